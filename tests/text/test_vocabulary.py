@@ -1,0 +1,50 @@
+"""Vocabularies from files and lists, and what is refused."""
+
+import pytest
+
+from zoo.text import Vocabulary, save_vocabulary
+
+
+def test_line_number_is_the_id(tmp_path):
+    path = tmp_path / "vocab.txt"
+    path.write_bytes("a\r\n##b \né\u2028x\n".encode())
+    vocabulary = Vocabulary(path, required=["a"])
+    assert vocabulary.tokens == ("a", "##b", "é\u2028x")
+    assert vocabulary.ids == {"a": 0, "##b": 1, "é\u2028x": 2}
+    assert Vocabulary(str(path)).tokens == Vocabulary(vocabulary.tokens).tokens
+
+
+def test_last_line_may_lack_its_end(tmp_path):
+    (tmp_path / "vocab.txt").write_text("a\nb")
+    assert Vocabulary(tmp_path / "vocab.txt").tokens == ("a", "b")
+
+
+def test_save_and_read_back(tmp_path):
+    tokens = ("a", "##b", "中", "é")
+    save_vocabulary(tokens, tmp_path / "new" / "vocab.txt")
+    assert Vocabulary(tmp_path / "new" / "vocab.txt").tokens == tokens
+    assert [p.name for p in (tmp_path / "new").iterdir()] == ["vocab.txt"]
+
+
+def test_absent_file(tmp_path):
+    with pytest.raises(FileNotFoundError, match="must be an existing file. Received"):
+        Vocabulary(tmp_path / "vocab.txt")
+
+
+@pytest.mark.parametrize(
+    ("tokens", "message"),
+    [
+        (["a", " ", "b"], "must not have empty tokens. Received an empty one at id 1"),
+        (["a", "b", "a "], "every token once. Received 'a' at ids 0 and 2"),
+        (["a", "b"], r"special tokens \['\[UNK\]'\]. Received 2 tokens without"),
+    ],
+)
+def test_unfit_tokens(tokens, message):
+    with pytest.raises(ValueError, match=message):
+        Vocabulary(tokens, required=["[UNK]"])
+
+
+@pytest.mark.parametrize("source", [[b"a"], 3, None, b"a"])
+def test_tokens_must_be_strings(source):
+    with pytest.raises(TypeError, match="`vocabulary` must be a path or a sequence"):
+        Vocabulary(source)

@@ -1,0 +1,203 @@
+"""WordPieceTokenizer: its rules, its forms of input, its life outside a session."""
+
+import copy
+import json
+import pickle
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from zoo.text import WordPieceTokenizer
+
+SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+PIECES = ["the", "un", "##able", "##s", "cafe", "a", "##a", "é", "##é", "!", "’", "中"]
+LETTERS = ["σ", "##σ", "##ς", "ο", "##ο", "²", "[", "]", "mask", "##\u1100", "\u1100"]
+VOCABULARY = SPECIALS + PIECES + LETTERS
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return WordPieceTokenizer(VOCABULARY)
+
+
+def pieces(tokenizer, text):
+    return [tokenizer.id_to_token(i) for i in tokenizer(text).numpy()]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The unables", "the un ##able ##s"),
+        ("Cafe\u0301 CAFÉ", "cafe cafe"),
+        ("un\u00adab\u200dle \u200b", "un ##able"),
+        ("un\x00ab\x7fle", "un ##able"),
+        ("the\u00a0the\u3000the\u2028the\tthe", "the the the the the"),
+        ("the!the’the", "the ! the ’ the"),
+        ("a中a", "a 中 a"),
+        ("ΟΣ ΟΣΟ Σ ΟΣ! Ο’Σ", "ο ##ς ο ##σ ##ο σ ο ##ς ! ο ’ [UNK]"),
+        ("²", "²"),
+        ("theunable", "[UNK]"),
+        ("[MASK]", "[ mask ]"),
+        ("the\ufffd the", "the the"),
+        ("\u1100\u1100 가", "\u1100 ##\u1100 [UNK]"),
+        ("", ""),
+        (" \u200b\t", ""),
+    ],
+)
+def test_rules(tokenizer, text, expected):
+    assert pieces(tokenizer, text) == expected.split()
+
+
+def test_cased_keeps_accents_and_case():
+    tokenizer = WordPieceTokenizer(VOCABULARY, lowercase=False)
+    assert pieces(tokenizer, "é The cafe\u0301 the’ Σ") == [
+        *("é", "[UNK]", "[UNK]", "the", "’", "[UNK]")
+    ]
+
+
+@pytest.mark.parametrize("letter", ["a", "é", "²", "\U0001d400", "Σ"])
+@pytest.mark.parametrize("length", [200, 201])
+def test_word_limit_counts_characters(letter, length):
+    lower = "σ" if letter == "Σ" else letter
+    tokenizer = WordPieceTokenizer(
+        [*SPECIALS, lower, "##" + lower, "##ς", "!"], lowercase=letter == "Σ"
+    )
+    ids = tokenizer([f"! {letter * length}! {letter}"]).to_list()[0]
+    word = length if length <= 200 else 1
+    assert len(ids) == word + 3
+    assert (tokenizer.unknown_id in ids) == (length > 200)
+
+
+def test_characters_of_later_unicode_versions_stay_in_their_words():
+    # U+1B4E is punctuation since Unicode 16, U+10FFFD is private.
+    token = "a\u1b4ea\U0010fffd"
+    tokenizer = WordPieceTokenizer([*SPECIALS, token, "a", "##a"])
+    assert pieces(tokenizer, f"{token} a\u1b4fa aa") == [token, "[UNK]", "a", "##a"]
+
+
+def test_tokens_that_no_text_gives_are_out_of_reach():
+    tokens = ["a b", "a\u200bb", "a\x11", "don't", "##'", "a", "b", "##b", "'"]
+    tokenizer = WordPieceTokenizer(SPECIALS + tokens)
+    assert pieces(tokenizer, "a b ab a\u200bb '") == "a b a ##b a ##b '".split()
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["the", "un"],
+        ("the", "un"),
+        np.array(["the", "un"]),
+        np.array(["the", b"un"], object),
+        tf.constant(["the", "un"]),
+    ],
+)
+def test_forms_of_input(tokenizer, texts):
+    ids = tokenizer(texts)
+    assert isinstance(ids, tf.RaggedTensor) and ids.dtype == tf.int32
+    assert ids.to_list() == [[tokenizer.token_to_id(t)] for t in ("the", "un")]
+
+
+def test_one_text_gives_one_row(tokenizer):
+    assert tokenizer("the the").numpy().tolist() == [5, 5]
+    assert tokenizer(tf.constant(b"the")).numpy().tolist() == [5]
+
+
+def test_empty_batches_and_texts(tokenizer):
+    assert tokenizer([]).to_list() == []
+    assert tokenizer(["", "the", ""]).to_list() == [[], [5], []]
+    ids, starts, ends = tokenizer.tokenize_with_offsets([], unit="characters")
+    assert ids.to_list() == starts.to_list() == ends.to_list() == []
+    ids, starts, ends = tokenizer.tokenize_with_offsets(["", ""], unit="characters")
+    assert ids.to_list() == starts.to_list() == ends.to_list() == [[], []]
+
+
+def test_invalid_utf8_vanishes(tokenizer):
+    garbage = [b"t\xffh\xe2\x82e", b"\xed\xa0\x80the\xf0\x9f\x98", b"th\xc0\x80e\xc3"]
+    assert tokenizer(garbage).to_list() == [[5], [5], [5]]
+
+
+def test_long_texts(tokenizer):
+    texts = ["the " * 25_000, "a" * 100_000, "Σ" * 100_000, "é!" * 30_000]
+    lengths = tokenizer(texts).row_lengths().numpy().tolist()
+    assert lengths == [25_000, 1, 1, 60_000]
+
+
+def test_properties(tokenizer):
+    assert tokenizer.vocabulary == tuple(VOCABULARY)
+    assert tokenizer.vocabulary_size == len(VOCABULARY)
+    assert [
+        tokenizer.pad_id,
+        tokenizer.unknown_id,
+        tokenizer.cls_id,
+        tokenizer.sep_id,
+        tokenizer.mask_id,
+    ] == [0, 1, 2, 3, 4]
+    assert tokenizer.token_to_id("##able") == 7 and tokenizer.id_to_token(7) == "##able"
+
+
+@pytest.mark.parametrize("rebuild", ["config", "pickle", "copy"])
+def test_lives_on_by_its_configuration(rebuild):
+    tokenizer = WordPieceTokenizer(VOCABULARY, lowercase=False, specials_in_text=True)
+    if rebuild == "config":
+        config = json.loads(json.dumps(tokenizer.get_config()))
+        other = WordPieceTokenizer.from_config(config)
+    elif rebuild == "pickle":
+        other = pickle.loads(pickle.dumps(tokenizer))
+    else:
+        other = copy.deepcopy(tokenizer)
+    assert other.get_config() == tokenizer.get_config()
+    text = "The the [MASK]"
+    assert other(text).numpy().tolist() == tokenizer(text).numpy().tolist() == [1, 5, 4]
+
+
+def test_special_tokens_in_text():
+    tokenizer = WordPieceTokenizer(VOCABULARY, specials_in_text=True)
+    text = "[CLS] a[MASK]a [mask] [UNK] ΟΣ[SEP] \ufdd4"
+    assert pieces(tokenizer, text) == [
+        *("[CLS]", "a", "[MASK]", "a", "[", "mask", "]", "[UNK]", "ο", "##ς"),
+        *("[SEP]", "[UNK]"),
+    ]
+    _, starts, ends = tokenizer.tokenize_with_offsets(text, unit="characters")
+    spans = [text[a:b] for a, b in zip(starts.numpy(), ends.numpy(), strict=True)]
+    assert spans == [
+        *("[CLS]", "a", "[MASK]", "a", "[", "mask", "]", "[UNK]", "Ο", "Σ"),
+        *("[SEP]", "\ufdd4"),
+    ]
+
+
+def test_detokenize(tokenizer):
+    ids = tokenizer(["The UNABLES!", "", "a"])
+    expected = [b"the unables !", b"", b"a"]
+    assert tokenizer.detokenize(ids).numpy().tolist() == expected
+    padded = ids[:1].to_tensor(shape=(1, 6))
+    assert tokenizer.detokenize(padded).numpy() == [b"the unables ! [PAD]"]
+    assert tokenizer.detokenize(tokenizer("the a")).numpy() == b"the a"
+    graph = tf.function(tokenizer.detokenize, reduce_retracing=True)
+    assert graph(ids).numpy().tolist() == expected
+
+
+def test_saves_its_vocabulary(tokenizer, tmp_path):
+    tokenizer.save_vocabulary(tmp_path / "vocab.txt")
+    assert WordPieceTokenizer(tmp_path / "vocab.txt").vocabulary == tuple(VOCABULARY)
+
+
+@pytest.mark.parametrize("texts", [3, [1, 2], None, [["the"], 1]])
+def test_texts_must_be_strings(tokenizer, texts):
+    with pytest.raises(TypeError, match="`texts` must be a str, or a list"):
+        tokenizer(texts)
+
+
+def test_texts_have_at_most_one_dimension(tokenizer):
+    with pytest.raises(ValueError, match=r"dimension. Received: shape=\(1, 1\)"):
+        tokenizer([["the"]])
+
+
+def test_unit_is_checked(tokenizer):
+    with pytest.raises(ValueError, match="`unit` must be 'bytes' or 'characters'"):
+        tokenizer.tokenize_with_offsets("the", unit="words")
+
+
+def test_special_tokens_are_required():
+    with pytest.raises(ValueError, match=r"without \['\[MASK\]'\]"):
+        WordPieceTokenizer([*SPECIALS[:4], "the"])

@@ -1,0 +1,46 @@
+"""zoo: contextual word representations in Keras, from raw text to TF Serving.
+
+Names are imported when they are first used, so that `import zoo` costs no TensorFlow.
+"""
+
+import importlib
+
+__version__ = "0.1.0"
+
+_PLACES = {
+    "from_preset": "zoo.registry",
+    "load_model": "zoo.registry",
+    "list_presets": "zoo.presets",
+    "preset_info": "zoo.presets",
+    **dict.fromkeys(
+        ("MaskedLM", "TextClassifier", "TextEmbedder", "TextRegressor"), "zoo.tasks"
+    ),
+}
+_MODULES = (
+    "checkpoint",
+    "data",
+    "evaluation",
+    "layers",
+    "models",
+    "serving",
+    "tasks",
+    "text",
+    "training",
+)
+
+__all__ = ["__version__", *_PLACES, *_MODULES]
+
+
+def __getattr__(name):
+    if name in _PLACES:
+        value = getattr(importlib.import_module(_PLACES[name]), name)
+    elif name in _MODULES:
+        value = importlib.import_module(f"zoo.{name}")
+    else:
+        raise AttributeError(f"module 'zoo' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted(__all__)

@@ -1,0 +1,212 @@
+"""The base of every family: a frozen config in, a functional graph out."""
+
+import dataclasses
+import difflib
+
+import keras
+import numpy as np
+from keras import ops
+
+from zoo import presets
+
+
+def check_fields(name, config_class, values):
+    """Raises if `values` holds a key that is no field of `config_class`.
+
+    Args:
+        name: str, what to call the thing in the message.
+        config_class: a dataclass.
+        values: iterable of str.
+
+    Raises:
+        ValueError: naming the unknown key and the field nearest to it.
+    """
+    known = [field.name for field in dataclasses.fields(config_class)]
+    for key in values:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1, cutoff=0.0)
+            raise ValueError(
+                f"Unknown option of {name}. Received: {key!r}. Did you mean "
+                f"{near[0]!r}? It takes {', '.join(known)}."
+            )
+
+
+class Backbone(keras.Model):
+    """A Keras functional model made from one frozen config.
+
+    A family sets `family` and `config_class`, and writes two functions: `make_layers(config,
+    dtype)` gives the named layers, `connect(layers, inputs, scores)` wires them.
+
+    Args:
+        config: instance of `config_class`.
+        dtype: dtype or policy name of every layer; the global policy by default.
+        name: str.
+
+    Inputs:
+        dict of token_ids (B, L) and, optionally, what `complete` can derive from it.
+
+    Returns:
+        dict of tensors, one per output; `with_outputs` adds others.
+    """
+
+    family = None
+    config_class = None
+    tokenizer = None
+    write_layout = None  # function that writes directories of other libraries
+    on_request = ("layer_outputs", "attention_scores")
+    derived_inputs = {
+        "segment_ids": lambda ids, config: ops.zeros_like(ids),
+        "padding_mask": lambda ids, config: ops.cast(
+            ops.not_equal(ids, config.pad_id), "int32"
+        ),
+    }
+
+    def __init__(self, config, dtype=None, name=None, **kwargs):
+        if not isinstance(config, self.config_class):
+            raise TypeError(
+                f"`config` must be a {self.config_class.__name__}. Received: "
+                f"{type(config).__name__}."
+            )
+        policy = keras.dtype_policies.get(dtype or keras.config.dtype_policy())
+        layers = self.make_layers(config, policy)
+        inputs = self.make_inputs(config)
+        outputs = self.connect(layers, inputs)
+        super().__init__(
+            inputs=inputs,
+            outputs={k: v for k, v in outputs.items() if k not in self.on_request},
+            name=name or type(self).__name__.lower(),
+            **kwargs,
+        )
+        self.dtype_policy = policy  # a functional model drops the argument
+        self.config = config
+        self.named_layers = layers
+
+    def with_outputs(self, *names):
+        """A model over the same layers and weights with other outputs.
+
+        Args:
+            *names: str; among them, for an encoder, "layer_outputs" (B, N + 1, L, D),
+                the embeddings and then each layer, and "attention_scores" float32
+                (B, N, H, L, L).
+
+        Returns:
+            keras.Model, dict in, dict out.
+
+        Raises:
+            ValueError: if an output is unknown.
+        """
+        inputs = self.make_inputs(self.config)
+        outputs = self.connect(
+            self.named_layers, inputs, scores="attention_scores" in names
+        )
+        for name in names:
+            if name not in outputs:
+                raise ValueError(
+                    f"{type(self).__name__} has no output {name!r}. It has "
+                    f"{', '.join(sorted({*outputs, 'attention_scores'}))}."
+                )
+        return keras.Model(inputs, {name: outputs[name] for name in names})
+
+    def __call__(self, inputs, *args, **kwargs):
+        """Calls the model; a dict without masks is completed first."""
+        if not isinstance(inputs, dict):
+            inputs = {"token_ids": inputs}
+        return super().__call__(self.complete(inputs), *args, **kwargs)
+
+    def complete(self, inputs):
+        """Adds the inputs that can be derived from `token_ids`.
+
+        Args:
+            inputs: dict with at least token_ids, int (B, L).
+
+        Returns:
+            dict with every input of the model.
+
+        Raises:
+            TypeError: if the token ids are strings.
+        """
+        token_ids = inputs["token_ids"]
+        if not hasattr(token_ids, "dtype"):
+            token_ids = np.asarray(token_ids)
+        if is_text(token_ids):
+            raise TypeError(
+                f"{type(self).__name__} takes token ids, not text. Received: strings. "
+                'Load the preset with a task, such as `task="text_embedder"`, and '
+                "call its `predict`; or use the backbone's `.tokenizer` first."
+            )
+        complete = {
+            key: ops.convert_to_tensor(value, "int32")
+            if not hasattr(value, "dtype") or isinstance(value, np.ndarray)
+            else value
+            for key, value in {**inputs, "token_ids": token_ids}.items()
+        }
+        for key, derive in self.derived_inputs.items():
+            if complete.get(key) is None:
+                complete[key] = derive(token_ids, self.config)
+        return complete
+
+    def save_to_preset(self, directory, layout="zoo", dtype="float32"):
+        """Writes a directory that `zoo.from_preset` reads; see `save_preset`."""
+        save_preset(self, self.weights, None, directory, layout, dtype)
+
+    def get_config(self):
+        """Plain values only: the config's fields, the policy and the name."""
+        return {
+            "config": dataclasses.asdict(self.config),
+            "dtype": keras.dtype_policies.serialize(self.dtype_policy),
+            "name": self.name,
+        }
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        """Rebuilds the model; see `get_config`."""
+        check_fields(cls.__name__, cls.config_class, config["config"])
+        policy = keras.dtype_policies.deserialize(config["dtype"])
+        return cls(
+            cls.config_class(**config["config"]), dtype=policy, name=config["name"]
+        )
+
+
+def is_text(tensor):
+    """Whether an array or tensor holds strings, by its dtype."""
+    dtype = str(getattr(tensor.dtype, "name", tensor.dtype))
+    return dtype in ("string", "object") or dtype.startswith(("str", "bytes"))
+
+
+def save_preset(backbone, weights, task, directory, layout="zoo", dtype="float32"):
+    """Writes a preset directory, whole or not at all.
+
+    Args:
+        backbone: `Backbone`, with its tokenizer attached if it has one.
+        weights: iterable of keras.Variable, the backbone's and a head's.
+        task: dict of name and options, or None.
+        directory: path; must not exist, or be empty.
+        layout: "zoo", or another that the family writes, e.g. "hugging_face".
+        dtype: "float32" or "float16", of the stored weights; "zoo" only.
+
+    Raises:
+        FileExistsError: if the directory holds something.
+        ValueError: if the layout is unknown or cannot hold the model.
+    """
+    arrays = {v.path: keras.ops.convert_to_numpy(v.value) for v in weights}
+    arrays = {path: np.asarray(array, "float32") for path, array in arrays.items()}
+    tokenizer = backbone.tokenizer and backbone.tokenizer.get_config()
+    if layout != "zoo":
+        labels = task and task["options"].get("labels")
+        backbone.write_layout(
+            directory, layout, backbone.config, arrays, tokenizer, labels
+        )
+        return
+    record = {
+        "family": backbone.family,
+        "backbone": dataclasses.asdict(backbone.config),
+        "parameters": int(sum(array.size for array in arrays.values())),
+        "task": task,
+    }
+    if tokenizer:
+        record["tokenizer"] = {
+            "vocabulary": presets.VOCABULARY,
+            "lowercase": tokenizer["lowercase"],
+        }
+    vocabulary = tokenizer and tokenizer["vocabulary"]
+    presets.write_preset(directory, record, arrays, vocabulary, dtype)

@@ -1,0 +1,244 @@
+"""Checkpoint files as a mapping of name -> array, read lazily.
+
+Nothing in a file is executed, and nothing outside of it (or, for a sharded one, of
+its directory) is read.
+"""
+
+import contextlib
+import json
+import os
+import pickle
+import re
+import uuid
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import h5py
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from zoo.checkpoint.torch_zip import open_torch
+
+# What the libraries below raise on a damaged file.
+READ_ERRORS = (
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    IndexError,
+    EOFError,
+    ImportError,
+    MemoryError,
+    OverflowError,
+    RuntimeError,
+    SafetensorError,
+    pickle.UnpicklingError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+class Checkpoint(Mapping):
+    """Arrays by name, each read when it is asked for.
+
+    Args:
+        path: `Path`, for error messages.
+        readers: dict of str to a function without arguments that returns an array.
+
+    Raises:
+        ValueError: on access, if the file is damaged.
+    """
+
+    def __init__(self, path, readers):
+        self.path = path
+        self._readers = readers
+
+    def __getitem__(self, name):
+        """Reads one array."""
+        reader = self._readers[name]
+        with _reading(self.path, f"tensor {name!r}"):
+            return np.asarray(reader())
+
+    def __iter__(self):
+        """Iterates over the names."""
+        return iter(self._readers)
+
+    def __len__(self):
+        """Number of arrays."""
+        return len(self._readers)
+
+
+def open_checkpoint(path):
+    """Opens a checkpoint; its arrays are read one by one when asked for.
+
+    Args:
+        path: str or `Path`: a TensorFlow checkpoint (its prefix, its `.index` file or
+            a directory that holds one), `.safetensors`, `.h5`, `.hdf5`, `.npz`, a
+            torch zip file (`.bin`, `.pt`, `.pth`), or the `.index.json` of a sharded
+            checkpoint, whose shards must lie beside it.
+
+    Returns:
+        `Checkpoint`, a mapping of str to arrays in the stored dtypes. HDF5 names are
+        dataset paths.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: if it is damaged, of another kind, or holds anything but arrays.
+    """
+    path = Path(path)
+    prefix = _tensorflow_prefix(path)
+    if prefix is not None:
+        return Checkpoint(prefix, _open_tensorflow(prefix))
+    if not path.is_file():
+        raise FileNotFoundError(f"There is no checkpoint at `{path}`.")
+    for suffix, opener in FORMATS.items():
+        if path.name.endswith(suffix):
+            with _reading(path, f"{suffix} checkpoint"):
+                return Checkpoint(path, opener(path))
+    raise ValueError(
+        f"A checkpoint must be a TensorFlow one or end in {', '.join(FORMATS)}. "
+        f"Received: `{path}`."
+    )
+
+
+def save_checkpoint(path, arrays):
+    """Writes arrays to a file, which appears only once it is complete.
+
+    Args:
+        path: str or `Path` that ends in `.safetensors`, `.h5` or `.npz`.
+        arrays: dict of str to array; for HDF5 the names are dataset paths.
+
+    Raises:
+        ValueError: if the path ends in anything else.
+    """
+    path = Path(path)
+    if path.suffix not in (".safetensors", ".h5", ".npz"):
+        raise ValueError(
+            f"A checkpoint is written as .safetensors, .h5 or .npz. Received: `{path}`."
+        )
+    partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    try:
+        if path.suffix == ".safetensors":
+            # Hugging Face's loader asks who wrote the file; "pt" is what it admits.
+            save_file(arrays, partial, metadata={"format": "pt"})
+        elif path.suffix == ".h5":
+            with h5py.File(partial, "w") as file:
+                for name, array in arrays.items():
+                    file[name] = array
+        else:
+            with open(partial, "wb") as file:
+                np.savez(file, **arrays)
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _reading(path, what, errors=READ_ERRORS):
+    """Turns the many errors of a damaged file into one that names it."""
+    try:
+        yield
+    except errors as error:
+        if str(path) in str(error) and isinstance(error, ValueError):
+            raise
+        raise ValueError(
+            f"`{path}` must hold a complete {what}. Received: {error} "
+            f"({type(error).__name__}). Download or save the file again."
+        ) from error
+
+
+def _tensorflow_prefix(path):
+    """The prefix of the TensorFlow checkpoint at `path`, or None if there is none."""
+    if not path.is_dir():
+        prefix = path.with_suffix("") if path.suffix == ".index" else path
+        return prefix if Path(f"{prefix}.index").is_file() else None
+    found = sorted(file.with_suffix("") for file in path.glob("*.index"))
+    state = path / "checkpoint"
+    if state.is_file():
+        # Only the name counts: the directory is the one of the machine that wrote it.
+        latest = re.search(r'^model_checkpoint_path: "(.*)"', state.read_text(), re.M)
+        named = [p for p in found if latest and p.name == Path(latest[1]).name]
+        found = named or found
+    if len(found) != 1:
+        raise ValueError(
+            "A directory must hold exactly one TensorFlow checkpoint, or a file "
+            f"`checkpoint` that names one. Received: {[p.name for p in found]} in "
+            f"`{path}`. Pass the prefix of one."
+        )
+    return found[0]
+
+
+def _open_tensorflow(prefix):
+    import tensorflow as tf
+
+    errors = (*READ_ERRORS, tf.errors.OpError)
+
+    def read(name):
+        with _reading(prefix, f"TensorFlow tensor {name!r}", errors):
+            return reader.get_tensor(name)
+
+    with _reading(prefix, "TensorFlow checkpoint", errors):
+        reader = tf.train.load_checkpoint(str(prefix))
+    return {n: lambda n=n: read(n) for n in reader.get_variable_to_shape_map()}
+
+
+def _open_safetensors(path):
+    file = safe_open(path, framework="numpy")
+    return {name: lambda name=name: file.get_tensor(name) for name in file.keys()}
+
+
+def _open_hdf5(path):
+    file = h5py.File(path, "r")
+    readers = {}
+
+    def visit(name, item):
+        if not isinstance(item, h5py.Dataset):
+            return
+        if item.is_virtual or item.external:
+            raise ValueError(f"dataset {name!r} keeps its data in another file")
+        readers[name] = lambda: item[()]
+
+    file.visititems(visit)
+    return readers
+
+
+def _open_npz(path):
+    file = np.load(path, allow_pickle=False)
+    if not all(name.endswith(".npy") for name in file.zip.namelist()):
+        raise ValueError("it holds something other than arrays")
+    return {name: lambda name=name: file[name] for name in file.files}
+
+
+def _open_shards(path):
+    """Follows an index of shards, which may name files beside it only."""
+    readers, shards = {}, {}
+    for name, shard in json.loads(path.read_text("utf-8"))["weight_map"].items():
+        if Path(shard).name != shard or not shard.endswith((".safetensors", ".bin")):
+            raise ValueError(
+                f"`{path}` may name .safetensors or .bin files beside it only. "
+                f"Received: {shard!r}."
+            )
+        if shard not in shards:
+            shards[shard] = open_checkpoint(path.parent / shard)
+        if name not in shards[shard]:
+            raise ValueError(
+                f"`{path}` says that {shard!r} holds {name!r}; it does not."
+            )
+        readers[name] = lambda shard=shard, name=name: shards[shard][name]
+    return readers
+
+
+FORMATS = {
+    ".index.json": _open_shards,
+    ".safetensors": _open_safetensors,
+    ".h5": _open_hdf5,
+    ".hdf5": _open_hdf5,
+    ".npz": _open_npz,
+    ".bin": open_torch,
+    ".pt": open_torch,
+    ".pth": open_torch,
+}

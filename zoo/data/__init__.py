@@ -1,0 +1,15 @@
+"""Token ids to batches: packing, batching by length, masking, corpora."""
+
+from zoo.data.batching import bucket_length, plan_batches
+from zoo.data.corpus import block_dataset, read_documents
+from zoo.data.masking import mask_tokens
+from zoo.data.packing import Packer
+
+__all__ = [
+    "Packer",
+    "block_dataset",
+    "bucket_length",
+    "mask_tokens",
+    "plan_batches",
+    "read_documents",
+]

@@ -1,0 +1,74 @@
+"""Batches of rows of like length, reshuffled every epoch from a seed."""
+
+import tensorflow as tf
+
+POOL = 64  # batches whose rows are sorted together: longer pools pad less, mix less
+
+
+def bucket_length(length, maximum):
+    """Rounds a length up, so that there are few distinct shapes.
+
+    To multiples of 8 up to 64, then 16 up to 128, 32 up to 256, and so on: at most
+    four shapes per octave and a quarter of padding.
+
+    Args:
+        length: int or scalar int tensor.
+        maximum: int, the result is never larger.
+
+    Returns:
+        Scalar int32 tensor.
+    """
+    length = tf.maximum(tf.cast(length, tf.int32), 1)
+    step = tf.constant(8)
+    for bound in (64, 128, 256, 512, 1024, 2048, 4096):
+        step = tf.where(length > bound, bound // 4, step)
+    return tf.minimum((length + step - 1) // step * step, maximum)
+
+
+def plan_batches(lengths, batch_size, shuffle=True, seed=0, epochs=(0,)):
+    """Decides which rows form each batch: a function of the seed and the epoch only.
+
+    With `shuffle`, the rows are permuted, cut into pools of 64 batches, sorted by
+    length in steps of 8 within a pool, and the batches permuted; without, they are
+    sorted by length, longest first, so that memory is claimed at once.
+
+    Args:
+        lengths: int (N,), of every row.
+        batch_size: int, rows per batch; the last one may be shorter.
+        shuffle: bool.
+        seed: int.
+        epochs: iterable of int, e.g. range(initial_epoch, epochs).
+
+    Returns:
+        tf.data.Dataset of int64 (batch_size or fewer,), row numbers, epoch by epoch.
+
+    Raises:
+        ValueError: if the batch size is not positive or there are no rows.
+    """
+    lengths = tf.cast(lengths, tf.int64)
+    count = int(lengths.shape[0])
+    if batch_size < 1 or count == 0:
+        raise ValueError(
+            "There must be at least one row and one row per batch. Received: "
+            f"{count} rows, batch_size={batch_size}."
+        )
+
+    def epoch_batches(epoch):
+        if shuffle:
+            seeds = tf.stack([tf.cast(seed, tf.int64), epoch])
+            order = tf.random.experimental.stateless_shuffle(tf.range(count), seeds)
+            pool = tf.range(count, dtype=tf.int64) // (batch_size * POOL)
+            key = pool * 2**40 + tf.gather(lengths + 7, order) // 8
+            order = tf.gather(order, tf.argsort(key, stable=True))
+        else:
+            order = tf.argsort(-lengths, stable=True)
+        starts = tf.range(0, count, batch_size)
+        if shuffle:
+            starts = tf.random.experimental.stateless_shuffle(starts, seeds + 1)
+        batches = tf.data.Dataset.from_tensor_slices(starts)
+        return batches.map(lambda start: order[start : start + batch_size])
+
+    epochs = tf.constant(list(epochs), tf.int64)
+    plan = tf.data.Dataset.from_tensor_slices(epochs).flat_map(epoch_batches)
+    steps = -(-count // batch_size) * len(epochs)
+    return plan.apply(tf.data.experimental.assert_cardinality(steps))

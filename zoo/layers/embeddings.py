@@ -1,0 +1,57 @@
+"""Embeddings of tokens and positions."""
+
+import keras
+from keras import ops
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class PositionEmbedding(keras.layers.Layer):
+    """A learned vector per position, the same for every row.
+
+    Source: Devlin et al. 2019, section 3.2 (BERT); positions count from 0.
+    `keras_nlp.layers.PositionEmbedding` broadcasts to the batch before the sum,
+    a copy of the activations that this one does not make.
+
+    Args:
+        max_sequence_length: int, rows in the table.
+        stddev: float, of the truncated normal that initialises the table.
+
+    Inputs:
+        (B, L, D), of which only the shape is read.
+
+    Returns:
+        (1, L, D), to be added to the input.
+
+    Raises:
+        ValueError: if L is known and larger than the table.
+    """
+
+    def __init__(self, max_sequence_length, stddev=0.02, **kwargs):
+        super().__init__(**kwargs)
+        self.max_sequence_length = max_sequence_length
+        self.stddev = stddev
+
+    def build(self, input_shape):
+        """Creates the table (max_sequence_length, D)."""
+        self.embeddings = self.add_weight(
+            name="embeddings",
+            shape=(self.max_sequence_length, input_shape[-1]),
+            initializer=keras.initializers.TruncatedNormal(stddev=self.stddev),
+        )
+        self.built = True
+
+    def call(self, inputs):
+        """Returns the first L rows of the table."""
+        if inputs.shape[1] is not None and inputs.shape[1] > self.max_sequence_length:
+            raise ValueError(
+                "The sequence is longer than the table of positions. Received: "
+                f"length {inputs.shape[1]}, max_sequence_length="
+                f"{self.max_sequence_length}. Truncate the input."
+            )
+        return ops.cast(self.embeddings, self.compute_dtype)[
+            None, : ops.shape(inputs)[1]
+        ]
+
+    def compute_output_shape(self, input_shape):
+        """(1, L, D)."""
+        return (1, *input_shape[1:])

@@ -1,0 +1,141 @@
+"""Heads that several families share: pooling and the masked language model."""
+
+import keras
+from keras import ops
+
+from zoo.layers.transformer import get_activation
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class Pooling(keras.layers.Layer):
+    """One vector per row from a sequence of vectors.
+
+    Args:
+        mode: "cls" takes position 0; "mean" averages the positions whose mask is 1
+            (zeros if there are none), accumulated in float32.
+        normalize: bool, divide by the Euclidean norm (at least 1e-12).
+
+    Inputs:
+        sequence (B, L, D); padding_mask (B, L), 1 = token.
+
+    Returns:
+        (B, D).
+
+    Raises:
+        ValueError: if the mode is unknown.
+    """
+
+    def __init__(self, mode="mean", normalize=False, **kwargs):
+        super().__init__(**kwargs)
+        if mode not in ("cls", "mean"):
+            raise ValueError(f'`mode` must be "cls" or "mean". Received: {mode!r}.')
+        self.mode = mode
+        self.normalize = normalize
+
+    def call(self, sequence, padding_mask):
+        """Pools over L."""
+        if self.mode == "cls":
+            pooled = ops.cast(sequence[:, 0], "float32")
+        else:
+            mask = ops.cast(padding_mask, "float32")[:, :, None]
+            total = ops.sum(ops.cast(sequence, "float32") * mask, axis=1)
+            pooled = total / ops.maximum(ops.sum(mask, axis=1), 1.0)
+        if self.normalize:
+            norm = ops.sqrt(ops.sum(ops.square(pooled), axis=-1, keepdims=True))
+            pooled = pooled / ops.maximum(norm, 1e-12)
+        return ops.cast(pooled, self.compute_dtype)
+
+    def compute_output_shape(self, sequence_shape, padding_mask_shape=None):
+        """(B, D)."""
+        return (sequence_shape[0], sequence_shape[-1])
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class MaskedLMHead(keras.layers.Layer):
+    """Predicts the token at chosen positions with the token table itself.
+
+    `logits = norm(act(h W + b)) E^T + c`, with E the token embedding (shared, not
+    copied) and c a bias per token.
+
+    Source: Devlin et al. 2019, released code `run_pretraining.py`.
+    `keras_nlp.layers.MaskedLMHead` returns logits in the compute dtype; ours are
+    float32 under every policy.
+
+    Args:
+        token_embedding: `keras.layers.Embedding`, (V, D).
+        activation: str, see `zoo.layers.get_activation`.
+        layer_norm_epsilon: float, added to the variance.
+        stddev: float, of the truncated normal that initialises the kernel.
+
+    Inputs:
+        sequence (B, L, D); mask_positions int (B, P), positions to predict.
+
+    Returns:
+        float32 (B, P, V).
+    """
+
+    def __init__(
+        self,
+        token_embedding,
+        activation="gelu",
+        layer_norm_epsilon=1e-12,
+        stddev=0.02,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.token_embedding = token_embedding
+        self.activation = get_activation(activation)
+        self.stddev = stddev
+        self.layer_norm = keras.layers.LayerNormalization(
+            epsilon=layer_norm_epsilon, dtype=self.dtype_policy, name="layer_norm"
+        )
+
+    def build(self, sequence_shape, *args, **kwargs):
+        """Creates the transform and the bias; the table exists already."""
+        hidden_dim = sequence_shape[-1]
+        self.transform = keras.layers.Dense(
+            hidden_dim,
+            kernel_initializer=keras.initializers.TruncatedNormal(stddev=self.stddev),
+            dtype=self.dtype_policy,
+            name="transform",
+        )
+        self.transform.build((None, hidden_dim))
+        self.layer_norm.build((None, hidden_dim))
+        self.output_bias = self.add_weight(
+            name="output_bias",
+            shape=(self.token_embedding.input_dim,),
+            initializer="zeros",
+        )
+        self.built = True
+
+    def call(self, sequence, mask_positions):
+        """Gathers the positions and scores every token of the vocabulary."""
+        hidden_dim = sequence.shape[-1]
+        index = ops.cast(mask_positions, "int32")[:, :, None]
+        hidden = ops.take_along_axis(sequence, index, axis=1)
+        hidden = self.transform(ops.reshape(hidden, (-1, hidden_dim)))
+        hidden = self.layer_norm(self.activation(hidden))
+        table = ops.cast(self.token_embedding.embeddings, self.compute_dtype)
+        logits = ops.cast(ops.matmul(hidden, ops.transpose(table)), "float32")
+        logits = logits + ops.cast(self.output_bias, "float32")
+        shape = (*ops.shape(mask_positions), self.token_embedding.input_dim)
+        return ops.reshape(logits, shape)
+
+    def get_config(self):
+        """Adds the embedding layer, which is not a plain value."""
+        config = super().get_config()
+        config["token_embedding"] = keras.saving.serialize_keras_object(
+            self.token_embedding
+        )
+        return config
+
+    @classmethod
+    def from_config(cls, config):
+        """Restores the embedding layer first."""
+        embedding = keras.saving.deserialize_keras_object(config["token_embedding"])
+        return cls(**{**config, "token_embedding": embedding})
+
+    def compute_output_spec(self, sequence, mask_positions):
+        """float32 (B, P, V)."""
+        shape = (*mask_positions.shape, self.token_embedding.input_dim)
+        return keras.KerasTensor(shape, dtype="float32")

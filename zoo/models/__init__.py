@@ -1,0 +1,5 @@
+"""The families, one room each."""
+
+from zoo.models import bert
+
+FAMILIES = {"bert": bert}

@@ -1,0 +1,300 @@
+"""What the files beside the weights say: configuration, vocabulary, labels, pooling."""
+
+import json
+import re
+
+from zoo.models.bert.model import BERTConfig
+
+# Our field: its name in bert_config.json and in Hugging Face's config.json.
+FIELDS = {
+    "vocabulary_size": "vocab_size",
+    "hidden_dim": "hidden_size",
+    "num_layers": "num_hidden_layers",
+    "num_heads": "num_attention_heads",
+    "intermediate_dim": "intermediate_size",
+    "max_sequence_length": "max_position_embeddings",
+    "num_segments": "type_vocab_size",
+    "dropout": "hidden_dropout_prob",
+    "attention_dropout": "attention_probs_dropout_prob",
+    "initializer_range": "initializer_range",
+}
+# What "gelu" means differs: Google's and the model garden's code approximates it.
+GOOGLE_ACTIVATIONS = {"gelu": "gelu_tanh", "relu": "relu", "tanh": "tanh"}
+HUGGING_FACE_ACTIVATIONS = {
+    "gelu": "gelu",
+    "gelu_new": "gelu_tanh",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "gelu_fast": "gelu_tanh",
+    "relu": "relu",
+    "silu": "silu",
+    "swish": "silu",
+    "tanh": "tanh",
+}
+# What keras-nlp's code fixes: in the encoder, and in the masked language model's head.
+KERAS_NLP_ENCODER = {"activation": "gelu_tanh", "layer_norm_epsilon": 1e-12}
+KERAS_NLP_HEAD = {"activation": "gelu", "layer_norm_epsilon": 1e-5}
+KERAS_NLP_FIELDS = (*list(FIELDS)[:7], "dropout")
+
+
+def read_json(path, optional=False):
+    """Reads a JSON object.
+
+    Args:
+        path: `Path`.
+        optional: bool, an absent file is an empty object.
+
+    Returns:
+        dict.
+
+    Raises:
+        ValueError: if the file is no JSON object.
+    """
+    if optional and not path.is_file():
+        return {}
+    try:
+        values = json.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise ValueError(f"`{path}` must be JSON. Received: {error}.") from error
+    if not isinstance(values, dict):
+        raise ValueError(f"`{path}` must hold an object. Received: {values!r:.80}.")
+    return values
+
+
+def read_config(directory, layout):
+    """Arguments of `BERTConfig`, and all that the file says."""
+    google = layout in ("google", "model_garden")
+    path = directory / ("bert_config.json" if google else "config.json")
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"A checkpoint of layout {layout!r} must have a configuration. There is no "
+            f"`{path}`."
+        )
+    values = read_json(path)
+    if layout == "keras_nlp":
+        return _keras_nlp_config(values, path), {}
+    if google:
+        missing = [name for name in FIELDS.values() if name not in values]
+        if missing:
+            raise ValueError(f"`{path}` must say {', '.join(missing)}.")
+        activations, default = GOOGLE_ACTIVATIONS, None
+    else:
+        _check_hugging_face(values, path)
+        activations, default = HUGGING_FACE_ACTIVATIONS, "gelu"
+    activation = values.get("hidden_act", default)
+    if activation not in activations:
+        raise ValueError(
+            f"`hidden_act` must be one of {sorted(activations)}. Received: "
+            f"{activation!r} in `{path}`."
+        )
+    fields = {
+        ours: values.get(name, getattr(BERTConfig, ours))
+        for ours, name in FIELDS.items()
+    }
+    fields["activation"] = activations[activation]
+    fields["layer_norm_epsilon"] = values.get("layer_norm_eps", 1e-12)
+    fields["pad_id"] = values.get("pad_token_id") or 0
+    return fields, values
+
+
+def _check_hugging_face(values, path):
+    """Refuses what `BERT` does not compute."""
+    for name, known in (
+        ("model_type", ("bert", None)),
+        ("position_embedding_type", ("absolute", None)),
+        ("is_decoder", (False, None)),
+        ("add_cross_attention", (False, None)),
+        ("pruned_heads", ({}, None)),
+    ):
+        if values.get(name) not in known:
+            raise ValueError(
+                f"`{name}` must be {known[0]!r}, since `BERT` computes nothing else. "
+                f"Received: {values[name]!r} in `{path}`."
+            )
+
+
+def _keras_nlp_config(values, path):
+    if values.get("class_name") != "BertBackbone":
+        raise ValueError(
+            "`class_name` must be 'BertBackbone'. Received: "
+            f"{values.get('class_name')!r} in `{path}`."
+        )
+    config = values["config"]
+    fields = {name: config[name] for name in KERAS_NLP_FIELDS}
+    return {**fields, **KERAS_NLP_ENCODER, "attention_dropout": config["dropout"]}
+
+
+def shapes(config, heads=(), num_classes=0):
+    """The shape of every array.
+
+    Args:
+        config: `BERTConfig`.
+        heads: names of heads.
+        num_classes: int, outputs of the classifier.
+
+    Returns:
+        dict of path to tuple of int.
+    """
+    hidden, inner = config.hidden_dim, config.intermediate_dim
+    result = {
+        "token_embedding/embeddings": (config.vocabulary_size, hidden),
+        "segment_embedding/embeddings": (config.num_segments, hidden),
+        "position_embedding/embeddings": (config.max_sequence_length, hidden),
+    }
+
+    def norm(name):
+        result.update({f"{name}/gamma": (hidden,), f"{name}/beta": (hidden,)})
+
+    def dense(name, rows, columns):
+        result.update({f"{name}/kernel": (rows, columns), f"{name}/bias": (columns,)})
+
+    norm("embeddings_layer_norm")
+    for i in range(config.num_layers):
+        for name in ("query", "key", "value", "output_projection"):
+            dense(f"block_{i}/attention/{name}", hidden, hidden)
+        norm(f"block_{i}/attention_layer_norm")
+        dense(f"block_{i}/intermediate", hidden, inner)
+        dense(f"block_{i}/output_projection", inner, hidden)
+        norm(f"block_{i}/output_layer_norm")
+    if config.pooler:
+        dense("pooler", hidden, hidden)
+    if "masked_lm_head" in heads:
+        dense("masked_lm_head/transform", hidden, hidden)
+        norm("masked_lm_head/layer_norm")
+        result["masked_lm_head/output_bias"] = (config.vocabulary_size,)
+    for name, columns in (
+        ("next_sentence", 2),
+        ("classifier", num_classes),
+        ("spans", 2),
+    ):
+        if name in heads:
+            dense(name, hidden, columns)
+    return result
+
+
+def read_labels(names, num_classes):
+    """The outputs' names in order, from Hugging Face's `id2label`."""
+    if not names or not num_classes:
+        return None
+    if sorted(map(int, names)) != list(range(num_classes)):
+        raise ValueError(
+            "`id2label` must name every output of the classifier. Received: "
+            f"{names} for {num_classes} outputs."
+        )
+    return tuple(names[key] for key in sorted(names, key=int))
+
+
+def read_tokenizer(directory, layout, vocabulary_size):
+    """Vocabulary and case, as `Converted.tokenizer`."""
+    if layout == "keras_nlp":
+        vocabulary = _read_vocabulary(directory / "assets/tokenizer/vocabulary.txt")
+        config = read_json(directory / "tokenizer.json", optional=True)
+        lowercase = config.get("config", {}).get("lowercase", False)
+    elif layout == "hugging_face":
+        vocabulary, lowercase = _hugging_face_tokenizer(directory)
+    else:
+        vocabulary = _read_vocabulary(directory / "vocab.txt")
+        lowercase = _guess_lowercase(directory, vocabulary)
+    if vocabulary is None:
+        return None
+    if len(vocabulary) != vocabulary_size:
+        raise ValueError(
+            "The vocabulary must have a token for every row of the embedding. "
+            f"Received: {len(vocabulary)} tokens, {vocabulary_size} rows, in "
+            f"`{directory}`. If the table is padded, append lines such as [unused0]."
+        )
+    return {"vocabulary": vocabulary, "lowercase": lowercase}
+
+
+def _read_vocabulary(path):
+    """Reads a vocabulary as Google's code does: the token of id n is line n, stripped.
+
+    Args:
+        path: `Path` of a UTF-8 file.
+
+    Returns:
+        tuple of str, or None if there is no file.
+    """
+    if not path.is_file():
+        return None
+    lines = path.read_bytes().decode("utf-8").split("\n")
+    return tuple(line.strip() for line in lines[: -1 if not lines[-1] else None])
+
+
+def _hugging_face_tokenizer(directory):
+    """Vocabulary or None, and case."""
+    config = read_json(directory / "tokenizer_config.json", optional=True)
+    fast = read_json(directory / "tokenizer.json", optional=True)
+    normalizer = fast.get("normalizer") or {}
+    options = {
+        "lowercase": config.get("do_lower_case", normalizer.get("lowercase", True)),
+        "strip_accents": config.get("strip_accents", normalizer.get("strip_accents")),
+        "chinese": config.get(
+            "tokenize_chinese_chars", normalizer.get("handle_chinese_chars", True)
+        ),
+    }
+    lowercase = options["lowercase"]
+    if options["strip_accents"] not in (None, lowercase) or not options["chinese"]:
+        raise ValueError(
+            "A tokenizer must strip accents exactly if it lower-cases, and split "
+            f"Chinese characters, as Google's does. Received: {options} in "
+            f"`{directory}`."
+        )
+    vocabulary = _read_vocabulary(directory / "vocab.txt")
+    if fast:
+        model = fast.get("model", {})
+        ids = {token["content"]: token["id"] for token in fast.get("added_tokens", ())}
+        ids = {**model.get("vocab", {}), **ids}
+        if model.get("type", "WordPiece") != "WordPiece" or sorted(
+            ids.values()
+        ) != list(range(len(ids))):
+            raise ValueError(
+                f"`{directory}/tokenizer.json` must hold a WordPiece vocabulary with "
+                f"ids from 0 without gaps. Received: {model.get('type')!r}, {len(ids)} "
+                "tokens."
+            )
+        vocabulary = tuple(sorted(ids, key=ids.get))
+    return vocabulary, lowercase
+
+
+def _guess_lowercase(directory, vocabulary):
+    """Google's files do not say; their names do, else the vocabulary must."""
+    name = directory.resolve().name.lower()
+    if "cased" in name:
+        return "uncased" in name
+    words = [token for token in vocabulary or () if not re.fullmatch(r"\[.*\]", token)]
+    return all(token == token.lower() for token in words)
+
+
+def read_pooling(directory):
+    """What sentence-transformers says about pooling, as fields of `Converted`."""
+    path = directory / "modules.json"
+    if not path.is_file():
+        return {}
+    modules = {
+        m["type"].split(".")[-1]: m["path"] for m in json.loads(path.read_text())
+    }
+    unknown = set(modules) - {"Transformer", "Pooling", "Normalize"}
+    if unknown or "Pooling" not in modules or "/" in modules["Pooling"]:
+        raise ValueError(
+            "A sentence-transformers model must be of Transformer, Pooling and, "
+            f"optionally, Normalize. Received: {modules} in `{path}`."
+        )
+    pooling = read_json(directory / modules["Pooling"] / "config.json")
+    flags = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}
+    modes = [
+        name for name in pooling if name.startswith("pooling_mode_") and pooling[name]
+    ]
+    mode = pooling.get(
+        "pooling_mode", flags.get(modes[0]) if len(modes) == 1 else modes
+    )
+    if mode not in ("cls", "mean"):
+        raise ValueError(
+            f"Pooling must be of the first token or the mean. Received: {mode} in "
+            f"`{path.parent}`."
+        )
+    limits = read_json(directory / "sentence_bert_config.json", optional=True)
+    return {
+        "pooling": mode,
+        "normalize": "Normalize" in modules,
+        "sequence_length": limits.get("max_seq_length"),
+    }

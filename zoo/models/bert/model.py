@@ -1,0 +1,205 @@
+"""BERT: bidirectional Transformer encoder."""
+
+import dataclasses
+
+import keras
+from keras import ops
+
+from zoo.backbone import Backbone
+from zoo.layers import (
+    PositionEmbedding,
+    TransformerEncoderBlock,
+    WithScores,
+    get_activation,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class BERTConfig:
+    """Sizes and switches of a BERT; the defaults are BERT-base uncased.
+
+    Source: Devlin et al. 2019, section 3, and `modeling.py` of the released code.
+    Published checkpoints disagree on `activation`: Google's first release and Hugging
+    Face use the exact GELU, Google's later code and the model garden the tanh one.
+
+    Args:
+        vocabulary_size: tokens, special ones included.
+        hidden_dim: width D.
+        num_layers: encoder blocks.
+        num_heads: H, must divide `hidden_dim`.
+        intermediate_dim: inner width F of the feed-forward network.
+        max_sequence_length: rows in the table of positions.
+        num_segments: rows in the table of segments (the model garden's default is 16).
+        activation: "gelu" or "gelu_tanh", see `zoo.layers.get_activation`.
+        dropout: probability after embeddings and sub-layers, in [0, 1).
+        attention_dropout: probability on attention weights, in [0, 1).
+        layer_norm_epsilon: added to the variance.
+        initializer_range: standard deviation of truncated normal weights.
+        pad_id: id of padding, from which a missing mask is derived.
+        pooler: whether there is a pooled output (some Hugging Face files have none).
+
+    Raises:
+        ValueError: if a size is not positive, a probability not in [0, 1), the
+            activation unknown, or `num_heads` does not divide `hidden_dim`.
+    """
+
+    vocabulary_size: int = 30522
+    hidden_dim: int = 768
+    num_layers: int = 12
+    num_heads: int = 12
+    intermediate_dim: int = 3072
+    max_sequence_length: int = 512
+    num_segments: int = 2
+    activation: str = "gelu_tanh"
+    dropout: float = 0.1
+    attention_dropout: float = 0.1
+    layer_norm_epsilon: float = 1e-12
+    initializer_range: float = 0.02
+    pad_id: int = 0
+    pooler: bool = True
+
+    def __post_init__(self):
+        """Checks every field that has a range."""
+        for name in (
+            "vocabulary_size",
+            "hidden_dim",
+            "num_layers",
+            "num_heads",
+            "intermediate_dim",
+            "max_sequence_length",
+            "num_segments",
+        ):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise ValueError(
+                    f"`{name}` must be a positive integer. Received: {value!r}."
+                )
+        for name in ("dropout", "attention_dropout"):
+            value = getattr(self, name)
+            if not 0 <= value < 1:
+                raise ValueError(f"`{name}` must be in [0, 1). Received: {value!r}.")
+        if self.hidden_dim % self.num_heads:
+            raise ValueError(
+                "`num_heads` must divide `hidden_dim`. Received: "
+                f"num_heads={self.num_heads}, hidden_dim={self.hidden_dim}."
+            )
+        get_activation(self.activation)
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class BERT(Backbone):
+    """BERT's encoder, post-norm.
+
+    `x = norm(token + segment + position)`, then `num_layers` blocks; the pooled
+    output is `tanh(x[:, 0] W + b)`.
+
+    Source: Devlin et al. 2019, section 3; released code `modeling.py`.
+    `keras_nlp.models.BertBackbone` fixes the tanh GELU, the epsilon and two segments,
+    and so cannot hold every published checkpoint; it fails our parity test on files
+    with the exact GELU.
+
+    Args:
+        config: `BERTConfig`.
+        dtype: dtype or policy name of every layer.
+        name: str.
+
+    Inputs:
+        dict of int (B, L): token_ids; optional segment_ids (zeros) and padding_mask
+        (1 = token; by default where token_ids is not `pad_id`).
+
+    Returns:
+        dict of sequence_output (B, L, D) and, with a pooler, pooled_output (B, D). On
+        request, by `with_outputs`: layer_outputs (B, N + 1, L, D), attention_scores
+        float32 (B, N, H, L, L).
+
+    Example:
+    >>> bert = BERT(BERTConfig(11, 4, 1, 2, 8))
+    >>> tuple(bert(keras.ops.ones((1, 3), "int32"))["sequence_output"].shape)
+    (1, 3, 4)
+    """
+
+    family = "bert"
+    config_class = BERTConfig
+
+    @staticmethod
+    def make_inputs(config):
+        """Symbolic inputs, int32 (B, L) each."""
+        names = ("token_ids", "segment_ids", "padding_mask")
+        return {name: keras.Input((None,), dtype="int32", name=name) for name in names}
+
+    @staticmethod
+    def make_layers(config, dtype):
+        """The named layers, not yet built."""
+        stddev = config.initializer_range
+        normal = keras.initializers.TruncatedNormal(stddev=stddev)
+
+        def embedding(rows, name):
+            return keras.layers.Embedding(
+                rows, config.hidden_dim, normal.clone(), dtype=dtype, name=name
+            )
+
+        layers = [
+            embedding(config.vocabulary_size, "token_embedding"),
+            embedding(config.num_segments, "segment_embedding"),
+            PositionEmbedding(
+                config.max_sequence_length,
+                stddev,
+                dtype=dtype,
+                name="position_embedding",
+            ),
+            keras.layers.LayerNormalization(
+                epsilon=config.layer_norm_epsilon,
+                dtype=dtype,
+                name="embeddings_layer_norm",
+            ),
+            keras.layers.Dropout(
+                config.dropout, dtype=dtype, name="embeddings_dropout"
+            ),
+        ]
+        for i in range(config.num_layers):
+            block = TransformerEncoderBlock(
+                config.num_heads,
+                config.intermediate_dim,
+                config.activation,
+                config.dropout,
+                config.attention_dropout,
+                config.layer_norm_epsilon,
+                stddev,
+                dtype=dtype,
+                name=f"block_{i}",
+            )
+            layers.append(block)
+        if config.pooler:
+            pooler = keras.layers.Dense(
+                config.hidden_dim,
+                "tanh",
+                kernel_initializer=normal.clone(),
+                dtype=dtype,
+                name="pooler",
+            )
+            layers.append(pooler)
+        return {layer.name: layer for layer in layers}
+
+    @staticmethod
+    def connect(layers, inputs, scores=False):
+        """Wires the layers; `scores` adds the attention weights to the outputs."""
+        x = layers["token_embedding"](inputs["token_ids"])
+        x = x + layers["segment_embedding"](inputs["segment_ids"])
+        x = x + layers["position_embedding"](x)
+        x = layers["embeddings_dropout"](layers["embeddings_layer_norm"](x))
+        mask = inputs["padding_mask"]
+        hidden, weights = [x], []
+        for name, layer in layers.items():
+            if name.startswith("block_"):
+                if scores:
+                    x, block_weights = WithScores(layer)(x, mask)
+                    weights.append(block_weights)
+                else:
+                    x = layer(x, mask)
+                hidden.append(x)
+        outputs = {"sequence_output": x, "layer_outputs": ops.stack(hidden, axis=1)}
+        if "pooler" in layers:
+            outputs["pooled_output"] = layers["pooler"](x[:, 0])
+        if scores:
+            outputs["attention_scores"] = ops.stack(weights, axis=1)
+        return outputs

@@ -1,0 +1,316 @@
+"""Where each published layout keeps BERT's arrays."""
+
+import dataclasses
+import re
+
+from zoo.checkpoint import Row, expand
+
+# Ours, without its last part. `{i}` is the number of a block.
+ENCODER = (
+    "token_embedding",
+    "segment_embedding",
+    "position_embedding",
+    "embeddings_layer_norm",
+    "block_{i}/attention/query",
+    "block_{i}/attention/key",
+    "block_{i}/attention/value",
+    "block_{i}/attention/output_projection",
+    "block_{i}/attention_layer_norm",
+    "block_{i}/intermediate",
+    "block_{i}/output_projection",
+    "block_{i}/output_layer_norm",
+)
+HEADS = ("classifier", "masked_lm_head", "next_sentence", "spans")
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """One published layout of BERT.
+
+    Args:
+        encoder: tuple of `Row`, the embeddings and the blocks.
+        parts: dict of what a checkpoint may hold besides, "pooler" and heads, to a
+            tuple of alternatives, each a tuple of `Row`. The first alternative of
+            which the checkpoint has anything is read, the others are left.
+        ignore: tuple of regular expressions, names of arrays that are no weights.
+        first: int, the number of the first block where the layout counts all layers.
+    """
+
+    encoder: tuple
+    parts: dict
+    ignore: tuple = ()
+    first: int = 0
+
+    def choose(self, num_layers, checkpoint):
+        """Finds out what a checkpoint holds.
+
+        Args:
+            num_layers: int.
+            checkpoint: container of the names of arrays.
+
+        Returns:
+            list of `Row` for all of it, tuple of the names of parts, tuple of regular
+            expressions for what to leave.
+        """
+        rows = expand(self.encoder, num_layers, self.first)
+        found, ignore = [], list(self.ignore)
+        for part, alternatives in self.parts.items():
+            for alternative in alternatives:
+                alternative = expand(alternative, num_layers, self.first)
+                names = [s for row in alternative for s in row.sources]
+                if part in found:
+                    ignore += map(re.escape, names)
+                elif any(name in checkpoint for name in names):
+                    found.append(part)
+                    rows += alternative
+        return rows, tuple(found), tuple(ignore)
+
+    def written(self, config, heads):
+        """The rows by which a model with these heads is written, a list of `Row`."""
+        parts = ("pooler", *heads) if config.pooler else heads
+        rows = [row for part in parts for row in self.parts[part][0]]
+        return expand((*self.encoder, *rows), config.num_layers, self.first)
+
+
+def _rows(modules, endings, transposed=False, heads=False):
+    """Rows from a layout's names of modules and of the arrays inside of them.
+
+    Args:
+        modules: dict of our module to the layout's, one name or several.
+        endings: dict of our array ("embeddings", "gamma", ...) to one ending or more.
+        transposed: bool, kernels are stored as (outputs, inputs).
+        heads: bool, the attention's kernels are stored as (D, H, K) and (H, K, D).
+
+    Returns:
+        tuple of `Row`.
+    """
+    rows = []
+    for target, names in modules.items():
+        names = (names,) if isinstance(names, str) else names
+        module = target.split("/")[-1]
+        leaves = ("kernel", "bias")
+        if module.endswith("embedding"):
+            leaves = ("embeddings",)
+        elif module.endswith("layer_norm"):
+            leaves = ("gamma", "beta")
+        for leaf in leaves:
+            operation = "transpose" if transposed and leaf == "kernel" else "copy"
+            if heads and module in ("query", "key", "value"):
+                operation = "merge_last"
+            elif heads and leaf == "kernel" and "attention/output" in target:
+                operation = "merge_first"
+            ends = endings[leaf]
+            ends = (ends,) if isinstance(ends, str) else ends
+            sources = tuple(name + end for name in names for end in ends)
+            rows.append(Row(f"{target}/{leaf}", sources, operation))
+    return tuple(rows)
+
+
+def _masked_lm(transform, layer_norm, output_bias, endings, **style):
+    modules = {
+        "masked_lm_head/transform": transform,
+        "masked_lm_head/layer_norm": layer_norm,
+    }
+    bias = Row("masked_lm_head/output_bias", output_bias)
+    return (*_rows(modules, endings, **style), bias)
+
+
+# Hugging Face kept Google's names, with dots.
+GOOGLE = (
+    "bert/embeddings/word_embeddings",
+    "bert/embeddings/token_type_embeddings",
+    "bert/embeddings/position_embeddings",
+    "bert/embeddings/LayerNorm",
+    "bert/encoder/layer_{i}/attention/self/query",
+    "bert/encoder/layer_{i}/attention/self/key",
+    "bert/encoder/layer_{i}/attention/self/value",
+    "bert/encoder/layer_{i}/attention/output/dense",
+    "bert/encoder/layer_{i}/attention/output/LayerNorm",
+    "bert/encoder/layer_{i}/intermediate/dense",
+    "bert/encoder/layer_{i}/output/dense",
+    "bert/encoder/layer_{i}/output/LayerNorm",
+)
+
+
+def _google():
+    endings = {name: f"/{name}" for name in ("gamma", "beta", "kernel", "bias")}
+    endings["embeddings"] = ""
+    logits = {"kernel": "output_weights", "bias": "output_bias"}
+    predictions = "cls/predictions/"
+    masked_lm = _masked_lm(
+        predictions + "transform/dense",
+        predictions + "transform/LayerNorm",
+        predictions + "output_bias",
+        endings,
+    )
+    heads = {
+        "next_sentence": "cls/seq_relationship/",
+        "classifier": "",
+        "spans": "cls/squad/",
+    }
+    return Layout(
+        encoder=_rows(dict(zip(ENCODER, GOOGLE, strict=True)), endings),
+        parts={
+            "pooler": (_rows({"pooler": "bert/pooler/dense"}, endings),),
+            "masked_lm_head": (masked_lm,),
+            **{part: (_rows({part: n}, logits, True),) for part, n in heads.items()},
+        },
+        ignore=("global_step", r".*/adam_[mv]"),
+    )
+
+
+def _hugging_face():
+    endings = {
+        "embeddings": ".weight",
+        "gamma": (".weight", ".gamma"),
+        "beta": (".bias", ".beta"),
+        "kernel": ".weight",
+        "bias": ".bias",
+    }
+    modules = {}
+    for target, name in zip(ENCODER, GOOGLE, strict=True):
+        name = name.replace("layer_{i}", "layer.{i}").replace("/", ".")
+        modules[target] = (name, name.removeprefix("bert."))
+    modules["token_embedding"] += ("cls.predictions.decoder",)
+    predictions = "cls.predictions."
+    masked_lm = _masked_lm(
+        predictions + "transform.dense",
+        predictions + "transform.LayerNorm",
+        (predictions + "bias", predictions + "decoder.bias"),
+        endings,
+        transposed=True,
+    )
+    parts = {
+        "pooler": ("bert.pooler.dense", "pooler.dense"),
+        "next_sentence": "cls.seq_relationship",
+        "classifier": "classifier",
+        "spans": "qa_outputs",
+    }
+    return Layout(
+        encoder=_rows(modules, endings, True),
+        parts={
+            **{part: (_rows({part: n}, endings, True),) for part, n in parts.items()},
+            "masked_lm_head": (masked_lm,),
+        },
+        ignore=(r"(bert\.)?embeddings\.(position_ids|token_type_ids)",),
+    )
+
+
+def _model_garden():
+    """Three generations of names, under the roots of three ways to save them."""
+    end = "/.ATTRIBUTES/VARIABLE_VALUE"
+    leaves = ("embeddings", "gamma", "beta", "kernel", "bias")
+    endings = {name: f"/{name}{end}" for name in leaves}
+    numbered, listed = "layer_with_weights-{n}/", "_transformer_layers/{i}/"
+    attention = "_attention_layer/"
+    names = (
+        ("layer_with_weights-0", "_embedding_layer"),
+        ("layer_with_weights-2", "_type_embedding_layer"),
+        ("layer_with_weights-1", "_position_embedding_layer"),
+        ("layer_with_weights-3", "_embedding_norm_layer"),
+        *(
+            tuple(block + name for block in (numbered, listed) for name in aliases)
+            for aliases in (
+                (attention + "_query_dense",),
+                (attention + "_key_dense",),
+                (attention + "_value_dense",),
+                (attention + "_output_dense", "_attention_output_dense"),
+                ("_attention_layer_norm",),
+                ("_intermediate_dense",),
+                ("_output_dense",),
+                ("_output_layer_norm",),
+            )
+        ),
+    )
+
+    def rooted(names):
+        roots = ("encoder/", "model/encoder_network/", "model/")
+        return tuple(root + name for root in roots for name in names)
+
+    encoder = list(
+        _rows(dict(zip(ENCODER, map(rooted, names), strict=True)), endings, heads=True)
+    )
+    # The pretrainer reaches the table first through its masked language model.
+    tables = tuple(f"{root}masked_lm/embedding_table{end}" for root in ("", "model/"))
+    encoder[0] = Row(encoder[0].target, encoder[0].sources + tables)
+    head = ("masked_lm/", "model/masked_lm/")
+    masked_lm = _masked_lm(
+        tuple(h + "dense" for h in head),
+        tuple(h + "layer_norm" for h in head),
+        tuple(f"{h}output_bias.Sbias{end}" for h in head),
+        endings,
+    )
+    # A pretrainer trains the pooler of its head and leaves the encoder's as it was.
+    poolers = (
+        ("next_sentence..pooler_dense", "model/classification_heads/0/dense"),
+        ("sentence_prediction..pooler_dense",),
+        rooted(("layer_with_weights-{n}", "_pooler_layer")),
+    )
+    head, classifier = "model/classification_heads/0", "model/layer_with_weights-1"
+    return Layout(
+        encoder=tuple(encoder),
+        parts={
+            "pooler": tuple(_rows({"pooler": names}, endings) for names in poolers),
+            "masked_lm_head": (masked_lm,),
+            "next_sentence": (_rows({"next_sentence": f"{head}/out_proj"}, endings),),
+            "classifier": (_rows({"classifier": f"{classifier}/out_proj"}, endings),),
+        },
+        ignore=(
+            "_CHECKPOINTABLE_OBJECT_GRAPH",
+            "(save_counter|global_step|optimizer)/.*",
+            r".*/\.OPTIMIZER_SLOT/.*",
+        ),
+        first=4,
+    )
+
+
+def _keras_nlp():
+    """The names in model.weights.h5 and, behind "task/", in task.weights.h5."""
+    # Keras numbers the arrays of a layer and the layers of a class.
+    endings = {"gamma": "/vars/0", "beta": "/vars/1"}
+    endings |= {"kernel": "/vars/0", "bias": "/vars/1", "embeddings": "/vars/0"}
+    block = "transformer_encoder{_i}/"
+    attention = block + "_self_attention_layer/"
+    names = (
+        "reversible_embedding",
+        "embedding",
+        "position_embedding",
+        "layer_normalization",
+        attention + "query_dense",
+        attention + "key_dense",
+        attention + "value_dense",
+        attention + "output_dense",
+        block + "_self_attention_layer_norm",
+        block + "_feedforward_intermediate_dense",
+        block + "_feedforward_output_dense",
+        block + "_feedforward_layer_norm",
+    )
+
+    def rooted(name):
+        return (f"layers/{name}", f"_layer_checkpoint_dependencies/{name}")
+
+    modules = dict(zip(ENCODER, map(rooted, names), strict=True))
+    head = "task/layers/masked_lm_head"
+    masked_lm = _masked_lm(
+        f"{head}/_intermediate_dense",
+        f"{head}/_intermediate_layer_norm",
+        f"{head}/vars/0",
+        endings,
+    )
+    return Layout(
+        encoder=_rows(modules, endings, heads=True),
+        parts={
+            "pooler": (_rows({"pooler": rooted("dense")}, endings),),
+            "masked_lm_head": (masked_lm,),
+            "classifier": (_rows({"classifier": "task/layers/dense"}, endings),),
+        },
+        ignore=("(task/)?optimizer/.*",),
+    )
+
+
+LAYOUTS = {
+    "google": _google(),
+    "model_garden": _model_garden(),
+    "hugging_face": _hugging_face(),
+    "keras_nlp": _keras_nlp(),
+}

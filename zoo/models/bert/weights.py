@@ -1,0 +1,186 @@
+"""Published BERT checkpoints to our configuration and weights, and back."""
+
+import dataclasses
+from pathlib import Path
+
+from zoo.checkpoint import convert, open_checkpoint
+from zoo.models.bert.metadata import (
+    KERAS_NLP_HEAD,
+    read_config,
+    read_json,
+    read_labels,
+    read_pooling,
+    read_tokenizer,
+    shapes,
+)
+from zoo.models.bert.model import BERTConfig
+from zoo.models.bert.tables import HEADS, LAYOUTS
+from zoo.models.bert.writing import write
+
+__all__ = ["Converted", "read", "recognise", "write"]
+
+HUGGING_FACE_FILES = (
+    "model.safetensors",
+    "model.safetensors.index.json",
+    "pytorch_model.bin",
+    "pytorch_model.bin.index.json",
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Converted:
+    """A published checkpoint in our terms.
+
+    Args:
+        layout: str, the layout it was read from.
+        config: `BERTConfig`.
+        weights: dict of path to float32 array, the encoder's and the heads'.
+        heads: tuple of str, out of "masked_lm_head", "next_sentence", "classifier" and
+            "spans"; each is the first part of its arrays' paths.
+        head_options: dict, arguments of `zoo.layers.MaskedLMHead` with which the
+            masked language model was trained. They are the encoder's activation and
+            epsilon, except in keras-nlp: there "gelu" and 1e-5, whatever the encoder.
+        tokenizer: dict of vocabulary (tuple of str) and lowercase (bool), or None if
+            the checkpoint has no vocabulary.
+        labels: tuple of str, names of the classifier's outputs, or None.
+        pooling: "mean", "cls" or None: how a sentence-transformers model pools.
+        normalize: bool, whether it then divides by the norm.
+        sequence_length: int, how many tokens it reads, or None.
+        family: str.
+    """
+
+    layout: str
+    config: BERTConfig
+    weights: dict
+    heads: tuple
+    head_options: dict
+    tokenizer: dict | None
+    labels: tuple | None = None
+    pooling: str | None = None
+    normalize: bool = False
+    sequence_length: int | None = None
+    family: str = "bert"
+
+
+def recognise(directory):
+    """Names the layout of the BERT checkpoint in a directory.
+
+    Args:
+        directory: str or `Path`.
+
+    Returns:
+        "google", "model_garden", "hugging_face", "keras_nlp", or None if there is no
+        checkpoint of a BERT.
+
+    Raises:
+        ValueError: if there is more than one.
+    """
+    directory = Path(directory)
+    found = []
+    config = read_json(directory / "config.json", optional=True)
+    if config.get("class_name") == "BertBackbone":
+        if (directory / "model.weights.h5").is_file():
+            found.append("keras_nlp")
+    if config.get("model_type") == "bert":
+        if any((directory / name).is_file() for name in HUGGING_FACE_FILES):
+            found.append("hugging_face")
+    if any(directory.glob("*.index")):
+        names = set(open_checkpoint(directory))
+        if "bert/embeddings/word_embeddings" in names:
+            found.append("google")
+        if any("/_attention_layer/_query_dense/kernel/.ATTR" in n for n in names):
+            found.append("model_garden")
+    if len(found) > 1:
+        raise ValueError(
+            f"A directory must hold one checkpoint. Received: {', '.join(found)} in "
+            f"`{directory}`. Pass `layout=` to choose."
+        )
+    return found[0] if found else None
+
+
+def read(directory, layout=None, activation=None):
+    """Reads a published checkpoint; every array in it must be accounted for.
+
+    Args:
+        directory: str or `Path`.
+        layout: str, see `recognise`, by which it is found if it is not given.
+        activation: str that replaces the configuration's. Google's files say "gelu"
+            for both of its forms; "gelu_tanh" is assumed, as its code has been since
+            February 2019. The first release computed "gelu", the exact one.
+
+    Returns:
+        `Converted`.
+
+    Raises:
+        FileNotFoundError: if the configuration is missing.
+        ValueError: if this is no BERT or one that `BERT` cannot compute, a file is
+            damaged, or configuration, weights and vocabulary do not agree.
+    """
+    directory = Path(directory)
+    layout = layout or recognise(directory)
+    if layout not in LAYOUTS:
+        raise ValueError(_describe(directory, layout))
+    fields, values = read_config(directory, layout)
+    checkpoint = _open(directory, layout)
+    table = LAYOUTS[layout]
+    rows, parts, ignore = table.choose(fields["num_layers"], checkpoint)
+    if activation is not None:
+        fields["activation"] = activation
+    config = BERTConfig(**fields, pooler="pooler" in parts)
+    heads = tuple(part for part in HEADS if part in parts)
+    num_classes = _num_classes(rows, checkpoint)
+    expected = shapes(config, heads, num_classes)
+    weights = convert(checkpoint, rows, expected, ignore, config.num_heads)
+    head_options = {
+        "activation": config.activation,
+        "layer_norm_epsilon": config.layer_norm_epsilon,
+    }
+    return Converted(
+        layout=layout,
+        config=config,
+        weights=weights,
+        heads=heads,
+        head_options=KERAS_NLP_HEAD if layout == "keras_nlp" else head_options,
+        tokenizer=read_tokenizer(directory, layout, config.vocabulary_size),
+        labels=read_labels(values.get("id2label"), num_classes),
+        **read_pooling(directory),
+    )
+
+
+def _describe(directory, layout):
+    """What to say about a directory of no known layout."""
+    if layout is not None:
+        return f"`layout` must be one of {sorted(LAYOUTS)}. Received: {layout!r}."
+    config = read_json(directory / "config.json", optional=True)
+    kind = config.get("model_type") or config.get("class_name")
+    names = sorted(path.name for path in directory.glob("*"))
+    return (
+        "A BERT checkpoint is a directory with bert_config.json and a TensorFlow "
+        "checkpoint, or with config.json of model_type 'bert' or class_name "
+        f"'BertBackbone' and {', '.join(HUGGING_FACE_FILES)} or model.weights.h5. "
+        f"Received: `{directory}` with {names}, of kind {kind!r}."
+    )
+
+
+def _open(directory, layout):
+    """Name to array, for all files of the checkpoint."""
+    if layout == "keras_nlp":
+        checkpoint = dict(open_checkpoint(directory / "model.weights.h5"))
+        task = directory / "task.weights.h5"
+        if task.is_file():
+            arrays = open_checkpoint(task).items()
+            checkpoint |= {f"task/{name}": array for name, array in arrays}
+        return checkpoint
+    if layout == "hugging_face":
+        files = [directory / name for name in HUGGING_FACE_FILES]
+        return open_checkpoint(next((f for f in files if f.is_file()), files[0]))
+    return open_checkpoint(directory)
+
+
+def _num_classes(rows, checkpoint):
+    """Outputs of the classifier, 0 if there is none."""
+    for row in rows:
+        if row.target == "classifier/bias":
+            found = [source for source in row.sources if source in checkpoint]
+            return checkpoint[found[0]].shape[0] if found else 0
+    return 0

@@ -1,0 +1,222 @@
+"""Our BERT as a directory that another library loads."""
+
+import json
+import os
+import shutil
+import uuid
+from pathlib import Path
+
+from zoo.checkpoint import Row, convert, revert, save_checkpoint
+from zoo.models.bert.metadata import (
+    FIELDS,
+    KERAS_NLP_ENCODER,
+    KERAS_NLP_FIELDS,
+    KERAS_NLP_HEAD,
+    shapes,
+)
+from zoo.models.bert.tables import HEADS, LAYOUTS
+
+# Heads, whether there is a pooler: the class of Hugging Face's that has just these.
+ARCHITECTURES = {
+    ((), True): "BertModel",
+    ((), False): "BertModel",
+    (("masked_lm_head",), True): "BertForMaskedLM",
+    (("masked_lm_head",), False): "BertForMaskedLM",
+    (("masked_lm_head", "next_sentence"), True): "BertForPreTraining",
+    (("next_sentence",), True): "BertForNextSentencePrediction",
+    (("classifier",), True): "BertForSequenceClassification",
+    (("classifier",), False): "BertForTokenClassification",
+    (("spans",), True): "BertForQuestionAnswering",
+    (("spans",), False): "BertForQuestionAnswering",
+}
+# keras-nlp's class for a head, and the module that defines it.
+TASKS = {
+    "masked_lm_head": ("BertMaskedLM", "bert_masked_lm"),
+    "classifier": ("BertTextClassifier", "bert_text_classifier"),
+}
+
+
+def write(
+    directory, layout, config, weights, tokenizer=None, labels=None, head_options=None
+):
+    """Writes a directory that another library loads; it appears complete or not at all.
+
+    keras-nlp has no place for `initializer_range` and `pad_id`, which change no
+    output; its tokenizer differs from Google's in rare characters.
+
+    Args:
+        directory: str or `Path`, absent or empty.
+        layout: "hugging_face" or "keras_nlp".
+        config: `BERTConfig`.
+        weights: dict of path to array, the encoder's and those of the heads to write.
+        tokenizer: dict, as `Converted.tokenizer`.
+        labels: tuple of str, names of the classifier's outputs.
+        head_options: dict, as `Converted.head_options`; by default the encoder's.
+
+    Raises:
+        ValueError: if the directory is not empty, the layout unknown or unable to hold
+            this, or if weights, vocabulary, labels and config do not agree.
+    """
+    directory = Path(directory)
+    if layout not in WRITERS:
+        raise ValueError(
+            f"`layout` must be one of {sorted(WRITERS)}. Received: {layout!r}."
+        )
+    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        raise ValueError(
+            f"`directory` must be absent or empty. Received: `{directory}`."
+        )
+    heads = tuple(h for h in HEADS if any(name.startswith(f"{h}/") for name in weights))
+    num_classes = len(weights.get("classifier/bias", ()))
+    _check(config, tokenizer, labels, num_classes)
+    expected = shapes(config, heads, num_classes)
+    weights = convert(weights, [Row(path, path) for path in expected], expected)
+    options = {
+        "activation": config.activation,
+        "layer_norm_epsilon": config.layer_norm_epsilon,
+    }
+    documents = WRITERS[layout](
+        config, heads, head_options or options, tokenizer, labels, num_classes
+    )
+    rows = LAYOUTS[layout].written(config, heads)
+    arrays = _weight_files(layout, revert(weights, rows, config.num_heads))
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    partial = directory.with_name(f".{directory.name}.{uuid.uuid4().hex}")
+    try:
+        for name, document in documents.items():
+            _write_document(partial / name, document)
+        for name, tensors in arrays.items():
+            save_checkpoint(partial / name, tensors)
+        os.replace(partial, directory)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _check(config, tokenizer, labels, num_classes):
+    """Raises if the vocabulary or the labels do not fit."""
+    tokens = len(tokenizer["vocabulary"]) if tokenizer else config.vocabulary_size
+    if tokens != config.vocabulary_size:
+        raise ValueError(
+            "The vocabulary must have a token for every row of the embedding. "
+            f"Received: {tokens} tokens, {config.vocabulary_size} rows."
+        )
+    if labels and len(labels) != num_classes:
+        raise ValueError(
+            "`labels` must name every output of the classifier. Received: "
+            f"{tuple(labels)} for {num_classes} outputs."
+        )
+
+
+def _hugging_face(config, heads, head_options, tokenizer, labels, num_classes):
+    """File name to content, for `transformers`."""
+    if (heads, config.pooler) not in ARCHITECTURES:
+        raise ValueError(
+            "`weights` must hold heads, with or without pooler, for which Hugging Face "
+            f"has a class: {sorted(ARCHITECTURES)}. Received: {(heads, config.pooler)}."
+        )
+    encoder = {name: getattr(config, name) for name in head_options}
+    if "masked_lm_head" in heads and head_options != encoder:
+        raise ValueError(
+            "Hugging Face's masked language model always has the encoder's options, "
+            f"{encoder}. Received: {head_options}. Leave the head's arrays out."
+        )
+    values = {theirs: getattr(config, ours) for ours, theirs in FIELDS.items()}
+    values |= {
+        "model_type": "bert",
+        "architectures": [ARCHITECTURES[heads, config.pooler]],
+        "hidden_act": {"gelu_tanh": "gelu_new"}.get(
+            config.activation, config.activation
+        ),
+        "layer_norm_eps": config.layer_norm_epsilon,
+        "pad_token_id": config.pad_id,
+    }
+    if num_classes:
+        labels = labels or [f"LABEL_{i}" for i in range(num_classes)]
+        values["id2label"] = {str(i): label for i, label in enumerate(labels)}
+        values["label2id"] = {label: i for i, label in enumerate(labels)}
+    documents = {"config.json": values}
+    if tokenizer:
+        documents["vocab.txt"] = tokenizer["vocabulary"]
+        documents["tokenizer_config.json"] = {
+            "tokenizer_class": "BertTokenizer",
+            "do_lower_case": tokenizer["lowercase"],
+            "model_max_length": config.max_sequence_length,
+        }
+    return documents
+
+
+def _keras_nlp(config, heads, head_options, tokenizer, labels, num_classes):
+    """File name to content, for a keras-nlp preset."""
+    fixed = {**KERAS_NLP_ENCODER, "attention_dropout": config.dropout, "pooler": True}
+    received = {name: getattr(config, name) for name in fixed}
+    if received != fixed:
+        raise ValueError(
+            f"keras-nlp's BERT always has {fixed}. Received: {received}. Write layout "
+            '"hugging_face" instead.'
+        )
+    if labels or heads not in ((), *((head,) for head in TASKS)):
+        raise ValueError(
+            f"keras-nlp holds one head of {sorted(TASKS)}, and no labels. Received: "
+            f"{heads}, {labels}. Leave the arrays of other heads, and labels, out."
+        )
+    if "masked_lm_head" in heads and head_options != KERAS_NLP_HEAD:
+        raise ValueError(
+            f"keras-nlp's masked language model always has {KERAS_NLP_HEAD}. Received: "
+            f"{head_options}. Leave the head's arrays out and train it there."
+        )
+    fields = {name: getattr(config, name) for name in KERAS_NLP_FIELDS}
+    backbone = _keras_object("BertBackbone", "bert_backbone", **fields)
+    documents = {"config.json": backbone}
+    if tokenizer:
+        case = tokenizer["lowercase"]
+        # keras-nlp lower-cases without stripping accents, unless it is told to.
+        options = {"vocabulary": None, "lowercase": case, "strip_accents": case}
+        options = _keras_object("BertTokenizer", "bert_tokenizer", **options)
+        documents["tokenizer.json"] = options
+        documents["assets/tokenizer/vocabulary.txt"] = tokenizer["vocabulary"]
+    if heads:
+        task, module = TASKS[heads[0]]
+        contents = {"backbone": backbone, "preprocessor": None}
+        if tokenizer:
+            contents["preprocessor"] = documents["preprocessor.json"] = _keras_object(
+                f"{task}Preprocessor",
+                f"{module}_preprocessor",
+                tokenizer=options,
+                sequence_length=config.max_sequence_length,
+            )
+        if num_classes:
+            contents["num_classes"] = num_classes
+        documents["task.json"] = _keras_object(task, module, **contents)
+    return documents
+
+
+WRITERS = {"hugging_face": _hugging_face, "keras_nlp": _keras_nlp}
+
+
+def _keras_object(name, module, **config):
+    return {
+        "module": f"keras_hub.src.models.bert.{module}",
+        "class_name": name,
+        "config": config,
+        "registered_name": f"keras_hub>{name}",
+    }
+
+
+def _weight_files(layout, arrays):
+    """File name to arrays."""
+    if layout == "hugging_face":
+        return {"model.safetensors": arrays}
+    model = {n: a for n, a in arrays.items() if not n.startswith("task/")}
+    task = {n.removeprefix("task/"): arrays[n] for n in arrays if n not in model}
+    files = {"model.weights.h5": model, "task.weights.h5": task}
+    return {name: tensors for name, tensors in files.items() if tensors}
+
+
+def _write_document(path, document):
+    """Writes a dict as JSON, a sequence of str as lines."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if isinstance(document, dict):
+        text = json.dumps(document, indent=2) + "\n"
+    else:
+        text = "".join(f"{token}\n" for token in document)
+    path.write_bytes(text.encode("utf-8"))

@@ -1,0 +1,224 @@
+"""Preset name, directory or URI to a model; the only module that knows every family."""
+
+import dataclasses
+import difflib
+import inspect
+import pathlib
+
+import keras
+
+from zoo import presets
+from zoo.backbone import check_fields
+from zoo.checkpoint import assign
+from zoo.models import FAMILIES
+from zoo.tasks import TASKS
+from zoo.text import WordPieceTokenizer
+from zoo.training import AdamW, WarmupLinearDecay
+
+keras.saving.register_keras_serializable(package="zoo")(WordPieceTokenizer)
+
+LEARNING_RATES = {"masked_lm": 1e-4}
+WARMUP_STEPS = 50
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """What a preset of any layout holds.
+
+    Args:
+        family: module of the family.
+        config: dict, fields of the family's config.
+        weights: dict of our variable path to float32 array, heads included.
+        tokenizer: dict of the tokenizer's arguments, or None.
+        task: name of the saved task, or None.
+        task_options: dict, arguments of the saved task.
+    """
+
+    family: object
+    config: dict
+    weights: dict
+    tokenizer: dict | None
+    task: str | None
+    task_options: dict
+
+
+def from_preset(
+    preset, task="auto", *, dtype=None, load_weights=True, seed=None, **options
+):
+    """Makes a model from a preset.
+
+    Args:
+        preset: shipped or published name (`zoo.list_presets()`), a directory, or a
+            URI, `hf://owner/name` or `kaggle://owner/...`. A directory of Google, the
+            model garden, Hugging Face or keras-nlp is recognised and converted.
+        task: "text_classifier", "text_regressor", "masked_lm", "text_embedder";
+            "auto" for the saved task, or the backbone if none was saved; None for the
+            backbone, which takes token ids and has the `.tokenizer` attached.
+        dtype: policy of the model, such as "mixed_bfloat16".
+        load_weights: bool, False leaves the weights random.
+        seed: int, of random weights, such as a new head's; sets Keras' seeds.
+        **options: arguments of the task, such as `labels=["no", "yes"]` and
+            `sequence_length=128`, and fields of the config, such as `dropout=0.0`.
+
+    Returns:
+        keras.Model: a compiled `zoo.tasks.Task`, or a `zoo.backbone.Backbone`.
+
+    Raises:
+        KeyError: if the name is unknown, with the nearest ones.
+        FileNotFoundError: if files are missing and cannot be fetched.
+        ValueError: if a task or an option is unknown, or the weights do not fit.
+    """
+    if task not in ("auto", None, *TASKS):
+        raise ValueError(
+            f'`task` must be "auto", None or one of {sorted(TASKS)}. Received: {task!r}.'
+        )
+    source = _read(presets.find_preset(preset))
+    if task == "auto":
+        task = source.task
+    config_options, task_options = _split_options(source, task, options)
+    if seed is not None:
+        keras.utils.set_random_seed(seed)
+    backbone = build_backbone(
+        source.family.BACKBONE.family, {**source.config, **config_options}, dtype
+    )
+    backbone.tokenizer = source.tokenizer and WordPieceTokenizer(**source.tokenizer)
+    if task is None:
+        model = backbone
+    else:
+        if task == source.task:
+            task_options = {**source.task_options, **task_options}
+        model = TASKS[task](backbone, backbone.tokenizer, **task_options)
+    if load_weights:
+        _load(model, backbone, source.weights, strict=task == source.task)
+    if task is not None:
+        rate = LEARNING_RATES.get(task, 5e-5)
+        model.compile(AdamW(WarmupLinearDecay(rate, WARMUP_STEPS)))
+    return model
+
+
+def load_model(path, **kwargs):
+    """Loads a `.keras` file of this package, in any process.
+
+    Args:
+        path: str or path.
+        **kwargs: of `keras.saving.load_model`.
+
+    Returns:
+        keras.Model, compiled if it was.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+    """
+    if not pathlib.Path(path).is_file():
+        raise FileNotFoundError(
+            f"No such file: {path}. For a preset directory, use `from_preset`."
+        )
+    return keras.saving.load_model(path, **kwargs)
+
+
+def build_backbone(family, config, dtype=None):
+    """A backbone with random weights.
+
+    Args:
+        family: str, such as "bert".
+        config: dict, fields of the family's config.
+        dtype: policy of the model.
+
+    Returns:
+        zoo.backbone.Backbone.
+
+    Raises:
+        ValueError: if the family or a field is unknown.
+    """
+    if family not in FAMILIES:
+        raise ValueError(
+            f"`family` must be one of {sorted(FAMILIES)}. Received: {family!r}."
+        )
+    backbone_class = FAMILIES[family].BACKBONE
+    check_fields(backbone_class.__name__, backbone_class.config_class, config)
+    return backbone_class(backbone_class.config_class(**config), dtype=dtype)
+
+
+def _read(directory):
+    """The `Source` in a directory of any layout."""
+    if (directory / presets.RECORD).is_file():
+        record, arrays, vocabulary = presets.read_preset(directory)
+        tokenizer = record.get("tokenizer")
+        if tokenizer:
+            tokenizer = {"vocabulary": vocabulary, "lowercase": tokenizer["lowercase"]}
+        saved = record.get("task") or {}
+        return Source(
+            FAMILIES[record["family"]],
+            record["backbone"],
+            arrays,
+            tokenizer,
+            saved.get("name"),
+            saved.get("options", {}),
+        )
+    for family in FAMILIES.values():
+        if family.recognise(directory):
+            return _converted(family, family.read(directory))
+    raise FileNotFoundError(
+        f"{directory} holds no preset that zoo knows: no {presets.RECORD}, and no "
+        "config, weights and vocabulary of Google, the model garden, Hugging Face or "
+        f"keras-nlp. It holds {sorted(p.name for p in directory.iterdir())[:10]}."
+    )
+
+
+def _converted(family, found):
+    task, options = None, {}
+    if "classifier" in found.heads and found.labels:
+        task, options = "text_classifier", {"labels": list(found.labels)}
+    elif found.pooling:
+        task = "text_embedder"
+        options = {"pooling": found.pooling, "normalize": found.normalize}
+    config = dataclasses.asdict(found.config)
+    return Source(family, config, found.weights, found.tokenizer, task, options)
+
+
+def _split_options(source, task, options):
+    """Options of the config and options of the task; an unknown one is an error."""
+    config_class = source.family.BACKBONE.config_class
+    fields = {field.name for field in dataclasses.fields(config_class)}
+    accepted = set()
+    if task is not None:
+        accepted = set(inspect.signature(TASKS[task].__init__).parameters)
+        accepted |= {"sequence_length", "pair", "name"}
+        accepted -= {"self", "backbone", "tokenizer", "kwargs"}
+    known = sorted(fields | accepted)
+    for name in options:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.0)[0]
+            raise ValueError(
+                f"Unknown option for task {task!r}. Received: {name!r}. Did you mean "
+                f"{near!r}? It takes {', '.join(known)}."
+            )
+    return (
+        {k: v for k, v in options.items() if k not in accepted},
+        {k: v for k, v in options.items() if k in accepted},
+    )
+
+
+def _load(model, backbone, weights, strict):
+    """Assigns what the preset holds; a head that it lacks stays random."""
+    variables = {v.path: v for v in model.variables if "seed_generator" not in v.path}
+    own = {v.path for v in backbone.variables}
+    for head in {path.split("/")[0] for path in variables if path not in own}:
+        paths = [path for path in variables if path.startswith(f"{head}/")]
+        fits = [
+            path in weights and weights[path].shape == tuple(variables[path].shape)
+            for path in paths
+        ]
+        if not all(fits) and not strict:
+            for path in paths:
+                variables.pop(path)
+    # What belongs to another head is of no use here; the rest must fit exactly.
+    heads = {path.split("/")[0] for path in weights} - {p.split("/")[0] for p in own}
+    wanted = {
+        path: array
+        for path, array in weights.items()
+        if path in variables or path.split("/")[0] not in heads
+    }
+    if not backbone.config.pooler:
+        wanted = {k: v for k, v in wanted.items() if not k.startswith("pooler/")}
+    assign(list(variables.values()), wanted)

@@ -1,0 +1,33 @@
+"""Export to TensorFlow Serving, a doctor for SavedModels, and a small client.
+
+Importing this package, and the doctor, import neither TensorFlow nor Keras.
+"""
+
+import importlib
+
+_MODULES = {
+    "Finding": "lint",
+    "Signature": "export",
+    "batching_config": "client",
+    "curl_lines": "client",
+    "diagnose": "doctor",
+    "docker_lines": "client",
+    "format_findings": "doctor",
+    "models_config": "client",
+    "predict": "client",
+    "write_version": "export",
+}
+
+__all__ = list(_MODULES)
+
+
+def __getattr__(name):
+    """Import a public name when it is first used."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = importlib.import_module(f"{__name__}.{_MODULES[name]}")
+    return getattr(module, name)
+
+
+def __dir__():
+    return sorted(__all__)

@@ -1,0 +1,216 @@
+"""Instructions and a REST client for a model in TensorFlow Serving.
+
+The texts and the client follow the server's documented protocol and its source. No
+real server has been exercised with them by the authors: the tests speak to a stand-in,
+and to a real one only where the environment variable TFS_URL names it.
+"""
+
+import base64
+import json
+import pathlib
+import shlex
+import urllib.error
+import urllib.parse
+import urllib.request
+
+import numpy as np
+
+SERVER_IMAGE = "tensorflow/serving:2.20.0"
+LOCAL_URL = "http://localhost:8501"
+
+
+def curl_lines(name, example, url=LOCAL_URL):
+    """Shell commands that ask a served model.
+
+    Args:
+        name: str, the model's name in the server.
+        example: dict from input name to numpy array, for `serving_default`.
+        url: str, scheme, host and port of the server's REST interface.
+
+    Returns:
+        str: commands for the state of the model, its signatures, and a prediction.
+    """
+    body = json.dumps({"instances": _rows(example)}, ensure_ascii=False)
+    model = _model_url(url, name)
+    return "\n".join(
+        [
+            f"curl {shlex.quote(model)}",
+            f"curl {shlex.quote(f'{model}/metadata')}",
+            f"curl -d {shlex.quote(body)} {shlex.quote(f'{model}:predict')}",
+        ]
+    )
+
+
+def docker_lines(base_dir, name):
+    """Shell commands that serve a model with the server's official image.
+
+    Args:
+        base_dir: directory with the integer versions, as given to `write_version`.
+        name: str, the model's name in the server.
+
+    Returns:
+        str: commands; REST on port 8501 and gRPC on port 8500. Untried, see the module.
+    """
+    mount = f"{pathlib.Path(base_dir).resolve()}:/models/{name}:ro"
+    return "\n".join(
+        [
+            f"docker pull {SERVER_IMAGE}",
+            "docker run --rm -p 8501:8501 -p 8500:8500 \\",
+            f"  -v {shlex.quote(mount)} -e {shlex.quote(f'MODEL_NAME={name}')} \\",
+            f"  {SERVER_IMAGE}",
+        ]
+    )
+
+
+def models_config(models):
+    """File for the server's `--model_config_file`, to serve several models.
+
+    Args:
+        models: dict from name to base directory, as the server sees it.
+
+    Returns:
+        str: a ModelServerConfig in text format.
+    """
+    entries = [
+        "  config {\n"
+        f"    name: {json.dumps(name)}\n"
+        f"    base_path: {json.dumps(str(base_dir))}\n"
+        '    model_platform: "tensorflow"\n'
+        "  }\n"
+        for name, base_dir in models.items()
+    ]
+    return f"model_config_list {{\n{''.join(entries)}}}\n"
+
+
+def batching_config(max_batch_size=32, batch_timeout_micros=2000, num_batch_threads=4):
+    """File for the server's `--batching_parameters_file`, with `--enable_batching`.
+
+    Requests of different callers are put into one batch. Rows of different widths are
+    left to fail on purpose: the server can only pad with a row's own first value,
+    which silently corrupts token ids. Signatures that take strings need no padding.
+
+    Args:
+        max_batch_size: int, rows at most in a batch.
+        batch_timeout_micros: int, microseconds that a request waits for others.
+        num_batch_threads: int, batches processed at a time.
+
+    Returns:
+        str: BatchingParameters in text format; allowed sizes are the powers of two up
+        to the largest, so that the model sees few shapes.
+
+    Raises:
+        ValueError: a number is less than 1 (the timeout: less than 0).
+    """
+    if max_batch_size < 1 or num_batch_threads < 1 or batch_timeout_micros < 0:
+        raise ValueError(
+            "Sizes must be at least 1 and the timeout at least 0. Received: "
+            f"max_batch_size={max_batch_size}, num_batch_threads={num_batch_threads}, "
+            f"batch_timeout_micros={batch_timeout_micros}. Leave them out for defaults."
+        )
+    # The server demands that the last size be the largest batch.
+    powers = (2**exponent for exponent in range(max_batch_size.bit_length()))
+    sizes = [size for size in powers if size < max_batch_size] + [max_batch_size]
+    lines = [
+        f"max_batch_size {{ value: {max_batch_size} }}",
+        f"batch_timeout_micros {{ value: {batch_timeout_micros} }}",
+        f"num_batch_threads {{ value: {num_batch_threads} }}",
+        "max_enqueued_batches { value: 100 }",
+        *(f"allowed_batch_sizes: {size}" for size in sizes),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def predict(url, name, texts, timeout=60):
+    """Ask a served model about texts, in the row format of REST.
+
+    Args:
+        url: str, scheme, host and port of the server's REST interface.
+        name: str, the model's name in the server.
+        texts: list of str, for a `serving_default` with one string input.
+        timeout: seconds.
+
+    Returns:
+        list with one prediction for each text: a dict from output name to value, or
+        the bare value where the signature has only one output.
+
+    Raises:
+        TypeError: `texts` is no list of str.
+        ConnectionError: there is no server.
+        ValueError: the server refused the request, or sent something else than rows.
+    """
+    if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+        raise TypeError(
+            "`texts` must be a list of strings. Received: "
+            f"{texts!r:.80}. Put a single text into a list."
+        )
+    request = urllib.request.Request(
+        f"{_model_url(url, name)}:predict",
+        data=json.dumps({"instances": list(texts)}).encode("utf-8"),
+        headers={"Content-Type": "application/json"},
+    )
+    response = _send(request, timeout)
+    predictions = response.get("predictions") if isinstance(response, dict) else None
+    if not isinstance(predictions, list) or len(predictions) != len(texts):
+        raise ValueError(
+            "The server must send one prediction for each text. Received: "
+            f"{str(response):.200} for {len(texts)} texts. Check that {url} is the "
+            "REST interface of TensorFlow Serving."
+        )
+    return predictions
+
+
+def _send(request, timeout):
+    try:
+        with urllib.request.urlopen(request, timeout=timeout) as reply:
+            return json.load(reply)
+    except urllib.error.HTTPError as error:
+        raise ValueError(
+            "The server must accept the request. Received: status "
+            f"{error.code} from {request.full_url}: {_error_text(error)}. Check the "
+            "model's name and inputs at its /metadata."
+        ) from error
+    except json.JSONDecodeError as error:
+        raise ValueError(
+            "The server must answer in JSON. Received: something else from "
+            f"{request.full_url}. Check the port: REST is 8501, gRPC is 8500."
+        ) from error
+    except OSError as error:
+        raise ConnectionError(
+            "A server must listen at the address. Received: "
+            f"{error} from {request.full_url}. Start one as in `docker_lines`."
+        ) from error
+
+
+def _error_text(error):
+    body = error.read().decode("utf-8", "replace")
+    try:
+        return json.loads(body)["error"]
+    except (json.JSONDecodeError, KeyError, TypeError):
+        return body[:200]
+
+
+def _model_url(url, name):
+    return f"{url.rstrip('/')}/v1/models/{urllib.parse.quote(name, safe='')}"
+
+
+def _rows(example):
+    columns = {key: np.asarray(value).tolist() for key, value in example.items()}
+    if len(columns) == 1:
+        (values,) = columns.values()
+        return _to_json(values)
+    rows = zip(*columns.values(), strict=True)
+    return [_to_json(dict(zip(columns, row, strict=True))) for row in rows]
+
+
+def _to_json(value):
+    if isinstance(value, dict):
+        return {key: _to_json(element) for key, element in value.items()}
+    if isinstance(value, list):
+        return [_to_json(element) for element in value]
+    if not isinstance(value, bytes):
+        return value
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        # The server's own notation for bytes that are no text.
+        return {"b64": base64.b64encode(value).decode("ascii")}

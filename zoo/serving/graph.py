@@ -1,0 +1,170 @@
+"""What a SavedModel directory says about itself, read from its protocol buffer."""
+
+import dataclasses
+import itertools
+import pathlib
+
+from google.protobuf.message import DecodeError
+
+from zoo.serving import wire
+
+SERVE_TAG = "serve"
+
+# The operations of tensorflow-text that every TensorFlow Serving from 2.12 on links.
+# Source: REGISTER_OP in tensorflow/text 2.12.1, pinned by serving's workspace.bzl.
+TEXT_OPS = frozenset(
+    """
+    CaseFoldUTF8 ConstrainedSequence FastBertNormalize FastWordpieceTokenizeWithOffsets
+    FindSourceOffsets MaxSpanningTree NormalizeUTF8 NormalizeUTF8WithOffsetsMap
+    PhraseTokenize RegexSplitWithOffsets RougeL SentenceFragments SentenceFragmentsV2
+    SentencepieceDetokenizeOp SentencepieceIdToStringOp SentencepieceOp
+    SentencepieceStringToIdOp SentencepieceTokenizeOp
+    SentencepieceTokenizeWithOffsetsOp SentencepieceVocabSizeOp
+    SplitMergeTokenizeWithOffsets TFText>BoiseTagsToOffsets TFText>ByteSplitByOffsets
+    TFText>ByteSplitWithOffsets TFText>FastSentencepieceDetokenize
+    TFText>FastSentencepieceTokenize TFText>FastWordpieceDetokenize
+    TFText>NgramsStringJoin TFText>OffsetsToBoiseTags TFText>PhraseDetokenize
+    TFText>RoundRobinGenerateMasks TFText>RoundRobinTrim
+    TFText>WhitespaceTokenizeWithOffsetsV2 TokenizerFromLogits
+    UnicodeScriptTokenizeWithOffsets WhitespaceTokenizeWithOffsets
+    WordpieceTokenizeWithOffsets
+    """.split()
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Endpoint:
+    """One input or output of a signature.
+
+    `tensor` is its name in the graph, None when it is no dense tensor (ragged, sparse);
+    `shape` is None when the rank is unknown, and has -1 for an unknown size.
+    """
+
+    tensor: str | None
+    dtype: str
+    shape: tuple[int, ...] | None
+
+
+@dataclasses.dataclass(frozen=True)
+class GraphSignature:
+    """Named inputs and outputs, as clients see them."""
+
+    inputs: dict[str, Endpoint]
+    outputs: dict[str, Endpoint]
+    method_name: str
+
+
+class SavedGraph:
+    """The graph with the tag `serve` of a SavedModel directory.
+
+    Attributes:
+        tags: list of the tags of every graph in the file.
+        signatures: dict from name to GraphSignature; empty without the tag `serve`.
+    """
+
+    def __init__(self, directory):
+        """Read `directory`/saved_model.pb.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            ValueError: the file is no SavedModel.
+        """
+        path = pathlib.Path(directory, "saved_model.pb")
+        if not path.is_file():
+            raise FileNotFoundError(
+                "A SavedModel directory must hold a saved_model.pb. Received: "
+                f"{directory}. Give the directory that `write_version` returned."
+            )
+        try:
+            saved_model = wire.SavedModel.FromString(path.read_bytes())
+        except DecodeError as error:
+            raise ValueError(
+                "saved_model.pb must be a SavedModel protocol buffer. Received: "
+                f"{path}, which does not parse. Export the model again."
+            ) from error
+        graphs = saved_model.meta_graphs
+        self.tags = [list(graph.meta_info_def.tags) for graph in graphs]
+        served = [graph for graph in graphs if graph.meta_info_def.tags == [SERVE_TAG]]
+        meta = served[0] if served else wire.MetaGraphDef()
+        self._nodes = {node.name: node for node in meta.graph_def.node}
+        self._functions = {
+            function.signature.name: function
+            for function in meta.graph_def.library.function
+        }
+        self.signatures = {
+            name: _read_signature(signature)
+            for name, signature in sorted(meta.signature_def.items())
+            # TensorFlow keeps the initialisers of the model in such an entry.
+            if not name.startswith("__saved_model_")
+        }
+
+    def operations(self):
+        """Names of all operations, in the graph and in its functions.
+
+        Returns:
+            set of str.
+        """
+        bodies = (function.node_def for function in self._functions.values())
+        nodes = itertools.chain(self._nodes.values(), *bodies)
+        return {node.op for node in nodes} - self._functions.keys()
+
+    def reachable(self, signature):
+        """What a request can touch, through calls of functions too.
+
+        Args:
+            signature: GraphSignature.
+
+        Returns:
+            (nodes, functions): lists of NodeDef and of FunctionDef.
+        """
+        tensors = [output.tensor for output in signature.outputs.values()]
+        nodes = self._ancestors(filter(None, tensors))
+        functions = {}
+        pending = _called_functions(nodes)
+        while pending:
+            name = pending.pop()
+            if name in self._functions and name not in functions:
+                functions[name] = self._functions[name]
+                nodes += functions[name].node_def
+                pending |= _called_functions(functions[name].node_def)
+        return nodes, list(functions.values())
+
+    def _ancestors(self, tensors):
+        found = {}
+        pending = list(tensors)
+        while pending:
+            name = pending.pop().removeprefix("^").partition(":")[0]
+            if name in self._nodes and name not in found:
+                found[name] = self._nodes[name]
+                pending += found[name].input
+        return list(found.values())
+
+
+def _called_functions(nodes):
+    called = set()
+    for node in nodes:
+        called.add(node.op)
+        for value in node.attr.values():
+            called.add(value.func.name)
+            called.update(function.name for function in value.list.func)
+    return called
+
+
+def _read_signature(signature):
+    return GraphSignature(
+        inputs=_read_endpoints(signature.inputs),
+        outputs=_read_endpoints(signature.outputs),
+        method_name=signature.method_name,
+    )
+
+
+def _read_endpoints(infos):
+    return {name: _read_endpoint(info) for name, info in sorted(infos.items())}
+
+
+def _read_endpoint(info):
+    shape = None
+    if not info.tensor_shape.unknown_rank:
+        shape = tuple(dim.size for dim in info.tensor_shape.dim)
+    dtype = wire.DTYPES.get(info.dtype, f"DataType {info.dtype}")
+    return Endpoint(info.name or None, dtype, shape)

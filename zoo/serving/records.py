@@ -1,0 +1,123 @@
+"""Warm-up requests of TensorFlow Serving: a TFRecord file of PredictionLogs.
+
+The server runs every record before it announces a version as available; one record
+that fails makes the whole version fail to load.
+"""
+
+import pathlib
+import struct
+
+from google.protobuf.message import DecodeError
+
+from zoo.serving import wire
+
+WARMUP_PATH = pathlib.PurePath("assets.extra", "tf_serving_warmup_requests")
+MAX_WARMUP_RECORDS = 1000
+
+
+def _crc_table():
+    table = []
+    for byte in range(256):
+        for _ in range(8):
+            # The Castagnoli polynomial, bits reversed.
+            byte = (byte >> 1) ^ (0x82F63B78 if byte & 1 else 0)
+        table.append(byte)
+    return table
+
+
+_CRC_TABLE = _crc_table()
+
+
+def masked_crc32c(data):
+    """Checksum of bytes as TFRecord stores it: CRC-32C, rotated, plus a constant."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = _CRC_TABLE[(crc ^ byte) & 0xFF] ^ (crc >> 8)
+    crc ^= 0xFFFFFFFF
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def write_records(path, payloads):
+    """Write byte strings as a TFRecord file."""
+    with open(path, "wb") as file:
+        for payload in payloads:
+            header = struct.pack("<Q", len(payload))
+            file.write(header + struct.pack("<I", masked_crc32c(header)))
+            file.write(payload + struct.pack("<I", masked_crc32c(payload)))
+
+
+def read_records(path):
+    """Read the byte strings of a TFRecord file.
+
+    Raises:
+        ValueError: a record is cut short or a checksum differs.
+    """
+    # Record: length, its checksum, payload, its checksum; all little-endian.
+    data = memoryview(pathlib.Path(path).read_bytes())
+    payloads, position = [], 0
+    while position < len(data):
+        header = _checked(data, position, 8, len(payloads))
+        (length,) = struct.unpack("<Q", header)
+        payloads.append(bytes(_checked(data, position + 12, length, len(payloads))))
+        position += 12 + length + 4
+    return payloads
+
+
+def _checked(data, start, length, index):
+    stop = start + length
+    if stop + 4 > len(data):
+        raise ValueError(
+            "A TFRecord file must end after a whole record. Received: record "
+            f"{index} is cut short. Write the file again."
+        )
+    (expected,) = struct.unpack("<I", data[stop : stop + 4])
+    if masked_crc32c(data[start:stop]) != expected:
+        raise ValueError(
+            "A TFRecord's checksum must match its bytes. Received: record "
+            f"{index} with a wrong CRC. Write the file again."
+        )
+    return data[start:stop]
+
+
+def encode_request(model_name, signature_name, inputs):
+    """One warm-up record: a Predict request.
+
+    Args:
+        model_name: str; the server does not look at it.
+        signature_name: str.
+        inputs: dict from input name to numpy array.
+
+    Returns:
+        Serialized PredictionLog.
+    """
+    log = wire.PredictionLog()
+    request = log.predict_log.request
+    request.model_spec.name = model_name
+    request.model_spec.signature_name = signature_name
+    for name, array in inputs.items():
+        request.inputs[name].CopyFrom(wire.encode_tensor(array))
+    return log.SerializeToString(deterministic=True)
+
+
+def decode_request(payload):
+    """Read one warm-up record.
+
+    Returns:
+        (signature name, dict from input name to numpy array), or None when the record
+        is of another kind (classify, regress, ...).
+
+    Raises:
+        ValueError: the bytes are no PredictionLog, or hold a tensor that is broken.
+    """
+    try:
+        log = wire.PredictionLog.FromString(payload)
+    except DecodeError as error:
+        raise ValueError(
+            "A warm-up record must be a PredictionLog. Received: bytes that do not "
+            "parse. Write them with tensorflow_serving.apis or `write_version`."
+        ) from error
+    if not log.HasField("predict_log"):
+        return None
+    request = log.predict_log.request
+    inputs = {name: wire.decode_tensor(proto) for name, proto in request.inputs.items()}
+    return request.model_spec.signature_name or "serving_default", inputs

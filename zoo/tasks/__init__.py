@@ -1,0 +1,20 @@
+"""Backbone to task model, with its text input, the same for every family."""
+
+from zoo.tasks.base import Task
+from zoo.tasks.classification import TextClassifier, TextRegressor
+from zoo.tasks.embedding import TextEmbedder
+from zoo.tasks.masked_lm import MaskedLM
+
+TASKS = {
+    task.task_name: task
+    for task in (TextClassifier, TextRegressor, MaskedLM, TextEmbedder)
+}
+
+__all__ = [
+    "TASKS",
+    "MaskedLM",
+    "Task",
+    "TextClassifier",
+    "TextEmbedder",
+    "TextRegressor",
+]

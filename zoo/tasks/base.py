@@ -1,0 +1,255 @@
+"""The base of every task: a functional model that also takes text."""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from zoo.backbone import save_preset
+from zoo.data import Packer
+from zoo.tasks import distribution
+from zoo.tasks.export import export_task
+from zoo.tasks.text_input import holds_text
+from zoo.tasks.text_training import TextTraining
+
+
+class Task(TextTraining, keras.Model):
+    """A head on a backbone, which trains, predicts and exports from raw text.
+
+    Text is a list, array, series or tensor of strings, or a `tf.data.Dataset` of
+    batches of strings; a tuple of two is a pair. With `preprocessor = None` the same
+    methods take tokenised batches, dicts as the backbone does.
+
+    A subclass sets `task_name`, builds its graph in `__init__` and gives
+    `default_loss`, `default_metrics` and `answers`.
+
+    Args:
+        inputs, outputs: symbolic, of the functional graph.
+        backbone: `zoo.backbone.Backbone`.
+        tokenizer: callable, strings (B,) to ragged int32, or None.
+        options: dict of plain values, the subclass' own arguments.
+        sequence_length: int, longest row in tokens, special ones included; by default
+            the backbone's.
+        pair: bool, whether a row is two texts, which the export asks for; `fit` sets
+            it from what it is given.
+        name: str.
+
+    Raises:
+        ValueError: if the backbone is too short or too small for the arguments.
+    """
+
+    task_name = None
+    labels = None
+
+    def __init__(
+        self,
+        inputs,
+        outputs,
+        backbone,
+        tokenizer,
+        options,
+        sequence_length=None,
+        pair=False,
+        name=None,
+    ):
+        super().__init__(inputs=inputs, outputs=outputs, name=name or self.task_name)
+        self.options = options
+        self.pair = pair
+        longest = backbone.config.max_sequence_length
+        sequence_length = sequence_length or longest
+        if sequence_length > longest:
+            raise ValueError(
+                f"`sequence_length` must be at most {longest}, the positions that the "
+                f"backbone has. Received: {sequence_length}."
+            )
+        if tokenizer and tokenizer.vocabulary_size > backbone.config.vocabulary_size:
+            raise ValueError(
+                "The tokenizer has more tokens than the backbone. Received: "
+                f"{tokenizer.vocabulary_size} and {backbone.config.vocabulary_size}."
+            )
+        self.backbone = backbone
+        self.tokenizer = tokenizer
+        self.sequence_length = sequence_length
+        self.preprocessor = Packer(tokenizer, sequence_length) if tokenizer else None
+        self.truncation_reported = False
+
+    def __call__(self, inputs, *args, **kwargs):
+        """Calls the graph on a dict of token ids; text belongs to `predict`."""
+        if holds_text(inputs):
+            raise TypeError(
+                f"{type(self).__name__} is called with token ids. Received: strings. "
+                "Use `predict`, `answer`, `fit` or `evaluate`, which take text."
+            )
+        if isinstance(inputs, dict):
+            inputs = self.backbone.complete(inputs)
+        return super().__call__(inputs, *args, **kwargs)
+
+    # What a subclass gives -----------------------------------------------------
+
+    def default_loss(self):
+        """The loss that `compile` uses when none is given."""
+        raise NotImplementedError
+
+    def default_metrics(self):
+        """The weighted metrics that `compile` uses when none are given."""
+        return []
+
+    def encode_labels(self, y):
+        """Targets as an array, checked; `y` as the user gave it."""
+        return np.asarray(y, "float32")
+
+    def encode_label_tensor(self, y):
+        """`encode_labels` in a tf.data pipeline."""
+        return tf.cast(y, tf.float32)
+
+    def encode_class_weight(self, class_weight):
+        """Class numbers for the keys of Keras' `class_weight`."""
+        return class_weight
+
+    def answers(self, outputs):
+        """From the graph's outputs to what a client wants, a dict of tensors (B, ...)."""
+        raise NotImplementedError
+
+    def answer_batch(self, *texts):
+        """From string tensors (B,) to `answers`, in a graph; what an export serves."""
+        return self.answers(self(self.preprocessor(texts), training=False))
+
+    @property
+    def trainable_variables(self):
+        """Those that the graph uses: not a pooler that no head reads."""
+        return self._used(super().trainable_variables)
+
+    @property
+    def trainable_weights(self):
+        """Those that the graph uses: not a pooler that no head reads."""
+        return self._used(super().trainable_weights)
+
+    def _used(self, variables):
+        if self.options.get("pooling") == "pooled":
+            return variables
+        return [v for v in variables if not v.path.startswith("pooler/")]
+
+    # Training ------------------------------------------------------------------
+
+    def compile(
+        self,
+        optimizer="adamw",
+        loss=None,
+        metrics=None,
+        weighted_metrics=None,
+        **kwargs,
+    ):
+        """Keras' `compile`, with the task's loss and metrics where none is given.
+
+        A mean over the batch becomes a mean over weights: sum(weight x loss) / sum
+        of weights, over all replicas.
+        """
+        loss = self.default_loss() if loss is None else loss
+        if isinstance(loss, str):
+            loss = keras.losses.get(loss)
+        if getattr(loss, "reduction", None) == "sum_over_batch_size":
+            loss.reduction = "mean_with_sample_weight"
+        if metrics is None and weighted_metrics is None:
+            weighted_metrics = self.default_metrics()
+        super().compile(
+            optimizer=optimizer,
+            loss=loss,
+            metrics=metrics,
+            weighted_metrics=weighted_metrics,
+            **kwargs,
+        )
+
+    def compile_from_config(self, config):
+        """Compiles as the saved model was, with room for the optimizer's state."""
+        self.compile(**keras.saving.deserialize_keras_object(config))
+        self.optimizer.build(self.trainable_variables)
+
+    def compute_loss(
+        self, x=None, y=None, y_pred=None, sample_weight=None, training=True
+    ):
+        """The compiled loss, weighted by this replica's share of all weights."""
+        loss = super().compute_loss(x, y, y_pred, sample_weight, training)
+        return loss * distribution.replica_share(y, sample_weight)
+
+    def train_step(self, data):
+        """Keras' step, whose logs several workers can reduce."""
+        return distribution.reducible_logs(super().train_step(data))
+
+    def test_step(self, data):
+        """Keras' step, whose logs several workers can reduce."""
+        return distribution.reducible_logs(super().test_step(data))
+
+    def _maybe_symbolic_build(self, iterator=None, data_batch=None):
+        if iterator is not None and self._distribute_strategy is not None:
+            data_batch = distribution.local_batch(iterator)
+        super()._maybe_symbolic_build(data_batch=data_batch)
+
+    def answer(self, x, batch_size=None):
+        """What the exported model answers, as numpy.
+
+        Args:
+            x: texts or pairs.
+            batch_size: int, 32 by default.
+
+        Returns:
+            dict of numpy arrays (B, ...); strings as str objects.
+        """
+        outputs = self.predict(x, batch_size, verbose=0)
+        answers = self.answers(keras.tree.map_structure(tf.constant, outputs))
+        return {key: as_numpy(value) for key, value in answers.items()}
+
+    def export(self, directory, version=None, pair=None, **kwargs):
+        """Writes the next version of a TF Serving model, string in, answer out.
+
+        See `zoo.tasks.export.export_task` for arguments, signatures and errors.
+        """
+        return export_task(self, directory, version, pair, **kwargs)
+
+    # Files ---------------------------------------------------------------------
+
+    def save_to_preset(self, directory, layout="zoo", dtype="float32"):
+        """Writes a directory that `zoo.from_preset` reads.
+
+        Args:
+            directory: path; must not exist, or be empty.
+            layout: "zoo", "hugging_face" or "keras_nlp".
+            dtype: "float32" or "float16", of the stored weights; "zoo" only.
+        """
+        options = {
+            **self.options,
+            "sequence_length": self.sequence_length,
+            "pair": self.pair,
+        }
+        task = {"name": self.task_name, "options": options}
+        self.backbone.tokenizer = self.tokenizer
+        save_preset(self.backbone, self.weights, task, directory, layout, dtype)
+
+    def get_config(self):
+        """Plain values: backbone, tokenizer with its vocabulary, and options."""
+        serialize = keras.saving.serialize_keras_object
+        return {
+            "backbone": serialize(self.backbone),
+            "tokenizer": self.tokenizer and serialize(self.tokenizer),
+            "sequence_length": self.sequence_length,
+            "pair": self.pair,
+            "name": self.name,
+            **self.options,
+        }
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        """Rebuilds the model; see `get_config`."""
+        restore = keras.saving.deserialize_keras_object
+        parts = {
+            key: config[key] and restore(config[key])
+            for key in ("backbone", "tokenizer")
+        }
+        return cls(**{**config, **parts})
+
+
+def as_numpy(tensor):
+    """A tensor as numpy, strings as an object array of str."""
+    array = tensor.numpy()
+    if tensor.dtype != tf.string:
+        return array
+    texts = [value.decode("utf-8", "replace") for value in array.ravel()]
+    return np.array(texts, dtype=object).reshape(array.shape)

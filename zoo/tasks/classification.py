@@ -1,0 +1,220 @@
+"""One label, or one number, for a text or a pair of texts."""
+
+import keras
+import tensorflow as tf
+
+from zoo.layers import Pooling
+from zoo.tasks.base import Task
+from zoo.tasks.text_input import label_ids, label_tensor
+
+
+def pooled_vector(backbone, inputs, pooling):
+    """The vector that a sequence head reads, (B, D).
+
+    Args:
+        backbone: `zoo.backbone.Backbone`.
+        inputs: symbolic inputs of the backbone.
+        pooling: "pooled" (the backbone's pooled output), "cls" or "mean".
+
+    Raises:
+        ValueError: if the pooling is unknown, or there is no pooled output.
+    """
+    outputs = backbone(inputs)
+    if pooling == "pooled":
+        if "pooled_output" not in outputs:
+            raise ValueError(
+                'The backbone has no pooled output. Received: pooling="pooled". Use '
+                '"cls" or "mean".'
+            )
+        return outputs["pooled_output"]
+    if pooling not in ("cls", "mean"):
+        raise ValueError(
+            f'`pooling` must be "pooled", "cls" or "mean". Received: {pooling!r}.'
+        )
+    layer = Pooling(pooling, dtype=backbone.dtype_policy, name="pooling")
+    return layer(outputs["sequence_output"], inputs["padding_mask"])
+
+
+class SequenceHead(Task):
+    """Dropout and one dense layer on a pooled vector; see the two tasks below."""
+
+    def __init__(self, backbone, tokenizer, units, pooling, dropout, options, **kwargs):
+        inputs = backbone.make_inputs(backbone.config)
+        x = pooled_vector(backbone, inputs, pooling)
+        x = keras.layers.Dropout(
+            dropout, dtype=backbone.dtype_policy, name="head_dropout"
+        )(x)
+        stddev = backbone.config.initializer_range
+        outputs = keras.layers.Dense(
+            units,
+            kernel_initializer=keras.initializers.TruncatedNormal(stddev=stddev),
+            dtype="float32",
+            name="classifier",
+        )(x)
+        options = {**options, "pooling": pooling, "head_dropout": dropout}
+        super().__init__(inputs, outputs, backbone, tokenizer, options, **kwargs)
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class TextClassifier(SequenceHead):
+    """One of several labels for a text or a pair of texts.
+
+    `logits = dropout(pooled) W + b`.
+
+    Source: Devlin et al. 2019, section 4.1.
+
+    Args:
+        backbone: `zoo.backbone.Backbone`.
+        tokenizer: from `zoo.text`, or None for token ids only.
+        labels: list of str, the names, in the order of the outputs; or an int, their
+            number, which names them "0", "1", ...
+        pooling: "pooled", "cls" or "mean"; by default "pooled" where the backbone
+            has it, else "mean".
+        head_dropout: float in [0, 1), on the pooled vector.
+        **kwargs: sequence_length, pair and name, see `zoo.tasks.Task`.
+
+    Inputs:
+        texts (B,) or a pair of them; as a graph, the backbone's.
+
+    Returns:
+        float32 (B, number of labels), logits. `answer` gives label, score, scores.
+
+    Raises:
+        ValueError: if there are fewer than two labels, or one occurs twice.
+    """
+
+    task_name = "text_classifier"
+
+    def __init__(
+        self,
+        backbone,
+        tokenizer=None,
+        labels=2,
+        pooling=None,
+        head_dropout=0.1,
+        **kwargs,
+    ):
+        if isinstance(labels, int):
+            labels = [str(index) for index in range(labels)]
+        labels = [str(label) for label in labels]
+        if len(labels) < 2 or len(set(labels)) < len(labels):
+            raise ValueError(
+                "`labels` must be two or more different names, or their number. "
+                f"Received: {labels}."
+            )
+        if pooling is None:
+            pooling = "pooled" if "pooled_output" in backbone.output else "mean"
+        super().__init__(
+            backbone,
+            tokenizer,
+            len(labels),
+            pooling,
+            head_dropout,
+            {"labels": labels},
+            **kwargs,
+        )
+        self.labels = tuple(labels)
+
+    def default_loss(self):
+        """Softmax cross-entropy over the logits."""
+        return keras.losses.SparseCategoricalCrossentropy(
+            from_logits=True, reduction="mean_with_sample_weight"
+        )
+
+    def default_metrics(self):
+        """Accuracy."""
+        return [keras.metrics.SparseCategoricalAccuracy("accuracy")]
+
+    def encode_labels(self, y):
+        """Names or numbers to numbers, checked."""
+        return label_ids(y, self.labels)
+
+    def encode_label_tensor(self, y):
+        """`encode_labels` in a tf.data pipeline."""
+        return label_tensor(y, self.labels)
+
+    def encode_class_weight(self, class_weight):
+        """Names or numbers to numbers."""
+        numbers = [
+            label_ids([key], self.labels, "class_weight") for key in class_weight
+        ]
+        return {
+            int(number[0]): weight
+            for number, weight in zip(numbers, class_weight.values(), strict=True)
+        }
+
+    def answers(self, outputs):
+        """Logits to label string (B,), score (B,), scores and labels (B, C)."""
+        scores = tf.nn.softmax(tf.cast(outputs, tf.float32))
+        labels = tf.constant(self.labels)
+        return {
+            "label": tf.gather(labels, tf.argmax(scores, axis=-1)),
+            "score": tf.reduce_max(scores, axis=-1),
+            "scores": scores,
+            "labels": tf.tile(labels[None], [tf.shape(scores)[0], 1]),
+        }
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class TextRegressor(SequenceHead):
+    """A number for a text or a pair of texts, such as the similarity of STS-B.
+
+    `value = dropout(pooled) W + b`, squared error on the raw scale.
+
+    Source: Devlin et al. 2019, section 4.1.
+
+    Args:
+        backbone: `zoo.backbone.Backbone`.
+        tokenizer: from `zoo.text`, or None for token ids only.
+        pooling: "pooled", "cls" or "mean"; by default as in `TextClassifier`.
+        head_dropout: float in [0, 1), on the pooled vector.
+        **kwargs: sequence_length, pair and name, see `zoo.tasks.Task`.
+
+    Inputs:
+        texts (B,) or a pair of them; as a graph, the backbone's.
+
+    Returns:
+        float32 (B, 1). `answer` gives value (B,).
+    """
+
+    task_name = "text_regressor"
+
+    def __init__(
+        self,
+        backbone,
+        tokenizer=None,
+        pooling=None,
+        head_dropout=0.1,
+        **kwargs,
+    ):
+        if pooling is None:
+            pooling = "pooled" if "pooled_output" in backbone.output else "mean"
+        super().__init__(
+            backbone,
+            tokenizer,
+            1,
+            pooling,
+            head_dropout,
+            {},
+            **kwargs,
+        )
+
+    def default_loss(self):
+        """Mean squared error."""
+        return keras.losses.MeanSquaredError(reduction="mean_with_sample_weight")
+
+    def default_metrics(self):
+        """Mean absolute error."""
+        return [keras.metrics.MeanAbsoluteError("mean_absolute_error")]
+
+    def encode_labels(self, y):
+        """Numbers as float32 (B, 1)."""
+        return super().encode_labels(y).reshape(-1, 1)
+
+    def encode_label_tensor(self, y):
+        """`encode_labels` in a tf.data pipeline."""
+        return tf.reshape(super().encode_label_tensor(y), (-1, 1))
+
+    def answers(self, outputs):
+        """The value, float32 (B,)."""
+        return {"value": tf.squeeze(outputs, axis=-1)}

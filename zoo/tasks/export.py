@@ -1,0 +1,75 @@
+"""From a task to the signatures that TF Serving offers."""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from zoo.serving import Signature, write_version
+
+WARMUP_TEXTS = ("A first request, so that the first client need not wait.", "")
+
+
+def export_task(task, directory, version=None, pair=None, warmup_texts=WARMUP_TEXTS):
+    """Writes the next version of a TF Serving model, checked before it is published.
+
+    `serving_default` takes strings: one input, `text`, or for pairs two, `text` and
+    `text_pair`. Two named inputs are safer than one packed string over REST: a row
+    that lacks one is refused by name, and neither order nor separator can be wrong. A
+    second signature, `tokens`, takes token_ids, segment_ids and padding_mask, int32
+    (B, L); do not let the server pad them (`pad_variable_length_inputs` repeats the
+    first value instead of 0).
+
+    The graph computes in float32 whatever the model's policy, without XLA.
+
+    Args:
+        task: `zoo.tasks.Task` with a tokenizer.
+        directory: of the model; versions are the numbered directories in it.
+        version: int; by default one more than the highest there.
+        pair: bool, whether a request is two texts; by default as `fit` was given.
+        warmup_texts: strings that the server answers before its first client, and
+            the self-check compares.
+
+    Returns:
+        pathlib.Path of the version, with saved_model.pb in it.
+
+    Raises:
+        ValueError: if there is no tokenizer, or the self-check fails; then nothing is
+            written.
+    """
+    if task.tokenizer is None:
+        raise ValueError(
+            "An export takes strings, so the task needs a tokenizer. Received: a task "
+            "without one. Give `tokenizer=` when you make it."
+        )
+    model = float32_clone(task)
+    pair = task.pair if pair is None else pair
+    names = ("text", "text_pair") if pair else ("text",)
+    texts = np.array(list(warmup_texts), dtype=object)
+    signatures = {
+        "serving_default": Signature(
+            lambda **inputs: model.answer_batch(*(inputs[name] for name in names)),
+            {name: tf.TensorSpec([None], tf.string, name) for name in names},
+            dict.fromkeys(names, texts),
+        )
+    }
+    if "mask_positions" not in task.input:
+        x = model.preprocessor((tf.constant(texts),) * len(names))
+        signatures["tokens"] = Signature(
+            lambda **inputs: model.answers(model(inputs, training=False)),
+            {name: tf.TensorSpec([None, None], tf.int32, name) for name in x},
+            {name: value.numpy() for name, value in x.items()},
+        )
+    return write_version(directory, signatures, [model, model.tokenizer], version)
+
+
+def float32_clone(task):
+    """The task itself, or its copy in float32 if it computes in 16 bits."""
+    if task.compute_dtype == "float32" and task.backbone.compute_dtype == "float32":
+        return task
+    config = task.get_config()
+    config["backbone"]["config"]["dtype"] = keras.dtype_policies.serialize(
+        keras.dtype_policies.get("float32")
+    )
+    clone = type(task).from_config(config)
+    clone.set_weights(task.get_weights())
+    return clone

@@ -1,0 +1,184 @@
+"""The masked language model: pretraining and filling blanks."""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from zoo.data import Packer, mask_tokens
+from zoo.layers import MaskedLMHead
+from zoo.tasks.base import Task, as_numpy
+from zoo.tasks.text_input import as_columns
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class MaskedLM(Task):
+    """Predicts hidden tokens, with the pretrained head where the preset has one.
+
+    Source: Devlin et al. 2019, section 3.1.
+
+    Args:
+        backbone: `zoo.backbone.Backbone` with a layer "token_embedding".
+        tokenizer: from `zoo.text`, or None for token ids only.
+        mask_rate: float in (0, 1), share of tokens that `fit` on text hides.
+        max_predictions: int, P, at most so many per row.
+        **kwargs: sequence_length and name, see `zoo.tasks.Task`.
+
+    Inputs:
+        the backbone's and mask_positions int32 (B, P).
+
+    Returns:
+        float32 (B, P, V), logits.
+    """
+
+    task_name = "masked_lm"
+
+    def __init__(
+        self,
+        backbone,
+        tokenizer=None,
+        mask_rate=0.15,
+        max_predictions=20,
+        **kwargs,
+    ):
+        config = backbone.config
+        inputs = backbone.make_inputs(config)
+        inputs["mask_positions"] = keras.Input(
+            (None,), dtype="int32", name="mask_positions"
+        )
+        encoded = backbone({k: v for k, v in inputs.items() if k != "mask_positions"})
+        logits = MaskedLMHead(
+            backbone.named_layers["token_embedding"],
+            config.activation,
+            config.layer_norm_epsilon,
+            config.initializer_range,
+            dtype=backbone.dtype_policy,
+            name="masked_lm_head",
+        )(encoded["sequence_output"], inputs["mask_positions"])
+        options = {"mask_rate": mask_rate, "max_predictions": max_predictions}
+        super().__init__(inputs, logits, backbone, tokenizer, options, **kwargs)
+        if tokenizer:
+            config = {**tokenizer.get_config(), "specials_in_text": True}
+            whole = type(tokenizer).from_config(config)
+            self.mask_packer = Packer(whole, self.sequence_length)
+            self.mask_token = tokenizer.vocabulary[tokenizer.mask_id]
+
+    def default_loss(self):
+        """Cross-entropy, averaged over the predicted positions."""
+        return keras.losses.SparseCategoricalCrossentropy(
+            from_logits=True, reduction="mean_with_sample_weight"
+        )
+
+    def default_metrics(self):
+        """Accuracy over the predicted positions."""
+        return [keras.metrics.SparseCategoricalAccuracy("accuracy")]
+
+    def make_example(self, x, seed):
+        """Hides tokens of a batch.
+
+        Args:
+            x: dict of int32 (B, L): token_ids with special tokens, and the rest.
+            seed: int (2,), of the masks.
+
+        Returns:
+            x, y int32 (B, P), sample_weight float32 (B, P), as `fit` takes them.
+        """
+        masked = mask_tokens(x["token_ids"], self.tokenizer, seed, **self.options)
+        y, weight = masked.pop("mask_ids"), masked.pop("mask_weights")
+        return {**x, **masked}, y, weight
+
+    def batches(
+        self,
+        x,
+        y=None,
+        sample_weight=None,
+        batch_size=None,
+        shuffle=False,
+        seed=0,
+        epochs=(0,),
+    ):
+        """Masked batches of texts; targets and weights are made, not given.
+
+        Raises:
+            ValueError: if targets are given.
+        """
+        if y is not None or sample_weight is not None:
+            raise ValueError(
+                "A masked language model makes its own targets. Received: `y` or "
+                "`sample_weight`. Give texts only."
+            )
+        rows = super().batches(x, None, None, batch_size, shuffle, seed, epochs)
+        return rows.enumerate().map(
+            lambda step, x: self.make_example(
+                x, tf.stack([tf.cast(seed, tf.int64), step])
+            )
+        )
+
+    def fill_mask(self, texts, k=5):
+        """The k likeliest tokens for every [MASK] in each text.
+
+        Args:
+            texts: str or list of str, with `[MASK]` written in them.
+            k: int.
+
+        Returns:
+            list, for each text a list, for each mask in order a list of k pairs
+            (token, probability), likeliest first. For one str, its own list.
+
+        Raises:
+            ValueError: if a text has no [MASK] within the sequence length.
+        """
+        batch = [texts] if isinstance(texts, str) else list(texts)
+        positions, best = self._fill(as_columns(batch), k)
+        tokens = np.array(self.tokenizer.vocabulary, object)[best.indices.numpy()]
+        filled = [
+            [list(zip(*mask, strict=True)) for mask in zip(ids, scores, strict=True)]
+            for ids, scores in zip(tokens, best.values.numpy().tolist(), strict=True)
+        ]
+        filled = [
+            row[:count]
+            for row, count in zip(filled, positions.row_lengths().numpy(), strict=True)
+        ]
+        if [] in filled:
+            raise ValueError(
+                f"Every text must hold {self.mask_token} within the first "
+                f"{self.sequence_length} tokens. Received: "
+                f"{batch[filled.index([])][:80]!r}."
+            )
+        return filled[0] if isinstance(texts, str) else filled
+
+    def _fill(self, columns, k):
+        """Positions of masks, ragged (B, None), and the top k there, (B, M, k)."""
+        x = self.mask_packer(columns)
+        masks = x["token_ids"] == self.tokenizer.mask_id
+        places = tf.broadcast_to(tf.range(tf.shape(masks)[1])[None], tf.shape(masks))
+        positions = tf.ragged.boolean_mask(places, masks)
+        x["mask_positions"] = tf.cast(positions.to_tensor(), tf.int32)
+        logits = self(x, training=False)
+        return positions, tf.math.top_k(tf.nn.softmax(logits), k)
+
+    def answer(self, x, batch_size=None):
+        """What the exported model answers, as numpy; see `answer_batch`."""
+        batches = tf.data.Dataset.from_tensor_slices(as_columns(x))
+        parts = [self.answer_batch(*t) for t in batches.batch(batch_size or 32)]
+        return {
+            key: as_numpy(tf.concat([part[key] for part in parts], 0))
+            for key in parts[0]
+        }
+
+    def answer_batch(self, *texts):
+        """The five likeliest tokens for the first [MASK] of each text.
+
+        Returns:
+            dict of tokens string (B, 5) and scores float32 (B, 5); "" and 0 where a
+            text has no mask.
+        """
+        positions, best = self._fill(texts, 5)
+        found = positions.row_lengths()[:, None] > 0
+        # One more column, so that there is a first one where no text has a mask.
+        ids = tf.pad(best.indices, [[0, 0], [0, 1], [0, 0]])[:, 0]
+        scores = tf.pad(best.values, [[0, 0], [0, 1], [0, 0]])[:, 0]
+        tokens = tf.gather(tf.constant(self.tokenizer.vocabulary), ids)
+        return {
+            "tokens": tf.where(found, tokens, ""),
+            "scores": tf.where(found, scores, 0.0),
+        }

@@ -1,0 +1,160 @@
+"""What users call text: lists, arrays, tensors and datasets of strings."""
+
+import numpy as np
+import tensorflow as tf
+
+
+def holds_text(x):
+    """Whether `x` is text rather than token ids, without reading a dataset.
+
+    Args:
+        x: anything that Keras' `fit` takes as its first argument.
+
+    Returns:
+        bool.
+    """
+    if isinstance(x, tf.data.Dataset):
+        spec = x.element_spec
+        spec = spec[0] if isinstance(spec, tuple) else spec
+        return all(leaf.dtype == tf.string for leaf in tf.nest.flatten(spec))
+    if isinstance(x, dict):
+        return False
+    if isinstance(x, tuple):
+        return bool(x) and all(holds_text(part) for part in x)
+    if isinstance(x, (str, bytes)):
+        return True
+    if isinstance(x, list):
+        return not x or isinstance(x[0], (str, bytes, tuple, list))
+    if hasattr(x, "to_numpy"):
+        x = x.to_numpy()
+    dtype = getattr(x, "dtype", None)
+    if isinstance(dtype, tf.DType):
+        return dtype == tf.string
+    return dtype is not None and np.dtype(dtype).kind in "OSU"
+
+
+def holds_pairs(x):
+    """Whether text, as `holds_text` finds it, is pairs rather than single texts."""
+    if isinstance(x, tf.data.Dataset):
+        spec = x.element_spec
+        return isinstance(spec, tuple) and isinstance(spec[0], tuple)
+    return isinstance(x, tuple)
+
+
+def as_columns(x):
+    """Texts as a tuple of string tensors: one, or two for pairs.
+
+    A tuple is a pair of columns, a list is a batch.
+
+    Args:
+        x: list, array, series or tensor of strings, or a tuple of them.
+
+    Returns:
+        tuple of string tensors (B,).
+
+    Raises:
+        TypeError: if `x` is one string, a list of pairs, or holds something else than
+            strings.
+        ValueError: if the columns differ in length.
+    """
+    columns = tuple(map(_column, x if isinstance(x, tuple) else (x,)))
+    sizes = [int(column.shape[0]) for column in columns]
+    if len(set(sizes)) > 1:
+        raise ValueError(
+            f"The columns of a pair must be of one length. Received: lengths {sizes}. "
+            "A tuple is a pair of columns; put a batch in a list."
+        )
+    return columns
+
+
+def _column(values):
+    if isinstance(values, (str, bytes)):
+        raise TypeError(
+            "Text comes as a batch. Received: one string. Put it in a list: "
+            "`[text]`; or a pair in a tuple of lists: `([a], [b])`."
+        )
+    if isinstance(values, list) and values and isinstance(values[0], (list, tuple)):
+        raise TypeError(
+            "Pairs are a tuple of two columns, not a list of pairs. Received: a list "
+            f"of {type(values[0]).__name__}s. Use `tuple(map(list, zip(*pairs)))`."
+        )
+    if hasattr(values, "to_numpy"):
+        values = values.to_numpy()
+    if isinstance(values, (list, np.ndarray)):
+        for row, value in enumerate(values):
+            if not isinstance(value, (str, bytes)):
+                raise TypeError(
+                    "Every text must be a string. Received: "
+                    f"{value!r} of type {type(value).__name__} in row {row}."
+                )
+        values = np.asarray(
+            [v.encode("utf-8", "ignore") if isinstance(v, str) else v for v in values],
+            dtype=object,
+        )
+    tensor = tf.convert_to_tensor(values, tf.string)
+    if tensor.shape.rank != 1:
+        raise TypeError(
+            "A column of texts has one dimension. Received: a tensor of shape "
+            f"{tuple(tensor.shape)}."
+        )
+    return tensor
+
+
+def label_ids(y, labels, name="y"):
+    """Class numbers from class names or numbers, checked.
+
+    Args:
+        y: list, array or series (B,) of str among `labels`, or of int.
+        labels: tuple of str, the names, in the order of the outputs.
+        name: str, what to call `y` in a message.
+
+    Returns:
+        int64 array (B,).
+
+    Raises:
+        ValueError: if a label is unknown or out of range.
+    """
+    y = y.to_numpy() if hasattr(y, "to_numpy") else y
+    y = y.numpy() if isinstance(y, tf.Tensor) else np.asarray(y)
+    if y.dtype.kind in "OSU":
+        y = np.array([v.decode() if isinstance(v, bytes) else v for v in y.ravel()])
+        known = {label: index for index, label in enumerate(labels)}
+        unknown = sorted({str(value) for value in y.tolist()} - set(known))
+        if unknown:
+            raise ValueError(
+                f"`{name}` must hold labels of the model. Received: {unknown[:5]}. The "
+                f"labels are {list(labels)}."
+            )
+        return np.array([known[value] for value in y.tolist()], np.int64)
+    if y.dtype.kind == "f" and not np.array_equal(y, y.astype(np.int64)):
+        raise ValueError(
+            f"`{name}` must hold class numbers. Received: fractions, such as "
+            f'{y[y != y.astype(np.int64)].ravel()[0]}. Use `task="text_regressor"`?'
+        )
+    y = y.astype(np.int64).reshape(-1)
+    wrong = y[(y < 0) | (y >= len(labels))]
+    if wrong.size:
+        raise ValueError(
+            f"`{name}` must be in [0, {len(labels)}). Received: {wrong[0]}, for the "
+            f"labels {list(labels)}."
+        )
+    return y
+
+
+def label_tensor(y, labels):
+    """`label_ids` for a tensor in a tf.data pipeline; a bad label stops the run."""
+    if y.dtype == tf.string:
+        matches = tf.equal(tf.reshape(y, (-1, 1)), tf.constant(labels)[None])
+        message = f"`y` must hold labels of the model, which are {list(labels)}."
+        check = tf.debugging.Assert(
+            tf.reduce_all(tf.reduce_any(matches, axis=1)), [message, y]
+        )
+        with tf.control_dependencies([check]):
+            return tf.argmax(tf.cast(matches, tf.int32), axis=1)
+    y = tf.reshape(tf.cast(y, tf.int64), (-1,))
+    check = tf.debugging.Assert(
+        tf.reduce_all((y >= 0) & (y < len(labels))),
+        [f"`y` must be in [0, {len(labels)}), the labels being {list(labels)}.", y],
+    )
+    with tf.control_dependencies([check]):
+        return tf.identity(y)

@@ -1,0 +1,293 @@
+"""Keras' fit, evaluate and predict for models that take text."""
+
+import threading
+import warnings
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from zoo.data import plan_batches
+from zoo.tasks.text_input import as_columns, holds_pairs, holds_text
+
+PREDICTING = threading.RLock()  # Keras keeps the state of a prediction on the model
+ROWS_PER_CALL = 2048
+
+
+class TextTraining:
+    """Overrides the methods of `keras.Model` that take data, so that text may be data.
+
+    What is not text goes to Keras untouched. A model has `preprocessor`, a
+    `zoo.data.Packer` or None, `encode_labels` and `encode_label_tensor`.
+    """
+
+    def fit(
+        self,
+        x=None,
+        y=None,
+        batch_size=None,
+        epochs=1,
+        verbose="auto",
+        callbacks=None,
+        validation_split=0.0,
+        validation_data=None,
+        shuffle=True,
+        class_weight=None,
+        sample_weight=None,
+        initial_epoch=0,
+        steps_per_epoch=None,
+        seed=0,
+        **kwargs,
+    ):
+        """Keras' `fit`, on text or on token ids.
+
+        Arrays of text are tokenised once, batched by length and reshuffled every
+        epoch, as a function of `seed` and the epoch. Datasets keep their batches. All
+        other arguments are those of `keras.Model.fit`.
+
+        Args:
+            x: texts, pairs, a dataset of either, or what Keras takes.
+            y: targets, names or numbers.
+            seed: int, of the order of the rows.
+
+        Returns:
+            keras.callbacks.History.
+
+        Raises:
+            TypeError: if `x` is one string or a list of pairs.
+            ValueError: if a label is unknown, or columns differ in length.
+        """
+        if class_weight:
+            class_weight = self.encode_class_weight(class_weight)
+        if validation_split and self.takes_text(x) and validation_data is None:
+            data = (x, y, sample_weight)
+            (x, y, sample_weight), validation_data = _split(data, validation_split)
+        if validation_data is not None:
+            size = kwargs.get("validation_batch_size") or batch_size
+            validation_data = self._evaluation_batches(validation_data, size)
+        if self.takes_text(x):
+            self.pair = holds_pairs(x)
+            epoch_range = range(initial_epoch, max(epochs, initial_epoch + 1))
+            if not isinstance(x, tf.data.Dataset) and steps_per_epoch is None:
+                steps_per_epoch = -(-len(as_columns(x)[0]) // (batch_size or 32))
+            x = self.batches(
+                x, y, sample_weight, batch_size, shuffle, seed, epoch_range
+            )
+            y, sample_weight, batch_size, validation_split = None, None, None, 0.0
+            shuffle = False
+        return super().fit(
+            x,
+            y,
+            batch_size=batch_size,
+            epochs=epochs,
+            verbose=verbose,
+            callbacks=callbacks,
+            validation_split=validation_split,
+            validation_data=validation_data,
+            shuffle=shuffle,
+            class_weight=class_weight,
+            sample_weight=sample_weight,
+            initial_epoch=initial_epoch,
+            steps_per_epoch=steps_per_epoch,
+            **kwargs,
+        )
+
+    def evaluate(
+        self,
+        x=None,
+        y=None,
+        batch_size=None,
+        verbose="auto",
+        sample_weight=None,
+        **kwargs,
+    ):
+        """Keras' `evaluate`, on text or on token ids."""
+        if self.takes_text(x):
+            data = (x, y, sample_weight)
+            x, y, sample_weight = self._evaluation_batches(data, batch_size), None, None
+            batch_size = None
+        return super().evaluate(
+            x, y, batch_size, verbose, sample_weight=sample_weight, **kwargs
+        )
+
+    def predict(self, x, batch_size=None, verbose="auto", **kwargs):
+        """Keras' `predict`, on text or on token ids.
+
+        Arrays of text are sorted by length to save padding; rows come back in the
+        caller's order. Safe to call from several threads, one at a time.
+
+        Returns:
+            numpy float32 (B, ...), the outputs of the graph, or a nest of them.
+        """
+        order = None
+        if self.takes_text(x) and isinstance(x, tf.data.Dataset):
+            x = self.batches(x)
+        elif self.takes_text(x):
+            rows = self._tokenise(as_columns(x))
+            if not rows[0].shape[0]:
+                return self._predict_nothing()
+            lengths = rows[0].row_lengths()
+            order = np.argsort(-lengths.numpy(), kind="stable")
+            x = self._gathered(rows, plan_batches(lengths, batch_size or 32, False))
+            batch_size = None
+        with PREDICTING:
+            outputs = super().predict(x, batch_size, verbose, **kwargs)
+        if order is None:
+            return outputs
+        return keras.tree.map_structure(lambda part: part[np.argsort(order)], outputs)
+
+    def train_on_batch(
+        self, x, y=None, sample_weight=None, class_weight=None, **kwargs
+    ):
+        """Keras' `train_on_batch`, on text or on token ids."""
+        if class_weight:
+            class_weight = self.encode_class_weight(class_weight)
+        x, y = self._one_batch(x, y)
+        return super().train_on_batch(x, y, sample_weight, class_weight, **kwargs)
+
+    def test_on_batch(self, x, y=None, sample_weight=None, **kwargs):
+        """Keras' `test_on_batch`, on text or on token ids."""
+        x, y = self._one_batch(x, y)
+        return super().test_on_batch(x, y, sample_weight, **kwargs)
+
+    def predict_on_batch(self, x):
+        """Keras' `predict_on_batch`, on text or on token ids."""
+        with PREDICTING:
+            return super().predict_on_batch(self._one_batch(x, None)[0])
+
+    def takes_text(self, x):
+        """Whether `x` is text that this model will tokenise."""
+        return self.preprocessor is not None and x is not None and holds_text(x)
+
+    def batches(
+        self,
+        x,
+        y=None,
+        sample_weight=None,
+        batch_size=None,
+        shuffle=False,
+        seed=0,
+        epochs=(0,),
+    ):
+        """The tokenised batches that `fit` and `evaluate` train and test on.
+
+        Args:
+            x: texts, pairs, or a dataset of batches of either.
+            y: targets (B, ...), or None; part of `x` if that is a dataset.
+            sample_weight: float (B,), or None.
+            batch_size: int, 32 by default.
+            shuffle, seed, epochs: see `zoo.data.plan_batches`.
+
+        Returns:
+            tf.data.Dataset of x, (x, y) or (x, y, sample_weight), x a dict of int32
+            (B, L), L the length bucket of the batch.
+
+        Raises:
+            ValueError: if a dataset is not batched or a column differs in length.
+        """
+        if isinstance(x, tf.data.Dataset):
+            return self._dataset_batches(x)
+        columns = as_columns(x)
+        targets = [None if y is None else tf.constant(self.encode_labels(y))]
+        if sample_weight is not None:
+            targets.append(tf.constant(np.asarray(sample_weight, "float32")))
+        targets = [part for part in targets if part is not None]
+        for part in targets:
+            if part.shape[0] != columns[0].shape[0]:
+                raise ValueError(
+                    "Texts, targets and weights must be as many. Received: "
+                    f"{columns[0].shape[0]} texts and {part.shape[0]} targets."
+                )
+        rows = self._tokenise(columns)
+        plan = plan_batches(
+            rows[0].row_lengths(), batch_size or 32, shuffle, seed, epochs
+        )
+        return self._gathered(rows, plan, targets)
+
+    def _gathered(self, rows, plan, targets=()):
+        token_ids, segment_ids = rows
+
+        def gather(index):
+            x = self.preprocessor.dense(
+                tf.gather(token_ids, index), tf.gather(segment_ids, index)
+            )
+            return (x, *(tf.gather(part, index) for part in targets)) if targets else x
+
+        return plan.map(gather, tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)
+
+    def _dataset_batches(self, dataset):
+        spec = dataset.element_spec
+        texts = tf.nest.flatten(spec[0] if isinstance(spec, tuple) else spec)
+        if any(text.shape.rank != 1 for text in texts):
+            raise ValueError(
+                "A dataset of text must be batched. Received: elements of shape "
+                f"{texts[0].shape}. Add `.batch(32)`."
+            )
+
+        def encode(x, y=None, *weight):
+            x = self.preprocessor(x if isinstance(x, tuple) else (x,))
+            return x if y is None else (x, self.encode_label_tensor(y), *weight)
+
+        return dataset.map(encode, tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)
+
+    def _tokenise(self, columns):
+        """Packed rows of any number of texts, and one warning if some were cut."""
+        calls = tf.data.Dataset.from_tensor_slices(columns).batch(ROWS_PER_CALL)
+        calls = calls.map(
+            lambda *texts: self.preprocessor.pack(texts), tf.data.AUTOTUNE
+        )
+        parts = list(calls)
+        if not parts:
+            parts = [self.preprocessor.pack(columns)]
+        token_ids, segment_ids, cut = zip(*parts, strict=True)
+        cut = int(sum(cut))
+        if cut and not self.truncation_reported:
+            self.truncation_reported = True
+            warnings.warn(
+                f"{cut} of {len(columns[0])} texts are longer than "
+                f"{self.preprocessor.sequence_length} tokens and were cut. This is said "
+                "once per model.",
+                stacklevel=4,
+            )
+        return tf.concat(token_ids, 0), tf.concat(segment_ids, 0)
+
+    def _evaluation_batches(self, data, batch_size):
+        if isinstance(data, tf.data.Dataset):
+            return self.batches(data) if self.takes_text(data) else data
+        x, y, weight = keras.utils.unpack_x_y_sample_weight(data)
+        if not self.takes_text(x):
+            return data
+        return self.batches(x, y, weight, batch_size)
+
+    def _one_batch(self, x, y):
+        if self.takes_text(x):
+            x = self.preprocessor(as_columns(x))
+            y = None if y is None else tf.constant(self.encode_labels(y))
+        return x, y
+
+    def _predict_nothing(self):
+        empty = self.preprocessor((tf.constant([], tf.string),) * 1)
+        return keras.tree.map_structure(np.asarray, self(empty, training=False))
+
+
+def _split(data, fraction):
+    """Cuts the last `fraction` of the rows off, as Keras does."""
+    count = len(as_columns(data[0])[0])
+    cut = int(count * (1 - fraction))
+    if not 0 < cut < count:
+        raise ValueError(
+            "`validation_split` must leave rows on both sides. Received: "
+            f"{fraction} of {count} rows."
+        )
+
+    def part(value, rows):
+        if value is None:
+            return None
+        if isinstance(value, tuple):
+            return tuple(part(column, rows) for column in value)
+        return (value.to_numpy() if hasattr(value, "to_numpy") else value)[rows]
+
+    return tuple(
+        tuple(part(value, rows) for value in data)
+        for rows in (slice(None, cut), slice(cut, None))
+    )

@@ -1,0 +1,7 @@
+"""Text to ids, inside the TensorFlow graph."""
+
+from zoo.text.vocabulary import Vocabulary, save_vocabulary
+from zoo.text.wordpiece import WordPieceTokenizer
+from zoo.text.wordpiece_training import train_wordpiece
+
+__all__ = ["Vocabulary", "WordPieceTokenizer", "save_vocabulary", "train_wordpiece"]

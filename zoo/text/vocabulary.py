@@ -1,0 +1,86 @@
+"""Vocabularies as files and as lists: one token per line, the line number is the id."""
+
+import collections.abc
+import os
+import pathlib
+
+
+class Vocabulary:
+    """Tokens in the order of their ids, with the way back from token to id.
+
+    Args:
+      source: path of a UTF-8 text file with one token per line, or a sequence of
+        str. White space around a token is stripped.
+      required: tokens that must be there.
+
+    Attributes:
+      tokens: tuple of str; the index is the id.
+      ids: dict of token to id.
+
+    Raises:
+      FileNotFoundError: there is no such file.
+      TypeError: `source` is neither a path nor a sequence of str.
+      ValueError: a token is empty, there twice, or required and absent.
+    """
+
+    def __init__(self, source, required=()):
+        tokens = _read(source) if isinstance(source, (str, os.PathLike)) else source
+        if not isinstance(tokens, collections.abc.Sequence):
+            tokens = [tokens]
+        wrong = [token for token in tokens if not isinstance(token, str)]
+        if wrong:
+            raise TypeError(
+                "`vocabulary` must be a path or a sequence of str. Received: "
+                f"{wrong[0]!r}. Decode bytes with `.decode()`, arrays with `.tolist()`."
+            )
+        self.tokens = tuple(token.strip() for token in tokens)
+        self.ids = {token: i for i, token in enumerate(self.tokens)}
+        self._check(required)
+
+    def _check(self, required):
+        if "" in self.ids:
+            raise ValueError(
+                "`vocabulary` must not have empty tokens. Received an empty one at "
+                f"id {self.ids['']}. Remove the empty line, or give it a name."
+            )
+        if len(self.ids) < len(self.tokens):
+            token, first = next(
+                (t, i) for i, t in enumerate(self.tokens) if self.ids[t] != i
+            )
+            raise ValueError(
+                "`vocabulary` must have every token once. Received "
+                f"{token!r} at ids {first} and {self.ids[token]}. Remove or rename "
+                "one of the two lines."
+            )
+        missing = [token for token in required if token not in self.ids]
+        if missing:
+            raise ValueError(
+                f"`vocabulary` must hold the special tokens {list(required)}. "
+                f"Received {len(self.tokens)} tokens without {missing}. Add them, or "
+                "name the vocabulary's own special tokens in the arguments."
+            )
+
+
+def save_vocabulary(vocabulary, path):
+    """Writes a vocabulary as text, one token per line, whole or not at all.
+
+    Args:
+      vocabulary: sequence of str.
+      path: where to write; parent directories are made.
+    """
+    path = pathlib.Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    temporary.write_text("".join(f"{token}\n" for token in vocabulary), "utf-8")
+    os.replace(temporary, path)
+
+
+def _read(path):
+    path = pathlib.Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"`vocabulary` must be an existing file. Received: {str(path)!r}. Give "
+            "the path of a vocab.txt, or a list of tokens."
+        )
+    lines = path.read_bytes().decode("utf-8").split("\n")
+    return lines[:-1] if not lines[-1].strip() else lines

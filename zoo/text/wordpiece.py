@@ -1,0 +1,234 @@
+"""BERT's WordPiece tokenizer, exact and inside the TensorFlow graph."""
+
+import re
+
+import tensorflow as tf
+import tensorflow_text as tf_text
+
+from zoo.text import characters, offsets, words
+from zoo.text.vocabulary import Vocabulary, save_vocabulary
+
+SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+_SPECIAL_STAND_INS = "\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4"
+_FILLER = "\x7f"  # a character of one byte that normalization deletes
+
+
+class WordPieceTokenizer(tf.Module):
+    """Text to BERT's word pieces, id for id as Google's own tokenizer.
+
+    A text is cleaned and split at white space, punctuation and Chinese characters;
+    with `lowercase`, words are lowered and lose their accents. Each word is cut into
+    the longest pieces of the vocabulary from left to right, `##` marking all but the
+    first. A word that cannot be cut, or has more than 200 characters, is [UNK].
+
+    Source: Devlin et al. 2019, `tokenization.py` under Python 3.11, whose Unicode 14
+    data is frozen in `unicode14.npz`; no other Unicode library decides anything.
+    Bytes that are not UTF-8 are dropped. The ops are TensorFlow's and TensorFlow
+    Text's own, so the tokenizer runs in `tf.data`, `tf.function` and TF Serving. It
+    pickles and copies by its configuration.
+
+    Args:
+      vocabulary: path of a `vocab.txt` (one token per line, the line number is the
+        id) or a sequence of str. Holds [PAD], [UNK], [CLS], [SEP] and [MASK].
+      lowercase: bool, true for "uncased" vocabularies.
+      specials_in_text: bool, whether [MASK] and the like written in a text are
+        special tokens. Google's tokenizer splits them like other text.
+
+    Inputs:
+      texts: str, or a list, array or tensor (B,) of strings.
+
+    Returns:
+      tf.RaggedTensor int32 (B, None) of ids; of one str, a tensor int32 (None,).
+
+    Raises:
+      FileNotFoundError: there is no such vocabulary file.
+      TypeError: the vocabulary or the texts are not strings.
+      ValueError: the vocabulary has an empty or repeated token or lacks a special
+        one; the texts have more than one dimension.
+
+    Example:
+      >>> specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+      >>> tokenizer = WordPieceTokenizer([*specials, "un", "##able"])
+      >>> tokenizer(["Unable unable", "able"]).to_list()
+      [[5, 6, 5, 6], [1]]
+    """
+
+    def __init__(self, vocabulary, lowercase=True, specials_in_text=False):
+        super().__init__()
+        self.lowercase = lowercase
+        self.specials_in_text = specials_in_text
+        self._vocabulary = Vocabulary(vocabulary, SPECIALS)
+        stand_ins, tokens = _stand_ins(self.vocabulary, specials_in_text)
+        continuation = [token.startswith("##") for token in self.vocabulary]
+        with tf.init_scope(), tf.device("CPU:0"):
+            self._normalizer = tf_text.FastBertNormalizer(
+                model_buffer=tf.constant(characters.normalizer(lowercase, stand_ins))
+            )
+            self._splitter = tf_text.FastWordpieceTokenizer(
+                tokens,
+                max_bytes_per_word=2**30,  # `words` keeps the limit, in characters
+                unknown_token=tokens[self.unknown_id],
+                token_out_type=tf.int32,
+            )
+            self._spelling = tf.constant(
+                [
+                    token[2:] if inside else " " + token
+                    for token, inside in zip(self.vocabulary, continuation, strict=True)
+                ]
+            )
+
+    vocabulary = property(lambda self: self._vocabulary.tokens)
+    vocabulary_size = property(lambda self: len(self.vocabulary))
+    pad_id = property(lambda self: self.token_to_id("[PAD]"))
+    unknown_id = property(lambda self: self.token_to_id("[UNK]"))
+    cls_id = property(lambda self: self.token_to_id("[CLS]"))
+    sep_id = property(lambda self: self.token_to_id("[SEP]"))
+    mask_id = property(lambda self: self.token_to_id("[MASK]"))
+
+    def token_to_id(self, token):
+        """Returns the id (int) of a token of the vocabulary (str)."""
+        return self._vocabulary.ids[token]
+
+    def id_to_token(self, id):
+        """Returns the token (str) of an id (int)."""
+        return self.vocabulary[id]
+
+    def __call__(self, texts):
+        """Returns the texts' ids; see the class."""
+        texts = _strings(texts)
+        normal = self._normalizer.normalize(self._guard_specials(_batch(texts)))
+        ids = self._splitter.tokenize(words.settle(normal, self.lowercase))
+        return ids if texts.shape.rank else ids.values
+
+    def tokenize_with_offsets(self, texts, unit="bytes"):
+        """Returns the ids and where their pieces stand in the original texts.
+
+        Args:
+          texts: str, or a list, array or tensor (B,) of strings.
+          unit: "bytes" of UTF-8, or "characters" as Python counts them.
+
+        Returns:
+          ids, starts, ends: tf.RaggedTensor int32 (B, None), of one str tensors
+          (None,). A piece is `text[start:end]`, with the accents and invisible
+          characters that were dropped behind it; [UNK] spans its whole word.
+
+        Raises:
+          ValueError: `unit` is neither of the two.
+        """
+        if unit not in ("bytes", "characters"):
+            raise ValueError(
+                "`unit` must be 'bytes' or 'characters'. "
+                f"Received: unit={unit!r}. Python strings count characters."
+            )
+        texts = _strings(texts)
+        normal, sources = self._normalizer.normalize_with_offsets(
+            self._guard_specials(_batch(texts))
+        )
+        ids, starts, ends = self._splitter.tokenize_with_offsets(
+            words.settle(normal, self.lowercase)
+        )
+        spans = offsets.to_source(starts, ends, sources)
+        if unit == "characters":
+            spans = [offsets.to_characters(span, _batch(texts)) for span in spans]
+        starts, ends = (tf.cast(span, tf.int32) for span in spans)
+        if texts.shape.rank:
+            return ids, starts, ends
+        return ids.values, starts.values, ends.values
+
+    def detokenize(self, ids):
+        """Joins pieces to words and words by spaces.
+
+        Args:
+          ids: int tensor (None,) or (B, None), dense or ragged.
+
+        Returns:
+          string tensor, () or (B,). Case, accents and spacing that tokenization
+          dropped do not come back.
+        """
+        joined = tf.strings.reduce_join(tf.gather(self._spelling, ids), axis=-1)
+        return tf.strings.regex_replace(joined, "^ ", "")
+
+    def save_vocabulary(self, path):
+        """Writes the vocabulary to a file, one token per line."""
+        save_vocabulary(self.vocabulary, path)
+
+    def get_config(self):
+        """Returns the constructor's arguments, with the vocabulary's content."""
+        return {
+            "vocabulary": list(self.vocabulary),
+            "lowercase": self.lowercase,
+            "specials_in_text": self.specials_in_text,
+        }
+
+    @classmethod
+    def from_config(cls, config):
+        """Builds the tokenizer that `get_config` described."""
+        return cls(**config)
+
+    def __reduce__(self):
+        """Rebuilds a pickle or a copy from the configuration."""
+        return type(self).from_config, (self.get_config(),)
+
+    def _guard_specials(self, texts):
+        """Replaces special tokens by their stand-ins, all bytes keeping their place."""
+        if not self.specials_in_text:
+            return texts
+        # A text's own stand-ins are unassigned characters like any other.
+        foreign = f"[{_SPECIAL_STAND_INS}]"
+        texts = tf.strings.regex_replace(texts, foreign, characters.UNKNOWN)
+        for special, stand_in in zip(SPECIALS, _SPECIAL_STAND_INS, strict=True):
+            filler = _FILLER * (len(special) - len(stand_in.encode()))
+            texts = tf.strings.regex_replace(
+                texts, re.escape(special), stand_in + filler
+            )
+        return texts
+
+
+def _strings(texts):
+    """Returns the texts as a string tensor, () or (B,)."""
+    try:
+        tensor = tf.convert_to_tensor(texts, tf.string)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            "`texts` must be a str, or a list, array or tensor (B,) of strings. "
+            f"Received: {type(texts).__name__}. Convert them to str first."
+        ) from error
+    if tensor.shape.rank not in (0, 1):
+        raise ValueError(
+            "`texts` must have no or one dimension. Received: shape="
+            f"{tensor.shape}. Reshape them to (B,), or tokenize each part."
+        )
+    return tensor
+
+
+def _batch(texts):
+    return texts if texts.shape.rank else texts[tf.newaxis]
+
+
+def _stand_ins(vocabulary, specials_in_text):
+    """Puts the vocabulary beyond the splitter's own idea of Unicode.
+
+    Returns:
+      stand_ins: tuple of (character, replacement) for the normalizer: a character of
+        the private plane for each unassigned one that the vocabulary uses, and the
+        special tokens' stand-ins, isolated.
+      tokens: list of str, the vocabulary with the stand-ins in it. Tokens that no
+        text can give, as they hold a space or a deleted character, get a name that
+        the splitter cannot find.
+    """
+    kinds = characters.classes()
+    alphabet = sorted(set("".join(vocabulary)))
+    dropped = (characters.SPACE, characters.DELETE)
+    dropped = {c for c in alphabet if kinds[ord(c)] in dropped}
+    unassigned = [c for c in alphabet if kinds[ord(c)] == characters.UNASSIGNED]
+    stand_ins = dict(zip(unassigned, map(chr, characters.PRIVATE), strict=False))
+    table = str.maketrans(stand_ins)
+    tokens = [
+        f"[{i}{characters.UNKNOWN}]" if dropped & set(token) else token.translate(table)
+        for i, token in enumerate(vocabulary)
+    ]
+    if specials_in_text:
+        for special, stand_in in zip(SPECIALS, _SPECIAL_STAND_INS, strict=True):
+            tokens[vocabulary.index(special)] = stand_in
+            stand_ins[stand_in] = f" {stand_in} "
+    return tuple(stand_ins.items()), tokens

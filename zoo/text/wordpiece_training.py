@@ -1,0 +1,201 @@
+"""Learns a WordPiece vocabulary from text, with the tokenizer's own idea of a word."""
+
+import collections
+import gzip
+import heapq
+import lzma
+import os
+import re
+
+import tensorflow as tf
+import tensorflow_text as tf_text
+
+from zoo.text import characters, words
+from zoo.text.wordpiece import SPECIALS
+
+_CHUNK = 1 << 20  # characters handed to the normalizer at once
+_MAX_WORD = 50  # longer words teach nothing; the splitter takes tokens of 256 bytes
+_OPENERS = {".gz": gzip.open, ".xz": lzma.open}
+# Always in a vocabulary: what a corpus lacks by its editing, other texts have.
+_ALWAYS = "".join(map(chr, range(0x21, 0x7F))) + "–—‘’“”…£€°"
+
+
+def train_wordpiece(
+    texts, vocabulary_size, lowercase=True, character_coverage=0.99999, min_count=2
+):
+    """Learns a vocabulary for `WordPieceTokenizer`.
+
+    Words are counted after the tokenizer's own cleaning and splitting. From single
+    characters, the most frequent pair of neighbouring pieces is joined into a new
+    piece again and again (byte-pair encoding); ties go by the alphabet, so equal
+    counts give equal vocabularies.
+
+    Source: Sennrich et al. 2016, algorithm 1. Schuster and Nakajima 2012, who join
+    the pair with the best likelihood, published no learner; the merges by count are
+    what the public WordPiece trainers do.
+
+    Args:
+      texts: iterable of str (or UTF-8 bytes) or of `pathlib.Path`: a str is a text,
+        a path a UTF-8 file with any number of lines, `.gz` and `.xz` unpacked.
+      vocabulary_size: int, number of tokens at most, special ones included.
+      lowercase: bool, as the tokenizer's.
+      character_coverage: float in (0, 1], share of the corpus' characters that the
+        vocabulary must be able to spell. Words with a rarer character become [UNK].
+        Printable ASCII and common typographic signs are always in.
+      min_count: int, words seen less often are not learned from.
+
+    Returns:
+      list of str: [PAD] [UNK] [CLS] [SEP] [MASK], the characters, then the joined
+      pieces from the first joined on. Shorter than `vocabulary_size` if the corpus
+      has no more pairs.
+
+    Raises:
+      TypeError: `texts` is a single str, or holds something else.
+      ValueError: `vocabulary_size` cannot hold the characters, or
+        `character_coverage` is out of range.
+    """
+    if not 0 < character_coverage <= 1:
+        raise ValueError(
+            "`character_coverage` must be in (0, 1]. Received: "
+            f"character_coverage={character_coverage}. The default is 0.99999."
+        )
+    counts = count_words(texts, lowercase)
+    alphabet = _alphabet(counts, lowercase, character_coverage)
+    tokens = list(SPECIALS) + _single_pieces(alphabet)
+    if len(tokens) > vocabulary_size:
+        raise ValueError(
+            "`vocabulary_size` must hold the special tokens and the characters, "
+            f"{len(tokens)} in this corpus. Received: vocabulary_size="
+            f"{vocabulary_size}. Raise it, or lower `character_coverage`."
+        )
+    learnable = {
+        word: count
+        for word, count in counts.items()
+        if count >= min_count and len(word) <= _MAX_WORD and alphabet.issuperset(word)
+    }
+    return _join_pairs(tokens, learnable, vocabulary_size)
+
+
+def count_words(texts, lowercase=True):
+    """Counts words as the tokenizer splits them, punctuation being words as well.
+
+    Args:
+      texts: see `train_wordpiece`.
+      lowercase: bool.
+
+    Returns:
+      collections.Counter of str to int.
+    """
+    separators = characters.character_class(words.SEPARATORS)
+    pattern = re.compile(f"[^{separators}]+|[^ \t]")
+    model = tf.constant(characters.normalizer(lowercase))
+    normalizer = tf_text.FastBertNormalizer(model_buffer=model)
+    counts = collections.Counter()
+    for chunk in _chunks(texts):
+        normal = words.settle(normalizer.normalize([chunk]), lowercase)
+        counts.update(pattern.findall(normal.numpy()[0].decode()))
+    return counts
+
+
+def _chunks(texts):
+    """Yields the texts joined by line ends into strings of some size."""
+    lines, size = [], 0
+    for line in _lines(texts):
+        lines.append(line)
+        size += len(line)
+        if size >= _CHUNK:
+            yield "\n".join(lines)
+            lines, size = [], 0
+    yield "\n".join(lines)
+
+
+def _lines(texts):
+    if isinstance(texts, (str, bytes, os.PathLike)):
+        raise TypeError(
+            "`texts` must be an iterable of texts or paths. Received a single "
+            f"{type(texts).__name__}. Put it in a list; give files as `pathlib.Path`."
+        )
+    for text in texts:
+        if isinstance(text, os.PathLike):
+            opener = _OPENERS.get(os.path.splitext(text)[1], open)
+            with opener(text, "rt", encoding="utf-8", errors="ignore") as file:
+                yield from file
+        elif isinstance(text, (str, bytes)):
+            yield text.decode("utf-8", "ignore") if isinstance(text, bytes) else text
+        else:
+            raise TypeError(
+                "`texts` must hold str, bytes or paths. Received a "
+                f"{type(text).__name__}. Convert arrays with `.tolist()`."
+            )
+
+
+def _alphabet(counts, lowercase, coverage):
+    """Returns the set of characters that the vocabulary spells."""
+    frequency = collections.Counter()
+    for word, count in counts.items():
+        for character in word:
+            frequency[character] += count
+    del frequency[characters.UNKNOWN]
+    kept = set(_ALWAYS.lower() if lowercase else _ALWAYS)
+    left = coverage * sum(frequency.values())
+    for character, count in sorted(frequency.items(), key=lambda x: (-x[1], x[0])):
+        if left <= 0:
+            break
+        kept.add(character)
+        left -= count
+    return kept
+
+
+def _single_pieces(alphabet):
+    """Returns every character alone, and with ## what can stand inside a word."""
+    kinds = characters.classes()
+    alone = (characters.PUNCTUATION, characters.CHINESE)
+    inside = (c for c in alphabet if kinds[ord(c)] not in alone)
+    return sorted(alphabet) + sorted("##" + c for c in inside)
+
+
+def _join_pairs(tokens, counts, vocabulary_size):
+    """Adds joined pairs to the tokens, most frequent first."""
+    spelled = [[w[0], *("##" + c for c in w[1:])] for w in counts]
+    counts = list(counts.values())
+    frequency, places = collections.Counter(), collections.defaultdict(set)
+    for index, pieces in enumerate(spelled):
+        for pair in zip(pieces, pieces[1:], strict=False):
+            frequency[pair] += counts[index]
+            places[pair].add(index)
+    heap = [(-count, pair) for pair, count in frequency.items()]
+    heapq.heapify(heap)
+    known = set(tokens)
+    while heap and len(tokens) < vocabulary_size:
+        count, pair = heapq.heappop(heap)
+        if -count != frequency[pair]:  # out of date: back to its right place
+            if frequency[pair] > 0:
+                heapq.heappush(heap, (-frequency[pair], pair))
+            continue
+        joined = pair[0] + pair[1][2:]
+        if joined not in known:
+            known.add(joined)
+            tokens.append(joined)
+        for other in _join(pair, joined, spelled, counts, frequency, places):
+            heapq.heappush(heap, (-frequency[other], other))
+    return tokens
+
+
+def _join(pair, joined, spelled, counts, frequency, places):
+    """Joins one pair everywhere; returns the pairs that came into being."""
+    born = set()
+    for index in places.pop(pair):
+        old, new, position = spelled[index], [], 0
+        while position < len(old):
+            match = tuple(old[position : position + 2]) == pair
+            new.append(joined if match else old[position])
+            position += 1 + match
+        for other in zip(old, old[1:], strict=False):
+            frequency[other] -= counts[index]
+        for other in zip(new, new[1:], strict=False):
+            frequency[other] += counts[index]
+            places[other].add(index)
+            if joined in other:
+                born.add(other)
+        spelled[index] = new
+    return born

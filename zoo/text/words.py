@@ -1,0 +1,95 @@
+"""The two rules of WordPiece that look at more than one character.
+
+Both work on normalized text, keep every byte's place, and are needed by few texts:
+the final sigma of lower-cased Greek, and the limit on a word's length.
+"""
+
+import functools
+
+import numpy as np
+import tensorflow as tf
+
+from zoo.text import characters
+
+MAX_CHARACTERS = 200
+_CODES = np.arange(characters.MAX_CODE + 1)
+# What ends a word in normalized text. Other punctuation stands between white space.
+SEPARATORS = (
+    (_CODES == ord(" "))
+    | (_CODES == ord(characters.ISOLATION))
+    | (characters.classes() == characters.CHINESE)
+    | ((characters.classes() == characters.PUNCTUATION) & (_CODES < 0x80))
+)
+_SEPARATOR_EDGES = (np.flatnonzero(np.diff(SEPARATORS)) + 1).astype(np.int32)
+_MARKER = "\u00ad"  # in no normalized text, and of a sigma's size
+
+
+def settle(texts, lowercase):
+    """Applies both rules to normalized texts.
+
+    Args:
+      texts: string (B,), normalized.
+      lowercase: bool, whether capital sigmas are to be lowered.
+
+    Returns:
+      string (B,). A word of more than 200 characters has become one that is in no
+      vocabulary, of the same size.
+    """
+    settled = tf.strings.regex_full_match(texts, _settled_pattern(lowercase))
+
+    def settle_rows():
+        rows = tf.where(~settled)
+        open_texts = tf.gather_nd(texts, rows)
+        if lowercase:
+            open_texts = _lower_sigmas(open_texts)
+        open_texts = _void_long_words(open_texts)
+        return tf.tensor_scatter_nd_update(texts, rows, open_texts)
+
+    return tf.cond(tf.reduce_all(settled), lambda: texts, settle_rows)
+
+
+@functools.cache
+def _settled_pattern(lowercase):
+    """Matches texts without words over the limit and, if asked, capital sigmas."""
+    end = characters.character_class(SEPARATORS)
+    inside = f"[^{end}{characters.SIGMA * lowercase}]{{0,{MAX_CHARACTERS}}}"
+    return f"(?:{inside}[{end}])*{inside}"
+
+
+def _lower_sigmas(texts):
+    """Lowers capital sigmas, to the final form where Unicode's Final_Sigma says so.
+
+    Final: in its white-space delimited token a cased letter comes before and none
+    comes after, case-ignorable characters skipped. First the sigmas with nothing
+    cased after them are marked (their matches cannot overlap, as the next sigma is
+    cased), then the marked ones with something cased before are final.
+    """
+    after, before = _sigma_patterns()
+    texts = tf.strings.regex_replace(texts, after, rf"{_MARKER}\1\2")
+    texts = tf.strings.regex_replace(texts, before, "\\1\u03c2")
+    return tf.strings.regex_replace(texts, f"[{_MARKER}{characters.SIGMA}]", "\u03c3")
+
+
+@functools.cache
+def _sigma_patterns():
+    casing = characters.casing()
+    isolation = _CODES == ord(characters.ISOLATION)
+    cased = characters.character_class(casing == characters.CASED)
+    skipped = characters.character_class((casing == characters.IGNORABLE) | isolation)
+    after = f"{characters.SIGMA}([{skipped}]*)([^{cased}{skipped}]|\\z)"
+    return after, f"([{cased}][{skipped}]*){_MARKER}"
+
+
+def _void_long_words(texts):
+    """Replaces words over the limit by characters of no vocabulary, size by size."""
+    codes = tf.strings.unicode_decode(texts, "UTF-8")
+    rows = codes.value_rowids()
+    separator = tf.searchsorted(_SEPARATOR_EDGES, codes.values, side="right") % 2 == 1
+    row_start = tf.concat([[True], rows[1:] != rows[:-1]], 0)[: tf.size(rows)]
+    word = tf.cumsum(tf.cast(separator | row_start, tf.int32))
+    length = tf.math.segment_sum(tf.cast(~separator, tf.int32), word)
+    too_long = ~separator & (tf.gather(length, word) > MAX_CHARACTERS)
+    size = tf.searchsorted([0x80, 0x800, 0x10000], codes.values, side="right")
+    void = tf.gather([0x01, 0x80, 0xFFFF, 0x10FFFF], size)
+    codes = codes.with_values(tf.where(too_long, void, codes.values))
+    return tf.strings.unicode_encode(codes, "UTF-8")
