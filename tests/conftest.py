@@ -2,8 +2,23 @@
 
 import os
 import pathlib
+import sys
 
 import pytest
+import tiny
+
+
+def pytest_collection_finish():
+    """Splits the CPU into two devices, so that a strategy can have two replicas.
+
+    TensorFlow takes it before its first operation only, hence not in a fixture.
+    """
+    if "tensorflow" in sys.modules:
+        import tensorflow as tf
+
+        cpu = tf.config.list_physical_devices("CPU")[0]
+        device = tf.config.LogicalDeviceConfiguration()
+        tf.config.set_logical_device_configuration(cpu, [device, device])
 
 
 @pytest.fixture(scope="session")
@@ -15,3 +30,54 @@ def shared():
         if pathlib.Path(candidate).is_dir():
             return pathlib.Path(candidate)
     pytest.skip("No shared data: set ZOO_SHARED, or put it in ../shared.")
+
+
+@pytest.fixture(scope="session")
+def tokenizer():
+    """WordPiece over the tiny vocabulary."""
+    from zoo.text import WordPieceTokenizer
+
+    return WordPieceTokenizer(tiny.VOCABULARY)
+
+
+@pytest.fixture(scope="session")
+def texts():
+    """24 tiny texts."""
+    return tiny.make_texts(24)[0]
+
+
+@pytest.fixture(scope="session")
+def labels():
+    """The label, "good" or "bad", of each of `texts`."""
+    return tiny.make_texts(24)[1]
+
+
+@pytest.fixture
+def make_backbone():
+    """Function of config fields: a tiny BERT, the same at every call."""
+    import keras
+
+    from zoo.registry import build_backbone
+
+    def make(dtype=None, seed=1, **fields):
+        keras.utils.set_random_seed(seed)
+        return build_backbone("bert", {**tiny.CONFIG, **fields}, dtype)
+
+    return make
+
+
+@pytest.fixture
+def make_task(make_backbone, tokenizer):
+    """Function of a task's name and options: the task on a tiny BERT, compiled."""
+    from zoo.tasks import TASKS
+    from zoo.training import AdamW
+
+    def make(name="text_classifier", fields=None, dtype=None, compile=None, **options):
+        if name == "text_classifier":
+            options = {"labels": tiny.LABELS, "head_dropout": 0.0, **options}
+        options.setdefault("tokenizer", tokenizer)
+        task = TASKS[name](make_backbone(dtype, **fields or {}), **options)
+        task.compile(**{"optimizer": AdamW(1e-2), **(compile or {})})
+        return task
+
+    return make

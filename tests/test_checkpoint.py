@@ -18,7 +18,8 @@ from zoo.checkpoint import open_checkpoint, save_checkpoint
 
 GOLDENS = pathlib.Path(__file__).parent / "goldens"
 ARRAYS = {
-    "a/kernel": np.arange(6, dtype="float32").reshape(2, 3),
+    "a/kernel": np.arange(6, dtype="float32").reshape(3, 2).T,
+    "scalar": np.array(3.0, "float32"),
     "b": np.array([1.5, -2.0], "float16"),
 }
 
@@ -60,7 +61,7 @@ KINDS = (".safetensors", ".h5", ".npz", ".index", ".index.json")
 def test_reads_names_shapes_dtypes_and_values(tmp_path, kind):
     checkpoint = open_checkpoint(save(tmp_path, kind))
     assert set(checkpoint) == set(ARRAYS)
-    assert len(checkpoint) == 2
+    assert len(checkpoint) == 3
     for name, array in ARRAYS.items():
         assert checkpoint[name].dtype == array.dtype
         np.testing.assert_array_equal(checkpoint[name], array)
@@ -71,7 +72,7 @@ def test_reads_names_shapes_dtypes_and_values(tmp_path, kind):
 def test_save_writes_other_files_not_at_all(tmp_path):
     with pytest.raises(ValueError, match=r"\.safetensors, \.h5 or \.npz.*file\.bin"):
         save_checkpoint(tmp_path / "file.bin", ARRAYS)
-    with pytest.raises((TypeError, AttributeError)):
+    with pytest.raises(TypeError):
         save_checkpoint(tmp_path / "file.h5", {"a": object()})
     assert not list(tmp_path.iterdir())
 
@@ -263,8 +264,9 @@ def test_a_torch_tensor_inside_of_its_storage_is_read(tmp_path, monkeypatch):
         (Tensor(2, (2,), (2,)), "outside"),
         (Tensor(4, (1,), (1,)), "outside"),
         (Tensor(0, (2, 2), (3, 1)), "outside"),
-        (Tensor(-1, (2,), (1,)), "does not fit"),
-        (Tensor(3, (2,), (-1,)), "does not fit"),
+        (Tensor(-1, (2,), (1,)), "numbers from 0"),
+        (Tensor(3, (2,), (-1,)), "numbers from 0"),
+        (Tensor(0, ("2",), (1,)), "numbers from 0"),
         (Tensor(0, (2**40,), (0,)), "does not fit"),
         (Tensor(0, (1,), (1,), size=2**40), "does not fit"),
         (Tensor(0, (2,), (1, 1)), "tensor 'a'"),
@@ -310,6 +312,11 @@ def test_an_index_cannot_leave_its_directory(tmp_path, shard):
 
 def test_an_index_must_agree_with_its_shards(tmp_path):
     path = save(tmp_path, ".index.json")
+    shard = tmp_path / "shard-1.safetensors"
+    shard.rename(tmp_path / "moved")
+    with pytest.raises(ValueError, match="no checkpoint at .*shard-1.safetensors"):
+        open_checkpoint(path)
+    (tmp_path / "moved").rename(shard)
     index = json.loads(path.read_text())
     index["weight_map"]["c"] = "shard-0.safetensors"
     path.write_text(json.dumps(index))

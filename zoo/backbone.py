@@ -34,8 +34,9 @@ def check_fields(name, config_class, values):
 class Backbone(keras.Model):
     """A Keras functional model made from one frozen config.
 
-    A family sets `family` and `config_class`, and writes two functions: `make_layers(config,
-    dtype)` gives the named layers, `connect(layers, inputs, scores)` wires them.
+    A family sets `family` and `config_class`, and writes two functions:
+    `make_layers(config, dtype)` gives the named layers, `connect(layers, inputs,
+    scores)` wires them.
 
     Args:
         config: instance of `config_class`.

@@ -8,11 +8,18 @@ import os
 import pathlib
 import shutil
 import tempfile
+import urllib.request
+import zipfile
 
 FORMAT = 1
 RECORD = "preset.json"
 WEIGHTS = "weights.safetensors"
 VOCABULARY = "vocabulary.txt"
+# Parts of a record that name a file, and what they must say.
+PARTS = {"weights": ("file", "sha256"), "tokenizer": ("vocabulary", "lowercase")}
+# What is fetched of a repository of Hugging Face's, and where that has no weights.
+HUB_FILES = ["*.json", "*.txt", "*.safetensors", "*.weights.h5"]
+HUB_TORCH_FILES = ["pytorch_model*.bin"]
 
 
 def preset_root():
@@ -28,11 +35,11 @@ def preset_root():
 
 @functools.cache
 def _directories():
-    found = sorted(preset_root().glob(f"*/*/{RECORD}"))
-    published = sorted(preset_root().glob("*/published.json"))
-    records = {path.parent.name: path for path in found}
-    for path in published:
+    records = {}
+    for path in sorted(preset_root().glob("*/published.json")):
         records.update(dict.fromkeys(json.loads(path.read_text("utf-8")), path))
+    for path in sorted(preset_root().glob(f"*/*/{RECORD}")):
+        records[path.parent.name] = path  # what is shipped needs no download
     return records
 
 
@@ -46,7 +53,9 @@ def list_presets(family=None):
         tuple of str, sorted.
     """
     names = sorted(_directories())
-    return tuple(n for n in names if family in (None, preset_info(n)["family"]))
+    return tuple(
+        n for n in names if family is None or preset_info(n)["family"] == family
+    )
 
 
 def preset_info(name):
@@ -86,6 +95,8 @@ def find_preset(preset):
     Raises:
         KeyError: if the name is unknown.
         FileNotFoundError: if the files are not here and cannot be fetched.
+        ValueError: if the URI is of another kind, or a published file's checksum is
+            not the one that was recorded.
     """
     text = os.fspath(preset)
     if "://" in text:
@@ -97,13 +108,15 @@ def find_preset(preset):
             f"A preset directory must exist. Received: {text!r}, which does not."
         )
     record = preset_info(text)
-    directory = _directories()[text].parent
     if "weights" in record:
-        return directory
-    cached = cache_root() / text
-    if cached.is_dir():
-        return cached
-    return _download(record["source"]["uri"], text)
+        return _directories()[text].parent
+    source, directory = record["source"], cache_root() / text
+    if not directory.is_dir():
+        directory = _download(source["uri"], text, source["files"])
+    for name, checksum in source.get("sha256", {}).items():
+        if (directory / name).is_file():
+            _verified(directory, name, checksum)
+    return directory
 
 
 def cache_root():
@@ -111,34 +124,65 @@ def cache_root():
     return pathlib.Path(os.environ.get("ZOO_HOME", "~/.cache/zoo")).expanduser()
 
 
-def _download(uri, name=None):
+def _download(uri, name=None, files=None):
     scheme, _, path = uri.partition("://")
     try:
         if scheme == "hf":
-            import huggingface_hub
-
-            patterns = ["*.json", "*.txt", "*.safetensors", "*.bin", "*.h5"]
-            return pathlib.Path(
-                huggingface_hub.snapshot_download(path, allow_patterns=patterns)
-            )
+            return _from_hugging_face(path, files)
         if scheme == "kaggle":
             import kagglehub
 
             return pathlib.Path(kagglehub.model_download(path))
+        if scheme == "https" and files:
+            return _from_zip(uri, files, cache_root() / name)
     except ImportError as error:
         raise FileNotFoundError(
             f"{uri} needs the package {error.name!r}. Run `pip install {error.name}`."
         ) from error
-    except (OSError, ValueError) as error:
-        place = cache_root() / name if name else "a directory of your own"
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        what = ", ".join(files) if files else "its files (config, weights, vocabulary)"
+        place = cache_root() / name if name else "a directory, and give its path"
+        reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(". ")
         raise FileNotFoundError(
-            f"{uri} could not be fetched: {str(error).splitlines()[0]} Put its files "
-            f"(config, weights, vocabulary) into {place}"
-            f"{'' if name else ' and give its path'}."
+            f"{uri} could not be fetched: {reason}. Put {what} into {place}."
         ) from error
     raise ValueError(
         f"A preset's URI begins with hf:// or kaggle://. Received: {uri!r}."
     )
+
+
+def _from_hugging_face(repository, files):
+    import huggingface_hub
+
+    def fetch(patterns):
+        return pathlib.Path(
+            huggingface_hub.snapshot_download(repository, allow_patterns=patterns)
+        )
+
+    directory = fetch(files or HUB_FILES)
+    # Most repositories hold the same weights several times; torch's are a last resort.
+    if not files and not any(directory.glob("*.safetensors")):
+        if not any(directory.glob("*.weights.h5")):
+            return fetch(HUB_FILES + HUB_TORCH_FILES)
+    return directory
+
+
+def _from_zip(url, files, directory):
+    def fill(temporary):
+        with tempfile.TemporaryFile(dir=temporary) as local:
+            with urllib.request.urlopen(url, timeout=60) as response:
+                shutil.copyfileobj(response, local)
+            archive = zipfile.ZipFile(local)
+            members = {name.split("/")[-1]: name for name in archive.namelist()}
+            if not members.keys() >= set(files):
+                raise ValueError(f"it holds {sorted(members)}")
+            for name in files:
+                with archive.open(members[name]) as member:
+                    with open(temporary / name, "wb") as file:
+                        shutil.copyfileobj(member, file)
+
+    write_directory(directory, fill)
+    return directory
 
 
 def read_preset(directory):
@@ -153,34 +197,43 @@ def read_preset(directory):
     Raises:
         FileNotFoundError: if a file that the record names is missing.
         ValueError: if the record is no preset, of a newer format, names a file
-            outside of the directory, or the weights are not those that it names.
+            outside of the directory, or a file is damaged.
     """
     directory = pathlib.Path(directory)
-    try:
-        record = json.loads((directory / RECORD).read_text("utf-8"))
-        record["family"], record["backbone"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(
-            f"{directory / RECORD} is no preset record: {error!r}. Save it again."
-        ) from error
-    if record.get("format", FORMAT) > FORMAT:
-        raise ValueError(
-            f"{directory} has preset format {record['format']}, this version reads "
-            f"{FORMAT}. Upgrade keras-context-zoo."
-        )
+    record = _read_record(directory / RECORD)
     arrays, vocabulary = {}, None
-    if "weights" in record:
-        path = _inside(directory, record["weights"]["file"])
-        if _sha256(path) != record["weights"]["sha256"]:
-            raise ValueError(
-                f"{path} is not the file that was saved: its checksum differs from "
-                "the record's. Copy the preset again."
-            )
-        arrays = _read_arrays(path)
+    if record.get("weights"):
+        weights = record["weights"]
+        arrays = _read_arrays(_verified(directory, weights["file"], weights["sha256"]))
     if record.get("tokenizer"):
-        path = _inside(directory, record["tokenizer"]["vocabulary"])
-        vocabulary = tuple(path.read_text("utf-8").split("\n")[:-1])
+        tokenizer = record["tokenizer"]
+        path = _verified(directory, tokenizer["vocabulary"], tokenizer.get("sha256"))
+        vocabulary = tuple(path.read_bytes().decode("utf-8").split("\n")[:-1])
     return record, arrays, vocabulary
+
+
+def _read_record(path):
+    try:
+        record = json.loads(path.read_text("utf-8"))
+        version = record.get("format", FORMAT)
+        newer = version > FORMAT
+        if not newer:
+            missing = {"family", "backbone"} - record.keys()
+            for part, keys in PARTS.items():
+                if record.get(part):
+                    missing |= {*keys} - record[part].keys()
+            if missing:
+                raise ValueError(f"it lacks {', '.join(sorted(missing))}")
+    except (ValueError, TypeError, AttributeError) as error:
+        raise ValueError(
+            f"{path} is no preset record: {error}. Save the preset again."
+        ) from error
+    if newer:
+        raise ValueError(
+            f"{path.parent} has preset format {version}, this version reads {FORMAT}. "
+            "Upgrade keras-context-zoo."
+        )
+    return record
 
 
 def write_preset(directory, record, arrays, vocabulary=None, dtype="float32"):
@@ -195,23 +248,32 @@ def write_preset(directory, record, arrays, vocabulary=None, dtype="float32"):
 
     Raises:
         FileExistsError: if the directory holds something.
+        ValueError: if the dtype is another.
     """
     from safetensors.numpy import save_file
 
+    if dtype not in ("float32", "float16"):
+        raise ValueError(
+            f'`dtype` must be "float32" or "float16". Received: {dtype!r}.'
+        )
+
     def fill(temporary):
-        stored = {key: value.astype(dtype) for key, value in sorted(arrays.items())}
-        save_file(stored, temporary / WEIGHTS)
+        document = {"format": FORMAT, **record}
         path = temporary / WEIGHTS
-        record["weights"] = {
+        save_file(
+            {k: v.astype(dtype, order="C") for k, v in sorted(arrays.items())}, path
+        )
+        document["weights"] = {
             "file": WEIGHTS,
             "dtype": dtype,
             "bytes": path.stat().st_size,
             "sha256": _sha256(path),
         }
         if vocabulary is not None:
-            lines = "".join(f"{token}\n" for token in vocabulary)
-            (temporary / VOCABULARY).write_text(lines, "utf-8")
-        text = json.dumps({"format": FORMAT, **record}, indent=2, ensure_ascii=False)
+            path = temporary / VOCABULARY
+            path.write_bytes("".join(f"{token}\n" for token in vocabulary).encode())
+            document["tokenizer"] = {**record["tokenizer"], "sha256": _sha256(path)}
+        text = json.dumps(document, indent=2, ensure_ascii=False)
         (temporary / RECORD).write_text(text + "\n", "utf-8")
 
     write_directory(directory, fill)
@@ -243,14 +305,21 @@ def write_directory(directory, fill):
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _inside(directory, name):
-    path = directory / name
-    if path.parent != directory or not name:
+def _verified(directory, name, checksum):
+    """The path of a file of the directory; without checksum, whatever it holds."""
+    plain = isinstance(name, str) and pathlib.PurePath(name).name == name
+    if not plain or name in ("", ".", ".."):
         raise ValueError(
             f"A preset names files of its own directory only. Received: {name!r}."
         )
+    path = directory / name
     if not path.is_file():
         raise FileNotFoundError(f"{directory} lacks {name!r}, which its record names.")
+    if checksum and _sha256(path) != checksum:
+        raise ValueError(
+            f"{path} is not the file of the record: its checksum differs. Copy or "
+            "fetch it again."
+        )
     return path
 
 
@@ -260,6 +329,12 @@ def _sha256(path):
 
 
 def _read_arrays(path):
+    from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
-    return {key: value.astype("float32") for key, value in load_file(path).items()}
+    try:
+        return {key: value.astype("float32") for key, value in load_file(path).items()}
+    except SafetensorError as error:
+        raise ValueError(
+            f"{path} must be a safetensors file. Received: {error}."
+        ) from error

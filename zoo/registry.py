@@ -4,6 +4,7 @@ import dataclasses
 import difflib
 import inspect
 import pathlib
+import warnings
 
 import keras
 
@@ -19,6 +20,7 @@ keras.saving.register_keras_serializable(package="zoo")(WordPieceTokenizer)
 
 LEARNING_RATES = {"masked_lm": 1e-4}
 WARMUP_STEPS = 50
+PRETRAINED_HEADS = ("masked_lm_head",)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,7 +72,8 @@ def from_preset(
     """
     if task not in ("auto", None, *TASKS):
         raise ValueError(
-            f'`task` must be "auto", None or one of {sorted(TASKS)}. Received: {task!r}.'
+            f'`task` must be "auto", None or one of {sorted(TASKS)}. Received: '
+            f"{task!r}."
         )
     source = _read(presets.find_preset(preset))
     if task == "auto":
@@ -210,6 +213,12 @@ def _load(model, backbone, weights, strict):
             for path in paths
         ]
         if not all(fits) and not strict:
+            if head in PRETRAINED_HEADS:
+                warnings.warn(
+                    f"The preset has no {head} that fits: it starts from random "
+                    "weights, and its answers mean nothing before training.",
+                    stacklevel=3,
+                )
             for path in paths:
                 variables.pop(path)
     # What belongs to another head is of no use here; the rest must fit exactly.

@@ -1,7 +1,6 @@
 """The program that loads a model without Python's TensorFlow, by itself."""
 
 import json
-import pathlib
 import subprocess
 import sys
 
@@ -71,6 +70,18 @@ def test_failures_are_events(good_version, job):
     assert done.returncode == 0
 
 
+def test_process_is_isolated_and_sees_no_gpu(good_version, tmp_path, monkeypatch):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import json, os, sys\n"
+        "seen = [os.environ['CUDA_VISIBLE_DEVICES'], sys.flags.isolated]\n"
+        "print(json.dumps({'error': str(seen)}))\n"
+    )
+    monkeypatch.setattr(session, "_PROGRAM", program)
+    report = run_in_c_loader(good_version, SavedGraph(good_version), [], timeout=60)
+    assert report.error == "['-1', 1]"
+
+
 def test_missing_packages(monkeypatch, tmp_path, good_version):
     with pytest.raises(FileNotFoundError, match="needs the package no_such_package"):
         session._package_directory("no_such_package")
@@ -78,4 +89,3 @@ def test_missing_packages(monkeypatch, tmp_path, good_version):
     session._tensorflow_library.cache_clear()
     with pytest.raises(FileNotFoundError, match="needs libtensorflow_cc of the Tens"):
         session._tensorflow_library()
-    assert isinstance(tmp_path, pathlib.Path)

@@ -102,11 +102,13 @@ def test_reachable_follows_control_inputs_and_lists_of_functions(tmp_path):
     function = meta.graph_def.library.function.add()
     function.signature.name = "branch"
     function.node_def.add(name="x", op="InBranch")
+    function.node_def.add(name="z", op="branch")
     path = tmp_path / "saved_model.pb"
     path.write_bytes(saved_model.SerializeToString())
     graph = SavedGraph(tmp_path)
     nodes, _ = graph.reachable(graph.signatures["serving_default"])
-    assert {node.op for node in nodes} == {"Case", "X", "Change", "InBranch"}
+    assert {node.op for node in nodes} == {"Case", "X", "Change", "InBranch", "branch"}
+    assert graph.operations() == {"Case", "X", "Change", "InBranch", "Other"}
     meta.meta_info_def.tags.append("gpu")
     path.write_bytes(saved_model.SerializeToString())
     assert SavedGraph(tmp_path).signatures == {}

@@ -59,3 +59,15 @@ def test_in_a_graph_of_unknown_batch_size(tokenizer, unit):
     eager = tokenizer.tokenize_with_offsets(texts, unit)
     for ours, theirs in zip(graph(tf.constant(texts)), eager, strict=True):
         assert ours.dtype == tf.int32 and ours.to_list() == theirs.to_list()
+
+
+def test_export(tokenizer, tmp_path):
+    module = tf.Module()
+    module.tokenizer = tokenizer
+    module.ends = tf.function(
+        lambda texts: tokenizer.tokenize_with_offsets(texts, "characters")[2],
+        input_signature=[tf.TensorSpec([None], tf.string)],
+    )
+    tf.saved_model.save(module, str(tmp_path))
+    loaded = tf.saved_model.load(str(tmp_path))
+    assert loaded.ends(tf.constant(["café un", ""])).to_list() == [[4, 7], []]

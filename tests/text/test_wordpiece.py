@@ -83,17 +83,17 @@ def test_tokens_that_no_text_gives_are_out_of_reach():
 
 
 @pytest.mark.parametrize(
-    "texts",
+    "form",
     [
-        ["the", "un"],
-        ("the", "un"),
-        np.array(["the", "un"]),
-        np.array(["the", b"un"], object),
-        tf.constant(["the", "un"]),
+        list,
+        tuple,
+        np.array,
+        lambda texts: np.array([texts[0], texts[1].encode()], object),
+        lambda texts: tf.constant(texts),
     ],
 )
-def test_forms_of_input(tokenizer, texts):
-    ids = tokenizer(texts)
+def test_forms_of_input(tokenizer, form):
+    ids = tokenizer(form(["the", "un"]))
     assert isinstance(ids, tf.RaggedTensor) and ids.dtype == tf.int32
     assert ids.to_list() == [[tokenizer.token_to_id(t)] for t in ("the", "un")]
 
@@ -134,6 +134,14 @@ def test_properties(tokenizer):
         tokenizer.mask_id,
     ] == [0, 1, 2, 3, 4]
     assert tokenizer.token_to_id("##able") == 7 and tokenizer.id_to_token(7) == "##able"
+
+
+def test_look_ups_are_checked(tokenizer):
+    with pytest.raises(KeyError, match="must be in the vocabulary. Received: .*'x'"):
+        tokenizer.token_to_id("x")
+    for outside in (-1, len(VOCABULARY)):
+        with pytest.raises(ValueError, match=rf"Received: id={outside}\."):
+            tokenizer.id_to_token(outside)
 
 
 @pytest.mark.parametrize("rebuild", ["config", "pickle", "copy"])
@@ -196,6 +204,12 @@ def test_texts_have_at_most_one_dimension(tokenizer):
 def test_unit_is_checked(tokenizer):
     with pytest.raises(ValueError, match="`unit` must be 'bytes' or 'characters'"):
         tokenizer.tokenize_with_offsets("the", unit="words")
+
+
+def test_tokens_have_a_largest_size():
+    with pytest.raises(ValueError, match="at most 256 bytes. Received: 'éé.* 258 b"):
+        WordPieceTokenizer([*SPECIALS, "é" * 129])
+    WordPieceTokenizer([*SPECIALS, "é" * 128])
 
 
 def test_special_tokens_are_required():

@@ -7,7 +7,6 @@ its directory) is read.
 import contextlib
 import json
 import os
-import pickle
 import re
 import uuid
 import zipfile
@@ -22,21 +21,14 @@ from safetensors.numpy import save_file
 
 from zoo.checkpoint.torch_zip import open_torch
 
-# What the libraries below raise on a damaged file.
+# What the libraries raise on a damaged file.
 READ_ERRORS = (
     OSError,
     ValueError,
-    KeyError,
-    TypeError,
-    AttributeError,
-    IndexError,
+    LookupError,
     EOFError,
-    ImportError,
-    MemoryError,
-    OverflowError,
     RuntimeError,
     SafetensorError,
-    pickle.UnpicklingError,
     zipfile.BadZipFile,
     zlib.error,
 )
@@ -120,6 +112,7 @@ def save_checkpoint(path, arrays):
         raise ValueError(
             f"A checkpoint is written as .safetensors, .h5 or .npz. Received: `{path}`."
         )
+    arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
         if path.suffix == ".safetensors":

@@ -178,9 +178,7 @@ def revert(arrays, rows, num_heads=None):
     ]
     _raise_if_any(problems, "The arrays must be the table's and no others")
     return {
-        row.sources[0]: np.ascontiguousarray(
-            OPERATIONS[row.operation][1](np.asarray(arrays[row.target]), num_heads)
-        )
+        row.sources[0]: OPERATIONS[row.operation][1](arrays[row.target], num_heads)
         for row in rows
     }
 

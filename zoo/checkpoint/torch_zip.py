@@ -10,9 +10,33 @@ import zipfile
 import numpy as np
 from ml_dtypes import bfloat16
 
+# What unpickling raises on bytes that are no pickle, or not one of tensors.
+UNPICKLE_ERRORS = (
+    pickle.UnpicklingError,
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    ImportError,
+    LookupError,
+    MemoryError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+
 
 def open_torch(path):
-    """Reads the zip files of `torch.save` (since torch 1.6) without torch."""
+    """Opens a zip file of `torch.save`, as torch writes them since version 1.6.
+
+    Args:
+        path: `Path`.
+
+    Returns:
+        dict of str to a function without arguments that reads the array.
+
+    Raises:
+        ValueError: if it is no such file, or holds anything but one dict of tensors.
+    """
     if not zipfile.is_zipfile(path):
         raise ValueError(
             f"`{path}` must be a zip file as torch 1.6 and later write it. Load it "
@@ -27,7 +51,10 @@ def open_torch(path):
     if order in archive.namelist() and archive.read(order) != b"little":
         raise ValueError("its byte order is not little-endian")
     with archive.open(pickles[0]) as file:
-        tensors = _TensorUnpickler(file).load()
+        try:
+            tensors = _TensorUnpickler(file).load()
+        except UNPICKLE_ERRORS as error:
+            raise ValueError(f"its pickle is refused: {error}") from error
     if not isinstance(tensors, dict) or not all(
         isinstance(name, str) and isinstance(tensor, _TorchTensor)
         for name, tensor in tensors.items()
@@ -52,15 +79,17 @@ class _TorchTensor:
 
     def read(self, archive, root):
         """Reads the storage and takes the view, which must lie inside of it."""
-        data = archive.read(f"{root}/data/{self.key}")
-        base = np.frombuffer(data, self.dtype)
+        base = np.frombuffer(archive.read(f"{root}/data/{self.key}"), self.dtype)
+        numbers = (self.offset, *self.shape, *self.strides)
+        if not all(isinstance(n, int) and n >= 0 for n in numbers):
+            raise ValueError("its shape is not of numbers from 0")
+        # A stride of 0 could make a small storage look like a huge array.
+        count = math.prod(self.shape)
+        if len(base) != self.size or count > self.size:
+            raise ValueError("its storage does not fit its shape")
         last = self.offset + sum(
             (n - 1) * step for n, step in zip(self.shape, self.strides, strict=True)
         )
-        numbers = (self.offset, *self.shape, *self.strides)
-        count = math.prod(self.shape)
-        if min(numbers) < 0 or len(base) != self.size or count > self.size:
-            raise ValueError("its storage does not fit its shape")
         if count and last >= self.size:
             raise ValueError("it reaches outside of its storage")
         strides = tuple(step * base.itemsize for step in self.strides)
@@ -69,7 +98,11 @@ class _TorchTensor:
 
 
 class _TensorUnpickler(pickle.Unpickler):
-    """Admits tensors in (ordered) dicts and no other class or function."""
+    """Admits tensors in (ordered) dicts and no other class or function.
+
+    Source: `torch.serialization`, which stores the data of a tensor beside the pickle
+    and in it a persistent id ("storage", type, key, device, number of elements).
+    """
 
     storages = {
         "FloatStorage": np.float32,

@@ -4,12 +4,15 @@ from zoo.data.batching import bucket_length, plan_batches
 from zoo.data.corpus import block_dataset, read_documents
 from zoo.data.masking import mask_tokens
 from zoo.data.packing import Packer
+from zoo.data.tables import hash_split, read_labelled
 
 __all__ = [
     "Packer",
     "block_dataset",
     "bucket_length",
+    "hash_split",
     "mask_tokens",
     "plan_batches",
     "read_documents",
+    "read_labelled",
 ]

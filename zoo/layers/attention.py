@@ -8,9 +8,9 @@ from keras import ops
 class MultiHeadAttention(keras.layers.Layer):
     """Multi-head attention with flat kernels.
 
-    For head h: `softmax(q_h k_h^T / sqrt(K) - 1e9 (1 - mask)) v_h`, heads concatenated, then
-    the output projection. Kernels are (D, D) with head h in columns hK to (h+1)K.
-    Scores and softmax are float32 under every policy.
+    For head h: `softmax(q_h k_h^T / sqrt(K) - 1e9 (1 - mask)) v_h`, heads
+    concatenated, then the output projection. Kernels are (D, D) with head h in columns
+    hK to (h + 1)K. Scores and softmax are float32 under every policy.
 
     Source: Vaswani et al. 2017, section 3.2. `keras.layers.MultiHeadAttention`
     computes the same from (D, H, K) kernels; its einsum products do not flatten to

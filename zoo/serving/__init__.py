@@ -8,6 +8,7 @@ import importlib
 _MODULES = {
     "Finding": "lint",
     "Signature": "export",
+    "ask": "asking",
     "batching_config": "client",
     "curl_lines": "client",
     "diagnose": "doctor",

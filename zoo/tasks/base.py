@@ -6,13 +6,13 @@ import tensorflow as tf
 
 from zoo.backbone import save_preset
 from zoo.data import Packer
-from zoo.tasks import distribution
+from zoo.tasks.distribution import DistributedTraining
 from zoo.tasks.export import export_task
 from zoo.tasks.text_input import holds_text
 from zoo.tasks.text_training import TextTraining
 
 
-class Task(TextTraining, keras.Model):
+class Task(TextTraining, DistributedTraining, keras.Model):
     """A head on a backbone, which trains, predicts and exports from raw text.
 
     Text is a list, array, series or tensor of strings, or a `tf.data.Dataset` of
@@ -106,7 +106,7 @@ class Task(TextTraining, keras.Model):
         return class_weight
 
     def answers(self, outputs):
-        """From the graph's outputs to what a client wants, a dict of tensors (B, ...)."""
+        """From the graph's outputs to a client's answer, a dict of tensors (B, ...)."""
         raise NotImplementedError
 
     def answer_batch(self, *texts):
@@ -162,26 +162,6 @@ class Task(TextTraining, keras.Model):
         """Compiles as the saved model was, with room for the optimizer's state."""
         self.compile(**keras.saving.deserialize_keras_object(config))
         self.optimizer.build(self.trainable_variables)
-
-    def compute_loss(
-        self, x=None, y=None, y_pred=None, sample_weight=None, training=True
-    ):
-        """The compiled loss, weighted by this replica's share of all weights."""
-        loss = super().compute_loss(x, y, y_pred, sample_weight, training)
-        return loss * distribution.replica_share(y, sample_weight)
-
-    def train_step(self, data):
-        """Keras' step, whose logs several workers can reduce."""
-        return distribution.reducible_logs(super().train_step(data))
-
-    def test_step(self, data):
-        """Keras' step, whose logs several workers can reduce."""
-        return distribution.reducible_logs(super().test_step(data))
-
-    def _maybe_symbolic_build(self, iterator=None, data_batch=None):
-        if iterator is not None and self._distribute_strategy is not None:
-            data_batch = distribution.local_batch(iterator)
-        super()._maybe_symbolic_build(data_batch=data_batch)
 
     def answer(self, x, batch_size=None):
         """What the exported model answers, as numpy.

@@ -1,54 +1,94 @@
-"""What training over several replicas needs beyond Keras' own."""
+"""Steps whose gradients and logs do not depend on how replicas share the rows."""
 
 import keras
 import tensorflow as tf
 
 
-def replica_share(y, sample_weight):
-    """The factor that turns a replica's mean loss into its part of the global one.
+class DistributedTraining:
+    """Overrides the steps of `keras.Model` with global means, and several workers.
 
     Keras divides a replica's loss, sum(w l) / sum(w), by the number of replicas n and
-    adds the gradients up. With weights that differ between replicas the mean must be
-    over the sum W of all weights, so the factor is n sum(w) / W.
+    adds the gradients up, which is the mean over all rows only if every replica has
+    the same sum of weights. Here the objective of a replica is multiplied with n
+    sum(w) / W, W being the sum over all replicas, and the loss in the logs is the mean
+    over all weights since the start of the epoch.
+    """
+
+    def train_step(self, data):
+        """One update; returns the logs."""
+        x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
+        weight = weight_sum(y, sample_weight)
+        with tf.GradientTape() as tape:
+            y_pred = self(x, training=True)
+            loss = self.compute_loss(x, y, y_pred, sample_weight, training=True)
+            objective = self.optimizer.scale_loss(loss * replica_share(weight))
+        variables = self.trainable_variables
+        gradients = tape.gradient(objective, variables)
+        self.optimizer.apply_gradients(zip(gradients, variables, strict=True))
+        return self._log(x, y, y_pred, sample_weight, loss, weight)
+
+    def make_train_function(self, force=False):
+        """Keras' function of a step, traced once: twice if the optimizer were new."""
+        if not self.optimizer.built:
+            with self.distribute_strategy.scope():
+                self.optimizer.build(self.trainable_variables)
+        return super().make_train_function(force)
+
+    def test_step(self, data):
+        """One evaluation; returns the logs."""
+        x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
+        y_pred = self(x, training=False)
+        loss = self.compute_loss(x, y, y_pred, sample_weight, training=False)
+        weight = weight_sum(y, sample_weight)
+        return self._log(x, y, y_pred, sample_weight, loss, weight)
+
+    def _log(self, x, y, y_pred, sample_weight, loss, weight):
+        replicas = tf.distribute.get_strategy().num_replicas_in_sync
+        tracker = next(metric for metric in self.metrics if metric.name == "loss")
+        tracker.update_state(loss * replicas, sample_weight=weight)
+        logs = self.compute_metrics(x, y, y_pred, sample_weight)
+        if isinstance(
+            self.distribute_strategy, tf.distribute.MultiWorkerMirroredStrategy
+        ):
+            # Keras 3.15 averages them along axis 0, which a scalar lacks.
+            return {key: tf.reshape(value, (1,)) for key, value in logs.items()}
+        return logs
+
+    def _maybe_symbolic_build(self, iterator=None, data_batch=None):
+        # Keras 3.15 builds metrics from the mean of the replicas' batches, which fails
+        # if these differ in shape or are on several workers. One replica's will do.
+        if iterator is not None and self._distribute_strategy is not None:
+            data_batch = next(next(iter(iterator))[2])
+            data_batch = keras.tree.map_structure(
+                lambda value: self.distribute_strategy.experimental_local_results(
+                    value
+                )[0],
+                data_batch,
+                none_is_leaf=False,
+            )
+        super()._maybe_symbolic_build(data_batch=data_batch)
+
+
+def weight_sum(y, sample_weight):
+    """The sum of a replica's weights, float32; without weights, of its targets."""
+    if sample_weight is None:
+        return tf.cast(tf.size(keras.tree.flatten(y)[0]), tf.float32)
+    weights = keras.tree.flatten(sample_weight)
+    return tf.add_n([tf.reduce_sum(tf.cast(w, tf.float32)) for w in weights])
+
+
+def replica_share(weight):
+    """What a replica's loss is multiplied with: n times its share of all weights.
 
     Args:
-        y: targets, tensor or nest of tensors.
-        sample_weight: weights or None, which counts targets.
+        weight: scalar float32, this replica's sum of weights.
 
     Returns:
-        Scalar float32 tensor, or 1.0 outside of a replica.
+        Scalar float32, or 1.0 where there is one replica only.
     """
-    replicas = tf.distribute.get_strategy().num_replicas_in_sync
     context = tf.distribute.get_replica_context()
-    if replicas == 1 or context is None:
+    replicas = tf.distribute.get_strategy().num_replicas_in_sync
+    if context is None or replicas == 1:
         return 1.0
-    if sample_weight is None:
-        weight = tf.cast(tf.size(keras.tree.flatten(y)[0]), tf.float32)
-    else:
-        weight = tf.reduce_sum(tf.cast(sample_weight, tf.float32))
     total = context.all_reduce("sum", weight)
     return tf.math.divide_no_nan(weight * replicas, total)
-
-
-def local_batch(iterator):
-    """The first batch of an epoch as this worker's first replica sees it.
-
-    Keras 3.15 builds the optimizer from a batch that it averages over replicas, which
-    stops when there are several workers.
-    """
-    strategy = tf.distribute.get_strategy()
-    for _, _, batches in iterator:
-        return keras.tree.map_structure(
-            lambda value: strategy.experimental_local_results(value)[0], next(batches)
-        )
-
-
-def reducible_logs(logs):
-    """Gives scalar logs an axis where there are several workers.
-
-    Keras 3.15 averages the logs of several workers along axis 0, which a scalar lacks.
-    """
-    strategy = tf.distribute.get_strategy()
-    if isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy):
-        return {key: tf.reshape(value, (1,)) for key, value in logs.items()}
-    return logs

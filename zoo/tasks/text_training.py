@@ -245,8 +245,8 @@ class TextTraining:
             self.truncation_reported = True
             warnings.warn(
                 f"{cut} of {len(columns[0])} texts are longer than "
-                f"{self.preprocessor.sequence_length} tokens and were cut. This is said "
-                "once per model.",
+                f"{self.preprocessor.sequence_length} tokens and were cut. This is "
+                "said once per model.",
                 stacklevel=4,
             )
         return tf.concat(token_ids, 0), tf.concat(segment_ids, 0)

@@ -91,15 +91,11 @@ def _trie(codes):
             return last_bytes(byte & 0x1F)
         if not 0xE0 <= byte < 0xF5:
             return number(_DIFFERENT)
-        first = {0xE0: 0xA0, 0xF0: 0x90}.get(byte, 0x80)
-        last = {0xED: 0x9F, 0xF4: 0x8F}.get(byte, 0xBF)
-        seconds = range(first, last + 1)
         if byte < 0xF0:
-            rest = ((b, last_bytes((byte & 15) << 6 | b & 63)) for b in seconds)
-        else:
-            tops = ((b, (byte & 7) << 12 | (b & 63) << 6) for b in seconds)
-            rest = ((b, last_two_bytes(block)) for b, block in tops)
-        return number(_DIFFERENT, rest)
+            return last_two_bytes((byte & 0xF) << 6)
+        # Past the last plane the blocks are empty; the kernel never looks there.
+        starts = ((0x80 + i, (byte & 7) << 12 | i << 6) for i in range(64))
+        return number(_DIFFERENT, ((b, last_two_bytes(start)) for b, start in starts))
 
     leads = ((byte, lead(byte)) for byte in range(1, 256))
     return nodes, number(0, ((b, node) for b, node in leads if node is not None))
@@ -107,7 +103,7 @@ def _trie(codes):
 
 def _lay_out(nodes, root):
     """Returns the uint32 units of the double array."""
-    bases = _place([[0] * (v > 0) + [b for b, _ in c] for v, c in nodes])
+    bases = _place([[0, *(byte for byte, _ in children)] for _, children in nodes])
     units = np.zeros((max(bases) // _PAGE + 1) * _PAGE, np.uint32)
 
     def unit(index, node):
@@ -124,27 +120,28 @@ def _lay_out(nodes, root):
 
 
 def _place(label_sets):
-    """Returns a base for each set of labels: its own, with every base ^ label free.
+    """Returns a base for each set of labels, with every base ^ label free.
 
-    Labels are below 256, so a base and its children lie in one page of 256 units.
-    Large sets go first, into the emptiest page; single values then fill the holes.
+    Every set has label 0, the place of a value, so no two share a base. Labels are
+    below 256, so a base and its children lie in one page of 256 units. Large sets go
+    first, into the emptiest page; single values then fill the holes.
     """
     bases = [0] * len(label_sets)
     fresh = np.zeros((1, _PAGE), bool)
-    used, taken = fresh.copy(), fresh.copy()
+    used = fresh.copy()
     used[0, 0] = True  # the root's own unit
     branches = [i for i, labels in enumerate(label_sets) if labels != [0]]
     for i in sorted(branches, key=lambda i: -len(label_sets[i])):
         slots = np.arange(_PAGE)[:, None] ^ np.array(label_sets[i])
         page = used.sum(1).argmin()
-        fits = ~(used[page][slots].any(1) | taken[page])
+        fits = ~used[page][slots].any(1)
         if not fits.any():
             page, fits = len(used), ~fresh[0]
-            used, taken = np.vstack([used, fresh]), np.vstack([taken, fresh])
+            used = np.vstack([used, fresh])
         base = fits.argmax()
-        used[page, slots[base]] = taken[page, base] = True
+        used[page, slots[base]] = True
         bases[i] = int(page * _PAGE + base)
-    holes = np.flatnonzero(~(used | taken)).tolist()
+    holes = np.flatnonzero(~used).tolist()
     free = itertools.chain(holes, itertools.count(used.size))
     leaves = (i for i, labels in enumerate(label_sets) if labels == [0])
     for i, base in zip(leaves, free, strict=False):

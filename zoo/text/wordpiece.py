@@ -11,6 +11,7 @@ from zoo.text.vocabulary import Vocabulary, save_vocabulary
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _SPECIAL_STAND_INS = "\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4"
 _FILLER = "\x7f"  # a character of one byte that normalization deletes
+_MAX_BYTES = 256  # of a token, in the splitter's model
 
 
 class WordPieceTokenizer(tf.Module):
@@ -22,10 +23,11 @@ class WordPieceTokenizer(tf.Module):
     first. A word that cannot be cut, or has more than 200 characters, is [UNK].
 
     Source: Devlin et al. 2019, `tokenization.py` under Python 3.11, whose Unicode 14
-    data is frozen in `unicode14.npz`; no other Unicode library decides anything.
-    Bytes that are not UTF-8 are dropped. The ops are TensorFlow's and TensorFlow
-    Text's own, so the tokenizer runs in `tf.data`, `tf.function` and TF Serving. It
-    pickles and copies by its configuration.
+    data is frozen in `unicode14.npz`; no other Unicode library decides anything. One
+    step is left out: NFD's ordering among the 25 spacing marks with a combining
+    class. It shows only if a vocabulary has two of them; the released ones have none.
+    Bytes that are not UTF-8 are dropped. All ops are TensorFlow's and TensorFlow
+    Text's, so the tokenizer runs in `tf.data`, `tf.function` and TF Serving.
 
     Args:
       vocabulary: path of a `vocab.txt` (one token per line, the line number is the
@@ -43,8 +45,8 @@ class WordPieceTokenizer(tf.Module):
     Raises:
       FileNotFoundError: there is no such vocabulary file.
       TypeError: the vocabulary or the texts are not strings.
-      ValueError: the vocabulary has an empty or repeated token or lacks a special
-        one; the texts have more than one dimension.
+      ValueError: the vocabulary has an empty, repeated or very long token or lacks a
+        special one; the texts have more than one dimension.
 
     Example:
       >>> specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -59,7 +61,7 @@ class WordPieceTokenizer(tf.Module):
         self.specials_in_text = specials_in_text
         self._vocabulary = Vocabulary(vocabulary, SPECIALS)
         stand_ins, tokens = _stand_ins(self.vocabulary, specials_in_text)
-        continuation = [token.startswith("##") for token in self.vocabulary]
+        spelling = [t[2:] if t.startswith("##") else " " + t for t in self.vocabulary]
         with tf.init_scope(), tf.device("CPU:0"):
             self._normalizer = tf_text.FastBertNormalizer(
                 model_buffer=tf.constant(characters.normalizer(lowercase, stand_ins))
@@ -70,12 +72,7 @@ class WordPieceTokenizer(tf.Module):
                 unknown_token=tokens[self.unknown_id],
                 token_out_type=tf.int32,
             )
-            self._spelling = tf.constant(
-                [
-                    token[2:] if inside else " " + token
-                    for token, inside in zip(self.vocabulary, continuation, strict=True)
-                ]
-            )
+            self._spelling = tf.constant(spelling)
 
     vocabulary = property(lambda self: self._vocabulary.tokens)
     vocabulary_size = property(lambda self: len(self.vocabulary))
@@ -86,11 +83,21 @@ class WordPieceTokenizer(tf.Module):
     mask_id = property(lambda self: self.token_to_id("[MASK]"))
 
     def token_to_id(self, token):
-        """Returns the id (int) of a token of the vocabulary (str)."""
+        """Returns the id (int) of a token (str); KeyError if it has none."""
+        if token not in self._vocabulary.ids:
+            raise KeyError(
+                f"`token` must be in the vocabulary. Received: token={token!r}. "
+                "Tokenize it instead, to get the pieces that spell it."
+            )
         return self._vocabulary.ids[token]
 
     def id_to_token(self, id):
-        """Returns the token (str) of an id (int)."""
+        """Returns the token (str) of an id (int); ValueError if there is none."""
+        if not 0 <= id < self.vocabulary_size:
+            raise ValueError(
+                f"`id` must be in [0, {self.vocabulary_size}). Received: id={id}. "
+                "Drop the ids that pad a batch first."
+            )
         return self.vocabulary[id]
 
     def __call__(self, texts):
@@ -216,6 +223,12 @@ def _stand_ins(vocabulary, specials_in_text):
         text can give, as they hold a space or a deleted character, get a name that
         the splitter cannot find.
     """
+    longest = max(vocabulary, key=lambda token: len(token.encode()))
+    if len(longest.encode()) > _MAX_BYTES:
+        raise ValueError(
+            f"`vocabulary` must have tokens of at most {_MAX_BYTES} bytes. Received: "
+            f"{longest[:20]!r}..., {len(longest.encode())} bytes. Shorten it."
+        )
     kinds = characters.classes()
     alphabet = sorted(set("".join(vocabulary)))
     dropped = (characters.SPACE, characters.DELETE)

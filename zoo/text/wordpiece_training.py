@@ -92,7 +92,9 @@ def count_words(texts, lowercase=True):
     normalizer = tf_text.FastBertNormalizer(model_buffer=model)
     counts = collections.Counter()
     for chunk in _chunks(texts):
-        normal = words.settle(normalizer.normalize([chunk]), lowercase)
+        normal = words.settle(
+            normalizer.normalize([chunk.encode("utf-8", "ignore")]), lowercase
+        )
         counts.update(pattern.findall(normal.numpy()[0].decode()))
     return counts
 

@@ -35,24 +35,32 @@ def settle(texts, lowercase):
       string (B,). A word of more than 200 characters has become one that is in no
       vocabulary, of the same size.
     """
-    settled = tf.strings.regex_full_match(texts, _settled_pattern(lowercase))
 
-    def settle_rows():
-        rows = tf.where(~settled)
-        open_texts = tf.gather_nd(texts, rows)
-        if lowercase:
-            open_texts = _lower_sigmas(open_texts)
-        open_texts = _void_long_words(open_texts)
-        return tf.tensor_scatter_nd_update(texts, rows, open_texts)
+    def finish(texts):
+        texts = _lower_sigmas(texts) if lowercase else texts
+        return _mend(texts, _settled_pattern(), _void_long_words)
 
-    return tf.cond(tf.reduce_all(settled), lambda: texts, settle_rows)
+    return _mend(texts, _settled_pattern(characters.SIGMA * lowercase), finish)
+
+
+def _mend(texts, pattern, function):
+    """Applies a function to the texts that do not match a pattern, if there are any."""
+    sound = tf.strings.regex_full_match(texts, pattern)
+
+    def mend_rows():
+        rows = tf.where(~sound)
+        return tf.tensor_scatter_nd_update(
+            texts, rows, function(tf.gather_nd(texts, rows))
+        )
+
+    return tf.cond(tf.reduce_all(sound), lambda: texts, mend_rows)
 
 
 @functools.cache
-def _settled_pattern(lowercase):
-    """Matches texts without words over the limit and, if asked, capital sigmas."""
+def _settled_pattern(excluded=""):
+    """Matches texts without words over the limit and without excluded characters."""
     end = characters.character_class(SEPARATORS)
-    inside = f"[^{end}{characters.SIGMA * lowercase}]{{0,{MAX_CHARACTERS}}}"
+    inside = f"[^{end}{excluded}]{{0,{MAX_CHARACTERS}}}"
     return f"(?:{inside}[{end}])*{inside}"
 
 

@@ -102,7 +102,9 @@ class AdamW(keras.optimizers.AdamW):
         **kwargs,
     ):
         if not 0 < layer_decay <= 1:
-            raise ValueError(f"`layer_decay` must be in (0, 1]. Received: {layer_decay}.")
+            raise ValueError(
+                f"`layer_decay` must be in (0, 1]. Received: {layer_decay}."
+            )
         super().__init__(
             learning_rate=learning_rate,
             weight_decay=weight_decay,
@@ -162,7 +164,10 @@ class AdamW(keras.optimizers.AdamW):
     def _all_reduce_sum_gradients(self, grads_and_vars):
         pairs = super()._all_reduce_sum_gradients(grads_and_vars)
         kept = [pair for pair in pairs if pair[0] is not None]
-        grads = super()._clip_gradients([grad for grad, _ in kept])
+        # The sum makes a sparse gradient dense: squares of a token's several rows are
+        # not the square of their sum.
+        grads = [ops.add(grad, 0.0) for grad, _ in kept]
+        grads = super()._clip_gradients(grads)
         return list(zip(grads, (variable for _, variable in kept), strict=True))
 
     def get_config(self):
@@ -189,3 +194,36 @@ def layer_depths(backbone):
         for name in backbone.named_layers
         if name != "pooler"
     }
+
+
+def finetuning_optimizer(
+    backbone,
+    rows,
+    epochs=3,
+    batch_size=32,
+    learning_rate=5e-5,
+    warmup_share=0.1,
+    layer_decay=1.0,
+    **kwargs,
+):
+    """AdamW with the schedule of BERT's fine-tuning, for a known number of updates.
+
+    Source: Devlin et al. 2019, appendix A.3: warm-up over a tenth of the updates,
+    then linear decay to zero.
+
+    Args:
+        backbone: the backbone, for its layers' depths.
+        rows: int, training examples.
+        epochs, batch_size: int, as `fit` is given.
+        learning_rate: float, the peak.
+        warmup_share: float in [0, 1), of the updates.
+        layer_decay: float in (0, 1], see `AdamW`.
+        **kwargs: of `AdamW`.
+
+    Returns:
+        AdamW.
+    """
+    steps = max(1, -(-rows // batch_size) * epochs)
+    schedule = WarmupLinearDecay(learning_rate, int(steps * warmup_share), steps)
+    depths = layer_depths(backbone) if layer_decay < 1 else None
+    return AdamW(schedule, layer_decay=layer_decay, depths=depths, **kwargs)

@@ -6,7 +6,7 @@ import re
 from zoo.models.bert.model import BERTConfig
 
 # Our field: its name in bert_config.json and in Hugging Face's config.json.
-FIELDS = {
+SIZES = {
     "vocabulary_size": "vocab_size",
     "hidden_dim": "hidden_size",
     "num_layers": "num_hidden_layers",
@@ -14,6 +14,9 @@ FIELDS = {
     "intermediate_dim": "intermediate_size",
     "max_sequence_length": "max_position_embeddings",
     "num_segments": "type_vocab_size",
+}
+FIELDS = {
+    **SIZES,
     "dropout": "hidden_dropout_prob",
     "attention_dropout": "attention_probs_dropout_prob",
     "initializer_range": "initializer_range",
@@ -33,35 +36,45 @@ HUGGING_FACE_ACTIVATIONS = {
 # What keras-nlp's code fixes: in the encoder, and in the masked language model's head.
 KERAS_NLP_ENCODER = {"activation": "gelu_tanh", "layer_norm_epsilon": 1e-12}
 KERAS_NLP_HEAD = {"activation": "gelu", "layer_norm_epsilon": 1e-5}
-KERAS_NLP_FIELDS = (*list(FIELDS)[:7], "dropout")
+KERAS_NLP_FIELDS = (*SIZES, "dropout")
 
 
-def read_json(path, optional=False):
-    """Reads a JSON object.
+def read_json(path, optional=False, kind=dict):
+    """Reads a JSON file of a dict or of a list of dict, as `kind` says.
 
-    Args:
-        path: `Path`.
-        optional: bool, an absent file is an empty object.
-
-    Returns:
-        dict.
+    An absent one is empty if it is `optional`.
 
     Raises:
-        ValueError: if the file is no JSON object.
+        ValueError: if the file is no JSON of this kind.
     """
     if optional and not path.is_file():
-        return {}
+        return kind()
     try:
         values = json.loads(path.read_text("utf-8"))
     except ValueError as error:
         raise ValueError(f"`{path}` must be JSON. Received: {error}.") from error
-    if not isinstance(values, dict):
-        raise ValueError(f"`{path}` must hold an object. Received: {values!r:.80}.")
+    items = values if isinstance(values, list) else []
+    if not isinstance(values, kind) or not all(isinstance(i, dict) for i in items):
+        raise ValueError(
+            f"`{path}` must hold an object or a list of them. Received: {values!r:.80}."
+        )
     return values
 
 
 def read_config(directory, layout):
-    """Arguments of `BERTConfig`, and all that the file says."""
+    """Reads the configuration.
+
+    Args:
+        directory: `Path`.
+        layout: str.
+
+    Returns:
+        dict of arguments of `BERTConfig`, dict of all that the file says.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: if it is incomplete, or of what `BERT` does not compute.
+    """
     google = layout in ("google", "model_garden")
     path = directory / ("bert_config.json" if google else "config.json")
     if not path.is_file():
@@ -73,9 +86,7 @@ def read_config(directory, layout):
     if layout == "keras_nlp":
         return _keras_nlp_config(values, path), {}
     if google:
-        missing = [name for name in FIELDS.values() if name not in values]
-        if missing:
-            raise ValueError(f"`{path}` must say {', '.join(missing)}.")
+        _require(values, FIELDS.values(), path)
         activations, default = GOOGLE_ACTIVATIONS, None
     else:
         _check_hugging_face(values, path)
@@ -94,6 +105,12 @@ def read_config(directory, layout):
     fields["layer_norm_epsilon"] = values.get("layer_norm_eps", 1e-12)
     fields["pad_id"] = values.get("pad_token_id") or 0
     return fields, values
+
+
+def _require(values, names, path):
+    missing = [name for name in names if name not in values]
+    if missing:
+        raise ValueError(f"`{path}` must say {', '.join(missing)}.")
 
 
 def _check_hugging_face(values, path):
@@ -118,7 +135,8 @@ def _keras_nlp_config(values, path):
             "`class_name` must be 'BertBackbone'. Received: "
             f"{values.get('class_name')!r} in `{path}`."
         )
-    config = values["config"]
+    config = values.get("config", {})
+    _require(config, KERAS_NLP_FIELDS, path)
     fields = {name: config[name] for name in KERAS_NLP_FIELDS}
     return {**fields, **KERAS_NLP_ENCODER, "attention_dropout": config["dropout"]}
 
@@ -161,21 +179,28 @@ def shapes(config, heads=(), num_classes=0):
         dense("masked_lm_head/transform", hidden, hidden)
         norm("masked_lm_head/layer_norm")
         result["masked_lm_head/output_bias"] = (config.vocabulary_size,)
-    for name, columns in (
-        ("next_sentence", 2),
-        ("classifier", num_classes),
-        ("spans", 2),
-    ):
-        if name in heads:
-            dense(name, hidden, columns)
+    logits = {"next_sentence": 2, "classifier": num_classes, "spans": 2}
+    for name in filter(heads.__contains__, logits):
+        dense(name, hidden, logits[name])
     return result
 
 
 def read_labels(names, num_classes):
-    """The outputs' names in order, from Hugging Face's `id2label`."""
+    """The names of a classifier's outputs in order.
+
+    Args:
+        names: dict of number, as str, to name: Hugging Face's `id2label`; or None.
+        num_classes: int, 0 if there is no classifier.
+
+    Returns:
+        tuple of str, or None without names or classifier.
+
+    Raises:
+        ValueError: if an output has no name, or a name no output.
+    """
     if not names or not num_classes:
         return None
-    if sorted(map(int, names)) != list(range(num_classes)):
+    if set(names) != {str(i) for i in range(num_classes)}:
         raise ValueError(
             "`id2label` must name every output of the classifier. Received: "
             f"{names} for {num_classes} outputs."
@@ -184,7 +209,21 @@ def read_labels(names, num_classes):
 
 
 def read_tokenizer(directory, layout, vocabulary_size):
-    """Vocabulary and case, as `Converted.tokenizer`."""
+    """Reads the vocabulary and finds out whether it is of lower case.
+
+    Args:
+        directory: `Path`.
+        layout: str.
+        vocabulary_size: int, rows of the token embedding.
+
+    Returns:
+        dict of vocabulary (tuple of str) and lowercase (bool), or None if the
+        checkpoint has no vocabulary.
+
+    Raises:
+        ValueError: if there are more tokens than rows, or less, or if the tokenizer
+            is another than Google's.
+    """
     if layout == "keras_nlp":
         vocabulary = _read_vocabulary(directory / "assets/tokenizer/vocabulary.txt")
         config = read_json(directory / "tokenizer.json", optional=True)
@@ -206,17 +245,14 @@ def read_tokenizer(directory, layout, vocabulary_size):
 
 
 def _read_vocabulary(path):
-    """Reads a vocabulary as Google's code does: the token of id n is line n, stripped.
-
-    Args:
-        path: `Path` of a UTF-8 file.
-
-    Returns:
-        tuple of str, or None if there is no file.
-    """
+    """As Google's code does: the token of id n is line n, stripped. Or None."""
     if not path.is_file():
         return None
-    lines = path.read_bytes().decode("utf-8").split("\n")
+    try:
+        # Not `splitlines`, which also splits at characters that are tokens.
+        lines = path.read_bytes().decode("utf-8").split("\n")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"`{path}` must be UTF-8. Received: {error}.") from error
     return tuple(line.strip() for line in lines[: -1 if not lines[-1] else None])
 
 
@@ -233,7 +269,7 @@ def _hugging_face_tokenizer(directory):
         ),
     }
     lowercase = options["lowercase"]
-    if options["strip_accents"] not in (None, lowercase) or not options["chinese"]:
+    if options["strip_accents"] not in (None, lowercase) or options["chinese"] is False:
         raise ValueError(
             "A tokenizer must strip accents exactly if it lower-cases, and split "
             f"Chinese characters, as Google's does. Received: {options} in "
@@ -259,6 +295,7 @@ def _hugging_face_tokenizer(directory):
 def _guess_lowercase(directory, vocabulary):
     """Google's files do not say; their names do, else the vocabulary must."""
     name = directory.resolve().name.lower()
+    # "uncased" holds "cased" as well.
     if "cased" in name:
         return "uncased" in name
     words = [token for token in vocabulary or () if not re.fullmatch(r"\[.*\]", token)]
@@ -266,27 +303,38 @@ def _guess_lowercase(directory, vocabulary):
 
 
 def read_pooling(directory):
-    """What sentence-transformers says about pooling, as fields of `Converted`."""
+    """Reads how a sentence-transformers model turns tokens into one vector.
+
+    Args:
+        directory: `Path`.
+
+    Returns:
+        dict of pooling, normalize and sequence_length, as in `Converted`; empty if
+        this is no such model.
+
+    Raises:
+        ValueError: if it pools in any way but by the first token or the mean.
+    """
     path = directory / "modules.json"
     if not path.is_file():
         return {}
     modules = {
-        m["type"].split(".")[-1]: m["path"] for m in json.loads(path.read_text())
+        module.get("type", "").split(".")[-1]: module.get("path", "")
+        for module in read_json(path, kind=list)
     }
     unknown = set(modules) - {"Transformer", "Pooling", "Normalize"}
-    if unknown or "Pooling" not in modules or "/" in modules["Pooling"]:
+    if unknown or not re.fullmatch(r"\w[\w.-]*", modules.get("Pooling", "")):
         raise ValueError(
-            "A sentence-transformers model must be of Transformer, Pooling and, "
-            f"optionally, Normalize. Received: {modules} in `{path}`."
+            "A sentence-transformers model must be of Transformer, Pooling in a "
+            "directory of its own and, optionally, Normalize. Received: "
+            f"{modules} in `{path}`."
         )
     pooling = read_json(directory / modules["Pooling"] / "config.json")
-    flags = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}
-    modes = [
-        name for name in pooling if name.startswith("pooling_mode_") and pooling[name]
-    ]
-    mode = pooling.get(
-        "pooling_mode", flags.get(modes[0]) if len(modes) == 1 else modes
-    )
+    names = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}
+    # Models before version 5 have a flag for each way instead of one word.
+    flags = [key for key in pooling if key.startswith("pooling_mode_") and pooling[key]]
+    mode = pooling.get("pooling_mode", [names.get(key, key) for key in flags])
+    mode = mode[0] if isinstance(mode, list) and len(mode) == 1 else mode
     if mode not in ("cls", "mean"):
         raise ValueError(
             f"Pooling must be of the first token or the mean. Received: {mode} in "

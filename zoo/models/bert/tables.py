@@ -20,6 +20,36 @@ ENCODER = (
     "block_{i}/output_projection",
     "block_{i}/output_layer_norm",
 )
+# Hugging Face kept Google's names, with dots.
+GOOGLE = (
+    "bert/embeddings/word_embeddings",
+    "bert/embeddings/token_type_embeddings",
+    "bert/embeddings/position_embeddings",
+    "bert/embeddings/LayerNorm",
+    "bert/encoder/layer_{i}/attention/self/query",
+    "bert/encoder/layer_{i}/attention/self/key",
+    "bert/encoder/layer_{i}/attention/self/value",
+    "bert/encoder/layer_{i}/attention/output/dense",
+    "bert/encoder/layer_{i}/attention/output/LayerNorm",
+    "bert/encoder/layer_{i}/intermediate/dense",
+    "bert/encoder/layer_{i}/output/dense",
+    "bert/encoder/layer_{i}/output/LayerNorm",
+)
+# The second generation of the model garden; the first numbers its layers instead.
+GARDEN = (
+    "_embedding_layer",
+    "_type_embedding_layer",
+    "_position_embedding_layer",
+    "_embedding_norm_layer",
+    "_attention_layer/_query_dense",
+    "_attention_layer/_key_dense",
+    "_attention_layer/_value_dense",
+    "_attention_layer/_output_dense",
+    "_attention_layer_norm",
+    "_intermediate_dense",
+    "_output_dense",
+    "_output_layer_norm",
+)
 HEADS = ("classifier", "masked_lm_head", "next_sentence", "spans")
 
 
@@ -107,6 +137,7 @@ def _rows(modules, endings, transposed=False, heads=False):
 
 
 def _masked_lm(transform, layer_norm, output_bias, endings, **style):
+    """Rows of the masked language model's head, `style` as for `_rows`."""
     modules = {
         "masked_lm_head/transform": transform,
         "masked_lm_head/layer_norm": layer_norm,
@@ -115,24 +146,11 @@ def _masked_lm(transform, layer_norm, output_bias, endings, **style):
     return (*_rows(modules, endings, **style), bias)
 
 
-# Hugging Face kept Google's names, with dots.
-GOOGLE = (
-    "bert/embeddings/word_embeddings",
-    "bert/embeddings/token_type_embeddings",
-    "bert/embeddings/position_embeddings",
-    "bert/embeddings/LayerNorm",
-    "bert/encoder/layer_{i}/attention/self/query",
-    "bert/encoder/layer_{i}/attention/self/key",
-    "bert/encoder/layer_{i}/attention/self/value",
-    "bert/encoder/layer_{i}/attention/output/dense",
-    "bert/encoder/layer_{i}/attention/output/LayerNorm",
-    "bert/encoder/layer_{i}/intermediate/dense",
-    "bert/encoder/layer_{i}/output/dense",
-    "bert/encoder/layer_{i}/output/LayerNorm",
-)
-
-
 def _google():
+    """TensorFlow 1 checkpoints of the released code; kernels are (inputs, outputs).
+
+    Only the logits of sentence pairs, classes and spans are (outputs, inputs).
+    """
     endings = {name: f"/{name}" for name in ("gamma", "beta", "kernel", "bias")}
     endings["embeddings"] = ""
     logits = {"kernel": "output_weights", "bias": "output_bias"}
@@ -160,6 +178,11 @@ def _google():
 
 
 def _hugging_face():
+    """State dicts of `transformers`; kernels are (outputs, inputs).
+
+    A `BertModel` has no prefix, files of 2018 call gains and offsets gamma and beta,
+    and torch's own files repeat tied arrays.
+    """
     endings = {
         "embeddings": ".weight",
         "gamma": (".weight", ".gamma"),
@@ -196,43 +219,40 @@ def _hugging_face():
     )
 
 
+def _rooted(names):
+    """The names under the roots of the garden's three ways to save a model."""
+    roots = ("encoder/", "model/encoder_network/", "model/")
+    return tuple(root + name for root in roots for name in names)
+
+
+def _garden_names():
+    """All names of each module of `ENCODER`, in its order."""
+    names = [
+        (f"layer_with_weights-{number}", name)
+        for name, number in zip(GARDEN[:4], (0, 2, 1, 3), strict=True)
+    ]
+    for name in GARDEN[4:]:
+        # The released bert_base_uncased alone has the last of these aliases.
+        alias = name.replace("_attention_layer/_output", "_attention_output")
+        blocks = (f"layer_with_weights-{{n}}/{n}" for n in dict.fromkeys((name, alias)))
+        names.append((*blocks, f"_transformer_layers/{{i}}/{name}"))
+    return map(_rooted, names)
+
+
 def _model_garden():
-    """Three generations of names, under the roots of three ways to save them."""
+    """TensorFlow 2 checkpoints of tf-models-official, named by object and attribute.
+
+    Three generations of names, saved in three ways. In a checkpoint of a pretrainer
+    the pooler is that of the head for sentence pairs: the encoder's is not trained.
+    """
     end = "/.ATTRIBUTES/VARIABLE_VALUE"
     leaves = ("embeddings", "gamma", "beta", "kernel", "bias")
     endings = {name: f"/{name}{end}" for name in leaves}
-    numbered, listed = "layer_with_weights-{n}/", "_transformer_layers/{i}/"
-    attention = "_attention_layer/"
-    names = (
-        ("layer_with_weights-0", "_embedding_layer"),
-        ("layer_with_weights-2", "_type_embedding_layer"),
-        ("layer_with_weights-1", "_position_embedding_layer"),
-        ("layer_with_weights-3", "_embedding_norm_layer"),
-        *(
-            tuple(block + name for block in (numbered, listed) for name in aliases)
-            for aliases in (
-                (attention + "_query_dense",),
-                (attention + "_key_dense",),
-                (attention + "_value_dense",),
-                (attention + "_output_dense", "_attention_output_dense"),
-                ("_attention_layer_norm",),
-                ("_intermediate_dense",),
-                ("_output_dense",),
-                ("_output_layer_norm",),
-            )
-        ),
-    )
-
-    def rooted(names):
-        roots = ("encoder/", "model/encoder_network/", "model/")
-        return tuple(root + name for root in roots for name in names)
-
-    encoder = list(
-        _rows(dict(zip(ENCODER, map(rooted, names), strict=True)), endings, heads=True)
-    )
-    # The pretrainer reaches the table first through its masked language model.
-    tables = tuple(f"{root}masked_lm/embedding_table{end}" for root in ("", "model/"))
-    encoder[0] = Row(encoder[0].target, encoder[0].sources + tables)
+    modules = dict(zip(ENCODER, _garden_names(), strict=True))
+    table, *encoder = _rows(modules, endings, heads=True)
+    # A pretrainer's table is saved where it is met first, in the head.
+    tied = tuple(f"{root}masked_lm/embedding_table{end}" for root in ("", "model/"))
+    table = Row(table.target, table.sources + tied)
     head = ("masked_lm/", "model/masked_lm/")
     masked_lm = _masked_lm(
         tuple(h + "dense" for h in head),
@@ -240,20 +260,21 @@ def _model_garden():
         tuple(f"{h}output_bias.Sbias{end}" for h in head),
         endings,
     )
-    # A pretrainer trains the pooler of its head and leaves the encoder's as it was.
     poolers = (
         ("next_sentence..pooler_dense", "model/classification_heads/0/dense"),
         ("sentence_prediction..pooler_dense",),
-        rooted(("layer_with_weights-{n}", "_pooler_layer")),
+        _rooted(("layer_with_weights-{n}", "_pooler_layer")),
     )
-    head, classifier = "model/classification_heads/0", "model/layer_with_weights-1"
+    logits = {
+        "next_sentence": "model/classification_heads/0/out_proj",
+        "classifier": "model/layer_with_weights-1/out_proj",
+    }
     return Layout(
-        encoder=tuple(encoder),
+        encoder=(table, *encoder),
         parts={
             "pooler": tuple(_rows({"pooler": names}, endings) for names in poolers),
             "masked_lm_head": (masked_lm,),
-            "next_sentence": (_rows({"next_sentence": f"{head}/out_proj"}, endings),),
-            "classifier": (_rows({"classifier": f"{classifier}/out_proj"}, endings),),
+            **{part: (_rows({part: n}, endings),) for part, n in logits.items()},
         },
         ignore=(
             "_CHECKPOINTABLE_OBJECT_GRAPH",
@@ -265,8 +286,11 @@ def _model_garden():
 
 
 def _keras_nlp():
-    """The names in model.weights.h5 and, behind "task/", in task.weights.h5."""
-    # Keras numbers the arrays of a layer and the layers of a class.
+    """The names in model.weights.h5 and, behind "task/", in task.weights.h5.
+
+    Keras numbers the arrays of a layer and the layers of a class; Keras 2 had another
+    name for the root.
+    """
     endings = {"gamma": "/vars/0", "beta": "/vars/1"}
     endings |= {"kernel": "/vars/0", "bias": "/vars/1", "embeddings": "/vars/0"}
     block = "transformer_encoder{_i}/"

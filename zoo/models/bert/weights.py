@@ -123,10 +123,11 @@ def read(directory, layout=None, activation=None):
     fields, values = read_config(directory, layout)
     checkpoint = _open(directory, layout)
     table = LAYOUTS[layout]
-    rows, parts, ignore = table.choose(fields["num_layers"], checkpoint)
     if activation is not None:
         fields["activation"] = activation
-    config = BERTConfig(**fields, pooler="pooler" in parts)
+    config = BERTConfig(**fields)
+    rows, parts, ignore = table.choose(config.num_layers, checkpoint)
+    config = dataclasses.replace(config, pooler="pooler" in parts)
     heads = tuple(part for part in HEADS if part in parts)
     num_classes = _num_classes(rows, checkpoint)
     expected = shapes(config, heads, num_classes)

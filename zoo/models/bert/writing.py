@@ -108,7 +108,14 @@ def _check(config, tokenizer, labels, num_classes):
 
 
 def _hugging_face(config, heads, head_options, tokenizer, labels, num_classes):
-    """File name to content, for `transformers`."""
+    """What `transformers` reads beside the weights.
+
+    Returns:
+        dict of file name to dict (JSON) or tuple of str (lines).
+
+    Raises:
+        ValueError: if no class of Hugging Face's computes this.
+    """
     if (heads, config.pooler) not in ARCHITECTURES:
         raise ValueError(
             "`weights` must hold heads, with or without pooler, for which Hugging Face "
@@ -146,7 +153,14 @@ def _hugging_face(config, heads, head_options, tokenizer, labels, num_classes):
 
 
 def _keras_nlp(config, heads, head_options, tokenizer, labels, num_classes):
-    """File name to content, for a keras-nlp preset."""
+    """What a keras-nlp preset holds beside the weights.
+
+    Returns:
+        dict of file name to dict (JSON) or tuple of str (lines).
+
+    Raises:
+        ValueError: if no class of keras-nlp's computes this.
+    """
     fixed = {**KERAS_NLP_ENCODER, "attention_dropout": config.dropout, "pooler": True}
     received = {name: getattr(config, name) for name in fixed}
     if received != fixed:
@@ -194,6 +208,7 @@ WRITERS = {"hugging_face": _hugging_face, "keras_nlp": _keras_nlp}
 
 
 def _keras_object(name, module, **config):
+    """A class of keras-nlp and its arguments, as Keras serializes them."""
     return {
         "module": f"keras_hub.src.models.bert.{module}",
         "class_name": name,

@@ -1,0 +1,249 @@
+"""What beside a BERT's weights is translated, and what is refused with a reason."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from bert_golden import (
+    GOLDEN,
+    change_json,
+    copy,
+    rename,
+    save_as_google,
+    save_tensorflow,
+)
+
+from zoo.checkpoint import open_checkpoint, save_checkpoint
+from zoo.models.bert.weights import read, recognise
+
+
+@pytest.fixture
+def google(tmp_path):
+    """Directory of the golden checkpoint in Google's layout."""
+    return save_as_google(tmp_path / "google")
+
+
+def test_a_missing_configuration_is_named(google):
+    (google / "bert_config.json").unlink()
+    with pytest.raises(FileNotFoundError, match="no `.*bert_config.json"):
+        read(google)
+
+
+def test_two_checkpoints_in_a_directory_need_a_choice(google):
+    copy(google, "config.json", "model.safetensors")
+    with pytest.raises(ValueError, match="Received: hugging_face, google in"):
+        read(google)
+    assert read(google, layout="google").layout == "google"
+    save_tensorflow(google / "other.ckpt", {"a": np.float32(0)})
+    with pytest.raises(ValueError, match="exactly one TensorFlow checkpoint"):
+        read(google, layout="google")
+
+
+def test_a_directory_without_a_bert_is_described(tmp_path):
+    assert recognise(tmp_path) is None
+    (tmp_path / "config.json").write_text('{"model_type": "roberta"}')
+    (tmp_path / "model.safetensors").write_bytes(b"")
+    assert recognise(tmp_path) is None
+    with pytest.raises(ValueError, match=r"'model.safetensors'\], of kind 'roberta'"):
+        read(tmp_path)
+    with pytest.raises(ValueError, match="`layout` must be one of.*'fairseq'"):
+        read(tmp_path, layout="fairseq")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    (
+        ("model_type", "roberta"),
+        ("position_embedding_type", "relative_key"),
+        ("is_decoder", True),
+        ("add_cross_attention", True),
+        ("pruned_heads", {"0": [1]}),
+        ("hidden_act", "mish"),
+    ),
+)
+def test_what_bert_does_not_compute_is_refused(tmp_path, field, value):
+    change_json(copy(tmp_path) / "config.json", **{field: value})
+    with pytest.raises(
+        ValueError, match=f"`{field}` must be.*{re.escape(repr(value))}"
+    ):
+        read(tmp_path, layout="hugging_face")
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    (
+        ("gelu_new", "gelu_tanh"),
+        ("gelu_pytorch_tanh", "gelu_tanh"),
+        ("relu", "relu"),
+        ("swish", "silu"),
+    ),
+)
+def test_activations_are_translated(tmp_path, theirs, ours):
+    change_json(copy(tmp_path) / "config.json", hidden_act=theirs)
+    assert read(tmp_path).config.activation == ours
+    assert read(tmp_path).head_options["activation"] == ours
+
+
+def test_a_configuration_of_other_sizes_is_refused(tmp_path):
+    change_json(copy(tmp_path) / "config.json", intermediate_size=13)
+    with pytest.raises(
+        ValueError,
+        match=r"'block_0/intermediate/kernel' must be \(8, 13\); "
+        r"'bert.encoder.layer.0.intermediate.dense.weight' is \(12, 8\)",
+    ):
+        read(tmp_path)
+    change_json(tmp_path / "config.json", intermediate_size=12, num_hidden_layers=1)
+    with pytest.raises(ValueError, match="left over: 'bert.encoder.layer.1.attention"):
+        read(tmp_path)
+    change_json(tmp_path / "config.json", num_hidden_layers=3)
+    with pytest.raises(ValueError, match="missing: 'bert.encoder.layer.2.attention"):
+        read(tmp_path)
+
+
+def test_an_incomplete_head_is_refused(tmp_path):
+    name = "cls.predictions.transform.dense.bias"
+    rename(copy(tmp_path), lambda n: None if n == name else n)
+    with pytest.raises(ValueError, match=f"missing: '{name}', for 'masked_lm_head"):
+        read(tmp_path)
+
+
+def test_a_vocabulary_of_another_size_is_refused(tmp_path):
+    vocab = copy(tmp_path) / "vocab.txt"
+    vocab.write_text(vocab.read_text() + "more\n")
+    with pytest.raises(ValueError, match="18 tokens, 17 rows"):
+        read(tmp_path)
+
+
+def test_a_vocabulary_of_another_encoding_is_named(tmp_path):
+    (copy(tmp_path) / "vocab.txt").write_bytes("\u00e9".encode("latin-1"))
+    with pytest.raises(ValueError, match="vocab.txt` must be UTF-8"):
+        read(tmp_path)
+
+
+def test_a_vocabulary_is_read_line_by_line(tmp_path):
+    tokens = list(read(GOLDEN).tokenizer["vocabulary"])
+    tokens[7], tokens[8] = "a\u2028b", "\u00e9"
+    text = "\r\n".join(f"{token} " for token in tokens)
+    (copy(tmp_path) / "vocab.txt").write_bytes(text.encode("utf-8"))
+    assert read(tmp_path).tokenizer["vocabulary"] == tuple(tokens)
+
+
+def test_tokenizer_json_is_read(tmp_path):
+    tokens = read(GOLDEN).tokenizer["vocabulary"]
+    copy(tmp_path, "config.json", "model.safetensors")
+    model = {"type": "WordPiece", "vocab": {t: i for i, t in enumerate(tokens[:-1])}}
+    added = [{"content": tokens[-1], "id": len(tokens) - 1}]
+    values = {
+        "model": model,
+        "added_tokens": added,
+        "normalizer": {"type": "BertNormalizer", "lowercase": False},
+    }
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(values))
+    assert read(tmp_path).tokenizer == {"vocabulary": tokens, "lowercase": False}
+    (tmp_path / "tokenizer_config.json").write_text('{"do_lower_case": true}')
+    assert read(tmp_path).tokenizer["lowercase"] is True
+    change_json(tmp_path / "tokenizer_config.json", strip_accents=False)
+    with pytest.raises(ValueError, match="strip accents exactly if it lower-cases"):
+        read(tmp_path)
+    change_json(tmp_path / "tokenizer_config.json", strip_accents=None)
+    change_json(path, model={**model, "type": "BPE"})
+    with pytest.raises(ValueError, match="WordPiece vocabulary.*'BPE'"):
+        read(tmp_path)
+
+
+def test_labels_come_in_the_order_of_the_outputs(tmp_path):
+    path = copy(tmp_path)
+    arrays = open_checkpoint(path / "model.safetensors").items()
+    arrays = {name: array for name, array in arrays if "cls." not in name}
+    kernel = np.arange(24, dtype="float32").reshape(3, 8)
+    arrays |= {"classifier.weight": kernel, "classifier.bias": np.ones(3, "float32")}
+    save_checkpoint(path / "model.safetensors", arrays)
+    assert read(path).labels is None
+    change_json(path / "config.json", id2label={"2": "c", "0": "a", "1": "b"})
+    converted = read(path)
+    assert converted.heads == ("classifier",)
+    assert converted.labels == ("a", "b", "c")
+    np.testing.assert_array_equal(converted.weights["classifier/kernel"], kernel.T)
+    change_json(path / "config.json", id2label={"0": "a", "1": "b"})
+    with pytest.raises(
+        ValueError, match="`id2label` must name every output.*3 outputs"
+    ):
+        read(path)
+
+
+def add_pooling(directory, pooling, *more):
+    """Makes a sentence-transformers model of a checkpoint."""
+    modules = [("", "models.Transformer"), ("1_Pooling", "models.Pooling"), *more]
+    values = [{"path": p, "type": f"sentence_transformers.{t}"} for p, t in modules]
+    (directory / "modules.json").write_text(json.dumps(values))
+    (directory / "1_Pooling").mkdir(exist_ok=True)
+    (directory / "1_Pooling" / "config.json").write_text(json.dumps(pooling))
+
+
+@pytest.mark.parametrize(
+    ("pooling", "mode"),
+    (
+        ({"pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True}, "mean"),
+        ({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}, "cls"),
+        ({"pooling_mode": "cls", "embedding_dimension": 8}, "cls"),
+    ),
+)
+def test_sentence_transformers_say_how_they_pool(tmp_path, pooling, mode):
+    add_pooling(copy(tmp_path), pooling)
+    converted = read(tmp_path)
+    assert converted.pooling == mode
+    assert converted.normalize is False
+    assert converted.sequence_length is None
+    add_pooling(tmp_path, pooling, ("2_Normalize", "models.Normalize"))
+    (tmp_path / "sentence_bert_config.json").write_text('{"max_seq_length": 6}')
+    assert read(tmp_path).normalize is True
+    assert read(tmp_path).sequence_length == 6
+
+
+@pytest.mark.parametrize(
+    ("pooling", "more", "message"),
+    (
+        ({"pooling_mode_max_tokens": True}, (), "first token or the mean.*max_tokens"),
+        (
+            {"pooling_mode_max_tokens": True, "pooling_mode_mean_tokens": True},
+            (),
+            "first token or the mean.*max_tokens.*mean",
+        ),
+        ({"pooling_mode": "lasttoken"}, (), "first token or the mean.*lasttoken"),
+        ({"pooling_mode": "mean"}, (("2", "models.Dense"),), "must be of.*Dense"),
+    ),
+)
+def test_other_ways_to_pool_are_refused(tmp_path, pooling, more, message):
+    add_pooling(copy(tmp_path), pooling, *more)
+    with pytest.raises(ValueError, match=message):
+        read(tmp_path)
+
+
+def test_pooling_is_read_from_inside_of_the_directory_only(tmp_path):
+    (tmp_path / "model").mkdir()
+    add_pooling(tmp_path, {"pooling_mode": "cls"})
+    modules = json.loads((tmp_path / "modules.json").read_text())
+    modules[1]["path"] = "../1_Pooling"
+    (copy(tmp_path / "model") / "modules.json").write_text(json.dumps(modules))
+    with pytest.raises(ValueError, match="must be of Transformer.*1_Pooling"):
+        read(tmp_path / "model")
+
+
+@pytest.mark.parametrize("text", ("{", "[]"))
+def test_damaged_json_is_named(tmp_path, text):
+    (copy(tmp_path) / "config.json").write_text(text)
+    with pytest.raises(ValueError, match=r"config\.json` must"):
+        read(tmp_path)
+
+
+def test_google_configurations_must_be_complete(google):
+    path = google / "bert_config.json"
+    values = json.loads(path.read_text())
+    del values["num_attention_heads"]
+    path.write_text(json.dumps(values))
+    with pytest.raises(
+        ValueError, match="bert_config.json` must say num_attention_heads"
+    ):
+        read(google)

@@ -1,0 +1,86 @@
+"""Several replicas, in one process and in two, train as one does."""
+
+import json
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import replicas
+import tensorflow as tf
+import tiny
+
+HERE = pathlib.Path(__file__).parent
+
+
+def two_free_ports():
+    with socket.socket() as first, socket.socket() as second:
+        first.bind(("127.0.0.1", 0))
+        second.bind(("127.0.0.1", 0))
+        return first.getsockname()[1], second.getsockname()[1]
+
+
+def run_workers(directory):
+    """Runs `replicas.py` in two processes; the results of each."""
+    addresses = [f"127.0.0.1:{port}" for port in two_free_ports()]
+    files = [directory / f"{index}.npz" for index in range(2)]
+    logs = [directory / f"{index}.log" for index in range(2)]
+    path = os.pathsep.join([str(HERE.parents[1]), str(HERE.parent)])
+    workers = []
+    for index, (file, log) in enumerate(zip(files, logs, strict=True)):
+        task = {"type": "worker", "index": index}
+        environment = {
+            **os.environ,
+            "PYTHONPATH": path,
+            "TF_CONFIG": json.dumps({"cluster": {"worker": addresses}, "task": task}),
+        }
+        command = [sys.executable, str(HERE / "replicas.py"), str(file)]
+        with open(log, "wb") as output:
+            worker = subprocess.Popen(
+                command, env=environment, stdout=output, stderr=subprocess.STDOUT
+            )
+        workers.append(worker)
+    try:
+        for worker, log in zip(workers, logs, strict=True):
+            assert worker.wait(timeout=240) == 0, log.read_text()[-3000:]
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.wait()
+    return [dict(np.load(file)) for file in files]
+
+
+@pytest.fixture(scope="module")
+def one():
+    return replicas.run(tf.distribute.get_strategy())
+
+
+@pytest.fixture(scope="module")
+def mirrored():
+    return tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+
+
+@pytest.fixture(scope="module", params=["mirrored", "workers"])
+def several(request, tmp_path_factory):
+    """Results of all workers."""
+    if request.param == "mirrored":
+        return [replicas.run(request.getfixturevalue("mirrored"))]
+    return run_workers(tmp_path_factory.mktemp("workers"))
+
+
+def test_losses_and_weights_are_those_of_one_device(one, several):
+    for results in several:
+        np.testing.assert_allclose(results["losses"], one["losses"], atol=1e-4)
+        np.testing.assert_allclose(results["accuracies"], one["accuracies"], atol=1e-6)
+        np.testing.assert_allclose(results["weights"], one["weights"], atol=1e-4)
+    assert one["losses"][-5:].mean() < one["losses"][:5].mean() - 0.05
+
+
+@pytest.mark.parametrize("rows", [37, replicas.ROWS])
+def test_a_short_last_batch_counts_by_its_rows(one, several, rows):
+    for results in several:
+        for key in (f"evaluate_{rows}", f"predict_{rows}"):
+            np.testing.assert_allclose(results[key], one[key], atol=1e-4, err_msg=key)

@@ -1,0 +1,114 @@
+"""The commands, from files to files, on a tiny preset."""
+
+import json
+
+import click.testing
+import pytest
+import tiny
+
+from zoo.cli import main
+
+
+def run(*arguments, code=0, stdin=None):
+    """Output of a command; the exit code must be the expected one."""
+    result = click.testing.CliRunner().invoke(
+        main, [str(argument) for argument in arguments], input=stdin
+    )
+    assert result.exit_code == code, (result.output, result.exception)
+    return result.output
+
+
+@pytest.fixture(scope="module")
+def preset(tmp_path_factory):
+    """Directory of a tiny backbone with its tokenizer."""
+    from zoo.registry import build_backbone
+    from zoo.text import WordPieceTokenizer
+
+    directory = tmp_path_factory.mktemp("cli") / "preset"
+    backbone = build_backbone("bert", tiny.CONFIG)
+    backbone.tokenizer = WordPieceTokenizer(tiny.VOCABULARY)
+    backbone.save_to_preset(directory)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """A TSV file with a header."""
+    texts, labels = tiny.make_texts(64)
+    path = tmp_path_factory.mktemp("cli") / "train.tsv"
+    lines = [f"{text}\t{label}" for text, label in zip(texts, labels, strict=True)]
+    path.write_text("\n".join(["text\tlabel", *lines]))
+    return path
+
+
+@pytest.fixture(scope="module")
+def model(preset, table, tmp_path_factory):
+    """A fine-tuned .keras file."""
+    path = tmp_path_factory.mktemp("cli") / "model.keras"
+    run(
+        "finetune", preset, "--data", table, "--output", path, "--epochs", 12,
+        "--learning-rate", 0.01, "--batch-size", 8,
+    )  # fmt: skip
+    return path
+
+
+def test_finetuned_model_evaluates_and_predicts(model, table):
+    scores = json.loads(run("evaluate", model, "--data", table).splitlines()[-1])
+    assert scores["accuracy"] > 0.9
+    lines = run("predict", model, "a good film", "a bad film").splitlines()
+    assert [json.loads(line)["label"] for line in lines] == ["good", "bad"]
+    lines = run("predict", model, stdin="a great film\n\n").splitlines()
+    assert len(lines) == 2
+    lines = run("predict", model, "--pair", "a good\tfilm").splitlines()
+    assert set(json.loads(lines[0])) == {"label", "score", "scores", "labels"}
+
+
+def test_export_and_doctor(model, tmp_path):
+    assert run("export", model, tmp_path / "served").strip().endswith("/1")
+    assert "checks passed" in run("doctor", tmp_path / "served")
+
+
+def test_doctor_of_nothing_is_one_line(tmp_path):
+    output = run("doctor", tmp_path, code=1)
+    assert output.startswith("Error: ") and "Traceback" not in output
+
+
+def test_fill_mask_and_convert(preset, tmp_path):
+    with pytest.warns(UserWarning, match="no masked_lm_head"):
+        output = run("fill-mask", preset, "a [MASK] film", "-k", 2)
+    assert output.splitlines()[0] == "a [MASK] film"
+    run("convert", preset, tmp_path / "half", "--half")
+    record = json.loads((tmp_path / "half" / "preset.json").read_text())
+    assert record["weights"]["dtype"] == "float16"
+    assert "is not empty" in run("convert", preset, tmp_path / "half", code=1)
+
+
+def test_pretrain_writes_a_preset_and_resumes(tmp_path):
+    import zoo
+
+    texts, _ = tiny.make_texts(200, longest=30)
+    (tmp_path / "corpus.txt").write_text("\n".join(texts))
+    config = {**tiny.CONFIG, "vocabulary_size": 140, "pooler": False}
+    recipe = {
+        "family": "bert", "config": config, "train": ["*.txt"], "valid": ["*.txt"],
+        "sequence_length": 16, "batch_size": 4, "steps": 4, "warmup_steps": 1,
+    }  # fmt: skip
+    (tmp_path / "recipe.json").write_text(json.dumps(recipe))
+    common = ["bert", "--data", tmp_path, "--recipe", tmp_path / "recipe.json"]
+    run("pretrain", *common, "--output", tmp_path / "run", "--every", 2)
+    model = zoo.from_preset(tmp_path / "run" / "preset")
+    assert isinstance(model, zoo.MaskedLM)
+    report = json.loads((tmp_path / "run" / "report.json").read_text())
+    assert report["valid"]["perplexity"] > 1
+    log = (tmp_path / "run" / "log.csv").read_text()
+    run("pretrain", *common, "--output", tmp_path / "run", "--every", 2)
+    assert (tmp_path / "run" / "log.csv").read_text() == log  # nothing left to do
+
+
+def test_list_and_info():
+    assert "bert_mini_en_uncased_books" in run("list", "--family", "bert")
+    assert json.loads(run("info", "bert_mini_en_uncased_books"))["family"] == "bert"
+    assert "Did you mean" in run("info", "bert_mini_en_uncased_book", code=1)
+    assert "recipe" in run(
+        "pretrain", "bert", "--data", ".", "--output", "x", "--recipe", "no", code=1
+    )

@@ -1,0 +1,316 @@
+"""Preset directories: what is written, what is refused, where names lead."""
+
+import hashlib
+import io
+import json
+import os
+import pathlib
+import pickle
+import subprocess
+import sys
+import zipfile
+
+import huggingface_hub
+import numpy as np
+import pytest
+
+import zoo
+from zoo import presets
+
+RECORD = {
+    "family": "bert",
+    "backbone": {"hidden_dim": 4},
+    "tokenizer": {"vocabulary": presets.VOCABULARY, "lowercase": True},
+}
+ARRAYS = {"b/kernel": np.arange(6.0, dtype="float32").reshape(2, 3).T, "a": np.ones(2)}
+VOCABULARY = ("[PAD]", "[UNK]", "caf\u00e9", "\u2028", "x")
+
+
+@pytest.fixture
+def preset(tmp_path):
+    """A preset directory, just written."""
+    presets.write_preset(tmp_path / "preset", RECORD, ARRAYS, VOCABULARY)
+    return tmp_path / "preset"
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """An empty directory where published weights are looked for."""
+    monkeypatch.setenv("ZOO_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def change(preset, **fields):
+    """Overwrites fields of the record."""
+    path = preset / presets.RECORD
+    path.write_text(json.dumps({**json.loads(path.read_text()), **fields}))
+
+
+# Our own layout -----------------------------------------------------------------------
+
+
+def test_what_is_written_is_read(preset):
+    record, arrays, vocabulary = presets.read_preset(preset)
+    assert record["format"] == presets.FORMAT
+    assert record["backbone"] == {"hidden_dim": 4}
+    assert vocabulary == VOCABULARY
+    assert list(arrays) == ["a", "b/kernel"]
+    for name, array in ARRAYS.items():
+        assert arrays[name].dtype == np.float32
+        np.testing.assert_array_equal(arrays[name], array)
+    assert "weights" not in RECORD and "sha256" not in RECORD["tokenizer"]
+
+
+def test_half_precision_is_stored_and_read_as_single(tmp_path):
+    presets.write_preset(
+        tmp_path / "p", {**RECORD, "tokenizer": None}, ARRAYS, dtype="float16"
+    )
+    record, arrays, vocabulary = presets.read_preset(tmp_path / "p")
+    assert record["weights"]["dtype"] == "float16" and vocabulary is None
+    assert arrays["b/kernel"].dtype == np.float32
+    with pytest.raises(ValueError, match='`dtype` must be "float32" or "float16"'):
+        presets.write_preset(tmp_path / "q", RECORD, ARRAYS, dtype="int8")
+
+
+def test_a_failure_leaves_nothing(tmp_path):
+    with pytest.raises(TypeError, match="not JSON serializable"):
+        presets.write_preset(
+            tmp_path / "p", {**RECORD, "task": {1, 2}}, ARRAYS, VOCABULARY
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_directory_with_content_is_kept(preset):
+    before = {path: path.read_bytes() for path in preset.iterdir()}
+    with pytest.raises(FileExistsError, match="exists and is not empty"):
+        presets.write_preset(preset, RECORD, ARRAYS, VOCABULARY)
+    assert {path: path.read_bytes() for path in preset.iterdir()} == before
+    assert list(preset.parent.iterdir()) == [preset]
+
+
+def test_an_empty_directory_is_filled(tmp_path):
+    (tmp_path / "p").mkdir()
+    presets.write_preset(tmp_path / "p", RECORD, ARRAYS, VOCABULARY)
+    assert presets.read_preset(tmp_path / "p")[2] == VOCABULARY
+
+
+@pytest.mark.parametrize(
+    "text, reason",
+    [
+        ("{", "Expecting property name"),
+        ("[]", "has no attribute 'get'"),
+        ("{}", "lacks backbone, family"),
+        (
+            '{"family": "bert", "backbone": {}, "weights": {"file": "w"}}',
+            "lacks sha256",
+        ),
+        ('{"family": "bert", "backbone": {}, "tokenizer": "t"}', "has no attribute"),
+        ('{"family": "bert", "backbone": {}, "format": "2"}', "not supported between"),
+        ("\udcff", "can't decode byte"),
+    ],
+)
+def test_a_record_that_is_none_is_refused(preset, text, reason):
+    (preset / presets.RECORD).write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(ValueError, match=f"is no preset record: .*{reason}.* Save"):
+        presets.read_preset(preset)
+
+
+def test_a_newer_format_is_refused_first(preset):
+    (preset / presets.RECORD).write_text('{"format": 2}')
+    with pytest.raises(ValueError, match="has preset format 2, this version reads 1"):
+        presets.read_preset(preset)
+
+
+@pytest.mark.parametrize("name", [presets.WEIGHTS, presets.VOCABULARY])
+def test_a_truncated_file_is_refused(preset, name):
+    path = preset / name
+    path.write_bytes(path.read_bytes()[:-2])
+    with pytest.raises(ValueError, match=f"{name} is not the file of the record"):
+        presets.read_preset(preset)
+
+
+@pytest.mark.parametrize("name", [presets.WEIGHTS, presets.VOCABULARY])
+def test_a_missing_file_is_named(preset, name):
+    (preset / name).unlink()
+    with pytest.raises(FileNotFoundError, match=f"lacks '{name}', which its record"):
+        presets.read_preset(preset)
+
+
+@pytest.mark.parametrize("name", ["../w", "/etc/passwd", "..", ".", "", "a/../w", 3])
+@pytest.mark.parametrize("part", ["weights", "tokenizer"])
+def test_a_record_names_files_of_its_own_directory_only(preset, name, part):
+    (preset.parent / "w").write_text("secret\n")
+    digest = hashlib.sha256(b"secret\n").hexdigest()
+    entry = {"file": name, "sha256": digest, "vocabulary": name, "lowercase": True}
+    change(preset, **{part: entry})
+    with pytest.raises(ValueError, match="names files of its own directory only"):
+        presets.read_preset(preset)
+
+
+class Touch:
+    """Unpickles into a file at `path`."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (str(self.path), "w")
+
+
+def test_a_pickle_is_never_run(preset, tmp_path):
+    data = pickle.dumps(Touch(tmp_path / "ran"))
+    (preset / "weights.pkl").write_bytes(data)
+    digest = hashlib.sha256(data).hexdigest()
+    change(preset, weights={"file": "weights.pkl", "sha256": digest})
+    with pytest.raises(ValueError, match="must be a safetensors file"):
+        presets.read_preset(preset)
+    assert not (tmp_path / "ran").exists()
+    pickle.loads(data)
+    assert (tmp_path / "ran").exists()  # the pickle does what the test fears
+
+
+def test_an_unknown_layout_says_what_is_there(tmp_path):
+    (tmp_path / "README.md").write_text("no model")
+    with pytest.raises(FileNotFoundError, match=r"It holds \['README.md'\]"):
+        zoo.from_preset(tmp_path)
+
+
+# Names --------------------------------------------------------------------------------
+
+
+def test_listing_costs_no_tensorflow():
+    code = (
+        "import sys, zoo; names = zoo.list_presets(); zoo.preset_info(names[0]);"
+        "print(len(names), 'tensorflow' in sys.modules, 'keras' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=pathlib.Path(__file__).parents[1],
+    )
+    assert done.stdout.split() == [str(len(zoo.list_presets())), "False", "False"]
+
+
+def test_names_are_listed_by_family():
+    names = zoo.list_presets("bert")
+    assert "bert_base_en_uncased" in names and names == tuple(sorted(names))
+    assert zoo.list_presets("gopher") == ()
+    assert set(names) <= set(zoo.list_presets())
+
+
+def test_an_unknown_name_brings_the_nearest():
+    with pytest.raises(
+        KeyError, match="called 'bert_tiny_en'. Did you mean .*bert_tiny_en_uncased"
+    ):
+        zoo.preset_info("bert_tiny_en")
+    with pytest.raises(
+        KeyError, match="called 'zzz'. `zoo.list_presets\\(\\)` names all"
+    ):
+        presets.find_preset("zzz")
+
+
+def test_a_shipped_preset_wins_over_a_published_one(tmp_path, monkeypatch, preset):
+    root = tmp_path / "root" / "bert"
+    root.mkdir(parents=True)
+    preset.rename(root / "shared_name")
+    source = {"uri": "hf://a/b", "files": []}
+    record = {"family": "bert", "description": "published", "source": source}
+    (root / "published.json").write_text(json.dumps({"shared_name": record}))
+    monkeypatch.setattr(presets, "preset_root", lambda: root.parent)
+    presets._directories.cache_clear()
+    try:
+        assert "description" not in presets.preset_info("shared_name")
+        assert presets.find_preset("shared_name") == root / "shared_name"
+    finally:
+        presets._directories.cache_clear()
+
+
+def test_a_directory_is_its_own_preset(preset, home):
+    assert presets.find_preset(preset) == preset
+    assert presets.find_preset(str(preset)) == preset
+    with pytest.raises(FileNotFoundError, match="A preset directory must exist"):
+        presets.find_preset(preset / "absent")
+    with pytest.raises(ValueError, match="URI begins with hf:// or kaggle://"):
+        presets.find_preset("s3://bucket/bert")
+    (home / "bert_base_en").mkdir(parents=True)
+    assert presets.find_preset("bert_base_en") == home / "bert_base_en"
+
+
+# Downloads ----------------------------------------------------------------------------
+
+
+def test_offline_the_error_says_which_file_to_put_where(home, monkeypatch):
+    def offline(*args, **kwargs):
+        raise huggingface_hub.errors.LocalEntryNotFoundError("No network.\nMore.")
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", offline)
+    message = (
+        "hf://google-bert/bert-base-cased could not be fetched: No network. Put "
+        "config.json, model.safetensors, tokenizer_config.json, vocab.txt into "
+        f"{home / 'bert_base_en'}."
+    )
+    with pytest.raises(FileNotFoundError) as raised:
+        presets.find_preset("bert_base_en")
+    assert str(raised.value) == message
+    with pytest.raises(FileNotFoundError, match="vocabulary\\) into a directory, and"):
+        presets.find_preset("hf://google-bert/bert-base-cased")
+
+
+def test_a_missing_hub_package_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "kagglehub", None)
+    with pytest.raises(FileNotFoundError, match="Run `pip install kagglehub`"):
+        presets.find_preset("kaggle://keras/bert/keras/bert_tiny_en_uncased")
+
+
+@pytest.mark.parametrize(
+    "held, calls",
+    [("model.safetensors", 1), ("model.weights.h5", 1), ("config.json", 2)],
+)
+def test_torch_files_are_fetched_only_where_there_are_no_others(
+    tmp_path, monkeypatch, held, calls
+):
+    (tmp_path / held).touch()
+    asked = []
+
+    def download(repository, allow_patterns):
+        asked.append(allow_patterns)
+        return str(tmp_path)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+    assert presets.find_preset("hf://google-bert/bert-base-cased") == tmp_path
+    assert len(asked) == calls
+    assert ("pytorch_model*.bin" in asked[-1]) == (calls == 2)
+    presets.find_preset("bert_base_en")
+    assert asked[-1] == zoo.preset_info("bert_base_en")["source"]["files"]
+
+
+def test_a_zip_is_fetched_once_and_whole(home, monkeypatch):
+    files = zoo.preset_info("bert_mini_en_uncased")["source"]["files"]
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name in ("../../evil", *files[1:]):
+            archive.writestr(f"uncased/{name}", name)
+    urls = []
+
+    def urlopen(url, timeout):
+        urls.append(url)
+        return io.BytesIO(content.getvalue())
+
+    monkeypatch.setattr("urllib.request.urlopen", urlopen)
+    with pytest.raises(FileNotFoundError, match="could not be fetched: it holds"):
+        presets.find_preset("bert_mini_en_uncased")
+    assert list(home.iterdir()) == []
+    with zipfile.ZipFile(content, "a") as archive:
+        archive.writestr(files[0], "{}")
+    directory = presets.find_preset("bert_mini_en_uncased")
+    assert directory == home / "bert_mini_en_uncased"
+    assert sorted(os.listdir(directory)) == sorted(files)
+    assert (directory / files[-1]).read_text() == files[-1]
+    assert presets.find_preset("bert_mini_en_uncased") == directory
+    assert len(urls) == 2 and urls[0].endswith("uncased_L-4_H-256_A-4.zip")
+    content.truncate(100)
+    with pytest.raises(
+        FileNotFoundError, match="File is not a zip file. Put bert_conf"
+    ):
+        presets.find_preset("bert_l2_h256_en_uncased")

@@ -1,0 +1,172 @@
+"""AdamW and its schedule against plain numpy."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from zoo.training import AdamW, WarmupLinearDecay, layer_depths
+
+RATE, DECAY, EPSILON = 0.1, 0.3, 1e-4
+UPDATES = 5
+
+
+def make_variables():
+    """A decayed kernel, a bias, and the gain of a norm whose short name is gamma."""
+    values = np.random.default_rng(0).normal(size=(3, 2, 2)).astype("float32")
+    with keras.name_scope("block_0"):
+        kernel = keras.Variable(values[0], name="kernel")
+        bias = keras.Variable(values[1, 0], name="bias")
+    with keras.name_scope("embeddings_layer_norm"):
+        gamma = keras.Variable(values[2, 0], name="gamma")
+    return [kernel, bias, gamma]
+
+
+def make_gradients(count=UPDATES, scale=3.0):
+    draw = np.random.default_rng(1)
+    return [
+        [draw.normal(0, scale, s).astype("float32") for s in ((2, 2), (2,), (2,))]
+        for _ in range(count)
+    ]
+
+
+def reference(gradients, bias_correction=True, clip=1.0, rates=(1, 1, 1)):
+    """AdamW in float64, with decay of the first variable only."""
+    w = [v.numpy().astype("float64") for v in make_variables()]
+    m, v = [0 * x for x in w], [0 * x for x in w]
+    for t, step in enumerate(gradients, 1):
+        norm = np.sqrt(sum(np.sum(g.astype("float64") ** 2) for g in step))
+        for i, g in enumerate(step):
+            g = g * min(1, clip / norm) if clip else g
+            m[i] = 0.9 * m[i] + 0.1 * g
+            v[i] = 0.999 * v[i] + 0.001 * g**2
+            mean, square = m[i], v[i]
+            if bias_correction:
+                mean, square = mean / (1 - 0.9**t), square / (1 - 0.999**t)
+            decay = DECAY * w[i] if i == 0 else 0.0
+            w[i] = w[i] - RATE * rates[i] * (mean / (np.sqrt(square) + EPSILON) + decay)
+    return w
+
+
+def train(optimizer, gradients):
+    variables = make_variables()
+    for step in gradients:
+        optimizer.apply([tf.constant(g) for g in step], variables)
+    return [v.numpy() for v in variables]
+
+
+def assert_same(actual, expected):
+    for a, b in zip(actual, expected, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-5)
+
+
+@pytest.mark.parametrize("clip", [1.0, None])
+@pytest.mark.parametrize("bias_correction", [True, False])
+def test_adamw_follows_its_equation(bias_correction, clip):
+    optimizer = AdamW(
+        RATE,
+        DECAY,
+        epsilon=EPSILON,
+        global_clipnorm=clip,
+        bias_correction=bias_correction,
+    )
+    expected = reference(make_gradients(), bias_correction, clip)
+    assert_same(train(optimizer, make_gradients()), expected)
+
+
+def test_layers_learn_at_their_own_rates():
+    depths = {"embeddings_layer_norm": 0, "block_0": 1, "block_1": 2}
+    optimizer = AdamW(RATE, DECAY, epsilon=EPSILON, layer_decay=0.5, depths=depths)
+    expected = reference(make_gradients(), rates=(0.25, 0.25, 0.125))
+    assert_same(train(optimizer, make_gradients()), expected)
+    assert optimizer.rate_scale("classifier/kernel") == 1.0
+    assert optimizer.rate_scale("block_10/kernel") == 1.0  # block_1 is no prefix of it
+
+
+def test_every_layer_of_a_backbone_has_a_depth(make_backbone):
+    depths = layer_depths(make_backbone())
+    assert depths["token_embedding"] == depths["embeddings_layer_norm"] == 0
+    assert (depths["block_0"], depths["block_1"]) == (1, 2)
+    assert "pooler" not in depths
+
+
+def test_a_repeated_token_counts_once_in_the_norm():
+    """A table's gradient is sparse; its norm is that of the sum, as if it were dense."""
+    dense = np.zeros((4, 2), "float32")
+    dense[1] = 6.0
+    sparse = tf.IndexedSlices(np.full((2, 2), 3.0, "float32"), [1, 1], (4, 2))
+    results = []
+    for gradient in (sparse, tf.constant(dense)):
+        table = keras.Variable(np.ones((4, 2), "float32"), name="table")
+        AdamW(RATE, epsilon=1.0).apply([gradient], [table])
+        results.append(table.numpy())
+    np.testing.assert_allclose(results[0], results[1], rtol=1e-6)
+
+
+def test_accumulation_clips_the_mean_of_the_gradients():
+    parts = make_gradients(2 * UPDATES)
+    means = [
+        [(a + b) / 2 for a, b in zip(*parts[i : i + 2], strict=True)]
+        for i in range(0, len(parts), 2)
+    ]
+    optimizer = AdamW(RATE, DECAY, epsilon=EPSILON, gradient_accumulation_steps=2)
+    assert_same(train(optimizer, parts), reference(means))
+
+
+def test_replicas_clip_the_sum_of_the_gradients():
+    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    parts = make_gradients(2 * UPDATES)
+    sums = [
+        [a + b for a, b in zip(*parts[i : i + 2], strict=True)]
+        for i in range(0, len(parts), 2)
+    ]
+    with strategy.scope():
+        variables = make_variables()
+        optimizer = AdamW(RATE, DECAY, epsilon=EPSILON)
+        optimizer.build(variables)
+
+    @tf.function
+    def step(pairs):
+        index = tf.distribute.get_replica_context().replica_id_in_sync_group
+        optimizer.apply([tf.gather(pair, index) for pair in pairs], variables)
+
+    for i in range(0, len(parts), 2):
+        pairs = [np.stack(pair) for pair in zip(*parts[i : i + 2], strict=True)]
+        strategy.run(step, args=([tf.constant(pair) for pair in pairs],))
+    assert_same([v.numpy() for v in variables], reference(sums))
+
+
+def test_schedule_rises_and_falls_in_straight_lines():
+    schedule = WarmupLinearDecay(2.0, warmup_steps=4, decay_steps=10)
+    rates = [float(schedule(step)) for step in range(12)]
+    expected = [0.0, 0.5, 1.0, 1.5, 1.2, 1.0, 0.8, 0.6, 0.4, 0.2, 0.0, 0.0]
+    np.testing.assert_allclose(rates, expected, atol=1e-6)
+
+
+def test_schedule_without_decay_stays_at_the_peak():
+    schedule = WarmupLinearDecay(2.0, warmup_steps=2)
+    assert [float(schedule(step)) for step in (0, 1, 2, 100)] == [0.0, 1.0, 2.0, 2.0]
+    assert float(WarmupLinearDecay(2.0)(0)) == 2.0
+
+
+def test_configs_return():
+    schedule = WarmupLinearDecay(2.0, 4, 10)
+    optimizer = AdamW(
+        schedule,
+        0.5,
+        global_clipnorm=2.0,
+        bias_correction=False,
+        layer_decay=0.9,
+        depths={"block_0": 1},
+        gradient_accumulation_steps=2,
+    )
+    copy = keras.optimizers.deserialize(keras.optimizers.serialize(optimizer))
+    assert copy.get_config() == optimizer.get_config()
+    assert float(copy._learning_rate(7)) == float(schedule(7))
+
+
+def test_errors():
+    with pytest.raises(ValueError, match="`layer_decay` must be in .* Received: 0."):
+        AdamW(layer_decay=0)
+    with pytest.raises(ValueError, match="at least `warmup_steps`.*decay_steps=3"):
+        WarmupLinearDecay(1.0, 4, 3)

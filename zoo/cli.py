@@ -1,0 +1,204 @@
+"""The command `zoo`: thin commands over the public API."""
+
+import json
+import pathlib
+import sys
+
+import click
+
+
+class Commands(click.Group):
+    """Turns the errors that users can mend into one line and exit code 1."""
+
+    def invoke(self, context):
+        """Runs a command."""
+        try:
+            return super().invoke(context)
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            message = error.args[0] if isinstance(error, KeyError) else error
+            raise click.ClickException(str(message)) from error
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="keras-context-zoo")
+def main():
+    """Contextual word representations in Keras: from raw text to TF Serving."""
+
+
+@main.command()
+@click.option("--data", type=click.Path(), help="TSV or CSV of labelled texts.")
+@click.option("--output", default="zoo_quickstart", show_default=True)
+@click.option("--preset", default="bert_mini_en_uncased_books", show_default=True)
+@click.option("--epochs", default=3, show_default=True)
+@click.option("--seed", default=0, show_default=True)
+def quickstart(data, output, preset, epochs, seed):
+    """Fine-tune on movie reviews, score, export and ask, in a few minutes."""
+    from zoo import quickstart as tour
+
+    tour.run(data, output, preset, epochs, seed, click.echo)
+
+
+@main.command("list")
+@click.option("--family", help="Only this family, such as bert.")
+def list_command(family):
+    """Names of all presets."""
+    from zoo import presets
+
+    for name in presets.list_presets(family):
+        record = presets.preset_info(name)
+        shipped = "shipped" if "weights" in record else "published"
+        count = record["parameters"] / 1e6
+        click.echo(f"{name:40} {count:7.1f}M  {shipped:9}  {record['description']}")
+
+
+@main.command()
+@click.argument("name")
+def info(name):
+    """Everything known about a preset, as JSON."""
+    from zoo import presets
+
+    click.echo(json.dumps(presets.preset_info(name), indent=2, ensure_ascii=False))
+
+
+@main.command()
+@click.argument("source")
+@click.argument("output", type=click.Path())
+@click.option(
+    "--layout",
+    type=click.Choice(["zoo", "hugging_face", "keras_nlp"]),
+    default="zoo",
+    show_default=True,
+)
+@click.option("--task", default="auto", show_default=True)
+@click.option("--half", is_flag=True, help="Store weights in float16.")
+def convert(source, output, layout, task, half):
+    """Read a preset of any layout, write it in another."""
+    import zoo
+
+    model = zoo.from_preset(source, task=task)
+    model.save_to_preset(output, layout, "float16" if half else "float32")
+    click.echo(output)
+
+
+@main.command()
+@click.argument("family", default="bert")
+@click.option("--data", required=True, help="Directory of the recipe's text files.")
+@click.option("--output", required=True, help="Vocabulary, checkpoint, log, preset.")
+@click.option(
+    "--recipe",
+    default="bert_mini_en_uncased_books",
+    show_default=True,
+    help="Preset name, or a JSON file.",
+)
+@click.option("--steps", type=int, help="Updates, instead of the recipe's.")
+@click.option("--every", default=100, show_default=True, help="Updates per checkpoint.")
+def pretrain(family, data, output, recipe, steps, every):
+    """Pretrain a masked language model; run it again to resume."""
+    from zoo import recipes
+
+    found = recipes.find_recipe(recipe, family)
+    if steps:
+        found = found.with_steps(steps)
+    recipes.pretrain(found, data, output, every)
+    click.echo(pathlib.Path(output) / "preset")
+
+
+@main.command()
+@click.argument("preset")
+@click.option("--data", required=True, help="TSV or CSV of labelled texts.")
+@click.option("--valid", help="The same, for validation; by default a tenth.")
+@click.option("--output", required=True, help="The .keras file to write.")
+@click.option(
+    "--task",
+    type=click.Choice(["text_classifier", "text_regressor"]),
+    default="text_classifier",
+    show_default=True,
+)
+@click.option("--epochs", default=3, show_default=True)
+@click.option("--batch-size", default=32, show_default=True)
+@click.option("--learning-rate", default=5e-5, show_default=True)
+@click.option("--layer-decay", default=1.0, show_default=True)
+@click.option("--sequence-length", type=int)
+@click.option("--dtype", help="Policy, such as mixed_bfloat16.")
+@click.option("--seed", default=0, show_default=True)
+def finetune(preset, data, valid, output, task, **options):
+    """Fine-tune a preset on labelled texts."""
+    from zoo import finetuning
+
+    model = finetuning.run(preset, data, valid, task, **options)
+    finetuning.save(model, output)
+    click.echo(output)
+
+
+@main.command()
+@click.argument("model")
+@click.option("--data", required=True, help="TSV or CSV of labelled texts.")
+def evaluate(model, data):
+    """Score a model on labelled texts, as JSON."""
+    from zoo import finetuning
+    from zoo.data import read_labelled
+
+    texts, labels = read_labelled(data)
+    loaded = finetuning.load(model)
+    scores = loaded.evaluate(
+        texts, finetuning.targets(loaded, labels), verbose=0, return_dict=True
+    )
+    click.echo(json.dumps({name: float(value) for name, value in scores.items()}))
+
+
+@main.command()
+@click.argument("model")
+@click.argument("texts", nargs=-1)
+@click.option("--pair", is_flag=True, help="A line or argument is `a<TAB>b`.")
+def predict(model, texts, pair):
+    """Answer texts, given as arguments or one per line on standard input, as JSON."""
+    from zoo import finetuning
+
+    rows = list(texts) or [line.rstrip("\n") for line in sys.stdin]
+    if pair:
+        rows = finetuning.split_pairs(rows)
+    answers = finetuning.load(model).answer(rows)
+    for values in zip(*(array.tolist() for array in answers.values()), strict=True):
+        line = dict(zip(answers, values, strict=True))
+        click.echo(json.dumps(line, ensure_ascii=False))
+
+
+@main.command("fill-mask")
+@click.argument("preset")
+@click.argument("texts", nargs=-1, required=True)
+@click.option("-k", default=5, show_default=True, help="Candidates per [MASK].")
+def fill_mask(preset, texts, k):
+    """The likeliest tokens for every [MASK] in the texts."""
+    import zoo
+
+    model = zoo.from_preset(preset, task="masked_lm")
+    for text, masks in zip(texts, model.fill_mask(list(texts), k), strict=True):
+        click.echo(text)
+        for mask in masks:
+            found = ", ".join(f"{token} {score:.3f}" for token, score in mask)
+            click.echo(f"  {found}")
+
+
+@main.command()
+@click.argument("model")
+@click.argument("directory", type=click.Path())
+@click.option("--task", help="For a preset: the task to export.")
+@click.option("--version", type=int, help="By default one more than the highest.")
+def export(model, directory, task, version):
+    """Write a model's next TF Serving version, checked."""
+    from zoo import finetuning
+
+    loaded = finetuning.load(model, task or "auto")
+    click.echo(loaded.export(directory, version))
+
+
+@main.command()
+@click.argument("directory", type=click.Path())
+def doctor(directory):
+    """Say what in a SavedModel would fail in TF Serving, and why."""
+    from zoo.serving import diagnose, format_findings
+
+    findings = diagnose(directory)
+    click.echo(format_findings(findings))
+    if not all(finding.passed for finding in findings):
+        sys.exit(1)

@@ -1,0 +1,68 @@
+"""Confusion matrices and training curves, drawn by matplotlib without a screen."""
+
+import os
+import pathlib
+
+from matplotlib.figure import Figure
+
+
+def plot_confusion(matrix, labels, path, title=""):
+    """Draws a confusion matrix.
+
+    Args:
+        matrix: int (C, C), rows are the true labels, columns the predicted ones.
+        labels: sequence of str (C,).
+        path: where to write; the ending gives the format (.svg, .png, .pdf).
+        title: str.
+
+    Returns:
+        pathlib.Path of the file.
+    """
+    figure = Figure(figsize=(1.8 + 0.9 * len(labels), 1.5 + 0.8 * len(labels)))
+    axes = figure.subplots()
+    axes.imshow(matrix, cmap="Blues")
+    axes.set_xticks(range(len(labels)), labels, rotation=30, ha="right")
+    axes.set_yticks(range(len(labels)), labels)
+    axes.set(xlabel="predicted", ylabel="true", title=title)
+    largest = max(max(row) for row in matrix)
+    for i, row in enumerate(matrix):
+        for j, count in enumerate(row):
+            color = "white" if count > largest / 2 else "black"
+            axes.text(j, i, str(int(count)), ha="center", va="center", color=color)
+    return _save(figure, path)
+
+
+def plot_history(histories, path, metric="accuracy", title=""):
+    """Draws training and validation curves of one or more runs.
+
+    Args:
+        histories: dict of a run's name to the `history` dict of Keras' History.
+        path: where to write; the ending gives the format.
+        metric: str, a key of the histories; "val_" before it is drawn dashed.
+        title: str.
+
+    Returns:
+        pathlib.Path of the file.
+    """
+    figure = Figure(figsize=(6, 4))
+    axes = figure.subplots()
+    for number, (name, history) in enumerate(histories.items()):
+        for prefix, style in (("", "-"), ("val_", "--")):
+            values = history.get(prefix + metric)
+            if values:
+                epochs = range(1, len(values) + 1)
+                label = f"{name}, {'validation' if prefix else 'training'}"
+                axes.plot(epochs, values, style, color=f"C{number}", label=label)
+                axes.set_xticks(list(epochs))
+    axes.set(xlabel="epoch", ylabel=metric, title=title)
+    axes.legend()
+    return _save(figure, path)
+
+
+def _save(figure, path):
+    path = pathlib.Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{os.getpid()}-{path.name}")
+    figure.savefig(temporary, bbox_inches="tight")
+    os.replace(temporary, path)
+    return path
