@@ -91,7 +91,7 @@ def test_pretrain_writes_a_preset_and_resumes(tmp_path):
     config = {**tiny.CONFIG, "vocabulary_size": 140, "pooler": False}
     recipe = {
         "family": "bert", "config": config, "train": ["*.txt"], "valid": ["*.txt"],
-        "sequence_length": 16, "batch_size": 4, "steps": 4, "warmup_steps": 1,
+        "stages": [[8, 8, 2], [16, 4, 2]], "warmup_steps": 1,
     }  # fmt: skip
     (tmp_path / "recipe.json").write_text(json.dumps(recipe))
     common = ["bert", "--data", tmp_path, "--recipe", tmp_path / "recipe.json"]

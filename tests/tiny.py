@@ -34,7 +34,8 @@ def make_texts(count, seed=0, longest=12):
         label = draw.choice(LABELS)
         words = draw.choices(PLAIN, k=draw.randrange(1, longest))
         words.insert(
-            draw.randrange(len(words) + 1), draw.choice(GOOD if label == "good" else BAD)
+            draw.randrange(len(words) + 1),
+            draw.choice(GOOD if label == "good" else BAD),
         )
         texts.append(" ".join(words))
         labels.append(label)

@@ -53,6 +53,8 @@ class Backbone(keras.Model):
     family = None
     config_class = None
     tokenizer = None
+    spare_heads = {}  # arrays of heads that the preset held and no task uses
+    head_options = {}  # arguments of `MaskedLM` that belong to them
     write_layout = None  # function that writes directories of other libraries
     on_request = ("layer_outputs", "attention_scores")
     derived_inputs = {
@@ -177,6 +179,9 @@ def is_text(tensor):
 def save_preset(backbone, weights, task, directory, layout="zoo", dtype="float32"):
     """Writes a preset directory, whole or not at all.
 
+    Pretraining heads that came with the preset and that no task has taken go along
+    with a backbone and with a masked language model.
+
     Args:
         backbone: `Backbone`, with its tokenizer attached if it has one.
         weights: iterable of keras.Variable, the backbone's and a head's.
@@ -191,11 +196,18 @@ def save_preset(backbone, weights, task, directory, layout="zoo", dtype="float32
     """
     arrays = {v.path: keras.ops.convert_to_numpy(v.value) for v in weights}
     arrays = {path: np.asarray(array, "float32") for path, array in arrays.items()}
+    if task is None or task["name"] == "masked_lm":
+        arrays = {**backbone.spare_heads, **arrays}
     tokenizer = backbone.tokenizer and backbone.tokenizer.get_config()
     if layout != "zoo":
-        labels = task and task["options"].get("labels")
+        options = {**backbone.head_options, **(task["options"] if task else {})}
+        head = {
+            name: options.get(f"head_{name}") or getattr(backbone.config, name)
+            for name in ("activation", "layer_norm_epsilon")
+        }
+        labels = options.get("labels")
         backbone.write_layout(
-            directory, layout, backbone.config, arrays, tokenizer, labels
+            directory, layout, backbone.config, arrays, tokenizer, labels, head
         )
         return
     record = {
@@ -203,6 +215,7 @@ def save_preset(backbone, weights, task, directory, layout="zoo", dtype="float32
         "backbone": dataclasses.asdict(backbone.config),
         "parameters": int(sum(array.size for array in arrays.values())),
         "task": task,
+        "head_options": backbone.head_options,
     }
     if tokenizer:
         record["tokenizer"] = {

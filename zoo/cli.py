@@ -90,16 +90,12 @@ def convert(source, output, layout, task, half):
     show_default=True,
     help="Preset name, or a JSON file.",
 )
-@click.option("--steps", type=int, help="Updates, instead of the recipe's.")
 @click.option("--every", default=100, show_default=True, help="Updates per checkpoint.")
-def pretrain(family, data, output, recipe, steps, every):
+def pretrain(family, data, output, recipe, every):
     """Pretrain a masked language model; run it again to resume."""
     from zoo import recipes
 
-    found = recipes.find_recipe(recipe, family)
-    if steps:
-        found = found.with_steps(steps)
-    recipes.pretrain(found, data, output, every)
+    recipes.pretrain(recipes.find_recipe(recipe, family), data, output, every)
     click.echo(pathlib.Path(output) / "preset")
 
 

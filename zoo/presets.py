@@ -279,6 +279,22 @@ def write_preset(directory, record, arrays, vocabulary=None, dtype="float32"):
     write_directory(directory, fill)
 
 
+def add_to_record(directory, fields):
+    """Adds fields, such as a model card, to the record of a preset directory.
+
+    Args:
+        directory: path with a `preset.json`.
+        fields: dict of plain values.
+    """
+    path = pathlib.Path(directory) / RECORD
+    record = {**fields, **json.loads(path.read_text("utf-8"))}
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(
+        json.dumps(record, indent=2, ensure_ascii=False) + "\n", "utf-8"
+    )
+    os.replace(temporary, path)
+
+
 def write_directory(directory, fill):
     """Makes a directory by a function, under another name until it is complete.
 

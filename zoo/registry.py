@@ -21,6 +21,7 @@ keras.saving.register_keras_serializable(package="zoo")(WordPieceTokenizer)
 LEARNING_RATES = {"masked_lm": 1e-4}
 WARMUP_STEPS = 50
 PRETRAINED_HEADS = ("masked_lm_head",)
+SPARE_HEADS = ("masked_lm_head", "next_sentence")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Source:
         tokenizer: dict of the tokenizer's arguments, or None.
         task: name of the saved task, or None.
         task_options: dict, arguments of the saved task.
+        head_options: dict, arguments of `MaskedLM` for the heads among the weights.
     """
 
     family: object
@@ -42,6 +44,7 @@ class Source:
     tokenizer: dict | None
     task: str | None
     task_options: dict
+    head_options: dict
 
 
 def from_preset(
@@ -85,14 +88,24 @@ def from_preset(
         source.family.BACKBONE.family, {**source.config, **config_options}, dtype
     )
     backbone.tokenizer = source.tokenizer and WordPieceTokenizer(**source.tokenizer)
+    backbone.head_options = source.head_options
+    if task == "masked_lm":
+        task_options = {**source.head_options, **task_options}
+    same_head = False
     if task is None:
         model = backbone
     else:
-        if task == source.task:
-            task_options = {**source.task_options, **task_options}
+        same_head = task == source.task
+        if same_head:
+            saved = source.task_options
+            task_options = {**saved, **task_options}
+            same_head = saved.get("labels") == task_options.get("labels")
         model = TASKS[task](backbone, backbone.tokenizer, **task_options)
+    weights = source.weights
+    if task is not None and not same_head:
+        weights = {k: v for k, v in weights.items() if not k.startswith("classifier/")}
     if load_weights:
-        _load(model, backbone, source.weights, strict=task == source.task)
+        _load(model, backbone, weights, strict=same_head)
     if task is not None:
         rate = LEARNING_RATES.get(task, 5e-5)
         model.compile(AdamW(WarmupLinearDecay(rate, WARMUP_STEPS)))
@@ -157,6 +170,7 @@ def _read(directory):
             tokenizer,
             saved.get("name"),
             saved.get("options", {}),
+            record.get("head_options") or {},
         )
     for family in FAMILIES.values():
         if family.recognise(directory):
@@ -174,9 +188,18 @@ def _converted(family, found):
         task, options = "text_classifier", {"labels": list(found.labels)}
     elif found.pooling:
         task = "text_embedder"
-        options = {"pooling": found.pooling, "normalize": found.normalize}
+        options = {
+            "pooling": found.pooling,
+            "normalize": found.normalize,
+            "sequence_length": found.sequence_length,
+        }
     config = dataclasses.asdict(found.config)
-    return Source(family, config, found.weights, found.tokenizer, task, options)
+    head_options = {}
+    if "masked_lm_head" in found.heads:
+        head_options = {f"head_{k}": v for k, v in found.head_options.items()}
+    return Source(
+        family, config, found.weights, found.tokenizer, task, options, head_options
+    )
 
 
 def _split_options(source, task, options):
@@ -221,13 +244,16 @@ def _load(model, backbone, weights, strict):
                 )
             for path in paths:
                 variables.pop(path)
-    # What belongs to another head is of no use here; the rest must fit exactly.
+    # What belongs to another head is kept for `save_to_preset`; the rest must fit.
     heads = {path.split("/")[0] for path in weights} - {p.split("/")[0] for p in own}
     wanted = {
         path: array
         for path, array in weights.items()
-        if path in variables or path.split("/")[0] not in heads
+        if path in variables or path.split("/")[0] not in {*heads, "pooler"}
     }
-    if not backbone.config.pooler:
-        wanted = {k: v for k, v in wanted.items() if not k.startswith("pooler/")}
     assign(list(variables.values()), wanted)
+    backbone.spare_heads = {
+        path: array
+        for path, array in weights.items()
+        if path not in wanted and path.split("/")[0] in SPARE_HEADS
+    }

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import replicas
 import tensorflow as tf
-import tiny
 
 HERE = pathlib.Path(__file__).parent
 

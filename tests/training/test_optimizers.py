@@ -91,7 +91,7 @@ def test_every_layer_of_a_backbone_has_a_depth(make_backbone):
 
 
 def test_a_repeated_token_counts_once_in_the_norm():
-    """A table's gradient is sparse; its norm is that of the sum, as if it were dense."""
+    """The gradient of a table is sparse, a row for every token of the batch."""
     dense = np.zeros((4, 2), "float32")
     dense[1] = 6.0
     sparse = tf.IndexedSlices(np.full((2, 2), 3.0, "float32"), [1, 1], (4, 2))

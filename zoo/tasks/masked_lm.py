@@ -21,6 +21,8 @@ class MaskedLM(Task):
         tokenizer: from `zoo.text`, or None for token ids only.
         mask_rate: float in (0, 1), share of tokens that `fit` on text hides.
         max_predictions: int, P, at most so many per row.
+        head_activation: str, of the head; by default the backbone's.
+        head_layer_norm_epsilon: float, of the head; by default the backbone's.
         **kwargs: sequence_length and name, see `zoo.tasks.Task`.
 
     Inputs:
@@ -38,6 +40,8 @@ class MaskedLM(Task):
         tokenizer=None,
         mask_rate=0.15,
         max_predictions=20,
+        head_activation=None,
+        head_layer_norm_epsilon=None,
         **kwargs,
     ):
         config = backbone.config
@@ -48,13 +52,18 @@ class MaskedLM(Task):
         encoded = backbone({k: v for k, v in inputs.items() if k != "mask_positions"})
         logits = MaskedLMHead(
             backbone.named_layers["token_embedding"],
-            config.activation,
-            config.layer_norm_epsilon,
+            head_activation or config.activation,
+            head_layer_norm_epsilon or config.layer_norm_epsilon,
             config.initializer_range,
             dtype=backbone.dtype_policy,
             name="masked_lm_head",
         )(encoded["sequence_output"], inputs["mask_positions"])
-        options = {"mask_rate": mask_rate, "max_predictions": max_predictions}
+        options = {
+            "mask_rate": mask_rate,
+            "max_predictions": max_predictions,
+            "head_activation": head_activation,
+            "head_layer_norm_epsilon": head_layer_norm_epsilon,
+        }
         super().__init__(inputs, logits, backbone, tokenizer, options, **kwargs)
         if tokenizer:
             config = {**tokenizer.get_config(), "specials_in_text": True}
@@ -82,7 +91,13 @@ class MaskedLM(Task):
         Returns:
             x, y int32 (B, P), sample_weight float32 (B, P), as `fit` takes them.
         """
-        masked = mask_tokens(x["token_ids"], self.tokenizer, seed, **self.options)
+        masked = mask_tokens(
+            x["token_ids"],
+            self.tokenizer,
+            seed,
+            self.options["mask_rate"],
+            self.options["max_predictions"],
+        )
         y, weight = masked.pop("mask_ids"), masked.pop("mask_weights")
         return {**x, **masked}, y, weight
 

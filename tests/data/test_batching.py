@@ -1,0 +1,88 @@
+"""Which rows form each batch, and how long they are padded."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from zoo.data import bucket_length, plan_batches
+from zoo.data.batching import POOL
+
+
+def plan(lengths, batch_size, **options):
+    return [batch.numpy() for batch in plan_batches(lengths, batch_size, **options)]
+
+
+def draw_lengths(count, seed=0):
+    return np.random.default_rng(seed).integers(1, 200, count)
+
+
+@pytest.mark.parametrize("shuffle", [True, False])
+@pytest.mark.parametrize("count, batch_size", [(1, 4), (4, 4), (37, 8), (700, 4)])
+def test_every_epoch_has_every_row_once(count, batch_size, shuffle):
+    epochs = range(2, 5)
+    batches = plan(draw_lengths(count), batch_size, shuffle=shuffle, epochs=epochs)
+    steps = -(-count // batch_size)
+    assert len(batches) == 3 * steps
+    for start in range(0, len(batches), steps):
+        rows = np.concatenate(batches[start : start + steps])
+        assert sorted(rows) == list(range(count))
+        sizes = sorted(len(batch) for batch in batches[start : start + steps])
+        assert sizes[1:] == [batch_size] * (steps - 1)
+
+
+def test_the_order_is_a_function_of_seed_and_epoch():
+    lengths = draw_lengths(60)
+
+    def order(**options):
+        return np.concatenate(plan(lengths, 7, **options)).tolist()
+
+    epochs = [order(seed=5, epochs=[epoch]) for epoch in (3, 4)]
+    assert order(seed=5, epochs=[3, 4]) == epochs[0] + epochs[1]
+    assert epochs[0] != epochs[1]
+    assert order(seed=6, epochs=[3]) != epochs[0]
+
+
+def test_the_number_of_batches_is_known():
+    assert int(plan_batches([1] * 37, 8, epochs=range(3)).cardinality()) == 15
+
+
+def test_rows_of_like_length_share_a_batch():
+    lengths = draw_lengths(8 * POOL * 2)
+    batches = plan(lengths, 8)
+    spread = [np.ptp((lengths[batch] + 7) // 8) for batch in batches]
+    assert max(spread) <= 2
+    longest = [lengths[batch].max() for batch in batches]
+    assert np.abs(np.diff(longest)).mean() > 30  # but the batches are in random order
+
+
+def test_without_shuffling_the_longest_come_first():
+    lengths = np.array([3, 9, 1, 9, 5])
+    rows = np.concatenate(plan(lengths, 2, shuffle=False))
+    assert rows.tolist() == [1, 3, 4, 0, 2]
+
+
+@pytest.mark.parametrize("count, batch_size", [(0, 4), (3, 0)])
+def test_a_plan_needs_rows(count, batch_size):
+    with pytest.raises(ValueError, match=f"{count} rows, batch_size={batch_size}"):
+        plan_batches(np.ones(count, int), batch_size)
+
+
+def test_buckets_are_few_and_close():
+    lengths = np.arange(1, 4097)
+    buckets = np.array([int(bucket_length(n, 4096)) for n in range(1, 600)])
+    lengths = lengths[: len(buckets)]
+    assert (buckets >= lengths).all() and (np.diff(buckets) >= 0).all()
+    assert (buckets % 8 == 0).all()
+    assert (buckets[lengths > 32] <= 1.25 * lengths[lengths > 32]).all()
+    for octave in (64, 128, 256):
+        shapes = {b for b in buckets if octave < b <= 2 * octave}
+        assert len(shapes) == 4
+    assert buckets[:3].tolist() == [8, 8, 8] and buckets[64] == 80
+    assert int(bucket_length(0, 512)) == 8
+
+
+def test_a_bucket_never_passes_the_maximum():
+    assert int(bucket_length(497, 500)) == 500
+    assert int(bucket_length(3, 5)) == 5
+    graph = tf.function(lambda n: bucket_length(n, 500))
+    assert [int(graph(tf.constant(n))) for n in (3, 70, 497)] == [8, 80, 500]

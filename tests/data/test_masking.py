@@ -1,0 +1,138 @@
+"""Masked-language-model examples: counts exactly, choices by their probabilities."""
+
+import types
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from zoo.data import mask_tokens
+
+PAD, CLS, SEP, MASK, V = 0, 2, 3, 4, 40
+TOKENIZER = types.SimpleNamespace(
+    pad_id=PAD, cls_id=CLS, sep_id=SEP, mask_id=MASK, vocabulary_size=V
+)
+
+
+def make_rows(lengths, width, seed=0):
+    """Rows of [CLS] words [SEP] and padding, `lengths` tokens each."""
+    ids = np.random.default_rng(seed).integers(5, V, (len(lengths), width))
+    columns = np.arange(width)[None]
+    ends = np.asarray(lengths)[:, None]
+    ids = np.where(columns == 0, CLS, ids)
+    ids = np.where(columns == ends - 1, SEP, ids)
+    return np.where(columns < ends, ids, PAD).astype("int32")
+
+
+def mask(ids, seed=(0, 0), **options):
+    result = mask_tokens(tf.constant(ids), TOKENIZER, seed, **options)
+    return {key: value.numpy() for key, value in result.items()}
+
+
+def chi_square(observed, expected):
+    observed, expected = np.asarray(observed), np.asarray(expected)
+    return float(np.sum((observed - expected) ** 2 / expected))
+
+
+@pytest.fixture(scope="module")
+def many():
+    """4000 rows of 42 tokens, of which 6 are chosen: ids and result."""
+    ids = make_rows([42] * 4000, 48)
+    return ids, mask(ids, (7, 1))
+
+
+def test_the_number_of_predictions_is_exact():
+    lengths = np.arange(3, 513)
+    result = mask(make_rows(lengths, 512))
+    counts = result["mask_weights"].sum(axis=1)
+    expected = [min(20, max(1, round(0.15 * int(n)))) for n in lengths]
+    np.testing.assert_array_equal(counts, expected)
+    assert result["mask_positions"].shape == (len(lengths), 20)
+
+
+def test_positions_ascend_and_end_in_zeros(many):
+    ids, result = many
+    weights, positions = result["mask_weights"], result["mask_positions"]
+    assert (weights[:, :6] == 1).all() and (weights[:, 6:] == 0).all()
+    assert (np.diff(positions[:, :6], axis=1) > 0).all()
+    assert (positions[:, 6:] == 0).all() and (result["mask_ids"][:, 6:] == 0).all()
+
+
+def test_answers_are_the_words_that_stood_there(many):
+    ids, result = many
+    original = np.take_along_axis(ids, result["mask_positions"][:, :6], axis=1)
+    np.testing.assert_array_equal(result["mask_ids"][:, :6], original)
+    assert original.min() >= 5  # never [CLS], [SEP] or padding
+    untouched = np.ones_like(ids, bool)
+    np.put_along_axis(untouched, result["mask_positions"], False, axis=1)
+    untouched[:, 0] = True
+    np.testing.assert_array_equal(result["token_ids"][untouched], ids[untouched])
+
+
+def test_nothing_is_chosen_where_all_is_special():
+    result = mask(make_rows([2, 3], 8))
+    assert result["mask_weights"].sum(axis=1).tolist() == [0, 1]
+    assert result["token_ids"][0].tolist() == [CLS, SEP, 0, 0, 0, 0, 0, 0]
+
+
+def test_a_row_shorter_than_the_predictions_gives_fewer_columns():
+    result = mask(make_rows([8], 8), mask_rate=0.99)
+    assert result["mask_positions"].shape == (1, 8)
+    assert result["mask_weights"].sum() == 6  # the words
+
+
+@pytest.mark.parametrize("rates", [(0.8, 0.1), (0.5, 0.25)])
+def test_what_a_chosen_token_becomes_has_the_stated_probability(many, rates):
+    ids, _ = many
+    masked, random = rates
+    result = mask(ids, (3, 9), mask_token_rate=masked, random_token_rate=random)
+    before = result["mask_ids"][:, :6]
+    after = np.take_along_axis(
+        result["token_ids"], result["mask_positions"][:, :6], axis=1
+    )
+    total = before.size
+    share = random / V  # of each random token, [MASK] and the old one among them
+    expected = np.array(
+        [masked + share, 1 - masked - random + share, random - 2 * share]
+    )
+    observed = [
+        np.sum(after == MASK),
+        np.sum(after == before),
+        np.sum((after != MASK) & (after != before)),
+    ]
+    assert chi_square(observed, expected * total) < 13.8  # 0.1% with two degrees
+
+
+def test_random_tokens_are_uniform_over_the_whole_vocabulary(many):
+    ids, _ = many
+    result = mask(ids, (3, 9), mask_token_rate=0.0, random_token_rate=1.0)
+    after = np.take_along_axis(
+        result["token_ids"], result["mask_positions"][:, :6], axis=1
+    )
+    counts = np.bincount(after.ravel(), minlength=V)
+    assert len(counts) == V
+    assert chi_square(counts, np.full(V, after.size / V)) < 72.1  # 0.1%, 39 degrees
+
+
+def test_every_word_is_equally_likely_to_be_chosen(many):
+    _, result = many
+    counts = np.bincount(result["mask_positions"][:, :6].ravel(), minlength=42)
+    assert counts[0] == counts[41] == 0
+    expected = np.full(40, 4000 * 6 / 40)
+    assert chi_square(counts[1:41], expected) < 72.1
+
+
+def test_the_same_seed_gives_the_same_masks():
+    ids = make_rows([30] * 8, 32)
+    first, again, other = mask(ids, (1, 2)), mask(ids, (1, 2)), mask(ids, (1, 3))
+    for key in first:
+        np.testing.assert_array_equal(first[key], again[key])
+    assert (first["mask_positions"] != other["mask_positions"]).any()
+
+
+def test_a_pipeline_masks_as_eager_calls_do():
+    ids = make_rows([30] * 8, 32)
+    dataset = tf.data.Dataset.from_tensors(ids)
+    (mapped,) = dataset.map(lambda x: mask_tokens(x, TOKENIZER, (1, 2)))
+    for key, value in mask(ids, (1, 2)).items():
+        np.testing.assert_array_equal(mapped[key], value)

@@ -1,0 +1,163 @@
+"""Bad input: a clear error or a defined answer; nothing executed, nothing left."""
+
+import json
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+import tensorflow as tf
+import tiny
+
+import zoo
+from zoo.registry import build_backbone
+from zoo.text import WordPieceTokenizer
+
+WEIRD = {
+    "empty": "",
+    "blank": " \t\n\r\u3000",
+    "long": "good film " * 10_000,
+    "one long word": "a" * 100_000,
+    "invalid UTF-8": b"good \xff\xfe\x80 film",
+    "cut UTF-8": "caf\u00e9".encode()[:-1],
+    "NUL bytes": "good\x00 film\x00",
+    "surrogates": "good \ud800 film",
+    "markup": "[CLS] [MASK] [SEP] [PAD] <s>",
+    "right to left": "\u202e\u05d0\u05d1 film",
+}
+
+
+@pytest.fixture(scope="module")
+def classifier():
+    backbone = build_backbone("bert", tiny.CONFIG)
+    tokenizer = WordPieceTokenizer(tiny.VOCABULARY)
+    model = zoo.TextClassifier(backbone, tokenizer, labels=tiny.LABELS)
+    model.compile("adam")
+    model.truncation_reported = True
+    return model
+
+
+@pytest.mark.parametrize("name", WEIRD)
+def test_any_text_gets_a_finite_answer(classifier, name):
+    logits = classifier.predict([WEIRD[name]], verbose=0)
+    assert logits.shape == (1, 2) and np.isfinite(logits).all()
+
+
+def test_texts_do_not_disturb_each_other(classifier):
+    together = classifier.predict(list(WEIRD.values()), verbose=0)
+    alone = [classifier.predict([text], verbose=0)[0] for text in WEIRD.values()]
+    np.testing.assert_allclose(together, alone, atol=1e-5)
+
+
+def test_export_answers_weird_text(classifier, tmp_path):
+    from zoo.serving import ask
+
+    version = classifier.export(tmp_path / "served")
+    texts = [t.encode("utf-8", "ignore") if isinstance(t, str) else t for t in
+             WEIRD.values()]  # fmt: skip
+    answers = ask(version, {"text": np.array(texts, dtype=object)})
+    expected = classifier.answer(list(WEIRD.values()))
+    np.testing.assert_allclose(answers["scores"], expected["scores"], atol=1e-5)
+
+
+@pytest.mark.parametrize("label", [2, -1, "fine", None, 0.5])
+def test_labels_out_of_range(classifier, label):
+    with pytest.raises(ValueError, match="`y` must"):
+        classifier.fit(["a film"], [label], verbose=0)
+
+
+def test_bad_labels_in_a_dataset_stop_the_run(classifier):
+    data = tf.data.Dataset.from_tensor_slices((["a film"], ["fine"])).batch(1)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="must hold labels"):
+        classifier.fit(data, verbose=0)
+
+
+class Bomb:
+    """Leaves a file behind if it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return (open, (self.path, "w"))
+
+
+@pytest.fixture
+def hugging_face(tmp_path):
+    """Directory of Hugging Face's layout, without weights yet."""
+    directory = tmp_path / "hugging_face"
+    directory.mkdir()
+    config = {
+        "model_type": "bert", "vocab_size": 64, "hidden_size": 16,
+        "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32,
+    }  # fmt: skip
+    (directory / "config.json").write_text(json.dumps(config))
+    (directory / "vocab.txt").write_text("\n".join(tiny.VOCABULARY))
+    return directory
+
+
+def test_pickle_with_code_is_not_executed(hugging_face, tmp_path):
+    trace = tmp_path / "executed"
+    with zipfile.ZipFile(hugging_face / "pytorch_model.bin", "w") as archive:
+        archive.writestr("archive/data.pkl", pickle.dumps({"x": Bomb(str(trace))}))
+    with pytest.raises(ValueError, match="refused"):
+        zoo.from_preset(hugging_face)
+    assert not trace.exists()
+
+
+def test_bare_pickle_is_not_executed(hugging_face, tmp_path):
+    trace = tmp_path / "executed"
+    (hugging_face / "pytorch_model.bin").write_bytes(pickle.dumps(Bomb(str(trace))))
+    with pytest.raises(ValueError, match="pytorch_model.bin"):
+        zoo.from_preset(hugging_face)
+    assert not trace.exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"\x00" * 100, b"not a tensor file"])
+def test_truncated_safetensors(hugging_face, content):
+    (hugging_face / "model.safetensors").write_bytes(content)
+    with pytest.raises(ValueError, match="model.safetensors"):
+        zoo.from_preset(hugging_face)
+
+
+def test_cut_checkpoint_of_ours(classifier, tmp_path):
+    classifier.save_to_preset(tmp_path / "preset")
+    path = tmp_path / "preset" / "weights.safetensors"
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(ValueError, match="checksum"):
+        zoo.from_preset(tmp_path / "preset")
+
+
+@pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "a/b", ""])
+def test_path_traversal_in_a_preset(classifier, tmp_path, name):
+    classifier.save_to_preset(tmp_path / "preset")
+    path = tmp_path / "preset" / "preset.json"
+    record = json.loads(path.read_text())
+    record["tokenizer"]["vocabulary"] = name
+    path.write_text(json.dumps(record))
+    with pytest.raises(ValueError, match="own directory"):
+        zoo.from_preset(tmp_path / "preset")
+
+
+def test_failed_export_leaves_nothing(classifier, tmp_path, monkeypatch):
+    monkeypatch.setattr("zoo.serving.export._check_answers", _fail)
+    with pytest.raises(ValueError, match="planted"):
+        classifier.export(tmp_path / "served")
+    assert not list((tmp_path / "served").glob("*"))
+
+
+def test_failed_preset_leaves_nothing(classifier, tmp_path, monkeypatch):
+    monkeypatch.setattr("zoo.presets._sha256", _fail)
+    with pytest.raises(ValueError, match="planted"):
+        classifier.save_to_preset(tmp_path / "preset")
+    assert not list(tmp_path.iterdir())
+
+
+def _fail(*_):
+    raise ValueError("planted")
+
+
+@pytest.mark.parametrize("preset", ["no_such_preset", "./nowhere", "s3://a/b"])
+def test_unknown_presets(preset):
+    with pytest.raises((KeyError, FileNotFoundError, ValueError)):
+        zoo.from_preset(preset)
