@@ -116,6 +116,12 @@ class Backbone(keras.Model):
             inputs = {"token_ids": inputs}
         return super().__call__(self.complete(inputs), *args, **kwargs)
 
+    def predict(self, x, *args, **kwargs):
+        """Keras' `predict`, on token ids."""
+        x = np.asarray(x) if isinstance(x, list) else x
+        self._refuse_text(x)
+        return super().predict(x, *args, **kwargs)
+
     def complete(self, inputs):
         """Adds the inputs that can be derived from `token_ids`.
 
@@ -131,12 +137,7 @@ class Backbone(keras.Model):
         token_ids = inputs["token_ids"]
         if not hasattr(token_ids, "dtype"):
             token_ids = np.asarray(token_ids)
-        if is_text(token_ids):
-            raise TypeError(
-                f"{type(self).__name__} takes token ids, not text. Received: strings. "
-                'Load the preset with a task, such as `task="text_embedder"`, and '
-                "call its `predict`; or use the backbone's `.tokenizer` first."
-            )
+        self._refuse_text(token_ids)
         complete = {
             key: ops.convert_to_tensor(value, "int32")
             if not hasattr(value, "dtype") or isinstance(value, np.ndarray)
@@ -147,6 +148,14 @@ class Backbone(keras.Model):
             if complete.get(key) is None:
                 complete[key] = derive(token_ids, self.config)
         return complete
+
+    def _refuse_text(self, x):
+        if hasattr(x, "dtype") and is_text(x):
+            raise TypeError(
+                f"{type(self).__name__} takes token ids, not text. Received: strings. "
+                'Load the preset with a task, such as `task="text_embedder"`, and '
+                "call its `predict`; or use the backbone's `.tokenizer` first."
+            )
 
     def save_to_preset(self, directory, layout="zoo", dtype="float32"):
         """Writes a directory that `zoo.from_preset` reads; see `save_preset`."""

@@ -136,6 +136,7 @@ def _reading(path, what, errors=READ_ERRORS):
     try:
         yield
     except errors as error:
+        # What was raised further in has named the file already.
         if str(path) in str(error) and isinstance(error, ValueError):
             raise
         raise ValueError(
@@ -166,6 +167,7 @@ def _tensorflow_prefix(path):
 
 
 def _open_tensorflow(prefix):
+    # Slow to import, and no other format needs it.
     import tensorflow as tf
 
     errors = (*READ_ERRORS, tf.errors.OpError)
@@ -191,6 +193,7 @@ def _open_hdf5(path):
     def visit(name, item):
         if not isinstance(item, h5py.Dataset):
             return
+        # `visititems` follows no link out of the file, but data may lie elsewhere.
         if item.is_virtual or item.external:
             raise ValueError(f"dataset {name!r} keeps its data in another file")
         readers[name] = lambda: item[()]
@@ -201,6 +204,7 @@ def _open_hdf5(path):
 
 def _open_npz(path):
     file = np.load(path, allow_pickle=False)
+    # NumPy would hand other members out as bytes.
     if not all(name.endswith(".npy") for name in file.zip.namelist()):
         raise ValueError("it holds something other than arrays")
     return {name: lambda name=name: file[name] for name in file.files}
@@ -210,6 +214,7 @@ def _open_shards(path):
     """Follows an index of shards, which may name files beside it only."""
     readers, shards = {}, {}
     for name, shard in json.loads(path.read_text("utf-8"))["weight_map"].items():
+        # The index comes with the download: it may not choose files of this machine.
         if Path(shard).name != shard or not shard.endswith((".safetensors", ".bin")):
             raise ValueError(
                 f"`{path}` may name .safetensors or .bin files beside it only. "

@@ -139,6 +139,7 @@ def _convert_row(checkpoint, row, found, expected, num_heads):
     """Our array and a list of what is wrong with it."""
     stored = checkpoint[found[0]]
     array = OPERATIONS[row.operation][0](stored, num_heads)
+    # Shapes do not catch a missing transpose of a square kernel; only goldens do.
     if array.shape != expected:
         heads = f" with num_heads={num_heads}" if "merge" in row.operation else ""
         return None, [
@@ -198,6 +199,7 @@ def assign(variables, arrays):
     for variable in variables:
         if variable.path.endswith("seed_generator_state"):
             continue
+        # The same variable twice is a shared one, such as a tied table.
         if targets.setdefault(variable.path, variable) is not variable:
             problems.append(f"two variables have the path {variable.path!r}")
     for path, variable in targets.items():

@@ -92,6 +92,7 @@ class _TorchTensor:
         )
         if count and last >= self.size:
             raise ValueError("it reaches outside of its storage")
+        # NumPy checks nothing here: without the above it would read foreign memory.
         strides = tuple(step * base.itemsize for step in self.strides)
         view = np.lib.stride_tricks.as_strided
         return view(base[self.offset :], self.shape, strides).copy()
@@ -137,6 +138,7 @@ class _TensorUnpickler(pickle.Unpickler):
     def persistent_load(self, identifier):
         """A storage: its dtype, key and number of elements."""
         kind, storage, key, _, size = identifier
+        # The key becomes the name of a member of the archive.
         if kind != "storage" or not re.fullmatch(r"\w+", key):
             raise pickle.UnpicklingError(f"it names a storage {key!r}")
         return self.storages[storage], key, size

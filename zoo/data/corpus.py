@@ -135,4 +135,6 @@ def block_dataset(blocks, tokenizer, batch_size, seed, make_example, start=0):
 
     epochs = tf.data.Dataset.range(start // steps, tf.int64.max)
     batches = epochs.flat_map(epoch_steps).skip(start % steps)
+    endless = tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY)
+    batches = batches.apply(endless)
     return batches.enumerate(start).map(example, tf.data.AUTOTUNE).prefetch(2)

@@ -158,10 +158,18 @@ class Task(TextTraining, DistributedTraining, keras.Model):
             **kwargs,
         )
 
+    def get_compile_config(self):
+        """Keras' record of `compile`, and whether the optimizer has a state."""
+        config = super().get_compile_config()
+        return config and {**config, "has_state": self.optimizer.built}
+
     def compile_from_config(self, config):
         """Compiles as the saved model was, with room for the optimizer's state."""
+        config = dict(config)
+        has_state = config.pop("has_state", True)
         self.compile(**keras.saving.deserialize_keras_object(config))
-        self.optimizer.build(self.trainable_variables)
+        if has_state:
+            self.optimizer.build(self.trainable_variables)
 
     def answer(self, x, batch_size=None):
         """What the exported model answers, as numpy.

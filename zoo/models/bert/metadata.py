@@ -227,6 +227,7 @@ def read_tokenizer(directory, layout, vocabulary_size):
     if layout == "keras_nlp":
         vocabulary = _read_vocabulary(directory / "assets/tokenizer/vocabulary.txt")
         config = read_json(directory / "tokenizer.json", optional=True)
+        # Its `strip_accents` is False even for models that never saw an accent.
         lowercase = config.get("config", {}).get("lowercase", False)
     elif layout == "hugging_face":
         vocabulary, lowercase = _hugging_face_tokenizer(directory)
@@ -276,6 +277,7 @@ def _hugging_face_tokenizer(directory):
             f"`{directory}`."
         )
     vocabulary = _read_vocabulary(directory / "vocab.txt")
+    # transformers prefers this file, and only it has tokens that were added later.
     if fast:
         model = fast.get("model", {})
         ids = {token["content"]: token["id"] for token in fast.get("added_tokens", ())}

@@ -88,6 +88,7 @@ class Layout:
             for alternative in alternatives:
                 alternative = expand(alternative, num_layers, self.first)
                 names = [s for row in alternative for s in row.sources]
+                # Escaped in full: what is left is exactly what a better row replaces.
                 if part in found:
                     ignore += map(re.escape, names)
                 elif any(name in checkpoint for name in names):
@@ -296,6 +297,7 @@ def _keras_nlp():
     block = "transformer_encoder{_i}/"
     attention = block + "_self_attention_layer/"
     names = (
+        # By class: the tables of tokens and of segments are of different ones.
         "reversible_embedding",
         "embedding",
         "position_embedding",

@@ -46,6 +46,8 @@ class Converted:
         pooling: "mean", "cls" or None: how a sentence-transformers model pools.
         normalize: bool, whether it then divides by the norm.
         sequence_length: int, how many tokens it reads, or None.
+        architecture: str, Hugging Face's class, or None. It tells what a classifier
+            classifies: texts, tokens ("BertForTokenClassification") or choices.
         family: str.
     """
 
@@ -59,6 +61,7 @@ class Converted:
     pooling: str | None = None
     normalize: bool = False
     sequence_length: int | None = None
+    architecture: str | None = None
     family: str = "bert"
 
 
@@ -144,6 +147,7 @@ def read(directory, layout=None, activation=None):
         head_options=KERAS_NLP_HEAD if layout == "keras_nlp" else head_options,
         tokenizer=read_tokenizer(directory, layout, config.vocabulary_size),
         labels=read_labels(values.get("id2label"), num_classes),
+        architecture=next(iter(values.get("architectures") or ()), None),
         **read_pooling(directory),
     )
 

@@ -87,6 +87,7 @@ def write(
             _write_document(partial / name, document)
         for name, tensors in arrays.items():
             save_checkpoint(partial / name, tensors)
+        # Onto a directory that was filled meanwhile this fails.
         os.replace(partial, directory)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
@@ -138,6 +139,7 @@ def _hugging_face(config, heads, head_options, tokenizer, labels, num_classes):
         "pad_token_id": config.pad_id,
     }
     if num_classes:
+        # Without names transformers would assume two outputs.
         labels = labels or [f"LABEL_{i}" for i in range(num_classes)]
         values["id2label"] = {str(i): label for i, label in enumerate(labels)}
         values["label2id"] = {label: i for i, label in enumerate(labels)}
@@ -220,6 +222,7 @@ def _keras_object(name, module, **config):
 def _weight_files(layout, arrays):
     """File name to arrays."""
     if layout == "hugging_face":
+        # Tied arrays once only: transformers ties them again when it loads.
         return {"model.safetensors": arrays}
     model = {n: a for n, a in arrays.items() if not n.startswith("task/")}
     task = {n.removeprefix("task/"): arrays[n] for n in arrays if n not in model}

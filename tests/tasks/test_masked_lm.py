@@ -1,0 +1,109 @@
+"""The masked language model on text."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+import tiny
+
+from zoo.training import AdamW
+
+EAGER = {"run_eagerly": True}
+
+
+@pytest.fixture(scope="module")
+def model(tokenizer):
+    import keras
+
+    from zoo.registry import build_backbone
+    from zoo.tasks import MaskedLM
+
+    keras.utils.set_random_seed(2)
+    model = MaskedLM(build_backbone("bert", tiny.CONFIG), tokenizer)
+    model.compile(AdamW(1e-2), **EAGER)
+    return model
+
+
+def test_fit_learns_what_is_hidden(model):
+    texts = ["good film", "bad plot"] * 16
+    before = model.evaluate(texts, verbose=0)[0]
+    model.fit(texts, epochs=30, verbose=0)
+    assert model.evaluate(texts, verbose=0)[0] < before / 2
+    tokens = [
+        model.fill_mask(f"{word} [MASK]", k=1)[0][0][0] for word in ("good", "bad")
+    ]
+    assert tokens == ["film", "plot"]
+
+
+def test_fill_mask_gives_the_likeliest_tokens(model, tokenizer):
+    text = "the [MASK] was [MASK] ."
+    first, second = model.fill_mask(text, k=3)
+    ids = tokenizer.vocabulary.index
+    x = {"token_ids": [[2, ids("the"), 4, ids("was"), 4, ids("."), 3]]}
+    logits = model({**x, "mask_positions": tf.constant([[2, 4]])}, training=False)
+    scores = tf.nn.softmax(logits)[0].numpy()
+    for filled, row in zip((first, second), scores, strict=True):
+        best = np.argsort(-row)[:3]
+        assert [token for token, _ in filled] == [tokenizer.vocabulary[i] for i in best]
+        np.testing.assert_allclose([p for _, p in filled], row[best], rtol=1e-5)
+
+
+def test_fill_mask_of_several_texts(model):
+    texts = ["the [MASK] was good", "[MASK] [MASK]", "a film [MASK]"]
+    filled = model.fill_mask(texts, k=2)
+    assert [len(row) for row in filled] == [1, 2, 1]
+    alone = model.fill_mask(texts[1], k=2)
+    for ours, theirs in zip(filled[1], alone, strict=True):
+        assert [t for t, _ in ours] == [t for t, _ in theirs]
+        np.testing.assert_allclose([p for _, p in ours], [p for _, p in theirs], 1e-4)
+
+
+def test_fill_mask_needs_a_mask(model):
+    with pytest.raises(ValueError, match=r"must hold \[MASK\].*Received: 'no mask'"):
+        model.fill_mask(["a [MASK]", "no mask"])
+
+
+def test_an_answer_is_the_first_mask(model):
+    answer = model.answer(["the [MASK] was [MASK]", "no mask"])
+    filled = model.fill_mask("the [MASK] was [MASK]")[0]
+    assert answer["tokens"][0].tolist() == [token for token, _ in filled]
+    np.testing.assert_allclose(answer["scores"][0], [p for _, p in filled], rtol=1e-4)
+    assert answer["tokens"][1].tolist() == [""] * 5
+    assert answer["scores"][1].tolist() == [0.0] * 5
+
+
+def test_a_text_has_no_prediction_of_its_own(model):
+    with pytest.raises(TypeError, match="fill_mask"):
+        model.predict(["the [MASK]"], verbose=0)
+
+
+def test_masks_change_with_the_epoch_and_the_seed(model, texts):
+    def positions(seed, epochs):
+        batches = model.batches(texts, batch_size=24, seed=seed, epochs=epochs)
+        return [x["mask_positions"].numpy().tolist() for x, _, _ in batches]
+
+    first, second = positions(1, range(2))
+    assert first != second
+    assert positions(1, [0]) == [first] and positions(2, [0]) != [first]
+
+
+def test_a_run_that_resumes_sees_the_masks_of_its_epoch(model, texts):
+    def masks(epochs):
+        batches = model.batches(texts, batch_size=8, shuffle=True, epochs=epochs)
+        return [x["token_ids"].numpy().tolist() for x, _, _ in batches]
+
+    assert masks(range(2))[3:] == masks([1])
+
+
+def test_batches_hold_their_own_targets(model, texts):
+    (batch,) = model.batches(texts, batch_size=24)
+    x, y, weight = batch
+    chosen = weight.numpy() == 1
+    assert chosen.any(axis=1).all()
+    assert y.numpy()[chosen].min() > 4
+    with pytest.raises(ValueError, match="makes its own targets. Received: `y`"):
+        model.fit(texts, ["good"] * 24)
+
+
+def test_a_dataset_of_text_is_masked_too(model, texts):
+    dataset = tf.data.Dataset.from_tensor_slices(texts).batch(8)
+    assert np.isfinite(model.evaluate(dataset, verbose=0)[0])
