@@ -13,6 +13,7 @@ import zipfile
 import huggingface_hub
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
 
 import zoo
 from zoo import presets
@@ -67,6 +68,8 @@ def test_half_precision_is_stored_and_read_as_single(tmp_path):
     )
     record, arrays, vocabulary = presets.read_preset(tmp_path / "p")
     assert record["weights"]["dtype"] == "float16" and vocabulary is None
+    stored = load_file(tmp_path / "p" / presets.WEIGHTS)
+    assert {array.dtype for array in stored.values()} == {np.dtype("float16")}
     assert arrays["b/kernel"].dtype == np.float32
     with pytest.raises(ValueError, match='`dtype` must be "float32" or "float16"'):
         presets.write_preset(tmp_path / "q", RECORD, ARRAYS, dtype="int8")

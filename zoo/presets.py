@@ -53,9 +53,7 @@ def list_presets(family=None):
         tuple of str, sorted.
     """
     names = sorted(_directories())
-    return tuple(
-        n for n in names if family is None or preset_info(n)["family"] == family
-    )
+    return tuple(n for n in names if not family or preset_info(n)["family"] == family)
 
 
 def preset_info(name):
@@ -161,10 +159,8 @@ def _from_hugging_face(repository, files):
 
     directory = fetch(files or HUB_FILES)
     # Most repositories hold the same weights several times; torch's are a last resort.
-    if not files and not any(directory.glob("*.safetensors")):
-        if not any(directory.glob("*.weights.h5")):
-            return fetch(HUB_FILES + HUB_TORCH_FILES)
-    return directory
+    weights = [*directory.glob("*.safetensors"), *directory.glob("*.weights.h5")]
+    return directory if files or weights else fetch(HUB_FILES + HUB_TORCH_FILES)
 
 
 def _from_zip(url, files, directory):
@@ -177,9 +173,7 @@ def _from_zip(url, files, directory):
             if not members.keys() >= set(files):
                 raise ValueError(f"it holds {sorted(members)}")
             for name in files:
-                with archive.open(members[name]) as member:
-                    with open(temporary / name, "wb") as file:
-                        shutil.copyfileobj(member, file)
+                (temporary / name).write_bytes(archive.read(members[name]))
 
     write_directory(directory, fill)
     return directory

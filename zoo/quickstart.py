@@ -62,7 +62,7 @@ def run(
     Returns:
         dict of accuracies, also written to `results.json`.
     """
-    output = pathlib.Path(output)
+    output, preset = pathlib.Path(output), str(preset)
     texts, labels = read_labelled(data) if data else movie_reviews()
     names = sorted(set(labels))
     first = texts[0] if isinstance(texts, tuple) else texts

@@ -146,19 +146,24 @@ def build_backbone(family, config, dtype=None):
     Raises:
         ValueError: if the family or a field is unknown.
     """
+    _check_family(family)
+    backbone_class = FAMILIES[family].BACKBONE
+    check_fields(backbone_class.__name__, backbone_class.config_class, config)
+    return backbone_class(backbone_class.config_class(**config), dtype=dtype)
+
+
+def _check_family(family):
     if family not in FAMILIES:
         raise ValueError(
             f"`family` must be one of {sorted(FAMILIES)}. Received: {family!r}."
         )
-    backbone_class = FAMILIES[family].BACKBONE
-    check_fields(backbone_class.__name__, backbone_class.config_class, config)
-    return backbone_class(backbone_class.config_class(**config), dtype=dtype)
 
 
 def _read(directory):
     """The `Source` in a directory of any layout."""
     if (directory / presets.RECORD).is_file():
         record, arrays, vocabulary = presets.read_preset(directory)
+        _check_family(record["family"])
         tokenizer = record.get("tokenizer")
         if tokenizer:
             tokenizer = {"vocabulary": vocabulary, "lowercase": tokenizer["lowercase"]}

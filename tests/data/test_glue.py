@@ -9,7 +9,7 @@ from zoo.data.glue import read_glue
 FILES = {
     "CoLA/train.tsv": 'a1\t1\t\tHe said "no.\na1\t0\t*\t "Said" he\'s no. \n',
     "CoLA/test.tsv": "index\tsentence\n0\tWho?\n",
-    "SST-2/dev.tsv": "sentence\tlabel\nso \u2028 good \t1\n\x85bad\t0",
+    "SST-2/dev.tsv": "sentence\tlabel\nso \u2028\r good \t1\n\x85bad\t0",
     "MRPC/train.tsv": (
         "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\r\n"
         '1\t7\t8\tHe " went .\tHe left .\r\n'
@@ -47,7 +47,7 @@ def glue(tmp_path):
     [
         ("cola", "train", ['He said "no.', ' "Said" he\'s no. '], [1, 0]),
         ("cola", "test", ["Who?"], None),
-        ("sst2", "dev", ["so \u2028 good ", "\x85bad"], [1, 0]),
+        ("sst2", "dev", ["so \u2028\r good ", "\x85bad"], [1, 0]),
         ("mrpc", "train", (['He " went .'], ["He left ."]), [1]),
         ("qqp", "dev", (["Why?", "A?"], ["What for?", "B?"]), [1, 0]),
         ("stsb", "dev", (["A."], ["B."]), [4.75]),

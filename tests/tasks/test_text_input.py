@@ -25,14 +25,14 @@ LABELS = ("no", "yes", "perhaps")
         np.array(TEXTS),
         np.array(TEXTS, object),
         np.array(BYTES),
-        tf.constant(TEXTS),
     ],
-    ids=["list", "list of bytes", "str", "object", "bytes", "tensor"],
+    ids=["list", "list of bytes", "str", "object", "bytes"],
 )
 def test_every_kind_of_text_is_one_column(texts):
-    assert holds_text(texts) and not holds_pairs(texts)
-    (column,) = as_columns(texts)
-    assert column.numpy().tolist() == BYTES
+    for x in (texts, tf.constant(texts)):
+        assert holds_text(x) and not holds_pairs(x)
+        (column,) = as_columns(x)
+        assert column.numpy().tolist() == BYTES
 
 
 def test_a_series_is_a_column():
@@ -61,11 +61,11 @@ def test_datasets_tell_by_their_types():
     assert not holds_text(ids)
 
 
-@pytest.mark.parametrize(
-    "x", [{"token_ids": [[1]]}, np.zeros((2, 3), int), tf.zeros((2, 3)), [1, 2], ()]
-)
+@pytest.mark.parametrize("x", [{"token_ids": [[1]]}, np.zeros((2, 3), int), [1, 2], ()])
 def test_token_ids_are_no_text(x):
     assert not holds_text(x)
+    if isinstance(x, np.ndarray):
+        assert not holds_text(tf.constant(x))
 
 
 def test_no_texts_are_a_column_of_none():
@@ -89,12 +89,16 @@ def test_half_a_character_is_dropped():
         (["a", None], r"Received: None of type NoneType in row 1"),
         (np.array(["a", np.nan], object), r"Received: nan of type float in row 1"),
         (np.array([["a"], ["b"]]), r"must be a string|one dimension"),
-        (tf.constant([["a"]]), r"one dimension. Received: .*\(1, 1\)"),
     ],
 )
 def test_what_is_no_column_is_refused(x, message):
     with pytest.raises(TypeError, match=message):
         as_columns(x)
+
+
+def test_a_column_has_one_dimension():
+    with pytest.raises(TypeError, match=r"one dimension. Received: .*\(1, 1\)"):
+        as_columns(tf.constant([["a"]]))
 
 
 def test_the_columns_of_a_pair_are_of_one_length():
@@ -109,7 +113,6 @@ def test_the_columns_of_a_pair_are_of_one_length():
         [b"yes", b"perhaps", b"no"],
         np.array(["yes", "perhaps", "no"]),
         np.array([b"yes", b"perhaps", b"no"]),
-        tf.constant(["yes", "perhaps", "no"]),
         [1, 2, 0],
         [1.0, 2.0, 0.0],
         np.array([[1], [2], [0]], "uint8"),
@@ -118,8 +121,8 @@ def test_the_columns_of_a_pair_are_of_one_length():
 def test_labels_are_names_or_numbers(y):
     ids = label_ids(y, LABELS)
     assert ids.tolist() == [1, 2, 0] and ids.dtype == np.int64
-    if not isinstance(y[0], float):
-        assert label_tensor(tf.constant(y), LABELS).numpy().tolist() == [1, 2, 0]
+    assert label_ids(tf.constant(y), LABELS).tolist() == [1, 2, 0]
+    assert label_tensor(tf.constant(y), LABELS).numpy().tolist() == [1, 2, 0]
 
 
 @pytest.mark.parametrize(

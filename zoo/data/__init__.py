@@ -2,6 +2,7 @@
 
 from zoo.data.batching import bucket_length, plan_batches
 from zoo.data.corpus import block_dataset, read_documents
+from zoo.data.glue import read_glue
 from zoo.data.masking import mask_tokens
 from zoo.data.packing import Packer
 from zoo.data.tables import hash_split, read_labelled
@@ -14,5 +15,6 @@ __all__ = [
     "mask_tokens",
     "plan_batches",
     "read_documents",
+    "read_glue",
     "read_labelled",
 ]

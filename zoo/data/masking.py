@@ -35,25 +35,15 @@ def mask_tokens(
         dict of token_ids int32 (B, L), mask_positions int32 (B, P) ascending and then
         0, mask_ids int32 (B, P), and mask_weights float32 (B, P), 1 = predicted.
     """
-    special = tf.reduce_any(
-        [
-            token_ids == getattr(tokenizer, name)
-            for name in ("pad_id", "cls_id", "sep_id")
-        ],
-        axis=0,
-    )
+    specials = (tokenizer.pad_id, tokenizer.cls_id, tokenizer.sep_id)
+    special = tf.reduce_any([token_ids == id for id in specials], axis=0)
     shape = tf.shape(token_ids)
-    predictions = tf.minimum(max_predictions, shape[1])
     draws = tf.random.stateless_uniform((shape[0], 3, shape[1]), seed)
-    score = tf.where(special, -1.0, draws[:, 0])
-    best, positions = tf.math.top_k(score, predictions)
     tokens = tf.reduce_sum(tf.cast(token_ids != tokenizer.pad_id, tf.float32), axis=1)
     # Python's and TensorFlow's rounding agree: halves go to the even neighbour.
     wanted = tf.maximum(1, tf.cast(tf.round(tokens * mask_rate), tf.int32))
-    chosen = (tf.range(predictions)[None] < wanted[:, None]) & (best >= 0)
-    positions = tf.sort(tf.where(chosen, positions, shape[1]), axis=1)
-    chosen = positions < shape[1]
-    positions = tf.where(chosen, positions, 0)
+    score = tf.where(special, -1.0, draws[:, 0])
+    positions, chosen = _choose(score, wanted, tf.minimum(max_predictions, shape[1]))
     mask_ids = tf.where(chosen, tf.gather(token_ids, positions, batch_dims=1), 0)
 
     rows = tf.where(chosen)
@@ -61,18 +51,32 @@ def mask_tokens(
     index = tf.stack([row, tf.gather_nd(positions, rows)], axis=1)
     kind = tf.gather_nd(draws[:, 1], index)
     random = tf.gather_nd(draws[:, 2], index) * float(tokenizer.vocabulary_size)
-    hidden = tf.where(
-        kind < mask_token_rate,
-        tokenizer.mask_id,
-        tf.where(
-            kind < mask_token_rate + random_token_rate,
-            tf.cast(random, tf.int32),
-            tf.gather_nd(mask_ids, rows),
-        ),
-    )
+    hidden = tf.gather_nd(mask_ids, rows)
+    is_random = kind < mask_token_rate + random_token_rate
+    hidden = tf.where(is_random, tf.cast(random, tf.int32), hidden)
+    hidden = tf.where(kind < mask_token_rate, tokenizer.mask_id, hidden)
     return {
         "token_ids": tf.tensor_scatter_nd_update(token_ids, index, hidden),
         "mask_positions": positions,
         "mask_ids": mask_ids,
         "mask_weights": tf.cast(chosen, tf.float32),
     }
+
+
+def _choose(score, wanted, limit):
+    """The positions of each row's highest scores that are not negative.
+
+    Args:
+        score: float32 (B, L).
+        wanted: int32 (B,), how many of each row.
+        limit: int32, P.
+
+    Returns:
+        positions int32 (B, P), ascending and then 0, and which are meant, bool (B, P).
+    """
+    length = tf.shape(score)[1]
+    best, positions = tf.math.top_k(score, limit)
+    chosen = (tf.range(limit)[None] < wanted[:, None]) & (best >= 0)
+    positions = tf.sort(tf.where(chosen, positions, length), axis=1)
+    chosen = positions < length
+    return tf.where(chosen, positions, 0), chosen

@@ -168,7 +168,8 @@ class MaskedLM(Task):
         places = tf.broadcast_to(tf.range(tf.shape(masks)[1])[None], tf.shape(masks))
         positions = tf.ragged.boolean_mask(places, masks)
         x["mask_positions"] = tf.cast(positions.to_tensor(), tf.int32)
-        logits = self(x, training=False)
+        # The table may have more rows than the vocabulary has tokens.
+        logits = self(x, training=False)[..., : self.tokenizer.vocabulary_size]
         return positions, tf.math.top_k(tf.nn.softmax(logits), k)
 
     def answer(self, x, batch_size=None):

@@ -1,0 +1,298 @@
+"""Measures workloads beside other libraries, in one run.
+
+    python -m benchmarks.run [WORKLOAD ...] --data DIR --vocabulary FILE
+
+Every peer lives in a process of its own. They take turns, A B C A B C ..., so that
+whatever else the machine does falls on all of them; only ratios of one run count.
+"""
+
+import argparse
+import csv
+import datetime
+import importlib
+import json
+import os
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+import time
+
+from benchmarks.worker import OURS
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+WORKLOADS = ("text_to_label",)
+ENVIRONMENT = {
+    "CUDA_VISIBLE_DEVICES": "",
+    "KERAS_BACKEND": "tensorflow",
+    "TF_CPP_MIN_LOG_LEVEL": "3",
+}
+PAUSE = 0.5  # seconds in which the threads of the peer before fall asleep
+
+
+class Peer:
+    """A running `benchmarks.worker`.
+
+    Args:
+        workload, name: str, what it runs.
+        options: dict, for the function that builds it.
+
+    Raises:
+        RuntimeError: if the process ends without an answer; its own words are on
+            standard error.
+    """
+
+    def __init__(self, workload, name, options):
+        self.name = name
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.worker", workload, name]
+            + [json.dumps(options)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            env={**os.environ, **ENVIRONMENT},
+        )
+        self.facts = self._read()
+
+    def call(self):
+        """Runs the workload once; returns its seconds and the output's shape."""
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return self._read()
+
+    def close(self):
+        """Ends the process."""
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def _read(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(
+                f"A peer must answer. Received: nothing from {self.name!r}, whose "
+                f"process ended with code {self.process.wait()}."
+            )
+        return json.loads(line)
+
+
+def measure(workload, names, options, warmup=2, repetitions=5):
+    """Runs peers in turns.
+
+    Args:
+        workload: str, name of a module of `benchmarks`.
+        names: iterable of str, of its `PEERS`.
+        options: dict, for the functions that build them.
+        warmup: int, rounds that are not timed.
+        repetitions: int, rounds that are.
+
+    Returns:
+        dict of name to facts; those of a peer that ran hold `seconds`, a list.
+
+    Raises:
+        RuntimeError: if a process dies.
+        ValueError: if peers do different work.
+    """
+    peers = []
+    try:
+        for name in names:
+            peers.append(Peer(workload, name, options))
+        running = [peer for peer in peers if "skipped" not in peer.facts]
+        check_same_work({peer.name: peer.facts for peer in running})
+        for peer in running:
+            peer.facts["seconds"] = []
+        for turn in range(warmup + repetitions):
+            for peer in running:
+                time.sleep(PAUSE)
+                answer = peer.call()
+                check_shape(peer.name, answer["shape"], peer.facts["shape"])
+                if turn >= warmup:
+                    peer.facts["seconds"].append(answer["seconds"])
+    finally:
+        for peer in peers:
+            peer.close()
+    return {peer.name: peer.facts for peer in peers}
+
+
+def check_shape(name, shape, expected):
+    """Raises ValueError if an output has another shape than it should."""
+    if shape != expected:
+        raise ValueError(
+            f"The output of {name!r} must have shape {expected}. Received: {shape}."
+        )
+
+
+def check_same_work(facts):
+    """Raises ValueError if peers differ in tokens of a text or in parameters.
+
+    Args:
+        facts: dict of peer to its facts; one with fewer items took the first ones.
+    """
+    ours = facts[OURS]
+    for name, theirs in facts.items():
+        lengths = ours["lengths"][: theirs["items"]]
+        if theirs["lengths"] != lengths:
+            raise ValueError(
+                f"Peers must read the same tokens. Received: {sum(lengths)} from "
+                f"{OURS!r} and {sum(theirs['lengths'])} from {name!r}."
+            )
+        if theirs["parameters"] != ours["parameters"]:
+            raise ValueError(
+                "Peers must have as many parameters. Received: "
+                f"{ours['parameters']} in {OURS!r}, {theirs['parameters']} in {name!r}."
+            )
+
+
+def summarize(measured):
+    """Medians, minima and ratios.
+
+    Args:
+        measured: dict of peer to facts, from `measure`.
+
+    Returns:
+        list of dict, one per peer. `ratio` is our items per second over the peer's,
+        by medians: above 1 we are faster. What was not measured is "".
+    """
+
+    def rate(facts):
+        return facts["items"] / statistics.median(facts["seconds"])
+
+    rows = []
+    for name, facts in measured.items():
+        row = dict.fromkeys(COLUMNS, "")
+        row.update(peer=name, skipped=facts.get("skipped", ""))
+        if "seconds" in facts:
+            row.update(
+                items=facts["items"],
+                tokens=sum(facts["lengths"]),
+                parameters=facts["parameters"],
+                median_s=round(statistics.median(facts["seconds"]), 4),
+                minimum_s=round(min(facts["seconds"]), 4),
+                items_per_s=round(rate(facts), 1),
+                ratio=round(rate(measured[OURS]) / rate(facts), 3),
+                seconds=" ".join(f"{second:.4f}" for second in facts["seconds"]),
+                versions=" ".join(f"{k}={v}" for k, v in facts["versions"].items()),
+            )
+        rows.append(row)
+    return rows
+
+
+COLUMNS = (
+    "workload",
+    "peer",
+    "items",
+    "tokens",
+    "parameters",
+    "median_s",
+    "minimum_s",
+    "items_per_s",
+    "ratio",
+    "skipped",
+    "seconds",
+    "versions",
+    "threads",
+    "hardware",
+    "python",
+    "commit",
+    "date",
+)
+
+
+def circumstances(threads):
+    """The columns that say where and when: the same in every row of a run."""
+    git = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=40"]
+    found = subprocess.run(git, capture_output=True, text=True)
+    return {
+        "threads": threads,
+        "hardware": hardware(),
+        "python": platform.python_version(),
+        "commit": found.stdout.strip() or "unknown",
+        "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%MZ"),
+    }
+
+
+def hardware():
+    """Processor, cores that this process may use, and memory, as one str."""
+    model = platform.processor() or platform.machine()
+    described = pathlib.Path("/proc/cpuinfo")
+    lines = described.read_text().splitlines() if described.exists() else []
+    names = [line.split(":")[1].strip() for line in lines if "model name" in line]
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return f"{(names or [model])[0]}, {cores()} cores, {memory:.0f} GiB"
+
+
+def cores():
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count()
+
+
+def print_table(workload, unit, rows):
+    """Prints what a reader wants to see first."""
+    heads = ("peer", unit, "median ms", "minimum ms", f"{unit}/s", "zoo is faster by")
+    print(f"\n{workload}\n" + "{:<16}{:>8}{:>12}{:>12}{:>12}{:>18}".format(*heads))
+    for row in rows:
+        if row["skipped"]:
+            print(f"{row['peer']:<16}  skipped: {row['skipped']}")
+            continue
+        print(
+            f"{row['peer']:<16}{row['items']:>8}{1e3 * row['median_s']:>12.1f}"
+            f"{1e3 * row['minimum_s']:>12.1f}{row['items_per_s']:>12.1f}"
+            f"{row['ratio']:>18.2f}"
+        )
+
+
+def write_csv(path, rows):
+    """Writes rows whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{os.getpid()}-{path.name}")
+    with open(temporary, "w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    os.replace(temporary, path)
+
+
+def parse(arguments):
+    """Command line to options."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", default=WORKLOADS)
+    parser.add_argument("--data", required=True, help="directory of the corpora")
+    parser.add_argument("--vocabulary", required=True, help="bert-base-uncased's")
+    parser.add_argument("--threads", type=int, default=cores())
+    parser.add_argument("--warmup", type=int, default=2, help="rounds not timed")
+    parser.add_argument("--repetitions", type=int, default=5, help="timed rounds")
+    parser.add_argument("--output", default=ROOT / "benchmarks" / "results")
+    options = parser.parse_args(arguments)
+    for workload in options.workloads:
+        if workload not in WORKLOADS:
+            parser.error(
+                f"WORKLOAD must be one of {', '.join(WORKLOADS)}. Received: {workload}."
+            )
+    return options
+
+
+def main(arguments=None):
+    """Measures, prints a table and writes `WORKLOAD.csv` for each workload."""
+    options = parse(arguments)
+    given = {
+        "data": str(pathlib.Path(options.data).resolve()),
+        "vocabulary": str(pathlib.Path(options.vocabulary).resolve()),
+        "threads": options.threads,
+    }
+    where = circumstances(options.threads)
+    for workload in options.workloads:
+        module = importlib.import_module(f"benchmarks.{workload}")
+        measured = measure(
+            workload, module.PEERS, given, options.warmup, options.repetitions
+        )
+        rows = [{**r, "workload": workload, **where} for r in summarize(measured)]
+        print_table(workload, module.UNIT, rows)
+        write_csv(pathlib.Path(options.output) / f"{workload}.csv", rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,186 @@
+"""The runner of benchmarks: turns, arithmetic, what it refuses, and what it skips."""
+
+import csv
+import gzip
+import pathlib
+import types
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+TINY = """
+import types
+
+def make(log, name, items=2, **facts):
+    def call():
+        with open(log, "a") as file:
+            file.write(name)
+        print("chatter of a library")
+        return types.SimpleNamespace(shape=(items, 3))
+    facts = {"items": items, "lengths": [4, 5][:items], "parameters": 7,
+             "shape": [items, 3], "versions": {}, **facts}
+    return call, facts
+
+def absent(log):
+    import no_such_library
+
+def dead(log):
+    raise SystemExit(3)
+
+PEERS = {
+    "zoo": lambda log: make(log, "z"),
+    "absent": absent,
+    "other": lambda log: make(log, "o", items=1),
+    "dead": dead,
+    "shape": lambda log: make(log, "s", shape=[2, 4]),
+}
+"""
+
+
+@pytest.fixture
+def run(monkeypatch):
+    """The module under test; `benchmarks` is importable from the checkout only."""
+    monkeypatch.syspath_prepend(ROOT)
+    from benchmarks import run
+
+    monkeypatch.setattr(run, "PAUSE", 0)
+    return run
+
+
+@pytest.fixture
+def tiny(run, monkeypatch, tmp_path):
+    """Function of peers' names: measures a workload of the test's own."""
+    package = tmp_path / "benchmarks"
+    package.mkdir()
+    for name in ("__init__.py", "worker.py"):
+        (package / name).write_text((ROOT / "benchmarks" / name).read_text())
+    (package / "tiny.py").write_text(TINY)
+    monkeypatch.setattr(run, "ROOT", tmp_path)
+
+    def measure(*names):
+        log = tmp_path / "log"
+        log.write_text("")
+        measured = run.measure("tiny", names, {"log": str(log)}, 1, 2)
+        return measured, log.read_text()
+
+    return measure
+
+
+def facts(seconds, **changes):
+    return {
+        "items": 4,
+        "lengths": [3, 3, 2, 2],
+        "parameters": 7,
+        "versions": {"a": "1", "b": "2"},
+        "seconds": seconds,
+        **changes,
+    }
+
+
+def test_peers_take_turns_and_an_absent_one_is_skipped(tiny):
+    measured, log = tiny("zoo", "absent", "other")
+    assert log == "zozozo"
+    assert measured["absent"] == {"skipped": "no_such_library is not installed"}
+    assert [len(measured[name]["seconds"]) for name in ("zoo", "other")] == [2, 2]
+
+
+def test_a_peer_that_dies_stops_the_run(tiny):
+    with pytest.raises(RuntimeError, match="nothing from 'dead'.* ended with code 3"):
+        tiny("zoo", "dead")
+
+
+def test_an_output_of_another_shape_stops_the_run(tiny):
+    with pytest.raises(ValueError, match=r"'shape' must have shape \[2, 4\]. .*2, 3"):
+        tiny("zoo", "shape")
+
+
+def test_our_own_imports_are_never_skipped(run):
+    from benchmarks import worker
+
+    def fail():
+        raise ModuleNotFoundError("No module named 'x'", name="x")
+
+    workload = types.SimpleNamespace(PEERS={"zoo": fail, "peer": fail})
+    reason = {"skipped": "x is not installed"}
+    assert worker.build(workload, "peer", {}) == (None, reason)
+    with pytest.raises(ModuleNotFoundError):
+        worker.build(workload, "zoo", {})
+
+
+def test_arithmetic(run):
+    rows = run.summarize(
+        {
+            "zoo": facts([0.3, 0.1, 0.2]),
+            "peer": facts([0.5, 0.9, 0.6]),
+            "part": facts([0.4, 0.4, 0.1], items=2, lengths=[3, 3]),
+            "gone": {"skipped": "because"},
+        }
+    )
+    rows = {row["peer"]: row for row in rows}
+    assert rows["zoo"]["median_s"] == 0.2 and rows["zoo"]["minimum_s"] == 0.1
+    assert rows["zoo"]["items_per_s"] == 20 and rows["zoo"]["ratio"] == 1
+    assert rows["peer"]["ratio"] == 3
+    assert rows["part"]["ratio"] == 4 and rows["part"]["tokens"] == 6
+    assert rows["part"]["seconds"] == "0.4000 0.4000 0.1000"
+    assert rows["part"]["versions"] == "a=1 b=2"
+    assert rows["gone"]["skipped"] == "because" and rows["gone"]["ratio"] == ""
+
+
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        ({"lengths": [3, 3, 2, 3]}, "same tokens. Received: 10 from 'zoo' and 11 from"),
+        ({"lengths": [3, 2, 3, 2]}, "same tokens"),
+        ({"parameters": 8}, "as many parameters. Received: 7 in 'zoo', 8 in 'peer'"),
+    ],
+)
+def test_peers_that_do_other_work_are_refused(run, changes, message):
+    run.check_same_work({"zoo": facts([]), "peer": facts([])})
+    run.check_same_work({"zoo": facts([]), "peer": facts([], items=1, lengths=[3])})
+    with pytest.raises(ValueError, match=message):
+        run.check_same_work({"zoo": facts([]), "peer": facts([], **changes)})
+
+
+def test_command_prints_a_table_and_writes_a_csv(run, monkeypatch, tmp_path, capsys):
+    measured = {"zoo": facts([0.2]), "peer": facts([0.5]), "gone": {"skipped": "why"}}
+    asked = []
+
+    def measure(*arguments):
+        asked.append(arguments)
+        return measured
+
+    monkeypatch.setattr(run, "measure", measure)
+    command = f"text_to_label --data {tmp_path} --vocabulary v.txt --threads 3"
+    run.main([*command.split(), "--output", str(tmp_path / "results")])
+    assert asked[0][2]["threads"] == 3 and asked[0][3:] == (2, 5)
+    table = capsys.readouterr().out
+    assert "skipped: why" in table and "2.50" in table
+    with open(tmp_path / "results" / "text_to_label.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["ratio"] for row in rows] == ["1.0", "2.5", ""]
+    for column in ("workload", "hardware", "python", "commit", "date", "threads"):
+        assert all(row[column] for row in rows), column
+    assert [path.name for path in (tmp_path / "results").iterdir()] == [
+        "text_to_label.csv"
+    ]
+
+
+def test_an_unknown_workload_is_named(run, capsys):
+    with pytest.raises(SystemExit):
+        run.parse(["nothing", "--data", "d", "--vocabulary", "v"])
+    message = "WORKLOAD must be one of text_to_label. Received: nothing."
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["dev.tsv", "dev.tsv.gz"])
+def test_sentences_are_read(run, name, tmp_path):
+    from benchmarks.text_to_label import read_texts
+
+    content = 'sentence\tlabel\nso "good \t1\nbad\t0\n'.encode()
+    directory = tmp_path / "glue" / "SST-2"
+    directory.mkdir(parents=True)
+    with pytest.raises(FileNotFoundError, match=r"dev.tsv, nor dev.tsv.gz beside it"):
+        read_texts(tmp_path)
+    content = gzip.compress(content) if name.endswith(".gz") else content
+    (directory / name).write_bytes(content)
+    assert read_texts(tmp_path) == ['so "good ', "bad"]

@@ -1,0 +1,68 @@
+"""A program for a machine without TensorFlow: layers, models and training on JAX.
+
+Arguments: the file of the inputs, made by `test_processes.py`, and of the results.
+"""
+
+import sys
+
+import keras
+import numpy as np
+
+import zoo.layers
+import zoo.models
+from zoo.training import AdamW
+
+import cases  # isort: skip
+
+
+def set_weights(model, stored, prefix):
+    """Assigns the arrays that are called prefix and path."""
+    for variable in model.weights:
+        variable.assign(stored[f"{prefix}/{variable.path}"])
+
+
+def make_backbone(family, stored):
+    """The family's backbone with the stored weights."""
+    backbone_class = zoo.models.FAMILIES[family.family].BACKBONE
+    backbone = backbone_class(backbone_class.config_class(**family.config))
+    set_weights(backbone, stored, family.name)
+    return backbone
+
+
+def make_classifier(backbone):
+    """A plain Keras model on a backbone, for arrays of token ids."""
+    inputs = backbone.make_inputs(backbone.config)
+    x = zoo.layers.Pooling("mean", name="pooling")(
+        backbone(inputs)["sequence_output"], inputs["padding_mask"]
+    )
+    outputs = keras.layers.Dense(2, kernel_initializer="ones", name="head")(x)
+    model = keras.Model(inputs, outputs)
+    model.compile(
+        AdamW(1e-2, epsilon=1e-3, bias_correction=False, global_clipnorm=0.1),
+        keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+    )
+    return model
+
+
+def run(stored):
+    """Outputs of every family, and the weights after three updates of the first."""
+    results = {}
+    for family in cases.FAMILIES:
+        backbone = make_backbone(family, stored)
+        for key, value in backbone(family.inputs()).items():
+            results[f"{family.name}/{key}"] = keras.ops.convert_to_numpy(value)
+    family = cases.FAMILIES[1]
+    model = make_classifier(make_backbone(family, stored))
+    for _ in range(3):
+        model.train_on_batch(family.inputs(), np.array([0, 1, 1]))
+    for variable in model.trainable_weights:
+        value = keras.ops.convert_to_numpy(variable.value)
+        results[f"trained/{variable.path}"] = value
+    return results
+
+
+if __name__ == "__main__":
+    stored = dict(np.load(sys.argv[1]))
+    if "tensorflow" in sys.modules:
+        sys.exit("zoo.layers, zoo.models or zoo.training imports TensorFlow.")
+    np.savez(sys.argv[2], **run(stored))

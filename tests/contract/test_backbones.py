@@ -1,0 +1,196 @@
+"""Promises of every backbone."""
+
+import dataclasses
+import json
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import zoo
+
+HALF = {"mixed_float16": "float16", "mixed_bfloat16": "bfloat16"}
+
+
+def as_numpy(outputs):
+    return {k: keras.ops.convert_to_numpy(v) for k, v in outputs.items()}
+
+
+def widen(family, inputs, count):
+    """The same rows with `count` more columns of padding."""
+    return {
+        key: np.pad(value, ((0, 0), (0, count)), constant_values=family.pads[key])
+        for key, value in inputs.items()
+    }
+
+
+def test_shapes_and_dtypes(family, build):
+    backbone = build(family)
+    outputs = backbone(family.inputs())
+    assert outputs.keys() == family.outputs.keys()
+    for name, shape in family.outputs.items():
+        sizes = tuple(10 if size == "L" else size for size in shape)
+        assert tuple(outputs[name].shape) == (3, *sizes)
+        assert keras.backend.standardize_dtype(outputs[name].dtype) == "float32"
+
+
+def test_layers_and_scores_on_request(family, build):
+    backbone, inputs = build(family), family.inputs()
+    names = ("layer_outputs", "attention_scores", "sequence_output")
+    extra = as_numpy(backbone.with_outputs(*names)(inputs))
+    assert extra["layer_outputs"].shape == (3, 3, 10, 16)
+    assert extra["attention_scores"].shape == (3, 2, 2, 10, 10)
+    np.testing.assert_allclose(extra["attention_scores"].sum(-1), 1, atol=1e-6)
+    plain = as_numpy(backbone(inputs))["sequence_output"]
+    np.testing.assert_allclose(extra["sequence_output"], plain, atol=1e-6)
+    np.testing.assert_allclose(extra["layer_outputs"][:, -1], plain, atol=1e-6)
+    masked = inputs["padding_mask"][:, None, None, None, :] == 0
+    assert np.max(extra["attention_scores"] * masked) == 0
+    with pytest.raises(ValueError, match="no output 'none'.*sequence_output"):
+        backbone.with_outputs("none")
+
+
+def test_a_config_makes_the_same_model(family, build):
+    backbone = build(family, dtype="mixed_bfloat16")
+    config = json.loads(json.dumps(backbone.get_config()))
+    copy = type(backbone).from_config(config)
+    assert copy.config == backbone.config
+    assert copy.get_config() == backbone.get_config()
+    assert [v.path for v in copy.weights] == [v.path for v in backbone.weights]
+    config["config"]["hiden_dim"] = 3
+    with pytest.raises(ValueError, match="'hiden_dim'. Did you mean 'hidden_dim'"):
+        type(backbone).from_config(config)
+
+
+def test_a_config_is_frozen(family, build):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        build(family).config.hidden_dim = 3
+
+
+def test_a_file_holds_the_model(family, build, tmp_path):
+    backbone = build(family)
+    backbone.save(tmp_path / "a.keras")
+    copy = zoo.load_model(tmp_path / "a.keras")
+    assert copy.config == backbone.config
+    expected, outputs = (as_numpy(m(family.inputs())) for m in (backbone, copy))
+    for key in expected:
+        np.testing.assert_array_equal(outputs[key], expected[key])
+
+
+def test_a_preset_holds_the_model(family, build, tokenizer, tmp_path):
+    backbone = build(family)
+    backbone.tokenizer = tokenizer
+    backbone.save_to_preset(tmp_path / "preset")
+    copy = zoo.from_preset(tmp_path / "preset")
+    assert type(copy) is type(backbone) and copy.config == backbone.config
+    assert copy.tokenizer.get_config() == tokenizer.get_config()
+    for ours, theirs in zip(copy.weights, backbone.weights, strict=True):
+        np.testing.assert_array_equal(ours, theirs, err_msg=ours.path)
+    with pytest.raises(FileExistsError, match="exists and is not empty"):
+        backbone.save_to_preset(tmp_path / "preset")
+
+
+@pytest.mark.parametrize("policy", HALF)
+def test_half_precision_is_close_and_finite(family, build, policy):
+    inputs = widen(family, family.inputs(), 22)
+    backbone, half = build(family), build(family, policy)
+    expected, outputs = backbone(inputs), half(inputs)
+    real = inputs["padding_mask"].astype(bool)
+    for key, value in outputs.items():
+        assert keras.backend.standardize_dtype(value.dtype) == HALF[policy]
+        value = keras.ops.convert_to_numpy(keras.ops.cast(value, "float32"))
+        close = keras.ops.convert_to_numpy(expected[key])
+        assert np.isfinite(value).all()
+        if value.ndim == 3:
+            value, close = value[real], close[real]
+        np.testing.assert_allclose(value, close, atol=0.1, err_msg=key)
+    assert {v.dtype for v in half.trainable_weights} == {"float32"}
+
+
+def test_norms_and_softmax_compute_in_float32(family, build):
+    """In float16, squares overflow from 256 and a softmax of these scores is coarse."""
+    half = build(family, "mixed_float16")
+    table = half.named_layers["token_embedding"].embeddings
+    table.assign(table * 3000)
+    for name in ("query", "key"):
+        layer = getattr(half.named_layers["block_0"].attention, name)
+        layer.kernel.assign(layer.kernel * 3)
+    outputs = half.with_outputs("attention_scores", "sequence_output")(family.inputs())
+    scores = outputs["attention_scores"]
+    assert keras.backend.standardize_dtype(scores.dtype) == "float32"
+    np.testing.assert_allclose(keras.ops.sum(scores, -1), 1, atol=1e-6)
+    sequence = keras.ops.cast(outputs["sequence_output"], "float32")
+    assert np.isfinite(keras.ops.convert_to_numpy(sequence)).all()
+
+
+@pytest.mark.parametrize("policy", ["float32", *HALF])
+def test_a_row_of_padding_only_is_finite(family, build, policy):
+    inputs = {key: np.full((2, 8), pad) for key, pad in family.pads.items()}
+    for value in build(family, policy)(inputs).values():
+        assert np.isfinite(keras.ops.convert_to_numpy(value).astype("float32")).all()
+
+
+def test_every_trainable_weight_gets_a_gradient(family, build):
+    backbone = build(family)
+    with tf.GradientTape() as tape:
+        outputs = backbone(family.inputs(), training=True)
+        loss = sum(
+            tf.reduce_sum(tf.sin(3 * value + tf.range(16.0)))
+            for value in outputs.values()
+        )
+    gradients = tape.gradient(loss, [v.value for v in backbone.trainable_weights])
+    for variable, gradient in zip(backbone.trainable_weights, gradients, strict=True):
+        assert gradient is not None, variable.path
+        size = float(tf.reduce_max(tf.abs(tf.convert_to_tensor(gradient))))
+        if not variable.path.endswith("attention/key/bias"):  # cancels in the softmax
+            assert size > 1e-4, variable.path
+
+
+def test_padding_changes_nothing(family, build):
+    backbone, inputs = build(family), family.inputs()
+    expected = as_numpy(backbone(inputs))
+    real = inputs["padding_mask"].astype(bool)
+    other = {**inputs, "token_ids": np.where(real, inputs["token_ids"], 9)}
+    for changed in (widen(family, inputs, 1), widen(family, inputs, 22), other):
+        for key, value in as_numpy(backbone(changed)).items():
+            close = expected[key]
+            if value.ndim == 3:
+                value, close = value[:, :10][real], close[real]
+            np.testing.assert_allclose(value, close, atol=1e-5, err_msg=key)
+
+
+def test_rows_do_not_see_each_other(family, build):
+    backbone, inputs = build(family), family.inputs()
+    together = as_numpy(backbone(inputs))
+    for row in range(3):
+        alone = {key: value[row : row + 1] for key, value in inputs.items()}
+        for key, value in as_numpy(backbone(alone)).items():
+            np.testing.assert_allclose(value[0], together[key][row], atol=1e-5)
+
+
+def test_positions_see_what_they_may(family, build):
+    backbone, inputs = build(family), family.inputs(rows=1)
+    before = as_numpy(backbone(inputs))["sequence_output"][0]
+    ids = inputs["token_ids"].copy()
+    ids[0, 5] = 5 if ids[0, 5] != 5 else 6
+    after = as_numpy(backbone({**inputs, "token_ids": ids}))["sequence_output"][0]
+    changed = np.abs(after - before).max(axis=1) > 1e-4
+    assert changed[5:].all()
+    assert changed[:5].any() != family.causal
+    assert changed[:5].all() != family.causal
+
+
+def test_masks_are_derived_from_the_tokens(family, build):
+    backbone, inputs = build(family), family.inputs()
+    inputs["segment_ids"] = np.zeros_like(inputs["segment_ids"])
+    expected = as_numpy(backbone(inputs))
+    for short in (inputs["token_ids"], {"token_ids": inputs["token_ids"].tolist()}):
+        for key, value in as_numpy(backbone(short)).items():
+            np.testing.assert_allclose(value, expected[key], atol=1e-6)
+
+
+def test_a_backbone_takes_its_own_config(family, build):
+    backbone = build(family)
+    with pytest.raises(TypeError, match="must be a .*Config. Received: dict"):
+        type(backbone)(dict(family.config))

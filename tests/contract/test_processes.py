@@ -1,0 +1,63 @@
+"""Promises that need another process: one for each promise, all families in it."""
+
+import importlib.util
+import os
+import pathlib
+import subprocess
+import sys
+
+import cases
+import fresh
+import jax_forward
+import keras
+import numpy as np
+import pytest
+
+HERE = pathlib.Path(__file__).parent
+
+
+def run(program, *arguments, **environment):
+    path = [str(HERE.parents[1]), str(HERE.parent), os.environ.get("PYTHONPATH", "")]
+    done = subprocess.run(
+        [sys.executable, str(HERE / program), *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path), **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+def test_a_fresh_process_loads_every_task(build_task, tmp_path):
+    expected = {}
+    for case in cases.TASKS:
+        task = build_task(case)
+        task.save(tmp_path / f"{case.name}.keras")
+        for key, value in fresh.answers(task).items():
+            expected[f"{case.name}/{key}"] = value
+    files = [tmp_path / f"{case.name}.keras" for case in cases.TASKS]
+    run("fresh.py", tmp_path / "results.npz", *files)
+    results = np.load(tmp_path / "results.npz")
+    assert set(results) == set(expected)
+    for key, value in expected.items():
+        if value.dtype == object:
+            assert results[key].tolist() == value.tolist()
+        else:
+            np.testing.assert_allclose(results[key], value, atol=1e-6, err_msg=key)
+
+
+def test_jax_computes_the_same_without_tensorflow(build, tmp_path):
+    if importlib.util.find_spec("jax") is None:
+        pytest.skip("JAX is not installed: `pip install .[jax]`.")
+    stored = {
+        f"{family.name}/{variable.path}": keras.ops.convert_to_numpy(variable)
+        for family in cases.FAMILIES
+        for variable in build(family).weights
+    }
+    np.savez(tmp_path / "stored.npz", **stored)
+    files = (tmp_path / "stored.npz", tmp_path / "results.npz")
+    run("jax_forward.py", *files, KERAS_BACKEND="jax")
+    results, expected = np.load(files[1]), jax_forward.run(stored)
+    assert set(results) == set(expected)
+    for key, value in expected.items():
+        np.testing.assert_allclose(results[key], value, atol=2e-5, err_msg=key)

@@ -1,0 +1,164 @@
+"""Promises of every task."""
+
+import json
+
+import cases
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+import tiny
+
+import zoo
+from zoo.serving.graph import SavedGraph
+from zoo.serving.session import Request, run_in_c_loader
+
+TEXTS, LABELS = tiny.make_texts(8, seed=4)
+
+
+def weights_of(model):
+    return np.concatenate([w.ravel() for w in model.get_weights()])
+
+
+def one_batch(task, case):
+    """x, y, sample_weight of the eight texts, as `fit` makes them."""
+    (batch,) = task.batches(TEXTS, case.targets(LABELS), batch_size=8)
+    return keras.utils.unpack_x_y_sample_weight(batch)
+
+
+@pytest.mark.parametrize("policy", ["float32", "mixed_float16", "mixed_bfloat16"])
+def test_outputs_are_float32(case, build_task, policy):
+    task, exact = build_task(case, dtype=policy), build_task(case)
+    x, *_ = one_batch(exact, case)
+    outputs = task(x, training=False)
+    sizes = {"P": 16}
+    assert tuple(outputs.shape) == (8, *(sizes.get(s, s) for s in case.output))
+    assert outputs.dtype == tf.float32
+    np.testing.assert_allclose(outputs, exact(x, training=False), atol=0.25)
+
+
+@pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
+def test_half_precision_trains(case, build_task, policy):
+    task = build_task(case, dtype=policy)
+    before = weights_of(task)
+    x, y, weight = one_batch(task, case)
+    task.preprocessor = None
+    losses = [task.train_on_batch(x, y, weight)[0] for _ in range(6)]
+    assert np.isfinite(losses).all() and losses[-1] < losses[0]
+    after = weights_of(task)
+    assert np.isfinite(after).all() and (after != before).any()
+    scaled = isinstance(task.optimizer, keras.optimizers.LossScaleOptimizer)
+    assert scaled == (policy == "mixed_float16")
+
+
+def test_a_config_makes_the_same_task(case, family, build_task):
+    task = build_task(case, family)
+    config = task.get_config()
+    json.dumps(config)
+    copy = type(task).from_config(config)
+    assert copy.get_config() == config
+    assert copy.tokenizer.get_config() == task.tokenizer.get_config()
+    assert [v.path for v in copy.weights] == [v.path for v in task.weights]
+
+
+def test_a_preset_holds_the_task(case, family, build_task, tmp_path):
+    task = build_task(case, family)
+    task.save_to_preset(tmp_path / "preset")
+    copy = zoo.from_preset(tmp_path / "preset")
+    assert type(copy) is type(task) and copy.labels == task.labels
+    assert copy.options == task.options
+    assert copy.sequence_length == task.sequence_length
+    np.testing.assert_array_equal(weights_of(copy), weights_of(task))
+
+
+@pytest.fixture(scope="module")
+def saved(build_task, tmp_path_factory):
+    """Every task after one update, and the file that it was saved in."""
+    directory, tasks = tmp_path_factory.mktemp("saved"), {}
+    for case in cases.TASKS:
+        schedule = zoo.training.WarmupLinearDecay(1e-2, 2, 9)
+        optimizer = zoo.training.AdamW(schedule, epsilon=1e-3, layer_decay=0.9)
+        task = build_task(case, optimizer=optimizer)
+        task.fit(TEXTS, case.targets(LABELS), verbose=0)
+        path = directory / f"{case.name}.keras"
+        task.save(path)
+        tasks[case.name] = task, path
+    return tasks
+
+
+def test_a_file_holds_the_task_and_its_compilation(case, saved):
+    task, path = saved[case.name]
+    copy = zoo.load_model(path)
+    assert copy.labels == task.labels and copy.options == task.options
+    assert copy.tokenizer.get_config() == task.tokenizer.get_config()
+    assert copy.optimizer.get_config() == task.optimizer.get_config()
+    np.testing.assert_array_equal(weights_of(copy), weights_of(task))
+    for ours, theirs in zip(
+        copy.optimizer.variables, task.optimizer.variables, strict=True
+    ):
+        np.testing.assert_array_equal(ours, theirs, err_msg=ours.path)
+    y = case.targets(LABELS)
+    assert copy.evaluate(TEXTS, y, verbose=0) == task.evaluate(TEXTS, y, verbose=0)
+    for model in (copy, task):
+        model.fit(TEXTS, y, verbose=0)
+    np.testing.assert_array_equal(weights_of(copy), weights_of(task))
+
+
+def test_every_trainable_weight_gets_a_gradient(case, family, build_task):
+    task = build_task(case, family)
+    x, y, weight = one_batch(task, case)
+    with tf.GradientTape() as tape:
+        loss = task.compute_loss(x, y, task(x, training=True), weight)
+    gradients = tape.gradient(loss, [v.value for v in task.trainable_weights])
+    for variable, gradient in zip(task.trainable_weights, gradients, strict=True):
+        assert gradient is not None, variable.path
+    assert len(gradients) > 35
+
+
+def test_padding_changes_nothing(case, build_task):
+    task = build_task(case)
+    x, *_ = one_batch(task, case)
+    more = {
+        key: value if key == "mask_positions" else np.pad(value, ((0, 0), (0, 9)))
+        for key, value in x.items()
+    }
+    np.testing.assert_allclose(task(more), task(x), atol=1e-5)
+
+
+def test_a_compiled_step_lowers_the_loss(case, build_task):
+    """With XLA, which "auto" never chooses on a CPU."""
+    task = build_task(case, jit_compile=True, run_eagerly=False)
+    x, y, weight = one_batch(task, case)
+    eager = build_task(case)
+    eager.preprocessor = task.preprocessor = None
+    expected = [eager.train_on_batch(x, y, weight)[0] for _ in range(4)]
+    losses = [task.train_on_batch(x, y, weight)[0] for _ in range(4)]
+    np.testing.assert_allclose(losses, expected, rtol=1e-4)
+    assert losses[-1] < losses[0]
+
+
+def test_two_replicas_train_as_one(case, build_task):
+    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    results = []
+    for scope in (tf.distribute.get_strategy().scope, strategy.scope):
+        with scope():
+            task = build_task(case, run_eagerly=False)
+        y = case.targets(LABELS)
+        history = task.fit(TEXTS[:5], None if y is None else y[:5], verbose=0)
+        results.append((history.history["loss"], weights_of(task)))
+    for ours, theirs in zip(*results, strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-5)
+
+
+def test_an_export_answers_as_the_task_does(build_task, tmp_path):
+    task = build_task(cases.TASKS[0])
+    version = task.export(tmp_path / "model")
+    graph = SavedGraph(version)
+    texts = np.array([*TEXTS, "", "unknown wörds , !"], object)
+    request = Request(graph.signatures["serving_default"], {"text": texts})
+    report = run_in_c_loader(version, graph, [request], 300)
+    outputs, expected = report.answers[0].outputs, task.answer(list(texts))
+    np.testing.assert_allclose(outputs["scores"], expected["scores"], atol=1e-6)
+    np.testing.assert_allclose(outputs["score"], expected["score"], atol=1e-6)
+    names = [label.decode() for label in outputs["label"]]
+    assert names == expected["label"].tolist()

@@ -1,0 +1,58 @@
+import gzip
+
+import pytest
+
+from zoo.data import hash_split, read_labelled
+
+ROWS = [("a film", "good"), ("a dull, long film", "bad"), ('a "film"', "good")]
+
+
+def test_tsv_with_header_in_any_order(tmp_path):
+    path = tmp_path / "t.tsv"
+    path.write_text(
+        "Label\tid\tSentence\n" + "".join(f"{b}\t1\t{a}\n" for a, b in ROWS)
+    )
+    texts, labels = read_labelled(path)
+    assert list(zip(texts, labels, strict=True)) == ROWS  # quotes are characters
+
+
+def test_csv_and_gzip_and_byte_order_mark(tmp_path):
+    path = tmp_path / "t.csv.gz"
+    text = '\ufefftext,label\na film,good\n"a dull, long film",bad\n"a ""film""",good\n'
+    path.write_bytes(gzip.compress(text.encode()))
+    texts, labels = read_labelled(path)
+    assert list(zip(texts, labels, strict=True)) == ROWS
+
+
+def test_no_header(tmp_path):
+    path = tmp_path / "t.tsv"
+    path.write_text("".join(f"{b}\t{a}\n" for a, b in ROWS))
+    assert read_labelled(path) == ([a for a, _ in ROWS], [b for _, b in ROWS])
+
+
+def test_pairs(tmp_path):
+    path = tmp_path / "t.tsv"
+    path.write_text("sentence1\tsentence2\tlabel\na\tb\t1\nc\td\t0\n")
+    assert read_labelled(path) == ((["a", "c"], ["b", "d"]), ["1", "0"])
+
+
+def test_errors(tmp_path):
+    with pytest.raises(FileNotFoundError, match="No such file"):
+        read_labelled(tmp_path / "none.tsv")
+    path = tmp_path / "t.tsv"
+    path.write_text("a\tb\tc\nd\te\tf\n")
+    with pytest.raises(ValueError, match="a header with `text` and `label`"):
+        read_labelled(path)
+    path.write_text("text\tlabel\na film\n")
+    with pytest.raises(ValueError, match="must have 2 columns.* row 1"):
+        read_labelled(path)
+
+
+def test_hash_split_is_fixed_and_complete():
+    texts = [f"text {i}" for i in range(2000)] + ["text 7"]
+    split = hash_split(texts, [("test", 0.1), ("train", 0.9)])
+    assert sorted(split["test"] + split["train"]) == list(range(2001))
+    assert 150 < len(split["test"]) < 250
+    assert (7 in split["test"]) == (2000 in split["test"])
+    more = hash_split(["new", *texts], [("test", 0.1), ("train", 0.9)])
+    assert [row - 1 for row in more["test"] if row] == split["test"]

@@ -1,0 +1,78 @@
+"""What importing costs, and the examples of the docstrings."""
+
+import ast
+import doctest
+import importlib
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[1]
+HEAVY = ("tensorflow", "keras", "jax", "torch", "h5py")
+
+PROGRAM = f"""
+import json, sys, time
+start = time.process_time()
+import zoo
+seconds = time.process_time() - start
+heavy = {HEAVY}
+after = {{"import zoo": [name for name in heavy if name in sys.modules]}}
+names = zoo.list_presets()
+if names:
+    zoo.preset_info(names[0])
+after["list_presets"] = [name for name in heavy if name in sys.modules]
+import zoo.serving.doctor, zoo.cli
+after["the command line"] = [name for name in heavy if name in sys.modules]
+print(json.dumps([seconds, after]))
+"""
+
+
+def test_importing_costs_nothing():
+    """In seconds of the processor, which other programs do not change."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    seconds, after = json.loads(done.stdout)
+    assert seconds < 0.2
+    assert after == {key: [] for key in after} and len(after) == 3
+
+
+def test_public_names_are_there():
+    import zoo
+
+    assert set(dir(zoo)) == set(zoo.__all__)
+    for name in zoo.__all__:
+        assert getattr(zoo, name) is not None
+    with pytest.raises(AttributeError, match="module 'zoo' has no attribute 'nothing'"):
+        zoo.nothing  # noqa: B018
+    for module in ("data", "layers", "models", "tasks", "text", "training"):
+        public = importlib.import_module(f"zoo.{module}")
+        assert all(hasattr(public, name) for name in getattr(public, "__all__", ()))
+
+
+def modules_with_examples():
+    for path in sorted((ROOT / "zoo").rglob("*.py")):
+        if ">>> " in path.read_text("utf-8"):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            yield ".".join(parts).removesuffix(".__init__")
+
+
+@pytest.mark.parametrize("name", modules_with_examples())
+def test_docstring_examples_run(name):
+    results = doctest.testmod(importlib.import_module(name))
+    assert results.attempted and not results.failed
+
+
+def test_long_examples_are_not_in_docstrings():
+    for path in (ROOT / "zoo").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.Module)):
+                lines = (ast.get_docstring(node) or "").splitlines()
+                assert sum(">>> " in line or "... " in line for line in lines) <= 6

@@ -1,0 +1,214 @@
+"""The architecture's rules, read from the source."""
+
+import ast
+import functools
+import importlib
+import pathlib
+import re
+import sys
+
+import pytest
+
+import zoo
+
+ROOT = pathlib.Path(__file__).parents[1]
+SOURCES = sorted((ROOT / "zoo").rglob("*.py"))
+LONGEST_FILE, LONGEST_FUNCTION = 350, 60
+
+BELOW_REGISTRY = {
+    *("text", "layers", "backbone", "checkpoint", "evaluation", "presets", "data"),
+    *("serving", "models", "generation", "tasks", "training", "visualize"),
+}
+EVERYTHING = {
+    *BELOW_REGISTRY,
+    *("registry", "recipes", "finetuning", "quickstart", "cli", "__init__"),
+}
+FORMATS = {"h5py", "ml_dtypes", "safetensors", "tensorflow"}
+ENGINE = {"keras", "tensorflow", "numpy"}
+OFFICIAL_METRICS = {"sacrebleu", "seqeval", "sklearn", "scipy"}
+
+# What a module may import: from zoo, and from other packages. A room of models may
+# also import itself, and a package its own modules.
+RULES = {
+    "text": (set(), {"tensorflow", "tensorflow_text", "numpy"}),
+    "layers": (set(), {"keras"}),
+    "backbone": ({"presets", "checkpoint"}, {"keras", "numpy"}),
+    "checkpoint": (set(), {"numpy", *FORMATS}),
+    "evaluation": (set(), {"numpy", *OFFICIAL_METRICS}),
+    "presets": ({"checkpoint"}, {"safetensors", "huggingface_hub", "kagglehub"}),
+    "data": (set(), {"tensorflow", "numpy"}),
+    "serving": (set(), {*ENGINE, "google"}),
+    "models": (set(), set()),
+    "models/room": (set(), set()),
+    "models/model": ({"layers", "backbone"}, {"keras"}),
+    "models/weights": ({"checkpoint"}, {"numpy"}),
+    "generation": ({"layers"}, {"keras"}),
+    "tasks": (
+        {
+            *("layers", "backbone", "data", "generation", "evaluation", "presets"),
+            "serving",
+        },
+        ENGINE,
+    ),
+    "training": ({"layers", "evaluation"}, ENGINE),
+    "visualize": ({"layers", "evaluation"}, {*ENGINE, "matplotlib"}),
+    "registry": (BELOW_REGISTRY, ENGINE),
+    "recipes": (EVERYTHING, ENGINE),
+    "finetuning": (EVERYTHING, ENGINE),
+    "quickstart": (EVERYTHING, ENGINE),
+    "cli": (EVERYTHING, {"click"}),
+    "__init__": (EVERYTHING, set()),
+    "__main__": ({"cli"}, set()),
+}
+
+
+# These import other packages, which may be absent, by name.
+OPTIONAL_PACKAGES = ("zoo/evaluation/glue.py",)
+
+
+def rule_of(path):
+    """The key of `RULES` for a source file."""
+    parts = path.relative_to(ROOT / "zoo").with_suffix("").parts
+    if parts[0] != "models" or len(parts) == 2:
+        return parts[0]
+    if parts[2] in ("model", "__init__"):
+        return {"model": "models/model", "__init__": "models/room"}[parts[2]]
+    return "models/weights"
+
+
+@functools.cache
+def parse(path):
+    return ast.parse(path.read_text("utf-8"))
+
+
+def imports(tree):
+    """Dotted names that a tree imports, wherever in it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "Imports are absolute."
+            if node.module == "zoo":
+                yield from (f"zoo.{alias.name}" for alias in node.names)
+            else:
+                yield node.module
+
+
+def own_package(path):
+    """The package or room that a file may import from freely."""
+    parts = path.relative_to(ROOT).parent.parts
+    return ".".join(parts) if len(parts) > 1 else None
+
+
+def name(path):
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name)
+def test_imports_follow_the_table(path):
+    inside, outside = RULES[rule_of(path)]
+    own = own_package(path)
+    for imported in imports(parse(path)):
+        top, *rest = imported.split(".")
+        if top != "zoo":
+            assert top in outside | sys.stdlib_module_names, imported
+        elif not (own and f"{imported}.".startswith(f"{own}.")):
+            assert (rest or ["__init__"])[0] in inside, imported
+
+
+def test_the_rules_can_fail():
+    """A family that imports its sibling, or a layer that imports a task."""
+    code = "from zoo.models.gpt import GPT\ndef f():\n    import zoo.tasks.base\n"
+    assert list(imports(ast.parse(code))) == ["zoo.models.gpt", "zoo.tasks.base"]
+    bert = ROOT / "zoo/models/bert/model.py"
+    assert own_package(bert) == "zoo.models.bert"
+    assert rule_of(bert) == "models/model" and rule_of(ROOT / "zoo/cli.py") == "cli"
+    assert "models" not in RULES["models/model"][0]
+    assert "tasks" not in RULES["layers"][0]
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name)
+def test_imports_of_zoo_stand_at_the_top(path):
+    if RULES[rule_of(path)][0] == EVERYTHING:
+        return
+    for function in ast.walk(parse(path)):
+        if isinstance(function, (ast.FunctionDef, ast.Lambda)):
+            late = [name for name in imports(function) if name.split(".")[0] == "zoo"]
+            assert not late
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name)
+def test_only_the_registry_turns_a_string_into_a_class(path):
+    if path.name in ("__init__.py", "registry.py"):
+        return
+    for node in ast.walk(parse(path)):
+        if isinstance(node, ast.Call):
+            called = getattr(node.func, "attr", getattr(node.func, "id", None))
+            assert called not in ("__import__", "eval", "exec")
+            assert called != "import_module" or name(path) in OPTIONAL_PACKAGES
+        if isinstance(node, ast.ImportFrom):
+            assert not {"FAMILIES", "TASKS"} & {alias.name for alias in node.names}
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name)
+def test_files_and_functions_are_short(path):
+    assert len(path.read_text("utf-8").splitlines()) <= LONGEST_FILE
+    for node in ast.walk(parse(path)):
+        if isinstance(node, ast.FunctionDef):
+            lines = node.end_lineno - node.lineno + 1
+            assert lines <= LONGEST_FUNCTION, f"{node.name} has {lines} lines"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name)
+def test_modules_have_telling_names(path):
+    assert path.stem not in ("utils", "common", "misc", "helpers")
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name)
+def test_users_get_errors_not_assertions(path):
+    for node in ast.walk(parse(path)):
+        assert not isinstance(node, ast.Assert), f"assert in line {node.lineno}"
+        if isinstance(node, ast.ExceptHandler):
+            caught = [node.type]
+            if isinstance(node.type, ast.Tuple):
+                caught = node.type.elts
+            names = [ast.unparse(item) if item else "all" for item in caught]
+            wide = {"all", "Exception", "BaseException"} & set(names)
+            assert not wide, f"except in line {node.lineno}"
+
+
+def test_presets_hold_no_code():
+    code = {".py", ".pyc", ".so", ".pkl", ".pickle", ".sh"}
+    found = [p for p in (ROOT / "presets").rglob("*") if p.suffix in code]
+    assert not found
+
+
+def public_imports():
+    """(file, import) of every `zoo` import in the benchmarks and in the README."""
+    for path in sorted((ROOT / "benchmarks").rglob("*.py")):
+        yield from ((path, node) for node in ast.walk(parse(path)))
+    readme = ROOT / "README.md"
+    text = readme.read_text("utf-8") if readme.exists() else ""
+    for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        yield from ((readme, node) for node in ast.walk(ast.parse(block)))
+
+
+def is_public(module):
+    """Whether users may import a module: another package, zoo.x, a family's room."""
+    parts = module.split(".")
+    if parts[0] != "zoo" or len(parts) == 1:
+        return True
+    room = parts[1] == "models" and len(parts) == 3
+    return parts[1] in zoo.__all__ and (room or len(parts) == 2)
+
+
+def test_examples_use_public_names_only():
+    for path, node in public_imports():
+        if isinstance(node, ast.ImportFrom) and node.module.split(".")[0] == "zoo":
+            assert is_public(node.module), f"{name(path)}: {node.module}"
+            names = {alias.name for alias in node.names}
+            owner = importlib.import_module(node.module)
+            assert names <= set(owner.__all__), f"{name(path)}: {names}"
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                assert is_public(alias.name), f"{name(path)}: {alias.name}"
