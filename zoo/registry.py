@@ -89,27 +89,31 @@ def from_preset(
     )
     backbone.tokenizer = source.tokenizer and WordPieceTokenizer(**source.tokenizer)
     backbone.head_options = source.head_options
-    if task == "masked_lm":
-        task_options = {**source.head_options, **task_options}
-    same_head = False
-    if task is None:
-        model = backbone
-    else:
-        same_head = task == source.task
-        if same_head:
-            saved = source.task_options
-            task_options = {**saved, **task_options}
-            same_head = saved.get("labels") == task_options.get("labels")
-        model = TASKS[task](backbone, backbone.tokenizer, **task_options)
-    weights = source.weights
-    if task is not None and not same_head:
-        weights = {k: v for k, v in weights.items() if not k.startswith("classifier/")}
+    model = (
+        backbone if task is None else _build_task(backbone, task, task_options, source)
+    )
     if load_weights:
-        _load(model, backbone, weights, strict=same_head)
+        _load(model, backbone, source.weights, _keeps_head(model, task, source))
     if task is not None:
         rate = LEARNING_RATES.get(task, 5e-5)
         model.compile(AdamW(WarmupLinearDecay(rate, WARMUP_STEPS)))
     return model
+
+
+def _build_task(backbone, task, options, source):
+    """The task, with the saved options where it is the saved task."""
+    if task == "masked_lm":
+        options = {**source.head_options, **options}
+    if task == source.task:
+        options = {**source.task_options, **options}
+    return TASKS[task](backbone, backbone.tokenizer, **options)
+
+
+def _keeps_head(model, task, source):
+    """Whether the model is the saved task with the saved labels."""
+    if task is None or task != source.task:
+        return False
+    return list(model.labels or ()) == list(source.task_options.get("labels") or ())
 
 
 def load_model(path, **kwargs):
@@ -189,7 +193,8 @@ def _read(directory):
 
 def _converted(family, found):
     task, options = None, {}
-    if "classifier" in found.heads and found.labels:
+    of_texts = found.architecture in (None, "BertForSequenceClassification")
+    if "classifier" in found.heads and found.labels and of_texts:
         task, options = "text_classifier", {"labels": list(found.labels)}
     elif found.pooling:
         task = "text_embedder"
@@ -234,6 +239,8 @@ def _load(model, backbone, weights, strict):
     """Assigns what the preset holds; a head that it lacks stays random."""
     variables = {v.path: v for v in model.variables if "seed_generator" not in v.path}
     own = {v.path for v in backbone.variables}
+    if not strict:
+        weights = {k: v for k, v in weights.items() if not k.startswith("classifier/")}
     for head in {path.split("/")[0] for path in variables if path not in own}:
         paths = [path for path in variables if path.startswith(f"{head}/")]
         fits = [

@@ -136,6 +136,7 @@ class TransformerEncoderBlock(keras.layers.Layer):
         return (output, scores) if return_scores else output
 
 
+@keras.saving.register_keras_serializable(package="zoo")
 class WithScores(keras.layers.Layer):
     """Calls a block, sharing its weights, and returns attention weights as well.
 
@@ -155,6 +156,17 @@ class WithScores(keras.layers.Layer):
     def __init__(self, block, **kwargs):
         super().__init__(dtype=block.dtype_policy, **kwargs)
         self.block = block
+
+    def get_config(self):
+        """Adds the block, which is not a plain value."""
+        block = keras.saving.serialize_keras_object(self.block)
+        return {"name": self.name, "block": block}
+
+    @classmethod
+    def from_config(cls, config):
+        """Restores the block first."""
+        block = keras.saving.deserialize_keras_object(config["block"])
+        return cls(**{**config, "block": block})
 
     def call(self, x, padding_mask=None, training=None):
         """Applies the block."""

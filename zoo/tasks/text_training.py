@@ -29,26 +29,19 @@ class TextTraining:
         epochs=1,
         verbose="auto",
         callbacks=None,
-        validation_split=0.0,
-        validation_data=None,
-        shuffle=True,
-        class_weight=None,
-        sample_weight=None,
-        initial_epoch=0,
-        steps_per_epoch=None,
         seed=0,
-        **kwargs,
+        **options,
     ):
         """Keras' `fit`, on text or on token ids.
 
         Arrays of text are tokenised once, batched by length and reshuffled every
-        epoch, as a function of `seed` and the epoch. Datasets keep their batches. All
-        other arguments are those of `keras.Model.fit`.
+        epoch, as a function of `seed` and the epoch. Datasets keep their batches.
 
         Args:
             x: texts, pairs, a dataset of either, or what Keras takes.
             y: targets, names or numbers.
             seed: int, of the order of the rows.
+            **options: and the arguments before `seed`, of `keras.Model.fit`.
 
         Returns:
             keras.callbacks.History.
@@ -57,40 +50,36 @@ class TextTraining:
             TypeError: if `x` is one string or a list of pairs.
             ValueError: if a label is unknown, or columns differ in length.
         """
-        if class_weight:
-            class_weight = self.encode_class_weight(class_weight)
-        if validation_split and self.takes_text(x) and validation_data is None:
-            data = (x, y, sample_weight)
-            (x, y, sample_weight), validation_data = _split(data, validation_split)
-        if validation_data is not None:
-            size = kwargs.get("validation_batch_size") or batch_size
-            validation_data = self._evaluation_batches(validation_data, size)
+        if options.get("class_weight"):
+            options["class_weight"] = self.encode_class_weight(options["class_weight"])
+        data = {"x": x, "y": y, "batch_size": batch_size, **options}
         if self.takes_text(x):
-            self.pair = holds_pairs(x)
-            epoch_range = range(initial_epoch, max(epochs, initial_epoch + 1))
-            if not isinstance(x, tf.data.Dataset) and steps_per_epoch is None:
-                steps_per_epoch = -(-len(as_columns(x)[0]) // (batch_size or 32))
-            x = self.batches(
-                x, y, sample_weight, batch_size, shuffle, seed, epoch_range
+            data = self._tokenised_data(data, epochs, seed)
+        if data.get("validation_data") is not None:
+            size = options.get("validation_batch_size") or batch_size
+            data["validation_data"] = self._evaluation_batches(
+                data["validation_data"], size
             )
-            y, sample_weight, batch_size, validation_split = None, None, None, 0.0
-            shuffle = False
-        return super().fit(
-            x,
-            y,
-            batch_size=batch_size,
-            epochs=epochs,
-            verbose=verbose,
-            callbacks=callbacks,
-            validation_split=validation_split,
-            validation_data=validation_data,
-            shuffle=shuffle,
-            class_weight=class_weight,
-            sample_weight=sample_weight,
-            initial_epoch=initial_epoch,
-            steps_per_epoch=steps_per_epoch,
-            **kwargs,
-        )
+        return super().fit(epochs=epochs, verbose=verbose, callbacks=callbacks, **data)
+
+    def _tokenised_data(self, data, epochs, seed):
+        """The arguments of Keras' `fit` with batches of token ids for text."""
+        options = dict(data)
+        x, y, batch_size = (options.pop(key) for key in ("x", "y", "batch_size"))
+        weight = options.pop("sample_weight", None)
+        fraction = options.pop("validation_split", 0.0)
+        if fraction and options.get("validation_data") is None:
+            (x, y, weight), held_out = _split((x, y, weight), fraction)
+            options["validation_data"] = held_out
+        self.pair = holds_pairs(x)
+        start = options.get("initial_epoch", 0)
+        if not isinstance(x, tf.data.Dataset) and not options.get("steps_per_epoch"):
+            rows = len(as_columns(x)[0])
+            options["steps_per_epoch"] = -(-rows // (batch_size or 32))
+        shuffle = options.pop("shuffle", True)
+        epoch_range = range(start, max(epochs, start + 1))
+        x = self.batches(x, y, weight, batch_size, shuffle, seed, epoch_range)
+        return {**options, "x": x, "shuffle": False}
 
     def evaluate(
         self,

@@ -39,8 +39,9 @@ class BERTConfig:
         pooler: whether there is a pooled output (some Hugging Face files have none).
 
     Raises:
-        ValueError: if a size is not positive, a probability not in [0, 1), the
-            activation unknown, or `num_heads` does not divide `hidden_dim`.
+        ValueError: if a size, epsilon or range is not positive, a probability not in
+            [0, 1), `pad_id` no token, the activation unknown, or `num_heads` does not
+            divide `hidden_dim`.
     """
 
     vocabulary_size: int = 30522
@@ -76,8 +77,17 @@ class BERTConfig:
                 )
         for name in ("dropout", "attention_dropout"):
             value = getattr(self, name)
-            if not 0 <= value < 1:
+            if not isinstance(value, (int, float)) or not 0 <= value < 1:
                 raise ValueError(f"`{name}` must be in [0, 1). Received: {value!r}.")
+        for name in ("layer_norm_epsilon", "initializer_range"):
+            value = getattr(self, name)
+            if not isinstance(value, (int, float)) or not value > 0:
+                raise ValueError(f"`{name}` must be positive. Received: {value!r}.")
+        if not 0 <= self.pad_id < self.vocabulary_size:
+            raise ValueError(
+                "`pad_id` must be in [0, vocabulary_size). Received: pad_id="
+                f"{self.pad_id}, vocabulary_size={self.vocabulary_size}."
+            )
         if self.hidden_dim % self.num_heads:
             raise ValueError(
                 "`num_heads` must divide `hidden_dim`. Received: "
