@@ -33,6 +33,14 @@ def shared():
 
 
 @pytest.fixture(scope="session")
+def two_replicas():
+    """A strategy over two devices; TensorFlow's collectives stand one per process."""
+    import tensorflow as tf
+
+    return tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+
+
+@pytest.fixture(scope="session")
 def tokenizer():
     """WordPiece over the tiny vocabulary."""
     from zoo.text import WordPieceTokenizer

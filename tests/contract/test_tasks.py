@@ -43,7 +43,9 @@ def test_half_precision_trains(case, build_task, policy):
     before = weights_of(task)
     x, y, weight = one_batch(task, case)
     task.preprocessor = None
-    losses = [task.train_on_batch(x, y, weight)[0] for _ in range(6)]
+    losses = [
+        task.train_on_batch(x, y, weight, return_dict=True)["loss"] for _ in range(6)
+    ]
     assert np.isfinite(losses).all() and losses[-1] < losses[0]
     after = weights_of(task)
     assert np.isfinite(after).all() and (after != before).any()
@@ -131,16 +133,19 @@ def test_a_compiled_step_lowers_the_loss(case, build_task):
     x, y, weight = one_batch(task, case)
     eager = build_task(case)
     eager.preprocessor = task.preprocessor = None
-    expected = [eager.train_on_batch(x, y, weight)[0] for _ in range(4)]
-    losses = [task.train_on_batch(x, y, weight)[0] for _ in range(4)]
+    expected = [
+        eager.train_on_batch(x, y, weight, return_dict=True)["loss"] for _ in range(4)
+    ]
+    losses = [
+        task.train_on_batch(x, y, weight, return_dict=True)["loss"] for _ in range(4)
+    ]
     np.testing.assert_allclose(losses, expected, rtol=1e-4)
     assert losses[-1] < losses[0]
 
 
-def test_two_replicas_train_as_one(case, build_task):
-    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+def test_two_replicas_train_as_one(case, build_task, two_replicas):
     results = []
-    for scope in (tf.distribute.get_strategy().scope, strategy.scope):
+    for scope in (tf.distribute.get_strategy().scope, two_replicas.scope):
         with scope():
             task = build_task(case, run_eagerly=False)
         y = case.targets(LABELS)

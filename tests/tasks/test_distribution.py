@@ -57,16 +57,11 @@ def one():
     return replicas.run(tf.distribute.get_strategy())
 
 
-@pytest.fixture(scope="module")
-def mirrored():
-    return tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
-
-
-@pytest.fixture(scope="module", params=["mirrored", "workers"])
+@pytest.fixture(scope="module", params=["two_replicas", "workers"])
 def several(request, tmp_path_factory):
     """Results of all workers."""
-    if request.param == "mirrored":
-        return [replicas.run(request.getfixturevalue("mirrored"))]
+    if request.param == "two_replicas":
+        return [replicas.run(request.getfixturevalue("two_replicas"))]
     return run_workers(tmp_path_factory.mktemp("workers"))
 
 

@@ -113,14 +113,13 @@ def test_accumulation_clips_the_mean_of_the_gradients():
     assert_same(train(optimizer, parts), reference(means))
 
 
-def test_replicas_clip_the_sum_of_the_gradients():
-    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+def test_replicas_clip_the_sum_of_the_gradients(two_replicas):
     parts = make_gradients(2 * UPDATES)
     sums = [
         [a + b for a, b in zip(*parts[i : i + 2], strict=True)]
         for i in range(0, len(parts), 2)
     ]
-    with strategy.scope():
+    with two_replicas.scope():
         variables = make_variables()
         optimizer = AdamW(RATE, DECAY, epsilon=EPSILON)
         optimizer.build(variables)
@@ -132,7 +131,7 @@ def test_replicas_clip_the_sum_of_the_gradients():
 
     for i in range(0, len(parts), 2):
         pairs = [np.stack(pair) for pair in zip(*parts[i : i + 2], strict=True)]
-        strategy.run(step, args=([tf.constant(pair) for pair in pairs],))
+        two_replicas.run(step, args=([tf.constant(pair) for pair in pairs],))
     assert_same([v.numpy() for v in variables], reference(sums))
 
 

@@ -52,6 +52,7 @@ class Task(TextTraining, DistributedTraining, keras.Model):
         name=None,
     ):
         super().__init__(inputs=inputs, outputs=outputs, name=name or self.task_name)
+        self.dtype_policy = backbone.dtype_policy  # float16 needs a loss scale
         self.options = options
         self.pair = pair
         longest = backbone.config.max_sequence_length
@@ -210,6 +211,21 @@ class Task(TextTraining, DistributedTraining, keras.Model):
         task = {"name": self.task_name, "options": options}
         self.backbone.tokenizer = self.tokenizer
         save_preset(self.backbone, self.weights, task, directory, layout, dtype)
+
+    def _random_states(self):
+        """States of dropout, which Keras does not save."""
+        return {v.path: v for v in self.variables if "seed_generator" in v.path}
+
+    def save_own_variables(self, store):
+        """Adds the random states, so that training resumes as if never stopped."""
+        for index, state in enumerate(self._random_states().values()):
+            store[str(index)] = state.numpy()
+
+    def load_own_variables(self, store):
+        """Restores the random states."""
+        for index, state in enumerate(self._random_states().values()):
+            if str(index) in store:
+                state.assign(store[str(index)])
 
     def get_config(self):
         """Plain values: backbone, tokenizer with its vocabulary, and options."""

@@ -138,10 +138,11 @@ class TextClassifier(SequenceHead):
         numbers = [
             label_ids([key], self.labels, "class_weight") for key in class_weight
         ]
-        return {
+        given = {
             int(number[0]): weight
             for number, weight in zip(numbers, class_weight.values(), strict=True)
         }
+        return {index: given.get(index, 1.0) for index in range(len(self.labels))}
 
     def answers(self, outputs):
         """Logits to label string (B,), score (B,), scores and labels (B, C)."""

@@ -122,11 +122,22 @@ class MaskedLM(Task):
                 "`sample_weight`. Give texts only."
             )
         rows = super().batches(x, None, None, batch_size, shuffle, seed, epochs)
-        return rows.enumerate().map(
+        # The masks, too, are a function of the seed and the epoch.
+        steps = max(int(rows.cardinality()), 0) // max(len(epochs), 1)
+        return rows.enumerate(steps * epochs[0]).map(
             lambda step, x: self.make_example(
                 x, tf.stack([tf.cast(seed, tf.int64), step])
             )
         )
+
+    def predict(self, x, *args, **kwargs):
+        """Keras' `predict`, on token ids and mask positions; text has `fill_mask`."""
+        if self.takes_text(x):
+            raise TypeError(
+                "A masked language model predicts at masks. Received: text. Use "
+                "`fill_mask` or `answer`."
+            )
+        return super().predict(x, *args, **kwargs)
 
     def fill_mask(self, texts, k=5):
         """The k likeliest tokens for every [MASK] in each text.
@@ -168,9 +179,11 @@ class MaskedLM(Task):
         places = tf.broadcast_to(tf.range(tf.shape(masks)[1])[None], tf.shape(masks))
         positions = tf.ragged.boolean_mask(places, masks)
         x["mask_positions"] = tf.cast(positions.to_tensor(), tf.int32)
+        scores = tf.nn.softmax(self(x, training=False))
         # The table may have more rows than the vocabulary has tokens.
-        logits = self(x, training=False)[..., : self.tokenizer.vocabulary_size]
-        return positions, tf.math.top_k(tf.nn.softmax(logits), k)
+        return positions, tf.math.top_k(
+            scores[..., : self.tokenizer.vocabulary_size], k
+        )
 
     def answer(self, x, batch_size=None):
         """What the exported model answers, as numpy; see `answer_batch`."""

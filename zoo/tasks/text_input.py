@@ -151,9 +151,12 @@ def label_tensor(y, labels):
         )
         with tf.control_dependencies([check]):
             return tf.argmax(tf.cast(matches, tf.int32), axis=1)
-    y = tf.reshape(tf.cast(y, tf.int64), (-1,))
+    given = tf.reshape(y, (-1,))
+    y = tf.cast(given, tf.int64)
     check = tf.debugging.Assert(
-        tf.reduce_all((y >= 0) & (y < len(labels))),
+        tf.reduce_all(
+            (y >= 0) & (y < len(labels)) & (tf.cast(y, given.dtype) == given)
+        ),
         [f"`y` must be in [0, {len(labels)}), the labels being {list(labels)}.", y],
     )
     with tf.control_dependencies([check]):

@@ -28,15 +28,16 @@ class SaveWhole(keras.callbacks.Callback):
 
 
 def train_steps(model, make_dataset, steps, directory, every=100, callbacks=()):
-    """Trains a compiled model for a number of updates, and resumes.
+    """Trains a compiled model for a number of batches, and resumes.
 
     Args:
         model: compiled keras.Model, used if `directory` holds no checkpoint.
         make_dataset: function of the first step, int, to a tf.data.Dataset without
             end: the data position is a number.
-        steps: int, updates in all.
+        steps: int, batches in all, each an update if no gradients are accumulated.
         directory: where `checkpoint.keras` and `log.csv` are.
-        every: int, updates between checkpoints and lines of the log.
+        every: int, batches between checkpoints and lines of the log; a multiple of
+            those that the optimizer accumulates.
         callbacks: iterable of keras.callbacks.Callback.
 
     Returns:
@@ -54,7 +55,7 @@ def train_steps(model, make_dataset, steps, directory, every=100, callbacks=()):
     checkpoint = directory / "checkpoint.keras"
     if checkpoint.exists():
         model = keras.saving.load_model(checkpoint)
-    start = int(model.optimizer.iterations)
+    start = int(model.optimizer.iterations) * _batches_per_update(model.optimizer)
     if start < steps:
         model.fit(
             make_dataset(start),
@@ -70,3 +71,8 @@ def train_steps(model, make_dataset, steps, directory, every=100, callbacks=()):
             ],
         )
     return model
+
+
+def _batches_per_update(optimizer):
+    optimizer = getattr(optimizer, "inner_optimizer", optimizer)
+    return optimizer.gradient_accumulation_steps or 1
