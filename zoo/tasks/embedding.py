@@ -32,9 +32,6 @@ class TextEmbedder(Task):
     Raises:
         ValueError: if a layer does not exist or the pooling is unknown.
 
-    Example:
-    >>> embedder.predict(["one text", "another"]).shape  # doctest: +SKIP
-    (2, 256)
     """
 
     task_name = "text_embedder"
