@@ -64,7 +64,7 @@ def modules_with_examples():
             yield ".".join(parts).removesuffix(".__init__")
 
 
-@pytest.mark.parametrize("name", modules_with_examples())
+@pytest.mark.parametrize("name", list(modules_with_examples()))
 def test_docstring_examples_run(name):
     results = doctest.testmod(importlib.import_module(name))
     assert results.attempted and not results.failed

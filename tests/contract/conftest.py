@@ -31,8 +31,8 @@ def build():
 def build_task(build, tokenizer):
     """Function of a case and a family: the task, compiled."""
 
-    def make(case, family=cases.FAMILIES[0], dtype=None, **options):
-        backbone = build(family, dtype)
+    def make(case, family=cases.FAMILIES[0], dtype=None, fields=None, **options):
+        backbone = build(family, dtype, **fields or {})
         task = TASKS[case.name](backbone, tokenizer, **case.options)
         options = {"optimizer": AdamW(1e-2, epsilon=1e-3), **options}
         task.compile(**{"run_eagerly": True, **options})

@@ -20,7 +20,7 @@ STEPS = 20
 ROWS = 33  # with batches of 8, the last has one row, and a replica none
 
 
-def make_model(strategy, dtype=None, **options):
+def make_model(strategy, dtype=None, rate=3e-3, **options):
     """The same classifier under any strategy."""
     with strategy.scope():
         keras.utils.set_random_seed(3)
@@ -31,7 +31,7 @@ def make_model(strategy, dtype=None, **options):
             head_dropout=0.0,
         )
         # A key's bias has no gradient but noise, which Adam would make a step of.
-        model.compile(AdamW(3e-3, epsilon=1e-3, global_clipnorm=0.5), **options)
+        model.compile(AdamW(rate, epsilon=1e-3, global_clipnorm=0.5), **options)
     return model
 
 

@@ -7,10 +7,12 @@ import socket
 import subprocess
 import sys
 
+import keras
 import numpy as np
 import pytest
 import replicas
 import tensorflow as tf
+import tiny
 
 HERE = pathlib.Path(__file__).parent
 
@@ -78,3 +80,53 @@ def test_a_short_last_batch_counts_by_its_rows(one, several, rows):
     for results in several:
         for key in (f"evaluate_{rows}", f"predict_{rows}"):
             np.testing.assert_allclose(results[key], one[key], atol=1e-4, err_msg=key)
+
+
+class Weights(keras.callbacks.Callback):
+    """Keeps the weights of every epoch."""
+
+    def __init__(self):
+        super().__init__()
+        self.epochs = []
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.epochs.append(self.model.get_weights())
+
+
+def test_callbacks_and_bfloat16_under_a_strategy(two_replicas, tmp_path):
+    model = replicas.make_model(two_replicas, "mixed_bfloat16", rate=0.5)
+    texts, labels = tiny.make_texts(20)
+    weights = Weights()
+    stopping = keras.callbacks.EarlyStopping(
+        "val_loss", patience=1, restore_best_weights=True
+    )
+    board = keras.callbacks.TensorBoard(tmp_path, profile_batch=0)
+    history = model.fit(
+        texts[:13],
+        labels[:13],
+        batch_size=8,
+        epochs=9,
+        validation_data=(texts[13:], labels[13:]),
+        callbacks=[weights, stopping, board],
+        verbose=0,
+    ).history
+    assert np.isfinite(history["loss"]).all()
+    epochs, best = len(history["val_loss"]), int(np.argmin(history["val_loss"]))
+    assert epochs == best + 2 < 9
+    for restored, kept in zip(model.get_weights(), weights.epochs[best], strict=True):
+        np.testing.assert_array_equal(restored, kept)
+        assert restored.dtype == np.float32
+    assert {path.name for path in tmp_path.iterdir()} == {"train", "validation"}
+    assert model.compute_dtype == "bfloat16"
+
+
+def test_one_batch_under_a_strategy(two_replicas):
+    texts, labels = tiny.make_texts(6)
+    weights, results = [1.0, 2.0, 0.0, 0.5, 1.0, 3.0], []
+    for strategy in (tf.distribute.get_strategy(), two_replicas):
+        model = replicas.make_model(strategy, run_eagerly=True)
+        losses = [model.train_on_batch(texts, labels, weights)[0] for _ in range(2)]
+        losses.append(model.test_on_batch(texts, labels)[0])
+        results.append((losses, model.predict_on_batch(texts)))
+    for ours, theirs in zip(*results, strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-5)

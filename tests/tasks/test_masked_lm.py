@@ -74,6 +74,9 @@ def test_an_answer_is_the_first_mask(model):
 def test_a_text_has_no_prediction_of_its_own(model):
     with pytest.raises(TypeError, match="fill_mask"):
         model.predict(["the [MASK]"], verbose=0)
+    for method in (model.train_on_batch, model.predict_on_batch):
+        with pytest.raises(TypeError, match="comes with its masks. Received: text"):
+            method(["the [MASK]"])
 
 
 def test_masks_change_with_the_epoch_and_the_seed(model, texts):

@@ -30,7 +30,9 @@ def make_gradients(count=UPDATES, scale=3.0):
     ]
 
 
-def reference(gradients, bias_correction=True, clip=1.0, rates=(1, 1, 1)):
+def reference(
+    gradients, bias_correction=True, clip=1.0, rates=(1, 1, 1), schedule=None
+):
     """AdamW in float64, with decay of the first variable only."""
     w = [v.numpy().astype("float64") for v in make_variables()]
     m, v = [0 * x for x in w], [0 * x for x in w]
@@ -44,7 +46,8 @@ def reference(gradients, bias_correction=True, clip=1.0, rates=(1, 1, 1)):
             if bias_correction:
                 mean, square = mean / (1 - 0.9**t), square / (1 - 0.999**t)
             decay = DECAY * w[i] if i == 0 else 0.0
-            w[i] = w[i] - RATE * rates[i] * (mean / (np.sqrt(square) + EPSILON) + decay)
+            rate = rates[i] * (schedule[t - 1] if schedule else RATE)
+            w[i] = w[i] - rate * (mean / (np.sqrt(square) + EPSILON) + decay)
     return w
 
 
@@ -111,6 +114,14 @@ def test_accumulation_clips_the_mean_of_the_gradients():
     ]
     optimizer = AdamW(RATE, DECAY, epsilon=EPSILON, gradient_accumulation_steps=2)
     assert_same(train(optimizer, parts), reference(means))
+    optimizer = AdamW(
+        WarmupLinearDecay(RATE, 2, 10),
+        DECAY,
+        epsilon=EPSILON,
+        gradient_accumulation_steps=2,
+    )
+    schedule = [0.0, RATE / 2, 0.8 * RATE, 0.7 * RATE, 0.6 * RATE]
+    assert_same(train(optimizer, parts), reference(means, schedule=schedule))
 
 
 def test_replicas_clip_the_sum_of_the_gradients(two_replicas):

@@ -51,11 +51,11 @@ def run(tokenizer, tmp_path):
 
 def assert_same(model, other):
     for ours, theirs in zip(model.variables, other.variables, strict=True):
-        np.testing.assert_array_equal(ours, theirs, err_msg=ours.path)
+        np.testing.assert_array_equal(ours.numpy(), theirs.numpy(), err_msg=ours.path)
     for ours, theirs in zip(
         model.optimizer.variables, other.optimizer.variables, strict=True
     ):
-        np.testing.assert_array_equal(ours, theirs, err_msg=ours.path)
+        np.testing.assert_array_equal(ours.numpy(), theirs.numpy(), err_msg=ours.path)
 
 
 def read_log(directory):

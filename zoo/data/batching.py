@@ -40,7 +40,7 @@ def plan_batches(lengths, batch_size, shuffle=True, seed=0, epochs=(0,)):
         epochs: iterable of int, e.g. range(initial_epoch, epochs).
 
     Returns:
-        tf.data.Dataset of int64 (batch_size or fewer,), row numbers, epoch by epoch.
+        tf.data.Dataset of int32 (batch_size or fewer,), row numbers, epoch by epoch.
 
     Raises:
         ValueError: if the batch size is not positive or there are no rows.
@@ -53,22 +53,25 @@ def plan_batches(lengths, batch_size, shuffle=True, seed=0, epochs=(0,)):
             f"{count} rows, batch_size={batch_size}."
         )
 
+    epochs = list(epochs)
+    if not shuffle:
+        order = tf.argsort(-lengths, stable=True)
+        plan = tf.data.Dataset.from_tensor_slices(order).batch(batch_size)
+        return plan.repeat(len(epochs))
+
     def epoch_batches(epoch):
-        if shuffle:
-            seeds = tf.stack([tf.cast(seed, tf.int64), epoch])
-            order = tf.random.experimental.stateless_shuffle(tf.range(count), seeds)
-            pool = tf.range(count, dtype=tf.int64) // (batch_size * POOL)
-            key = pool * 2**40 + tf.gather(lengths + 7, order) // 8
-            order = tf.gather(order, tf.argsort(key, stable=True))
-        else:
-            order = tf.argsort(-lengths, stable=True)
+        seeds = tf.stack([tf.cast(seed, tf.int64), epoch])
+        order = tf.random.experimental.stateless_shuffle(tf.range(count), seeds)
+        pool = tf.range(count, dtype=tf.int64) // (batch_size * POOL)
+        key = pool * 2**40 + tf.gather(lengths + 7, order) // 8
+        order = tf.gather(order, tf.argsort(key, stable=True))
         starts = tf.range(0, count, batch_size)
-        if shuffle:
-            starts = tf.random.experimental.stateless_shuffle(starts, seeds + 1)
+        starts = tf.random.experimental.stateless_shuffle(starts, seeds + 1)
         batches = tf.data.Dataset.from_tensor_slices(starts)
         return batches.map(lambda start: order[start : start + batch_size])
 
-    epochs = tf.constant(list(epochs), tf.int64)
-    plan = tf.data.Dataset.from_tensor_slices(epochs).flat_map(epoch_batches)
+    plan = tf.data.Dataset.from_tensor_slices(tf.constant(epochs, tf.int64))
     steps = -(-count // batch_size) * len(epochs)
-    return plan.apply(tf.data.experimental.assert_cardinality(steps))
+    return plan.flat_map(epoch_batches).apply(
+        tf.data.experimental.assert_cardinality(steps)
+    )

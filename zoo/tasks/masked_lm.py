@@ -139,6 +139,14 @@ class MaskedLM(Task):
             )
         return super().predict(x, *args, **kwargs)
 
+    def _one_batch(self, x, y=None, sample_weight=None):
+        if self.takes_text(x):
+            raise TypeError(
+                "One batch of a masked language model comes with its masks. Received: "
+                "text. Use `fit`, or a batch of `batches(texts)`."
+            )
+        return super()._one_batch(x, y, sample_weight)
+
     def fill_mask(self, texts, k=5):
         """The k likeliest tokens for every [MASK] in each text.
 

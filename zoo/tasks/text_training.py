@@ -1,5 +1,7 @@
 """Keras' fit, evaluate and predict for models that take text."""
 
+import concurrent.futures
+import os
 import threading
 import warnings
 
@@ -131,18 +133,21 @@ class TextTraining:
         """Keras' `train_on_batch`, on text or on token ids."""
         if class_weight:
             class_weight = self.encode_class_weight(class_weight)
-        x, y = self._one_batch(x, y)
+        x, y, sample_weight = self._one_batch(x, y, sample_weight)
         return super().train_on_batch(x, y, sample_weight, class_weight, **kwargs)
 
     def test_on_batch(self, x, y=None, sample_weight=None, **kwargs):
         """Keras' `test_on_batch`, on text or on token ids."""
-        x, y = self._one_batch(x, y)
+        x, y, sample_weight = self._one_batch(x, y, sample_weight)
         return super().test_on_batch(x, y, sample_weight, **kwargs)
 
     def predict_on_batch(self, x):
         """Keras' `predict_on_batch`, on text or on token ids."""
         with PREDICTING:
-            return super().predict_on_batch(self._one_batch(x, None)[0])
+            outputs = super().predict_on_batch(self._one_batch(x)[0])
+        # Under a strategy, Keras gives every replica the whole batch.
+        replicas = self.distribute_strategy.num_replicas_in_sync
+        return keras.tree.map_structure(lambda p: p[: len(p) // replicas], outputs)
 
     def takes_text(self, x):
         """Whether `x` is text that this model will tokenise."""
@@ -169,7 +174,7 @@ class TextTraining:
 
         Returns:
             tf.data.Dataset of x, (x, y) or (x, y, sample_weight), x a dict of int32
-            (B, L), L the length bucket of the batch.
+            (B, L), L the longest row of the batch, or its bucket under XLA.
 
         Raises:
             ValueError: if a dataset is not batched or a column differs in length.
@@ -194,12 +199,12 @@ class TextTraining:
         return self._gathered(rows, plan, targets)
 
     def _gathered(self, rows, plan, targets=()):
-        token_ids, segment_ids = rows
+        # XLA compiles anew for every length, hence buckets; nothing else needs them.
+        bucketed = bool(self.jit_compile)
+        select = self.preprocessor.select
 
         def gather(index):
-            x = self.preprocessor.dense(
-                tf.gather(token_ids, index), tf.gather(segment_ids, index)
-            )
+            x = select(*rows, index, bucketed)
             return (x, *(tf.gather(part, index) for part in targets)) if targets else x
 
         return plan.map(gather, tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)
@@ -221,13 +226,16 @@ class TextTraining:
 
     def _tokenise(self, columns):
         """Packed rows of any number of texts, and one warning if some were cut."""
-        calls = tf.data.Dataset.from_tensor_slices(columns).batch(ROWS_PER_CALL)
-        calls = calls.map(
-            lambda *texts: self.preprocessor.pack(texts), tf.data.AUTOTUNE
-        )
-        parts = list(calls)
-        if not parts:
-            parts = [self.preprocessor.pack(columns)]
+
+        def pack(start):
+            with tf.device("CPU:0"):
+                rows = [column[start : start + ROWS_PER_CALL] for column in columns]
+                return self.preprocessor.pack(rows)
+
+        # A tf.data pipeline would take longer to trace than thousands of texts to cut.
+        starts = range(0, max(1, len(columns[0])), ROWS_PER_CALL)
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            parts = list(pool.map(pack, starts))
         token_ids, segment_ids, cut = zip(*parts, strict=True)
         cut = int(sum(cut))
         if cut and not self.truncation_reported:
@@ -248,14 +256,16 @@ class TextTraining:
             return data
         return self.batches(x, y, weight, batch_size)
 
-    def _one_batch(self, x, y):
+    def _one_batch(self, x, y=None, sample_weight=None):
         if self.takes_text(x):
             x = self.preprocessor(as_columns(x))
             y = None if y is None else tf.constant(self.encode_labels(y))
-        return x, y
+        if sample_weight is not None:
+            sample_weight = tf.convert_to_tensor(sample_weight, tf.float32)
+        return x, y, sample_weight
 
     def _predict_nothing(self):
-        empty = self.preprocessor((tf.constant([], tf.string),) * 1)
+        empty = self.preprocessor((tf.constant([], tf.string),))
         return keras.tree.map_structure(np.asarray, self(empty, training=False))
 
 

@@ -4,10 +4,11 @@ import re
 
 import keras
 from keras import ops
+from keras.optimizers.schedules import LearningRateSchedule
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class WarmupLinearDecay(keras.optimizers.schedules.LearningRateSchedule):
+class WarmupLinearDecay(LearningRateSchedule):
     """Rises to the peak in a straight line, then falls to zero.
 
     At update t from 0: `peak t / warmup_steps` while t < warmup_steps, afterwards
@@ -79,7 +80,8 @@ class AdamW(keras.optimizers.AdamW):
             `depths` learns at `rate x layer_decay ** (top - depth)`.
         depths: dict of path prefix to depth, 0 for embeddings; see `layer_depths`.
             Every other variable, such as a new head, is at the top.
-        **kwargs: of `keras.optimizers.AdamW`, e.g. `gradient_accumulation_steps`.
+        **kwargs: of `keras.optimizers.AdamW`, e.g. `gradient_accumulation_steps`, with
+            which Keras 3.15 stops under a MirroredStrategy.
 
     Raises:
         ValueError: if `layer_decay` is not in (0, 1].
@@ -118,6 +120,12 @@ class AdamW(keras.optimizers.AdamW):
         self.bias_correction = bias_correction
         self.layer_decay = layer_decay
         self.depths = dict(depths or {})
+
+    def _get_current_learning_rate(self):
+        # Keras asks a schedule for the number of the batch, ours for the update.
+        if isinstance(self._learning_rate, LearningRateSchedule):
+            return self._learning_rate(self.iterations)
+        return super()._get_current_learning_rate()
 
     def rate_scale(self, path):
         """What a variable's learning rate is multiplied with."""
