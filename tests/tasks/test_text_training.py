@@ -117,6 +117,16 @@ def test_the_loss_is_the_weighted_mean(trained, expected, texts, labels, batch_s
     np.testing.assert_allclose(accuracy, np.average(hits, weights=weights), rtol=1e-5)
 
 
+def test_a_loss_of_keras_is_the_weighted_mean_too(make_task, texts, labels):
+    weights, losses = np.linspace(0, 4, 24), []
+    for loss in (None, keras.losses.SparseCategoricalCrossentropy(from_logits=True)):
+        model = make_task(compile={"loss": loss, **EAGER})
+        losses.append(
+            model.evaluate(texts, labels, 24, sample_weight=weights, verbose=0)[0]
+        )
+    assert losses[0] == pytest.approx(losses[1], rel=1e-6)
+
+
 def test_a_weight_of_two_is_the_row_twice(make_task):
     results = []
     for texts, labels, weights in (
@@ -193,12 +203,29 @@ def test_no_texts_have_no_predictions(trained):
     assert outputs.shape == (0, 2) and outputs.dtype == np.float32
 
 
-def test_threads_may_predict_at_once(trained, expected, texts):
+class Crowd(keras.callbacks.Callback):
+    """Counts the predictions that run at the same time."""
+
+    def __init__(self):
+        super().__init__()
+        self.now, self.most = 0, 0
+
+    def on_predict_begin(self, logs=None):
+        self.now += 1
+        self.most = max(self.most, self.now)
+
+    def on_predict_end(self, logs=None):
+        self.now -= 1
+
+
+def test_threads_predict_one_at_a_time(trained, expected, texts):
     parts = [slice(i, 24, 4) for i in range(4)]
-    results = [None] * 4
+    results, crowd = [None] * 4, Crowd()
 
     def work(index):
-        results[index] = trained.predict(texts[parts[index]], 3, verbose=0)
+        results[index] = trained.predict(
+            texts[parts[index]], 3, verbose=0, callbacks=[crowd]
+        )
 
     threads = [threading.Thread(target=work, args=[i]) for i in range(4)]
     for thread in threads:
@@ -207,6 +234,7 @@ def test_threads_may_predict_at_once(trained, expected, texts):
         thread.join()
     for part, result in zip(parts, results, strict=True):
         np.testing.assert_allclose(result, expected[part], atol=1e-5)
+    assert crowd.most == 1
 
 
 def test_truncation_is_said_once(make_task, texts):
