@@ -5,6 +5,8 @@ import pytest
 import tensorflow as tf
 import tiny
 
+from zoo.layers import Pooling
+
 EAGER = {"run_eagerly": True}
 
 
@@ -55,6 +57,14 @@ def test_an_embedder_may_give_unit_vectors(make_task, texts):
     np.testing.assert_allclose(
         vectors, plain / np.linalg.norm(plain, axis=1, keepdims=True), atol=1e-6
     )
+
+
+def test_short_vectors_become_unit_vectors_too():
+    pooling = Pooling("mean", normalize=True)
+    rows = pooling(np.full((2, 3, 4), 1e-3, "float32"), np.array([[1, 1, 0], [0] * 3]))
+    np.testing.assert_allclose(rows, [[0.5] * 4, [0.0] * 4], atol=1e-6)
+    with pytest.raises(ValueError, match='"cls" or "mean". Received: \'max\''):
+        Pooling("max")
 
 
 def test_an_embedder_learns_given_vectors(make_task, texts):
