@@ -71,7 +71,8 @@ class Backbone(keras.Model):
                 f"{type(config).__name__}."
             )
         policy = keras.dtype_policies.get(dtype or keras.config.dtype_policy())
-        layers = self.make_layers(config, policy)
+        # By name: Keras cannot record a policy object among a layer's arguments.
+        layers = self.make_layers(config, policy.name)
         inputs = self.make_inputs(config)
         outputs = self.connect(layers, inputs)
         super().__init__(
@@ -172,11 +173,14 @@ class Backbone(keras.Model):
         save_preset(self, self.weights, None, directory, layout, dtype)
 
     def get_config(self):
-        """Plain values only: the config's fields, the policy and the name."""
+        """Plain values only: the config's fields, policy, name and vocabulary."""
+        serialize = keras.saving.serialize_keras_object
         return {
             "config": dataclasses.asdict(self.config),
             "dtype": keras.dtype_policies.serialize(self.dtype_policy),
             "name": self.name,
+            "tokenizer": self.tokenizer and serialize(self.tokenizer),
+            "frozen": frozen_layers(self),
         }
 
     @classmethod
@@ -184,9 +188,27 @@ class Backbone(keras.Model):
         """Rebuilds the model; see `get_config`."""
         check_fields(cls.__name__, cls.config_class, config["config"])
         policy = keras.dtype_policies.deserialize(config["dtype"])
-        return cls(
+        backbone = cls(
             cls.config_class(**config["config"]), dtype=policy, name=config["name"]
         )
+        if config.get("tokenizer"):
+            restore = keras.saving.deserialize_keras_object
+            backbone.tokenizer = restore(config["tokenizer"])
+        return freeze_layers(backbone, config.get("frozen"))
+
+
+def frozen_layers(model):
+    """Numbers of the layers, inner ones included, that are not trainable."""
+    layers = enumerate(model._flatten_layers())
+    return [number for number, layer in layers if not layer.trainable]
+
+
+def freeze_layers(model, frozen):
+    """Undoes `frozen_layers`, outer layers first; returns the model."""
+    if frozen:
+        for number, layer in enumerate(model._flatten_layers()):
+            layer.trainable = number not in frozen
+    return model
 
 
 def is_text(tensor):

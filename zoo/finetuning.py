@@ -1,10 +1,10 @@
 """What the command line adds to `fit`: files in, a model out."""
 
 import os
-import pathlib
 
 from zoo import registry
 from zoo.data import hash_split, read_labelled
+from zoo.files import replacing
 from zoo.tasks import Task
 from zoo.training import finetuning_optimizer
 
@@ -105,11 +105,8 @@ def load(model, task="auto"):
 
 def save(model, path):
     """Writes a `.keras` file, whole or not at all."""
-    path = pathlib.Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{os.getpid()}-{path.name}")
-    model.save(temporary)
-    os.replace(temporary, path)
+    with replacing(path) as temporary:
+        model.save(temporary)
 
 
 def split_pairs(rows):

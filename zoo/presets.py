@@ -11,6 +11,8 @@ import tempfile
 import urllib.request
 import zipfile
 
+from zoo.files import replacing
+
 FORMAT = 1
 RECORD = "preset.json"
 WEIGHTS = "weights.safetensors"
@@ -282,11 +284,9 @@ def add_to_record(directory, fields):
     """
     path = pathlib.Path(directory) / RECORD
     record = {**fields, **json.loads(path.read_text("utf-8"))}
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text(
-        json.dumps(record, indent=2, ensure_ascii=False) + "\n", "utf-8"
-    )
-    os.replace(temporary, path)
+    text = json.dumps(record, indent=2, ensure_ascii=False)
+    with replacing(path) as temporary:
+        temporary.write_text(text + "\n", "utf-8")
 
 
 def write_directory(directory, fill):
@@ -305,14 +305,9 @@ def write_directory(directory, fill):
             f"{directory} exists and is not empty. Choose another directory, or "
             "remove it first."
         )
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    temporary = pathlib.Path(tempfile.mkdtemp(prefix=".tmp-", dir=directory.parent))
-    try:
+    with replacing(directory) as temporary:
+        temporary.mkdir()
         fill(temporary)
-        temporary.chmod(0o755)
-        os.replace(temporary, directory)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _verified(directory, name, checksum):

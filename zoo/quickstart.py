@@ -10,6 +10,7 @@ import numpy as np
 from zoo import registry
 from zoo.data import hash_split, read_labelled
 from zoo.evaluation import accuracy, confusion_matrix
+from zoo.files import replacing
 from zoo.serving import ask, curl_lines, diagnose, docker_lines, format_findings
 from zoo.training import finetuning_optimizer
 
@@ -115,7 +116,8 @@ def _report(output, results, histories, truth, predicted, names, echo):
         echo(f"  {arm:32} {100 * score:5.1f} %")
     echo(f"\n{plot_history(histories, output / 'training.svg')}")
     echo(plot_confusion(np.asarray(matrix), names, output / "confusion.svg"))
-    (output / "results.json").write_text(json.dumps(results, indent=2) + "\n")
+    with replacing(output / "results.json") as temporary:
+        temporary.write_text(json.dumps(results, indent=2) + "\n", "utf-8")
 
 
 def _serve(model, output, echo):

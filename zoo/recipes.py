@@ -11,6 +11,7 @@ import numpy as np
 from zoo import presets, registry
 from zoo.backbone import check_fields
 from zoo.data.corpus import block_dataset, read_documents, tokenize_blocks
+from zoo.files import replacing
 from zoo.tasks import MaskedLM
 from zoo.text import WordPieceTokenizer, save_vocabulary, train_wordpiece
 from zoo.training import AdamW, WarmupLinearDecay, train_steps
@@ -31,6 +32,7 @@ class Recipe:
         learning_rate: its peak; it rises for `warmup_steps`, then falls to zero.
         warmup_steps: updates.
         weight_decay, beta_2: see `zoo.training.AdamW`.
+        dtype: policy while pretraining, such as "mixed_bfloat16".
         seed: of weights, order and masks.
         card: dict, what the finished preset says of itself.
     """
@@ -46,6 +48,7 @@ class Recipe:
     warmup_steps: int = 100
     weight_decay: float = 0.01
     beta_2: float = 0.999
+    dtype: str = "float32"
     seed: int = 0
     card: dict = dataclasses.field(default_factory=dict)
 
@@ -136,8 +139,8 @@ def prepare(recipe, data, output):
         if not path.exists():
             documents = read_documents(find_files(data, getattr(recipe, name)))
             found = tokenize_blocks(documents, tokenizer, recipe.sequence_length - 2)
-            np.save(path.with_suffix(".tmp.npy"), found)
-            path.with_suffix(".tmp.npy").rename(path)
+            with replacing(path) as temporary:
+                np.save(temporary, found)
         blocks.append(np.load(path))
     return tokenizer, *blocks
 
@@ -159,7 +162,7 @@ def pretrain(recipe, data, output, every=100):
     config = {**recipe.config, "vocabulary_size": tokenizer.vocabulary_size}
     keras.utils.set_random_seed(recipe.seed)
     model = MaskedLM(
-        registry.build_backbone(recipe.family, config),
+        registry.build_backbone(recipe.family, config, recipe.dtype),
         tokenizer,
         sequence_length=recipe.sequence_length,
     )
@@ -176,7 +179,8 @@ def pretrain(recipe, data, output, every=100):
     batch_size = recipe.stages[-1][1]
     if len(valid) >= batch_size:
         report["valid"] = evaluate(model, valid, batch_size)
-    (output / "report.json").write_text(json.dumps(report, indent=2) + "\n")
+    with replacing(output / "report.json") as temporary:
+        temporary.write_text(json.dumps(report, indent=2) + "\n", "utf-8")
     shutil.rmtree(output / "preset", ignore_errors=True)
     finished(model, recipe).save_to_preset(output / "preset", dtype="float16")
     card = {"tokens_seen": recipe.tokens, "valid": report.get("valid")}

@@ -68,11 +68,13 @@ def test_a_config_is_frozen(family, build):
         build(family).config.hidden_dim = 3
 
 
-def test_a_file_holds_the_model(family, build, tmp_path):
+def test_a_file_holds_the_model(family, build, tokenizer, tmp_path):
     backbone = build(family)
+    backbone.tokenizer = tokenizer
     backbone.save(tmp_path / "a.keras")
     copy = zoo.load_model(tmp_path / "a.keras")
     assert copy.config == backbone.config
+    assert copy.tokenizer.get_config() == tokenizer.get_config()
     expected, outputs = (as_numpy(m(family.inputs())) for m in (backbone, copy))
     for key in expected:
         np.testing.assert_array_equal(outputs[key], expected[key])

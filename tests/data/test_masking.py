@@ -48,6 +48,8 @@ def test_the_number_of_predictions_is_exact():
     expected = [min(20, max(1, round(0.15 * int(n)))) for n in lengths]
     np.testing.assert_array_equal(counts, expected)
     assert result["mask_positions"].shape == (len(lengths), 20)
+    # No column that no row of this length can fill.
+    assert mask(make_rows([32] * 3, 32))["mask_positions"].shape == (3, 5)
 
 
 def test_positions_ascend_and_end_in_zeros(many):

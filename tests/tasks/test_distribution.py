@@ -130,3 +130,22 @@ def test_one_batch_under_a_strategy(two_replicas):
         results.append((losses, model.predict_on_batch(texts)))
     for ours, theirs in zip(*results, strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-5)
+
+
+def test_a_summed_loss_is_summed_over_the_replicas(two_replicas):
+    """And the caller's own loss object stays as it was."""
+    texts, labels = tiny.make_texts(replicas.ROWS)
+    weights = np.random.default_rng(0).uniform(0, 3, replicas.ROWS)
+    trained = []
+    for strategy in (tf.distribute.get_strategy(), two_replicas):
+        model = replicas.make_model(strategy)
+        for reduction in ("sum", "sum_over_batch_size"):
+            loss = keras.losses.SparseCategoricalCrossentropy(
+                from_logits=True, reduction=reduction
+            )
+            with strategy.scope():
+                model.compile(keras.optimizers.SGD(1e-3), loss)
+            assert loss.reduction == reduction
+            model.fit(texts, labels, 8, 2, sample_weight=weights, verbose=0)
+        trained.append(np.concatenate([w.ravel() for w in model.get_weights()]))
+    np.testing.assert_allclose(*trained, atol=1e-5)

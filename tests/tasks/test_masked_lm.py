@@ -26,7 +26,7 @@ def model(tokenizer):
 def test_fit_learns_what_is_hidden(model):
     texts = ["good film", "bad plot"] * 16
     before = model.evaluate(texts, verbose=0)[0]
-    model.fit(texts, epochs=30, verbose=0)
+    model.fit(texts, epochs=15, verbose=0)
     assert model.evaluate(texts, verbose=0)[0] < before / 2
     tokens = [
         model.fill_mask(f"{word} [MASK]", k=1)[0][0][0] for word in ("good", "bad")

@@ -6,9 +6,7 @@ its directory) is read.
 
 import contextlib
 import json
-import os
 import re
-import uuid
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -20,6 +18,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from zoo.checkpoint.torch_zip import open_torch
+from zoo.files import replacing
 
 # What the libraries raise on a damaged file.
 READ_ERRORS = (
@@ -113,8 +112,7 @@ def save_checkpoint(path, arrays):
             f"A checkpoint is written as .safetensors, .h5 or .npz. Received: `{path}`."
         )
     arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
-    partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    try:
+    with replacing(path) as partial:
         if path.suffix == ".safetensors":
             # Hugging Face's loader asks who wrote the file; "pt" is what it admits.
             save_file(arrays, partial, metadata={"format": "pt"})
@@ -125,9 +123,6 @@ def save_checkpoint(path, arrays):
         else:
             with open(partial, "wb") as file:
                 np.savez(file, **arrays)
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

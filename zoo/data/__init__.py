@@ -1,6 +1,6 @@
 """Token ids to batches: packing, batching by length, masking, corpora."""
 
-from zoo.data.batching import bucket_length, plan_batches
+from zoo.data.batching import Epoch, bucket_length, plan_batches
 from zoo.data.corpus import block_dataset, read_documents
 from zoo.data.glue import read_glue
 from zoo.data.masking import mask_tokens
@@ -8,6 +8,7 @@ from zoo.data.packing import Packer
 from zoo.data.tables import hash_split, read_labelled
 
 __all__ = [
+    "Epoch",
     "Packer",
     "block_dataset",
     "bucket_length",

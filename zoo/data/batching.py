@@ -1,5 +1,7 @@
 """Batches of rows of like length, reshuffled every epoch from a seed."""
 
+import uuid
+
 import tensorflow as tf
 
 POOL = 64  # batches whose rows are sorted together: longer pools pad less, mix less
@@ -25,6 +27,35 @@ def bucket_length(length, maximum):
     return tf.minimum((length + step - 1) // step * step, maximum)
 
 
+class Epoch:
+    """A number that a dataset reads whenever it is begun anew.
+
+    A raw resource, since a `tf.Variable` made in a strategy's scope is mirrored, which
+    tf.data cannot read.
+
+    Args:
+        number: int.
+    """
+
+    def __init__(self, number=0):
+        self._handle = tf.raw_ops.VarHandleOp(
+            dtype=tf.int64, shape=(), shared_name=f"epoch_{uuid.uuid4().hex}"
+        )
+        self.assign(number)
+
+    def assign(self, number):
+        """Sets the number, int."""
+        value = tf.constant(number, tf.int64)
+        tf.raw_ops.AssignVariableOp(resource=self._handle, value=value)
+
+    def dataset(self):
+        """A dataset of the number alone."""
+        handle = self._handle
+        return tf.data.Dataset.from_tensors(0).map(
+            lambda _: tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.int64)
+        )
+
+
 def plan_batches(lengths, batch_size, shuffle=True, seed=0, epochs=(0,)):
     """Decides which rows form each batch: a function of the seed and the epoch only.
 
@@ -37,7 +68,8 @@ def plan_batches(lengths, batch_size, shuffle=True, seed=0, epochs=(0,)):
         batch_size: int, rows per batch; the last one may be shorter.
         shuffle: bool.
         seed: int.
-        epochs: iterable of int, e.g. range(initial_epoch, epochs).
+        epochs: iterable of int, e.g. range(3); or an `Epoch`, for one epoch whose
+            number is read when the dataset is begun.
 
     Returns:
         tf.data.Dataset of int32 (batch_size or fewer,), row numbers, epoch by epoch.
@@ -45,6 +77,7 @@ def plan_batches(lengths, batch_size, shuffle=True, seed=0, epochs=(0,)):
     Raises:
         ValueError: if the batch size is not positive or there are no rows.
     """
+    epochs = epochs if isinstance(epochs, Epoch) else list(epochs)
     lengths = tf.cast(lengths, tf.int64)
     count = int(lengths.shape[0])
     if batch_size < 1 or count == 0:
@@ -53,11 +86,15 @@ def plan_batches(lengths, batch_size, shuffle=True, seed=0, epochs=(0,)):
             f"{count} rows, batch_size={batch_size}."
         )
 
-    epochs = list(epochs)
+    if isinstance(epochs, Epoch):
+        numbers, count_epochs = epochs.dataset(), 1
+    else:
+        numbers = tf.data.Dataset.from_tensor_slices(tf.constant(epochs, tf.int64))
+        count_epochs = len(epochs)
     if not shuffle:
         order = tf.argsort(-lengths, stable=True)
         plan = tf.data.Dataset.from_tensor_slices(order).batch(batch_size)
-        return plan.repeat(len(epochs))
+        return plan.repeat(count_epochs)
 
     def epoch_batches(epoch):
         seeds = tf.stack([tf.cast(seed, tf.int64), epoch])
@@ -70,8 +107,7 @@ def plan_batches(lengths, batch_size, shuffle=True, seed=0, epochs=(0,)):
         batches = tf.data.Dataset.from_tensor_slices(starts)
         return batches.map(lambda start: order[start : start + batch_size])
 
-    plan = tf.data.Dataset.from_tensor_slices(tf.constant(epochs, tf.int64))
-    steps = -(-count // batch_size) * len(epochs)
-    return plan.flat_map(epoch_batches).apply(
+    steps = -(-count // batch_size) * count_epochs
+    return numbers.flat_map(epoch_batches).apply(
         tf.data.experimental.assert_cardinality(steps)
     )

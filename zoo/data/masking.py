@@ -27,7 +27,8 @@ def mask_tokens(
         tokenizer: has pad_id, cls_id, sep_id, mask_id and vocabulary_size.
         seed: int (2,), the same seed gives the same masks.
         mask_rate: float in (0, 1), share of tokens to predict.
-        max_predictions: int, P.
+        max_predictions: int; P is no more than that, nor than `max(1, round(mask_rate
+            L))`, so that no head computes what can never be chosen.
         mask_token_rate: float, probability that a chosen token becomes [MASK].
         random_token_rate: float, probability that it becomes a random one.
 
@@ -40,10 +41,10 @@ def mask_tokens(
     shape = tf.shape(token_ids)
     draws = tf.random.stateless_uniform((shape[0], 3, shape[1]), seed)
     tokens = tf.reduce_sum(tf.cast(token_ids != tokenizer.pad_id, tf.float32), axis=1)
-    # Python's and TensorFlow's rounding agree: halves go to the even neighbour.
-    wanted = tf.maximum(1, tf.cast(tf.round(tokens * mask_rate), tf.int32))
+    wanted = _count(tokens, mask_rate)
+    limit = tf.minimum(max_predictions, _count(shape[1], mask_rate))
     score = tf.where(special, -1.0, draws[:, 0])
-    positions, chosen = _choose(score, wanted, tf.minimum(max_predictions, shape[1]))
+    positions, chosen = _choose(score, wanted, limit)
     mask_ids = tf.where(chosen, tf.gather(token_ids, positions, batch_dims=1), 0)
 
     rows = tf.where(chosen)
@@ -61,6 +62,13 @@ def mask_tokens(
         "mask_ids": mask_ids,
         "mask_weights": tf.cast(chosen, tf.float32),
     }
+
+
+def _count(tokens, mask_rate):
+    """How many of so many tokens are predicted, int32."""
+    # Python's and TensorFlow's rounding agree: halves go to the even neighbour.
+    count = tf.round(tf.cast(tokens, tf.float32) * mask_rate)
+    return tf.maximum(1, tf.cast(count, tf.int32))
 
 
 def _choose(score, wanted, limit):

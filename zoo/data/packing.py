@@ -38,6 +38,10 @@ class Packer:
             [rows, rows, tf.TensorSpec([None], tf.int32), tf.TensorSpec([], tf.bool)],
         )
 
+    def __reduce__(self):
+        """How to copy and pickle it, which a traced function cannot be."""
+        return type(self), (self.tokenizer, self.sequence_length)
+
     def pack(self, texts):
         """Tokenises, truncates and joins.
 

@@ -1,10 +1,12 @@
 """The base of every task: a functional model that also takes text."""
 
+import copy
+
 import keras
 import numpy as np
 import tensorflow as tf
 
-from zoo.backbone import save_preset
+from zoo.backbone import freeze_layers, frozen_layers, save_preset
 from zoo.data import Packer
 from zoo.tasks.distribution import DistributedTraining
 from zoo.tasks.export import export_task
@@ -57,11 +59,6 @@ class Task(TextTraining, DistributedTraining, keras.Model):
         self.pair = pair
         longest = backbone.config.max_sequence_length
         sequence_length = sequence_length or longest
-        if sequence_length > longest:
-            raise ValueError(
-                f"`sequence_length` must be at most {longest}, the positions that the "
-                f"backbone has. Received: {sequence_length}."
-            )
         if tokenizer and tokenizer.vocabulary_size > backbone.config.vocabulary_size:
             raise ValueError(
                 "The tokenizer has more tokens than the backbone. Received: "
@@ -69,9 +66,27 @@ class Task(TextTraining, DistributedTraining, keras.Model):
             )
         self.backbone = backbone
         self.tokenizer = tokenizer
+        backbone.tokenizer = backbone.tokenizer or tokenizer
+        self.preprocessor = None
         self.sequence_length = sequence_length
-        self.preprocessor = Packer(tokenizer, sequence_length) if tokenizer else None
         self.truncation_reported = False
+
+    @property
+    def sequence_length(self):
+        """Tokens in the longest row; to set it makes a new preprocessor."""
+        return self._sequence_length
+
+    @sequence_length.setter
+    def sequence_length(self, length):
+        longest = self.backbone.config.max_sequence_length
+        if length > longest:
+            raise ValueError(
+                f"`sequence_length` must be at most {longest}, the positions that the "
+                f"backbone has. Received: {length}."
+            )
+        self._sequence_length = length
+        if self.tokenizer:
+            self.preprocessor = Packer(self.tokenizer, length)
 
     def __call__(self, inputs, *args, **kwargs):
         """Calls the graph on a dict of token ids; text belongs to `predict`."""
@@ -116,18 +131,21 @@ class Task(TextTraining, DistributedTraining, keras.Model):
 
     @property
     def trainable_variables(self):
-        """Those that the graph uses: not a pooler that no head reads."""
+        """Those that the graph uses; see `unused_layers`."""
         return self._used(super().trainable_variables)
 
     @property
     def trainable_weights(self):
-        """Those that the graph uses: not a pooler that no head reads."""
+        """Those that the graph uses; see `unused_layers`."""
         return self._used(super().trainable_weights)
 
     def _used(self, variables):
-        if self.options.get("pooling") == "pooled":
-            return variables
-        return [v for v in variables if not v.path.startswith("pooler/")]
+        unused = self.unused_layers()
+        return [v for v in variables if v.path.split("/")[0] not in unused]
+
+    def unused_layers(self):
+        """Names of the backbone's layers that no output depends on, a set of str."""
+        return set() if self.options.get("pooling") == "pooled" else {"pooler"}
 
     # Training ------------------------------------------------------------------
 
@@ -148,6 +166,7 @@ class Task(TextTraining, DistributedTraining, keras.Model):
         if isinstance(loss, str):
             loss = keras.losses.get(loss)
         if getattr(loss, "reduction", None) == "sum_over_batch_size":
+            loss = copy.copy(loss)  # the caller's own stays as it is
             loss.reduction = "mean_with_sample_weight"
         if metrics is None and weighted_metrics is None:
             weighted_metrics = self.default_metrics()
@@ -162,7 +181,9 @@ class Task(TextTraining, DistributedTraining, keras.Model):
     def get_compile_config(self):
         """Keras' record of `compile`, and whether the optimizer has a state."""
         config = super().get_compile_config()
-        return config and {**config, "has_state": self.optimizer.built}
+        if config and not self.optimizer.built:
+            config = {**config, "has_state": False}
+        return config
 
     def compile_from_config(self, config):
         """Compiles as the saved model was, with room for the optimizer's state."""
@@ -213,29 +234,37 @@ class Task(TextTraining, DistributedTraining, keras.Model):
         save_preset(self.backbone, self.weights, task, directory, layout, dtype)
 
     def _random_states(self):
-        """States of dropout, which Keras does not save."""
-        return {v.path: v for v in self.variables if "seed_generator" in v.path}
+        """States of dropout, which Keras does not save, by what they are saved as."""
+        states = [v for v in self.variables if "seed_generator" in v.path]
+        return {f"random_{index}": state for index, state in enumerate(states)}
 
     def save_own_variables(self, store):
         """Adds the random states, so that training resumes as if never stopped."""
-        for index, state in enumerate(self._random_states().values()):
-            store[str(index)] = state.numpy()
+        super().save_own_variables(store)
+        for name, state in self._random_states().items():
+            store[name] = state.numpy()
 
     def load_own_variables(self, store):
         """Restores the random states."""
-        for index, state in enumerate(self._random_states().values()):
-            if str(index) in store:
-                state.assign(store[str(index)])
+        states = self._random_states()
+        own = {name: store[name] for name in store.keys() if name not in states}
+        super().load_own_variables(own)
+        for name, state in states.items():
+            if name in store:
+                state.assign(store[name])
 
     def get_config(self):
         """Plain values: backbone, tokenizer with its vocabulary, and options."""
         serialize = keras.saving.serialize_keras_object
+        backbone = serialize(self.backbone)
+        backbone["config"]["tokenizer"] = None  # the task's own stands beside it
         return {
-            "backbone": serialize(self.backbone),
+            "backbone": backbone,
             "tokenizer": self.tokenizer and serialize(self.tokenizer),
             "sequence_length": self.sequence_length,
             "pair": self.pair,
             "name": self.name,
+            "frozen": frozen_layers(self),
             **self.options,
         }
 
@@ -247,7 +276,9 @@ class Task(TextTraining, DistributedTraining, keras.Model):
             key: config[key] and restore(config[key])
             for key in ("backbone", "tokenizer")
         }
-        return cls(**{**config, **parts})
+        config = dict(config)
+        frozen = config.pop("frozen", None)
+        return freeze_layers(cls(**{**config, **parts}), frozen)
 
 
 def as_numpy(tensor):

@@ -21,7 +21,9 @@ class DistributedTraining:
         with tf.GradientTape() as tape:
             y_pred = self(x, training=True)
             loss = self.compute_loss(x, y, y_pred, sample_weight, training=True)
-            objective = self.optimizer.scale_loss(loss * replica_share(weight))
+            summed = getattr(self.loss, "reduction", None) == "sum"
+            share = 1.0 if summed else replica_share(weight)
+            objective = self.optimizer.scale_loss(loss * share)
         variables = self.trainable_variables
         gradients = tape.gradient(objective, variables)
         self.optimizer.apply_gradients(zip(gradients, variables, strict=True))

@@ -47,12 +47,12 @@ class TextEmbedder(Task):
     ):
         inputs = backbone.make_inputs(backbone.config)
         count = backbone.config.num_layers + 1
+        layers = [layers] if isinstance(layers, int) else [int(i) for i in layers]
         if not layers or any(not -count <= layer < count for layer in layers):
             raise ValueError(
-                f"`layers` must be numbers in [-{count}, {count}). Received: "
-                f"{list(layers)}."
+                f"`layers` must be numbers in [-{count}, {count}). Received: {layers}."
             )
-        if list(layers) == [-1]:
+        if layers == [-1]:
             sequence = backbone(inputs)["sequence_output"]
         else:
             hidden = backbone.with_outputs("layer_outputs")(inputs)["layer_outputs"]
@@ -60,8 +60,14 @@ class TextEmbedder(Task):
         vector = Pooling(pooling, normalize, dtype="float32", name="pooling")(
             sequence, inputs["padding_mask"]
         )
-        options = {"pooling": pooling, "layers": list(layers), "normalize": normalize}
+        options = {"pooling": pooling, "layers": layers, "normalize": normalize}
         super().__init__(inputs, vector, backbone, tokenizer, options, **kwargs)
+
+    def unused_layers(self):
+        """The pooler, and the blocks above the highest layer."""
+        blocks = self.backbone.config.num_layers
+        highest = max(layer % (blocks + 1) for layer in self.options["layers"])
+        return {"pooler", *(f"block_{index}" for index in range(highest, blocks))}
 
     def default_loss(self):
         """Mean squared error, to imitate given vectors."""

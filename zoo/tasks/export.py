@@ -63,8 +63,9 @@ def export_task(task, directory, version=None, pair=None, warmup_texts=WARMUP_TE
 
 
 def float32_clone(task):
-    """The task itself, or its copy in float32 if it computes in 16 bits."""
-    if task.compute_dtype == "float32" and task.backbone.compute_dtype == "float32":
+    """The task, or its copy if it computes in 16 bits or has no preprocessor."""
+    exact = {task.compute_dtype, task.backbone.compute_dtype} == {"float32"}
+    if exact and task.preprocessor is not None:
         return task
     config = task.get_config()
     config["backbone"]["config"]["dtype"] = keras.dtype_policies.serialize(

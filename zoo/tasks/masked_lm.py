@@ -4,10 +4,12 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from zoo.data import Packer, mask_tokens
+from zoo.data import Epoch, Packer, mask_tokens
 from zoo.layers import MaskedLMHead
 from zoo.tasks.base import Task, as_numpy
 from zoo.tasks.text_input import as_columns
+
+EPOCH_SEEDS = 2**32  # seeds of masks from one epoch to the next
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -67,8 +69,7 @@ class MaskedLM(Task):
         super().__init__(inputs, logits, backbone, tokenizer, options, **kwargs)
         if tokenizer:
             config = {**tokenizer.get_config(), "specials_in_text": True}
-            whole = type(tokenizer).from_config(config)
-            self.mask_packer = Packer(whole, self.sequence_length)
+            self.mask_tokenizer = type(tokenizer).from_config(config)
             self.mask_token = tokenizer.vocabulary[tokenizer.mask_id]
 
     def default_loss(self):
@@ -121,12 +122,26 @@ class MaskedLM(Task):
                 "A masked language model makes its own targets. Received: `y` or "
                 "`sample_weight`. Give texts only."
             )
+        epochs = epochs if isinstance(epochs, Epoch) else list(epochs)
         rows = super().batches(x, None, None, batch_size, shuffle, seed, epochs)
+
+        def example(step, x):
+            seeds = tf.stack([tf.cast(seed, tf.int64), step])
+            return self.make_example(x, seeds)
+
         # The masks, too, are a function of the seed and the epoch.
-        steps = max(int(rows.cardinality()), 0) // max(len(epochs), 1)
-        return rows.enumerate(steps * epochs[0]).map(
-            lambda step, x: self.make_example(
-                x, tf.stack([tf.cast(seed, tf.int64), step])
+        if isinstance(epochs, Epoch):
+            masked = epochs.dataset().flat_map(
+                lambda epoch: rows.enumerate(epoch * EPOCH_SEEDS).map(example)
+            )
+            known = tf.data.experimental.assert_cardinality(rows.cardinality())
+            return masked.apply(known)
+        if isinstance(x, tf.data.Dataset):
+            return rows.enumerate().map(example)
+        numbers, steps = tf.constant(epochs, tf.int64), len(rows) // len(epochs)
+        return rows.enumerate().map(
+            lambda step, x: example(
+                numbers[step // steps] * EPOCH_SEEDS + step % steps, x
             )
         )
 
@@ -182,11 +197,13 @@ class MaskedLM(Task):
 
     def _fill(self, columns, k):
         """Positions of masks, ragged (B, None), and the top k there, (B, M, k)."""
-        x = self.mask_packer(columns)
+        x = Packer(self.mask_tokenizer, self.sequence_length)(columns)
         masks = x["token_ids"] == self.tokenizer.mask_id
         places = tf.broadcast_to(tf.range(tf.shape(masks)[1])[None], tf.shape(masks))
         positions = tf.ragged.boolean_mask(places, masks)
-        x["mask_positions"] = tf.cast(positions.to_tensor(), tf.int32)
+        width = tf.maximum(positions.bounding_shape(axis=1), 1)
+        dense = positions.to_tensor(shape=tf.stack([-1, width]))
+        x["mask_positions"] = tf.cast(dense, tf.int32)
         scores = tf.nn.softmax(self(x, training=False))
         # The table may have more rows than the vocabulary has tokens.
         return positions, tf.math.top_k(
@@ -195,8 +212,9 @@ class MaskedLM(Task):
 
     def answer(self, x, batch_size=None):
         """What the exported model answers, as numpy; see `answer_batch`."""
-        batches = tf.data.Dataset.from_tensor_slices(as_columns(x))
-        parts = [self.answer_batch(*t) for t in batches.batch(batch_size or 32)]
+        columns, size = as_columns(x), batch_size or 32
+        starts = range(0, max(len(columns[0]), 1), size)
+        parts = [self.answer_batch(*(c[s : s + size] for c in columns)) for s in starts]
         return {
             key: as_numpy(tf.concat([part[key] for part in parts], 0))
             for key in parts[0]

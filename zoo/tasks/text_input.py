@@ -30,7 +30,7 @@ def holds_text(x):
     dtype = getattr(x, "dtype", None)
     if isinstance(dtype, tf.DType):
         return dtype == tf.string
-    return dtype is not None and np.dtype(dtype).kind in "OSU"
+    return dtype is not None and np.dtype(dtype).kind in "OSUT"
 
 
 def holds_pairs(x):
@@ -38,7 +38,7 @@ def holds_pairs(x):
     if isinstance(x, tf.data.Dataset):
         spec = x.element_spec
         return isinstance(spec, tuple) and isinstance(spec[0], tuple)
-    return isinstance(x, tuple)
+    return isinstance(x, tuple) and len(x) == 2
 
 
 def as_columns(x):
@@ -58,6 +58,11 @@ def as_columns(x):
         ValueError: if the columns differ in length.
     """
     columns = tuple(map(_column, x if isinstance(x, tuple) else (x,)))
+    if len(columns) not in (1, 2):
+        raise ValueError(
+            "A tuple is a pair of columns of text. Received: a tuple of "
+            f"{len(columns)}. Put a batch in a list."
+        )
     sizes = [int(column.shape[0]) for column in columns]
     if len(set(sizes)) > 1:
         raise ValueError(
@@ -100,6 +105,46 @@ def _column(values):
     return tensor
 
 
+def split_rows(data, fraction):
+    """Cuts the last `fraction` of the rows off, as Keras does.
+
+    Args:
+        data: tuple of texts, targets and weights; each but the texts may be None.
+        fraction: float in (0, 1).
+
+    Returns:
+        two tuples like `data`.
+
+    Raises:
+        ValueError: if one of them would have no rows, or the texts are a dataset.
+    """
+    if isinstance(data[0], tf.data.Dataset):
+        raise ValueError(
+            "`validation_split` needs arrays. Received: a dataset. Use its `take` and "
+            "`skip`, and `validation_data`."
+        )
+    count = len(as_columns(data[0])[0])
+    cut = int(count * (1 - fraction))
+    if not 0 < cut < count:
+        raise ValueError(
+            "`validation_split` must leave rows on both sides. Received: "
+            f"{fraction} of {count} rows."
+        )
+
+    def part(value, rows):
+        if value is None:
+            return None
+        return (value.to_numpy() if hasattr(value, "to_numpy") else value)[rows]
+
+    x, *others = data
+    parts = []
+    for rows in (slice(None, cut), slice(cut, None)):
+        pair = isinstance(x, tuple)
+        texts = tuple(part(c, rows) for c in x) if pair else part(x, rows)
+        parts.append((texts, *(part(other, rows) for other in others)))
+    return tuple(parts)
+
+
 def label_ids(y, labels, name="y"):
     """Class numbers from class names or numbers, checked.
 
@@ -116,7 +161,9 @@ def label_ids(y, labels, name="y"):
     """
     y = y.to_numpy() if hasattr(y, "to_numpy") else y
     y = y.numpy() if isinstance(y, tf.Tensor) else np.asarray(y)
-    if y.dtype.kind in "OSU":
+    if y.dtype.kind == "O" and not any(isinstance(v, (str, bytes)) for v in y.ravel()):
+        y = np.array(y.tolist())
+    if y.dtype.kind in "OSUT":
         y = np.array([v.decode() if isinstance(v, bytes) else v for v in y.ravel()])
         known = {label: index for index, label in enumerate(labels)}
         unknown = sorted({str(value) for value in y.tolist()} - set(known))

@@ -9,8 +9,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from zoo.data import plan_batches
-from zoo.tasks.text_input import as_columns, holds_pairs, holds_text
+from zoo.data import Epoch, plan_batches
+from zoo.tasks.text_input import as_columns, holds_pairs, holds_text, split_rows
 
 PREDICTING = threading.RLock()  # Keras keeps the state of a prediction on the model
 ROWS_PER_CALL = 2048
@@ -31,6 +31,7 @@ class TextTraining:
         epochs=1,
         verbose="auto",
         callbacks=None,
+        *,
         seed=0,
         **options,
     ):
@@ -56,7 +57,9 @@ class TextTraining:
             options["class_weight"] = self.encode_class_weight(options["class_weight"])
         data = {"x": x, "y": y, "batch_size": batch_size, **options}
         if self.takes_text(x):
-            data = self._tokenised_data(data, epochs, seed)
+            number = Epoch(options.get("initial_epoch", 0))
+            data = self._tokenised_data(data, epochs, seed, number)
+            callbacks = _with_epoch(callbacks, number)
         if data.get("validation_data") is not None:
             size = options.get("validation_batch_size") or batch_size
             data["validation_data"] = self._evaluation_batches(
@@ -64,23 +67,25 @@ class TextTraining:
             )
         return super().fit(epochs=epochs, verbose=verbose, callbacks=callbacks, **data)
 
-    def _tokenised_data(self, data, epochs, seed):
+    def _tokenised_data(self, data, epochs, seed, number):
         """The arguments of Keras' `fit` with batches of token ids for text."""
         options = dict(data)
         x, y, batch_size = (options.pop(key) for key in ("x", "y", "batch_size"))
         weight = options.pop("sample_weight", None)
         fraction = options.pop("validation_split", 0.0)
         if fraction and options.get("validation_data") is None:
-            (x, y, weight), held_out = _split((x, y, weight), fraction)
+            (x, y, weight), held_out = split_rows((x, y, weight), fraction)
             options["validation_data"] = held_out
         self.pair = holds_pairs(x)
-        start = options.get("initial_epoch", 0)
-        if not isinstance(x, tf.data.Dataset) and not options.get("steps_per_epoch"):
-            rows = len(as_columns(x)[0])
-            options["steps_per_epoch"] = -(-rows // (batch_size or 32))
+        steps, start = options.get("steps_per_epoch"), options.get("initial_epoch", 0)
         shuffle = options.pop("shuffle", True)
-        epoch_range = range(start, max(epochs, start + 1))
-        x = self.batches(x, y, weight, batch_size, shuffle, seed, epoch_range)
+        if steps and not isinstance(x, tf.data.Dataset):
+            # One long stream, from which each of the user's epochs takes its steps.
+            rows = len(as_columns(x)[0])
+            number = range(-(-epochs * steps // -(-rows // (batch_size or 32))))
+        x = self.batches(x, y, weight, batch_size, shuffle, seed, number)
+        if isinstance(number, range):
+            x = x.skip(start * steps)
         return {**options, "x": x, "shuffle": False}
 
     def evaluate(
@@ -94,6 +99,7 @@ class TextTraining:
     ):
         """Keras' `evaluate`, on text or on token ids."""
         if self.takes_text(x):
+            _refuse_steps(x, kwargs.get("steps"))
             data = (x, y, sample_weight)
             x, y, sample_weight = self._evaluation_batches(data, batch_size), None, None
             batch_size = None
@@ -111,6 +117,8 @@ class TextTraining:
             numpy float32 (B, ...), the outputs of the graph, or a nest of them.
         """
         order = None
+        if self.takes_text(x):
+            _refuse_steps(x, kwargs.get("steps"))
         if self.takes_text(x) and isinstance(x, tf.data.Dataset):
             x = self.batches(x)
         elif self.takes_text(x):
@@ -150,8 +158,19 @@ class TextTraining:
         return keras.tree.map_structure(lambda p: p[: len(p) // replicas], outputs)
 
     def takes_text(self, x):
-        """Whether `x` is text that this model will tokenise."""
-        return self.preprocessor is not None and x is not None and holds_text(x)
+        """Whether `x` is text that this model will tokenise.
+
+        Raises:
+            TypeError: if it is text, and the preprocessing is switched off.
+        """
+        if x is None or not holds_text(x):
+            return False
+        if self.preprocessor is None:
+            raise TypeError(
+                "The model has no preprocessor and takes token ids. Received: strings. "
+                "Set `sequence_length`, which makes one, or load it with a tokenizer."
+            )
+        return True
 
     def batches(
         self,
@@ -170,16 +189,22 @@ class TextTraining:
             y: targets (B, ...), or None; part of `x` if that is a dataset.
             sample_weight: float (B,), or None.
             batch_size: int, 32 by default.
-            shuffle, seed, epochs: see `zoo.data.plan_batches`.
+            shuffle, seed, epochs: see `zoo.data.plan_batches`; not for datasets.
 
         Returns:
             tf.data.Dataset of x, (x, y) or (x, y, sample_weight), x a dict of int32
             (B, L), L the longest row of the batch, or its bucket under XLA.
 
         Raises:
-            ValueError: if a dataset is not batched or a column differs in length.
+            ValueError: if a dataset is not batched, or given targets beside its own,
+                or a column differs in length.
         """
         if isinstance(x, tf.data.Dataset):
+            if y is not None or sample_weight is not None:
+                raise ValueError(
+                    "A dataset holds its own targets and weights. Received: a dataset "
+                    "and `y` or `sample_weight`. Zip them into the dataset."
+                )
             return self._dataset_batches(x)
         columns = as_columns(x)
         targets = [None if y is None else tf.constant(self.encode_labels(y))]
@@ -251,6 +276,8 @@ class TextTraining:
     def _evaluation_batches(self, data, batch_size):
         if isinstance(data, tf.data.Dataset):
             return self.batches(data) if self.takes_text(data) else data
+        if isinstance(data, list) and data and isinstance(data[0], str):
+            data = (data,)  # texts alone, of a model that makes its own targets
         x, y, weight = keras.utils.unpack_x_y_sample_weight(data)
         if not self.takes_text(x):
             return data
@@ -269,24 +296,35 @@ class TextTraining:
         return keras.tree.map_structure(np.asarray, self(empty, training=False))
 
 
-def _split(data, fraction):
-    """Cuts the last `fraction` of the rows off, as Keras does."""
-    count = len(as_columns(data[0])[0])
-    cut = int(count * (1 - fraction))
-    if not 0 < cut < count:
+class SetEpoch(keras.callbacks.Callback):
+    """Tells the data which epoch begins.
+
+    Args:
+        number: `zoo.data.Epoch`.
+    """
+
+    def __init__(self, number):
+        super().__init__()
+        self.number = number
+
+    def on_epoch_begin(self, epoch, logs=None):
+        """Sets the number."""
+        self.number.assign(epoch)
+
+
+def _with_epoch(callbacks, number):
+    """The callbacks of `fit`, in any form that Keras takes, and one more."""
+    if isinstance(callbacks, keras.callbacks.CallbackList):
+        callbacks.append(SetEpoch(number))
+        return callbacks
+    callbacks = callbacks or []
+    single = isinstance(callbacks, keras.callbacks.Callback)
+    return [SetEpoch(number), *([callbacks] if single else callbacks)]
+
+
+def _refuse_steps(x, steps):
+    if steps is not None and not isinstance(x, tf.data.Dataset):
         raise ValueError(
-            "`validation_split` must leave rows on both sides. Received: "
-            f"{fraction} of {count} rows."
+            "`steps` counts the batches of a dataset; arrays of text are sorted by "
+            f"length. Received: steps={steps} and an array. Cut the array instead."
         )
-
-    def part(value, rows):
-        if value is None:
-            return None
-        if isinstance(value, tuple):
-            return tuple(part(column, rows) for column in value)
-        return (value.to_numpy() if hasattr(value, "to_numpy") else value)[rows]
-
-    return tuple(
-        tuple(part(value, rows) for value in data)
-        for rows in (slice(None, cut), slice(cut, None))
-    )

@@ -4,6 +4,8 @@ import collections.abc
 import os
 import pathlib
 
+from zoo.files import replacing
+
 
 class Vocabulary:
     """Tokens in the order of their ids, with the way back from token to id.
@@ -68,11 +70,8 @@ def save_vocabulary(vocabulary, path):
       vocabulary: sequence of str.
       path: where to write; parent directories are made.
     """
-    path = pathlib.Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    temporary.write_text("".join(f"{token}\n" for token in vocabulary), "utf-8")
-    os.replace(temporary, path)
+    with replacing(path) as temporary:
+        temporary.write_text("".join(f"{token}\n" for token in vocabulary), "utf-8")
 
 
 def _read(path):

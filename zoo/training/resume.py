@@ -1,9 +1,10 @@
 """Training that goes on where it stopped."""
 
-import os
 import pathlib
 
 import keras
+
+from zoo.files import replacing
 
 
 class SaveWhole(keras.callbacks.Callback):
@@ -22,9 +23,8 @@ class SaveWhole(keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch, logs=None):
         """Writes the file."""
-        temporary = self.path.with_name(f".{os.getpid()}-{self.path.name}")
-        self.model.save(temporary)
-        os.replace(temporary, self.path)
+        with replacing(self.path) as temporary:
+            self.model.save(temporary)
 
 
 def train_steps(model, make_dataset, steps, directory, every=100, callbacks=()):

@@ -1,9 +1,10 @@
 """Confusion matrices and training curves, drawn by matplotlib without a screen."""
 
-import os
 import pathlib
 
 from matplotlib.figure import Figure
+
+from zoo.files import replacing
 
 
 def plot_confusion(matrix, labels, path, title=""):
@@ -61,8 +62,6 @@ def plot_history(histories, path, metric="accuracy", title=""):
 
 def _save(figure, path):
     path = pathlib.Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{os.getpid()}-{path.name}")
-    figure.savefig(temporary, bbox_inches="tight")
-    os.replace(temporary, path)
+    with replacing(path) as temporary:
+        figure.savefig(temporary, bbox_inches="tight")
     return path

@@ -1,12 +1,10 @@
 """Our BERT as a directory that another library loads."""
 
 import json
-import os
-import shutil
-import uuid
 from pathlib import Path
 
 from zoo.checkpoint import Row, convert, revert, save_checkpoint
+from zoo.files import replacing
 from zoo.models.bert.metadata import (
     FIELDS,
     KERAS_NLP_ENCODER,
@@ -80,17 +78,11 @@ def write(
     )
     rows = LAYOUTS[layout].written(config, heads)
     arrays = _weight_files(layout, revert(weights, rows, config.num_heads))
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    partial = directory.with_name(f".{directory.name}.{uuid.uuid4().hex}")
-    try:
+    with replacing(directory) as partial:
         for name, document in documents.items():
             _write_document(partial / name, document)
         for name, tensors in arrays.items():
             save_checkpoint(partial / name, tensors)
-        # Onto a directory that was filled meanwhile this fails.
-        os.replace(partial, directory)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
 
 
 def _check(config, tokenizer, labels, num_classes):

@@ -1,0 +1,225 @@
+"""What users do with a task between two calls of `fit`."""
+
+import copy
+import pickle
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+import tiny
+
+import zoo
+from zoo.data import Epoch
+from zoo.training import AdamW
+
+EAGER = {"run_eagerly": True}
+
+
+def weights_of(model):
+    return np.concatenate([w.ravel() for w in model.get_weights()])
+
+
+@pytest.mark.parametrize("frozen", ["backbone", "block_1", "token_embedding"])
+def test_what_is_frozen_stays_frozen_in_a_file(
+    make_task, texts, labels, tmp_path, frozen
+):
+    model = make_task(compile=EAGER)
+    layers = {**model.backbone.named_layers, "backbone": model.backbone}
+    layers[frozen].trainable = False
+    model.compile(AdamW(1e-2), **EAGER)
+    model.fit(texts, labels, 8, 1, verbose=0)
+    model.save(tmp_path / "m.keras")
+    loaded = zoo.load_model(tmp_path / "m.keras")
+    assert int(loaded.optimizer.iterations) == int(model.optimizer.iterations) == 3
+    assert len(loaded.trainable_variables) == len(model.trainable_variables)
+    for each in (model, loaded):
+        each.fit(texts, labels, 8, 2, verbose=0, initial_epoch=1)
+    np.testing.assert_array_equal(weights_of(loaded), weights_of(model))
+    layers = {**loaded.backbone.named_layers, "backbone": loaded.backbone}
+    assert not layers[frozen].trainable and loaded.trainable
+    if frozen != "backbone":
+        assert loaded.backbone.trainable
+
+
+@pytest.mark.parametrize("steps", [2, 4])
+def test_several_steps_per_execution_are_the_same_steps(
+    make_task, texts, labels, steps
+):
+    one, several = make_task(), make_task(compile={"steps_per_execution": steps})
+    for model in (one, several):
+        model.fit(texts, labels, batch_size=5, epochs=2, verbose=0)
+        assert int(model.optimizer.iterations) == 10
+    np.testing.assert_allclose(weights_of(several), weights_of(one), atol=1e-5)
+
+
+@pytest.mark.parametrize("steps", [2, 7])
+def test_the_users_own_steps_per_epoch_resume_too(make_task, texts, labels, steps):
+    """Epochs of 2 and of 7 batches, where the texts make 3."""
+    whole, parts = make_task(compile=EAGER), make_task(compile=EAGER)
+    options = {"batch_size": 8, "steps_per_epoch": steps, "verbose": 0}
+    whole.fit(texts, labels, epochs=3, **options)
+    assert int(whole.optimizer.iterations) == 3 * steps
+    parts.fit(texts, labels, epochs=1, **options)
+    parts.fit(texts, labels, initial_epoch=1, epochs=3, **options)
+    np.testing.assert_array_equal(weights_of(parts), weights_of(whole))
+
+
+def test_backup_and_restore_goes_on_with_the_next_epoch(
+    make_task, texts, labels, tmp_path
+):
+    class Interrupt(keras.callbacks.Callback):
+        def on_epoch_begin(self, epoch, logs=None):
+            if epoch == 1:
+                raise KeyboardInterrupt
+
+    backup = keras.callbacks.BackupAndRestore(tmp_path / "backup")
+    whole, parts = make_task(compile=EAGER), make_task(compile=EAGER)
+    options = {"batch_size": 8, "epochs": 3, "verbose": 0}
+    whole.fit(texts, labels, **options)
+    with pytest.raises(KeyboardInterrupt):
+        parts.fit(texts, labels, callbacks=[backup, Interrupt()], **options)
+    parts.fit(texts, labels, callbacks=backup, **options)
+    np.testing.assert_array_equal(weights_of(parts), weights_of(whole))
+
+
+def test_fit_in_the_scope_of_a_strategy_reads_the_epoch(
+    make_task, two_replicas, texts, labels
+):
+    one = make_task()
+    with two_replicas.scope():
+        several = make_task()
+        several.fit(texts, labels, batch_size=8, epochs=2, verbose=0)
+    one.fit(texts, labels, batch_size=8, epochs=2, verbose=0)
+    np.testing.assert_allclose(weights_of(several), weights_of(one), atol=2e-3)
+
+
+def test_a_dataset_is_masked_anew_in_every_epoch(make_task, texts):
+    model = make_task("masked_lm", compile=EAGER)
+    dataset, number = tf.data.Dataset.from_tensor_slices(texts).batch(8), Epoch()
+    batches = model.batches(dataset, epochs=number)
+    assert int(batches.cardinality()) == 3
+    seen = []
+    for epoch in (0, 1, 0):
+        number.assign(epoch)
+        seen.append([x["mask_positions"].numpy().tolist() for x, _, _ in batches])
+    assert seen[0] == seen[2] != seen[1]
+    model.fit(dataset, epochs=2, verbose=0)
+    assert int(model.optimizer.iterations) == 6
+
+
+def test_graphs_over_a_backbone_can_be_saved_and_cloned(make_backbone, tmp_path):
+    backbone = make_backbone("mixed_bfloat16")
+    head = keras.layers.Dense(1)(backbone.output["sequence_output"])
+    x = {"token_ids": np.array([[2, 7, 3, 0]])}
+    x = backbone.complete(x)
+    for model in (
+        backbone.with_outputs("layer_outputs"),
+        keras.Model(backbone.inputs, head),
+    ):
+        model.save(tmp_path / "m.keras")
+        loaded = zoo.load_model(tmp_path / "m.keras")
+        for ours, theirs in zip(
+            keras.tree.flatten(loaded(x)), keras.tree.flatten(model(x)), strict=True
+        ):
+            np.testing.assert_array_equal(
+                tf.cast(ours, tf.float32), tf.cast(theirs, tf.float32)
+            )
+
+
+def test_copies_of_a_task(make_task, texts, labels):
+    model = make_task(compile=EAGER)
+    model.fit(texts, labels, 8, 1, verbose=0)
+    expected = model.predict(texts, verbose=0)
+    pickled = pickle.loads(pickle.dumps(model))
+    for other in (copy.deepcopy(model), pickled):
+        np.testing.assert_allclose(other.predict(texts, verbose=0), expected, atol=1e-6)
+    packer = copy.deepcopy(model.preprocessor)
+    assert packer.sequence_length == model.sequence_length
+    clone = keras.models.clone_model(model)
+    assert [w.shape for w in clone.weights] == [w.shape for w in model.weights]
+
+
+def test_the_length_can_be_changed_and_the_preprocessing_switched_off(
+    make_task, texts, tmp_path
+):
+    model = make_task(sequence_length=24)
+    long = [" ".join(["good"] * 30)]
+    model.sequence_length = 8
+    assert model.preprocessor((tf.constant(long),))["token_ids"].shape == (1, 8)
+    with pytest.raises(ValueError, match="at most 32, .* Received: 1000"):
+        model.sequence_length = 1000
+    expected = model.predict(texts, verbose=0)
+    model.preprocessor = None
+    with pytest.raises(TypeError, match="has no preprocessor and takes token ids"):
+        model.predict(texts, verbose=0)
+    version = model.export(tmp_path / "export")
+    answers = zoo.serving.ask(version, {"text": np.array(texts, object)})
+    labels = [tiny.LABELS[i] for i in expected.argmax(-1)]
+    assert answers["label"].tolist() == labels
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda m, d: m.evaluate(d, ["good"]), "A dataset holds its own targets"),
+        (lambda m, d: m.fit(d, sample_weight=[1.0]), "A dataset holds its own targets"),
+        (lambda m, d: m.fit(d, validation_split=0.5), "needs arrays. Received: a data"),
+        (lambda m, d: m.predict(["a"], steps=1), "counts the batches of a dataset"),
+        (lambda m, d: m.evaluate(["a"], ["good"], steps=1), "counts the batches"),
+        (lambda m, d: m.predict((["a"], ["b"], ["c"])), "Received: a tuple of 3"),
+    ],
+)
+def test_what_would_be_ignored_is_refused(make_task, texts, labels, call, message):
+    dataset = tf.data.Dataset.from_tensor_slices((texts, labels)).batch(8)
+    with pytest.raises(ValueError, match=message):
+        call(make_task(compile=EAGER), dataset)
+
+
+def test_class_numbers_and_columns_in_any_form(make_task, texts, labels):
+    model = make_task(compile=EAGER)
+    numbers = [tiny.LABELS.index(label) for label in labels]
+    expected = model.evaluate(texts, numbers, verbose=0)
+    for x, y in [
+        (texts, np.array(numbers, object)),
+        ((texts,), tuple(labels)),
+        (
+            np.array(texts, np.dtypes.StringDType()),
+            np.array(labels, np.dtypes.StringDType()),
+        ),
+    ]:
+        np.testing.assert_allclose(model.evaluate(x, y, verbose=0), expected, rtol=1e-5)
+    model.fit((texts,), tuple(labels), validation_split=0.25, verbose=0)
+    assert model.pair is False
+
+
+def test_no_texts_have_no_answers(make_task):
+    model = make_task("masked_lm")
+    assert model.fill_mask([]) == []
+    assert {key: value.shape for key, value in model.answer([]).items()} == {
+        "tokens": (0, 5),
+        "scores": (0, 5),
+    }
+
+
+def test_an_embedder_leaves_the_blocks_that_it_does_not_read(make_task, texts):
+    model = make_task("text_embedder", layers=1, compile=EAGER)
+    before = {v.path: v.numpy() for v in model.weights}
+    model.fit(texts, np.ones((24, 16), "float32"), 8, 2, verbose=0)
+    moved = {v.path for v in model.weights if (v.numpy() != before[v.path]).any()}
+    assert any(path.startswith("block_0/") for path in moved)
+    assert not any(path.startswith(("block_1/", "pooler/")) for path in moved)
+
+
+def test_weights_of_a_subclass_are_saved(make_task, tokenizer, tmp_path):
+    @keras.saving.register_keras_serializable(package="test")
+    class Counting(zoo.TextClassifier):
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **kwargs)
+            self.count = self.add_weight(shape=(), name="count", trainable=False)
+
+    base = make_task()
+    model = Counting(base.backbone, tokenizer, tiny.LABELS)
+    model.count.assign(5.0)
+    model.save(tmp_path / "m.keras")
+    assert float(zoo.load_model(tmp_path / "m.keras").count) == 5.0

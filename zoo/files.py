@@ -1,0 +1,37 @@
+"""Files and directories that appear only once they are complete."""
+
+import contextlib
+import os
+import pathlib
+import shutil
+import uuid
+
+
+@contextlib.contextmanager
+def replacing(path):
+    """Gives another name to write to, and renames it at the end.
+
+    A reader sees the previous file or the complete new one, whenever the writer is
+    killed; if the block raises, what it wrote is removed.
+
+    Args:
+        path: file, or directory that does not exist or is empty; directories above
+            it are made.
+
+    Yields:
+        pathlib.Path beside `path` with the same suffix, which does not exist yet.
+
+    Example:
+        with replacing("results.json") as temporary:
+            temporary.write_text("{}")
+    """
+    path = pathlib.Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{uuid.uuid4().hex}-{path.name}")
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    finally:
+        if temporary.is_dir():
+            shutil.rmtree(temporary, ignore_errors=True)
+        temporary.unlink(missing_ok=True)
