@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from zoo.data import block_dataset, read_documents
+from zoo.data import (
+    block_dataset,
+    read_documents,
+    split_sentences,
+    tokenize_documents,
+)
 from zoo.data.corpus import tokenize_blocks
 
 TEXT = "first line\n  second line \n\n\nother document\n"
@@ -108,3 +113,30 @@ def test_a_block_stands_between_special_tokens(tokenizer):
 def test_a_corpus_must_fill_a_batch(tokenizer):
     with pytest.raises(ValueError, match="holds 2 blocks, less than one batch of 3"):
         make_dataset(tokenizer, blocks=2)
+
+
+@pytest.mark.parametrize("lines_per_call", [1, 3, 2048])
+def test_documents_keep_the_bounds_of_their_lines(tokenizer, lines_per_call):
+    documents = [["good film", "", "bad"], [""], ["dull plot end"]]
+    found = list(tokenize_documents(documents, tokenizer, lines_per_call))
+    ids = [[tokenizer.token_to_id(w) for w in " ".join(d).split()] for d in documents]
+    assert [tokens.tolist() for tokens, _ in found] == ids
+    assert [offsets.tolist() for _, offsets in found] == [[0, 2, 3], [0], [0, 3]]
+    assert all(tokens.dtype == np.uint16 for tokens, _ in found)
+
+
+@pytest.mark.parametrize(
+    "line, sentences",
+    [
+        ("", []),
+        ("  one only ", ["one only"]),
+        ("He slept. She woke!  Why?", ["He slept.", "She woke!", "Why?"]),
+        ('"Go." He went.', ['"Go."', "He went."]),
+        ("Mr. J. Bunce of St. Ives, Esq. Yes.", ["Mr. J. Bunce of St. Ives, Esq. Yes."]),
+        ("No capital. so no end. 7 is one.", ["No capital. so no end.", "7 is one."]),
+        ("What?! (He said.) Ébloui.", ["What?!", "(He said.)", "Ébloui."]),
+        ("A" * 10_000 + ". B", ["A" * 10_000 + ".", "B"]),
+    ],
+)
+def test_sentences_end_where_a_reader_would_end_them(line, sentences):
+    assert split_sentences(line) == sentences

@@ -138,3 +138,51 @@ def test_a_pipeline_masks_as_eager_calls_do():
     (mapped,) = dataset.map(lambda x: mask_tokens(x, TOKENIZER, (1, 2)))
     for key, value in mask(ids, (1, 2)).items():
         np.testing.assert_array_equal(mapped[key], value)
+
+
+def reference_words(ids, draws, wanted, continues):
+    """The chosen positions of one row, a word at a time."""
+    words = []
+    for position, id in enumerate(ids):
+        if id in (PAD, CLS, SEP):
+            continue
+        if words and continues[id]:
+            words[-1].append(position)
+        else:
+            words.append([position])
+    chosen = []
+    for word in sorted(words, key=lambda word: -draws[word[0]]):
+        if len(chosen) + len(word) <= wanted:
+            chosen += word
+    return sorted(chosen)
+
+
+@pytest.mark.parametrize("longest", [3, 20, 128])
+def test_whole_words_are_those_of_the_reference(longest):
+    vocabulary = [f"##{n}" if n % 3 else str(n) for n in range(V)]
+    words = types.SimpleNamespace(**vars(TOKENIZER), vocabulary=vocabulary)
+    lengths = np.random.default_rng(1).integers(2, longest + 1, 300)
+    ids = make_rows(lengths, longest, seed=2)
+    ids[:, longest // 2] = np.where(ids[:, longest // 2] == PAD, PAD, SEP)
+    seed = (3, 4)
+    draws = tf.random.stateless_uniform((300, 3, longest), seed).numpy()[:, 0]
+    for rate in (0.15, 0.6):
+        result = mask_tokens(
+            tf.constant(ids), words, seed, rate, 50, whole_words=True
+        )
+        for row, length in enumerate(lengths):
+            wanted = min(50, max(1, round(rate * int(length))))
+            continues = [token.startswith("##") for token in vocabulary]
+            expected = reference_words(ids[row], draws[row], wanted, continues)
+            weights = result["mask_weights"][row].numpy()
+            actual = result["mask_positions"][row].numpy()[weights > 0]
+            assert actual.tolist() == expected
+
+
+def test_random_tokens_come_from_the_range(many):
+    ids = many[0]
+    result = mask(ids, random_token_rate=1.0, mask_token_rate=0.0, replacements=(7, 9))
+    shown = np.take_along_axis(result["token_ids"], result["mask_positions"], axis=1)
+    counts = np.bincount(shown[result["mask_weights"] > 0], minlength=V)
+    assert counts[7] + counts[8] == counts.sum() == 24_000
+    assert chi_square(counts[7:9], [12_000, 12_000]) < 10.83

@@ -1,21 +1,36 @@
 """Token ids to batches: packing, batching by length, masking, corpora."""
 
 from zoo.data.batching import Epoch, bucket_length, plan_batches
-from zoo.data.corpus import block_dataset, read_documents
+from zoo.data.corpus import (
+    block_dataset,
+    read_documents,
+    split_sentences,
+    tokenize_documents,
+)
 from zoo.data.glue import read_glue
 from zoo.data.masking import mask_tokens
 from zoo.data.packing import Packer
+from zoo.data.pairs import Pair, draw_pairs, pair_batches
+from zoo.data.records import read_records, unmask, write_records
 from zoo.data.tables import hash_split, read_labelled
 
 __all__ = [
     "Epoch",
     "Packer",
+    "Pair",
     "block_dataset",
     "bucket_length",
+    "draw_pairs",
     "hash_split",
     "mask_tokens",
+    "pair_batches",
     "plan_batches",
     "read_documents",
     "read_glue",
     "read_labelled",
+    "read_records",
+    "split_sentences",
+    "tokenize_documents",
+    "unmask",
+    "write_records",
 ]

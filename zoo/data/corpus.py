@@ -3,11 +3,21 @@
 import gzip
 import lzma
 import pathlib
+import re
 
 import numpy as np
 import tensorflow as tf
 
 OPEN = {".gz": gzip.open, ".xz": lzma.open}
+SENTENCE_END = re.compile(
+    r"""[.!?]+["'”’)\]]*(?=\s+["'“‘(\[_]*[A-Z0-9ÀÁÂÆÇÈÉÊÎÔŒÙÛ])"""
+)
+# What a full stop follows without ending a sentence.
+ABBREVIATION = re.compile(
+    r"""["'“‘(\[_]*([A-Z]|Mrs?|Ms|Mme|Mlle|Messrs|Dr|St|Prof|Rev|Hon|Capt|Col|Gen|Lt|
+    Sergt|Sgt|Maj|Esq|Jr|Sr|vs|viz|No|Nos|Vol|Chap|pp?|cf|e\.g|i\.e)""",
+    re.VERBOSE,
+)
 
 
 def read_documents(paths):
@@ -43,32 +53,77 @@ def read_documents(paths):
             yield document
 
 
-def tokenize_blocks(documents, tokenizer, block_length, lines_per_call=2048):
-    """Tokenises documents and cuts each into blocks.
+def split_sentences(line):
+    """Cuts a paragraph after the marks that end an English sentence.
+
+    A rule, not a model: `.`, `!` or `?` and closing quotes before white space and a
+    capital letter or a digit, unless a known abbreviation or an initial stands there.
+
+    Args:
+        line: str.
+
+    Returns:
+        list of str, which with spaces between give the line.
+
+    Example:
+        >>> split_sentences("Mr. Bunce slept. He woke! (So did I.)")
+        ['Mr. Bunce slept.', 'He woke!', '(So did I.)']
+    """
+    sentences, begin = [], 0
+    for match in SENTENCE_END.finditer(line):
+        word = line[begin : match.start()].rpartition(" ")[2]
+        if match[0] == "." and ABBREVIATION.fullmatch(word):
+            continue
+        sentences.append(line[begin : match.end()].strip())
+        begin = match.end()
+    return [*sentences, line[begin:].strip()] if line[begin:].strip() else sentences
+
+
+def tokenize_documents(documents, tokenizer, lines_per_call=2048):
+    """Tokenises documents, many lines at once.
 
     Args:
         documents: iterable of list of str.
         tokenizer: callable, string tensor (B,) to ragged int32 (B, None).
+        lines_per_call: int.
+
+    Yields:
+        token ids, uint16 or int32 (T,), and offsets, int64 (S + 1,), of a document:
+        line i holds the ids from offset [i] to [i + 1]; lines without ids are left out.
+    """
+    dtype = np.uint16 if tokenizer.vocabulary_size <= 2**16 else np.int32
+
+    def flush(lines, ends):
+        ids = tokenizer(tf.constant(lines))
+        offsets, values = ids.row_splits.numpy(), ids.values.numpy().astype(dtype)
+        for begin, end in zip([0, *ends[:-1]], ends, strict=True):
+            own = offsets[begin : end + 1]
+            yield values[own[0] : own[-1]], np.unique(own - own[0])
+
+    lines, ends = [], []
+    for document in documents:
+        lines.extend(document)
+        ends.append(len(lines))
+        if len(lines) >= lines_per_call:
+            yield from flush(lines, ends)
+            lines, ends = [], []
+    if lines:
+        yield from flush(lines, ends)
+
+
+def tokenize_blocks(documents, tokenizer, block_length, lines_per_call=2048):
+    """Tokenises documents and cuts each into blocks.
+
+    Args:
+        documents, tokenizer, lines_per_call: see `tokenize_documents`.
         block_length: int, tokens per block.
-        lines_per_call: int, lines tokenised at once.
 
     Returns:
         uint16 or int32 (N, block_length); the shorter tail of a document is dropped
         when it is under half a block, else padded with `tokenizer.pad_id`.
     """
-    dtype = np.uint16 if tokenizer.vocabulary_size <= 2**16 else np.int32
-    blocks, lines, ends = [], [], []
 
-    def flush():
-        ids = tokenizer(tf.constant(lines))
-        offsets = ids.row_splits.numpy()
-        values = ids.values.numpy().astype(dtype)
-        for begin, end in zip([0, *ends[:-1]], ends, strict=True):
-            blocks.append(_cut(values[offsets[begin] : offsets[end]]))
-        lines.clear()
-        ends.clear()
-
-    def _cut(ids):
+    def cut(ids):
         missing = -len(ids) % block_length
         if missing > block_length // 2:
             ids = ids[: len(ids) // block_length * block_length]
@@ -76,16 +131,10 @@ def tokenize_blocks(documents, tokenizer, block_length, lines_per_call=2048):
             ids = np.pad(ids, (0, missing), constant_values=tokenizer.pad_id)
         return ids.reshape(-1, block_length)
 
-    for document in documents:
-        lines.extend(document)
-        ends.append(len(lines))
-        if len(lines) >= lines_per_call:
-            flush()
-    if lines:
-        flush()
-    if not blocks:
-        return np.zeros((0, block_length), dtype)
-    return np.concatenate(blocks)
+    tokenized = tokenize_documents(documents, tokenizer, lines_per_call)
+    blocks = [cut(ids) for ids, _ in tokenized]
+    empty = np.zeros((0, block_length), np.uint16)
+    return np.concatenate(blocks) if blocks else empty
 
 
 def block_dataset(blocks, tokenizer, batch_size, seed, make_example, start=0):

@@ -11,6 +11,8 @@ def mask_tokens(
     max_predictions=20,
     mask_token_rate=0.8,
     random_token_rate=0.1,
+    replacements=None,
+    whole_words=False,
 ):
     """Chooses tokens to predict and hides most of them.
 
@@ -31,6 +33,11 @@ def mask_tokens(
             L))`, so that no head computes what can never be chosen.
         mask_token_rate: float, probability that a chosen token becomes [MASK].
         random_token_rate: float, probability that it becomes a random one.
+        replacements: (low, high), a random token's id is in [low, high); by default
+            the whole vocabulary, special tokens included, as the source has it.
+        whole_words: bool, choose words with all their pieces, in random order; a word
+            that would be too much is left out and the next one tried. Needs
+            `tokenizer.vocabulary`, where "##" begins what continues a word.
 
     Returns:
         dict of token_ids int32 (B, L), mask_positions int32 (B, P) ascending and then
@@ -44,6 +51,11 @@ def mask_tokens(
     wanted = _count(tokens, mask_rate)
     limit = tf.minimum(max_predictions, _count(shape[1], mask_rate))
     score = tf.where(special, -1.0, draws[:, 0])
+    if whole_words:
+        continues = [token.startswith("##") for token in tokenizer.vocabulary]
+        continues = tf.gather(tf.constant(continues), token_ids)
+        wanted = tf.minimum(wanted, limit)
+        score = tf.where(_choose_words(score, continues, wanted), score, -1.0)
     positions, chosen = _choose(score, wanted, limit)
     mask_ids = tf.where(chosen, tf.gather(token_ids, positions, batch_dims=1), 0)
 
@@ -51,7 +63,8 @@ def mask_tokens(
     row = tf.cast(rows[:, 0], tf.int32)
     index = tf.stack([row, tf.gather_nd(positions, rows)], axis=1)
     kind = tf.gather_nd(draws[:, 1], index)
-    random = tf.gather_nd(draws[:, 2], index) * float(tokenizer.vocabulary_size)
+    low, high = replacements or (0, tokenizer.vocabulary_size)
+    random = low + tf.floor(tf.gather_nd(draws[:, 2], index) * float(high - low))
     hidden = tf.gather_nd(mask_ids, rows)
     is_random = kind < mask_token_rate + random_token_rate
     hidden = tf.where(is_random, tf.cast(random, tf.int32), hidden)
@@ -88,3 +101,49 @@ def _choose(score, wanted, limit):
     positions = tf.sort(tf.where(chosen, positions, length), axis=1)
     chosen = positions < length
     return tf.where(chosen, positions, 0), chosen
+
+
+def _choose_words(score, continues, wanted):
+    """The pieces of words taken in the order of their first pieces' scores.
+
+    Args:
+        score: float32 (B, L), negative where no token may be chosen.
+        continues: bool (B, L), whether a piece belongs to the word before it.
+        wanted: int32 (B,), at most so many pieces of each row.
+
+    Returns:
+        bool (B, L).
+    """
+    rows, length = tf.unstack(tf.shape(score))
+    candidate = score >= 0
+    first = tf.cumsum(tf.cast(candidate, tf.int32), axis=1) == 1
+    begins = candidate & (first | ~continues)
+    word = tf.cumsum(tf.cast(begins, tf.int32), axis=1) - 1
+    cell = tf.where(candidate, word + tf.range(rows)[:, None] * length, rows * length)
+    sizes = tf.math.bincount(tf.reshape(cell, [-1]), minlength=rows * length + 1)
+    sizes = tf.reshape(sizes[:-1], (rows, length))
+    # Words by the score of their first piece; what begins no word comes last.
+    order = tf.argsort(tf.where(begins, -score, 1.0), axis=1)
+    order = tf.gather(word, order, batch_dims=1)
+    rank = tf.range(length)[None] < tf.reduce_sum(tf.cast(begins, tf.int32), 1)[:, None]
+    order = tf.where(rank, order, length - 1)
+    sizes = tf.where(rank, tf.gather(sizes, order, batch_dims=1), length + 1)
+
+    def excess(sizes):
+        return tf.cumsum(sizes, axis=1) > wanted[:, None]
+
+    def leave_out(sizes):
+        # From the first word that is too much on, all that are larger than the rest.
+        over = excess(sizes)
+        rest = wanted - tf.reduce_sum(tf.where(over, 0, sizes), axis=1)
+        return tf.where(over & (sizes > rest[:, None]), 0, sizes)
+
+    (sizes,) = tf.while_loop(
+        lambda sizes: tf.reduce_any(excess(sizes)),
+        lambda sizes: (leave_out(sizes),),
+        (sizes,),
+    )
+    taken = sizes > 0
+    target = tf.where(taken, order + tf.range(rows)[:, None] * length, rows * length)
+    chosen = tf.math.bincount(tf.reshape(target, [-1]), minlength=rows * length + 1) > 0
+    return candidate & tf.gather(chosen, cell)
