@@ -20,8 +20,7 @@ keras.saving.register_keras_serializable(package="zoo")(WordPieceTokenizer)
 
 LEARNING_RATES = {"masked_lm": 1e-4}
 WARMUP_STEPS = 50
-PRETRAINED_HEADS = ("masked_lm_head",)
-SPARE_HEADS = ("masked_lm_head", "next_sentence")
+PRETRAINED_HEADS = SPARE_HEADS = ("masked_lm_head", "next_sentence")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -54,6 +54,14 @@ FAMILIES = [
         {"sequence_output": ("L", 16)},
         BERT_PADS,
     ),
+    Family(
+        "bert_causal",
+        "bert",
+        {**tiny.CONFIG, "causal": True},
+        {"sequence_output": ("L", 16), "pooled_output": (16,)},
+        BERT_PADS,
+        causal=True,
+    ),
 ]
 
 

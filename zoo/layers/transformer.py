@@ -67,6 +67,7 @@ class TransformerEncoderBlock(keras.layers.Layer):
         attention_dropout: float in [0, 1), on attention weights.
         layer_norm_epsilon: float, added to the variance.
         stddev: float, of the truncated normal that initialises kernels.
+        causal: bool, whether a position attends to itself and those before it only.
 
     Inputs:
         x (B, L, D); optional padding_mask (B, L), bool or int, 1 = token: no position
@@ -94,9 +95,11 @@ class TransformerEncoderBlock(keras.layers.Layer):
         attention_dropout=0.0,
         layer_norm_epsilon=1e-12,
         stddev=0.02,
+        causal=False,
         **kwargs,
     ):
         super().__init__(**kwargs)
+        self.causal = causal
         self.intermediate_dim = intermediate_dim
         self.activation = get_activation(activation)
         self.stddev = stddev
@@ -133,6 +136,10 @@ class TransformerEncoderBlock(keras.layers.Layer):
     def call(self, x, padding_mask=None, return_scores=False, training=None):
         """Applies the block; see the class for shapes."""
         mask = None if padding_mask is None else padding_mask[:, None, :]
+        if self.causal:
+            position = ops.arange(ops.shape(x)[1])
+            before = position[None, :, None] >= position[None, None, :]
+            mask = before if mask is None else before & ops.cast(mask, "bool")
         attended = self.attention(
             x, mask, return_scores=return_scores, training=training
         )

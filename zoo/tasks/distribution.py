@@ -17,17 +17,14 @@ class DistributedTraining:
     def train_step(self, data):
         """One update; returns the logs."""
         x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
-        weight = weight_sum(y, sample_weight)
         with tf.GradientTape() as tape:
             y_pred = self(x, training=True)
-            loss = self.compute_loss(x, y, y_pred, sample_weight, training=True)
-            summed = getattr(self.loss, "reduction", None) == "sum"
-            share = 1.0 if summed else replica_share(weight)
-            objective = self.optimizer.scale_loss(loss * share)
+            loss, objective = self._objectives(x, y, y_pred, sample_weight, True)
+            objective = self.optimizer.scale_loss(objective)
         variables = self.trainable_variables
         gradients = tape.gradient(objective, variables)
         self.optimizer.apply_gradients(zip(gradients, variables, strict=True))
-        return self._log(x, y, y_pred, sample_weight, loss, weight)
+        return self._log(x, y, y_pred, sample_weight, loss)
 
     def make_train_function(self, force=False):
         """Keras' function of a step, traced once: twice if the optimizer were new."""
@@ -40,14 +37,44 @@ class DistributedTraining:
         """One evaluation; returns the logs."""
         x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
         y_pred = self(x, training=False)
-        loss = self.compute_loss(x, y, y_pred, sample_weight, training=False)
-        weight = weight_sum(y, sample_weight)
-        return self._log(x, y, y_pred, sample_weight, loss, weight)
+        loss, _ = self._objectives(x, y, y_pred, sample_weight, False)
+        return self._log(x, y, y_pred, sample_weight, loss)
 
-    def _log(self, x, y, y_pred, sample_weight, loss, weight):
+    def _objectives(self, x, y, y_pred, sample_weight, training):
+        """This replica's own loss, and its share of the mean over all replicas."""
         replicas = tf.distribute.get_strategy().num_replicas_in_sync
+        if not isinstance(self.loss, dict):
+            loss = self.compute_loss(x, y, y_pred, sample_weight, training=training)
+            if getattr(self.loss, "reduction", None) == "sum":
+                return loss * replicas, loss
+            share = replica_share(weight_sum(y, sample_weight))
+            return loss * replicas, loss * share
+        # Several outputs: each is averaged over weights of its own.
+        own = shared = sum(self.losses) / replicas
+        for name, loss in self.loss.items():
+            values = tf.cast(loss.call(y[name], y_pred[name]), tf.float32)
+            weight = (sample_weight or {}).get(name)
+            weight = tf.ones_like(values) if weight is None else weight
+            mean = tf.math.divide_no_nan(
+                tf.reduce_sum(values * weight), tf.reduce_sum(weight)
+            )
+            own += mean
+            shared += mean * replica_share(tf.reduce_sum(weight)) / replicas
+        return own, shared
+
+    @property
+    def metrics(self):
+        """Keras', without its means of several losses, which weigh batches by rows."""
+        metrics = super().metrics
+        if not isinstance(getattr(self, "loss", None), dict) or not self._compile_loss:
+            return metrics
+        unweighted = {id(metric) for metric in self._compile_loss.metrics}
+        return [metric for metric in metrics if id(metric) not in unweighted]
+
+    def _log(self, x, y, y_pred, sample_weight, loss):
+        weight = weight_sum(y, sample_weight)
         tracker = next(metric for metric in self.metrics if metric.name == "loss")
-        tracker.update_state(loss * replicas, sample_weight=weight)
+        tracker.update_state(loss, sample_weight=weight)
         logs = self.compute_metrics(x, y, y_pred, sample_weight)
         if isinstance(
             self.distribute_strategy, tf.distribute.MultiWorkerMirroredStrategy

@@ -12,17 +12,61 @@ from zoo.tasks.text_input import as_columns
 EPOCH_SEEDS = 2**32  # seeds of masks from one epoch to the next
 
 
+def next_sentence_logits(backbone, encoded):
+    """The head of next-sentence prediction, symbolic float32 (B, 2)."""
+    if "pooled_output" not in encoded:
+        raise ValueError(
+            "Next-sentence prediction needs a pooled output. Received: a backbone "
+            "without one. Build it with `pooler=True`."
+        )
+    stddev = backbone.config.initializer_range
+    return keras.layers.Dense(
+        2,
+        kernel_initializer=keras.initializers.TruncatedNormal(stddev=stddev),
+        dtype="float32",
+        name="next_sentence",
+    )(encoded["pooled_output"])
+
+
+def next_tokens(token_ids, pad_id):
+    """Every token predicts the one after it: `mask_tokens` of a causal model.
+
+    Args:
+        token_ids: int32 (B, L).
+        pad_id: int.
+
+    Returns:
+        dict as of `zoo.data.mask_tokens`, P = L - 1.
+    """
+    following = token_ids[:, 1:]
+    positions = tf.range(tf.shape(following)[1])[None]
+    return {
+        "token_ids": token_ids,
+        "mask_positions": tf.broadcast_to(positions, tf.shape(following)),
+        "mask_ids": following,
+        "mask_weights": tf.cast(following != pad_id, tf.float32),
+    }
+
+
 @keras.saving.register_keras_serializable(package="zoo")
 class MaskedLM(Task):
     """Predicts hidden tokens, with the pretrained head where the preset has one.
 
-    Source: Devlin et al. 2019, section 3.1.
+    With `next_sentence` a second head, `pooled W + b`, tells whether the second text
+    of a pair is from elsewhere (1) or follows the first (0), and the loss is the sum
+    of both means, one over the predicted tokens and one over the rows. On a causal
+    backbone every token predicts the next one, and nothing is hidden.
+
+    Source: Devlin et al. 2019, section 3.1 and, for the causal one, 5.1; released
+    code `run_pretraining.py`.
 
     Args:
         backbone: `zoo.backbone.Backbone` with a layer "token_embedding".
         tokenizer: from `zoo.text`, or None for token ids only.
         mask_rate: float in (0, 1), share of tokens that `fit` on text hides.
         max_predictions: int, P, at most so many per row.
+        whole_words: bool, hide whole words, see `zoo.data.mask_tokens`.
+        next_sentence: bool, whether there is a second head; needs a pooled output.
         head_activation: str, of the head; by default the backbone's.
         head_layer_norm_epsilon: float, of the head; by default the backbone's.
         **kwargs: sequence_length and name, see `zoo.tasks.Task`.
@@ -31,7 +75,11 @@ class MaskedLM(Task):
         the backbone's and mask_positions int32 (B, P).
 
     Returns:
-        float32 (B, P, V), logits.
+        float32 (B, P, V), logits; with `next_sentence` a dict of them, masked_lm, and
+        of next_sentence float32 (B, 2).
+
+    Raises:
+        ValueError: if there is no pooled output to tell the next sentence by.
     """
 
     task_name = "masked_lm"
@@ -42,6 +90,8 @@ class MaskedLM(Task):
         tokenizer=None,
         mask_rate=0.15,
         max_predictions=20,
+        whole_words=False,
+        next_sentence=False,
         head_activation=None,
         head_layer_norm_epsilon=None,
         **kwargs,
@@ -60,9 +110,16 @@ class MaskedLM(Task):
             dtype=backbone.dtype_policy,
             name="masked_lm_head",
         )(encoded["sequence_output"], inputs["mask_positions"])
+        if next_sentence:
+            logits = {
+                "masked_lm": logits,
+                "next_sentence": next_sentence_logits(backbone, encoded),
+            }
         options = {
             "mask_rate": mask_rate,
             "max_predictions": max_predictions,
+            "whole_words": whole_words,
+            "next_sentence": next_sentence,
             "head_activation": head_activation,
             "head_layer_norm_epsilon": head_layer_norm_epsilon,
         }
@@ -73,14 +130,27 @@ class MaskedLM(Task):
             self.mask_token = tokenizer.vocabulary[tokenizer.mask_id]
 
     def default_loss(self):
-        """Cross-entropy, averaged over the predicted positions."""
-        return keras.losses.SparseCategoricalCrossentropy(
-            from_logits=True, reduction="mean_with_sample_weight"
-        )
+        """Cross-entropy, averaged over the predicted positions, or over the rows."""
+
+        def loss():
+            return keras.losses.SparseCategoricalCrossentropy(
+                from_logits=True, reduction="mean_with_sample_weight"
+            )
+
+        if not self.options["next_sentence"]:
+            return loss()
+        return {"masked_lm": loss(), "next_sentence": loss()}
 
     def default_metrics(self):
-        """Accuracy over the predicted positions."""
-        return [keras.metrics.SparseCategoricalAccuracy("accuracy")]
+        """Accuracy, and with two heads the loss of each."""
+        metrics = [keras.metrics.SparseCategoricalAccuracy("accuracy")]
+        if not self.options["next_sentence"]:
+            return metrics
+        loss = keras.metrics.SparseCategoricalCrossentropy("loss", from_logits=True)
+        return {
+            name: [metric.from_config(metric.get_config()) for metric in (loss, *metrics)]
+            for name in ("masked_lm", "next_sentence")
+        }
 
     def make_example(self, x, seed):
         """Hides tokens of a batch.
@@ -90,16 +160,27 @@ class MaskedLM(Task):
             seed: int (2,), of the masks.
 
         Returns:
-            x, y int32 (B, P), sample_weight float32 (B, P), as `fit` takes them.
+            x, y int32 (B, P), sample_weight float32 (B, P), as `fit` takes them; with
+            `next_sentence`, which `x` must hold then, dicts of both heads'.
         """
-        masked = mask_tokens(
-            x["token_ids"],
-            self.tokenizer,
-            seed,
-            self.options["mask_rate"],
-            self.options["max_predictions"],
-        )
+        x = dict(x)
+        label = x.pop("next_sentence", None)
+        if getattr(self.backbone.config, "causal", False):
+            masked = next_tokens(x["token_ids"], self.tokenizer.pad_id)
+        else:
+            masked = mask_tokens(
+                x["token_ids"],
+                self.tokenizer,
+                seed,
+                self.options["mask_rate"],
+                self.options["max_predictions"],
+                whole_words=self.options["whole_words"],
+            )
         y, weight = masked.pop("mask_ids"), masked.pop("mask_weights")
+        if self.options["next_sentence"]:
+            y = {"masked_lm": y, "next_sentence": label}
+            rows = tf.ones_like(label, tf.float32)
+            weight = {"masked_lm": weight, "next_sentence": rows}
         return {**x, **masked}, y, weight
 
     def batches(
@@ -204,7 +285,10 @@ class MaskedLM(Task):
         width = tf.maximum(positions.bounding_shape(axis=1), 1)
         dense = positions.to_tensor(shape=tf.stack([-1, width]))
         x["mask_positions"] = tf.cast(dense, tf.int32)
-        scores = tf.nn.softmax(self(x, training=False))
+        logits = self(x, training=False)
+        if self.options["next_sentence"]:
+            logits = logits["masked_lm"]
+        scores = tf.nn.softmax(logits)
         # The table may have more rows than the vocabulary has tokens.
         return positions, tf.math.top_k(
             scores[..., : self.tokenizer.vocabulary_size], k

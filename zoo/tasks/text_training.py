@@ -288,7 +288,9 @@ class TextTraining:
             x = self.preprocessor(as_columns(x))
             y = None if y is None else tf.constant(self.encode_labels(y))
         if sample_weight is not None:
-            sample_weight = tf.convert_to_tensor(sample_weight, tf.float32)
+            sample_weight = keras.tree.map_structure(
+                lambda weight: tf.convert_to_tensor(weight, tf.float32), sample_weight
+            )
         return x, y, sample_weight
 
     def _predict_nothing(self):

@@ -37,6 +37,8 @@ class BERTConfig:
         initializer_range: standard deviation of truncated normal weights.
         pad_id: id of padding, from which a missing mask is derived.
         pooler: whether there is a pooled output (some Hugging Face files have none).
+        causal: whether a position attends to itself and those before it only, as in
+            the left-to-right model of the paper's ablation (section 5.1).
 
     Raises:
         ValueError: if a size, epsilon or range is not positive, a probability not in
@@ -58,6 +60,7 @@ class BERTConfig:
     initializer_range: float = 0.02
     pad_id: int = 0
     pooler: bool = True
+    causal: bool = False
 
     def __post_init__(self):
         """Checks every field that has a range."""
@@ -175,6 +178,7 @@ class BERT(Backbone):
                 config.attention_dropout,
                 config.layer_norm_epsilon,
                 stddev,
+                config.causal,
                 dtype=dtype,
                 name=f"block_{i}",
             )
