@@ -132,7 +132,10 @@ def test_documents_keep_the_bounds_of_their_lines(tokenizer, lines_per_call):
         ("  one only ", ["one only"]),
         ("He slept. She woke!  Why?", ["He slept.", "She woke!", "Why?"]),
         ('"Go." He went.', ['"Go."', "He went."]),
-        ("Mr. J. Bunce of St. Ives, Esq. Yes.", ["Mr. J. Bunce of St. Ives, Esq. Yes."]),
+        (
+            "Mr. J. Bunce of St. Ives, Esq. Yes.",
+            ["Mr. J. Bunce of St. Ives, Esq. Yes."],
+        ),
         ("No capital. so no end. 7 is one.", ["No capital. so no end.", "7 is one."]),
         ("What?! (He said.) Ébloui.", ["What?!", "(He said.)", "Ébloui."]),
         ("A" * 10_000 + ". B", ["A" * 10_000 + ".", "B"]),

@@ -167,9 +167,7 @@ def test_whole_words_are_those_of_the_reference(longest):
     seed = (3, 4)
     draws = tf.random.stateless_uniform((300, 3, longest), seed).numpy()[:, 0]
     for rate in (0.15, 0.6):
-        result = mask_tokens(
-            tf.constant(ids), words, seed, rate, 50, whole_words=True
-        )
+        result = mask_tokens(tf.constant(ids), words, seed, rate, 50, whole_words=True)
         for row, length in enumerate(lengths):
             wanted = min(50, max(1, round(rate * int(length))))
             continues = [token.startswith("##") for token in vocabulary]

@@ -166,9 +166,7 @@ def texts_of(batch):
 def test_rows_are_pairs_of_consecutive_or_of_foreign_texts(pool):
     documents = make_corpus()
     home = {int(id): n for n, (ids, _) in enumerate(documents) for id in ids}
-    batches = list(
-        pair_batches(documents, TOKENIZER, 24, seed=1, pool=pool, rows=7)
-    )
+    batches = list(pair_batches(documents, TOKENIZER, 24, seed=1, pool=pool, rows=7))
     assert {len(b["token_ids"]) for b in batches[:-1]} >= {7}
     counts = [0, 0]
     for batch in batches:

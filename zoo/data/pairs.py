@@ -72,7 +72,9 @@ def draw_pairs(documents, max_tokens, draw, short_rate=0.1, random_rate=0.5):
             first = (offsets[begin], offsets[middle])
             elsewhere = end - begin == 1 or draw.random() < random_rate
             if elsewhere:
-                second = _elsewhere(documents, index, target - first[1] + first[0], draw)
+                second = _elsewhere(
+                    documents, index, target - first[1] + first[0], draw
+                )
                 begin = middle
             else:
                 second = (offsets[middle], offsets[end])

@@ -148,7 +148,9 @@ class MaskedLM(Task):
             return metrics
         loss = keras.metrics.SparseCategoricalCrossentropy("loss", from_logits=True)
         return {
-            name: [metric.from_config(metric.get_config()) for metric in (loss, *metrics)]
+            name: [
+                metric.from_config(metric.get_config()) for metric in (loss, *metrics)
+            ]
             for name in ("masked_lm", "next_sentence")
         }
 

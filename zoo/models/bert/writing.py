@@ -89,7 +89,7 @@ def _check(config, tokenizer, labels, num_classes):
     """Raises if the vocabulary or the labels do not fit."""
     if config.causal:
         raise ValueError(
-            "Only the layout \"zoo\" holds a causal BERT. Received: causal=True."
+            'Only the layout "zoo" holds a causal BERT. Received: causal=True.'
         )
     tokens = len(tokenizer["vocabulary"]) if tokenizer else config.vocabulary_size
     if tokens != config.vocabulary_size:
