@@ -127,7 +127,7 @@ def test_lengths_and_random_texts_have_the_stated_probabilities():
     elsewhere = sum(pair.random for pair in pairs)
     # A text that has an end of its own is followed by it half of the time.
     assert chi_square([elsewhere, 1e5 - elsewhere], [5e4, 5e4]) < 10.83
-    # A random text ends with its document, so only the others have the length asked for.
+    # A random text ends with its document; the others have the length asked for.
     lengths = [p.second[1] - p.first[0] for p in pairs if not p.random]
     observed = np.bincount(lengths, minlength=101)[2:]
     expected = np.full(99, 0.1 / 99)

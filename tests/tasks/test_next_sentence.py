@@ -94,6 +94,7 @@ def test_it_learns_and_its_heads_travel(tmp_path):
     for _ in range(60):
         logs = model.train_on_batch(*data, return_dict=True)
     assert logs["next_sentence_accuracy"] > 0.9 and logs["masked_lm_loss"] < 3
+    assert any(v.path == "pooler/kernel" for v in model.trainable_variables)
     expected = model(data[0], training=False)
     model.save(tmp_path / "m.keras")
     model.save_to_preset(tmp_path / "preset")

@@ -143,16 +143,19 @@ class MaskedLM(Task):
 
     def default_metrics(self):
         """Accuracy, and with two heads the loss of each."""
-        metrics = [keras.metrics.SparseCategoricalAccuracy("accuracy")]
         if not self.options["next_sentence"]:
-            return metrics
-        loss = keras.metrics.SparseCategoricalCrossentropy("loss", from_logits=True)
+            return [keras.metrics.SparseCategoricalAccuracy("accuracy")]
         return {
             name: [
-                metric.from_config(metric.get_config()) for metric in (loss, *metrics)
+                keras.metrics.SparseCategoricalCrossentropy("loss", from_logits=True),
+                keras.metrics.SparseCategoricalAccuracy("accuracy"),
             ]
             for name in ("masked_lm", "next_sentence")
         }
+
+    def unused_layers(self):
+        """The pooler, unless the next sentence is told by it."""
+        return set() if self.options["next_sentence"] else super().unused_layers()
 
     def make_example(self, x, seed):
         """Hides tokens of a batch.
