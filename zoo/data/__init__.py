@@ -1,6 +1,6 @@
 """Token ids to batches: packing, batching by length, masking, corpora."""
 
-from zoo.data.batching import Epoch, bucket_length, plan_batches
+from zoo.data.batching import Epoch, bucket_length, plan_batches, untuned
 from zoo.data.corpus import block_dataset, read_documents
 from zoo.data.glue import read_glue
 from zoo.data.masking import mask_tokens
@@ -18,4 +18,5 @@ __all__ = [
     "read_documents",
     "read_glue",
     "read_labelled",
+    "untuned",
 ]
