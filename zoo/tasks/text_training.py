@@ -232,7 +232,8 @@ class TextTraining:
             x = select(*rows, index, bucketed)
             return (x, *(tf.gather(part, index) for part in targets)) if targets else x
 
-        return plan.map(gather, 2).prefetch(4).with_options(untuned())
+        # One thread makes batches faster than any model takes them.
+        return plan.map(gather).prefetch(2).with_options(untuned())
 
     def _dataset_batches(self, dataset):
         spec = dataset.element_spec
