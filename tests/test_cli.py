@@ -21,10 +21,13 @@ def run(*arguments, code=0, stdin=None):
 @pytest.fixture(scope="module")
 def preset(tmp_path_factory):
     """Directory of a tiny backbone with its tokenizer."""
+    import keras
+
     from zoo.registry import build_backbone
     from zoo.text import WordPieceTokenizer
 
     directory = tmp_path_factory.mktemp("cli") / "preset"
+    keras.utils.set_random_seed(1)
     backbone = build_backbone("bert", tiny.CONFIG)
     backbone.tokenizer = WordPieceTokenizer(tiny.VOCABULARY)
     backbone.save_to_preset(directory)

@@ -1,6 +1,6 @@
 """Token ids to batches: packing, batching by length, masking, corpora."""
 
-from zoo.data.batching import Epoch, bucket_length, plan_batches
+from zoo.data.batching import Epoch, bucket_length, plan_batches, untuned
 from zoo.data.corpus import (
     block_dataset,
     read_documents,
@@ -32,5 +32,6 @@ __all__ = [
     "split_sentences",
     "tokenize_documents",
     "unmask",
+    "untuned",
     "write_records",
 ]

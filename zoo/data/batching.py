@@ -56,6 +56,20 @@ class Epoch:
         )
 
 
+def untuned():
+    """Options of a dataset without tf.data's autotuning.
+
+    Its thread sleeps longer and longer, up to a minute, and a dataset that has ended
+    waits for it: `fit` and `predict` would return so much later.
+
+    Returns:
+        tf.data.Options.
+    """
+    options = tf.data.Options()
+    options.autotune.enabled = False
+    return options
+
+
 def plan_batches(lengths, batch_size, shuffle=True, seed=0, epochs=(0,)):
     """Decides which rows form each batch: a function of the seed and the epoch only.
 

@@ -8,6 +8,8 @@ import re
 import numpy as np
 import tensorflow as tf
 
+from zoo.data.batching import untuned
+
 OPEN = {".gz": gzip.open, ".xz": lzma.open}
 SENTENCE_END = re.compile(
     r"""[.!?]+["'”’)\]]*(?=\s+["'“‘(\[_]*[A-Z0-9ÀÁÂÆÇÈÉÊÎÔŒÙÛ])"""
@@ -186,4 +188,5 @@ def block_dataset(blocks, tokenizer, batch_size, seed, make_example, start=0):
     batches = epochs.flat_map(epoch_steps).skip(start % steps)
     endless = tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY)
     batches = batches.apply(endless)
-    return batches.enumerate(start).map(example, tf.data.AUTOTUNE).prefetch(2)
+    examples = batches.enumerate(start).map(example, 2).prefetch(2)
+    return examples.with_options(untuned())

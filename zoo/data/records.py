@@ -6,6 +6,7 @@ import pathlib
 import numpy as np
 import tensorflow as tf
 
+from zoo.data.batching import untuned
 from zoo.files import replacing
 
 # Our name of a feature, and that of the two programs that write and read such files.
@@ -123,7 +124,7 @@ def read_records(files, batch_size, seed=None, start=0, buffer=10_000):
             batch["next_sentence"] = batch["next_sentence"][:, 0]
         return batch
 
-    return records.map(parse, tf.data.AUTOTUNE).prefetch(2)
+    return records.map(parse, 2).prefetch(2).with_options(untuned())
 
 
 def _shuffled(files, seed, buffer):

@@ -9,7 +9,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from zoo.data import Epoch, plan_batches
+from zoo.data import Epoch, plan_batches, untuned
 from zoo.tasks.text_input import as_columns, holds_pairs, holds_text, split_rows
 
 PREDICTING = threading.RLock()  # Keras keeps the state of a prediction on the model
@@ -232,7 +232,8 @@ class TextTraining:
             x = select(*rows, index, bucketed)
             return (x, *(tf.gather(part, index) for part in targets)) if targets else x
 
-        return plan.map(gather, tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)
+        # One thread makes batches faster than any model takes them.
+        return plan.map(gather).prefetch(2).with_options(untuned())
 
     def _dataset_batches(self, dataset):
         spec = dataset.element_spec
