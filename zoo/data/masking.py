@@ -21,60 +21,66 @@ def mask_tokens(
     token becomes [MASK], or a random token of the whole vocabulary, or stays.
 
     Source: Devlin et al. 2019, section 3.1, and `create_pretraining_data.py`.
-    `keras_nlp.layers.MaskedLMMaskGenerator` works on ragged rows, and takes more than
-    twice the time.
+    `keras_nlp.layers.MaskedLMMaskGenerator` takes more than twice the time.
 
     Args:
         token_ids: int32 (B, L), padded with `tokenizer.pad_id`.
         tokenizer: has pad_id, cls_id, sep_id, mask_id and vocabulary_size.
         seed: int (2,), the same seed gives the same masks.
-        mask_rate: float in (0, 1), share of tokens to predict.
-        max_predictions: int; P is no more than that, nor than `max(1, round(mask_rate
-            L))`, so that no head computes what can never be chosen.
+        mask_rate: float in (0, 1), share of tokens.
+        max_predictions: int; P is at most that and `max(1, round(mask_rate L))`.
         mask_token_rate: float, probability that a chosen token becomes [MASK].
         random_token_rate: float, probability that it becomes a random one.
         replacements: (low, high), a random token's id is in [low, high); by default
             the whole vocabulary, special tokens included, as the source has it.
-        whole_words: bool, choose words with all their pieces, in random order; a word
-            that would be too much is left out and the next one tried. Needs
-            `tokenizer.vocabulary`, where "##" begins what continues a word.
+        whole_words: bool, choose words with all pieces ("##" continues a word), in
+            random order; a word that would be too much is left out.
 
     Returns:
         dict of token_ids int32 (B, L), mask_positions int32 (B, P) ascending and then
         0, mask_ids int32 (B, P), and mask_weights float32 (B, P), 1 = predicted.
     """
-    specials = (tokenizer.pad_id, tokenizer.cls_id, tokenizer.sep_id)
-    special = tf.reduce_any([token_ids == id for id in specials], axis=0)
     shape = tf.shape(token_ids)
     draws = tf.random.stateless_uniform((shape[0], 3, shape[1]), seed)
     tokens = tf.reduce_sum(tf.cast(token_ids != tokenizer.pad_id, tf.float32), axis=1)
-    wanted = _count(tokens, mask_rate)
     limit = tf.minimum(max_predictions, _count(shape[1], mask_rate))
-    score = tf.where(special, -1.0, draws[:, 0])
+    wanted = tf.minimum(_count(tokens, mask_rate), limit)
+    score = tf.where(_special(token_ids, tokenizer), -1.0, draws[:, 0])
     if whole_words:
-        continues = [token.startswith("##") for token in tokenizer.vocabulary]
-        continues = tf.gather(tf.constant(continues), token_ids)
-        wanted = tf.minimum(wanted, limit)
+        continues = _continues(token_ids, tokenizer)
         score = tf.where(_choose_words(score, continues, wanted), score, -1.0)
     positions, chosen = _choose(score, wanted, limit)
     mask_ids = tf.where(chosen, tf.gather(token_ids, positions, batch_dims=1), 0)
-
-    rows = tf.where(chosen)
-    row = tf.cast(rows[:, 0], tf.int32)
-    index = tf.stack([row, tf.gather_nd(positions, rows)], axis=1)
-    kind = tf.gather_nd(draws[:, 1], index)
+    kind = tf.gather(draws[:, 1], positions, batch_dims=1)
     low, high = replacements or (0, tokenizer.vocabulary_size)
-    random = low + tf.floor(tf.gather_nd(draws[:, 2], index) * float(high - low))
-    hidden = tf.gather_nd(mask_ids, rows)
-    is_random = kind < mask_token_rate + random_token_rate
-    hidden = tf.where(is_random, tf.cast(random, tf.int32), hidden)
+    random = tf.gather(draws[:, 2], positions, batch_dims=1) * float(high - low)
+    random = low + tf.cast(random, tf.int32)
+    hidden = tf.where(kind < mask_token_rate + random_token_rate, random, mask_ids)
     hidden = tf.where(kind < mask_token_rate, tokenizer.mask_id, hidden)
     return {
-        "token_ids": tf.tensor_scatter_nd_update(token_ids, index, hidden),
+        "token_ids": _put(hidden, chosen, positions, token_ids),
         "mask_positions": positions,
         "mask_ids": mask_ids,
         "mask_weights": tf.cast(chosen, tf.float32),
     }
+
+
+def _put(values, chosen, positions, token_ids):
+    """`token_ids` (B, L) with the chosen ones of `values` (B, P) at their positions."""
+    cell = tf.where(chosen)
+    row = tf.cast(cell[:, 0], tf.int32)
+    index = tf.stack([row, tf.gather_nd(positions, cell)], axis=1)
+    return tf.tensor_scatter_nd_update(token_ids, index, tf.gather_nd(values, cell))
+
+
+def _special(token_ids, tokenizer):
+    specials = (tokenizer.pad_id, tokenizer.cls_id, tokenizer.sep_id)
+    return tf.reduce_any([token_ids == id for id in specials], axis=0)
+
+
+def _continues(token_ids, tokenizer):
+    continues = [token.startswith("##") for token in tokenizer.vocabulary]
+    return tf.gather(tf.constant(continues), token_ids)
 
 
 def _count(tokens, mask_rate):
