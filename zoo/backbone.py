@@ -34,9 +34,10 @@ def check_fields(name, config_class, values):
 class Backbone(keras.Model):
     """A Keras functional model made from one frozen config.
 
-    A family sets `family` and `config_class`, and writes two functions:
+    A family sets `family` and `config_class`, and writes three functions:
     `make_layers(config, dtype)` gives the named layers, `connect(layers, inputs,
-    scores)` wires them.
+    scores)` wires them, and so does `connect_at(layers, inputs, positions)`, for the
+    output at some positions.
 
     Args:
         config: instance of `config_class`.
@@ -110,6 +111,26 @@ class Backbone(keras.Model):
                     f"{', '.join(sorted({*outputs, 'attention_scores'}))}."
                 )
         return keras.Model(inputs, {name: outputs[name] for name in names})
+
+    def at_positions(self, inputs, positions):
+        """The outputs at some positions, without computing the rest of the last layer.
+
+        What a head reads of the sequence, it need not compute: a classifier of one
+        position saves five sixths of the last block, a masked LM two thirds.
+
+        Args:
+            inputs: dict of symbolic tensors, all that the model has.
+            positions: symbolic int32 (B, P); P may be 0.
+
+        Returns:
+            dict of symbolic tensors: sequence_output (B, P, D) and, where the model
+            has it, pooled_output (B, D).
+        """
+        symbols = self.make_inputs(self.config)
+        chosen = keras.Input((None,), dtype="int32", name="positions")
+        outputs = self.connect_at(self.named_layers, symbols, chosen)
+        model = keras.Model({**symbols, "positions": chosen}, outputs, name=self.name)
+        return model({**inputs, "positions": positions})
 
     def __call__(self, inputs, *args, **kwargs):
         """Calls the model; a dict without masks is completed first."""

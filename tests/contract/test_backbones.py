@@ -51,6 +51,21 @@ def test_layers_and_scores_on_request(family, build):
         backbone.with_outputs("none")
 
 
+@pytest.mark.parametrize("positions", [[], [0], [6, 2, 6]])
+def test_outputs_at_some_positions(family, build, positions):
+    backbone, inputs = build(family), family.inputs()
+    chosen = np.tile(np.array(positions, "int32"), (3, 1))
+    symbols = backbone.make_inputs(backbone.config)
+    wanted = keras.Input((None,), dtype="int32")
+    outputs = backbone.at_positions(symbols, wanted)
+    found = as_numpy(keras.Model([symbols, wanted], outputs)([inputs, chosen]))
+    every = as_numpy(backbone(inputs))
+    every["sequence_output"] = every["sequence_output"][:, positions]
+    assert found.keys() == every.keys()
+    for name, expected in every.items():
+        np.testing.assert_allclose(found[name], expected, atol=1e-6)
+
+
 def test_a_config_makes_the_same_model(family, build):
     backbone = build(family, dtype="mixed_bfloat16")
     config = json.loads(json.dumps(backbone.get_config()))

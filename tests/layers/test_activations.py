@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from tensorflow.python.eager import context
+from final_graph import final_operations
 
 from zoo.layers import TransformerEncoderBlock, get_activation
 
@@ -34,18 +34,3 @@ def test_gelu_is_merged_into_the_matrix_product(activation, name):
         pytest.skip("TensorFlow runs without oneDNN here.")
     assert sum(name in op for op in operations) == 2
     assert "Tanh" not in operations and "Erf" not in operations
-
-
-def final_operations(function, *arguments):
-    """The operations that TensorFlow runs, each with what was merged into it."""
-    function.get_concrete_function()
-    context.context().enable_graph_collection()
-    try:
-        function(*arguments)
-        metadata = context.context().export_run_metadata()
-    finally:
-        context.context().disable_graph_collection()
-    nodes = metadata.function_graphs[-1].post_optimization_graph.node
-    return [
-        n.op + str(list(n.attr["fused_ops"].list.s)) * (n.op[0] == "_") for n in nodes
-    ]

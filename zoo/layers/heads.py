@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from zoo.layers.normalization import LayerNorm
 from zoo.layers.transformer import get_activation
 
 
@@ -68,7 +69,8 @@ class MaskedLMHead(keras.layers.Layer):
         stddev: float, of the truncated normal that initialises the kernel.
 
     Inputs:
-        sequence (B, L, D); mask_positions int (B, P), positions to predict.
+        sequence (B, L, D); optional mask_positions int (B, P), positions to predict,
+        by default all L of them.
 
     Returns:
         float32 (B, P, V).
@@ -86,7 +88,7 @@ class MaskedLMHead(keras.layers.Layer):
         self.token_embedding = token_embedding
         self.activation = get_activation(activation)
         self.stddev = stddev
-        self.layer_norm = keras.layers.LayerNormalization(
+        self.layer_norm = LayerNorm(
             epsilon=layer_norm_epsilon, dtype=self.dtype_policy, name="layer_norm"
         )
 
@@ -108,17 +110,18 @@ class MaskedLMHead(keras.layers.Layer):
         )
         self.built = True
 
-    def call(self, sequence, mask_positions):
+    def call(self, sequence, mask_positions=None):
         """Gathers the positions and scores every token of the vocabulary."""
         hidden_dim = sequence.shape[-1]
-        index = ops.cast(mask_positions, "int32")[:, :, None]
-        hidden = ops.take_along_axis(sequence, index, axis=1)
-        hidden = self.transform(ops.reshape(hidden, (-1, hidden_dim)))
+        if mask_positions is not None:
+            index = ops.cast(mask_positions, "int32")[:, :, None]
+            sequence = ops.take_along_axis(sequence, index, axis=1)
+        hidden = self.transform(ops.reshape(sequence, (-1, hidden_dim)))
         hidden = self.layer_norm(self.activation(hidden))
         table = ops.cast(self.token_embedding.embeddings, self.compute_dtype)
         logits = ops.cast(ops.matmul(hidden, ops.transpose(table)), "float32")
         logits = logits + ops.cast(self.output_bias, "float32")
-        shape = (*ops.shape(mask_positions), self.token_embedding.input_dim)
+        shape = (*ops.shape(sequence)[:2], self.token_embedding.input_dim)
         return ops.reshape(logits, shape)
 
     def get_config(self):
@@ -135,7 +138,8 @@ class MaskedLMHead(keras.layers.Layer):
         embedding = keras.saving.deserialize_keras_object(config["token_embedding"])
         return cls(**{**config, "token_embedding": embedding})
 
-    def compute_output_spec(self, sequence, mask_positions):
+    def compute_output_spec(self, sequence, mask_positions=None):
         """float32 (B, P, V)."""
-        shape = (*mask_positions.shape, self.token_embedding.input_dim)
+        rows = sequence.shape[:2] if mask_positions is None else mask_positions.shape
+        shape = (*rows, self.token_embedding.input_dim)
         return keras.KerasTensor(shape, dtype="float32")

@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 from zoo.layers.attention import MultiHeadAttention
+from zoo.layers.normalization import LayerNorm
 
 
 def gelu_tanh(x):
@@ -71,11 +72,12 @@ class TransformerEncoderBlock(keras.layers.Layer):
 
     Inputs:
         x (B, L, D); optional padding_mask (B, L), bool or int, 1 = token: no position
-        attends to padding.
+        attends to padding; optional positions int32 (B, P), the only ones to compute.
 
     Returns:
-        (B, L, D); with `return_scores=True` also the attention weights, float32
-        (B, H, L, L). Layer norm and softmax compute in float32 under every policy.
+        (B, L, D), or (B, P, D) with positions; with `return_scores=True` also the
+        attention weights, float32 (B, H, L, L) or (B, H, P, L). Layer norm and softmax
+        compute in float32 under every policy.
 
     Raises:
         ValueError: if H does not divide D, or the activation is unknown.
@@ -107,10 +109,10 @@ class TransformerEncoderBlock(keras.layers.Layer):
         self.attention = MultiHeadAttention(
             num_heads, attention_dropout, stddev, dtype=policy, name="attention"
         )
-        self.attention_layer_norm = keras.layers.LayerNormalization(
+        self.attention_layer_norm = LayerNorm(
             epsilon=layer_norm_epsilon, dtype=policy, name="attention_layer_norm"
         )
-        self.output_layer_norm = keras.layers.LayerNormalization(
+        self.output_layer_norm = LayerNorm(
             epsilon=layer_norm_epsilon, dtype=policy, name="output_layer_norm"
         )
         self.dropout = keras.layers.Dropout(dropout, dtype=policy, name="dropout")
@@ -133,24 +135,35 @@ class TransformerEncoderBlock(keras.layers.Layer):
             units, kernel_initializer=initializer, dtype=self.dtype_policy, name=name
         )
 
-    def call(self, x, padding_mask=None, return_scores=False, training=None):
+    def call(
+        self,
+        x,
+        padding_mask=None,
+        positions=None,
+        return_scores=False,
+        training=None,
+    ):
         """Applies the block; see the class for shapes."""
+        query = x
+        if positions is not None:
+            query = ops.take_along_axis(x, positions[:, :, None], axis=1)
         mask = None if padding_mask is None else padding_mask[:, None, :]
         if self.causal:
-            position = ops.arange(ops.shape(x)[1])
-            before = position[None, :, None] >= position[None, None, :]
+            every = ops.arange(ops.shape(x)[1], dtype="int32")[None]
+            own = every if positions is None else positions
+            before = own[:, :, None] >= every[:, None, :]
             mask = before if mask is None else before & ops.cast(mask, "bool")
         attended = self.attention(
-            x, mask, return_scores=return_scores, training=training
+            query, mask, key=x, return_scores=return_scores, training=training
         )
         attended, scores = attended if return_scores else (attended, None)
         flat = (-1, x.shape[-1])
         attended = self.dropout(ops.reshape(attended, flat), training=training)
-        hidden = self.attention_layer_norm(ops.reshape(x, flat) + attended)
+        hidden = self.attention_layer_norm(ops.reshape(query, flat) + attended)
         output = self.output_projection(self.activation(self.intermediate(hidden)))
         output = self.dropout(output, training=training)
         output = self.output_layer_norm(hidden + output)
-        output = ops.reshape(output, ops.shape(x))
+        output = ops.reshape(output, ops.shape(query))
         return (output, scores) if return_scores else output
 
 

@@ -19,8 +19,9 @@ def pooled_vector(backbone, inputs, pooling):
     Raises:
         ValueError: if the pooling is unknown, or there is no pooled output.
     """
-    outputs = backbone(inputs)
+    ids = inputs["token_ids"]
     if pooling == "pooled":
+        outputs = backbone.at_positions(inputs, ids[:, :0])
         if "pooled_output" not in outputs:
             raise ValueError(
                 'The backbone has no pooled output. Received: pooling="pooled". Use '
@@ -31,8 +32,11 @@ def pooled_vector(backbone, inputs, pooling):
         raise ValueError(
             f'`pooling` must be "pooled", "cls" or "mean". Received: {pooling!r}.'
         )
-    layer = Pooling(pooling, dtype=backbone.dtype_policy, name="pooling")
-    return layer(outputs["sequence_output"], inputs["padding_mask"])
+    if pooling == "cls":
+        first = keras.ops.zeros_like(ids[:, :1])
+        return backbone.at_positions(inputs, first)["sequence_output"][:, 0]
+    layer = Pooling("mean", dtype=backbone.dtype_policy, name="pooling")
+    return layer(backbone(inputs)["sequence_output"], inputs["padding_mask"])
 
 
 class SequenceHead(Task):

@@ -98,10 +98,9 @@ class MaskedLM(Task):
     ):
         config = backbone.config
         inputs = backbone.make_inputs(config)
-        inputs["mask_positions"] = keras.Input(
-            (None,), dtype="int32", name="mask_positions"
-        )
-        encoded = backbone({k: v for k, v in inputs.items() if k != "mask_positions"})
+        positions = keras.Input((None,), dtype="int32", name="mask_positions")
+        encoded = backbone.at_positions(inputs, positions)
+        inputs["mask_positions"] = positions
         logits = MaskedLMHead(
             backbone.named_layers["token_embedding"],
             head_activation or config.activation,
@@ -109,7 +108,7 @@ class MaskedLM(Task):
             config.initializer_range,
             dtype=backbone.dtype_policy,
             name="masked_lm_head",
-        )(encoded["sequence_output"], inputs["mask_positions"])
+        )(encoded["sequence_output"])
         if next_sentence:
             logits = {
                 "masked_lm": logits,

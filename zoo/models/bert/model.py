@@ -7,6 +7,7 @@ from keras import ops
 
 from zoo.backbone import Backbone
 from zoo.layers import (
+    LayerNorm,
     PositionEmbedding,
     TransformerEncoderBlock,
     WithScores,
@@ -160,7 +161,7 @@ class BERT(Backbone):
                 dtype=dtype,
                 name="position_embedding",
             ),
-            keras.layers.LayerNormalization(
+            LayerNorm(
                 epsilon=config.layer_norm_epsilon,
                 dtype=dtype,
                 name="embeddings_layer_norm",
@@ -194,26 +195,43 @@ class BERT(Backbone):
             layers.append(pooler)
         return {layer.name: layer for layer in layers}
 
-    @staticmethod
-    def connect(layers, inputs, scores=False):
+    @classmethod
+    def connect(cls, layers, inputs, scores=False):
         """Wires the layers; `scores` adds the attention weights to the outputs."""
-        x = layers["token_embedding"](inputs["token_ids"])
-        x = x + layers["segment_embedding"](inputs["segment_ids"])
-        x = x + layers["position_embedding"](x)
-        x = layers["embeddings_dropout"](layers["embeddings_layer_norm"](x))
-        mask = inputs["padding_mask"]
+        x, mask, blocks = cls._begin(layers, inputs)
         hidden, weights = [x], []
-        for name, layer in layers.items():
-            if name.startswith("block_"):
-                if scores:
-                    x, block_weights = WithScores(layer)(x, mask)
-                    weights.append(block_weights)
-                else:
-                    x = layer(x, mask)
-                hidden.append(x)
+        for block in blocks:
+            if scores:
+                x, block_weights = WithScores(block)(x, mask)
+                weights.append(block_weights)
+            else:
+                x = block(x, mask)
+            hidden.append(x)
         outputs = {"sequence_output": x, "layer_outputs": ops.stack(hidden, axis=1)}
         if "pooler" in layers:
             outputs["pooled_output"] = layers["pooler"](x[:, 0])
         if scores:
             outputs["attention_scores"] = ops.stack(weights, axis=1)
         return outputs
+
+    @classmethod
+    def connect_at(cls, layers, inputs, positions):
+        """Wires the layers, the last block at position 0 and at `positions` only."""
+        x, mask, blocks = cls._begin(layers, inputs)
+        for block in blocks[:-1]:
+            x = block(x, mask)
+        x = blocks[-1](x, mask, ops.pad(positions, ((0, 0), (1, 0))))
+        outputs = {"sequence_output": x[:, 1:]}
+        if "pooler" in layers:
+            outputs["pooled_output"] = layers["pooler"](x[:, 0])
+        return outputs
+
+    @staticmethod
+    def _begin(layers, inputs):
+        """The embeddings (B, L, D), the mask and the blocks."""
+        x = layers["token_embedding"](inputs["token_ids"])
+        x = x + layers["segment_embedding"](inputs["segment_ids"])
+        x = x + layers["position_embedding"](x)
+        x = layers["embeddings_dropout"](layers["embeddings_layer_norm"](x))
+        blocks = [layer for key, layer in layers.items() if key.startswith("block_")]
+        return x, inputs["padding_mask"], blocks

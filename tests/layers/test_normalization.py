@@ -1,0 +1,89 @@
+"""Layer normalization: its values, its gradients, and that TensorFlow merges it."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from final_graph import final_operations
+
+from zoo.layers import LayerNorm
+
+EPSILON = 1e-12
+
+
+def make(dtype="float32", width=6):
+    """A layer with weights that are not its first ones."""
+    layer = LayerNorm(epsilon=EPSILON, dtype=dtype)
+    layer.build((None, width))
+    generator = np.random.default_rng(0)
+    layer.set_weights([generator.normal(size=width) for _ in range(2)])
+    return layer
+
+
+def expected(layer, x):
+    x = np.asarray(x, "float64")
+    centred = x - x.mean(-1, keepdims=True)
+    gamma, beta = (np.asarray(w, "float64") for w in layer.get_weights())
+    variance = (centred**2).mean(-1, keepdims=True)
+    return centred / np.sqrt(variance + EPSILON) * gamma + beta
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("shape", [(6,), (1, 6), (5, 6), (3, 4, 6), (2, 2, 3, 6)])
+def test_values(shape, jit, training):
+    layer = make()
+    x = np.random.default_rng(1).normal(3, 2, shape).astype("float32")
+    call = tf.function(lambda x: layer(x, training=training), jit_compile=jit)
+    found = call(x)
+    assert found.shape == shape
+    np.testing.assert_allclose(found, expected(layer, x), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "dtype, tolerance",
+    [("mixed_bfloat16", 0.05), ("mixed_float16", 0.005), ("float64", 1e-12)],
+)
+def test_other_policies(dtype, tolerance):
+    layer = make(dtype)
+    x = np.random.default_rng(1).normal(3, 2, (7, 6))
+    found = layer(x)
+    assert keras.backend.standardize_dtype(found.dtype) == layer.compute_dtype
+    np.testing.assert_allclose(
+        np.asarray(found, "float64"), expected(layer, x), atol=tolerance
+    )
+
+
+def test_no_rows():
+    assert make()(np.zeros((0, 6), "float32")).shape == (0, 6)
+
+
+def test_gradients_are_those_of_keras():
+    layer, keras_layer = make(), keras.layers.LayerNormalization(epsilon=EPSILON)
+    keras_layer.build((None, 6))
+    keras_layer.set_weights(layer.get_weights())
+    x = tf.random.stateless_normal((5, 6), (1, 2))
+
+    def gradients(layer):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            loss = tf.reduce_sum(tf.sin(layer(x)))
+        return tape.gradient(loss, [x, *layer.trainable_variables])
+
+    for ours, theirs in zip(gradients(layer), gradients(keras_layer), strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("shape", [(None, 6), (5, 6), (None, None, 6)])
+def test_one_operation_on_the_cpu(shape, dtype):
+    layer = make(dtype)
+
+    @tf.function(input_signature=[tf.TensorSpec(shape, dtype)])
+    def call(x):
+        return tf.tanh(layer(tf.exp(x)))
+
+    operations = final_operations(call, tf.ones([size or 2 for size in shape], dtype))
+    if "FusedBatchNormV3" in operations:
+        pytest.skip("TensorFlow runs without oneDNN here.")
+    assert [op for op in operations if "Norm" in op] == ["_MklLayerNorm[]"]
