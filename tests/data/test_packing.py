@@ -116,7 +116,7 @@ def test_selected_rows_are_padded_no_further_than_asked(bucketed, length):
     packer = Packer(Numbers(), 32)
     texts = (tf.constant([text(range(5, 5 + n)) for n in (20, 2, 7)]),)
     token_ids, segment_ids, _ = packer.pack(texts)
-    batch = packer.select(token_ids, segment_ids, [2, 1], bucketed)
+    batch = packer.selector(token_ids, segment_ids, bucketed)([2, 1])
     expected = packer.dense(token_ids[1:], segment_ids[1:], length)
     for key, value in expected.items():
         np.testing.assert_array_equal(batch[key], value[::-1])

@@ -8,7 +8,7 @@ from zoo.data.corpus import (
     tokenize_documents,
 )
 from zoo.data.glue import read_glue
-from zoo.data.masking import mask_tokens
+from zoo.data.masking import mask_tokens, next_tokens
 from zoo.data.packing import Packer
 from zoo.data.pairs import Pair, draw_pairs, pair_batches
 from zoo.data.records import read_records, unmask, write_records
@@ -23,6 +23,7 @@ __all__ = [
     "draw_pairs",
     "hash_split",
     "mask_tokens",
+    "next_tokens",
     "pair_batches",
     "plan_batches",
     "read_documents",

@@ -21,9 +21,8 @@ def bucket_length(length, maximum):
         Scalar int32 tensor.
     """
     length = tf.maximum(tf.cast(length, tf.int32), 1)
-    step = tf.constant(8)
-    for bound in (64, 128, 256, 512, 1024, 2048, 4096):
-        step = tf.where(length > bound, bound // 4, step)
+    bounds = tf.constant([32, 64, 128, 256, 512, 1024, 2048, 4096])
+    step = tf.maximum(tf.reduce_max(tf.where(length > bounds, bounds, 0)) // 4, 8)
     return tf.minimum((length + step - 1) // step * step, maximum)
 
 

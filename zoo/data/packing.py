@@ -31,16 +31,6 @@ class Packer:
             )
         self.tokenizer = tokenizer
         self.sequence_length = sequence_length
-        rows = tf.RaggedTensorSpec([None, None], tf.int32)
-        # Traced once: every dataset that calls it is built in a third of the time.
-        self.select = tf.function(
-            self._select,
-            [rows, rows, tf.TensorSpec([None], tf.int32), tf.TensorSpec([], tf.bool)],
-        )
-
-    def __reduce__(self):
-        """How to copy and pickle it, which a traced function cannot be."""
-        return type(self), (self.tokenizer, self.sequence_length)
 
     def pack(self, texts):
         """Tokenises, truncates and joins.
@@ -100,13 +90,38 @@ class Packer:
             "padding_mask": mask.to_tensor(0, shape=shape),
         }
 
-    def _select(self, token_ids, segment_ids, index, bucketed):
-        """Pads the rows `index`, to their bucket or just to the longest of them."""
-        token_ids = tf.gather(token_ids, index)
-        length = tf.cast(token_ids.bounding_shape(axis=1), tf.int32)
-        bucket = bucket_length(length, self.sequence_length)
-        length = tf.where(bucketed, bucket, length)
-        return self.dense(token_ids, tf.gather(segment_ids, index), length)
+    def selector(self, token_ids, segment_ids, bucketed=False):
+        """Makes a function that pads some of the rows.
+
+        Its operations are few: each costs time whenever a dataset begins.
+
+        Args:
+            token_ids, segment_ids: ragged int32 (N, None), from `pack`.
+            bucketed: bool, pad to the bucket of the longest row, not just to it.
+
+        Returns:
+            A function of row numbers, int (B,), to what `dense` gives.
+        """
+        lengths = tf.cast(token_ids.row_lengths(), tf.int32)
+        starts = tf.cast(token_ids.row_starts(), tf.int32)
+        token_ids, segment_ids = token_ids.values, segment_ids.values
+
+        def select(index):
+            own = tf.gather(lengths, index)
+            length = tf.reduce_max(own)
+            if bucketed:
+                length = bucket_length(length, self.sequence_length)
+            column = tf.range(length)
+            mask = column < own[:, None]
+            place = tf.where(mask, tf.gather(starts, index)[:, None] + column, 0)
+            ids = tf.gather(token_ids, place)
+            return {
+                "token_ids": tf.where(mask, ids, self.tokenizer.pad_id),
+                "segment_ids": tf.where(mask, tf.gather(segment_ids, place), 0),
+                "padding_mask": tf.cast(mask, tf.int32),
+            }
+
+        return select
 
     def __call__(self, texts):
         """Packs and pads; see `pack` and `dense`."""

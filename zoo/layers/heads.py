@@ -87,7 +87,11 @@ class MaskedLMHead(keras.layers.Layer):
         super().__init__(**kwargs)
         self.token_embedding = token_embedding
         self.activation = get_activation(activation)
-        self.stddev = stddev
+        self.options = {
+            "activation": activation,
+            "layer_norm_epsilon": layer_norm_epsilon,
+            "stddev": stddev,
+        }
         self.layer_norm = LayerNorm(
             epsilon=layer_norm_epsilon, dtype=self.dtype_policy, name="layer_norm"
         )
@@ -97,7 +101,9 @@ class MaskedLMHead(keras.layers.Layer):
         hidden_dim = sequence_shape[-1]
         self.transform = keras.layers.Dense(
             hidden_dim,
-            kernel_initializer=keras.initializers.TruncatedNormal(stddev=self.stddev),
+            kernel_initializer=keras.initializers.TruncatedNormal(
+                stddev=self.options["stddev"]
+            ),
             dtype=self.dtype_policy,
             name="transform",
         )
@@ -125,12 +131,9 @@ class MaskedLMHead(keras.layers.Layer):
         return ops.reshape(logits, shape)
 
     def get_config(self):
-        """Adds the embedding layer, which is not a plain value."""
-        config = super().get_config()
-        config["token_embedding"] = keras.saving.serialize_keras_object(
-            self.token_embedding
-        )
-        return config
+        """Adds the options and the embedding layer, which is not a plain value."""
+        embedding = keras.saving.serialize_keras_object(self.token_embedding)
+        return {**super().get_config(), **self.options, "token_embedding": embedding}
 
     @classmethod
     def from_config(cls, config):

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from zoo.data import Epoch, Packer, mask_tokens
+from zoo.data import Epoch, Packer, mask_tokens, next_tokens
 from zoo.layers import MaskedLMHead
 from zoo.tasks.base import Task, as_numpy
 from zoo.tasks.text_input import as_columns
@@ -26,26 +26,6 @@ def next_sentence_logits(backbone, encoded):
         dtype="float32",
         name="next_sentence",
     )(encoded["pooled_output"])
-
-
-def next_tokens(token_ids, pad_id):
-    """Every token predicts the one after it: `mask_tokens` of a causal model.
-
-    Args:
-        token_ids: int32 (B, L).
-        pad_id: int.
-
-    Returns:
-        dict as of `zoo.data.mask_tokens`, P = L - 1.
-    """
-    following = token_ids[:, 1:]
-    positions = tf.range(tf.shape(following)[1])[None]
-    return {
-        "token_ids": token_ids,
-        "mask_positions": tf.broadcast_to(positions, tf.shape(following)),
-        "mask_ids": following,
-        "mask_weights": tf.cast(following != pad_id, tf.float32),
-    }
 
 
 @keras.saving.register_keras_serializable(package="zoo")

@@ -225,11 +225,10 @@ class TextTraining:
 
     def _gathered(self, rows, plan, targets=()):
         # XLA compiles anew for every length, hence buckets; nothing else needs them.
-        bucketed = bool(self.jit_compile)
-        select = self.preprocessor.select
+        select = self.preprocessor.selector(*rows, bucketed=bool(self.jit_compile))
 
         def gather(index):
-            x = select(*rows, index, bucketed)
+            x = select(index)
             return (x, *(tf.gather(part, index) for part in targets)) if targets else x
 
         # One thread makes batches faster than any model takes them.
