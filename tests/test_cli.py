@@ -89,23 +89,26 @@ def test_fill_mask_and_convert(preset, tmp_path):
 def test_pretrain_writes_a_preset_and_resumes(tmp_path):
     import zoo
 
-    texts, _ = tiny.make_texts(200, longest=30)
-    (tmp_path / "corpus.txt").write_text("\n".join(texts))
-    config = {**tiny.CONFIG, "vocabulary_size": 140, "pooler": False}
-    recipe = {
-        "family": "bert", "config": config, "train": ["*.txt"], "valid": ["*.txt"],
-        "stages": [[8, 8, 2], [16, 4, 2]], "warmup_steps": 1,
-    }  # fmt: skip
+    tiny.write_corpus(tmp_path / "corpus.txt")
+    recipe = tiny.recipe(next_sentence=True, ema=0.9)
     (tmp_path / "recipe.json").write_text(json.dumps(recipe))
     common = ["bert", "--data", tmp_path, "--recipe", tmp_path / "recipe.json"]
-    run("pretrain", *common, "--output", tmp_path / "run", "--every", 2)
+    common += ["--output", tmp_path / "run", "--every", 2, "--tensorboard"]
+    run("pretrain", *common)
     model = zoo.from_preset(tmp_path / "run" / "preset")
-    assert isinstance(model, zoo.MaskedLM)
+    assert isinstance(model, zoo.MaskedLM) and model.options["next_sentence"]
     report = json.loads((tmp_path / "run" / "report.json").read_text())
     assert report["valid"]["perplexity"] > 1
+    assert 0 <= report["valid"]["next_sentence_accuracy"] <= 1
+    assert 0 < report["tokens"] < sum(a * b * c for a, b, c in recipe["stages"])
     log = (tmp_path / "run" / "log.csv").read_text()
-    run("pretrain", *common, "--output", tmp_path / "run", "--every", 2)
-    assert (tmp_path / "run" / "log.csv").read_text() == log  # nothing left to do
+    assert "tokens_per_s" in log.splitlines()[0]
+    assert list((tmp_path / "run" / "tensorboard").rglob("events*"))
+    weights = (tmp_path / "run" / "preset" / "weights.safetensors").read_bytes()
+    run("pretrain", *common)  # nothing left to do
+    assert (tmp_path / "run" / "log.csv").read_text() == log
+    again = (tmp_path / "run" / "preset" / "weights.safetensors").read_bytes()
+    assert again == weights  # averaged, as after the first run
 
 
 def test_list_and_info():

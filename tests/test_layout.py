@@ -21,7 +21,15 @@ BELOW_REGISTRY = {
 }
 EVERYTHING = {
     *BELOW_REGISTRY,
-    *("registry", "recipes", "finetuning", "quickstart", "cli", "__init__"),
+    *(
+        "registry",
+        "recipes",
+        "pretraining",
+        "finetuning",
+        "quickstart",
+        "cli",
+        "__init__",
+    ),
 }
 FORMATS = {"h5py", "ml_dtypes", "safetensors", "tensorflow"}
 ENGINE = {"keras", "tensorflow", "numpy"}
@@ -56,7 +64,8 @@ RULES = {
     "training": ({"layers", "evaluation"}, ENGINE),
     "visualize": ({"layers", "evaluation"}, {*ENGINE, "matplotlib"}),
     "registry": (BELOW_REGISTRY, ENGINE),
-    "recipes": (EVERYTHING, ENGINE),
+    "recipes": ({"presets", "backbone"}, set()),
+    "pretraining": (EVERYTHING, ENGINE),
     "finetuning": (EVERYTHING, ENGINE),
     "quickstart": (EVERYTHING, ENGINE),
     "cli": (EVERYTHING, {"click"}),

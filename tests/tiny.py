@@ -40,3 +40,24 @@ def make_texts(count, seed=0, longest=12):
         texts.append(" ".join(words))
         labels.append(label)
     return texts, labels
+
+
+def write_corpus(path, documents=40):
+    """A text file of reviews, ten to a document."""
+    texts, _ = make_texts(10 * documents, longest=9)
+    tens = [texts[i : i + 10] for i in range(0, len(texts), 10)]
+    path.write_text("\n\n".join("\n".join(lines) for lines in tens), "utf-8")
+
+
+def recipe(**fields):
+    """A recipe of four updates on `*.txt`, as JSON holds it."""
+    return {
+        "family": "bert",
+        "config": {**CONFIG, "vocabulary_size": 140, "dropout": 0.1},
+        "train": ["*.txt"],
+        "valid": ["*.txt"],
+        "stages": [[16, 8, 2], [24, 4, 2]],
+        "warmup_steps": 1,
+        "shards": 2,
+        **fields,
+    }

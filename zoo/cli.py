@@ -91,11 +91,13 @@ def convert(source, output, layout, task, half):
     help="Preset name, or a JSON file.",
 )
 @click.option("--every", default=100, show_default=True, help="Updates per checkpoint.")
-def pretrain(family, data, output, recipe, every):
+@click.option("--tensorboard", is_flag=True, help="Also log to OUTPUT/tensorboard.")
+def pretrain(family, data, output, recipe, every, tensorboard):
     """Pretrain a masked language model; run it again to resume."""
-    from zoo import recipes
+    from zoo import pretraining, recipes
 
-    recipes.pretrain(recipes.find_recipe(recipe, family), data, output, every)
+    recipe = recipes.find_recipe(recipe, family)
+    pretraining.run(recipe, data, output, every, tensorboard)
     click.echo(pathlib.Path(output) / "preset")
 
 

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 import tiny
 
-from zoo.data import block_dataset
-from zoo.data.corpus import tokenize_blocks
+from zoo.data import pair_batches, read_records, unmask, write_records
+from zoo.data.corpus import tokenize_documents
 from zoo.registry import build_backbone
 from zoo.tasks import MaskedLM
 from zoo.training import AdamW, WarmupLinearDecay, train_steps
+from zoo.training.resume import SaveWhole
 
 
 class Stop(keras.callbacks.Callback):
@@ -30,10 +31,12 @@ class Stop(keras.callbacks.Callback):
 @pytest.fixture
 def run(tokenizer, tmp_path):
     """Function of a directory's name: trains 6 steps, 2 between checkpoints."""
-    documents = [[text] for text in tiny.make_texts(40, longest=30)[0]]
-    blocks = tokenize_blocks(documents, tokenizer, 14)
+    texts = tiny.make_texts(60)[0]
+    documents = [texts[i : i + 6] for i in range(0, 60, 6)]
+    pairs = pair_batches(tokenize_documents(documents, tokenizer), tokenizer, 16)
+    files = write_records(pairs, tmp_path / "examples", shards=2)
 
-    def train(name, callbacks=(), **options):
+    def train(name, callbacks=(), sizes=None, **options):
         keras.utils.set_random_seed(4)
         # Dropout, so that the state of the random numbers counts.
         backbone = build_backbone("bert", {**tiny.CONFIG, "dropout": 0.2})
@@ -41,17 +44,22 @@ def run(tokenizer, tmp_path):
         optimizer = AdamW(WarmupLinearDecay(1e-2, 2, 6), **options)
         model.compile(optimizer, run_eagerly=True)
 
-        def batches(start):
-            return block_dataset(blocks, tokenizer, 4, 7, model.make_example, start)
+        def example(step, batch):
+            return model.make_example(unmask(batch), (7, step))
 
-        return train_steps(model, batches, 6, tmp_path / name, 2, callbacks)
+        def batches(start):
+            return read_records(files, 4, 7, start).enumerate(start).map(example)
+
+        return train_steps(model, batches, 6, tmp_path / name, 2, callbacks, sizes)
 
     return train
 
 
-def assert_same(model, other):
+def assert_same(model, other, optimizer=True):
     for ours, theirs in zip(model.variables, other.variables, strict=True):
         np.testing.assert_array_equal(ours.numpy(), theirs.numpy(), err_msg=ours.path)
+    if not optimizer:
+        return
     for ours, theirs in zip(
         model.optimizer.variables, other.optimizer.variables, strict=True
     ):
@@ -90,6 +98,67 @@ def test_accumulated_gradients_count_as_one_update(run):
     parts = run("parts", gradient_accumulation_steps=2)
     assert int(parts.optimizer.iterations) == int(whole.optimizer.iterations) == 3
     assert_same(whole, parts)
+
+
+def test_averaged_weights_are_the_model_at_the_end_only(run, tmp_path):
+    options = {"use_ema": True, "ema_momentum": 0.5}
+    averaged = run("averaged", **options)
+    raw = keras.saving.load_model(tmp_path / "averaged" / "checkpoint.keras")
+    assert_same(run("plain"), raw, optimizer=False)  # averaging changes no update
+    assert any(
+        np.any(ours.numpy() != theirs.numpy())
+        for ours, theirs in zip(averaged.weights, raw.weights, strict=True)
+    )
+    with pytest.raises(KeyboardInterrupt):
+        run("parts", [Stop(3)], **options)
+    assert_same(averaged, run("parts", **options))
+    assert_same(averaged, run("averaged", **options))  # finished before
+
+
+class Break(keras.callbacks.Callback):
+    """Makes a weight infinite before a step."""
+
+    def __init__(self, step):
+        super().__init__()
+        self.left = step
+
+    def on_train_batch_begin(self, batch, logs=None):
+        if not self.left:
+            weight = self.model.trainable_weights[-1]
+            weight.assign(weight * np.inf)
+        self.left -= 1
+
+
+@pytest.mark.parametrize("step, update", [(4, 5), (3, 4)])
+def test_a_run_stops_before_it_saves_what_is_not_finite(run, tmp_path, step, update):
+    checkpoint = tmp_path / "broken" / "checkpoint.keras"
+    with pytest.raises(
+        FloatingPointError, match=f"after update {update}. .*checkpoint"
+    ):
+        run("broken", [Break(step)])
+    saved = keras.saving.load_model(checkpoint)
+    assert int(saved.optimizer.iterations) == (step // 2) * 2
+    assert all(np.isfinite(v.numpy()).all() for v in saved.variables)
+
+
+def test_weights_that_are_not_finite_are_not_saved(tmp_path):
+    model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    model.layers[0].kernel.assign([[np.nan]])
+    save = SaveWhole(tmp_path / "a.keras")
+    save.set_model(model)
+    with pytest.raises(FloatingPointError, match="kernel is not finite"):
+        save.on_epoch_end(0)
+    assert not (tmp_path / "a.keras").exists()
+
+
+def test_the_log_holds_tokens_per_second_and_hours_left(run, tmp_path, capsys):
+    run("timed", sizes=[64] * 6)
+    rows = read_log(tmp_path / "timed")
+    assert all(float(row["tokens_per_s"]) > 0 for row in rows)
+    hours = [float(row["hours_left"]) for row in rows]
+    assert hours[0] > hours[-1] == 0
+    assert "tokens_per_s" in capsys.readouterr().out
 
 
 def test_checkpoints_come_at_the_end_too(run, tmp_path):

@@ -1,12 +1,7 @@
 """Token ids to batches: packing, batching by length, masking, corpora."""
 
 from zoo.data.batching import Epoch, bucket_length, plan_batches, untuned
-from zoo.data.corpus import (
-    block_dataset,
-    read_documents,
-    split_sentences,
-    tokenize_documents,
-)
+from zoo.data.corpus import read_documents, split_sentences, tokenize_documents
 from zoo.data.glue import read_glue
 from zoo.data.masking import mask_tokens, next_tokens
 from zoo.data.packing import Packer
@@ -18,7 +13,6 @@ __all__ = [
     "Epoch",
     "Packer",
     "Pair",
-    "block_dataset",
     "bucket_length",
     "draw_pairs",
     "hash_split",

@@ -1,4 +1,4 @@
-"""Plain text corpora: files to documents, documents to blocks of token ids."""
+"""Plain text corpora: files to documents, documents to sentences and token ids."""
 
 import gzip
 import lzma
@@ -7,8 +7,6 @@ import re
 
 import numpy as np
 import tensorflow as tf
-
-from zoo.data.batching import untuned
 
 OPEN = {".gz": gzip.open, ".xz": lzma.open}
 SENTENCE_END = re.compile(
@@ -25,6 +23,9 @@ ABBREVIATION = re.compile(
 def read_documents(paths):
     """Reads text files, a paragraph per line and a blank line between documents.
 
+    Files called `.tokens` are WikiText's: documents are its articles, headings are
+    left out, its marks within numbers and words are undone, and `<unk>` is `[UNK]`.
+
     Args:
         paths: iterable of paths, or one; UTF-8, plain, `.gz` or `.xz`.
 
@@ -40,7 +41,7 @@ def read_documents(paths):
         document = []
         try:
             with OPEN.get(path.suffix, open)(path, "rt", encoding="utf-8") as lines:
-                for line in lines:
+                for line in _wikitext(lines) if ".tokens" in path.suffixes else lines:
                     if line.strip():
                         document.append(line.strip())
                     elif document:
@@ -53,6 +54,16 @@ def read_documents(paths):
             ) from error
         if document:
             yield document
+
+
+def _wikitext(lines):
+    """WikiText's lines as plain text with a blank line before each article."""
+    for line in lines:
+        if line.startswith(" = ") and not line.startswith(" = ="):
+            yield ""
+        elif line.strip() and not line.startswith(" = "):
+            line = re.sub(" @([-,.])@ ", r"\1", line)
+            yield line.replace("<unk>", "[UNK]")
 
 
 def split_sentences(line):
@@ -111,82 +122,3 @@ def tokenize_documents(documents, tokenizer, lines_per_call=2048):
             lines, ends = [], []
     if lines:
         yield from flush(lines, ends)
-
-
-def tokenize_blocks(documents, tokenizer, block_length, lines_per_call=2048):
-    """Tokenises documents and cuts each into blocks.
-
-    Args:
-        documents, tokenizer, lines_per_call: see `tokenize_documents`.
-        block_length: int, tokens per block.
-
-    Returns:
-        uint16 or int32 (N, block_length); the shorter tail of a document is dropped
-        when it is under half a block, else padded with `tokenizer.pad_id`.
-    """
-
-    def cut(ids):
-        missing = -len(ids) % block_length
-        if missing > block_length // 2:
-            ids = ids[: len(ids) // block_length * block_length]
-        else:
-            ids = np.pad(ids, (0, missing), constant_values=tokenizer.pad_id)
-        return ids.reshape(-1, block_length)
-
-    tokenized = tokenize_documents(documents, tokenizer, lines_per_call)
-    blocks = [cut(ids) for ids, _ in tokenized]
-    empty = np.zeros((0, block_length), np.uint16)
-    return np.concatenate(blocks) if blocks else empty
-
-
-def block_dataset(blocks, tokenizer, batch_size, seed, make_example, start=0):
-    """Batches of `[CLS] block [SEP]`, without end, as a function of (seed, step).
-
-    Args:
-        blocks: integer array (N, L - 2), from `tokenize_blocks`.
-        tokenizer: has cls_id, sep_id and pad_id.
-        batch_size: int, B; an epoch drops the rows left over.
-        seed: int, of the order and of what `make_example` draws.
-        make_example: function of a dict of int32 (B, L) and a seed int64 (2,).
-        start: int, the first step; the data position when training resumes.
-
-    Returns:
-        tf.data.Dataset of what `make_example` returns.
-
-    Raises:
-        ValueError: if the corpus holds less than one batch.
-    """
-    steps = len(blocks) // batch_size
-    if steps == 0:
-        raise ValueError(
-            f"The corpus holds {len(blocks)} blocks, less than one batch of "
-            f"{batch_size}. Give more text or a smaller batch."
-        )
-    table = tf.constant(blocks)
-
-    def epoch_steps(epoch):
-        seeds = tf.stack([tf.cast(seed, tf.int64), epoch])
-        order = tf.random.experimental.stateless_shuffle(tf.range(len(blocks)), seeds)
-        batches = tf.reshape(order[: steps * batch_size], (steps, batch_size))
-        return tf.data.Dataset.from_tensor_slices(batches)
-
-    def example(step, rows):
-        body = tf.cast(tf.gather(table, rows), tf.int32)
-        count = tf.reduce_sum(tf.cast(body != tokenizer.pad_id, tf.int32), axis=1)
-        body = tf.pad(body, [[0, 0], [1, 1]], constant_values=tokenizer.pad_id)
-        columns = tf.range(tf.shape(body)[1])[None]
-        ids = tf.where(columns == 0, tokenizer.cls_id, body)
-        ids = tf.where(columns == count[:, None] + 1, tokenizer.sep_id, ids)
-        x = {
-            "token_ids": ids,
-            "segment_ids": tf.zeros_like(ids),
-            "padding_mask": tf.cast(ids != tokenizer.pad_id, tf.int32),
-        }
-        return make_example(x, tf.stack([tf.cast(seed, tf.int64), step]))
-
-    epochs = tf.data.Dataset.range(start // steps, tf.int64.max)
-    batches = epochs.flat_map(epoch_steps).skip(start % steps)
-    endless = tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY)
-    batches = batches.apply(endless)
-    examples = batches.enumerate(start).map(example, 2).prefetch(2)
-    return examples.with_options(untuned())

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from zoo.data import Epoch, Packer, mask_tokens, next_tokens
+from zoo.data import Epoch, Packer, mask_tokens, next_tokens, unmask
 from zoo.layers import MaskedLMHead
 from zoo.tasks.base import Task, as_numpy
 from zoo.tasks.text_input import as_columns
@@ -147,8 +147,6 @@ class MaskedLM(Task):
             x, y int32 (B, P), sample_weight float32 (B, P), as `fit` takes them; with
             `next_sentence`, which `x` must hold then, dicts of both heads'.
         """
-        x = dict(x)
-        label = x.pop("next_sentence", None)
         if getattr(self.backbone.config, "causal", False):
             masked = next_tokens(x["token_ids"], self.tokenizer.pad_id)
         else:
@@ -160,12 +158,29 @@ class MaskedLM(Task):
                 self.options["max_predictions"],
                 whole_words=self.options["whole_words"],
             )
-        y, weight = masked.pop("mask_ids"), masked.pop("mask_weights")
+        return self._example({**x, **masked})
+
+    def fixed_example(self, batch):
+        """An example with the masks that are stored with it.
+
+        Args:
+            batch: dict of tensors, from `zoo.data.read_records`.
+
+        Returns:
+            As `make_example`.
+        """
+        if getattr(self.backbone.config, "causal", False):
+            return self.make_example(unmask(batch), (0, 0))
+        return self._example(dict(batch))
+
+    def _example(self, x):
+        y, weight = x.pop("mask_ids"), x.pop("mask_weights")
+        label = x.pop("next_sentence", None)
         if self.options["next_sentence"]:
             y = {"masked_lm": y, "next_sentence": label}
             rows = tf.ones_like(label, tf.float32)
             weight = {"masked_lm": weight, "next_sentence": rows}
-        return {**x, **masked}, y, weight
+        return x, y, weight
 
     def batches(
         self,

@@ -1,8 +1,10 @@
 """Training that goes on where it stopped."""
 
 import pathlib
+import time
 
 import keras
+import numpy as np
 
 from zoo.files import replacing
 
@@ -15,20 +17,77 @@ class SaveWhole(keras.callbacks.Callback):
 
     Args:
         path: str or path, ending in ".keras".
+
+    Raises:
+        FloatingPointError: if a weight or the loss is not finite; the file then stays
+            as it was.
     """
 
     def __init__(self, path):
         super().__init__()
         self.path = pathlib.Path(path)
 
+    def on_train_batch_end(self, batch, logs=None):
+        """Stops at a loss that is not finite."""
+        loss = (logs or {}).get("loss")
+        if loss is not None and not np.isfinite(loss):
+            self._stop(f"The loss is {loss}")
+
     def on_epoch_end(self, epoch, logs=None):
         """Writes the file."""
+        for weight in self.model.trainable_weights:
+            if not np.isfinite(keras.ops.convert_to_numpy(keras.ops.sum(weight))):
+                self._stop(f"{weight.path} is not finite")
         with replacing(self.path) as temporary:
             self.model.save(temporary)
 
+    def _stop(self, reason):
+        update = int(self.model.optimizer.iterations)
+        raise FloatingPointError(
+            f"{reason} after update {update}. The last good state is in {self.path}. "
+            "Lower the learning rate, clip gradients, or train in a wider dtype."
+        )
 
-def train_steps(model, make_dataset, steps, directory, every=100, callbacks=()):
+
+class Throughput(keras.callbacks.Callback):
+    """Adds tokens per second and hours left to the progress bar and to the log.
+
+    Args:
+        sizes: sequence of int, tokens in the batch of every step of the whole run.
+        start: int, steps done before.
+    """
+
+    def __init__(self, sizes, start=0):
+        super().__init__()
+        self.ends = np.cumsum(sizes)
+        self.step = start
+        self.begin = None
+
+    def on_train_batch_end(self, batch, logs=None):
+        """Measures from the end of the first batch, which traces the graph."""
+        now, done = time.perf_counter(), self.ends[self.step]
+        self.step += 1
+        if self.begin is None:
+            self.begin = now, done
+        elif logs is not None:
+            rate = (done - self.begin[1]) / (now - self.begin[0])
+            logs["tokens_per_s"] = float(np.round(rate))
+            logs["hours_left"] = float((self.ends[-1] - done) / rate / 3600)
+            self.latest = {key: logs[key] for key in ("tokens_per_s", "hours_left")}
+
+    def on_epoch_end(self, epoch, logs=None):
+        """Keras hands out new logs at the end of an epoch."""
+        if logs is not None:
+            logs.update(getattr(self, "latest", {}))
+
+
+def train_steps(
+    model, make_dataset, steps, directory, every=100, callbacks=(), sizes=None
+):
     """Trains a compiled model for a number of batches, and resumes.
+
+    Where the optimizer averages weights (`use_ema`), the trained model has the
+    averages, and the checkpoint both.
 
     Args:
         model: compiled keras.Model, used if `directory` holds no checkpoint.
@@ -39,11 +98,14 @@ def train_steps(model, make_dataset, steps, directory, every=100, callbacks=()):
         every: int, batches between checkpoints and lines of the log; a multiple of
             those that the optimizer accumulates.
         callbacks: iterable of keras.callbacks.Callback.
+        sizes: sequence of int (steps,), tokens in each batch, from which the progress
+            bar says tokens per second and hours left.
 
     Returns:
         The trained model, another object if it was resumed.
 
     Raises:
+        FloatingPointError: if the loss or a weight is not finite.
         ValueError: if `every` does not divide `steps`.
     """
     if steps % every:
@@ -65,11 +127,14 @@ def train_steps(model, make_dataset, steps, directory, every=100, callbacks=()):
             shuffle=False,
             callbacks=[
                 SaveWhole(checkpoint),
+                *([] if sizes is None else [Throughput(sizes, start)]),
                 keras.callbacks.CSVLogger(directory / "log.csv", append=start > 0),
-                keras.callbacks.TerminateOnNaN(),
                 *callbacks,
             ],
         )
+    else:
+        # As `fit` does at its end: averaged weights take the place of the last ones.
+        model.optimizer.finalize_variable_values(model.trainable_variables)
     return model
 
 

@@ -1,0 +1,132 @@
+"""Pretraining by a recipe: its examples, its order, and that nothing can disturb it."""
+
+import json
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import tensorflow as tf
+import tiny
+
+from zoo import pretraining
+from zoo.recipes import Recipe
+
+KILLED = 3
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    """A recipe, its tokenizer and its files of examples."""
+    folder = tmp_path_factory.mktemp("pretraining")
+    tiny.write_corpus(folder / "a.txt")
+    recipe = Recipe(**tiny.recipe(next_sentence=True))
+    (folder / "run").mkdir()
+    tokenizer = pretraining.prepare_vocabulary(recipe, folder, folder / "run")
+    files = pretraining.prepare_examples(recipe, folder, folder / "run", tokenizer)
+    return recipe, tokenizer, files
+
+
+def take(dataset):
+    return list(dataset.as_numpy_iterator())
+
+
+def assert_equal(ours, theirs):
+    tf.nest.map_structure(np.testing.assert_array_equal, ours, theirs)
+
+
+def test_every_length_has_its_examples(prepared):
+    recipe, _, files = prepared
+    assert set(files) == {16, 24, "valid"}
+    assert all(len(shards) == recipe.shards for shards in files.values())
+    assert 0 < pretraining.tokens_in(recipe, files) < 16 * 8 * 2 + 24 * 4 * 2
+
+
+@pytest.mark.parametrize("dynamic", [True, False])
+@pytest.mark.parametrize("start", [1, 2, 3])
+def test_batches_from_a_step_on_are_those_of_the_whole_run(prepared, start, dynamic):
+    _, tokenizer, files = prepared
+    recipe = Recipe(**tiny.recipe(next_sentence=True, dynamic=dynamic))
+    model = pretraining.build(recipe, tokenizer)
+    whole = take(pretraining.staged_batches(recipe, files, model, 0))
+    rest = take(pretraining.staged_batches(recipe, files, model, start))
+    shapes = [x["token_ids"].shape for x, _, _ in whole]
+    assert shapes == [(8, 16), (8, 16), (4, 24), (4, 24)]
+    assert len(rest) == 4 - start
+    for ours, theirs in zip(rest, whole[start:], strict=True):
+        assert_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("dynamic", [True, False])
+def test_masks_are_drawn_anew_only_if_asked(prepared, dynamic):
+    """The second pass over so few examples must meet the same rows."""
+    _, tokenizer, files = prepared
+    stages = [[16, 8, 120]]
+    recipe = Recipe(**tiny.recipe(stages=stages, dynamic=dynamic))
+    model = pretraining.build(recipe, tokenizer)
+    seen = {}
+    for x, y, weight in take(pretraining.staged_batches(recipe, files, model, 0)):
+        columns = np.take_along_axis(x["token_ids"], x["mask_positions"], 1)
+        assert (columns[weight > 0] != y[weight > 0]).mean() > 0.5
+        for row in range(len(y)):
+            ids = x["token_ids"][row].copy()
+            chosen = weight[row] > 0
+            ids[x["mask_positions"][row][chosen]] = y[row][chosen]
+            places = tuple(x["mask_positions"][row][chosen])
+            seen.setdefault(tuple(ids), set()).add(places)
+    several = max(len(places) for places in seen.values())
+    assert several > 1 if dynamic else several == 1
+
+
+def start_run(folder, name):
+    """Begins, or goes on with, a run in a process of its own."""
+    arguments = ["pretrain", "bert", "--data", folder, "--recipe", folder / "r.json"]
+    arguments += ["--output", folder / name, "--every", "5"]
+    log = open(folder / f"{name}.log", "ab")
+    return subprocess.Popen(
+        [sys.executable, "-m", "zoo", *map(str, arguments)], stdout=log, stderr=log
+    )
+
+
+def weights_of(folder):
+    return (pathlib.Path(folder) / "preset" / "weights.safetensors").read_bytes()
+
+
+@pytest.mark.slow
+def test_kill_9_changes_no_bit(tmp_path):
+    """Killed at three random moments of its training, it ends as if undisturbed."""
+    tiny.write_corpus(tmp_path / "a.txt")
+    stages = [[16, 8, 150], [24, 4, 150]]
+    recipe = tiny.recipe(next_sentence=True, stages=stages, ema=0.9)
+    (tmp_path / "r.json").write_text(json.dumps(recipe))
+    assert start_run(tmp_path, "whole").wait() == 0
+    draw = random.Random(0)
+    kills = 0
+    while kills < KILLED:
+        process = start_run(tmp_path, "parts")
+        checkpoint = tmp_path / "parts" / "checkpoint.keras"
+        before = checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
+        while process.poll() is None:
+            time.sleep(0.02)
+            if checkpoint.exists() and checkpoint.stat().st_mtime_ns != before:
+                time.sleep(draw.uniform(0, 1))
+                process.send_signal(signal.SIGKILL)
+                break
+        assert process.wait() == -signal.SIGKILL, "It ended before it was killed."
+        kills += 1
+    assert start_run(tmp_path, "parts").wait() == 0
+    assert weights_of(tmp_path / "parts") == weights_of(tmp_path / "whole")
+    rows = [
+        (tmp_path / name / "log.csv").read_text().splitlines()
+        for name in ("whole", "parts")
+    ]
+    head = rows[0][0].split(",")
+    kept = [i for i, n in enumerate(head) if n not in ("hours_left", "tokens_per_s")]
+    whole, parts = (
+        [[line.split(",")[i] for i in kept] for line in lines] for lines in rows
+    )
+    assert whole[-1] == parts[-1]
