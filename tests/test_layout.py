@@ -21,15 +21,8 @@ BELOW_REGISTRY = {
 }
 EVERYTHING = {
     *BELOW_REGISTRY,
-    *(
-        "registry",
-        "recipes",
-        "pretraining",
-        "finetuning",
-        "quickstart",
-        "cli",
-        "__init__",
-    ),
+    *("registry", "recipes", "pretraining", "finetuning", "comparison", "quickstart"),
+    *("cli", "__init__"),
 }
 FORMATS = {"h5py", "ml_dtypes", "safetensors", "tensorflow"}
 ENGINE = {"keras", "tensorflow", "numpy"}
@@ -67,6 +60,7 @@ RULES = {
     "recipes": ({"presets", "backbone"}, set()),
     "pretraining": (EVERYTHING, ENGINE),
     "finetuning": (EVERYTHING, ENGINE),
+    "comparison": (EVERYTHING, ENGINE),
     "quickstart": (EVERYTHING, ENGINE),
     "cli": (EVERYTHING, {"click"}),
     "__init__": (EVERYTHING, set()),

@@ -129,6 +129,28 @@ def finetune(preset, data, valid, output, task, **options):
 
 
 @main.command()
+@click.argument("preset")
+@click.option("--data", required=True, help="Directory of GLUE's files.")
+@click.option("--output", required=True, help="Directory for runs and results.")
+@click.option("--task", default="sst2", show_default=True)
+@click.option("--examples", type=int, help="Labelled examples; by default all.")
+@click.option("--seeds", default=5, show_default=True)
+@click.option("--epochs", default=3, show_default=True)
+@click.option("--rate", "rates", type=float, multiple=True, help="May be repeated.")
+@click.option("--pooling", type=click.Choice(["pooled", "cls", "mean"]))
+@click.option("--dtype", help="Policy, such as mixed_bfloat16.")
+def glue(preset, data, output, rates, **options):
+    """Compare a preset with its random twin on a task of GLUE."""
+    from zoo import comparison
+
+    options = {key: value for key, value in options.items() if value is not None}
+    if rates:
+        options["rates"] = rates
+    results = comparison.compare(preset, data, output, echo=click.echo, **options)
+    click.echo("\n".join(comparison.table(results)))
+
+
+@main.command()
 @click.argument("model")
 @click.option("--data", required=True, help="TSV or CSV of labelled texts.")
 def evaluate(model, data):

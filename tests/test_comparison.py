@@ -1,0 +1,91 @@
+"""A preset beside its random twin on GLUE's files, tiny ones."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+import tiny
+from click.testing import CliRunner
+
+from zoo import comparison
+from zoo.cli import main
+from zoo.registry import build_backbone
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, tokenizer):
+    """SST-2, STS-B and a preset, all tiny."""
+    folder = tmp_path_factory.mktemp("glue")
+    texts, labels = tiny.make_texts(120)
+    numbers = [str(tiny.LABELS.index(label)) for label in labels]
+    pairs = [texts, texts[::-1], [f"{len(text) % 6}.0" for text in texts]]
+    for name, header, columns in (
+        ("SST-2", ["sentence", "label"], [texts, numbers]),
+        ("STS-B", ["sentence1", "sentence2", "score"], pairs),
+    ):
+        (folder / name).mkdir()
+        for split, rows in (("train", slice(0, 90)), ("dev", slice(90, 120))):
+            with open(folder / name / f"{split}.tsv", "w", newline="") as file:
+                writer = csv.writer(file, delimiter="\t", lineterminator="\n")
+                writer.writerow(header)
+                writer.writerows(zip(*(c[rows] for c in columns), strict=True))
+    backbone = build_backbone("bert", tiny.CONFIG)
+    backbone.tokenizer = tokenizer
+    backbone.save_to_preset(folder / "preset")
+    return folder
+
+
+def test_both_arms_are_searched_and_scored(folder, tmp_path):
+    arguments = ["glue", folder / "preset", "--data", folder, "--output", tmp_path]
+    arguments += ["--seeds", 2, "--epochs", 1, "--rate", 1e-2, "--rate", 1e-4]
+    arguments += ["--examples", 60]
+    first = CliRunner().invoke(main, list(map(str, arguments)))
+    assert first.exit_code == 0, first.output
+    results = json.loads((tmp_path / "sst2-60.json").read_text())
+    assert results["examples"] == 60
+    low, high = results["interval"]
+    assert low <= results["difference"] <= high
+    for arm in ("preset", "random"):
+        assert results[arm]["rate"] in (1e-2, 1e-4)
+        assert 0 <= results[arm]["accuracy"]["mean"] <= 1
+    runs = sorted(tmp_path.glob("sst2-60-*.json"))
+    assert len(runs) == 6  # two rates with seed 0, the better one with seed 1
+    assert all(len(json.loads(path.read_text())["valid"]) == 9 for path in runs)
+    again = CliRunner().invoke(main, list(map(str, arguments)))
+    assert "seed" not in again.output  # nothing is run twice
+    assert again.output.splitlines() == first.output.splitlines()[6:]
+    assert "95% interval" in again.output
+
+
+def test_correlations_have_no_interval(folder, tmp_path):
+    results = comparison.compare(
+        folder / "preset", folder, tmp_path, "stsb", seeds=1, epochs=1, rates=[1e-3]
+    )
+    assert results["metric"] == "pearson" and "interval" not in results
+    assert "spearman" in comparison.table(results)[0]
+
+
+def test_parts_share_no_example(folder):
+    parts = comparison.split(folder, "sst2", 40)
+    texts = [parts[name][0] for name in ("valid", "train", "dev")]
+    assert [len(part) for part in texts] == [9, 40, 30]
+    with pytest.raises(ValueError, match="at most 81.*Received: 82"):
+        comparison.split(folder, "sst2", 82)
+
+
+def test_the_difference_is_the_mean_over_seeds():
+    labels = ["0", "1", "1", "0"]
+    runs = {
+        "preset": [{"dev": labels}, {"dev": ["0", "1", "1", "1"]}],
+        "random": [{"dev": ["1", "1", "1", "1"]}] * 2,
+    }
+    scores = {
+        arm: comparison.summary(
+            [{"accuracy": np.mean(np.equal(r["dev"], labels))} for r in rs]
+        )
+        for arm, rs in runs.items()
+    }
+    found = comparison.difference("sst2", labels, runs, scores)
+    assert found["difference"] == pytest.approx(0.375)
+    assert found["interval"][0] <= 0.375 <= found["interval"][1]

@@ -1,0 +1,181 @@
+"""GLUE: a preset beside its random twin, fine-tuned and searched in the same way."""
+
+import json
+import pathlib
+
+import numpy as np
+
+from zoo import registry
+from zoo.data import read_glue
+from zoo.evaluation import evaluate_glue, paired_bootstrap
+from zoo.files import replacing
+from zoo.finetuning import take
+from zoo.training import finetuning_optimizer
+
+ARMS = {"preset": True, "random": False}
+LARGEST_SEARCH = 1000  # training examples kept back to choose the learning rate
+
+
+def compare(
+    preset,
+    data,
+    output,
+    task="sst2",
+    examples=None,
+    rates=(1e-4, 3e-4, 1e-3),
+    seeds=5,
+    epochs=3,
+    batch_size=32,
+    echo=print,
+    **options,
+):
+    """Fine-tunes both arms and scores them on the task's dev set.
+
+    A tenth of the training set, or 1,000 of it, is kept back; the rate that is best
+    there with seed 0 is the arm's rate for every seed. Every run is written to
+    `output` and not repeated, so that the command can be stopped.
+
+    Args:
+        preset: see `zoo.from_preset`; "random" has its config and new weights.
+        data: directory of GLUE's files, see `zoo.data.read_glue`.
+        output: directory for the runs and `results.json`.
+        task: "sst2", "mrpc", "rte", "cola", "stsb", "qnli", "qqp" or "wnli".
+        examples: int, labelled examples to train on; by default all that are left.
+        rates: iterable of float, learning rates to search.
+        seeds: int, runs per arm; a seed draws the head, the order and dropout.
+        epochs, batch_size: int.
+        echo: function that prints a line.
+        **options: of `zoo.from_preset`, e.g. pooling or dtype.
+
+    Returns:
+        dict: of each arm its rate, means and standard deviations of the metrics; the
+        difference of the first metric and, for accuracies, its 95% interval.
+
+    Raises:
+        ValueError: if there are fewer training examples than asked for.
+    """
+    output = pathlib.Path(output)
+    parts = split(data, task, examples)
+    settings = {"epochs": epochs, "batch_size": batch_size, **options}
+
+    def run(arm, rate, seed):
+        name = f"{task}-{len(parts['train'][1])}-{arm}-{rate:g}-{seed}.json"
+        path = output / name
+        if not path.exists():
+            echo(f"{task}: {arm}, rate {rate:g}, seed {seed}")
+            found = finetune(preset, task, parts, arm, rate, seed, **settings)
+            with replacing(path) as temporary:
+                temporary.write_text(json.dumps(found), "utf-8")
+        return json.loads(path.read_text("utf-8"))
+
+    def score(run, part):
+        return evaluate_glue(task, parts[part][1], run[part])
+
+    results, runs = {"task": task, "examples": len(parts["train"][1])}, {}
+    for arm in ARMS:
+        searched = {rate: score(run(arm, rate, 0), "valid") for rate in rates}
+        best = max(searched, key=lambda rate: next(iter(searched[rate].values())))
+        runs[arm] = [run(arm, best, seed) for seed in range(seeds)]
+        results[arm] = {"rate": best, **summary([score(r, "dev") for r in runs[arm]])}
+    results.update(difference(task, parts["dev"][1], runs, results))
+    with replacing(output / f"{task}-{results['examples']}.json") as temporary:
+        temporary.write_text(json.dumps(results, indent=2) + "\n", "utf-8")
+    return results
+
+
+def split(data, task, examples):
+    """Parts of a task: train, valid (of its training set) and dev.
+
+    Returns:
+        dict of str to texts and labels, the latter str, or float for "stsb".
+    """
+    texts, labels = read_glue(data, task, "train")
+    if task != "stsb":
+        labels = [str(label) for label in labels]
+    order = np.random.default_rng(0).permutation(len(labels))
+    kept = min(LARGEST_SEARCH, len(labels) // 10)
+    if examples and examples > len(labels) - kept:
+        raise ValueError(
+            f"`examples` must be at most {len(labels) - kept}, what is left of "
+            f"{task}'s training set. Received: {examples}."
+        )
+    end = kept + examples if examples else len(labels)
+    dev_texts, dev_labels = read_glue(data, task, "dev")
+    return {
+        "valid": take(texts, labels, order[:kept]),
+        "train": take(texts, labels, order[kept:end]),
+        "dev": (
+            dev_texts,
+            dev_labels if task == "stsb" else [str(label) for label in dev_labels],
+        ),
+    }
+
+
+def finetune(preset, task, parts, arm, rate, seed, epochs, batch_size, **options):
+    """One run: predictions for valid and dev, as JSON holds them."""
+    texts, labels = parts["train"]
+    if task == "stsb":
+        kind = "text_regressor"
+    else:
+        kind = "text_classifier"
+        options["labels"] = sorted(set(labels))
+    model = registry.from_preset(
+        preset, task=kind, load_weights=ARMS[arm], seed=seed, **options
+    )
+    model.compile(
+        finetuning_optimizer(model.backbone, len(labels), epochs, batch_size, rate)
+    )
+    model.fit(texts, labels, batch_size=batch_size, epochs=epochs, seed=seed, verbose=0)
+    found = {}
+    for part in ("valid", "dev"):
+        outputs = model.predict(parts[part][0], verbose=0)
+        if task == "stsb":
+            found[part] = outputs.ravel().tolist()
+        else:
+            found[part] = [model.labels[i] for i in outputs.argmax(axis=-1)]
+    return found
+
+
+def summary(scores):
+    """Means and standard deviations of a list of dicts of float."""
+    rows = {name: [score[name] for score in scores] for name in scores[0]}
+    return {
+        name: {"mean": float(np.mean(row)), "deviation": float(np.std(row))}
+        for name, row in rows.items()
+    }
+
+
+def difference(task, labels, runs, results):
+    """By how much the preset is better in the first metric, and the interval.
+
+    The interval is over the examples; of each example, the arm's score is the share
+    of its seeds that are right.
+    """
+    metric = next(name for name in results["preset"] if name != "rate")
+    means = [results[arm][metric]["mean"] for arm in ARMS]
+    found = {"metric": metric, "difference": means[0] - means[1]}
+    if metric == "accuracy":
+        right = [
+            np.mean([np.equal(r["dev"], labels) for r in runs[arm]], 0) for arm in ARMS
+        ]
+        found["interval"] = list(paired_bootstrap(*right, seed=0)[1:])
+    return found
+
+
+def table(results):
+    """Lines of a table in Markdown, one per arm, and the difference."""
+    metrics = [name for name in results["preset"] if name != "rate"]
+    lines = [f"| {results['task']}, {results['examples']} examples | rate |"]
+    lines[0] += "".join(f" {name} |" for name in metrics)
+    lines.append("|---|---|" + "---|" * len(metrics))
+    for arm in ARMS:
+        cells = [f"| {arm} | {results[arm]['rate']:g} |"]
+        for name in metrics:
+            mean, deviation = (100 * value for value in results[arm][name].values())
+            cells.append(f" {mean:.1f} ± {deviation:.1f} |")
+        lines.append("".join(cells))
+    line = f"difference in {results['metric']}: {100 * results['difference']:.1f}"
+    if "interval" in results:
+        low, high = (100 * bound for bound in results["interval"])
+        line += f", 95% interval {low:.1f} to {high:.1f}"
+    return [*lines, "", line]
