@@ -54,19 +54,9 @@ def compare(
     Raises:
         ValueError: if there are fewer training examples than asked for.
     """
-    output = pathlib.Path(output)
     parts = split(data, task, examples)
     settings = {"epochs": epochs, "batch_size": batch_size, **options}
-
-    def run(arm, rate, seed):
-        name = f"{task}-{len(parts['train'][1])}-{arm}-{rate:g}-{seed}.json"
-        path = output / name
-        if not path.exists():
-            echo(f"{task}: {arm}, rate {rate:g}, seed {seed}")
-            found = finetune(preset, task, parts, arm, rate, seed, **settings)
-            with replacing(path) as temporary:
-                temporary.write_text(json.dumps(found), "utf-8")
-        return json.loads(path.read_text("utf-8"))
+    run = _remembered(preset, pathlib.Path(output), task, parts, settings, echo)
 
     def score(run, part):
         return evaluate_glue(task, parts[part][1], run[part])
@@ -78,9 +68,26 @@ def compare(
         runs[arm] = [run(arm, best, seed) for seed in range(seeds)]
         results[arm] = {"rate": best, **summary([score(r, "dev") for r in runs[arm]])}
     results.update(difference(task, parts["dev"][1], runs, results))
-    with replacing(output / f"{task}-{results['examples']}.json") as temporary:
+    path = pathlib.Path(output) / f"{task}-{results['examples']}.json"
+    with replacing(path) as temporary:
         temporary.write_text(json.dumps(results, indent=2) + "\n", "utf-8")
     return results
+
+
+def _remembered(preset, output, task, parts, settings, echo):
+    """`finetune` as a function of arm, rate and seed, run once and read ever after."""
+
+    def run(arm, rate, seed):
+        name = f"{task}-{len(parts['train'][1])}-{arm}-{rate:g}-{seed}.json"
+        path = output / name
+        if not path.exists():
+            echo(f"{task}: {arm}, rate {rate:g}, seed {seed}")
+            found = finetune(preset, task, parts, arm, rate, seed, **settings)
+            with replacing(path) as temporary:
+                temporary.write_text(json.dumps(found), "utf-8")
+        return json.loads(path.read_text("utf-8"))
+
+    return run
 
 
 def split(data, task, examples):
