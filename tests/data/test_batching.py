@@ -67,6 +67,34 @@ def test_a_plan_needs_rows(count, batch_size):
         plan_batches(np.ones(count, int), batch_size)
 
 
+@pytest.mark.parametrize("shuffle", [True, False])
+@pytest.mark.parametrize("count, budget", [(1, 5), (40, 400), (2000, 800), (60, 3)])
+def test_batches_hold_as_many_rows_as_the_budget_allows(count, budget, shuffle):
+    lengths = draw_lengths(count)
+    whole = plan(
+        lengths, None, shuffle=shuffle, seed=3, epochs=[4, 5], token_budget=budget
+    )
+    rows = np.concatenate(whole)
+    assert sorted(rows[:count]) == sorted(rows[count:]) == list(range(count))
+    sizes = [len(batch) * lengths[batch].max() for batch in whole]
+    alone = [len(batch) == 1 for batch in whole]
+    assert all(s <= budget or a for s, a in zip(sizes, alone, strict=True))
+    if (count, budget) == (2000, 800):
+        assert np.mean(sizes) > 0.8 * budget  # full
+        used = [lengths[batch].sum() for batch in whole]
+        assert np.sum(used) > 0.97 * np.sum(sizes)  # of tokens, not of padding
+    if shuffle and count > 1:
+        assert rows[:count].tolist() != rows[count:].tolist()
+    if not shuffle:
+        assert (np.diff(lengths[rows[:count]]) <= 0).all()
+
+
+def test_a_plan_has_one_kind_of_size():
+    for sizes in ((None, None), (3, 40)):
+        with pytest.raises(ValueError, match="`batch_size` or `token_budget`"):
+            plan_batches([1, 2], sizes[0], token_budget=sizes[1])
+
+
 def test_buckets_are_few_and_close():
     lengths = np.arange(1, 4097)
     buckets = np.array([int(bucket_length(n, 4096)) for n in range(1, 600)])

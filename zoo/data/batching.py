@@ -69,12 +69,15 @@ def untuned():
     return options
 
 
-def plan_batches(lengths, batch_size, shuffle=True, seed=0, epochs=(0,)):
+def plan_batches(
+    lengths, batch_size, shuffle=True, seed=0, epochs=(0,), token_budget=None
+):
     """Decides which rows form each batch: a function of the seed and the epoch only.
 
     With `shuffle`, the rows are permuted, cut into pools of 64 batches, sorted by
-    length in steps of 8 within a pool, and the batches permuted; without, they are
-    sorted by length, longest first, so that memory is claimed at once.
+    length within a pool, in steps of 8 if batches have a size, and the batches
+    permuted; without, they are sorted by length, longest first, so that memory is
+    claimed at once.
 
     Args:
         lengths: int (N,), of every row.
@@ -83,44 +86,93 @@ def plan_batches(lengths, batch_size, shuffle=True, seed=0, epochs=(0,)):
         seed: int.
         epochs: iterable of int, e.g. range(3); or an `Epoch`, for one epoch whose
             number is read when the dataset is begun.
+        token_budget: int, instead of `batch_size`: a batch has as many rows as fit
+            when all are as long as its longest. A longer row is a batch of its own.
 
     Returns:
         tf.data.Dataset of int32 (batch_size or fewer,), row numbers, epoch by epoch.
 
     Raises:
-        ValueError: if the batch size is not positive or there are no rows.
+        ValueError: if not just one of the sizes is given and positive, or there are
+            no rows.
     """
-    epochs = epochs if isinstance(epochs, Epoch) else list(epochs)
     lengths = tf.cast(lengths, tf.int64)
     count = int(lengths.shape[0])
-    if batch_size < 1 or count == 0:
-        raise ValueError(
-            "There must be at least one row and one row per batch. Received: "
-            f"{count} rows, batch_size={batch_size}."
-        )
-
+    _check_sizes(count, batch_size, token_budget)
     if isinstance(epochs, Epoch):
-        numbers, count_epochs = epochs.dataset(), 1
+        numbers = epochs.dataset()
     else:
-        numbers = tf.data.Dataset.from_tensor_slices(tf.constant(epochs, tf.int64))
-        count_epochs = len(epochs)
-    if not shuffle:
-        order = tf.argsort(-lengths, stable=True)
+        numbers = tf.constant(list(epochs), tf.int64)
+        numbers = tf.data.Dataset.from_tensor_slices(numbers)
+    if batch_size and not shuffle:
+        order, _ = _epoch_order(lengths, batch_size, None, False, None)
         plan = tf.data.Dataset.from_tensor_slices(order).batch(batch_size)
-        return plan.repeat(count_epochs)
+        return plan.repeat(numbers.cardinality())
 
     def epoch_batches(epoch):
         seeds = tf.stack([tf.cast(seed, tf.int64), epoch])
-        order = tf.random.experimental.stateless_shuffle(tf.range(count), seeds)
-        pool = tf.range(count, dtype=tf.int64) // (batch_size * POOL)
-        key = pool * 2**40 + tf.gather(lengths + 7, order) // 8
-        order = tf.gather(order, tf.argsort(key, stable=True))
-        starts = tf.range(0, count, batch_size)
-        starts = tf.random.experimental.stateless_shuffle(starts, seeds + 1)
-        batches = tf.data.Dataset.from_tensor_slices(starts)
-        return batches.map(lambda start: order[start : start + batch_size])
+        order, pool = _epoch_order(lengths, batch_size, token_budget, shuffle, seeds)
+        if batch_size:
+            starts = tf.range(0, count, batch_size)
+            ends = tf.minimum(starts + batch_size, count)
+        else:
+            starts, ends = _cut(tf.gather(lengths, order), pool, token_budget)
+        batches = tf.stack([starts, ends], axis=1)
+        if shuffle:
+            batches = tf.random.experimental.stateless_shuffle(batches, seeds + 1)
+        batches = tf.data.Dataset.from_tensor_slices(batches)
+        return batches.map(lambda batch: order[batch[0] : batch[1]])
 
-    steps = -(-count // batch_size) * count_epochs
-    return numbers.flat_map(epoch_batches).apply(
-        tf.data.experimental.assert_cardinality(steps)
-    )
+    plan = numbers.flat_map(epoch_batches)
+    if token_budget:
+        return plan
+    steps = -(-count // batch_size) * int(numbers.cardinality())
+    return plan.apply(tf.data.experimental.assert_cardinality(steps))
+
+
+def _check_sizes(count, batch_size, token_budget):
+    if (batch_size is None) == (token_budget is None):
+        raise ValueError(
+            "Give `batch_size` or `token_budget`, the other one None. Received: "
+            f"batch_size={batch_size}, token_budget={token_budget}."
+        )
+    if count < 1 or (batch_size or token_budget or 0) < 1:
+        raise ValueError(
+            "There must be at least one row and one row or token per batch. Received: "
+            f"{count} rows, batch_size={batch_size}, token_budget={token_budget}."
+        )
+
+
+def _epoch_order(lengths, batch_size, token_budget, shuffle, seeds):
+    """Row numbers in the order of an epoch, and the pool of each, int64 (N,)."""
+    if not shuffle:
+        order = tf.cast(tf.argsort(-lengths, stable=True), tf.int32)
+        return order, tf.zeros_like(lengths)
+    count = tf.size(lengths, tf.int64)
+    rows, step = tf.constant(batch_size or 1, tf.int64), 8
+    if token_budget:
+        rows, step = tf.maximum(token_budget * count // tf.reduce_sum(lengths), 1), 1
+    order = tf.random.experimental.stateless_shuffle(tf.range(tf.size(lengths)), seeds)
+    pool = tf.range(count) // (rows * POOL)
+    key = pool * 2**40 + (tf.gather(lengths, order) + step - 1) // step
+    return tf.gather(order, tf.argsort(key, stable=True)), pool
+
+
+def _cut(lengths, pool, token_budget):
+    """Starts and ends, int32 (M,), of batches of rows that are sorted by length."""
+    count = tf.size(lengths)
+    widest = tf.cast(token_budget // tf.maximum(tf.reduce_min(lengths), 1), tf.int32)
+
+    def following(start, ends):
+        stop = tf.minimum(start + tf.maximum(widest, 1), count)
+        own = lengths[start:stop]
+        longest = tf.maximum(own, own[0])
+        rows = tf.range(1, tf.size(own, tf.int64) + 1)
+        fits = (longest * rows <= token_budget) & (pool[start:stop] == pool[start])
+        end = start + tf.maximum(tf.reduce_sum(tf.cast(fits, tf.int32)), 1)
+        return end, ends.write(ends.size(), end)
+
+    ends = tf.TensorArray(tf.int32, size=0, dynamic_size=True)
+    _, ends = tf.while_loop(lambda start, _: start < count, following, (0, ends))
+    ends = ends.stack()
+    return tf.concat([[0], ends[:-1]], 0), ends
