@@ -56,6 +56,8 @@ def test_both_arms_are_searched_and_scored(folder, tmp_path):
     assert "seed" not in again.output  # nothing is run twice
     assert again.output.splitlines() == first.output.splitlines()[6:]
     assert "95% interval" in again.output
+    other = CliRunner().invoke(main, [*map(str, arguments), "--pooling", "mean"])
+    assert "Give another output directory" in other.output
 
 
 def test_correlations_have_no_interval(folder, tmp_path):

@@ -75,7 +75,20 @@ def compare(
 
 
 def _remembered(preset, output, task, parts, settings, echo):
-    """`finetune` as a function of arm, rate and seed, run once and read ever after."""
+    """`finetune` as a function of arm, rate and seed, run once and read ever after.
+
+    Raises:
+        ValueError: if the runs of `output` are of another preset or other settings.
+    """
+    record = json.dumps({"preset": str(preset), **settings}, indent=2) + "\n"
+    path = output / "settings.json"
+    if path.exists() and path.read_text("utf-8") != record:
+        raise ValueError(
+            f"{output} holds runs with the settings {path.read_text('utf-8')}. "
+            f"Received: {record}. Give another output directory."
+        )
+    with replacing(path) as temporary:
+        temporary.write_text(record, "utf-8")
 
     def run(arm, rate, seed):
         name = f"{task}-{len(parts['train'][1])}-{arm}-{rate:g}-{seed}.json"

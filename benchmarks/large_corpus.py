@@ -1,0 +1,85 @@
+"""Peak memory of pretraining on a large corpus: books, repeated.
+
+    python -m benchmarks.large_corpus --data DIR --gigabytes 1
+
+DIR holds `books/train-*.txt.xz`. The corpus is written to a temporary directory;
+vocabulary, examples and a few updates of the shipped recipe's model are made from it
+by `zoo pretrain` in a process of its own, whose peak resident memory is printed, with
+the seconds that it took.
+"""
+
+import argparse
+import json
+import lzma
+import pathlib
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+
+PRESET = "bert/bert_mini_en_uncased_books/recipe.json"
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+
+
+def write_corpus(data, path, size):
+    """Writes the books again and again until `path` holds `size` bytes.
+
+    Raises:
+        FileNotFoundError: if there are no books.
+    """
+    books = sorted((pathlib.Path(data) / "books").glob("train-*.txt.xz"))
+    if not books:
+        raise FileNotFoundError(f"No books/train-*.txt.xz in {data}.")
+    written = 0
+    with open(path, "w", encoding="utf-8") as file:
+        while written < size:
+            for book in books:
+                with lzma.open(book, "rt", encoding="utf-8") as lines:
+                    for line in lines:
+                        written += len(line.encode())
+                        file.write(line)
+                        if written >= size:
+                            return
+                file.write("\n")
+
+
+def main(arguments=None):
+    """Prints one JSON line."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--data", required=True, help="directory of the books")
+    parser.add_argument("--gigabytes", type=float, default=1.0, help="of 10^9 bytes")
+    parser.add_argument("--updates", type=int, default=20)
+    options = parser.parse_args(arguments)
+    recipe = json.loads((ROOT / "presets" / PRESET).read_text("utf-8"))
+    recipe.update(train=["corpus.txt"], valid=[], stages=[[128, 32, options.updates]])
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        write_corpus(options.data, folder / "corpus.txt", options.gigabytes * 1e9)
+        (folder / "recipe.json").write_text(json.dumps(recipe), "utf-8")
+        begin = time.perf_counter()
+        subprocess.run(
+            [sys.executable, "-m", "zoo", "pretrain", "bert", "--data", folder]
+            + ["--recipe", folder / "recipe.json", "--output", folder / "run"]
+            + ["--every", str(options.updates)],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            cwd=ROOT,
+        )
+        seconds = time.perf_counter() - begin
+        written = sum(p.stat().st_size for p in (folder / "run").rglob("*.tfrecord"))
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    print(
+        json.dumps(
+            {
+                "corpus_gb": options.gigabytes,
+                "examples_gb": round(written / 1e9, 2),
+                "peak_mib": round(peak),
+                "seconds": round(seconds),
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()
