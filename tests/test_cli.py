@@ -109,6 +109,8 @@ def test_pretrain_writes_a_preset_and_resumes(tmp_path):
     assert (tmp_path / "run" / "log.csv").read_text() == log
     again = (tmp_path / "run" / "preset" / "weights.safetensors").read_bytes()
     assert again == weights  # averaged, as after the first run
+    output = run("pretrain", *common, "--seed", 3, code=1)
+    assert "another recipe, which differs in seed" in output
 
 
 def test_list_and_info():

@@ -1,5 +1,6 @@
 """The command `zoo`: thin commands over the public API."""
 
+import dataclasses
 import json
 import pathlib
 import sys
@@ -91,12 +92,15 @@ def convert(source, output, layout, task, half):
     help="Preset name, or a JSON file.",
 )
 @click.option("--every", default=100, show_default=True, help="Updates per checkpoint.")
+@click.option("--seed", type=int, help="Instead of the recipe's.")
 @click.option("--tensorboard", is_flag=True, help="Also log to OUTPUT/tensorboard.")
-def pretrain(family, data, output, recipe, every, tensorboard):
+def pretrain(family, data, output, recipe, every, seed, tensorboard):
     """Pretrain a masked language model; run it again to resume."""
     from zoo import pretraining, recipes
 
     recipe = recipes.find_recipe(recipe, family)
+    if seed is not None:
+        recipe = dataclasses.replace(recipe, seed=seed)
     pretraining.run(recipe, data, output, every, tensorboard)
     click.echo(pathlib.Path(output) / "preset")
 

@@ -37,8 +37,12 @@ def run(recipe, data, output, every=100, tensorboard=False):
 
     Returns:
         The trained `MaskedLM`, which also stands in `output/preset`.
+
+    Raises:
+        ValueError: if `output` holds a run of another recipe.
     """
     output = pathlib.Path(output)
+    begin(recipe, output)
     tokenizer = prepare_vocabulary(recipe, data, output)
     files = prepare_examples(recipe, data, output, tokenizer)
     model = build(recipe, tokenizer)
@@ -59,6 +63,27 @@ def run(recipe, data, output, every=100, tensorboard=False):
     card = {"tokens_seen": report["tokens"], "valid": report.get("valid")}
     presets.add_to_record(output / "preset", {**recipe.card, **card})
     return model
+
+
+def begin(recipe, output):
+    """Writes the recipe to `output`, or checks that it is the one there.
+
+    Raises:
+        ValueError: naming the fields that differ.
+    """
+    path, fields = output / "recipe.json", dataclasses.asdict(recipe)
+    fields.pop("card")
+    fields = json.loads(json.dumps(fields))  # tuples are lists there
+    if path.exists():
+        found = json.loads(path.read_text("utf-8"))
+        differing = [key for key in fields if fields[key] != found.get(key)]
+        if differing:
+            raise ValueError(
+                f"{output} holds a run of another recipe, which differs in "
+                f"{', '.join(differing)}. Give another output directory."
+            )
+    with replacing(path) as temporary:
+        temporary.write_text(json.dumps(fields, indent=2) + "\n", "utf-8")
 
 
 def prepare_vocabulary(recipe, data, output):

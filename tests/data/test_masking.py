@@ -140,8 +140,11 @@ def test_a_pipeline_masks_as_eager_calls_do():
         np.testing.assert_array_equal(mapped[key], value)
 
 
-def reference_words(ids, draws, wanted, continues):
-    """The chosen positions of one row, a word at a time."""
+def reference(ids, draws, wanted, continues):
+    """Google's masks of one row, a word at a time, from three draws per position.
+
+    Returns the row with its masks and the positions that were chosen.
+    """
     words = []
     for position, id in enumerate(ids):
         if id in (PAD, CLS, SEP):
@@ -150,31 +153,43 @@ def reference_words(ids, draws, wanted, continues):
             words[-1].append(position)
         else:
             words.append([position])
-    chosen = []
-    for word in sorted(words, key=lambda word: -draws[word[0]]):
-        if len(chosen) + len(word) <= wanted:
-            chosen += word
-    return sorted(chosen)
+    chosen, masked = [], list(ids)
+    for word in sorted(words, key=lambda word: -draws[0][word[0]]):
+        if len(chosen) + len(word) > wanted:
+            continue
+        for position in word:
+            chosen.append(position)
+            if draws[1][position] < np.float32(0.8):
+                masked[position] = MASK
+            elif draws[1][position] < np.float32(0.9):
+                masked[position] = int(draws[2][position] * np.float32(V))
+    return masked, sorted(chosen)
 
 
+@pytest.mark.parametrize("whole_words", [True, False])
 @pytest.mark.parametrize("longest", [3, 20, 128])
-def test_whole_words_are_those_of_the_reference(longest):
+def test_masks_are_those_of_the_reference(longest, whole_words):
     vocabulary = [f"##{n}" if n % 3 else str(n) for n in range(V)]
     words = types.SimpleNamespace(**vars(TOKENIZER), vocabulary=vocabulary)
     lengths = np.random.default_rng(1).integers(2, longest + 1, 300)
     ids = make_rows(lengths, longest, seed=2)
     ids[:, longest // 2] = np.where(ids[:, longest // 2] == PAD, PAD, SEP)
     seed = (3, 4)
-    draws = tf.random.stateless_uniform((300, 3, longest), seed).numpy()[:, 0]
+    draws = tf.random.stateless_uniform((300, 3, longest), seed).numpy()
+    continues = [whole_words and token.startswith("##") for token in vocabulary]
     for rate in (0.15, 0.6):
-        result = mask_tokens(tf.constant(ids), words, seed, rate, 50, whole_words=True)
+        result = mask_tokens(
+            tf.constant(ids), words, seed, rate, 50, whole_words=whole_words
+        )
         for row, length in enumerate(lengths):
             wanted = min(50, max(1, round(rate * int(length))))
-            continues = [token.startswith("##") for token in vocabulary]
-            expected = reference_words(ids[row], draws[row], wanted, continues)
+            masked, chosen = reference(ids[row], draws[row], wanted, continues)
             weights = result["mask_weights"][row].numpy()
             actual = result["mask_positions"][row].numpy()[weights > 0]
-            assert actual.tolist() == expected
+            assert actual.tolist() == chosen
+            assert result["token_ids"][row].numpy().tolist() == masked
+            answers = result["mask_ids"][row].numpy()[weights > 0]
+            assert answers.tolist() == ids[row][chosen].tolist()
 
 
 def test_random_tokens_come_from_the_range(many):
