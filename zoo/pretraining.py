@@ -7,6 +7,7 @@ import shutil
 
 import keras
 import numpy as np
+import tensorflow as tf
 
 from zoo import presets, registry
 from zoo.data import (
@@ -219,7 +220,10 @@ def evaluate(model, files, batch_size=32):
     Returns:
         dict of float.
     """
-    batches = read_records(files, batch_size).map(model.fixed_example)
+    records = read_records(files, batch_size)
+    steps = sum(1 for _ in records)  # Keras warns where it does not know
+    batches = records.map(model.fixed_example)
+    batches = batches.apply(tf.data.experimental.assert_cardinality(steps))
     scores = model.evaluate(batches, return_dict=True, verbose=0)
     loss = scores.get("masked_lm_loss", scores["loss"])
     return {**scores, "perplexity": float(np.exp(loss))}
