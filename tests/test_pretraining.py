@@ -1,6 +1,8 @@
 """Pretraining by a recipe: its examples, its order, and that nothing can disturb it."""
 
+import importlib.util
 import json
+import os
 import pathlib
 import random
 import signal
@@ -82,18 +84,34 @@ def test_masks_are_drawn_anew_only_if_asked(prepared, dynamic):
     assert several > 1 if dynamic else several == 1
 
 
-def start_run(folder, name):
+def start_run(folder, name, **environment):
     """Begins, or goes on with, a run in a process of its own."""
     arguments = ["pretrain", "bert", "--data", folder, "--recipe", folder / "r.json"]
     arguments += ["--output", folder / name, "--every", "5"]
     log = open(folder / f"{name}.log", "ab")
     return subprocess.Popen(
-        [sys.executable, "-m", "zoo", *map(str, arguments)], stdout=log, stderr=log
+        [sys.executable, "-m", "zoo", *map(str, arguments)],
+        stdout=log,
+        stderr=log,
+        env={**os.environ, **environment},
     )
 
 
 def weights_of(folder):
     return (pathlib.Path(folder) / "preset" / "weights.safetensors").read_bytes()
+
+
+@pytest.mark.slow
+def test_jax_pretrains_what_tensorflow_reads(tmp_path):
+    if importlib.util.find_spec("jax") is None:
+        pytest.skip("JAX is not installed: `pip install .[jax]`.")
+    tiny.write_corpus(tmp_path / "a.txt")
+    recipe = tiny.recipe(next_sentence=True, stages=[[16, 8, 10]])
+    (tmp_path / "r.json").write_text(json.dumps(recipe))
+    assert start_run(tmp_path, "run", KERAS_BACKEND="jax").wait() == 0
+    written = weights_of(tmp_path / "run")
+    assert start_run(tmp_path, "run").wait() == 0  # nothing left to do but the preset
+    assert weights_of(tmp_path / "run") == written
 
 
 @pytest.mark.slow

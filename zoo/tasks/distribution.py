@@ -4,7 +4,7 @@ import keras
 import tensorflow as tf
 
 
-class DistributedTraining:
+class TensorFlowSteps:
     """Overrides the steps of `keras.Model` with global means, and several workers.
 
     Keras divides a replica's loss, sum(w l) / sum(w), by the number of replicas n and
@@ -62,15 +62,6 @@ class DistributedTraining:
             shared += mean * replica_share(tf.reduce_sum(weight)) / replicas
         return own, shared
 
-    @property
-    def metrics(self):
-        """Keras', without its means of several losses, which weigh batches by rows."""
-        metrics = super().metrics
-        if not isinstance(getattr(self, "loss", None), dict) or not self._compile_loss:
-            return metrics
-        unweighted = {id(metric) for metric in self._compile_loss.metrics}
-        return [metric for metric in metrics if id(metric) not in unweighted]
-
     def _log(self, x, y, y_pred, sample_weight, loss):
         weight = weight_sum(y, sample_weight)
         tracker = next(metric for metric in self.metrics if metric.name == "loss")
@@ -96,6 +87,23 @@ class DistributedTraining:
                 none_is_leaf=False,
             )
         super()._maybe_symbolic_build(data_batch=data_batch)
+
+
+# On other backends a step sees the rows of all devices.
+STEPS = TensorFlowSteps if keras.backend.backend() == "tensorflow" else object
+
+
+class DistributedTraining(STEPS):
+    """Steps whose logs weigh every row or token alike, on any number of replicas."""
+
+    @property
+    def metrics(self):
+        """Keras', without its means of several losses, which weigh batches by rows."""
+        metrics = super().metrics
+        if not isinstance(getattr(self, "loss", None), dict) or not self._compile_loss:
+            return metrics
+        unweighted = {id(metric) for metric in self._compile_loss.metrics}
+        return [metric for metric in metrics if id(metric) not in unweighted]
 
 
 def weight_sum(y, sample_weight):
