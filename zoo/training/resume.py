@@ -63,8 +63,12 @@ class Throughput(keras.callbacks.Callback):
         self.step = start
         self.begin = None
 
+    def on_epoch_begin(self, epoch, logs=None):
+        """Measures anew: another process may have come or gone."""
+        self.begin = None
+
     def on_train_batch_end(self, batch, logs=None):
-        """Measures from the end of the first batch, which traces the graph."""
+        """Measures from the end of the first batch, which may trace the graph."""
         now, done = time.perf_counter(), self.ends[self.step]
         self.step += 1
         if self.begin is None:
