@@ -185,7 +185,7 @@ def summarize(measured):
 
     def note(facts):
         differing = differing_rows(measured[OURS], facts)
-        tokens = f"{differing} rows have other tokens" if differing else ""
+        tokens = f"{differing} rows of another length" if differing else ""
         return ", ".join(filter(None, [facts.get("note"), tokens]))
 
     rows = []

@@ -141,7 +141,7 @@ def test_arithmetic(run):
     assert rows["part"]["seconds"] == "0.4000 0.4000 0.1000"
     assert rows["part"]["versions"] == "a=1 b=2"
     assert rows["part"]["peak_mib"] == 13 and rows["part"]["note"] == ""
-    assert rows["inexact"]["note"] == "slow, 1 rows have other tokens"
+    assert rows["inexact"]["note"] == "slow, 1 rows of another length"
     assert rows["bound"]["tokens"] == rows["bound"]["parameters"] == ""
     assert rows["bound"]["ratio"] == 0.5 and rows["bound"]["note"] == "best"
     assert rows["gone"]["skipped"] == "because" and rows["gone"]["ratio"] == ""
