@@ -7,10 +7,12 @@ its own batches as its library does when it is asked to predict.
 
 import csv
 import gzip
-import importlib.metadata
 import pathlib
 
+from benchmarks.peers import KERAS_NLP, TRANSFORMERS, ZOO, facts_of, limit_tensorflow
+
 UNIT = "texts"
+NEEDS = ("data", "vocabulary")
 BATCH_SIZE = 32
 LABELS = 2
 LAYERS, WIDTH, HEADS, INNER = 4, 256, 4, 1024
@@ -32,38 +34,10 @@ def read_texts(data):
         return [row["sentence"] for row in rows]
 
 
-def facts_of(lengths, parameters, packages):
-    """What the runner compares between peers and writes down.
-
-    Args:
-        lengths: list of int, tokens of every text, special ones included.
-        parameters: int, in the whole model.
-        packages: names of the distributions that do the work.
-    """
-    versions = {name: importlib.metadata.version(name) for name in packages}
-    return {
-        "items": len(lengths),
-        "lengths": [int(length) for length in lengths],
-        "parameters": int(parameters),
-        "shape": [len(lengths), LABELS],
-        "versions": versions,
-    }
-
-
-def limit_tensorflow(threads):
-    """Gives TensorFlow so many threads, before its first operation."""
-    import tensorflow as tf
-
-    tf.config.threading.set_intra_op_parallelism_threads(threads)
-    tf.config.threading.set_inter_op_parallelism_threads(threads)
-
-
-def make_zoo(data, vocabulary, threads):
-    """Ours: `TextClassifier.predict` on a list of str."""
-    limit_tensorflow(threads)
+def build_zoo(vocabulary):
+    """Our classifier."""
     import zoo
 
-    texts = read_texts(data)
     tokenizer = zoo.text.WordPieceTokenizer(vocabulary)
     config = zoo.models.bert.BERTConfig(
         vocabulary_size=tokenizer.vocabulary_size,
@@ -72,24 +46,13 @@ def make_zoo(data, vocabulary, threads):
         num_heads=HEADS,
         intermediate_dim=INNER,
     )
-    model = zoo.TextClassifier(zoo.models.bert.BERT(config), tokenizer, labels=LABELS)
-    lengths = tokenizer(texts).row_lengths().numpy() + 2
-    facts = facts_of(lengths, model.count_params(), ("tensorflow", "keras"))
-    return lambda: model.predict(texts, batch_size=BATCH_SIZE, verbose=0), facts
+    return zoo.TextClassifier(zoo.models.bert.BERT(config), tokenizer, labels=LABELS)
 
 
-def make_keras_nlp(data, vocabulary, threads, sequence_length, count=None):
-    """keras-nlp's `BertTextClassifier.predict` on a list of str.
-
-    Args:
-        data, vocabulary, threads: as for every peer.
-        sequence_length: int, to which its preprocessor pads every row.
-        count: int, only so many sentences, or None for all.
-    """
-    limit_tensorflow(threads)
+def build_keras_nlp(vocabulary, sequence_length):
+    """keras-nlp's classifier; its preprocessor pads every row to a length."""
     import keras_nlp
 
-    texts = read_texts(data)[:count]
     # Without `strip_accents` its uncased words with accents are [UNK].
     tokenizer = keras_nlp.models.BertTokenizer(
         vocabulary, lowercase=True, strip_accents=True
@@ -104,12 +67,52 @@ def make_keras_nlp(data, vocabulary, threads, sequence_length, count=None):
     preprocessor = keras_nlp.models.BertTextClassifierPreprocessor(
         tokenizer, sequence_length=sequence_length
     )
-    model = keras_nlp.models.BertTextClassifier(
+    return keras_nlp.models.BertTextClassifier(
         backbone, num_classes=LABELS, preprocessor=preprocessor
     )
-    lengths = preprocessor(texts)["padding_mask"].numpy().sum(axis=1)
-    packages = ("keras-nlp", "keras-hub", "keras", "tensorflow", "tensorflow-text")
-    facts = facts_of(lengths, model.count_params(), packages)
+
+
+def build_transformers(vocabulary):
+    """Hugging Face's classifier and its tokenizer."""
+    import transformers
+
+    tokenizer = transformers.BertTokenizerFast(vocab=str(vocabulary))
+    config = transformers.BertConfig(
+        vocab_size=len(tokenizer),
+        num_hidden_layers=LAYERS,
+        hidden_size=WIDTH,
+        num_attention_heads=HEADS,
+        intermediate_size=INNER,
+        num_labels=LABELS,
+    )
+    return transformers.BertForSequenceClassification(config).eval(), tokenizer
+
+
+def make_zoo(data, vocabulary, threads):
+    """Ours: `TextClassifier.predict` on a list of str."""
+    limit_tensorflow(threads)
+    texts = read_texts(data)
+    model = build_zoo(vocabulary)
+    lengths = model.tokenizer(texts).row_lengths().numpy() + 2
+    shape = (len(texts), LABELS)
+    facts = facts_of(lengths, model.count_params(), shape, ZOO)
+    return lambda: model.predict(texts, batch_size=BATCH_SIZE, verbose=0), facts
+
+
+def make_keras_nlp(data, vocabulary, threads, sequence_length, count=None):
+    """keras-nlp's `BertTextClassifier.predict` on a list of str.
+
+    Args:
+        data, vocabulary, threads: as for every peer.
+        sequence_length: int, to which its preprocessor pads every row.
+        count: int, only so many sentences, or None for all.
+    """
+    limit_tensorflow(threads)
+    texts = read_texts(data)[:count]
+    model = build_keras_nlp(vocabulary, sequence_length)
+    lengths = model.preprocessor(texts)["padding_mask"].numpy().sum(axis=1)
+    shape = (len(texts), LABELS)
+    facts = facts_of(lengths, model.count_params(), shape, KERAS_NLP)
     return lambda: model.predict(texts, batch_size=BATCH_SIZE, verbose=0), facts
 
 
@@ -130,20 +133,10 @@ def make_transformers(data, vocabulary, threads):
     order and so hold more padding.
     """
     import torch
-    import transformers
 
     torch.set_num_threads(threads)
     texts = read_texts(data)
-    tokenizer = transformers.BertTokenizerFast(vocab=str(vocabulary))
-    config = transformers.BertConfig(
-        vocab_size=len(tokenizer),
-        num_hidden_layers=LAYERS,
-        hidden_size=WIDTH,
-        num_attention_heads=HEADS,
-        intermediate_size=INNER,
-        num_labels=LABELS,
-    )
-    model = transformers.BertForSequenceClassification(config).eval()
+    model, tokenizer = build_transformers(vocabulary)
 
     def call():
         rows = tokenizer(texts, truncation=True, max_length=512)
@@ -158,9 +151,8 @@ def make_transformers(data, vocabulary, threads):
         return logits.numpy()
 
     lengths = [len(ids) for ids in tokenizer(texts)["input_ids"]]
-    parameters = sum(parameter.numel() for parameter in model.parameters())
-    packages = ("torch", "transformers", "tokenizers")
-    return call, facts_of(lengths, parameters, packages)
+    shape = (len(texts), LABELS)
+    return call, facts_of(lengths, model.num_parameters(), shape, TRANSFORMERS)
 
 
 PEERS = {

@@ -3,16 +3,44 @@
     python -m benchmarks.worker WORKLOAD PEER OPTIONS
 
 Speaks JSON lines. First come the peer's facts, or why it is skipped; then, for every
-line that it reads, the seconds that one call took and the shape of what it returned.
+line that it reads, the seconds that one call took, the shape of what it returned, and
+the most memory that the process ever held.
 """
 
 import importlib
 import json
 import os
+import resource
 import sys
 import time
+from typing import NamedTuple
 
 OURS = "zoo"
+UNITS_OF_MEMORY = 2**20 if sys.platform == "darwin" else 2**10  # per MiB
+
+
+class Measured(NamedTuple):
+    """What a call returns, instead of an array, that did its own measuring.
+
+    Args:
+        shape: iterable of int, of the output.
+        seconds: float, or None for the whole time of the call.
+        peak_mib: float, or None for this process's.
+    """
+
+    shape: tuple
+    seconds: float | None = None
+    peak_mib: float | None = None
+
+
+def peak_mib(usage=None):
+    """The largest resident memory, in MiB.
+
+    Args:
+        usage: of the `resource` module, or None for this process until now.
+    """
+    usage = usage or resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_maxrss / UNITS_OF_MEMORY
 
 
 def build(workload, peer, options):
@@ -49,7 +77,11 @@ def main(arguments):
         start = time.perf_counter()
         output = call()
         seconds = time.perf_counter() - start
-        answer = {"seconds": seconds, "shape": list(output.shape)}
+        answer = {
+            "seconds": getattr(output, "seconds", None) or seconds,
+            "shape": list(output.shape),
+            "peak_mib": getattr(output, "peak_mib", None) or peak_mib(),
+        }
         print(json.dumps(answer), file=answers)
 
 

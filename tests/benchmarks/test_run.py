@@ -18,7 +18,7 @@ def make(log, name, items=2, **facts):
         print("chatter of a library")
         return types.SimpleNamespace(shape=(items, 3))
     facts = {"items": items, "lengths": [4, 5][:items], "parameters": 7,
-             "shape": [items, 3], "versions": {}, **facts}
+             "shape": [items, 3], "versions": {}, "note": "", **facts}
     return call, facts
 
 def absent(log):
@@ -27,8 +27,14 @@ def absent(log):
 def dead(log):
     raise SystemExit(3)
 
+def itself(log):
+    from benchmarks.worker import Measured
+    _, facts = make(log, "i", lengths=None, parameters=None)
+    return lambda: Measured((2, 3), 3.5, 1e6), facts
+
 PEERS = {
     "zoo": lambda log: make(log, "z"),
+    "itself": itself,
     "absent": absent,
     "other": lambda log: make(log, "o", items=1),
     "dead": dead,
@@ -72,6 +78,8 @@ def facts(seconds, **changes):
         "lengths": [3, 3, 2, 2],
         "parameters": 7,
         "versions": {"a": "1", "b": "2"},
+        "note": "",
+        "peak_mib": 12.6,
         "seconds": seconds,
         **changes,
     }
@@ -82,6 +90,13 @@ def test_peers_take_turns_and_an_absent_one_is_skipped(tiny):
     assert log == "zozozo"
     assert measured["absent"] == {"skipped": "no_such_library is not installed"}
     assert [len(measured[name]["seconds"]) for name in ("zoo", "other")] == [2, 2]
+    assert all(1 < measured[name]["peak_mib"] < 1000 for name in ("zoo", "other"))
+
+
+def test_a_call_may_measure_itself(tiny):
+    measured, _ = tiny("zoo", "itself")
+    assert measured["itself"]["seconds"] == [3.5, 3.5]
+    assert measured["itself"]["peak_mib"] == 1e6
 
 
 def test_a_peer_that_dies_stops_the_run(tiny):
@@ -113,6 +128,8 @@ def test_arithmetic(run):
             "zoo": facts([0.3, 0.1, 0.2]),
             "peer": facts([0.5, 0.9, 0.6]),
             "part": facts([0.4, 0.4, 0.1], items=2, lengths=[3, 3]),
+            "inexact": facts([0.2], lengths=[3, 3, 2, 9], note="slow"),
+            "bound": facts([0.1], lengths=None, parameters=None, note="best"),
             "gone": {"skipped": "because"},
         }
     )
@@ -123,6 +140,10 @@ def test_arithmetic(run):
     assert rows["part"]["ratio"] == 4 and rows["part"]["tokens"] == 6
     assert rows["part"]["seconds"] == "0.4000 0.4000 0.1000"
     assert rows["part"]["versions"] == "a=1 b=2"
+    assert rows["part"]["peak_mib"] == 13 and rows["part"]["note"] == ""
+    assert rows["inexact"]["note"] == "slow, 1 rows of another length"
+    assert rows["bound"]["tokens"] == rows["bound"]["parameters"] == ""
+    assert rows["bound"]["ratio"] == 0.5 and rows["bound"]["note"] == "best"
     assert rows["gone"]["skipped"] == "because" and rows["gone"]["ratio"] == ""
 
 
@@ -131,12 +152,17 @@ def test_arithmetic(run):
     [
         ({"lengths": [3, 3, 2, 3]}, "same tokens. Received: 10 from 'zoo' and 11 from"),
         ({"lengths": [3, 2, 3, 2]}, "same tokens"),
+        ({"lengths": [3, 3, 2, 2, 2]}, "10 from 'zoo' and 12 from 'peer'"),
+        ({"lengths": [3, 3, 3, 3], "may_differ": 0.25}, "2 rows differ"),
         ({"parameters": 8}, "as many parameters. Received: 7 in 'zoo', 8 in 'peer'"),
     ],
 )
 def test_peers_that_do_other_work_are_refused(run, changes, message):
     run.check_same_work({"zoo": facts([]), "peer": facts([])})
     run.check_same_work({"zoo": facts([]), "peer": facts([], items=1, lengths=[3])})
+    inexact = facts([], lengths=[3, 3, 2, 9], may_differ=0.25)
+    bound = facts([], lengths=None, parameters=None)
+    run.check_same_work({"zoo": facts([]), "inexact": inexact, "bound": bound})
     with pytest.raises(ValueError, match=message):
         run.check_same_work({"zoo": facts([]), "peer": facts([], **changes)})
 
@@ -167,9 +193,35 @@ def test_command_prints_a_table_and_writes_a_csv(run, monkeypatch, tmp_path, cap
 
 def test_an_unknown_workload_is_named(run, capsys):
     with pytest.raises(SystemExit):
-        run.parse(["nothing", "--data", "d", "--vocabulary", "v"])
-    message = "WORKLOAD must be one of text_to_label. Received: nothing."
-    assert message in capsys.readouterr().err
+        run.parse(["nothing"])
+    message = "WORKLOAD must be one of text_to_label, dense_forward_float32, "
+    error = capsys.readouterr().err
+    assert message in error and "Received: nothing." in error
+
+
+def test_only_what_a_workload_needs_must_be_given(run, capsys):
+    assert run.parse(["dense_forward_float32"]).data is None
+    assert run.parse(["cold_start", "--vocabulary", "v"]).data is None
+    for arguments in (["text_to_label", "--vocabulary", "v"], []):
+        with pytest.raises(SystemExit):
+            run.parse(arguments)
+        assert "text_to_label needs --data." in capsys.readouterr().err
+
+
+def test_fixed_options_reach_the_peers(run, monkeypatch, tmp_path):
+    asked = []
+
+    def measure(*arguments):
+        asked.append(arguments)
+        return {"zoo": facts([0.2])}
+
+    monkeypatch.setattr(run, "measure", measure)
+    command = f"finetune_step_bfloat16 --threads 3 --output {tmp_path}"
+    run.main(command.split())
+    name, _, options, *_ = asked[0]
+    assert name == "finetune_step"
+    assert options == {"dtype": "bfloat16", "threads": 3}
+    assert (tmp_path / "finetune_step_bfloat16.csv").exists()
 
 
 @pytest.mark.parametrize("name", ["dev.tsv", "dev.tsv.gz"])

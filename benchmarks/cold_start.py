@@ -1,0 +1,235 @@
+"""Cold start: from the start of a process to its first answer, on the CPU.
+
+A BERT classifier of 4 layers, width 256, saved before with random weights. Every call
+starts a fresh process, which imports the library, loads the model, answers one text
+and ends. Files are in the page cache, since the warm-up has read them.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from benchmarks.peers import (
+    KERAS_NLP,
+    TENSORFLOW_TEXT,
+    TRANSFORMERS,
+    ZOO,
+    facts_of,
+    require,
+)
+from benchmarks.text_to_label import (
+    LABELS,
+    build_keras_nlp,
+    build_transformers,
+    build_zoo,
+)
+from benchmarks.worker import Measured, peak_mib
+
+UNIT = "starts"
+NEEDS = ("vocabulary",)
+TEXT = "a warm and funny film, and two hours of my life well spent"
+SEQUENCE_LENGTH = 64  # keras-nlp pads the text to that; its default is 512
+
+# What a user would write. The arguments are the directory and the text; the last line
+# printed is the shape of the answer.
+PROGRAMS = {
+    "zoo": """
+import sys
+import zoo
+model = zoo.from_preset(sys.argv[1])
+print(list(model.predict([sys.argv[2]], verbose=0).shape))
+""",
+    "zoo_export": """
+import sys
+import tensorflow as tf
+import tensorflow_text
+model = tf.saved_model.load(sys.argv[1])
+answer = model.signatures["serving_default"](text=tf.constant([sys.argv[2]]))
+print(list(answer["scores"].shape))
+""",
+    "keras_nlp": """
+import sys
+import keras_nlp
+model = keras_nlp.models.BertTextClassifier.from_preset(sys.argv[1])
+print(list(model.predict([sys.argv[2]], verbose=0).shape))
+""",
+    "transformers": """
+import sys
+import torch
+from transformers import BertForSequenceClassification, BertTokenizerFast
+tokenizer = BertTokenizerFast.from_pretrained(sys.argv[1])
+model = BertForSequenceClassification.from_pretrained(sys.argv[1]).eval()
+with torch.no_grad():
+    logits = model(**tokenizer([sys.argv[2]], return_tensors="pt")).logits
+print(list(logits.shape))
+""",
+}
+
+
+def save_zoo(vocabulary, directory, export=False):
+    """Saves our preset, or the version that TF Serving would serve.
+
+    Returns:
+        path that was written, parameters, and the text's tokens; as of every function
+        of `SAVE`.
+    """
+    model = build_zoo(vocabulary)
+    tokens = int(model.tokenizer([TEXT]).row_lengths()[0]) + 2
+    if export:
+        return model.export(directory / "export"), model.count_params(), tokens
+    model.save_to_preset(directory / "preset")
+    return directory / "preset", model.count_params(), tokens
+
+
+def save_zoo_export(vocabulary, directory):
+    """Ours: strings in, answers out."""
+    return save_zoo(vocabulary, directory, export=True)
+
+
+def save_keras_nlp(vocabulary, directory, export=False):
+    """Saves keras-nlp's preset, or what its `export` writes."""
+    model = build_keras_nlp(vocabulary, SEQUENCE_LENGTH)
+    tokens = int(model.preprocessor([TEXT])["padding_mask"].numpy().sum())
+    write = model.export if export else model.save_to_preset
+    write(str(directory / "model"))
+    return directory / "model", model.count_params(), tokens
+
+
+def save_keras_nlp_export(vocabulary, directory):
+    """keras-nlp's `export`: token ids in, logits out; it leaves the tokenizer out."""
+    return save_keras_nlp(vocabulary, directory, export=True)
+
+
+def save_transformers(vocabulary, directory):
+    """Hugging Face's `save_pretrained`, of model and tokenizer."""
+    model, tokenizer = build_transformers(vocabulary)
+    model.save_pretrained(directory)
+    tokenizer.save_pretrained(directory)
+    return directory, model.num_parameters(), len(tokenizer(TEXT)["input_ids"])
+
+
+SAVE = {
+    "zoo": save_zoo,
+    "zoo_export": save_zoo_export,
+    "keras_nlp": save_keras_nlp,
+    "keras_nlp_export": save_keras_nlp_export,
+    "transformers": save_transformers,
+}
+
+
+def save(kind, vocabulary):
+    """Saves a model, in a process of its own, so that this one stays as it was.
+
+    Args:
+        kind: str, key of `SAVE`.
+        vocabulary: path of vocab.txt.
+
+    Returns:
+        `tempfile.TemporaryDirectory`, which holds the files as long as it lives, and a
+        dict of path, parameters and tokens.
+    """
+    holder = tempfile.TemporaryDirectory(prefix="zoo-benchmark-")
+    command = [sys.executable, "-m", "benchmarks.cold_start", kind]
+    command += [str(vocabulary), holder.name]
+    output = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return holder, json.loads(output.stdout.splitlines()[-1])
+
+
+def run_fresh(program, arguments, threads):
+    """Runs a program of Python in a fresh process.
+
+    This process must be small: Linux counts the memory of the one that starts another
+    as that one's peak, too.
+
+    Args:
+        program: str, which prints the shape of its answer last.
+        arguments: iterable of str.
+        threads: int, for all libraries.
+
+    Returns:
+        Measured.
+
+    Raises:
+        RuntimeError: if the program fails.
+    """
+    names = (
+        "TF_NUM_INTRAOP_THREADS",
+        "TF_NUM_INTEROP_THREADS",
+        "OMP_NUM_THREADS",
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, *arguments],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **dict.fromkeys(names, str(threads))},
+    )
+    with process.stdout:
+        output = process.stdout.read()
+    # Not `process.wait`, which does not say what this one process used.
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(
+            f"A program must answer. Received: code {process.returncode} of {program}"
+        )
+    shape = json.loads(output.splitlines()[-1])
+    return Measured(shape, peak_mib=peak_mib(usage))
+
+
+def make(kind, packages, vocabulary, threads, note=""):
+    """The call and the facts of one peer."""
+    holder, saved = save(kind, vocabulary)
+    arguments = (saved["path"], TEXT)
+
+    def call(holder=holder):
+        return run_fresh(PROGRAMS[kind], arguments, threads)
+
+    facts = facts_of(
+        [saved["tokens"]], saved["parameters"], (1, LABELS), packages, note=note
+    )
+    return call, facts
+
+
+def make_zoo(vocabulary, threads):
+    """Ours: `from_preset` and `predict`."""
+    return make("zoo", ZOO, vocabulary, threads)
+
+
+def make_zoo_export(vocabulary, threads):
+    """Our export in plain TensorFlow, with the operations of TensorFlow Text."""
+    return make("zoo_export", TENSORFLOW_TEXT, vocabulary, threads, "without keras")
+
+
+def make_keras_nlp(vocabulary, threads):
+    """keras-nlp: `from_preset` and `predict`."""
+    require("keras_nlp")
+    return make("keras_nlp", KERAS_NLP, vocabulary, threads)
+
+
+def make_transformers(vocabulary, threads):
+    """Hugging Face on PyTorch: `from_pretrained` twice and one call."""
+    require("torch", "transformers")
+    return make("transformers", TRANSFORMERS, vocabulary, threads)
+
+
+PEERS = {
+    "zoo": make_zoo,
+    "zoo_export": make_zoo_export,
+    "keras_nlp": make_keras_nlp,
+    "transformers": make_transformers,
+}
+
+
+def main(arguments):
+    """Saves a model; prints where, its parameters and the text's tokens."""
+    kind, vocabulary, directory = arguments
+    path, parameters, tokens = SAVE[kind](vocabulary, pathlib.Path(directory))
+    facts = {"path": str(path), "parameters": int(parameters), "tokens": tokens}
+    print(json.dumps(facts))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,211 @@
+"""A dense forward pass: BERT-base on 8 rows of 128 tokens without padding, on the CPU.
+
+12 layers of width 768, 12 heads, inner width 3072, vocabulary 30522, random weights.
+No text and no batching: what is measured is arithmetic. The pseudo-peer `matmul` says
+what the machine could do at best: the time that the matrix products of the model would
+take at the rate of 2048 x 2048 ones, measured in the same run.
+"""
+
+import json
+import subprocess
+import sys
+import time
+
+from benchmarks.peers import (
+    KERAS_NLP,
+    MODEL_GARDEN,
+    TENSORFLOW_TEXT,
+    TRANSFORMERS,
+    ZOO,
+    facts_of,
+    limit_tensorflow,
+)
+from benchmarks.worker import Measured
+
+UNIT = "rows"
+NEEDS = ()
+ROWS, LENGTH = 8, 128
+LAYERS, WIDTH, INNER, VOCABULARY = 12, 768, 3072, 30522
+HEADS = 12
+SQUARE, PRODUCTS = 2048, 10  # size and number of the products that give the rate
+
+
+def operations(rows, length, layers, width, inner):
+    """Floating-point operations in the matrix products of an encoder, an int."""
+    # Queries, keys, values, outputs; two of the inner network; scores and sums.
+    weights = 4 * width * width + 2 * width * inner
+    return 2 * rows * length * layers * (weights + 2 * length * width)
+
+
+def make_batch():
+    """Token ids of every row, numpy int32 (8, 128), never 0, which is padding."""
+    import numpy as np
+
+    return np.random.default_rng(7).integers(1, VOCABULARY, (ROWS, LENGTH), "int32")
+
+
+def dense_facts(parameters, packages, note=""):
+    """The facts of a peer that returns the sequence output."""
+    shape = (ROWS, LENGTH, WIDTH)
+    return facts_of([LENGTH] * ROWS, parameters, shape, packages, note=note)
+
+
+def in_graph(model, names, pick):
+    """A call of a Keras model under `tf.function`.
+
+    Args:
+        model: callable on a dict.
+        names: its inputs' names for token ids, segments and mask.
+        pick: function of its output to the sequence output.
+    """
+    import tensorflow as tf
+
+    ids = tf.constant(make_batch())
+    values = (ids, tf.zeros_like(ids), tf.ones_like(ids))
+    batch = dict(zip(names, values, strict=True))
+    forward = tf.function(lambda batch: pick(model(batch, training=False)))
+    return lambda: forward(batch)
+
+
+def build_zoo(dtype):
+    """Our encoder: BERT-base is the default."""
+    import zoo
+
+    return zoo.models.bert.BERT(zoo.models.bert.BERTConfig(), dtype=dtype)
+
+
+def call_zoo(model):
+    """Our forward pass, a function that returns the sequence output."""
+    names = ("token_ids", "segment_ids", "padding_mask")
+    return in_graph(model, names, lambda output: output["sequence_output"])
+
+
+def make_zoo(threads, dtype):
+    """Ours; with 16 bits all weights have 16 bits, and a note says what that costs."""
+    limit_tensorflow(threads)
+    note = ""
+    if dtype != "float32":
+        # In another process, as this one's memory is measured.
+        command = [sys.executable, "-m", "benchmarks.dense_forward", dtype]
+        output = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
+        note = (
+            "{largest:.3f} from float32 at most, {typical:.4f} in the root mean "
+            "square, of outputs up to {scale:.1f}".format(**json.loads(output))
+        )
+    model = build_zoo(dtype)
+    return call_zoo(model), dense_facts(model.count_params(), ZOO, note)
+
+
+def compare_with_float32(dtype):
+    """How far our outputs in one dtype are from those in float32, same weights.
+
+    Returns:
+        dict of float: `largest` and `typical` (root mean square) difference, and
+        `scale`, the largest output.
+    """
+    import numpy as np
+
+    exact = build_zoo("float32")
+    short = build_zoo(dtype)
+    short.set_weights(exact.get_weights())
+    outputs = [call_zoo(model)().numpy().astype("float32") for model in (exact, short)]
+    difference = np.abs(outputs[0] - outputs[1])
+    return {
+        "largest": float(difference.max()),
+        "typical": float(np.sqrt(np.mean(difference**2))),
+        "scale": float(np.abs(outputs[0]).max()),
+    }
+
+
+def make_keras_nlp(threads, dtype):
+    """keras-nlp's `BertBackbone`."""
+    limit_tensorflow(threads)
+    import keras_nlp
+
+    model = keras_nlp.models.BertBackbone(
+        vocabulary_size=VOCABULARY,
+        num_layers=LAYERS,
+        num_heads=HEADS,
+        hidden_dim=WIDTH,
+        intermediate_dim=INNER,
+        dtype=dtype,
+    )
+    names = ("token_ids", "segment_ids", "padding_mask")
+    call = in_graph(model, names, lambda output: output["sequence_output"])
+    return call, dense_facts(model.count_params(), KERAS_NLP)
+
+
+def make_model_garden(threads, dtype):
+    """TensorFlow's model garden: `BertEncoder`; it keeps layer norms in float32."""
+    limit_tensorflow(threads)
+    import tf_keras
+    from official.nlp.modeling import networks
+
+    tf_keras.mixed_precision.set_global_policy(dtype)
+    model = networks.BertEncoder(
+        vocab_size=VOCABULARY,
+        hidden_size=WIDTH,
+        num_layers=LAYERS,
+        num_attention_heads=HEADS,
+        inner_dim=INNER,
+        type_vocab_size=2,
+    )
+    names = ("input_word_ids", "input_type_ids", "input_mask")
+    call = in_graph(model, names, lambda output: output[0])
+    return call, dense_facts(model.count_params(), MODEL_GARDEN)
+
+
+def make_transformers(threads, dtype):
+    """Hugging Face's `BertModel` on PyTorch, `eval`, `no_grad`."""
+    import torch
+    import transformers
+
+    torch.set_num_threads(threads)
+    config = transformers.BertConfig()
+    model = transformers.BertModel(config).eval().to(getattr(torch, dtype))
+    ids = torch.from_numpy(make_batch()).long()
+    batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+
+    def call():
+        with torch.no_grad():
+            return model(**batch).last_hidden_state
+
+    return call, dense_facts(model.num_parameters(), TRANSFORMERS)
+
+
+def make_matmul(threads, dtype):
+    """The bound: seconds of the model's products at the rate of large square ones."""
+    limit_tensorflow(threads)
+    import tensorflow as tf
+
+    sides = [
+        tf.cast(tf.random.stateless_normal((SQUARE, SQUARE), (7, n)), dtype)
+        for n in range(2)
+    ]
+    total = operations(ROWS, LENGTH, LAYERS, WIDTH, INNER)
+    measured = PRODUCTS * 2 * SQUARE**3
+
+    def call():
+        start = time.perf_counter()
+        for _ in range(PRODUCTS):
+            product = tf.matmul(*sides)
+        seconds = time.perf_counter() - start
+        return Measured(product.shape, seconds * total / measured)
+
+    note = f"{total / 1e9:.1f} GFLOP at the rate of {SQUARE} x {SQUARE} products"
+    facts = facts_of(
+        None, None, (SQUARE, SQUARE), TENSORFLOW_TEXT[:1], items=ROWS, note=note
+    )
+    return call, facts
+
+
+PEERS = {
+    "zoo": make_zoo,
+    "keras_nlp": make_keras_nlp,
+    "transformers": make_transformers,
+    "model_garden": make_model_garden,
+    "matmul": make_matmul,
+}
+
+if __name__ == "__main__":
+    print(json.dumps(compare_with_float32(sys.argv[1])))

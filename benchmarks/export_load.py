@@ -1,0 +1,87 @@
+"""The exported SavedModel: its size on disk, and how long TensorFlow takes to load it.
+
+The classifier of `cold_start`, loaded by `tf.saved_model.load` in a process that has
+imported TensorFlow already. It answers once after each load, which is not timed.
+"""
+
+import pathlib
+import time
+
+from benchmarks.cold_start import TEXT, save
+from benchmarks.peers import (
+    KERAS_NLP,
+    TENSORFLOW_TEXT,
+    facts_of,
+    limit_tensorflow,
+    require,
+)
+from benchmarks.text_to_label import LABELS
+from benchmarks.worker import Measured
+
+UNIT = "loads"
+NEEDS = ("vocabulary",)
+
+
+def size_mib(directory):
+    """All files below a directory, in MiB."""
+    files = pathlib.Path(directory).rglob("*")
+    return sum(file.stat().st_size for file in files if file.is_file()) / 2**20
+
+
+def make(kind, packages, vocabulary, threads, request, contents):
+    """The call and the facts of one peer.
+
+    Args:
+        kind: str, what `cold_start.save` shall save.
+        packages: names of distributions.
+        vocabulary: path of vocab.txt.
+        threads: int.
+        request: function without arguments to a dict of tensors.
+        contents: str, what the export takes.
+    """
+    limit_tensorflow(threads)
+    import tensorflow as tf
+    import tensorflow_text  # noqa: F401  its operations are in our graph
+
+    holder, saved = save(kind, vocabulary)
+
+    def call(holder=holder):
+        start = time.perf_counter()
+        model = tf.saved_model.load(saved["path"])
+        seconds = time.perf_counter() - start
+        answers = model.signatures["serving_default"](**request())
+        # Ours also answers with a label and its score, and with all labels.
+        output = answers.get("scores", next(iter(answers.values())))
+        return Measured(output.shape, seconds)
+
+    note = f"{size_mib(saved['path']):.1f} MiB on disk, takes {contents}"
+    shape = (1, LABELS)
+    facts = facts_of([saved["tokens"]], saved["parameters"], shape, packages, note=note)
+    return call, facts
+
+
+def make_zoo(vocabulary, threads):
+    """Ours: `export`, with tokenizer, two signatures and warm-up requests inside."""
+
+    def request():
+        import tensorflow as tf
+
+        return {"text": tf.constant([TEXT])}
+
+    return make("zoo_export", TENSORFLOW_TEXT, vocabulary, threads, request, "text")
+
+
+def make_keras_nlp(vocabulary, threads):
+    """keras-nlp: `export`, which leaves the tokenizer out and so takes token ids."""
+    require("keras_nlp")
+
+    def request():
+        import tensorflow as tf
+
+        names = ("token_ids", "segment_ids", "padding_mask")
+        return dict.fromkeys(names, tf.ones((1, 8), tf.int32))
+
+    return make("keras_nlp_export", KERAS_NLP, vocabulary, threads, request, "ids")
+
+
+PEERS = {"zoo": make_zoo, "keras_nlp": make_keras_nlp}

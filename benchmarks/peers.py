@@ -1,0 +1,56 @@
+"""What the peers of several workloads share."""
+
+import importlib.metadata
+import importlib.util
+
+ZOO = ("tensorflow", "keras")
+KERAS_NLP = ("keras-nlp", "keras-hub", "keras", "tensorflow", "tensorflow-text")
+TRANSFORMERS = ("torch", "transformers", "tokenizers")
+MODEL_GARDEN = ("tf-models-official", "tf-keras", "tensorflow")
+TENSORFLOW_TEXT = ("tensorflow", "tensorflow-text")
+
+
+def facts_of(lengths, parameters, shape, packages, items=None, note="", may_differ=0):
+    """What the runner compares between peers and writes down.
+
+    Args:
+        lengths: list of int, tokens of every row, special ones included; None for a
+            peer that reads none.
+        parameters: int, in the whole model, or None if there is no model.
+        shape: iterable of int, of what the call returns.
+        packages: names of the distributions that do the work.
+        items: int, the workload's units in one call; by default the rows.
+        may_differ: float, share of rows that may have other tokens than ours, for a
+            tokenizer that is not exact.
+        note: str, what else a reader should know of this peer's result.
+    """
+    lengths = lengths if lengths is None else [int(length) for length in lengths]
+    return {
+        "items": len(lengths) if items is None else int(items),
+        "lengths": lengths,
+        "parameters": parameters if parameters is None else int(parameters),
+        "shape": [int(size) for size in shape],
+        "versions": {name: importlib.metadata.version(name) for name in packages},
+        "note": note,
+        "may_differ": may_differ,
+    }
+
+
+def limit_tensorflow(threads):
+    """Gives TensorFlow so many threads, before its first operation."""
+    import tensorflow as tf
+
+    tf.config.threading.set_intra_op_parallelism_threads(threads)
+    tf.config.threading.set_inter_op_parallelism_threads(threads)
+
+
+def require(*names):
+    """Looks for packages without importing them.
+
+    Raises:
+        ModuleNotFoundError: naming the first that is not installed, so that a peer
+            that works in processes of its own is skipped as others are.
+    """
+    for name in names:
+        if importlib.util.find_spec(name) is None:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)

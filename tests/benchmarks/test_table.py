@@ -1,0 +1,57 @@
+"""The table of the README: what it shows, and that it is up to date."""
+
+import pathlib
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+ROW = {
+    "workload": "masked_batch",
+    "peer": "zoo",
+    "median_s": "1.25",
+    "minimum_s": "0.0125",
+    "ratio": "1.0",
+    "peak_mib": "900",
+    "note": "small",
+    "skipped": "",
+    "commit": "v1-2-g" + "0123456789" * 4 + "-dirty",
+    "date": "2026-11-21T15:57Z",
+}
+
+
+@pytest.fixture
+def table(monkeypatch):
+    """The module under test; `benchmarks` is importable from the checkout only."""
+    monkeypatch.syspath_prepend(ROOT)
+    from benchmarks import table
+
+    return table
+
+
+def test_readme_shows_the_results(table):
+    directory = ROOT / "benchmarks"
+    text = (directory / "README.md").read_text("utf-8")
+    rows = table.read_results(directory / "results")
+    assert rows and table.insert(text, table.render(rows)) == text, (
+        "run `python -m benchmarks.table`"
+    )
+
+
+def test_a_row(table):
+    where = "v1-2-g01234567-dirty | 2026-11-21"
+    line = f"| masked_batch | `zoo` | 1,250.0 | 12.5 | 1.00 | 900 | small | {where} |\n"
+    assert table.render([ROW]).endswith(line)
+    old = {key: ROW[key] for key in ROW if key not in ("peak_mib", "note")}
+    assert "| 1.00 |  |  | v1" in table.render([old])
+    gone = {**ROW, "skipped": "x is not installed", "median_s": "", "note": ""}
+    assert f"| skipped: x is not installed | {where} |" in table.render([gone])
+
+
+def test_the_table_replaces_what_stands_there(table):
+    text = f"before\n{table.BEGIN}old\n{table.END}after\n"
+    found = table.insert(text, "new\n")
+    assert found == f"before\n{table.BEGIN}\nnew\n\n{table.END}after\n"
+    assert table.insert(found, "new\n") == found
+    for wrong in ("", table.BEGIN, table.END + table.BEGIN, text + text):
+        with pytest.raises(ValueError, match="must hold '<!-- results -->' and then"):
+            table.insert(wrong, "new\n")
