@@ -168,3 +168,6 @@ def test_an_export_answers_as_the_task_does(build_task, tmp_path):
     np.testing.assert_allclose(outputs["score"], expected["score"], atol=1e-6)
     names = [label.decode() for label in outputs["label"]]
     assert names == expected["label"].tolist()
+    stored = tf.train.list_variables(str(version / "variables" / "variables"))
+    sizes = [np.prod(shape) for name, shape in stored if "VARIABLE_VALUE" in name]
+    assert sum(sizes) <= task.count_params() + 100  # no weight twice

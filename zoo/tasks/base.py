@@ -151,7 +151,7 @@ class Task(TextTraining, DistributedTraining, keras.Model):
 
     def compile(
         self,
-        optimizer="adamw",
+        optimizer=None,
         loss=None,
         metrics=None,
         weighted_metrics=None,
@@ -159,9 +159,12 @@ class Task(TextTraining, DistributedTraining, keras.Model):
     ):
         """Keras' `compile`, with the task's loss and metrics where none is given.
 
-        A mean over the batch becomes a mean over weights: sum(weight x loss) / sum
-        of weights, over all replicas.
+        Without an optimizer it is AdamW at 5e-5, the paper's rate of fine-tuning. A
+        mean over the batch becomes a mean over weights: sum(weight x loss) / sum of
+        weights, over all replicas.
         """
+        if optimizer is None:
+            optimizer = keras.optimizers.AdamW(5e-5, weight_decay=0.01)
         loss = self.default_loss() if loss is None else loss
         if isinstance(loss, str):
             loss = keras.losses.get(loss)

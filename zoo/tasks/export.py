@@ -59,7 +59,8 @@ def export_task(task, directory, version=None, pair=None, warmup_texts=WARMUP_TE
             {name: tf.TensorSpec([None, None], tf.int32, name) for name in x},
             {name: value.numpy() for name, value in x.items()},
         )
-    return write_version(directory, signatures, [model, model.tokenizer], version)
+    # Keras tracks the variables of signatures; those of a model it would store twice.
+    return write_version(directory, signatures, [model.tokenizer], version)
 
 
 def float32_clone(task):
