@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from zoo.data import Epoch, Packer, mask_tokens, next_tokens, unmask
+from zoo.data import Epoch, Packer, mask_tokens, next_tokens, unmask, untuned
 from zoo.layers import MaskedLMHead
 from zoo.tasks.base import Task, as_numpy
 from zoo.tasks.text_input import as_columns
@@ -215,15 +215,17 @@ class MaskedLM(Task):
                 lambda epoch: rows.enumerate(epoch * EPOCH_SEEDS).map(example)
             )
             known = tf.data.experimental.assert_cardinality(rows.cardinality())
-            return masked.apply(known)
-        if isinstance(x, tf.data.Dataset):
-            return rows.enumerate().map(example)
-        numbers, steps = tf.constant(epochs, tf.int64), len(rows) // len(epochs)
-        return rows.enumerate().map(
-            lambda step, x: example(
-                numbers[step // steps] * EPOCH_SEEDS + step % steps, x
+            masked = masked.apply(known)
+        elif isinstance(x, tf.data.Dataset):
+            masked = rows.enumerate().map(example)
+        else:
+            numbers, steps = tf.constant(epochs, tf.int64), len(rows) // len(epochs)
+            masked = rows.enumerate().map(
+                lambda step, x: example(
+                    numbers[step // steps] * EPOCH_SEEDS + step % steps, x
+                )
             )
-        )
+        return masked.prefetch(2).with_options(untuned())
 
     def predict(self, x, *args, **kwargs):
         """Keras' `predict`, on token ids and mask positions; text has `fill_mask`."""
