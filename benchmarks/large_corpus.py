@@ -52,7 +52,8 @@ def main(arguments=None):
     parser.add_argument("--updates", type=int, default=20)
     options = parser.parse_args(arguments)
     recipe = json.loads((ROOT / "presets" / PRESET).read_text("utf-8"))
-    recipe.update(train=["corpus.txt"], valid=[], stages=[[128, 32, options.updates]])
+    recipe.update(train=["corpus.txt"], valid=[], warmup_steps=0)
+    recipe["stages"] = [[128, 32, options.updates]]
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         write_corpus(options.data, folder / "corpus.txt", options.gigabytes * 1e9)

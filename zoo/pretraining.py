@@ -24,6 +24,7 @@ from zoo.recipes import find_files
 from zoo.tasks import MaskedLM
 from zoo.text import WordPieceTokenizer, save_vocabulary, train_wordpiece
 from zoo.training import AdamW, WarmupLinearDecay, train_steps
+from zoo.training.resume import check_interval
 
 
 def run(recipe, data, output, every=100, tensorboard=False):
@@ -40,9 +41,11 @@ def run(recipe, data, output, every=100, tensorboard=False):
         The trained `MaskedLM`, which also stands in `output/preset`.
 
     Raises:
-        ValueError: if `output` holds a run of another recipe.
+        ValueError: if `output` holds a run of another recipe, or `every` does not
+            divide its updates.
     """
     output = pathlib.Path(output)
+    check_interval(recipe.steps, every)
     begin(recipe, output)
     tokenizer = prepare_vocabulary(recipe, data, output)
     files = prepare_examples(recipe, data, output, tokenizer)

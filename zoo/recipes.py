@@ -33,6 +33,10 @@ class Recipe:
         dtype: policy while pretraining, such as "mixed_bfloat16".
         seed: of weights, order and masks.
         card: dict, what the finished preset says of itself.
+
+    Raises:
+        ValueError: if a stage is not three positive integers, a row has less than 5
+            tokens, or the warm-up is longer than the run.
     """
 
     family: str
@@ -55,6 +59,20 @@ class Recipe:
     dtype: str = "float32"
     seed: int = 0
     card: dict = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self):
+        """Checks what would else be found out after hours of preparation."""
+        for stage in self.stages:
+            if len(stage) != 3 or min(stage) < 1 or stage[0] < 5:
+                raise ValueError(
+                    "A stage must be tokens per row, at least 5, rows per update and "
+                    f"updates. Received: {stage}."
+                )
+        if not 0 <= self.warmup_steps <= self.steps:
+            raise ValueError(
+                f"`warmup_steps` must be at most {self.steps}, the updates of all "
+                f"stages. Received: {self.warmup_steps}."
+            )
 
     @property
     def steps(self):

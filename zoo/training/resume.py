@@ -112,10 +112,7 @@ def train_steps(
         FloatingPointError: if the loss or a weight is not finite.
         ValueError: if `every` does not divide `steps`.
     """
-    if steps % every:
-        raise ValueError(
-            f"`every` must divide `steps`. Received: every={every}, steps={steps}."
-        )
+    check_interval(steps, every)
     directory = pathlib.Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     checkpoint = directory / "checkpoint.keras"
@@ -140,6 +137,14 @@ def train_steps(
         # As `fit` does at its end: averaged weights take the place of the last ones.
         model.optimizer.finalize_variable_values(model.trainable_variables)
     return model
+
+
+def check_interval(steps, every):
+    """Raises ValueError if the last step would not be saved."""
+    if every < 1 or steps % every:
+        raise ValueError(
+            f"`every` must divide `steps`. Received: every={every}, steps={steps}."
+        )
 
 
 def _batches_per_update(optimizer):
