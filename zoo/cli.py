@@ -138,7 +138,7 @@ def finetune(preset, data, valid, output, task, **options):
 @click.option("--output", required=True, help="Directory for runs and results.")
 @click.option("--task", default="sst2", show_default=True)
 @click.option("--examples", type=int, help="Labelled examples; by default all.")
-@click.option("--seeds", default=5, show_default=True)
+@click.option("--seeds", type=click.IntRange(1), default=5, show_default=True)
 @click.option("--epochs", default=3, show_default=True)
 @click.option("--rate", "rates", type=float, multiple=True, help="May be repeated.")
 @click.option("--pooling", type=click.Choice(["pooled", "cls", "mean"]))
