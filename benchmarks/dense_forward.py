@@ -18,6 +18,7 @@ from benchmarks.peers import (
     TRANSFORMERS,
     ZOO,
     facts_of,
+    keras_nlp_backbone,
     limit_tensorflow,
 )
 from benchmarks.worker import Measured
@@ -120,16 +121,7 @@ def compare_with_float32(dtype):
 def make_keras_nlp(threads, dtype):
     """keras-nlp's `BertBackbone`."""
     limit_tensorflow(threads)
-    import keras_nlp
-
-    model = keras_nlp.models.BertBackbone(
-        vocabulary_size=VOCABULARY,
-        num_layers=LAYERS,
-        num_heads=HEADS,
-        hidden_dim=WIDTH,
-        intermediate_dim=INNER,
-        dtype=dtype,
-    )
+    model = keras_nlp_backbone(VOCABULARY, LAYERS, WIDTH, HEADS, INNER, dtype=dtype)
     names = ("token_ids", "segment_ids", "padding_mask")
     call = in_graph(model, names, lambda output: output["sequence_output"])
     return call, dense_facts(model.count_params(), KERAS_NLP)

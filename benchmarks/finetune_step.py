@@ -9,7 +9,9 @@ from benchmarks.peers import (
     TRANSFORMERS,
     ZOO,
     facts_of,
+    keras_nlp_backbone,
     limit_tensorflow,
+    transformers_config,
 )
 
 UNIT = "rows"
@@ -82,15 +84,8 @@ def make_keras_nlp(threads, dtype):
     limit_tensorflow(threads)
     import keras_nlp
 
-    backbone = keras_nlp.models.BertBackbone(
-        vocabulary_size=VOCABULARY,
-        num_layers=LAYERS,
-        num_heads=HEADS,
-        hidden_dim=WIDTH,
-        intermediate_dim=INNER,
-        dropout=DROPOUT,
-        dtype=POLICIES[dtype],
-    )
+    sizes = (VOCABULARY, LAYERS, WIDTH, HEADS, INNER)
+    backbone = keras_nlp_backbone(*sizes, dropout=DROPOUT, dtype=POLICIES[dtype])
     model = keras_nlp.models.BertTextClassifier(
         backbone, num_classes=LABELS, preprocessor=None, dropout=DROPOUT
     )
@@ -103,12 +98,8 @@ def make_transformers(threads, dtype):
     import transformers
 
     torch.set_num_threads(threads)
-    config = transformers.BertConfig(
-        vocab_size=VOCABULARY,
-        num_hidden_layers=LAYERS,
-        hidden_size=WIDTH,
-        num_attention_heads=HEADS,
-        intermediate_size=INNER,
+    config = transformers_config(
+        *(VOCABULARY, LAYERS, WIDTH, HEADS, INNER),
         num_labels=LABELS,
         hidden_dropout_prob=DROPOUT,
         attention_probs_dropout_prob=DROPOUT,

@@ -36,6 +36,34 @@ def facts_of(lengths, parameters, shape, packages, items=None, note="", may_diff
     }
 
 
+def keras_nlp_backbone(vocabulary, layers, width, heads, inner, **options):
+    """keras-nlp's `BertBackbone`; five ints and its other arguments."""
+    import keras_nlp
+
+    return keras_nlp.models.BertBackbone(
+        vocabulary_size=vocabulary,
+        num_layers=layers,
+        num_heads=heads,
+        hidden_dim=width,
+        intermediate_dim=inner,
+        **options,
+    )
+
+
+def transformers_config(vocabulary, layers, width, heads, inner, **options):
+    """Hugging Face's `BertConfig`; five ints and its other arguments."""
+    import transformers
+
+    return transformers.BertConfig(
+        vocab_size=vocabulary,
+        num_hidden_layers=layers,
+        hidden_size=width,
+        num_attention_heads=heads,
+        intermediate_size=inner,
+        **options,
+    )
+
+
 def limit_tensorflow(threads):
     """Gives TensorFlow so many threads, before its first operation."""
     import tensorflow as tf

@@ -9,7 +9,15 @@ import csv
 import gzip
 import pathlib
 
-from benchmarks.peers import KERAS_NLP, TRANSFORMERS, ZOO, facts_of, limit_tensorflow
+from benchmarks.peers import (
+    KERAS_NLP,
+    TRANSFORMERS,
+    ZOO,
+    facts_of,
+    keras_nlp_backbone,
+    limit_tensorflow,
+    transformers_config,
+)
 
 UNIT = "texts"
 NEEDS = ("data", "vocabulary")
@@ -57,13 +65,8 @@ def build_keras_nlp(vocabulary, sequence_length):
     tokenizer = keras_nlp.models.BertTokenizer(
         vocabulary, lowercase=True, strip_accents=True
     )
-    backbone = keras_nlp.models.BertBackbone(
-        vocabulary_size=tokenizer.vocabulary_size(),
-        num_layers=LAYERS,
-        num_heads=HEADS,
-        hidden_dim=WIDTH,
-        intermediate_dim=INNER,
-    )
+    sizes = (LAYERS, WIDTH, HEADS, INNER)
+    backbone = keras_nlp_backbone(tokenizer.vocabulary_size(), *sizes)
     preprocessor = keras_nlp.models.BertTextClassifierPreprocessor(
         tokenizer, sequence_length=sequence_length
     )
@@ -77,14 +80,8 @@ def build_transformers(vocabulary):
     import transformers
 
     tokenizer = transformers.BertTokenizerFast(vocab=str(vocabulary))
-    config = transformers.BertConfig(
-        vocab_size=len(tokenizer),
-        num_hidden_layers=LAYERS,
-        hidden_size=WIDTH,
-        num_attention_heads=HEADS,
-        intermediate_size=INNER,
-        num_labels=LABELS,
-    )
+    sizes = (LAYERS, WIDTH, HEADS, INNER)
+    config = transformers_config(len(tokenizer), *sizes, num_labels=LABELS)
     return transformers.BertForSequenceClassification(config).eval(), tokenizer
 
 

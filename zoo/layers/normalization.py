@@ -9,7 +9,7 @@ from keras import ops
 
 @keras.saving.register_keras_serializable(package="zoo")
 class LayerNorm(keras.layers.LayerNormalization):
-    """Layer normalization over the last axis, in float32 under every policy.
+    """Layer normalization over the last axis, mean and variance always in float32.
 
     `(x - mean) / sqrt(variance + epsilon) * gamma + beta`.
 

@@ -76,8 +76,8 @@ class TransformerEncoderBlock(keras.layers.Layer):
 
     Returns:
         (B, L, D), or (B, P, D) with positions; with `return_scores=True` also the
-        attention weights, float32 (B, H, L, L) or (B, H, P, L). Layer norm and softmax
-        compute in float32 under every policy.
+        attention weights, float32 (B, H, L, L) or (B, H, P, L). The statistics of layer
+        norm and the softmax are float32 under every policy.
 
     Raises:
         ValueError: if H does not divide D, or the activation is unknown.

@@ -36,15 +36,16 @@ class SaveWhole(keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None):
         """Writes the file."""
         for weight in self.model.trainable_weights:
-            if not np.isfinite(keras.ops.convert_to_numpy(keras.ops.sum(weight))):
+            if not keras.ops.all(keras.ops.isfinite(weight)):
                 self._stop(f"{weight.path} is not finite")
         with replacing(self.path) as temporary:
             self.model.save(temporary)
 
     def _stop(self, reason):
         update = int(self.model.optimizer.iterations)
+        saved = self.path if self.path.exists() else "not saved yet"
         raise FloatingPointError(
-            f"{reason} after update {update}. The last good state is in {self.path}. "
+            f"{reason} after update {update}. The last good state: {saved}. "
             "Lower the learning rate, clip gradients, or train in a wider dtype."
         )
 
@@ -62,6 +63,7 @@ class Throughput(keras.callbacks.Callback):
         self.ends = np.cumsum(sizes)
         self.step = start
         self.begin = None
+        self.latest = {}
 
     def on_epoch_begin(self, epoch, logs=None):
         """Measures anew: another process may have come or gone."""
@@ -75,14 +77,16 @@ class Throughput(keras.callbacks.Callback):
             self.begin = now, done
         elif logs is not None:
             rate = (done - self.begin[1]) / (now - self.begin[0])
-            logs["tokens_per_s"] = float(np.round(rate))
-            logs["hours_left"] = float((self.ends[-1] - done) / rate / 3600)
-            self.latest = {key: logs[key] for key in ("tokens_per_s", "hours_left")}
+            self.latest = {
+                "tokens_per_s": float(np.round(rate)),
+                "hours_left": float((self.ends[-1] - done) / rate / 3600),
+            }
+            logs.update(self.latest)
 
     def on_epoch_end(self, epoch, logs=None):
         """Keras hands out new logs at the end of an epoch."""
         if logs is not None:
-            logs.update(getattr(self, "latest", {}))
+            logs.update(self.latest)
 
 
 def train_steps(
