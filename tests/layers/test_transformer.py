@@ -3,6 +3,8 @@
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
+from final_graph import final_operations
 
 from zoo.layers import TransformerEncoderBlock
 
@@ -27,3 +29,25 @@ def test_some_positions_are_those_of_all(causal, masked):
         atol=1e-6,
     )
     assert block(x, mask, positions[:, :0]).shape == (3, 0, 8)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("causal", [False, True])
+def test_scale_and_mask_are_merged_into_the_scores(causal, dtype):
+    """The order of operations decides, and no cast may stand between them."""
+    keras.utils.set_random_seed(0)
+    block = TransformerEncoderBlock(2, 8, causal=causal, dtype=dtype, stddev=0.3)
+    x = tf.cast(keras.random.normal((2, 5, 4), seed=1), dtype)
+    mask = tf.constant([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0]])
+    shapes = [((None, None, 4), dtype), ((None, None), "int32")]
+    call = tf.function(block, input_signature=[tf.TensorSpec(*s) for s in shapes])
+    operations = final_operations(call, x, mask)
+    if not any(op.startswith("_FusedMatMul") for op in operations):
+        pytest.skip("TensorFlow runs without oneDNN here.")
+    assert "_MklFusedBatchMatMulV2[b'Mul', b'Add']" in operations
+    found, expected = (
+        np.asarray(tf.cast(f(x, mask), "float32")) for f in (call, block)
+    )
+    np.testing.assert_allclose(
+        found, expected, atol=1e-5 if dtype == "float32" else 0.1
+    )

@@ -80,14 +80,17 @@ class MultiHeadAttention(keras.layers.Layer):
             shape = (*ops.shape(like)[:2], self.num_heads, hidden_dim // self.num_heads)
             return ops.transpose(ops.reshape(x, shape), (0, 2, 1, 3))
 
-        scale = (hidden_dim // self.num_heads) ** -0.5
-        q = heads(self.query(flat_query) * scale, query)
+        q = heads(self.query(flat_query), query)
         k, v = heads(self.key(flat_key), key), heads(self.value(flat_key), key)
-        scores = ops.cast(ops.matmul(q, ops.transpose(k, (0, 1, 3, 2))), "float32")
+        # TensorFlow merges product, scale and mask into one operation, in this order
+        # and without a cast between; -1e9 is too large for float16 only.
+        scale = (hidden_dim // self.num_heads) ** -0.5
+        scores = ops.matmul(q, ops.transpose(k, (0, 1, 3, 2))) * scale
         if attention_mask is not None:
-            masked = 1.0 - ops.cast(attention_mask, "float32")
-            scores = scores - 1e9 * masked[:, None]
-        weights = ops.softmax(scores, axis=-1)
+            dtype = "float32" if self.compute_dtype == "float16" else scores.dtype
+            bias = -1e9 * (1.0 - ops.cast(attention_mask, "float32"))
+            scores = ops.cast(scores, dtype) + ops.cast(bias, dtype)[:, None]
+        weights = ops.softmax(ops.cast(scores, "float32"), axis=-1)
         mixed = ops.matmul(
             self.dropout(ops.cast(weights, self.compute_dtype), training=training), v
         )
