@@ -10,6 +10,7 @@ import argparse
 import csv
 import datetime
 import importlib
+import io
 import json
 import os
 import pathlib
@@ -19,6 +20,7 @@ import subprocess
 import sys
 import time
 
+from benchmarks.files import write_whole
 from benchmarks.worker import OURS
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -280,13 +282,11 @@ def print_table(workload, unit, rows):
 
 def write_csv(path, rows):
     """Writes rows whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{os.getpid()}-{path.name}")
-    with open(temporary, "w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-    os.replace(temporary, path)
+    file = io.StringIO(newline="")
+    writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_whole(path, file.getvalue())
 
 
 def parse(arguments):

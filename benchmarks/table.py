@@ -9,6 +9,7 @@ import csv
 import pathlib
 import re
 
+from benchmarks.files import write_whole
 from benchmarks.run import WORKLOADS
 
 HERE = pathlib.Path(__file__).parent
@@ -88,7 +89,7 @@ def main():
     """Rewrites `README.md`."""
     readme = HERE / "README.md"
     table = render(read_results(HERE / "results"))
-    readme.write_text(insert(readme.read_text("utf-8"), table), "utf-8")
+    write_whole(readme, insert(readme.read_text("utf-8"), table))
 
 
 if __name__ == "__main__":

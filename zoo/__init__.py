@@ -26,6 +26,7 @@ _MODULES = (
     "tasks",
     "text",
     "training",
+    "visualize",
 )
 
 __all__ = ["__version__", *_PLACES, *_MODULES]

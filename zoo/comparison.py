@@ -7,7 +7,7 @@ import numpy as np
 
 from zoo import registry
 from zoo.data import read_glue
-from zoo.evaluation import evaluate_glue, paired_bootstrap
+from zoo.evaluation import bootstrap_interval, evaluate_glue, glue_metrics
 from zoo.files import replacing
 from zoo.finetuning import take
 from zoo.training import finetuning_optimizer
@@ -48,8 +48,9 @@ def compare(
         **options: of `zoo.from_preset`, e.g. pooling or dtype.
 
     Returns:
-        dict: of each arm its rate, means and standard deviations of the metrics; the
-        difference of the first metric and, for accuracies, its 95% interval.
+        dict: task, examples and settings; of each arm the rate, what each rate gave on
+        the examples that were kept back (`searched`), and means and standard deviations
+        of the metrics (`dev`); the difference of the first metric, its 95% interval.
 
     Raises:
         ValueError: if there are fewer training examples than asked for.
@@ -58,20 +59,29 @@ def compare(
     settings = {"epochs": epochs, "batch_size": batch_size, **options}
     run = _remembered(preset, pathlib.Path(output), task, parts, settings, echo)
 
-    def score(run, part):
-        return evaluate_glue(task, parts[part][1], run[part])
-
-    results, runs = {"task": task, "examples": len(parts["train"][1])}, {}
+    results = {"task": task, "examples": len(parts["train"][1])}
+    results["settings"] = {**settings, "seeds": seeds}
+    runs = {}
     for arm in ARMS:
-        searched = {rate: score(run(arm, rate, 0), "valid") for rate in rates}
-        best = max(searched, key=lambda rate: next(iter(searched[rate].values())))
-        runs[arm] = [run(arm, best, seed) for seed in range(seeds)]
-        results[arm] = {"rate": best, **summary([score(r, "dev") for r in runs[arm]])}
-    results.update(difference(task, parts["dev"][1], runs, results))
+        results[arm], runs[arm] = _search(task, parts, run, arm, sorted(rates), seeds)
+    results.update(difference(task, parts["dev"][1], runs))
     path = pathlib.Path(output) / f"{task}-{results['examples']}.json"
     with replacing(path) as temporary:
         temporary.write_text(json.dumps(results, indent=2) + "\n", "utf-8")
     return results
+
+
+def _search(task, parts, run, arm, rates, seeds):
+    """An arm's best rate and scores, a dict, and its runs with that rate."""
+
+    def score(found, part):
+        return evaluate_glue(task, parts[part][1], found[part])
+
+    searched = {rate: score(run(arm, rate, 0), "valid") for rate in rates}
+    best = max(searched, key=lambda rate: next(iter(searched[rate].values())))
+    runs = [run(arm, best, seed) for seed in range(seeds)]
+    dev = summary([score(found, "dev") for found in runs])
+    return {"rate": best, "searched": searched, "dev": dev}, runs
 
 
 def _remembered(preset, output, task, parts, settings, echo):
@@ -165,37 +175,47 @@ def summary(scores):
     }
 
 
-def difference(task, labels, runs, results):
+def difference(task, labels, runs):
     """By how much the preset is better in the first metric, and the interval.
 
-    The interval is over the examples; of each example, the arm's score is the share
-    of its seeds that are right.
+    Args:
+        task: str.
+        labels: list, of the dev set.
+        runs: dict of arm to a list of runs, one per seed.
+
+    Returns:
+        dict: metric, difference of the arms' means over seeds, and the 95% interval of
+        it over resampled dev sets.
     """
-    metric = next(name for name in results["preset"] if name != "rate")
-    means = [results[arm][metric]["mean"] for arm in ARMS]
-    found = {"metric": metric, "difference": means[0] - means[1]}
-    if metric == "accuracy":
-        right = [
-            np.mean([np.equal(r["dev"], labels) for r in runs[arm]], 0) for arm in ARMS
-        ]
-        found["interval"] = list(paired_bootstrap(*right, seed=0)[1:])
-    return found
+    name, metric = next(iter(glue_metrics(task).items()))
+    references = np.array(labels)
+    predictions = {arm: [np.array(found["dev"]) for found in runs[arm]] for arm in ARMS}
+
+    def mean(arm, rows=slice(None)):
+        """The metric's mean over seeds, on some rows."""
+        found = [metric(references[rows], p[rows]) for p in predictions[arm]]
+        return np.mean(found)
+
+    def better(rows=slice(None)):
+        return float(mean("preset", rows) - mean("random", rows))
+
+    interval = bootstrap_interval(better, len(labels), seed=0)
+    return {"metric": name, "difference": better(), "interval": list(interval)}
 
 
 def table(results):
     """Lines of a table in Markdown, one per arm, and the difference."""
-    metrics = [name for name in results["preset"] if name != "rate"]
+    metrics = list(results["preset"]["dev"])
     lines = [f"| {results['task']}, {results['examples']} examples | rate |"]
     lines[0] += "".join(f" {name} |" for name in metrics)
     lines.append("|---|---|" + "---|" * len(metrics))
     for arm in ARMS:
         cells = [f"| {arm} | {results[arm]['rate']:g} |"]
         for name in metrics:
-            mean, deviation = (100 * value for value in results[arm][name].values())
+            values = results[arm]["dev"][name].values()
+            mean, deviation = (100 * value for value in values)
             cells.append(f" {mean:.1f} ± {deviation:.1f} |")
         lines.append("".join(cells))
+    low, high = (100 * bound for bound in results["interval"])
     line = f"difference in {results['metric']}: {100 * results['difference']:.1f}"
-    if "interval" in results:
-        low, high = (100 * bound for bound in results["interval"])
-        line += f", 95% interval {low:.1f} to {high:.1f}"
-    return [*lines, "", line]
+    return [*lines, "", f"{line}, 95% interval {low:.1f} to {high:.1f}"]

@@ -9,9 +9,9 @@ that counts those of all.
 import collections
 import dataclasses
 import json
-import os
 import pathlib
 
+from benchmarks.files import write_whole
 from zoo.models.bert import BERT, BERTConfig
 
 OUTPUT = pathlib.Path(__file__).parents[2] / "presets" / "bert" / "published.json"
@@ -205,10 +205,7 @@ def main():
             checked = "built"
         uri = record["source"]["uri"]
         print(f"{name:28}{record['parameters']:>13,}  {checked:6}{uri}")
-    text = json.dumps(records, indent=2, ensure_ascii=False) + "\n"
-    temporary = OUTPUT.with_name(f".{OUTPUT.name}")
-    temporary.write_text(text, "utf-8")
-    os.replace(temporary, OUTPUT)
+    write_whole(OUTPUT, json.dumps(records, indent=2, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":

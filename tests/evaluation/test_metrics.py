@@ -7,6 +7,7 @@ import pytest
 
 from zoo.evaluation import (
     accuracy,
+    bootstrap_interval,
     confusion_matrix,
     evaluate_glue,
     glue_metrics,
@@ -144,6 +145,21 @@ def test_bootstrap_sees_pairs():
     assert paired_bootstrap(a, a, seed=0) == (0.0, 0.0, 0.0)
     mean, low, high = paired_bootstrap(a, 1 - a, seed=0)
     assert mean == 0.0 and low == pytest.approx(-0.2, abs=0.03) and high > 0.15
+
+
+def test_bootstrap_of_any_statistic_agrees_with_that_of_means():
+    draw = np.random.default_rng(0)
+    a, b = draw.random(200) < 0.8, draw.random(200) < 0.7
+
+    def better(rows):
+        return a[rows].mean() - b[rows].mean()
+
+    found = bootstrap_interval(better, 200, seed=1)
+    assert found == pytest.approx(paired_bootstrap(a, b, seed=1)[1:], abs=0.015)
+    assert found == bootstrap_interval(better, 200, seed=1)
+    for size, samples in ((0, 10), (3, 0)):
+        with pytest.raises(ValueError, match="must be positive. Received: size="):
+            bootstrap_interval(better, size, seed=0, samples=samples)
 
 
 def test_bootstrap_refuses_what_it_cannot_resample():

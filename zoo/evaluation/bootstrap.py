@@ -42,3 +42,39 @@ def paired_bootstrap(correct_a, correct_b, seed, samples=10000):
     draws = np.random.default_rng(seed).multinomial(len(a), counts / len(a), samples)
     low, high = np.percentile(draws @ values / len(a), [2.5, 97.5])
     return float(np.mean(a - b)), float(low), float(high)
+
+
+def bootstrap_interval(statistic, size, seed, samples=1000):
+    """The 95% interval of a statistic of a test set, over resampled test sets.
+
+    For metrics that are no mean over examples, where `paired_bootstrap` does not fit:
+    a correlation, an F1. The difference of two systems is such a statistic, too.
+
+    Source: Efron and Tibshirani 1993, section 13.3 (the percentile interval).
+
+    Args:
+        statistic: function of row numbers int (N,), drawn with replacement, to float.
+        size: int, N, examples in the test set.
+        seed: int.
+        samples: int, resamples.
+
+    Returns:
+        float, float, the interval.
+
+    Raises:
+        ValueError: if there are no examples or no samples.
+
+    Example:
+    >>> right = np.ones(4)
+    >>> bootstrap_interval(lambda rows: right[rows].mean(), 4, seed=0)
+    (1.0, 1.0)
+    """
+    if size < 1 or samples < 1:
+        raise ValueError(
+            "`size` and `samples` must be positive. Received: "
+            f"size={size}, samples={samples}."
+        )
+    generator = np.random.default_rng(seed)
+    found = [statistic(generator.integers(size, size=size)) for _ in range(samples)]
+    low, high = np.percentile(found, [2.5, 97.5])
+    return float(low), float(high)

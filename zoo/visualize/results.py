@@ -3,6 +3,7 @@
 import pathlib
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from zoo.files import replacing
 
@@ -33,7 +34,7 @@ def plot_confusion(matrix, labels, path, title=""):
     return _save(figure, path)
 
 
-def plot_history(histories, path, metric="accuracy", title=""):
+def plot_history(histories, path, metric="accuracy", title="", unit="epoch"):
     """Draws training and validation curves of one or more runs.
 
     Args:
@@ -41,6 +42,7 @@ def plot_history(histories, path, metric="accuracy", title=""):
         path: where to write; the ending gives the format.
         metric: str, a key of the histories; "val_" before it is drawn dashed.
         title: str.
+        unit: str, what one value of a history stands for.
 
     Returns:
         pathlib.Path of the file.
@@ -54,8 +56,8 @@ def plot_history(histories, path, metric="accuracy", title=""):
                 epochs = range(1, len(values) + 1)
                 label = f"{name}, {'validation' if prefix else 'training'}"
                 axes.plot(epochs, values, style, color=f"C{number}", label=label)
-                axes.set_xticks(list(epochs))
-    axes.set(xlabel="epoch", ylabel=metric, title=title)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set(xlabel=unit, ylabel=metric, title=title)
     axes.legend()
     return _save(figure, path)
 

@@ -1,0 +1,113 @@
+"""Cards of shipped presets: what they show, and that they are up to date."""
+
+import json
+import pathlib
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+SHIPPED = sorted(path.parent for path in ROOT.glob("presets/*/*/glue.json"))
+RECIPE = {"family": "bert", "seed": 0, "stages": [[64, 64, 10]]}
+RECORD = {
+    "description": "A model.",
+    "licence": "old",
+    "trained_on": "Books.",
+    "limits": "Many.",
+    "family": "bert",
+    "parameters": 5364480,
+    "weights": {"dtype": "float16"},
+    "tokens_seen": 1234567,
+    "valid": {
+        "masked_lm_accuracy": 0.345,
+        "next_sentence_accuracy": 0.8,
+        "perplexity": 45.34,
+    },
+}
+RESULTS = {
+    "task": "sst2",
+    "examples": 1000,
+    "settings": {"epochs": 5, "batch_size": 32, "pooling": "mean", "seeds": 2},
+    "metric": "accuracy",
+    "difference": 0.06,
+    "interval": [0.04, 0.081],
+    **{
+        arm: {
+            "rate": 0.001,
+            "searched": {"0.0003": {"accuracy": 0.6}, "0.001": {"accuracy": 0.7}},
+            "dev": {"accuracy": {"mean": mean, "deviation": 0.012}},
+        }
+        for arm, mean in (("preset", 0.71), ("random", 0.65))
+    },
+}
+
+
+@pytest.fixture
+def preset_card(monkeypatch):
+    """The module under test; `benchmarks` is importable from the checkout only."""
+    monkeypatch.syspath_prepend(ROOT)
+    from benchmarks.tables import preset_card
+
+    return preset_card
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A folder as `zoo pretrain` leaves it."""
+    folder = tmp_path / "run"
+    (folder / "preset").mkdir(parents=True)
+    (folder / "recipe.json").write_text(json.dumps({**RECIPE, "ema": None}))
+    (folder / "preset" / "preset.json").write_text(json.dumps(RECORD))
+    for name in ("vocabulary.txt", "weights.safetensors"):
+        (folder / "preset" / name).write_text(name)
+    log = "epoch,masked_lm_loss,next_sentence_accuracy,val_loss\n0,8.0,0.5,NA\n"
+    (folder / "log.csv").write_text(log)
+    return folder
+
+
+@pytest.fixture
+def preset(tmp_path):
+    """A folder that holds a recipe only."""
+    folder = tmp_path / "bert_of_test"
+    folder.mkdir()
+    recipe = {**RECIPE, "card": {"licence": "Apache-2.0"}}
+    (folder / "recipe.json").write_text(json.dumps(recipe))
+    return folder
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
+def test_shipped_cards_are_up_to_date(preset_card, path):
+    assert (path / "README.md").read_text("utf-8") == preset_card.card(path), (
+        f"run `python -m benchmarks.tables.preset_card {path.relative_to(ROOT)}`"
+    )
+
+
+def test_a_run_is_shipped(preset_card, run, preset, tmp_path):
+    pytest.importorskip("matplotlib")
+    glue = tmp_path / "glue"
+    glue.mkdir()
+    (glue / "sst2-1000.json").write_text(json.dumps(RESULTS))
+    (glue / "sst2-1000-preset-0.001-0.json").write_text('{"dev": []}')
+    (glue / "settings.json").write_text("{}")
+    arguments = [str(preset), "--run", str(run), "--glue", str(glue)]
+    preset_card.main(arguments, standalone_mode=False)
+    assert json.loads((preset / "preset.json").read_text())["licence"] == "Apache-2.0"
+    assert (preset / "weights.safetensors").read_text() == "weights.safetensors"
+    assert "<svg" in (preset / "masked_lm_loss.svg").read_text()
+    card = (preset / "README.md").read_text()
+    assert card == preset_card.card(preset)
+    assert "masked tokens found: 34.5 %" in card and "1,234,567 tokens" in card
+    assert (
+        "| sst2, 1,000 examples | accuracy | 71.0 ± 1.2 (rate 0.001) | 65.0 ± 1.2 "
+        "(rate 0.001) | +6.0 (+4.0 to +8.1) | 85.9 |" in card
+    )
+    assert (
+        "zoo glue bert_of_test --data GLUE --output DIR --task sst2 --examples 1000 "
+        "--epochs 5 --seeds 2 --rate 0.0003 --rate 0.001 --pooling mean" in card
+    )
+
+
+def test_a_run_of_another_recipe_is_not_shipped(preset_card, run, preset):
+    (run / "recipe.json").write_text(json.dumps({**RECIPE, "seed": 1}))
+    with pytest.raises(ValueError, match="another recipe: seed"):
+        preset_card.ship(run, preset)
+    assert not (preset / "preset.json").exists()
