@@ -86,6 +86,27 @@ def test_a_stopped_run_ends_as_an_undisturbed_one(run, tmp_path):
     assert left == ["checkpoint.keras", "log.csv"]
 
 
+def test_a_line_of_the_log_without_its_checkpoint_is_written_again(
+    run, tmp_path, monkeypatch
+):
+    run("whole")
+    with pytest.raises(KeyboardInterrupt):
+        run("parts", [Stop(2)])
+
+    def killed(self, epoch, logs=None):
+        with open(tmp_path / "parts" / "log.csv", "a") as file:
+            file.write("2,0.1")  # half a line
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SaveWhole, "on_epoch_end", killed)
+        with pytest.raises(KeyboardInterrupt):
+            run("parts")
+    assert "2,0.1" in (tmp_path / "parts" / "log.csv").read_text()
+    run("parts")
+    assert read_log(tmp_path / "parts") == read_log(tmp_path / "whole")
+
+
 def test_a_finished_run_is_not_repeated(run):
     first, again = run("done"), run("done", [Stop(0)])
     assert_same(first, again)

@@ -123,6 +123,8 @@ def train_steps(
     if checkpoint.exists():
         model = keras.saving.load_model(checkpoint)
     start = int(model.optimizer.iterations) * _batches_per_update(model.optimizer)
+    log = directory / "log.csv"
+    _trim(log, start // every)
     if start < steps:
         model.fit(
             make_dataset(start),
@@ -131,9 +133,9 @@ def train_steps(
             steps_per_epoch=every,
             shuffle=False,
             callbacks=[
-                SaveWhole(checkpoint),
                 *([] if sizes is None else [Throughput(sizes, start)]),
-                keras.callbacks.CSVLogger(directory / "log.csv", append=start > 0),
+                keras.callbacks.CSVLogger(log, append=start > 0),
+                SaveWhole(checkpoint),  # last: what it saves is logged
                 *callbacks,
             ],
         )
@@ -141,6 +143,16 @@ def train_steps(
         # As `fit` does at its end: averaged weights take the place of the last ones.
         model.optimizer.finalize_variable_values(model.trainable_variables)
     return model
+
+
+def _trim(log, epochs):
+    """Drops lines of a log after so many epochs: written, but not saved."""
+    if not log.exists():
+        return
+    head, *lines = log.read_text("utf-8").splitlines(keepends=True) or [""]
+    kept = [x for x in lines if x.endswith("\n") and int(x.split(",")[0]) < epochs]
+    with replacing(log) as temporary:
+        temporary.write_text(head + "".join(kept), "utf-8")
 
 
 def check_interval(steps, every):
