@@ -60,7 +60,8 @@ def train(optimizer, gradients):
 
 def assert_same(actual, expected):
     for a, b in zip(actual, expected, strict=True):
-        np.testing.assert_allclose(a, b, atol=1e-5)
+        # TensorFlow's operation takes 1 - beta_2 of a beta_2 in float32.
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("clip", [1.0, None])

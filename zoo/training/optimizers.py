@@ -145,19 +145,49 @@ class AdamW(keras.optimizers.AdamW):
         index = self._get_variable_index(variable)
         m, v = self._momentums[index], self._velocities[index]
         path = self._trainable_variables[index].path
-        gradient = ops.cast(ops.convert_to_tensor(gradient), variable.dtype)
-        rate = ops.cast(learning_rate, variable.dtype) * self.rate_scale(path)
+        dtype = variable.dtype
+        gradient = ops.cast(ops.convert_to_tensor(gradient), dtype)
+        rate = ops.cast(learning_rate, dtype) * self.rate_scale(path)
+        powers = [ops.zeros((), dtype)] * 2
+        if self.bias_correction:
+            step = ops.cast(self.iterations + 1, dtype)
+            powers = [ops.power(b, step) for b in (self.beta_1, self.beta_2)]
+        if self.weight_decay and not self.no_decay.search(path):
+            self.assign_sub(variable, rate * self.weight_decay * variable)
+        epsilon = self.epsilon * ops.sqrt(1 - powers[1])
+        if keras.backend.backend() == "tensorflow":
+            self._apply_adam(variable, m, v, gradient, rate, powers, epsilon)
+            return
         self.assign_add(m, (gradient - m) * (1 - self.beta_1))
         self.assign_add(v, (ops.square(gradient) - v) * (1 - self.beta_2))
-        mean, scale = ops.convert_to_tensor(m), ops.sqrt(v)
-        if self.bias_correction:
-            step = ops.cast(self.iterations + 1, variable.dtype)
-            mean = mean / (1 - ops.power(self.beta_1, step))
-            scale = scale / ops.sqrt(1 - ops.power(self.beta_2, step))
-        update = mean / (scale + self.epsilon)
-        if self.weight_decay and not self.no_decay.search(path):
-            update = update + self.weight_decay * variable
-        self.assign_sub(variable, rate * update)
+        rate = rate * ops.sqrt(1 - powers[1]) / (1 - powers[0])
+        self.assign_sub(variable, rate * m / (ops.sqrt(v) + epsilon))
+
+    def _apply_adam(self, variable, m, v, gradient, rate, powers, epsilon):
+        """Adam's part of the update as TensorFlow's one operation for it.
+
+        The other backends merge the single operations. TensorFlow does not: they pass
+        over memory 30 times, this one three times. It takes `1 - beta_2` of a `beta_2`
+        in the variable's dtype: with 0.999 in float32 that is 1.3e-5 too little.
+        """
+        import tensorflow as tf
+
+        var, m, v = (
+            (x.value if isinstance(x, keras.Variable) else x).handle
+            for x in (variable, m, v)
+        )
+        tf.raw_ops.ResourceApplyAdam(
+            var=var,
+            m=m,
+            v=v,
+            beta1_power=powers[0],
+            beta2_power=powers[1],
+            lr=rate,
+            beta1=ops.cast(self.beta_1, gradient.dtype),
+            beta2=ops.cast(self.beta_2, gradient.dtype),
+            epsilon=epsilon,
+            grad=gradient,
+        )
 
     # Keras decays by the variable's short name, which does not say "layer_norm", and
     # clips before it adds replicas and accumulated gradients up; both are done here.
