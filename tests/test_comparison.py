@@ -71,6 +71,24 @@ def test_correlations(folder, tmp_path):
     assert "spearman" in comparison.table(results)[0]
 
 
+def test_one_arm_alone(folder, tmp_path):
+    results = comparison.compare(
+        folder / "preset",
+        folder,
+        tmp_path,
+        examples=20,
+        seeds=1,
+        epochs=1,
+        rates=[1e-3],
+        arms=["preset"],
+        echo=str,
+    )
+    assert "random" not in results and "difference" not in results
+    assert len(comparison.table(results)) == 3
+    with pytest.raises(ValueError, match="`arms` must be of"):
+        comparison.compare(folder / "preset", folder, tmp_path, arms=["best"])
+
+
 def test_parts_share_no_example(folder):
     parts = comparison.split(folder, "sst2", 40)
     texts = [parts[name][0] for name in ("valid", "train", "dev")]

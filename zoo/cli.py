@@ -141,15 +141,18 @@ def finetune(preset, data, valid, output, task, **options):
 @click.option("--seeds", type=click.IntRange(1), default=5, show_default=True)
 @click.option("--epochs", default=3, show_default=True)
 @click.option("--rate", "rates", type=float, multiple=True, help="May be repeated.")
+@click.option("--arm", type=click.Choice(["preset", "random"]), help="Only this one.")
 @click.option("--pooling", type=click.Choice(["pooled", "cls", "mean"]))
 @click.option("--dtype", help="Policy, such as mixed_bfloat16.")
-def glue(preset, data, output, rates, **options):
+def glue(preset, data, output, rates, arm, **options):
     """Compare a preset with its random twin on a task of GLUE."""
     from zoo import comparison
 
     options = {key: value for key, value in options.items() if value is not None}
     if rates:
         options["rates"] = rates
+    if arm:
+        options["arms"] = [arm]
     results = comparison.compare(preset, data, output, echo=click.echo, **options)
     click.echo("\n".join(comparison.table(results)))
 

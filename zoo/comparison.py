@@ -26,6 +26,7 @@ def compare(
     seeds=5,
     epochs=3,
     batch_size=32,
+    arms=("preset", "random"),
     echo=print,
     **options,
 ):
@@ -38,23 +39,28 @@ def compare(
     Args:
         preset: see `zoo.from_preset`; "random" has its config and new weights.
         data: directory of GLUE's files, see `zoo.data.read_glue`.
-        output: directory for the runs and `results.json`.
+        output: directory for the runs and the results, `TASK-EXAMPLES.json`.
         task: "sst2", "mrpc", "rte", "cola", "stsb", "qnli", "qqp" or "wnli".
         examples: int, labelled examples to train on; by default all that are left.
         rates: iterable of float, learning rates to search.
         seeds: int, runs per arm; a seed draws the head, the order and dropout.
         epochs, batch_size: int.
+        arms: iterable of "preset" and "random"; one alone is scored alone.
         echo: function that prints a line.
         **options: of `zoo.from_preset`, e.g. pooling or dtype.
 
     Returns:
         dict: task, examples and settings; of each arm the rate, what each rate gave on
         the examples that were kept back (`searched`), and means and standard deviations
-        of the metrics (`dev`); the difference of the first metric, its 95% interval.
+        of the metrics (`dev`); with both, the difference of the first metric and its
+        95% interval.
 
     Raises:
-        ValueError: if there are fewer training examples than asked for.
+        ValueError: if there are fewer training examples than asked for, or there is
+            no such arm.
     """
+    if not arms or not {*arms} <= ARMS.keys():
+        raise ValueError(f"`arms` must be of {list(ARMS)}. Received: {arms}.")
     parts = split(data, task, examples)
     settings = {"epochs": epochs, "batch_size": batch_size, **options}
     run = _remembered(preset, pathlib.Path(output), task, parts, settings, echo)
@@ -62,9 +68,10 @@ def compare(
     results = {"task": task, "examples": len(parts["train"][1])}
     results["settings"] = {**settings, "seeds": seeds}
     runs = {}
-    for arm in ARMS:
+    for arm in arms:
         results[arm], runs[arm] = _search(task, parts, run, arm, sorted(rates), seeds)
-    results.update(difference(task, parts["dev"][1], runs))
+    if len(runs) == len(ARMS):
+        results.update(difference(task, parts["dev"][1], runs))
     path = pathlib.Path(output) / f"{task}-{results['examples']}.json"
     with replacing(path) as temporary:
         temporary.write_text(json.dumps(results, indent=2) + "\n", "utf-8")
@@ -205,17 +212,20 @@ def difference(task, labels, runs):
 
 def table(results):
     """Lines of a table in Markdown, one per arm, and the difference."""
-    metrics = list(results["preset"]["dev"])
+    arms = [arm for arm in ARMS if arm in results]
+    metrics = list(results[arms[0]]["dev"])
     lines = [f"| {results['task']}, {results['examples']} examples | rate |"]
     lines[0] += "".join(f" {name} |" for name in metrics)
     lines.append("|---|---|" + "---|" * len(metrics))
-    for arm in ARMS:
+    for arm in arms:
         cells = [f"| {arm} | {results[arm]['rate']:g} |"]
         for name in metrics:
             values = results[arm]["dev"][name].values()
             mean, deviation = (100 * value for value in values)
             cells.append(f" {mean:.1f} ± {deviation:.1f} |")
         lines.append("".join(cells))
+    if "difference" not in results:
+        return lines
     low, high = (100 * bound for bound in results["interval"])
     line = f"difference in {results['metric']}: {100 * results['difference']:.1f}"
     return [*lines, "", f"{line}, 95% interval {low:.1f} to {high:.1f}"]

@@ -1,0 +1,118 @@
+"""The ablation of BERT's paper in miniature: its table 5, on our presets' scale.
+
+    python -m benchmarks.tables.ablation --data DIR --runs RUNS
+
+DIR holds `books`, `wikitext2` and `glue`. Every recipe of `benchmarks/ablation` is
+pretrained with every seed by `zoo pretrain` and fine-tuned by `zoo glue`, in RUNS; what
+is there already is not repeated, so that the command can be stopped. At the end it
+writes `ablation/results.json` and the table of `ablation/README.md`.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import click
+import numpy as np
+
+from benchmarks.files import write_whole
+from benchmarks.table import insert
+
+FOLDER = pathlib.Path(__file__).parents[1] / "ablation"
+SEEDS = (0, 1)
+# Mean of the tokens: what is pooled at [CLS] has seen nothing in a left-to-right model.
+GLUE = ["--arm", "preset", "--pooling", "mean", "--seeds", 2, "--epochs", 3]
+GLUE += ["--rate", 3e-4, "--rate", 1e-3]
+TASKS = {"mrpc": [], "sst2": ["--examples", 5000]}
+# Recipe: its name and figures in the paper, table 5, BERT-base on the dev sets.
+PAPER = {
+    "full": ("BERT", "84.4", "88.4", "86.7", "92.7", "88.5"),
+    "no_next_sentence": ("no NSP", "83.9", "84.9", "86.5", "92.6", "87.9"),
+    "left_to_right": ("LTR, no NSP", "82.1", "84.3", "77.5", "92.1", "77.8"),
+}
+
+
+def zoo(*arguments):
+    """Runs the command `zoo`.
+
+    Raises:
+        subprocess.CalledProcessError: if it fails.
+    """
+    command = [sys.executable, "-m", "zoo", *map(str, arguments)]
+    subprocess.run(command, check=True)
+
+
+def share(runs, recipe, seed):
+    """Links vocabulary and examples of another recipe's run with the same seed.
+
+    They depend on neither the objective nor the direction, in which the recipes differ.
+    """
+    run = runs / f"{recipe}-{seed}"
+    for other in (runs / f"{name}-{seed}" for name in PAPER):
+        if other != run and (other / "log.csv").exists() and not run.exists():
+            run.mkdir(parents=True)
+            shutil.copytree(other / "examples", run / "examples", copy_function=os.link)
+            shutil.copyfile(other / "vocabulary.txt", run / "vocabulary.txt")
+
+
+def train(runs, data, recipe, seed):
+    """One run; returns what it reports and what it has on every task, a dict."""
+    run = runs / f"{recipe}-{seed}"
+    if not (run / "report.json").exists():
+        share(runs, recipe, seed)
+        path = FOLDER / f"{recipe}.json"
+        zoo("pretrain", "bert", "--recipe", path, "--seed", seed, "--data", data,
+            "--output", run)  # fmt: skip
+    found = {"valid": json.loads((run / "report.json").read_text("utf-8"))["valid"]}
+    for task, options in TASKS.items():
+        zoo("glue", run / "preset", "--data", data / "glue", "--output", run / task,
+            "--task", task, *GLUE, *options)  # fmt: skip
+        (path,) = [p for p in (run / task).glob("*.json") if p.stem.count("-") == 1]
+        found[task] = json.loads(path.read_text("utf-8"))["preset"]
+    return found
+
+
+def render(results):
+    """The table in Markdown.
+
+    Args:
+        results: dict of recipe to a list of dict, one per seed.
+    """
+    heads = ["model", "next sentences told, %", "MRPC, %", "SST-2, %"]
+    heads += [f"paper: {n}" for n in ("MNLI-m", "QNLI", "MRPC", "SST-2", "SQuAD F1")]
+    rows = [heads, ["---"] * len(heads)]
+    for recipe, (name, *paper) in PAPER.items():
+        runs = results[recipe]
+        told = [run["valid"].get("next_sentence_accuracy") for run in runs]
+        row = [name, "" if None in told else spread(told)]
+        for task in TASKS:
+            row.append(spread([run[task]["dev"]["accuracy"]["mean"] for run in runs]))
+        rows.append([*row, *paper])
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def spread(values):
+    """Mean and range over the pretraining seeds, in percent."""
+    values = 100 * np.array(values)
+    return f"{values.mean():.1f} ({values.min():.1f} to {values.max():.1f})"
+
+
+@click.command()
+@click.option("--data", type=click.Path(path_type=pathlib.Path), required=True)
+@click.option("--runs", type=click.Path(path_type=pathlib.Path), required=True)
+def main(data, runs):
+    """Trains what is missing and writes results and table."""
+    results = {recipe: [] for recipe in PAPER}
+    for seed in SEEDS:
+        for recipe in PAPER:
+            results[recipe].append(train(runs, data, recipe, seed))
+    write_whole(FOLDER / "results.json", json.dumps(results, indent=1) + "\n")
+    readme = FOLDER / "README.md"
+    write_whole(readme, insert(readme.read_text("utf-8"), render(results)))
+
+
+if __name__ == "__main__":
+    main()

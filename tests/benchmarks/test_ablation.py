@@ -1,0 +1,73 @@
+"""The table of the ablation: what it shows, and that it is up to date."""
+
+import json
+import pathlib
+
+import pytest
+
+FOLDER = pathlib.Path(__file__).parents[2] / "benchmarks" / "ablation"
+
+
+@pytest.fixture
+def ablation(monkeypatch):
+    """The module under test; `benchmarks` is importable from the checkout only."""
+    monkeypatch.syspath_prepend(FOLDER.parents[1])
+    from benchmarks.tables import ablation
+
+    return ablation
+
+
+def one_run(accuracy, told=None):
+    valid = {} if told is None else {"next_sentence_accuracy": told}
+    scores = {"dev": {"accuracy": {"mean": accuracy, "deviation": 0.0}}}
+    return {"valid": valid, "mrpc": scores, "sst2": scores}
+
+
+def test_a_table(ablation):
+    results = {
+        "full": [one_run(0.7, 0.6), one_run(0.72, 0.62)],
+        "no_next_sentence": [one_run(0.69), one_run(0.69)],
+        "left_to_right": [one_run(0.5), one_run(0.6)],
+    }
+    lines = ablation.render(results).splitlines()
+    assert lines[2].startswith(
+        "| BERT | 61.0 (60.0 to 62.0) | 71.0 (70.0 to 72.0) | 71.0 (70.0 to 72.0) | 84"
+    )
+    assert lines[4].startswith("| LTR, no NSP |  | 55.0 (50.0 to 60.0) |")
+    assert len({line.count("|") for line in lines}) == 1
+
+
+def test_recipes_differ_in_what_is_ablated_only(ablation):
+    full, no_pairs, causal = (
+        json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
+        for name in ablation.PAPER
+    )
+    assert full.pop("next_sentence") is True
+    assert no_pairs.pop("next_sentence") is causal.pop("next_sentence") is False
+    assert causal["config"].pop("causal") is True
+    assert full == no_pairs == causal
+
+
+def test_readme_shows_the_results(ablation):
+    path = FOLDER / "results.json"
+    if not path.exists():
+        pytest.skip("The ablation was not run yet.")
+    text = (FOLDER / "README.md").read_text("utf-8")
+    table = ablation.render(json.loads(path.read_text("utf-8")))
+    assert ablation.insert(text, table) == text
+
+
+def test_examples_are_shared_between_recipes(ablation, tmp_path):
+    first = tmp_path / "full-1"
+    (first / "examples" / "train-64").mkdir(parents=True)
+    (first / "examples" / "train-64" / "a").write_text("rows")
+    (first / "vocabulary.txt").write_text("words")
+    ablation.share(tmp_path, "left_to_right", 1)
+    assert not (tmp_path / "left_to_right-1").exists()  # not all of them are there
+    (first / "log.csv").write_text("epoch\n")
+    ablation.share(tmp_path, "left_to_right", 0)
+    assert not (tmp_path / "left_to_right-0").exists()
+    ablation.share(tmp_path, "left_to_right", 1)
+    found = tmp_path / "left_to_right-1"
+    assert (found / "examples" / "train-64" / "a").read_text() == "rows"
+    assert (found / "vocabulary.txt").read_text() == "words"
