@@ -66,7 +66,10 @@ def assert_same(actual, expected):
 
 @pytest.mark.parametrize("clip", [1.0, None])
 @pytest.mark.parametrize("bias_correction", [True, False])
-def test_adamw_follows_its_equation(bias_correction, clip):
+@pytest.mark.parametrize("backend", ["tensorflow", "jax"])
+def test_adamw_follows_its_equation(backend, bias_correction, clip, monkeypatch):
+    # What other backends run is plain `keras.ops`, which TensorFlow runs as well.
+    monkeypatch.setattr(keras.backend, "backend", lambda: backend)
     optimizer = AdamW(
         RATE,
         DECAY,
