@@ -83,11 +83,12 @@ def run(
             preset,
             task="text_classifier",
             labels=names,
+            pooling="mean",
             load_weights=pretrained,
             seed=seed,
         )
         # Each arm gets the rate that was best for it on the validation sentences.
-        rate = 3e-4 if pretrained else 2e-4
+        rate = 6e-4 if pretrained else 2e-4
         rows = len(split["train"])
         model.compile(finetuning_optimizer(model.backbone, rows, epochs, 32, rate))
         histories[arm] = model.fit(

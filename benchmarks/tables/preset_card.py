@@ -29,7 +29,7 @@ BERT_MINI = {
 }
 NAMES = {
     "masked_lm_accuracy": "masked tokens found",
-    "next_sentence_accuracy": "next sentences told from random ones",
+    "next_sentence_accuracy": "next sentences told from random ones (half are random)",
 }
 
 
@@ -41,8 +41,8 @@ def ship(run, preset):
     """
     ran, checked_in = (read_json(folder / "recipe.json") for folder in (run, preset))
     card = checked_in.pop("card")
-    differing = [key for key in checked_in if key not in ran]
-    differing += [key for key in ran if ran[key] != checked_in.get(key, ran[key])]
+    fields = sorted({*ran, *checked_in})
+    differing = [key for key in fields if ran.get(key) != checked_in.get(key)]
     if differing:
         raise ValueError(f"{run} followed another recipe: {', '.join(differing)}.")
     for source in (*(run / "preset" / name for name in SHIPPED), run / "log.csv"):
@@ -102,7 +102,8 @@ def glue_row(results):
     ]
     low, high = (100 * bound for bound in results["interval"])
     better = f"{100 * results['difference']:+.1f} ({low:+.1f} to {high:+.1f})"
-    task = f"{results['task']}, {results['examples']:,} examples"
+    task = f"{results['task']}, {results['examples']:,} examples, "
+    task += f"{results['settings']['epochs']} epochs"
     return [task, name, *arms, better, BERT_MINI.get(results["task"], "")]
 
 

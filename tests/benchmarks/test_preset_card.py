@@ -55,7 +55,7 @@ def run(tmp_path):
     """A folder as `zoo pretrain` leaves it."""
     folder = tmp_path / "run"
     (folder / "preset").mkdir(parents=True)
-    (folder / "recipe.json").write_text(json.dumps({**RECIPE, "ema": None}))
+    (folder / "recipe.json").write_text(json.dumps(RECIPE))
     (folder / "preset" / "preset.json").write_text(json.dumps(RECORD))
     for name in ("vocabulary.txt", "weights.safetensors"):
         (folder / "preset" / name).write_text(name)
@@ -97,8 +97,8 @@ def test_a_run_is_shipped(preset_card, run, preset, tmp_path):
     assert card == preset_card.card(preset)
     assert "masked tokens found: 34.5 %" in card and "1,234,567 tokens" in card
     assert (
-        "| sst2, 1,000 examples | accuracy | 71.0 ± 1.2 (rate 0.001) | 65.0 ± 1.2 "
-        "(rate 0.001) | +6.0 (+4.0 to +8.1) | 85.9 |" in card
+        "| sst2, 1,000 examples, 5 epochs | accuracy | 71.0 ± 1.2 (rate 0.001) | "
+        "65.0 ± 1.2 (rate 0.001) | +6.0 (+4.0 to +8.1) | 85.9 |" in card
     )
     assert (
         "zoo glue bert_of_test --data GLUE --output DIR --task sst2 --examples 1000 "
@@ -107,7 +107,7 @@ def test_a_run_is_shipped(preset_card, run, preset, tmp_path):
 
 
 def test_a_run_of_another_recipe_is_not_shipped(preset_card, run, preset):
-    (run / "recipe.json").write_text(json.dumps({**RECIPE, "seed": 1}))
-    with pytest.raises(ValueError, match="another recipe: seed"):
+    (run / "recipe.json").write_text(json.dumps({**RECIPE, "seed": 1, "ema": 0.9}))
+    with pytest.raises(ValueError, match="another recipe: ema, seed"):
         preset_card.ship(run, preset)
     assert not (preset / "preset.json").exists()
