@@ -237,15 +237,26 @@ COLUMNS = (
 
 def circumstances(threads):
     """The columns that say where and when: the same in every row of a run."""
-    git = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=40"]
-    found = subprocess.run(git, capture_output=True, text=True)
     return {
         "threads": threads,
         "hardware": hardware(),
         "python": platform.python_version(),
-        "commit": found.stdout.strip() or "unknown",
+        "commit": commit(),
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%MZ"),
     }
+
+
+def commit():
+    """The commit, with "-dirty" if files that can change a result were changed."""
+
+    def git(*words):
+        command = ["git", "-C", str(ROOT), *words]
+        return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+
+    changed = git(
+        "status", "--porcelain", "-uno", ".", ":!benchmarks/results", ":!*.md"
+    )
+    return (git("rev-parse", "HEAD") or "unknown") + "-dirty" * bool(changed)
 
 
 def hardware():
