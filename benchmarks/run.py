@@ -8,18 +8,17 @@ whatever else the machine does falls on all of them; only ratios of one run coun
 
 import argparse
 import csv
-import datetime
 import importlib
 import io
 import json
 import os
 import pathlib
-import platform
 import statistics
 import subprocess
 import sys
 import time
 
+from benchmarks.circumstances import circumstances, cores
 from benchmarks.files import write_whole
 from benchmarks.worker import OURS
 
@@ -233,47 +232,6 @@ COLUMNS = (
     "commit",
     "date",
 )
-
-
-def circumstances(threads):
-    """The columns that say where and when: the same in every row of a run."""
-    return {
-        "threads": threads,
-        "hardware": hardware(),
-        "python": platform.python_version(),
-        "commit": commit(),
-        "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%MZ"),
-    }
-
-
-def commit():
-    """The commit, with "-dirty" if files that can change a result were changed."""
-
-    def git(*words):
-        command = ["git", "-C", str(ROOT), *words]
-        return subprocess.run(command, capture_output=True, text=True).stdout.strip()
-
-    changed = git(
-        "status", "--porcelain", "-uno", ".", ":!benchmarks/results", ":!*.md"
-    )
-    return (git("rev-parse", "HEAD") or "unknown") + "-dirty" * bool(changed)
-
-
-def hardware():
-    """Processor, cores that this process may use, and memory, as one str."""
-    model = platform.processor() or platform.machine()
-    described = pathlib.Path("/proc/cpuinfo")
-    lines = described.read_text().splitlines() if described.exists() else []
-    names = [line.split(":")[1].strip() for line in lines if "model name" in line]
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return f"{(names or [model])[0]}, {cores()} cores, {memory:.0f} GiB"
-
-
-def cores():
-    """How many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count()
 
 
 def print_table(workload, unit, rows):
