@@ -50,12 +50,15 @@ def share(runs, recipe, seed):
 
     They depend on neither the objective nor the direction, in which the recipes differ.
     """
-    run = runs / f"{recipe}-{seed}"
+    run, part = runs / f"{recipe}-{seed}", runs / f".{recipe}-{seed}"
     for other in (runs / f"{name}-{seed}" for name in PAPER):
         if other != run and (other / "log.csv").exists() and not run.exists():
-            run.mkdir(parents=True)
-            shutil.copytree(other / "examples", run / "examples", copy_function=os.link)
-            shutil.copyfile(other / "vocabulary.txt", run / "vocabulary.txt")
+            shutil.rmtree(part, ignore_errors=True)
+            shutil.copytree(
+                other / "examples", part / "examples", copy_function=os.link
+            )
+            shutil.copyfile(other / "vocabulary.txt", part / "vocabulary.txt")
+            part.rename(run)  # whole: what is there is not prepared again
 
 
 def train(runs, data, recipe, seed):

@@ -68,7 +68,7 @@ def collect(directories):
 
 
 def read_log(path):
-    """Columns of a log: dict of name to list of float, without what is never there."""
+    """The columns of a log that are drawn: dict of name to list of float."""
     with open(path, encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     return {name: [float(row[name]) for row in rows] for name in CURVES}

@@ -81,6 +81,29 @@ def test_adamw_follows_its_equation(backend, bias_correction, clip, monkeypatch)
     assert_same(train(optimizer, make_gradients()), expected)
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float64"])
+@pytest.mark.parametrize("bias_correction", [True, False])
+def test_adamw_on_weights_of_other_widths(bias_correction, dtype):
+    optimizer = AdamW(RATE, DECAY, epsilon=EPSILON, bias_correction=bias_correction)
+    variables = [
+        keras.Variable(variable.numpy(), dtype=dtype, name=variable.name)
+        for variable in make_variables()[:1]
+    ]
+    gradients = [step[:1] for step in make_gradients()]
+    for step in gradients:
+        optimizer.apply([tf.cast(g, dtype) for g in step], variables)
+    expected = reference_of_first(gradients, bias_correction)
+    found = keras.ops.cast(variables[0], "float64")
+    tolerance = 1e-6 if dtype == "float64" else 2e-2
+    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
+
+
+def reference_of_first(gradients, bias_correction):
+    """What `reference` gives for the first variable alone."""
+    padded = [[*step, np.zeros(2), np.zeros(2)] for step in gradients]
+    return reference(padded, bias_correction)[0]
+
+
 def test_layers_learn_at_their_own_rates():
     depths = {"embeddings_layer_norm": 0, "block_0": 1, "block_1": 2}
     optimizer = AdamW(RATE, DECAY, epsilon=EPSILON, layer_decay=0.5, depths=depths)

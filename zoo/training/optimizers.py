@@ -145,30 +145,34 @@ class AdamW(keras.optimizers.AdamW):
         index = self._get_variable_index(variable)
         m, v = self._momentums[index], self._velocities[index]
         path = self._trainable_variables[index].path
-        dtype = variable.dtype
+        dtype = keras.backend.standardize_dtype(variable.dtype)
         gradient = ops.cast(ops.convert_to_tensor(gradient), dtype)
-        rate = ops.cast(learning_rate, dtype) * self.rate_scale(path)
-        powers = [ops.zeros((), dtype)] * 2
+        # In 16 bits 0.999 would be 1.
+        wide = "float64" if dtype == "float64" else "float32"
+        rate = ops.cast(learning_rate, wide) * self.rate_scale(path)
+        powers = [ops.zeros((), wide)] * 2
         if self.bias_correction:
-            step = ops.cast(self.iterations + 1, dtype)
+            step = ops.cast(self.iterations + 1, wide)
             powers = [ops.power(b, step) for b in (self.beta_1, self.beta_2)]
         if self.weight_decay and not self.no_decay.search(path):
-            self.assign_sub(variable, rate * self.weight_decay * variable)
+            decay = ops.cast(rate * self.weight_decay, dtype)
+            self.assign_sub(variable, decay * variable)
         epsilon = self.epsilon * ops.sqrt(1 - powers[1])
-        if keras.backend.backend() == "tensorflow":
+        if keras.backend.backend() == "tensorflow" and dtype == wide:
             self._apply_adam(variable, m, v, gradient, rate, powers, epsilon)
             return
         self.assign_add(m, (gradient - m) * (1 - self.beta_1))
         self.assign_add(v, (ops.square(gradient) - v) * (1 - self.beta_2))
-        rate = rate * ops.sqrt(1 - powers[1]) / (1 - powers[0])
-        self.assign_sub(variable, rate * m / (ops.sqrt(v) + epsilon))
+        rate = ops.cast(rate * ops.sqrt(1 - powers[1]) / (1 - powers[0]), dtype)
+        self.assign_sub(variable, rate * m / (ops.sqrt(v) + ops.cast(epsilon, dtype)))
 
     def _apply_adam(self, variable, m, v, gradient, rate, powers, epsilon):
         """Adam's part of the update as TensorFlow's one operation for it.
 
-        The other backends merge the single operations. TensorFlow does not: they pass
-        over memory 30 times, this one three times. It takes `1 - beta_2` of a `beta_2`
-        in the variable's dtype: with 0.999 in float32 that is 1.3e-5 too little.
+        The other backends merge the single operations, TensorFlow does not: with this
+        a step of BERT-mini's pretraining is 1.05 times as fast. The operation takes
+        `1 - beta_2` of a `beta_2` in the variable's dtype: with 0.999 in float32 that
+        is 1.3e-5 too little.
         """
         import tensorflow as tf
 
@@ -183,8 +187,8 @@ class AdamW(keras.optimizers.AdamW):
             beta1_power=powers[0],
             beta2_power=powers[1],
             lr=rate,
-            beta1=ops.cast(self.beta_1, gradient.dtype),
-            beta2=ops.cast(self.beta_2, gradient.dtype),
+            beta1=ops.convert_to_tensor(self.beta_1, gradient.dtype),
+            beta2=ops.convert_to_tensor(self.beta_2, gradient.dtype),
             epsilon=epsilon,
             grad=gradient,
         )
