@@ -70,7 +70,9 @@ def test_reads_names_shapes_dtypes_and_values(tmp_path, kind):
 
 
 def test_save_writes_other_files_not_at_all(tmp_path):
-    with pytest.raises(ValueError, match=r"\.safetensors, \.h5 or \.npz.*file\.bin"):
+    with pytest.raises(
+        ValueError, match=r"\.safetensors, \.h5, \.hdf5 or \.npz.*file\.bin"
+    ):
         save_checkpoint(tmp_path / "file.bin", ARRAYS)
     with pytest.raises(TypeError):
         save_checkpoint(tmp_path / "file.h5", {"a": object()})

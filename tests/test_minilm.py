@@ -48,7 +48,7 @@ def test_published_components(embedder):
 def test_the_directory_itself_says_how_to_pool(directory):
     found = zoo.from_preset(directory)
     assert isinstance(found, zoo.TextEmbedder)
-    assert found.options == {"pooling": "mean", "layers": [-1], "normalize": True}
+    assert found.options == {"pooling": "mean", "layers": None, "normalize": True}
     check(found.predict([SENTENCE], verbose=0))
 
 

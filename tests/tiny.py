@@ -24,6 +24,16 @@ CONFIG = {
     "attention_dropout": 0.0,
     "initializer_range": 0.2,
 }
+ELMO_CONFIG = {
+    "embedding_dim": 4,
+    "filters": [[1, 6], [2, 6], [3, 6]],
+    "num_highways": 1,
+    "max_characters": 12,
+    "lstm_dim": 12,
+    "projection_dim": 8,
+    "dropout": 0.0,
+    "initializer_range": 0.2,
+}
 
 
 def make_texts(count, seed=0, longest=12):

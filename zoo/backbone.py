@@ -35,9 +35,9 @@ class Backbone(keras.Model):
     """A Keras functional model made from one frozen config.
 
     A family sets `family` and `config_class`, and writes three functions:
-    `make_layers(config, dtype)` gives the named layers, `connect(layers, inputs,
-    scores)` wires them, and so does `connect_at(layers, inputs, positions)`, for the
-    output at some positions.
+    `make_layers(config, dtype)` gives the named layers, `connect(config, layers,
+    inputs, scores)` wires them, and so does `connect_at`, for the output at some
+    positions, where that saves work.
 
     Args:
         config: instance of `config_class`.
@@ -45,7 +45,8 @@ class Backbone(keras.Model):
         name: str.
 
     Inputs:
-        dict of token_ids (B, L) and, optionally, what `complete` can derive from it.
+        dict of the tokens, token_ids (B, L) or what the family has in their place,
+        and, optionally, what `complete` can derive from them.
 
     Returns:
         dict of tensors, one per output; `with_outputs` adds others.
@@ -58,6 +59,8 @@ class Backbone(keras.Model):
     head_options = {}  # arguments of `MaskedLM` that belong to them
     write_layout = None  # function that writes directories of other libraries
     on_request = ("layer_outputs", "attention_scores")
+    states = ()  # outputs that a model with them also takes as inputs
+    tokens = "token_ids"  # the input that the others are derived from
     derived_inputs = {
         "segment_ids": lambda ids, config: ops.zeros_like(ids),
         "padding_mask": lambda ids, config: ops.cast(
@@ -75,7 +78,7 @@ class Backbone(keras.Model):
         # By name: Keras cannot record a policy object among a layer's arguments.
         layers = self.make_layers(config, policy.name)
         inputs = self.make_inputs(config)
-        outputs = self.connect(layers, inputs)
+        outputs = self.connect(config, layers, inputs)
         super().__init__(
             inputs=inputs,
             outputs={k: v for k, v in outputs.items() if k not in self.on_request},
@@ -101,8 +104,10 @@ class Backbone(keras.Model):
             ValueError: if an output is unknown.
         """
         inputs = self.make_inputs(self.config)
+        if {*names} & {*self.states}:
+            inputs |= self.make_states(self.config)
         outputs = self.connect(
-            self.named_layers, inputs, scores="attention_scores" in names
+            self.config, self.named_layers, inputs, scores="attention_scores" in names
         )
         for name in names:
             if name not in outputs:
@@ -128,14 +133,26 @@ class Backbone(keras.Model):
         """
         symbols = self.make_inputs(self.config)
         chosen = keras.Input((None,), dtype="int32", name="positions")
-        outputs = self.connect_at(self.named_layers, symbols, chosen)
+        outputs = self.connect_at(self.config, self.named_layers, symbols, chosen)
         model = keras.Model({**symbols, "positions": chosen}, outputs, name=self.name)
         return model({**inputs, "positions": positions})
+
+    @classmethod
+    def connect_at(cls, config, layers, inputs, positions):
+        """`connect`, of which the positions are taken."""
+        x = cls.connect(config, layers, inputs)["sequence_output"]
+        taken = ops.take_along_axis(x, positions[:, :, None], axis=1)
+        return {"sequence_output": taken}
+
+    @classmethod
+    def layers_above(cls, number, config):
+        """Names of the layers that layer output `number` does not depend on, a set."""
+        return {f"block_{index}" for index in range(number, config.num_layers)}
 
     def __call__(self, inputs, *args, **kwargs):
         """Calls the model; a dict without masks is completed first."""
         if not isinstance(inputs, dict):
-            inputs = {"token_ids": inputs}
+            inputs = {self.tokens: inputs}
         return super().__call__(self.complete(inputs), *args, **kwargs)
 
     def predict(self, x, *args, **kwargs):
@@ -145,40 +162,43 @@ class Backbone(keras.Model):
         return super().predict(x, *args, **kwargs)
 
     def complete(self, inputs):
-        """Adds the inputs that can be derived from `token_ids`.
+        """Adds the inputs that can be derived from the tokens.
 
         Args:
-            inputs: dict with at least token_ids, int (B, L).
+            inputs: dict with at least token_ids, int (B, L), or what the family has
+                in their place.
 
         Returns:
             dict with every input of the model.
 
         Raises:
             TypeError: if the token ids are strings.
+            ValueError: if there are none, or more than the model has positions.
         """
-        if "token_ids" not in inputs:
+        if self.tokens not in inputs:
             raise ValueError(
-                f"{type(self).__name__} needs `token_ids`. Received: {sorted(inputs)}."
+                f"{type(self).__name__} needs `{self.tokens}`. Received: "
+                f"{sorted(inputs)}."
             )
-        token_ids = inputs["token_ids"]
-        if not hasattr(token_ids, "dtype"):
-            token_ids = np.asarray(token_ids)
-        self._refuse_text(token_ids)
-        length, longest = token_ids.shape[-1], self.config.max_sequence_length
-        if length is not None and length > longest:
+        tokens = inputs[self.tokens]
+        if not hasattr(tokens, "dtype"):
+            tokens = np.asarray(tokens)
+        self._refuse_text(tokens)
+        length, longest = tokens.shape[1:2], self.config.max_sequence_length
+        if longest and length and length[0] and length[0] > longest:
             raise ValueError(
                 f"The sequence must have at most {longest} tokens, the positions that "
-                f"the model has. Received: {length}. Truncate it."
+                f"the model has. Received: {length[0]}. Truncate it."
             )
         complete = {
             key: ops.convert_to_tensor(value, "int32")
             if not hasattr(value, "dtype") or isinstance(value, np.ndarray)
             else value
-            for key, value in {**inputs, "token_ids": token_ids}.items()
+            for key, value in {**inputs, self.tokens: tokens}.items()
         }
         for key, derive in self.derived_inputs.items():
             if complete.get(key) is None:
-                complete[key] = derive(token_ids, self.config)
+                complete[key] = derive(tokens, self.config)
         return complete
 
     def _refuse_text(self, x):
@@ -264,7 +284,7 @@ def save_preset(backbone, weights, task, directory, layout="zoo", dtype="float32
     if layout != "zoo":
         options = {**backbone.head_options, **(task["options"] if task else {})}
         head = {
-            name: options.get(f"head_{name}") or getattr(backbone.config, name)
+            name: options.get(f"head_{name}") or getattr(backbone.config, name, None)
             for name in ("activation", "layer_norm_epsilon")
         }
         labels = options.get("labels")
@@ -279,10 +299,10 @@ def save_preset(backbone, weights, task, directory, layout="zoo", dtype="float32
         "task": task,
         "head_options": backbone.head_options,
     }
+    vocabulary = None
     if tokenizer:
-        record["tokenizer"] = {
-            "vocabulary": presets.VOCABULARY,
-            "lowercase": tokenizer["lowercase"],
-        }
-    vocabulary = tokenizer and tokenizer["vocabulary"]
+        record["tokenizer"] = dict(tokenizer)
+        vocabulary = tokenizer.get("vocabulary")
+    if vocabulary:
+        record["tokenizer"]["vocabulary"] = presets.VOCABULARY
     presets.write_preset(directory, record, arrays, vocabulary, dtype)

@@ -35,3 +35,27 @@ def replacing(path):
         if temporary.is_dir():
             shutil.rmtree(temporary, ignore_errors=True)
         temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def filling(directory):
+    """Makes a directory under another name, and renames it at the end.
+
+    Args:
+        directory: path; must not exist, or be empty.
+
+    Yields:
+        pathlib.Path of an empty directory beside it.
+
+    Raises:
+        FileExistsError: if the directory holds something.
+    """
+    directory = pathlib.Path(directory)
+    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        raise FileExistsError(
+            f"{directory} exists and is not empty. Choose another directory, or "
+            "remove it first."
+        )
+    with replacing(directory) as temporary:
+        temporary.mkdir()
+        yield temporary

@@ -6,22 +6,16 @@ import hashlib
 import json
 import os
 import pathlib
-import shutil
-import tempfile
-import urllib.request
-import zipfile
 
-from zoo.files import replacing
+from zoo.files import filling, replacing
+from zoo.hubs import cache_root, download
 
 FORMAT = 1
 RECORD = "preset.json"
 WEIGHTS = "weights.safetensors"
 VOCABULARY = "vocabulary.txt"
 # Parts of a record that name a file, and what they must say.
-PARTS = {"weights": ("file", "sha256"), "tokenizer": ("vocabulary", "lowercase")}
-# What is fetched of a repository of Hugging Face's, and where that has no weights.
-HUB_FILES = ["*.json", "*.txt", "*.safetensors", "*.weights.h5"]
-HUB_TORCH_FILES = ["pytorch_model*.bin"]
+PARTS = {"weights": ("file", "sha256"), "tokenizer": ()}
 
 
 def preset_root():
@@ -100,7 +94,7 @@ def find_preset(preset):
     """
     text = os.fspath(preset)
     if "://" in text:
-        return _download(text)
+        return download(text)
     if pathlib.Path(text).is_dir():
         return pathlib.Path(text)
     if os.sep in text or text.startswith("."):
@@ -112,72 +106,10 @@ def find_preset(preset):
         return _directories()[text].parent
     source, directory = record["source"], cache_root() / text
     if not directory.is_dir():
-        directory = _download(source["uri"], text, source["files"])
+        directory = download(source["uri"], text, source["files"])
     for name, checksum in source.get("sha256", {}).items():
         if (directory / name).is_file():
             _verified(directory, name, checksum)
-    return directory
-
-
-def cache_root():
-    """Where published weights are looked for: `$ZOO_HOME`, or ~/.cache/zoo."""
-    return pathlib.Path(os.environ.get("ZOO_HOME", "~/.cache/zoo")).expanduser()
-
-
-def _download(uri, name=None, files=None):
-    scheme, _, path = uri.partition("://")
-    try:
-        if scheme == "hf":
-            return _from_hugging_face(path, files)
-        if scheme == "kaggle":
-            import kagglehub
-
-            return pathlib.Path(kagglehub.model_download(path))
-        if scheme == "https" and files:
-            return _from_zip(uri, files, cache_root() / name)
-    except ImportError as error:
-        raise FileNotFoundError(
-            f"{uri} needs the package {error.name!r}. Run `pip install {error.name}`."
-        ) from error
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
-        what = ", ".join(files) if files else "its files (config, weights, vocabulary)"
-        place = cache_root() / name if name else "a directory, and give its path"
-        reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(". ")
-        raise FileNotFoundError(
-            f"{uri} could not be fetched: {reason}. Put {what} into {place}."
-        ) from error
-    raise ValueError(
-        f"A preset's URI begins with hf:// or kaggle://. Received: {uri!r}."
-    )
-
-
-def _from_hugging_face(repository, files):
-    import huggingface_hub
-
-    def fetch(patterns):
-        return pathlib.Path(
-            huggingface_hub.snapshot_download(repository, allow_patterns=patterns)
-        )
-
-    directory = fetch(files or HUB_FILES)
-    # Most repositories hold the same weights several times; torch's are a last resort.
-    weights = [*directory.glob("*.safetensors"), *directory.glob("*.weights.h5")]
-    return directory if files or weights else fetch(HUB_FILES + HUB_TORCH_FILES)
-
-
-def _from_zip(url, files, directory):
-    def fill(temporary):
-        with tempfile.TemporaryFile(dir=temporary) as local:
-            with urllib.request.urlopen(url, timeout=60) as response:
-                shutil.copyfileobj(response, local)
-            archive = zipfile.ZipFile(local)
-            members = {name.split("/")[-1]: name for name in archive.namelist()}
-            if not members.keys() >= set(files):
-                raise ValueError(f"it holds {sorted(members)}")
-            for name in files:
-                (temporary / name).write_bytes(archive.read(members[name]))
-
-    write_directory(directory, fill)
     return directory
 
 
@@ -201,8 +133,8 @@ def read_preset(directory):
     if record.get("weights"):
         weights = record["weights"]
         arrays = _read_arrays(_verified(directory, weights["file"], weights["sha256"]))
-    if record.get("tokenizer"):
-        tokenizer = record["tokenizer"]
+    tokenizer = record.get("tokenizer") or {}
+    if "vocabulary" in tokenizer:
         path = _verified(directory, tokenizer["vocabulary"], tokenizer.get("sha256"))
         vocabulary = tuple(path.read_bytes().decode("utf-8").split("\n")[:-1])
     return record, arrays, vocabulary
@@ -253,7 +185,7 @@ def write_preset(directory, record, arrays, vocabulary=None, dtype="float32"):
             f'`dtype` must be "float32" or "float16". Received: {dtype!r}.'
         )
 
-    def fill(temporary):
+    with filling(directory) as temporary:
         document = {"format": FORMAT, **record}
         path = temporary / WEIGHTS
         save_file(
@@ -272,8 +204,6 @@ def write_preset(directory, record, arrays, vocabulary=None, dtype="float32"):
         text = json.dumps(document, indent=2, ensure_ascii=False)
         (temporary / RECORD).write_text(text + "\n", "utf-8")
 
-    write_directory(directory, fill)
-
 
 def add_to_record(directory, fields):
     """Adds fields, such as a model card, to the record of a preset directory.
@@ -287,27 +217,6 @@ def add_to_record(directory, fields):
     text = json.dumps(record, indent=2, ensure_ascii=False)
     with replacing(path) as temporary:
         temporary.write_text(text + "\n", "utf-8")
-
-
-def write_directory(directory, fill):
-    """Makes a directory by a function, under another name until it is complete.
-
-    Args:
-        directory: path; must not exist, or be empty.
-        fill: function of the temporary directory's path.
-
-    Raises:
-        FileExistsError: if the directory holds something.
-    """
-    directory = pathlib.Path(directory)
-    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
-        raise FileExistsError(
-            f"{directory} exists and is not empty. Choose another directory, or "
-            "remove it first."
-        )
-    with replacing(directory) as temporary:
-        temporary.mkdir()
-        fill(temporary)
 
 
 def _verified(directory, name, checksum):

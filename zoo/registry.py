@@ -13,12 +13,14 @@ from zoo.backbone import check_fields
 from zoo.checkpoint import assign
 from zoo.models import FAMILIES
 from zoo.tasks import TASKS
-from zoo.text import WordPieceTokenizer
+from zoo.text import CharacterTokenizer, WordPieceTokenizer
 from zoo.training import AdamW, WarmupLinearDecay
 
-keras.saving.register_keras_serializable(package="zoo")(WordPieceTokenizer)
+TOKENIZERS = {"bert": WordPieceTokenizer, "elmo": CharacterTokenizer}
+for tokenizer_class in TOKENIZERS.values():
+    keras.saving.register_keras_serializable(package="zoo")(tokenizer_class)
 
-LEARNING_RATES = {"masked_lm": 1e-4}
+LEARNING_RATES = {"bert": 5e-5, "elmo": 1e-3, "masked_lm": 1e-4}
 WARMUP_STEPS = 50
 PRETRAINED_HEADS = SPARE_HEADS = ("masked_lm_head", "next_sentence")
 
@@ -86,7 +88,8 @@ def from_preset(
     backbone = build_backbone(
         source.family.BACKBONE.family, {**source.config, **config_options}, dtype
     )
-    backbone.tokenizer = source.tokenizer and WordPieceTokenizer(**source.tokenizer)
+    tokenizer_class = TOKENIZERS[backbone.family]
+    backbone.tokenizer = source.tokenizer and tokenizer_class(**source.tokenizer)
     backbone.head_options = source.head_options
     model = (
         backbone if task is None else _build_task(backbone, task, task_options, source)
@@ -94,7 +97,7 @@ def from_preset(
     if load_weights:
         _load(model, backbone, source.weights, _keeps_head(model, task, source))
     if task is not None:
-        rate = LEARNING_RATES.get(task, 5e-5)
+        rate = LEARNING_RATES.get(task, LEARNING_RATES[backbone.family])
         model.compile(AdamW(WarmupLinearDecay(rate, WARMUP_STEPS)))
     return model
 
@@ -168,8 +171,9 @@ def _read(directory):
         record, arrays, vocabulary = presets.read_preset(directory)
         _check_family(record["family"])
         tokenizer = record.get("tokenizer")
-        if tokenizer:
-            tokenizer = {"vocabulary": vocabulary, "lowercase": tokenizer["lowercase"]}
+        if tokenizer and vocabulary:
+            tokenizer = {**tokenizer, "vocabulary": vocabulary}
+            tokenizer.pop("sha256", None)
         saved = record.get("task") or {}
         return Source(
             FAMILIES[record["family"]],

@@ -15,8 +15,10 @@ class Family:
         family: str, as `zoo.models.FAMILIES` knows it.
         config: dict, fields of a tiny config.
         outputs: dict of output name to shape after the batch, L for the length.
-        pads: dict of input name to what padding holds there.
+        pads: dict of input name to what padding holds there, the tokens first.
         causal: whether a position sees none to its right.
+        attention: whether attention scores can be asked for.
+        characters: how many ids a token has, 0 for one that is no list.
     """
 
     name: str
@@ -25,17 +27,33 @@ class Family:
     outputs: dict
     pads: dict
     causal: bool = False
+    attention: bool = True
+    characters: int = 0
+
+    @property
+    def tokens(self):
+        """Name of the input that holds the tokens."""
+        return next(iter(self.pads))
+
+    @property
+    def tasks(self):
+        """Names of the tasks that it can have."""
+        every = [case.name for case in TASKS]
+        return [n for n in every if n != "masked_lm" or not self.characters]
 
     def inputs(self, rows=3, length=10, seed=0):
         """Rows of 10, 7 and 4 tokens, two segments in each."""
-        ids = np.random.default_rng(seed).integers(5, 60, (rows, length))
+        shape = (rows, length, self.characters) if self.characters else (rows, length)
+        ids = np.random.default_rng(seed).integers(5, 60, shape)
         column, ends = np.arange(length)[None], length - 3 * np.arange(rows)[:, None]
         mask = column < ends
-        return {
-            "token_ids": np.where(mask, ids, self.pads["token_ids"]).astype("int32"),
-            "segment_ids": ((column >= 3) & mask).astype("int32"),
-            "padding_mask": mask.astype("int32"),
+        inside = mask.reshape(*mask.shape, *[1] * (ids.ndim - 2))
+        found = {
+            self.tokens: np.where(inside, ids, self.pads[self.tokens]),
+            "segment_ids": (column >= 3) & mask,
+            "padding_mask": mask,
         }
+        return {key: found[key].astype("int32") for key in self.pads}
 
 
 BERT_PADS = {"token_ids": 0, "segment_ids": 0, "padding_mask": 0}
@@ -61,6 +79,15 @@ FAMILIES = [
         {"sequence_output": ("L", 16), "pooled_output": (16,)},
         BERT_PADS,
         causal=True,
+    ),
+    Family(
+        "elmo",
+        "elmo",
+        tiny.ELMO_CONFIG,
+        {"sequence_output": ("L", 16)},
+        {"character_ids": 0, "padding_mask": 0},
+        attention=False,
+        characters=6,
     ),
 ]
 

@@ -1,19 +1,31 @@
 """The contract's table as fixtures."""
 
+import itertools
+
 import cases
 import keras
 import pytest
 
 from zoo.registry import build_backbone
 from zoo.tasks import TASKS
+from zoo.text import CharacterTokenizer
 from zoo.training import AdamW
+
+TABLES = {
+    "family": cases.FAMILIES,
+    "attending": [family for family in cases.FAMILIES if family.attention],
+    "case": cases.TASKS,
+}
 
 
 def pytest_generate_tests(metafunc):
-    """Runs a test that takes `family` or `case` over the whole table."""
-    for name, table in (("family", cases.FAMILIES), ("case", cases.TASKS)):
-        if name in metafunc.fixturenames:
-            metafunc.parametrize(name, table, ids=lambda row: row.name)
+    """Runs a test that takes a row of a table over the whole table."""
+    names = sorted(TABLES.keys() & {*metafunc.fixturenames})
+    rows = list(itertools.product(*map(TABLES.get, names)))
+    if names == ["case", "family"]:
+        rows = [(case, family) for case, family in rows if case.name in family.tasks]
+    if names:
+        metafunc.parametrize(names, rows, ids=lambda row: row.name)
 
 
 @pytest.fixture(scope="session")
@@ -28,11 +40,18 @@ def build():
 
 
 @pytest.fixture(scope="session")
-def build_task(build, tokenizer):
+def tokenizers(tokenizer):
+    """Dict of family to its tokenizer."""
+    return {"bert": tokenizer, "elmo": CharacterTokenizer(12)}
+
+
+@pytest.fixture(scope="session")
+def build_task(build, tokenizers):
     """Function of a case and a family: the task, compiled."""
 
     def make(case, family=cases.FAMILIES[0], dtype=None, fields=None, **options):
         backbone = build(family, dtype, **fields or {})
+        tokenizer = tokenizers[family.family]
         task = TASKS[case.name](backbone, tokenizer, **case.options)
         options = {"optimizer": AdamW(1e-2, epsilon=1e-3), **options}
         task.compile(**{"run_eagerly": True, **options})

@@ -20,7 +20,11 @@ def as_numpy(outputs):
 def widen(family, inputs, count):
     """The same rows with `count` more columns of padding."""
     return {
-        key: np.pad(value, ((0, 0), (0, count)), constant_values=family.pads[key])
+        key: np.pad(
+            value,
+            ((0, 0), (0, count), (0, 0))[: value.ndim],
+            constant_values=family.pads[key],
+        )
         for key, value in inputs.items()
     }
 
@@ -35,8 +39,19 @@ def test_shapes_and_dtypes(family, build):
         assert keras.backend.standardize_dtype(outputs[name].dtype) == "float32"
 
 
-def test_layers_and_scores_on_request(family, build):
+def test_layers_on_request(family, build):
     backbone, inputs = build(family), family.inputs()
+    names = ("layer_outputs", "sequence_output")
+    extra = as_numpy(backbone.with_outputs(*names)(inputs))
+    assert extra["layer_outputs"].shape == (3, 3, 10, 16)
+    plain = as_numpy(backbone(inputs))["sequence_output"]
+    np.testing.assert_allclose(extra["sequence_output"], plain, atol=1e-6)
+    with pytest.raises(ValueError, match="no output 'none'.*sequence_output"):
+        backbone.with_outputs("none")
+
+
+def test_layers_and_scores_on_request(attending, build):
+    backbone, inputs = build(attending), attending.inputs()
     names = ("layer_outputs", "attention_scores", "sequence_output")
     extra = as_numpy(backbone.with_outputs(*names)(inputs))
     assert extra["layer_outputs"].shape == (3, 3, 10, 16)
@@ -47,8 +62,6 @@ def test_layers_and_scores_on_request(family, build):
     np.testing.assert_allclose(extra["layer_outputs"][:, -1], plain, atol=1e-6)
     masked = inputs["padding_mask"][:, None, None, None, :] == 0
     assert np.max(extra["attention_scores"] * masked) == 0
-    with pytest.raises(ValueError, match="no output 'none'.*sequence_output"):
-        backbone.with_outputs("none")
 
 
 @pytest.mark.parametrize("positions", [[], [0], [6, 2, 6]])
@@ -73,8 +86,8 @@ def test_a_config_makes_the_same_model(family, build):
     assert copy.config == backbone.config
     assert copy.get_config() == backbone.get_config()
     assert [v.path for v in copy.weights] == [v.path for v in backbone.weights]
-    config["config"]["hiden_dim"] = 3
-    with pytest.raises(ValueError, match="'hiden_dim'. Did you mean 'hidden_dim'"):
+    config["config"]["num_layer"] = 3
+    with pytest.raises(ValueError, match="'num_layer'. Did you mean 'num_layers'"):
         type(backbone).from_config(config)
 
 
@@ -83,9 +96,9 @@ def test_a_config_is_frozen(family, build):
         build(family).config.hidden_dim = 3
 
 
-def test_a_file_holds_the_model(family, build, tokenizer, tmp_path):
+def test_a_file_holds_the_model(family, build, tokenizers, tmp_path):
     backbone = build(family)
-    backbone.tokenizer = tokenizer
+    tokenizer = backbone.tokenizer = tokenizers[family.family]
     backbone.save(tmp_path / "a.keras")
     copy = zoo.load_model(tmp_path / "a.keras")
     assert copy.config == backbone.config
@@ -95,9 +108,9 @@ def test_a_file_holds_the_model(family, build, tokenizer, tmp_path):
         np.testing.assert_array_equal(outputs[key], expected[key])
 
 
-def test_a_preset_holds_the_model(family, build, tokenizer, tmp_path):
+def test_a_preset_holds_the_model(family, build, tokenizers, tmp_path):
     backbone = build(family)
-    backbone.tokenizer = tokenizer
+    tokenizer = backbone.tokenizer = tokenizers[family.family]
     backbone.save_to_preset(tmp_path / "preset")
     copy = zoo.from_preset(tmp_path / "preset")
     assert type(copy) is type(backbone) and copy.config == backbone.config
@@ -125,15 +138,17 @@ def test_half_precision_is_close_and_finite(family, build, policy):
     assert {v.dtype for v in half.trainable_weights} == {"float32"}
 
 
-def test_norms_and_softmax_compute_in_float32(family, build):
+def test_norms_and_softmax_compute_in_float32(attending, build):
     """In float16, squares overflow from 256 and a softmax of these scores is coarse."""
-    half = build(family, "mixed_float16")
+    half = build(attending, "mixed_float16")
     table = half.named_layers["token_embedding"].embeddings
     table.assign(table * 3000)
     for name in ("query", "key"):
         layer = getattr(half.named_layers["block_0"].attention, name)
         layer.kernel.assign(layer.kernel * 3)
-    outputs = half.with_outputs("attention_scores", "sequence_output")(family.inputs())
+    outputs = half.with_outputs("attention_scores", "sequence_output")(
+        attending.inputs()
+    )
     scores = outputs["attention_scores"]
     assert keras.backend.standardize_dtype(scores.dtype) == "float32"
     np.testing.assert_allclose(keras.ops.sum(scores, -1), 1, atol=1e-6)
@@ -143,7 +158,9 @@ def test_norms_and_softmax_compute_in_float32(family, build):
 
 @pytest.mark.parametrize("policy", ["float32", *HALF])
 def test_a_row_of_padding_only_is_finite(family, build, policy):
-    inputs = {key: np.full((2, 8), pad) for key, pad in family.pads.items()}
+    inputs = {
+        key: np.full_like(x, family.pads[key]) for key, x in family.inputs().items()
+    }
     for value in build(family, policy)(inputs).values():
         assert np.isfinite(np.asarray(value).astype("float32")).all()
 
@@ -168,7 +185,8 @@ def test_padding_changes_nothing(family, build):
     backbone, inputs = build(family), family.inputs()
     expected = as_numpy(backbone(inputs))
     real = inputs["padding_mask"].astype(bool)
-    other = {**inputs, "token_ids": np.where(real, inputs["token_ids"], 9)}
+    other = {**inputs, family.tokens: inputs[family.tokens].copy()}
+    other[family.tokens][~real] = 9
     for changed in (widen(family, inputs, 1), widen(family, inputs, 22), other):
         for key, value in as_numpy(backbone(changed)).items():
             close = expected[key]
@@ -189,9 +207,9 @@ def test_rows_do_not_see_each_other(family, build):
 def test_positions_see_what_they_may(family, build):
     backbone, inputs = build(family), family.inputs(rows=1)
     before = as_numpy(backbone(inputs))["sequence_output"][0]
-    ids = inputs["token_ids"].copy()
-    ids[0, 5] = 5 if ids[0, 5] != 5 else 6
-    after = as_numpy(backbone({**inputs, "token_ids": ids}))["sequence_output"][0]
+    ids = inputs[family.tokens].copy()
+    ids[0, 5] = np.where(ids[0, 5] != 5, 5, 6)
+    after = as_numpy(backbone({**inputs, family.tokens: ids}))["sequence_output"][0]
     changed = np.abs(after - before).max(axis=1) > 1e-4
     assert changed[5:].all()
     assert changed[:5].any() != family.causal
@@ -200,9 +218,11 @@ def test_positions_see_what_they_may(family, build):
 
 def test_masks_are_derived_from_the_tokens(family, build):
     backbone, inputs = build(family), family.inputs()
-    inputs["segment_ids"] = np.zeros_like(inputs["segment_ids"])
+    if "segment_ids" in inputs:
+        inputs["segment_ids"] = np.zeros_like(inputs["segment_ids"])
     expected = as_numpy(backbone(inputs))
-    for short in (inputs["token_ids"], {"token_ids": inputs["token_ids"].tolist()}):
+    tokens = inputs[family.tokens]
+    for short in (tokens, {family.tokens: tokens.tolist()}):
         for key, value in as_numpy(backbone(short)).items():
             np.testing.assert_allclose(value, expected[key], atol=1e-6)
 

@@ -19,6 +19,9 @@ class Numbers:
     def __call__(self, texts):
         return tf.strings.to_number(tf.strings.split(texts), tf.int32)
 
+    def inputs(self, tokens, segments, mask):
+        return {"token_ids": tokens, "segment_ids": segments, "padding_mask": mask}
+
 
 def text(ids):
     return " ".join(map(str, ids))

@@ -100,23 +100,24 @@ def save_checkpoint(path, arrays):
     """Writes arrays to a file, which appears only once it is complete.
 
     Args:
-        path: str or `Path` that ends in `.safetensors`, `.h5` or `.npz`.
+        path: str or `Path` that ends in `.safetensors`, `.h5`, `.hdf5` or `.npz`.
         arrays: dict of str to array; for HDF5 the names are dataset paths.
 
     Raises:
         ValueError: if the path ends in anything else.
     """
     path = Path(path)
-    if path.suffix not in (".safetensors", ".h5", ".npz"):
+    if path.suffix not in (".safetensors", ".h5", ".hdf5", ".npz"):
         raise ValueError(
-            f"A checkpoint is written as .safetensors, .h5 or .npz. Received: `{path}`."
+            "A checkpoint is written as .safetensors, .h5, .hdf5 or .npz. Received: "
+            f"`{path}`."
         )
     arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     with replacing(path) as partial:
         if path.suffix == ".safetensors":
             # Hugging Face's loader asks who wrote the file; "pt" is what it admits.
             save_file(arrays, partial, metadata={"format": "pt"})
-        elif path.suffix == ".h5":
+        elif path.suffix in (".h5", ".hdf5"):
             with h5py.File(partial, "w") as file:
                 for name, array in arrays.items():
                     file[name] = array

@@ -30,6 +30,14 @@ def _split_first(array, num_heads):
     return array.reshape(num_heads, -1, *array.shape[1:])
 
 
+def _swap_gates(array):
+    """Four gates along the last axis, the two in the middle in the other order."""
+    if array.shape[-1] % 4:
+        return array
+    first, second, third, fourth = np.split(array, 4, axis=-1)
+    return np.concatenate([first, third, second, fourth], axis=-1)
+
+
 # name: (from the checkpoint's layout to ours, the inverse); an array that does not fit
 # is handed back as it is, so that the check of shapes can tell both.
 OPERATIONS = {
@@ -37,6 +45,8 @@ OPERATIONS = {
     "transpose": (lambda array, _: array.T, lambda array, _: array.T),
     "merge_last": (_merge_last, _split_last),
     "merge_first": (_merge_first, _split_first),
+    "swap_gates": (lambda array, _: _swap_gates(array),) * 2,
+    "first": (lambda array, _: array[0], lambda array, _: array[None]),
 }
 
 
@@ -50,7 +60,8 @@ class Row:
             first that is there is read; others that are there must hold the same
             values (tied weights are often stored twice). The first is written.
         operation: how the stored array becomes ours: "copy", "transpose",
-            "merge_last" (..., H, K) to (..., HK), "merge_first" (H, K, D) to (HK, D).
+            "merge_last" (..., H, K) to (..., HK), "merge_first" (H, K, D) to (HK, D),
+            "swap_gates" i, g, f, o to i, f, g, o, "first" (1, ...) to (...).
 
     Raises:
         ValueError: if the operation is unknown.

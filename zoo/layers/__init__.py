@@ -1,17 +1,24 @@
 """Layers shared by the families, usable in any Keras model."""
 
 from zoo.layers.attention import MultiHeadAttention
+from zoo.layers.characters import CharacterCNN, Highway
 from zoo.layers.embeddings import PositionEmbedding
 from zoo.layers.heads import MaskedLMHead, Pooling
+from zoo.layers.mixing import ScalarMix
 from zoo.layers.normalization import LayerNorm
+from zoo.layers.recurrent import LSTM
 from zoo.layers.transformer import TransformerEncoderBlock, WithScores, get_activation
 
 __all__ = [
+    "CharacterCNN",
+    "Highway",
+    "LSTM",
     "LayerNorm",
     "MaskedLMHead",
     "MultiHeadAttention",
     "Pooling",
     "PositionEmbedding",
+    "ScalarMix",
     "TransformerEncoderBlock",
     "WithScores",
     "get_activation",

@@ -1,5 +1,5 @@
 """The families, one room each."""
 
-from zoo.models import bert
+from zoo.models import bert, elmo
 
-FAMILIES = {"bert": bert}
+FAMILIES = {"bert": bert, "elmo": elmo}

@@ -79,7 +79,7 @@ class Task(TextTraining, DistributedTraining, keras.Model):
     @sequence_length.setter
     def sequence_length(self, length):
         longest = self.backbone.config.max_sequence_length
-        if length > longest:
+        if longest is not None and (length is None or length > longest):
             raise ValueError(
                 f"`sequence_length` must be at most {longest}, the positions that the "
                 f"backbone has. Received: {length}."

@@ -19,9 +19,9 @@ def pooled_vector(backbone, inputs, pooling):
     Raises:
         ValueError: if the pooling is unknown, or there is no pooled output.
     """
-    ids = inputs["token_ids"]
+    mask = inputs["padding_mask"]
     if pooling == "pooled":
-        outputs = backbone.at_positions(inputs, ids[:, :0])
+        outputs = backbone.at_positions(inputs, mask[:, :0])
         if "pooled_output" not in outputs:
             raise ValueError(
                 'The backbone has no pooled output. Received: pooling="pooled". Use '
@@ -33,10 +33,10 @@ def pooled_vector(backbone, inputs, pooling):
             f'`pooling` must be "pooled", "cls" or "mean". Received: {pooling!r}.'
         )
     if pooling == "cls":
-        first = keras.ops.zeros_like(ids[:, :1])
+        first = keras.ops.zeros_like(mask[:, :1])
         return backbone.at_positions(inputs, first)["sequence_output"][:, 0]
     layer = Pooling("mean", dtype=backbone.dtype_policy, name="pooling")
-    return layer(backbone(inputs)["sequence_output"], inputs["padding_mask"])
+    return layer(backbone(inputs)["sequence_output"], mask)
 
 
 class SequenceHead(Task):

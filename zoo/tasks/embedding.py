@@ -7,6 +7,26 @@ from zoo.layers import Pooling
 from zoo.tasks.base import Task
 
 
+def concatenated_layers(backbone, inputs, layers):
+    """Outputs of some layers side by side, symbolic (B, L, D times their number).
+
+    Args:
+        backbone: `zoo.backbone.Backbone`.
+        inputs: symbolic inputs of the backbone.
+        layers: list of int, see `TextEmbedder`.
+
+    Raises:
+        ValueError: if a layer does not exist.
+    """
+    count = backbone.config.num_layers + 1
+    if not layers or any(not -count <= layer < count for layer in layers):
+        raise ValueError(
+            f"`layers` must be numbers in [-{count}, {count}). Received: {layers}."
+        )
+    hidden = backbone.with_outputs("layer_outputs")(inputs)["layer_outputs"]
+    return ops.concatenate([hidden[:, layer] for layer in layers], axis=-1)
+
+
 @keras.saving.register_keras_serializable(package="zoo")
 class TextEmbedder(Task):
     """A vector for a text, pooled from one or more layers.
@@ -18,8 +38,8 @@ class TextEmbedder(Task):
         tokenizer: from `zoo.text`, or None for token ids only.
         pooling: "cls" or "mean".
         layers: list of int, layers whose outputs are concatenated; 0 is the
-            embeddings, negative numbers count from the last. `[-1]` by default, the
-            paper's best is `[-4, -3, -2, -1]`.
+            embeddings, negative numbers count from the last. BERT's paper has
+            `[-4, -3, -2, -1]`. By default the backbone's output.
         normalize: bool, scale to length 1.
         **kwargs: sequence_length, pair and name, see `zoo.tasks.Task`.
 
@@ -41,22 +61,16 @@ class TextEmbedder(Task):
         backbone,
         tokenizer=None,
         pooling="mean",
-        layers=(-1,),
+        layers=None,
         normalize=False,
         **kwargs,
     ):
         inputs = backbone.make_inputs(backbone.config)
-        count = backbone.config.num_layers + 1
-        layers = [layers] if isinstance(layers, int) else [int(i) for i in layers]
-        if not layers or any(not -count <= layer < count for layer in layers):
-            raise ValueError(
-                f"`layers` must be numbers in [-{count}, {count}). Received: {layers}."
-            )
-        if layers == [-1]:
+        if layers is None:
             sequence = backbone(inputs)["sequence_output"]
         else:
-            hidden = backbone.with_outputs("layer_outputs")(inputs)["layer_outputs"]
-            sequence = ops.concatenate([hidden[:, layer] for layer in layers], axis=-1)
+            layers = [layers] if isinstance(layers, int) else [int(i) for i in layers]
+            sequence = concatenated_layers(backbone, inputs, layers)
         vector = Pooling(pooling, normalize, dtype="float32", name="pooling")(
             sequence, inputs["padding_mask"]
         )
@@ -64,10 +78,14 @@ class TextEmbedder(Task):
         super().__init__(inputs, vector, backbone, tokenizer, options, **kwargs)
 
     def unused_layers(self):
-        """The pooler, and the blocks above the highest layer."""
-        blocks = self.backbone.config.num_layers
-        highest = max(layer % (blocks + 1) for layer in self.options["layers"])
-        return {"pooler", *(f"block_{index}" for index in range(highest, blocks))}
+        """The pooler, and what is above the highest layer."""
+        if self.options["layers"] is None:
+            return super().unused_layers()
+        config = self.backbone.config
+        highest = max(
+            number % (config.num_layers + 1) for number in self.options["layers"]
+        )
+        return {"pooler", *self.backbone.layers_above(highest, config)}
 
     def default_loss(self):
         """Mean squared error, to imitate given vectors."""

@@ -15,9 +15,9 @@ def export_task(task, directory, version=None, pair=None, warmup_texts=WARMUP_TE
     `serving_default` takes strings: one input, `text`, or for pairs two, `text` and
     `text_pair`. Two named inputs are safer than one packed string over REST: a row
     that lacks one is refused by name, and neither order nor separator can be wrong. A
-    second signature, `tokens`, takes token_ids, segment_ids and padding_mask, int32
-    (B, L); do not let the server pad them (`pad_variable_length_inputs` repeats the
-    first value instead of 0).
+    second signature, `tokens`, takes the model's inputs, such as token_ids,
+    segment_ids and padding_mask, int32 (B, L); do not let the server pad them
+    (`pad_variable_length_inputs` repeats the first value instead of 0).
 
     The graph computes in float32 whatever the model's policy, without XLA.
 
@@ -56,7 +56,7 @@ def export_task(task, directory, version=None, pair=None, warmup_texts=WARMUP_TE
         x = model.preprocessor((tf.constant(texts),) * len(names))
         signatures["tokens"] = Signature(
             lambda **inputs: model.answers(model(inputs, training=False)),
-            {name: tf.TensorSpec([None, None], tf.int32, name) for name in x},
+            {k: tf.TensorSpec([None] * len(v.shape), v.dtype, k) for k, v in x.items()},
             {name: value.numpy() for name, value in x.items()},
         )
     # Keras tracks the variables of signatures; those of a model it would store twice.

@@ -77,6 +77,11 @@ class MaskedLM(Task):
         **kwargs,
     ):
         config = backbone.config
+        if "token_embedding" not in backbone.named_layers:
+            raise ValueError(
+                "A masked language model needs a table of token embeddings. Received: "
+                f"a backbone of family {backbone.family!r}, which has none."
+            )
         inputs = backbone.make_inputs(config)
         positions = keras.Input((None,), dtype="int32", name="mask_positions")
         encoded = backbone.at_positions(inputs, positions)

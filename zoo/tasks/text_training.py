@@ -261,7 +261,7 @@ class TextTraining:
         starts = range(0, max(1, len(columns[0])), ROWS_PER_CALL)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             parts = list(pool.map(pack, starts))
-        token_ids, segment_ids, cut = zip(*parts, strict=True)
+        tokens, segment_ids, cut = zip(*parts, strict=True)
         cut = int(sum(cut))
         if cut and not self.truncation_reported:
             self.truncation_reported = True
@@ -271,7 +271,7 @@ class TextTraining:
                 "said once per model.",
                 stacklevel=4,
             )
-        return tf.concat(token_ids, 0), tf.concat(segment_ids, 0)
+        return tf.concat(tokens, 0), tf.concat(segment_ids, 0)
 
     def _evaluation_batches(self, data, batch_size):
         if isinstance(data, tf.data.Dataset):

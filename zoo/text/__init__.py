@@ -1,7 +1,14 @@
 """Text to ids, inside the TensorFlow graph."""
 
+from zoo.text.spelling import CharacterTokenizer
 from zoo.text.vocabulary import Vocabulary, save_vocabulary
 from zoo.text.wordpiece import WordPieceTokenizer
 from zoo.text.wordpiece_training import train_wordpiece
 
-__all__ = ["Vocabulary", "WordPieceTokenizer", "save_vocabulary", "train_wordpiece"]
+__all__ = [
+    "CharacterTokenizer",
+    "Vocabulary",
+    "WordPieceTokenizer",
+    "save_vocabulary",
+    "train_wordpiece",
+]

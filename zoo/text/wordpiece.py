@@ -107,6 +107,14 @@ class WordPieceTokenizer(tf.Module):
         ids = self._splitter.tokenize(words.settle(normal, self.lowercase))
         return ids if texts.shape.rank else ids.values
 
+    def inputs(self, tokens, segment_ids, padding_mask):
+        """A model's inputs, dict of int32 (B, L), from dense rows of ids."""
+        return {
+            "token_ids": tokens,
+            "segment_ids": segment_ids,
+            "padding_mask": padding_mask,
+        }
+
     def tokenize_with_offsets(self, texts, unit="bytes"):
         """Returns the ids and where their pieces stand in the original texts.
 

@@ -196,7 +196,7 @@ class BERT(Backbone):
         return {layer.name: layer for layer in layers}
 
     @classmethod
-    def connect(cls, layers, inputs, scores=False):
+    def connect(cls, config, layers, inputs, scores=False):
         """Wires the layers; `scores` adds the attention weights to the outputs."""
         x, mask, blocks = cls._begin(layers, inputs)
         hidden, weights = [x], []
@@ -215,7 +215,7 @@ class BERT(Backbone):
         return outputs
 
     @classmethod
-    def connect_at(cls, layers, inputs, positions):
+    def connect_at(cls, config, layers, inputs, positions):
         """Wires the layers, the last block at position 0 and at `positions` only."""
         x, mask, blocks = cls._begin(layers, inputs)
         for block in blocks[:-1]:

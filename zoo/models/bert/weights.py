@@ -3,7 +3,7 @@
 import dataclasses
 from pathlib import Path
 
-from zoo.checkpoint import convert, open_checkpoint
+from zoo.checkpoint import Converted, convert, open_checkpoint
 from zoo.models.bert.metadata import (
     KERAS_NLP_HEAD,
     read_config,
@@ -17,7 +17,7 @@ from zoo.models.bert.model import BERTConfig
 from zoo.models.bert.tables import HEADS, LAYOUTS
 from zoo.models.bert.writing import write
 
-__all__ = ["Converted", "read", "recognise", "write"]
+__all__ = ["read", "recognise", "write"]
 
 HUGGING_FACE_FILES = (
     "model.safetensors",
@@ -25,44 +25,6 @@ HUGGING_FACE_FILES = (
     "pytorch_model.bin",
     "pytorch_model.bin.index.json",
 )
-
-
-@dataclasses.dataclass(frozen=True)
-class Converted:
-    """A published checkpoint in our terms.
-
-    Args:
-        layout: str, the layout it was read from.
-        config: `BERTConfig`.
-        weights: dict of path to float32 array, the encoder's and the heads'.
-        heads: tuple of str, out of "masked_lm_head", "next_sentence", "classifier" and
-            "spans"; each is the first part of its arrays' paths.
-        head_options: dict, arguments of `zoo.layers.MaskedLMHead` with which the
-            masked language model was trained. They are the encoder's activation and
-            epsilon, except in keras-nlp: there "gelu" and 1e-5, whatever the encoder.
-        tokenizer: dict of vocabulary (tuple of str) and lowercase (bool), or None if
-            the checkpoint has no vocabulary.
-        labels: tuple of str, names of the classifier's outputs, or None.
-        pooling: "mean", "cls" or None: how a sentence-transformers model pools.
-        normalize: bool, whether it then divides by the norm.
-        sequence_length: int, how many tokens it reads, or None.
-        architecture: str, Hugging Face's class, or None. It tells what a classifier
-            classifies: texts, tokens ("BertForTokenClassification") or choices.
-        family: str.
-    """
-
-    layout: str
-    config: BERTConfig
-    weights: dict
-    heads: tuple
-    head_options: dict
-    tokenizer: dict | None
-    labels: tuple | None = None
-    pooling: str | None = None
-    normalize: bool = False
-    sequence_length: int | None = None
-    architecture: str | None = None
-    family: str = "bert"
 
 
 def recognise(directory):

@@ -1,0 +1,341 @@
+"""ELMo against the vectors of its authors' program, and the promises of its room."""
+
+import dataclasses
+import json
+import shutil
+
+import h5py
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+import tiny
+
+import zoo
+from zoo.models.elmo import ELMo, ELMoConfig, weights
+from zoo.text import CharacterTokenizer
+
+TEXTS = ["The cat sat .", "It did not .", "A much longer sentence about the cat ."]
+STATES = ("hidden_state", "cell_state")
+
+
+def inputs_of(texts, characters=12):
+    """Characters and mask of texts with the sentences' markers."""
+    tokenizer = CharacterTokenizer(characters)
+    words = tokenizer([f"<S> {text} </S>" for text in texts]).to_tensor("")
+    ids = tokenizer.spell(words)
+    return {
+        "character_ids": ids,
+        "padding_mask": tf.cast(ids[:, :, 0] > 0, tf.int32),
+    }
+
+
+def make(seed=0, **fields):
+    """A tiny ELMo with weights that reach the bounds."""
+    elmo = ELMo(ELMoConfig(**{**tiny.ELMO_CONFIG, **fields}))
+    draw = np.random.default_rng(seed)
+    for variable in elmo.weights:
+        if "seed" not in variable.path:
+            variable.assign(draw.normal(0, 0.4, variable.shape))
+    return elmo
+
+
+def write_published(elmo, directory):
+    """The model's directory as the authors publish one."""
+    arrays = {v.path: v.numpy() for v in elmo.weights if "seed" not in v.path}
+    arrays.update(weights.new_mix(elmo.config))
+    weights.write(directory, "hdf5", elmo.config, arrays)
+
+
+@pytest.fixture(scope="module")
+def bilm(shared, tmp_path_factory):
+    """The authors' test model as a directory, and the folder of their vectors."""
+    directory = tmp_path_factory.mktemp("bilm")
+    for name in ("options.json", "lm_weights.hdf5"):
+        shutil.copy(shared / "oracles" / "bilm_tf" / name, directory)
+    return directory, shared / "oracles" / "bilm_tf"
+
+
+@pytest.mark.external
+def test_the_authors_vectors(bilm):
+    directory, oracle = bilm
+    model = zoo.from_preset(directory).stateful("layer_outputs")
+    lists = json.loads((oracle / "lm_embeddings_sentences.json").read_text())
+    expected = [h5py.File(oracle / f"lm_embeddings_{k}.hdf5") for k in range(3)]
+    for number, texts in enumerate(zip(*lists, strict=True)):
+        top = model(inputs_of(texts, 50))["layer_outputs"][:, -1].numpy()
+        for row, file in zip(top, expected, strict=True):
+            theirs = np.concatenate(file[str(number)], axis=-1)
+            ours = row[1 : len(theirs) + 1]
+            np.testing.assert_allclose(ours, theirs, atol=2e-6)
+
+
+@pytest.mark.external
+def test_the_authors_file_comes_back_equal(bilm, tmp_path):
+    directory, oracle = bilm
+    zoo.from_preset(directory).save_to_preset(tmp_path / "copy", layout="hdf5")
+    with (
+        h5py.File(oracle / "lm_weights.hdf5") as theirs,
+        h5py.File(tmp_path / "copy" / "weights.hdf5") as ours,
+    ):
+        names = []
+        theirs.visit(names.append)
+        names = [name for name in names if isinstance(theirs[name], h5py.Dataset)]
+        assert len(names) > 20
+        for name in names:
+            np.testing.assert_array_equal(ours[name], theirs[name], err_msg=name)
+    options = (json.loads(p.read_text()) for p in (
+        directory / "options.json", tmp_path / "copy" / "options.json"
+    ))  # fmt: skip
+    assert next(options) == next(options)
+
+
+@pytest.mark.parametrize(
+    "fields, count",
+    [
+        ({"lstm_dim": 1024, "projection_dim": 128, "num_highways": 1}, 13_593_296),
+        ({"lstm_dim": 2048, "projection_dim": 256, "num_highways": 1}, 28_027_728),
+        ({}, 93_600_848),
+    ],
+)
+def test_published_sizes_have_the_published_parameters(fields, count):
+    shapes = weights.shapes(ELMoConfig(**fields))
+    assert sum(int(np.prod(shape)) for shape in shapes.values()) == count
+
+
+@pytest.mark.parametrize("name", zoo.list_presets("elmo"))
+def test_records_of_published_models_are_true(name):
+    record = zoo.preset_info(name)
+    if record.get("weights"):
+        pytest.skip("Shipped, and tested with the shipped ones.")
+    config = ELMoConfig(**record["backbone"])
+    shapes = weights.shapes(config)
+    assert sum(int(np.prod(s)) for s in shapes.values()) == record["parameters"]
+    assert {**dataclasses.asdict(config), "filters": None} == {
+        **record["backbone"],
+        "filters": None,
+    }
+    source = record["source"]
+    assert all(source["uri"].split("/")[-2] in file for file in source["files"])
+
+
+def test_a_published_model_is_fetched_once(tmp_path, monkeypatch):
+    write_published(make(), tmp_path / "published")
+    asked = []
+
+    def urlopen(url, timeout):
+        asked.append(url)
+        name = url.rsplit("_", 1)[-1]
+        return open(tmp_path / "published" / name, "rb")
+
+    monkeypatch.setattr("urllib.request.urlopen", urlopen)
+    monkeypatch.setenv("ZOO_HOME", str(tmp_path / "home"))
+    for _ in range(2):
+        assert zoo.from_preset("elmo_small_en").config.lstm_dim == 12
+    stem = "elmo_2x1024_128_2048cnn_1xhighway"
+    assert [url.rsplit("/", 1)[-1] for url in asked] == [
+        f"{stem}_options.json",
+        f"{stem}_weights.hdf5",
+    ]
+
+
+def test_the_shapes_are_the_models():
+    for fields in ({}, {"lstm_dim": 8}, {"projection_dim": 18, "lstm_dim": 30}):
+        elmo = make(**fields)
+        found = {v.path: tuple(v.shape) for v in elmo.weights if "seed" not in v.path}
+        found = {k: v for k, v in found.items() if not k.startswith("scalar_mix")}
+        assert found == weights.shapes(elmo.config)
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def reference(file, options, words):
+    """Layers of one sentence from a published file, by bilm-tf's equations.
+
+    Args:
+        file: open HDF5 file.
+        options: dict, of options.json.
+        words: float (T, P), the words' vectors.
+    """
+    lstm = options["lstm"]
+    layers = [np.concatenate([words, words], axis=-1)]
+    sides = []
+    for side in (0, 1):
+        x, outputs = words[:: -1 if side else 1], []
+        for layer in range(lstm["n_layers"]):
+            cell = file[f"RNN_{side}/RNN/MultiRNNCell/Cell{layer}/LSTMCell"]
+            c, m = np.zeros(lstm["dim"]), np.zeros(lstm["projection_dim"])
+            states = []
+            for step in x:
+                z = np.concatenate([step, m]) @ cell["W_0"][()] + cell["B"][()]
+                i, j, f, o = np.split(z, 4)
+                c = sigmoid(f + 1) * c + sigmoid(i) * np.tanh(j)
+                c = np.clip(c, -lstm["cell_clip"], lstm["cell_clip"])
+                m = (sigmoid(o) * np.tanh(c)) @ cell["W_P_0"][()]
+                m = np.clip(m, -lstm["proj_clip"], lstm["proj_clip"])
+                states.append(m)
+            y = np.array(states)
+            x = x + y if layer and lstm["use_skip_connections"] else y
+            outputs.append(x[:: -1 if side else 1])
+        sides.append(outputs)
+    return layers + [np.concatenate(pair, axis=-1) for pair in zip(*sides, strict=True)]
+
+
+@pytest.mark.parametrize("residual", [True, False])
+def test_what_is_written_is_what_the_equations_read(residual, tmp_path):
+    elmo = make(residual=residual, cell_clip=0.6, projection_clip=0.5, num_layers=3)
+    write_published(elmo, tmp_path / "published")
+    options = json.loads((tmp_path / "published" / "options.json").read_text())
+    x = inputs_of(TEXTS)
+    layers = elmo.with_outputs("layer_outputs")(x)["layer_outputs"].numpy()
+    with h5py.File(tmp_path / "published" / "weights.hdf5") as file:
+        for row, mask in zip(layers, x["padding_mask"].numpy(), strict=True):
+            length = mask.sum()
+            found = reference(file, options, row[0, :length, :8])
+            np.testing.assert_allclose(row[:, :length], found, atol=2e-6)
+            assert not row[:, length:].any()
+
+
+def test_a_published_directory_is_read_back(tmp_path):
+    elmo = make()
+    write_published(elmo, tmp_path / "published")
+    copy = zoo.from_preset(tmp_path / "published")
+    absent = {"dropout": 0.1, "initializer_range": 0.02}  # from the file
+    assert copy.config == ELMoConfig(**{**tiny.ELMO_CONFIG, **absent})
+    names = ("layer_outputs",)
+    ours, theirs = (m.with_outputs(*names)(inputs_of(TEXTS)) for m in (copy, elmo))
+    np.testing.assert_array_equal(*(x["layer_outputs"] for x in (ours, theirs)))
+    np.testing.assert_allclose(
+        copy(inputs_of(TEXTS))["sequence_output"],
+        keras.ops.mean(ours["layer_outputs"], axis=1),
+        atol=1e-6,
+    )
+
+
+def test_it_is_stateless_and_states_are_explicit():
+    elmo, x = make(), inputs_of(TEXTS)
+    first = elmo(x)["sequence_output"].numpy()
+    elmo(inputs_of(TEXTS[::-1]))
+    np.testing.assert_array_equal(elmo(x)["sequence_output"], first)
+    model = elmo.with_outputs("sequence_output", *STATES)
+    zero = {
+        name: tf.zeros((3, *symbol.shape[1:]))
+        for name, symbol in elmo.make_states(elmo.config).items()
+    }
+    outputs = model({**x, **zero})
+    np.testing.assert_array_equal(outputs["sequence_output"], first)
+    outputs = model({**x, **{name: outputs[name] for name in STATES}})
+    memory = elmo.stateful("sequence_output")
+    np.testing.assert_array_equal(memory(x)["sequence_output"], first)
+    second = memory(x)["sequence_output"].numpy()
+    np.testing.assert_array_equal(second, outputs["sequence_output"])
+    assert np.abs(second - first).max() > 1e-3
+
+
+def test_rows_beyond_a_smaller_batch_keep_their_states():
+    memory, other = make().stateful(), make().stateful()
+    memory(inputs_of(TEXTS))
+    other(inputs_of(TEXTS))
+    memory(inputs_of(TEXTS[:1]))
+    ours, theirs = (
+        m(inputs_of(TEXTS))["sequence_output"].numpy() for m in (memory, other)
+    )
+    assert np.abs(ours[0] - theirs[0]).max() > 1e-4
+    np.testing.assert_allclose(ours[1:], theirs[1:], atol=1e-6)
+    memory.reset()
+    np.testing.assert_array_equal(
+        memory(inputs_of(TEXTS))["sequence_output"],
+        make()(inputs_of(TEXTS))["sequence_output"],
+    )
+
+
+@pytest.mark.parametrize("which", ["bilm", "allennlp"])
+def test_layer_norm_sees_the_markers_or_not(which):
+    elmo, x = make(mix_layer_norm=which), inputs_of(TEXTS)
+    outputs = elmo.with_outputs("sequence_output", "layer_outputs")(x)
+    mask = x["padding_mask"].numpy().astype(bool)
+    if which == "bilm":
+        mask[:, 0] = False
+        for row, length in enumerate(mask.sum(1)):
+            mask[row, length] = False
+    layers = outputs["layer_outputs"].numpy()
+    scalars = elmo.named_layers["scalar_mix"].scalars.numpy()
+    gamma, shares = elmo.named_layers["scalar_mix"].gamma.numpy(), np.exp(scalars)
+    mixed = 0
+    for number, share in enumerate(shares / shares.sum()):
+        inside = layers[:, number][mask]
+        mixed = mixed + gamma * share * (inside - inside.mean()) / inside.std()
+    found = outputs["sequence_output"].numpy()[mask]
+    np.testing.assert_allclose(found, mixed, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda o: o.pop("lstm"), "KeyError: 'lstm'"),
+        (lambda o: o["char_cnn"].pop("filters"), "KeyError: 'filters'"),
+        (lambda o: o["char_cnn"].update(n_characters=300), "must be 262.*261"),
+        (lambda o: o["lstm"].update(dim=13), "shape: 'forward_0/kernel'"),
+        (lambda o: o["lstm"].update(n_layers=3), "missing.*Cell2"),
+        (lambda o: o["lstm"].update(n_layers=1), "left over.*Cell1"),
+    ],
+)
+def test_wrong_options_are_refused(change, message, tmp_path):
+    write_published(make(), tmp_path / "published")
+    path = tmp_path / "published" / "options.json"
+    options = json.loads(path.read_text())
+    change(options)
+    path.write_text(json.dumps(options))
+    with pytest.raises(ValueError, match=message):
+        zoo.from_preset(tmp_path / "published")
+
+
+def test_options_for_training_are_read_too(tmp_path):
+    write_published(make(), tmp_path / "published")
+    path = tmp_path / "published" / "options.json"
+    path.write_text(path.read_text().replace("262", "261"))
+    assert zoo.from_preset(tmp_path / "published").config.vocabulary_size == 262
+
+
+def test_a_file_cut_in_half_is_refused(tmp_path):
+    write_published(make(), tmp_path / "published")
+    path = tmp_path / "published" / "weights.hdf5"
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    with pytest.raises(ValueError, match="complete .hdf5 checkpoint"):
+        zoo.from_preset(tmp_path / "published")
+
+
+def test_a_trained_mix_is_not_lost_silently(tmp_path):
+    elmo = make()
+    with pytest.raises(ValueError, match="scalar_mix/gamma, scalar_mix/scalars"):
+        elmo.save_to_preset(tmp_path / "copy", layout="hdf5")
+    assert not (tmp_path / "copy").exists()
+
+
+@pytest.mark.parametrize(
+    "fields, message",
+    [
+        ({"lstm_dim": 0}, "`lstm_dim` must be a positive integer"),
+        ({"dropout": 1.0}, r"`dropout` must be in \[0, 1\)"),
+        ({"mix_layer_norm": "layer"}, "`mix_layer_norm` must be one of"),
+    ],
+)
+def test_impossible_configs_are_refused(fields, message):
+    with pytest.raises(ValueError, match=message):
+        ELMoConfig(**fields)
+
+
+def test_a_masked_language_model_is_refused(tmp_path):
+    write_published(make(), tmp_path / "published")
+    with pytest.raises(ValueError, match="table of token embeddings.*'elmo'"):
+        zoo.from_preset(tmp_path / "published", task="masked_lm")
+
+
+@pytest.mark.parametrize("texts", [[""], ["a " * 10_000], ["x" * 10_000], [" \t\n"]])
+def test_extreme_texts_have_answers(texts, tmp_path):
+    elmo = make()
+    task = zoo.tasks.TextEmbedder(elmo, CharacterTokenizer(12))
+    answer = task.answer(["a", *texts])["embedding"]
+    assert answer.shape == (2, 16) and np.isfinite(answer).all()

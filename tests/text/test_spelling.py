@@ -1,0 +1,73 @@
+"""Ids of characters against the vectors of the reference program's own tests."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from zoo.text import CharacterTokenizer
+
+
+def padded(ids, length=50):
+    return [*ids, *[261] * (length - len(ids))]
+
+
+def spell(words, length=50):
+    """Ids, padded to `length` columns as the reference does."""
+    ids = CharacterTokenizer(length).spell(words).numpy()
+    pad = np.where(ids[..., :1] == 0, 0, 261)
+    pad = np.repeat(pad, length - ids.shape[-1], axis=-1)
+    return np.concatenate([ids, pad], axis=-1).tolist()
+
+
+def plain(word, length=50):
+    """The rule in plain Python."""
+    special = {"<S>": [256], "</S>": [257]}
+    body = special.get(word, list(word.encode()))[: length - 2]
+    return padded([i + 1 for i in [258, *body, 259]], length)
+
+
+def test_known_vectors():
+    assert spell("The") == padded([259, 85, 105, 102, 260])
+    assert spell(["<S>", "</S>"]) == [padded([259, b, 260]) for b in (257, 258)]
+    assert spell("\u0100t", 5) == [259, 197, 129, 117, 260]  # bytes C4 80 74
+    assert spell("") == [0] * 50
+
+
+WORDS = ["a", "<s>", "</s>", "<UNK>", "\u00e9t\u00e9", "\U0001f600" * 20, "x" * 49]
+WORDS += ["x" * 48, "x" * 10_000, "\x00", "a\x00b", "<S>", "</S>", "na\u00efve", "0"]
+
+
+@pytest.mark.parametrize("length", [3, 5, 50])
+def test_every_word_is_its_bytes(length):
+    assert spell(WORDS, length) == [plain(word, length) for word in WORDS]
+    matrix = tf.reshape(tf.constant(WORDS), [3, 5])
+    assert np.array(spell(matrix, length)).reshape(15, -1).tolist() == [
+        plain(word, length) for word in WORDS
+    ]
+
+
+def test_the_same_in_a_graph_and_no_longer_than_needed():
+    tokenizer = CharacterTokenizer()
+    ids = tf.function(tokenizer.spell)(tf.constant([["a", "bcd", ""]]))
+    assert ids.shape[-1] == 5 and not np.any(ids[0, 2])
+    np.testing.assert_array_equal(ids, tokenizer.spell([["a", "bcd", ""]]))
+    assert tokenizer.spell(tf.zeros((2, 0), tf.string)).shape == (2, 0, 3)
+
+
+def test_a_word_without_characters_is_a_word_where_the_mask_says_so():
+    ids = CharacterTokenizer().spell(["", "a"], [True, False])
+    assert ids.numpy().tolist() == [[259, 260, 261], [0, 0, 0]]
+
+
+def test_texts_are_split_at_white_space():
+    tokenizer = CharacterTokenizer()
+    texts = ["The cat , it's  gone\u00a0!\n", "", " \t"]
+    words = [["The", "cat", ",", "it's", "gone\u00a0!"], [], []]
+    found = tokenizer(texts).to_list()
+    assert [[word.decode() for word in row] for row in found] == words
+    assert tokenizer("a b").numpy().tolist() == [b"a", b"b"]
+
+
+def test_it_needs_room_for_a_character():
+    with pytest.raises(ValueError, match="at least 3"):
+        CharacterTokenizer(2)

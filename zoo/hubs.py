@@ -1,0 +1,98 @@
+"""Fetches presets from hubs and the web."""
+
+import os
+import pathlib
+import shutil
+import tempfile
+import urllib.request
+import zipfile
+
+from zoo.files import filling
+
+# What is fetched of a repository of Hugging Face's, and where that has no weights.
+HUB_FILES = ["*.json", "*.txt", "*.safetensors", "*.weights.h5"]
+HUB_TORCH_FILES = ["pytorch_model*.bin"]
+
+
+def cache_root():
+    """Where published weights are looked for: `$ZOO_HOME`, or ~/.cache/zoo."""
+    return pathlib.Path(os.environ.get("ZOO_HOME", "~/.cache/zoo")).expanduser()
+
+
+def download(uri, name=None, files=None):
+    """Fetches the files of a preset.
+
+    Args:
+        uri: `hf://owner/name`, `kaggle://owner/...`, or, with `files`, the https
+            address of a zip archive or, with / at its end, of a directory.
+        name: str, of the preset, which names its directory in the cache.
+        files: list of str, what is fetched; by default what models usually have.
+
+    Returns:
+        pathlib.Path of the directory.
+
+    Raises:
+        FileNotFoundError: if they cannot be fetched.
+        ValueError: if the URI is of another kind.
+    """
+    scheme, _, path = uri.partition("://")
+    try:
+        if scheme == "hf":
+            return _from_hugging_face(path, files)
+        if scheme == "kaggle":
+            import kagglehub
+
+            return pathlib.Path(kagglehub.model_download(path))
+        if scheme == "https" and files:
+            return _from_web(uri, files, cache_root() / name)
+    except ImportError as error:
+        raise FileNotFoundError(
+            f"{uri} needs the package {error.name!r}. Run `pip install {error.name}`."
+        ) from error
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        what = ", ".join(files) if files else "its files (config, weights, vocabulary)"
+        place = cache_root() / name if name else "a directory, and give its path"
+        reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(". ")
+        raise FileNotFoundError(
+            f"{uri} could not be fetched: {reason}. Put {what} into {place}."
+        ) from error
+    raise ValueError(
+        f"A preset's URI begins with hf:// or kaggle://. Received: {uri!r}."
+    )
+
+
+def _from_hugging_face(repository, files):
+    import huggingface_hub
+
+    def fetch(patterns):
+        return pathlib.Path(
+            huggingface_hub.snapshot_download(repository, allow_patterns=patterns)
+        )
+
+    directory = fetch(files or HUB_FILES)
+    # Most repositories hold the same weights several times; torch's are a last resort.
+    weights = [*directory.glob("*.safetensors"), *directory.glob("*.weights.h5")]
+    return directory if files or weights else fetch(HUB_FILES + HUB_TORCH_FILES)
+
+
+def _from_web(url, files, directory):
+    with filling(directory) as temporary:
+        if url.endswith("/"):
+            for name in files:
+                with open(temporary / name, "wb") as file:
+                    _copy(url + name, file)
+            return directory
+        with tempfile.TemporaryFile(dir=temporary) as local:
+            _copy(url, local)
+            archive = zipfile.ZipFile(local)
+            members = {name.split("/")[-1]: name for name in archive.namelist()}
+            if not members.keys() >= set(files):
+                raise ValueError(f"it holds {sorted(members)}")
+            for name in files:
+                (temporary / name).write_bytes(archive.read(members[name]))
+    return directory
+
+
+def _copy(url, file):
+    with urllib.request.urlopen(url, timeout=60) as response:
+        shutil.copyfileobj(response, file)

@@ -1,0 +1,230 @@
+"""Vectors of words from their characters."""
+
+import math
+
+import keras
+from keras import ops
+
+from zoo.layers.transformer import get_activation
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class Highway(keras.layers.Layer):
+    """A dense layer with a gate past it.
+
+    `y = g relu(x W + b) + (1 - g) x`, `g = sigmoid(x G + c)`.
+
+    Source: Srivastava et al. 2015; bilm-tf, which calls G and c "carry" although they
+    gate what is transformed (AllenNLP gates the other part, so its G and c are the
+    negative of these).
+
+    Args:
+        gate_bias: float, what c starts from; -2.0 hands nearly everything past.
+
+    Inputs:
+        (..., D).
+
+    Returns:
+        (..., D).
+    """
+
+    def __init__(self, gate_bias=-2.0, **kwargs):
+        super().__init__(**kwargs)
+        self.gate_bias = gate_bias
+
+    def build(self, input_shape):
+        """Creates the weights of both products."""
+        width = input_shape[-1]
+        normal = keras.initializers.RandomNormal(stddev=1 / math.sqrt(width))
+        self.gate, self.transform = (
+            keras.layers.Dense(
+                width,
+                kernel_initializer=normal.clone(),
+                bias_initializer=keras.initializers.Constant(bias),
+                dtype=self.dtype_policy,
+                name=name,
+            )
+            for name, bias in (("gate", self.gate_bias), ("transform", 0.0))
+        )
+        self.gate.build(input_shape)
+        self.transform.build(input_shape)
+        self.built = True
+
+    def call(self, x):
+        """Applies the layer."""
+        gate = ops.sigmoid(self.gate(x))
+        return x + gate * (ops.relu(self.transform(x)) - x)
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class CharacterCNN(keras.layers.Layer):
+    """A vector for a word: convolutions over its characters, highways, projection.
+
+    For every filter width, the largest response over the word; all of them
+    concatenated, through the highways, to `projection_dim`.
+
+    Words that occur several times in a batch are computed once: in a batch of running
+    text two thirds of the positions are repetitions or padding. That needs shapes that
+    depend on values, so neither XLA nor other backends than TensorFlow do it.
+
+    A row may have fewer characters than `max_characters`: as many columns of padding
+    are added as the widest filter needs to see nothing but padding once. That gives
+    the very same numbers as `max_characters` columns do, while one column less would
+    not, since padding is learned and takes part in the maximum.
+
+    Source: Kim et al. 2015; Jozefowicz et al. 2016; Peters et al. 2018 (ELMo), whose
+    released code `bilm/model.py` gives initializers and order.
+
+    Args:
+        filters: list of (width in characters, number of filters).
+        embedding_dim: int, width of a character's vector.
+        num_highways: int.
+        projection_dim: int, P; no projection where the filters together are as many.
+        activation: str, "relu" or "tanh".
+        num_characters: int, K: ids run from 1 to K, and 0 stands where no word is.
+        max_characters: int, of a word, markers and padding included.
+        pad_id: int, of the padding within a word; by default K, the last id.
+        distinct: bool, False to compute every position by itself, as XLA needs.
+
+    Inputs:
+        int (B, L, C), C at most `max_characters`; all 0 where no word is.
+
+    Returns:
+        (B, L, P).
+
+    Raises:
+        ValueError: if there is no filter, or one is wider than `max_characters`, or
+            the input has too many characters.
+    """
+
+    def __init__(
+        self,
+        filters,
+        embedding_dim=16,
+        num_highways=1,
+        projection_dim=512,
+        activation="relu",
+        num_characters=261,
+        max_characters=50,
+        pad_id=None,
+        distinct=True,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.distinct = distinct
+        self.filters = [tuple(pair) for pair in filters]
+        self.widest = max((width for width, _ in self.filters), default=0)
+        if not 0 < self.widest <= max_characters:
+            raise ValueError(
+                "`filters` must be pairs of a width from 1 to `max_characters` and a "
+                f"number. Received: {filters}, max_characters={max_characters}."
+            )
+        self.embedding_dim = embedding_dim
+        self.num_highways = num_highways
+        self.projection_dim = projection_dim
+        self.activation = get_activation(activation)
+        self.is_relu = activation == "relu"
+        self.num_characters = num_characters
+        self.max_characters = max_characters
+        self.pad_id = num_characters if pad_id is None else pad_id
+
+    @property
+    def distinct(self):
+        """Whether words that occur several times are computed once."""
+        return not self.supports_jit
+
+    @distinct.setter
+    def distinct(self, value):
+        self.supports_jit = not value or keras.backend.backend() != "tensorflow"
+
+    def build(self, input_shape):
+        """Creates all weights."""
+        uniform = keras.initializers.RandomUniform
+        self.embeddings = self.add_weight(
+            name="embeddings",
+            shape=(self.num_characters, self.embedding_dim),
+            initializer=uniform(-1.0, 1.0),
+        )
+        self.convolutions = []
+        for index, (width, number) in enumerate(self.filters):
+            fan_in = width * self.embedding_dim
+            normal = keras.initializers.RandomNormal(stddev=math.sqrt(1 / fan_in))
+            layer = keras.layers.Conv1D(
+                number,
+                width,
+                kernel_initializer=uniform(-0.05, 0.05) if self.is_relu else normal,
+                dtype=self.dtype_policy,
+                name=f"convolution_{index}",
+            )
+            layer.build((None, None, self.embedding_dim))
+            self.convolutions.append(layer)
+        width = sum(number for _, number in self.filters)
+        self.highways = [
+            Highway(dtype=self.dtype_policy, name=f"highway_{index}")
+            for index in range(self.num_highways)
+        ]
+        for layer in self.highways:
+            layer.build((None, width))
+        self.projection = None
+        if width != self.projection_dim:
+            self.projection = keras.layers.Dense(
+                self.projection_dim,
+                kernel_initializer=keras.initializers.RandomNormal(
+                    stddev=1 / math.sqrt(width)
+                ),
+                dtype=self.dtype_policy,
+                name="projection",
+            )
+            self.projection.build((None, width))
+        self.built = True
+
+    def call(self, character_ids):
+        """Encodes every word; see the class for shapes."""
+        shape = ops.shape(character_ids)
+        if isinstance(shape[2], int) and shape[2] > self.max_characters:
+            raise ValueError(
+                f"A word must have at most {self.max_characters} characters, markers "
+                f"included. Received: an input of shape {tuple(character_ids.shape)}."
+            )
+        words = ops.reshape(character_ids, (-1, shape[2]))
+        # TensorFlow's convolution of no rows has a wrong shape, hence one more.
+        words = ops.pad(words, ((0, 1), (0, 0)))
+        if self.distinct:
+            words, places = distinct_rows(words)
+            vectors = ops.take(self.encode(words), places[:-1], axis=0)
+        else:
+            vectors = self.encode(words)[:-1]
+        return ops.reshape(vectors, (*shape[:2], self.projection_dim))
+
+    def encode(self, words):
+        """Vectors (W, P) of words, int (W, C)."""
+        columns = ops.minimum(self.max_characters - ops.shape(words)[1], self.widest)
+        pad = ops.where(words[:, :1] == 0, 0, self.pad_id)
+        pad = ops.broadcast_to(pad, (ops.shape(words)[0], columns))
+        words = ops.concatenate([words, ops.cast(pad, words.dtype)], axis=1)
+        table = ops.cast(self.embeddings, self.compute_dtype)
+        table = ops.concatenate([ops.zeros_like(table[:1]), table], axis=0)
+        x = ops.take(table, words, axis=0)
+        parts = [ops.max(layer(x), axis=1) for layer in self.convolutions]
+        x = self.activation(ops.concatenate(parts, axis=-1))
+        for layer in self.highways:
+            x = layer(x)
+        return x if self.projection is None else self.projection(x)
+
+    def compute_output_shape(self, input_shape):
+        """(B, L, P)."""
+        return (*input_shape[:2], self.projection_dim)
+
+
+def distinct_rows(rows):
+    """The rows of a matrix without repetitions, in TensorFlow.
+
+    Args:
+        rows: int (W, C).
+
+    Returns:
+        int (U, C), and int (W,), the number of each row among them.
+    """
+    import tensorflow as tf
+
+    return tf.raw_ops.UniqueV2(x=rows, axis=[0])

@@ -1,0 +1,77 @@
+"""One sequence from the outputs of several layers."""
+
+import keras
+from keras import ops
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class ScalarMix(keras.layers.Layer):
+    """A weighted sum of layers: `gamma sum_j softmax(w)_j h_j`.
+
+    Source: Peters et al. 2018 (ELMo), equation 1. The sum of squares of w, times
+    `l2`, is a loss: it pulls towards the mean of the layers.
+
+    With `layer_norm_epsilon` every h_j is first made mean 0 and variance 1, **over all
+    tokens of the batch and all dimensions together**, as both reference programs do:
+    a token's vector then depends on the other rows. The programs differ in epsilon
+    (bilm-tf 1e-12, AllenNLP 1e-13) and in whether the mask of the sentence's first
+    and last marker is 0 (bilm-tf) or 1 (AllenNLP).
+
+    Args:
+        top_only: bool, whether it is `gamma h_N`, without w.
+        layer_norm_epsilon: float, or None for no normalization.
+        l2: float, factor of the loss.
+
+    Inputs:
+        (B, N, L, D); optional mask (B, L), 1 = token, for the normalization only.
+
+    Returns:
+        (B, L, D). Weights, sum and statistics are float32 under 16-bit policies.
+    """
+
+    def __init__(self, top_only=False, layer_norm_epsilon=None, l2=0.0, **kwargs):
+        super().__init__(**kwargs)
+        self.top_only = top_only
+        self.layer_norm_epsilon = layer_norm_epsilon
+        self.l2 = l2
+
+    def build(self, input_shape, *args, **kwargs):
+        """Creates w (N,), zeros, and gamma (1,), one."""
+        self.gamma = self.add_weight(name="gamma", shape=(1,), initializer="ones")
+        self.scalars = None
+        if not self.top_only:
+            self.scalars = self.add_weight(
+                name="scalars",
+                shape=(input_shape[1],),
+                initializer="zeros",
+                regularizer=keras.regularizers.L2(self.l2) if self.l2 else None,
+            )
+        self.built = True
+
+    def call(self, layers, mask=None):
+        """Mixes the layers; see the class for shapes."""
+        wide = "float64" if self.compute_dtype == "float64" else "float32"
+        x = ops.cast(layers[:, -1:] if self.top_only else layers, wide)
+        if self.layer_norm_epsilon is not None:
+            x = self.normalize(x, mask)
+        mixed = x[:, 0]
+        if not self.top_only:
+            weights = ops.softmax(ops.cast(self.scalars, wide))
+            mixed = ops.sum(x * weights[:, None, None], axis=1)
+        return ops.cast(ops.cast(self.gamma, wide) * mixed, self.compute_dtype)
+
+    def normalize(self, x, mask):
+        """Mean 0 and variance 1 over the batch, layer by layer; padding becomes 0."""
+        if mask is None:
+            mask = ops.ones_like(x[:, 0, :, 0])
+        mask = ops.cast(mask, x.dtype)[:, None, :, None]
+        axes = (0, 2, 3)
+        number = ops.maximum(ops.sum(mask) * x.shape[-1], 1.0)
+        mean = ops.sum(x * mask, axis=axes, keepdims=True) / number
+        centred = (x - mean) * mask
+        variance = ops.sum(ops.square(centred), axis=axes, keepdims=True) / number
+        return centred / ops.sqrt(variance + self.layer_norm_epsilon)
+
+    def compute_output_shape(self, input_shape, *args, **kwargs):
+        """(B, L, D)."""
+        return (input_shape[0], *input_shape[2:])
