@@ -1,6 +1,7 @@
 """Token ids to batches: packing, batching by length, masking, corpora."""
 
 from zoo.data.batching import Epoch, bucket_length, plan_batches, untuned
+from zoo.data.conll import read_conll, write_conll
 from zoo.data.corpus import read_documents, split_sentences, tokenize_documents
 from zoo.data.glue import read_glue
 from zoo.data.masking import mask_tokens, next_tokens
@@ -20,6 +21,7 @@ __all__ = [
     "next_tokens",
     "pair_batches",
     "plan_batches",
+    "read_conll",
     "read_documents",
     "read_glue",
     "read_labelled",
@@ -28,5 +30,6 @@ __all__ = [
     "tokenize_documents",
     "unmask",
     "untuned",
+    "write_conll",
     "write_records",
 ]

@@ -2,6 +2,7 @@
 
 from zoo.layers.attention import MultiHeadAttention
 from zoo.layers.characters import CharacterCNN, Highway
+from zoo.layers.crf import CRF
 from zoo.layers.embeddings import PositionEmbedding
 from zoo.layers.heads import MaskedLMHead, Pooling
 from zoo.layers.mixing import ScalarMix
@@ -10,6 +11,7 @@ from zoo.layers.recurrent import LSTM
 from zoo.layers.transformer import TransformerEncoderBlock, WithScores, get_activation
 
 __all__ = [
+    "CRF",
     "CharacterCNN",
     "Highway",
     "LSTM",

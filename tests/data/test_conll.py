@@ -1,0 +1,55 @@
+"""Columns of words and tags."""
+
+import gzip
+
+import pytest
+
+from zoo.data import read_conll, write_conll
+
+NER = """-DOCSTART- -X- O O
+
+EU NNP I-NP I-ORG
+rejects VBZ I-VP O
+
+
+Peter NNP I-NP I-PER"""
+
+
+def test_conll_2003(tmp_path):
+    with gzip.open(tmp_path / "a.gz", "wt") as file:
+        file.write(NER)
+    words, tags = read_conll(tmp_path / "a.gz")
+    assert words == [["EU", "rejects"], ["Peter"]]
+    assert tags == [["I-ORG", "O"], ["I-PER"]]
+    assert read_conll(tmp_path / "a.gz", tag=1)[1] == [["NNP", "VBZ"], ["NNP"]]
+
+
+def test_tabs_remarks_and_words_with_spaces(tmp_path):
+    text = "# sent_id = 1\n# text = a b\na b\tNOUN\r\n#\tSYM\n\n"
+    (tmp_path / "a.tsv").write_text(text)
+    assert read_conll(tmp_path / "a.tsv") == ([["a b", "#"]], [["NOUN", "SYM"]])
+    (tmp_path / "empty.tsv").write_text("")
+    assert read_conll(tmp_path / "empty.tsv") == ([], [])
+
+
+def test_what_is_written_is_read_back(tmp_path):
+    words, tags = [["EU", "rejects"], ["Peter"]], [["I-ORG", "O"], ["I-PER"]]
+    found = [["O", "O"], ["I-PER"]]
+    write_conll(tmp_path / "a.txt", words, tags, found)
+    assert read_conll(tmp_path / "a.txt") == (words, found)
+    assert read_conll(tmp_path / "a.txt", tag=1) == (words, tags)
+    assert (tmp_path / "a.txt").read_text().endswith("Peter I-PER I-PER\n\n")
+
+
+def test_bad_lines_are_refused(tmp_path):
+    with pytest.raises(FileNotFoundError, match="No such file"):
+        read_conll(tmp_path / "none")
+    (tmp_path / "a.txt").write_text("a O\nb\n")
+    with pytest.raises(ValueError, match="1 columns in line 2"):
+        read_conll(tmp_path / "a.txt")
+    for words, tags in (([["a b"]], [["O"]]), ([[""]], [["O"]])):
+        with pytest.raises(ValueError, match="no white space"):
+            write_conll(tmp_path / "b.txt", words, tags)
+    with pytest.raises(ValueError, match="lengths \\[1, 2\\] in sentence 0"):
+        write_conll(tmp_path / "b.txt", [["a"]], [["O", "O"]])
+    assert not (tmp_path / "b.txt").exists()

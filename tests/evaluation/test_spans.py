@@ -1,0 +1,120 @@
+"""Spans, schemes and F1, against seqeval where it is installed."""
+
+import itertools
+import random
+
+import numpy as np
+import pytest
+
+from zoo.evaluation import (
+    allowed_transitions,
+    convert_tags,
+    find_spans,
+    span_scores,
+    write_spans,
+)
+
+TYPES = ("PER", "LOC")
+
+
+def random_tags(draw, length, prefixes="BIES"):
+    """Tags in which anything may follow anything."""
+    choices = ["O", "O", *(f"{p}-{t}" for p in prefixes for t in TYPES)]
+    return draw.choices(choices, k=length)
+
+
+def random_spans(draw, length):
+    spans, place = [], 0
+    while place < length:
+        end = min(place + draw.randint(1, 3), length)
+        if draw.random() < 0.6:
+            spans.append((draw.choice(TYPES), place, end))
+        place = end
+    return spans
+
+
+def test_known_sentences():
+    iob1 = ["I-PER", "I-PER", "B-PER", "O", "I-LOC", "I-PER"]
+    spans = [("PER", 0, 2), ("PER", 2, 3), ("LOC", 4, 5), ("PER", 5, 6)]
+    assert find_spans(iob1) == spans
+    assert convert_tags(iob1, "IOB2") == [
+        *("B-PER", "I-PER", "B-PER", "O", "B-LOC", "B-PER")
+    ]
+    assert convert_tags(iob1, "BIOES") == [
+        *("B-PER", "E-PER", "S-PER", "O", "S-LOC", "S-PER")
+    ]
+    assert convert_tags([], "BIOES") == [] and find_spans(["O"]) == []
+    assert find_spans(["B-a-b", "I-a-b"]) == [("a-b", 0, 2)]
+
+
+@pytest.mark.parametrize("scheme", ["IOB1", "IOB2", "BIOES"])
+def test_every_scheme_holds_the_same_spans(scheme):
+    draw = random.Random(0)
+    for _ in range(500):
+        spans = random_spans(draw, 8)
+        tags = write_spans(spans, 8, scheme)
+        assert find_spans(tags) == spans
+        for other in ("IOB1", "IOB2", "BIOES"):
+            assert convert_tags(convert_tags(tags, other), scheme) == tags
+
+
+@pytest.mark.parametrize("prefixes", ["BI", "BIES", "I"])
+def test_broken_tags_have_the_spans_of_seqeval(prefixes):
+    seqeval = pytest.importorskip("seqeval.metrics.sequence_labeling")
+    draw = random.Random(1)
+    for _ in range(3000):
+        tags = random_tags(draw, draw.randint(0, 7), prefixes)
+        theirs = [(kind, a, b + 1) for kind, a, b in seqeval.get_entities(tags)]
+        assert find_spans(tags) == theirs, tags
+
+
+def test_scores_are_those_of_seqeval():
+    metrics = pytest.importorskip("seqeval.metrics")
+    draw = random.Random(2)
+    true = [random_tags(draw, 9) for _ in range(50)]
+    found = [
+        [t if draw.random() < 0.7 else "O" for t in tags]
+        for tags in true
+    ]  # fmt: skip
+    scores = span_scores(true, found)
+    assert scores["f1"] == pytest.approx(metrics.f1_score(true, found))
+    assert scores["precision"] == pytest.approx(metrics.precision_score(true, found))
+    assert scores["recall"] == pytest.approx(metrics.recall_score(true, found))
+    report = metrics.classification_report(true, found, output_dict=True)
+    for kind in TYPES:
+        ours, theirs = scores["types"][kind], report[kind]
+        assert ours["support"] == theirs["support"]
+        assert ours["f1"] == pytest.approx(theirs["f1-score"])
+
+
+def test_no_spans_at_all():
+    assert span_scores([["O"]], [["O"]])["f1"] == 0.0
+    nothing = {"precision": 0.0, "recall": 0.0, "f1": 0.0, "types": {}}
+    assert span_scores([], []) == nothing
+
+
+@pytest.mark.parametrize("scheme", ["IOB1", "IOB2", "BIOES"])
+def test_allowed_is_what_a_scheme_can_write(scheme):
+    """Of all sentences of three words: those that some spans are written as."""
+    prefixes = "BIES" if scheme == "BIOES" else "BI"
+    labels = ["O", *(f"{p}-{t}" for p in prefixes for t in TYPES)]
+    allowed = allowed_transitions(labels, scheme)
+    end = len(labels)
+    for numbers in itertools.product(range(end), repeat=3):
+        tags = [labels[number] for number in numbers]
+        fine = all(allowed[pair] for pair in itertools.pairwise((end, *numbers, end)))
+        assert fine == (convert_tags(tags, scheme) == tags), tags
+    assert np.shape(allowed) == (end + 1, end + 1)
+
+
+def test_what_cannot_be_is_refused():
+    with pytest.raises(ValueError, match="not overlap"):
+        write_spans([("PER", 0, 2), ("LOC", 1, 3)], 4, "IOB2")
+    with pytest.raises(ValueError, match="`scheme` must be one of"):
+        convert_tags(["O"], "IOB")
+    with pytest.raises(ValueError, match="Received: 'E-PER'"):
+        allowed_transitions(["O", "E-PER"], "IOB2")
+    with pytest.raises(ValueError, match="2 tags for 1 words in sentence 0"):
+        span_scores([["O"]], [["O", "O"]])
+    with pytest.raises(ValueError, match="as many sentences"):
+        span_scores([["O"]], [])

@@ -1,0 +1,222 @@
+"""A linear-chain conditional random field."""
+
+import keras
+from keras import ops
+
+from zoo.layers.scanning import scan
+
+IMPOSSIBLE = -1e9  # a logarithm of zero that stays finite in sums
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class CRF(keras.layers.Layer):
+    """Scores of neighbouring tags: what a chain's likelihood and best path need.
+
+    `potentials[t, i, j] = emissions[t, j] + transitions[i, j]`, the score of tag j at t
+    after tag i. At the first token it is `emissions[0, j] + start[j]`, in row 0 (the
+    other rows are impossible); at the last one `end[j]` is added. Padding hands every
+    tag on at no cost, so that `log_partition`, `path_score`, `best_path` and
+    `marginals`, which take the potentials, need no mask.
+
+    Source: Lafferty et al. 2001; Lample et al. 2016, section 2.2. Float32 under every
+    policy.
+
+    Args:
+        boundaries: bool, whether there are scores of the first and the last tag.
+
+    Inputs:
+        emissions (B, L, T); optional mask (B, L), 1 = token, tokens first.
+
+    Returns:
+        float32 (B, L, T, T).
+    """
+
+    def __init__(self, boundaries=True, **kwargs):
+        super().__init__(**{**kwargs, "dtype": "float32"})
+        self.boundaries = boundaries
+        self.supports_masking = True
+
+    def build(self, input_shape, *args, **kwargs):
+        """Creates the scores of transitions (T, T), start and end (T,)."""
+        tags = input_shape[-1]
+        self.transitions = self.add_weight(
+            name="transitions", shape=(tags, tags), initializer="glorot_normal"
+        )
+        self.start = self.end = None
+        if self.boundaries:
+            self.start, self.end = (
+                self.add_weight(name=name, shape=(tags,), initializer="zeros")
+                for name in ("start", "end")
+            )
+        self.built = True
+
+    def call(self, emissions, mask=None):
+        """Potentials of the emissions; see the class."""
+        emissions = ops.cast(emissions, "float32")
+        if mask is None:
+            mask = ops.ones_like(emissions[:, :, 0])
+        mask = ops.cast(mask, "bool")
+        if self.boundaries:
+            following = ops.pad(mask[:, 1:], ((0, 0), (0, 1)))
+            last = ops.cast(mask & ~following, "float32")
+            emissions = emissions + last[:, :, None] * self.end
+        tags = emissions.shape[-1]
+        potentials = emissions[:, :, None, :] + self.transitions
+        first = emissions[:, :1] + (self.start if self.boundaries else 0.0)
+        others = ops.reshape(ops.arange(tags) > 0, (1, 1, tags, 1))
+        first = ops.where(others, IMPOSSIBLE, first[:, :, None, :])
+        potentials = ops.concatenate([first, potentials[:, 1:]], axis=1)
+        handing_on = ops.where(ops.eye(tags, dtype="bool"), 0.0, IMPOSSIBLE)
+        return ops.where(mask[:, :, None, None], potentials, handing_on)
+
+    def compute_output_shape(self, input_shape, *args, **kwargs):
+        """(B, L, T, T)."""
+        return (*input_shape, input_shape[-1])
+
+
+def log_partition(potentials):
+    """The logarithm of the sum over all paths of exp(score).
+
+    Its gradient comes from one loop forward and one back, not from the loop's own.
+
+    Args:
+        potentials: float32 (B, L, T, T), L at least 1.
+
+    Returns:
+        float32 (B,).
+    """
+
+    @ops.custom_gradient
+    def run(potentials):
+        total, _, expected = forward_backward(potentials)
+
+        def gradient(upstream):
+            return upstream[:, None, None, None] * expected()
+
+        return total, gradient
+
+    return run(potentials)
+
+
+def forward_backward(potentials):
+    """Sums over the paths, from both ends.
+
+    Args:
+        potentials: float32 (B, L, T, T).
+
+    Returns:
+        The logarithm of the sum over all paths (B,), the time-major potentials, and a
+        function without arguments of the probability (B, L, T, T) of every pair.
+    """
+    steps = ops.transpose(potentials, (1, 0, 2, 3))
+    start = _only_first(steps)
+    (last,), (after,) = scan(
+        lambda state, p: (ops.logsumexp(state[0][:, :, None] + p[0], axis=1),),
+        (start,),
+        (steps,),
+    )
+    total = ops.logsumexp(last, axis=-1)
+
+    def expected():
+        _, (ahead,) = scan(
+            lambda state, p: (ops.logsumexp(p[0] + state[0][:, None, :], axis=2),),
+            (ops.zeros_like(last),),
+            (steps,),
+            reverse=True,
+        )
+        before = ops.concatenate([start[None], after[:-1]], axis=0)
+        ahead = ops.concatenate([ahead[1:], ops.zeros_like(last)[None]], axis=0)
+        scores = before[:, :, :, None] + steps + ahead[:, :, None, :]
+        pairs = ops.exp(scores - total[None, :, None, None])
+        return ops.transpose(pairs, (1, 0, 2, 3))
+
+    return total, steps, expected
+
+
+def _only_first(steps):
+    """Before the first token there is one state: row 0 of its potentials."""
+    tags = steps.shape[-1]
+    start = ops.where(ops.arange(tags) == 0, 0.0, IMPOSSIBLE)
+    return ops.zeros_like(steps[0, :, 0, :]) + start
+
+
+def path_score(potentials, tags):
+    """The score of given paths.
+
+    Args:
+        potentials: float32 (B, L, T, T).
+        tags: int (B, L); -1 where there is no token.
+
+    Returns:
+        float32 (B,).
+    """
+    tags = ops.cast(tags, "int32")
+    real = ops.cast(tags >= 0, potentials.dtype)
+    before = ops.pad(ops.maximum(tags[:, :-1], 0), ((0, 0), (1, 0)))
+    count = potentials.shape[-1]
+    place = before * count + ops.maximum(tags, 0)
+    flat = ops.reshape(potentials, (*ops.shape(potentials)[:2], count * count))
+    scores = ops.take_along_axis(flat, place[:, :, None], axis=2)[:, :, 0]
+    return ops.sum(scores * real, axis=1)
+
+
+def marginals(potentials):
+    """The probability of every tag at every token, float32 (B, L, T)."""
+    return ops.sum(forward_backward(potentials)[2](), axis=2)
+
+
+def best_path(potentials):
+    """The path of the highest score (Viterbi); of equal ones, the lowest tags.
+
+    Args:
+        potentials: float32 (B, L, T, T), L at least 1.
+
+    Returns:
+        int32 (B, L), of padding the last token's tag, and the score float32 (B,).
+    """
+    steps = ops.transpose(potentials, (1, 0, 2, 3))
+    start = _only_first(steps)
+    nothing = ops.zeros_like(ops.cast(start, "int32"))
+
+    def forward(state, inputs):
+        scores = state[0][:, :, None] + inputs[0]
+        came_from = ops.cast(ops.argmax(scores, axis=1), "int32")
+        return ops.max(scores, axis=1), came_from
+
+    (last, _), (_, came_from) = scan(forward, (start, nothing), (steps,))
+    best = ops.cast(ops.argmax(last, axis=-1), "int32")
+
+    def backward(state, inputs):
+        tag = state[1]
+        before = ops.take_along_axis(inputs[0], tag[:, None], axis=1)[:, 0]
+        return tag, before
+
+    _, (tags, _) = scan(backward, (best, best), (came_from,), reverse=True)
+    return ops.transpose(tags), ops.max(last, axis=-1)
+
+
+def forbid(potentials, allowed, mask=None):
+    """Makes transitions impossible, for the best path among the others.
+
+    Args:
+        potentials: float32 (B, L, T, T).
+        allowed: bool (T + 1, T + 1), whether tag j may follow tag i; row T stands for
+            the beginning and column T for the end.
+        mask: (B, L), 1 = token, tokens first.
+
+    Returns:
+        float32 (B, L, T, T).
+    """
+    tags = potentials.shape[-1]
+    if mask is None:
+        mask = ops.ones_like(potentials[:, :, 0, 0])
+    mask = ops.cast(mask, "bool")
+    allowed = ops.convert_to_tensor(allowed, "bool")
+    inside = allowed[:tags, :tags]
+    first = ops.broadcast_to(allowed[tags, :tags], (tags, tags))
+    place = ops.arange(ops.shape(mask)[1])[None, :, None, None]
+    fine = ops.where(place == 0, first, inside)
+    following = ops.pad(mask[:, 1:], ((0, 0), (0, 1)))
+    last = (mask & ~following)[:, :, None, None]
+    fine = fine & (allowed[:tags, tags] | ~last)
+    return ops.where(fine | ~mask[:, :, None, None], potentials, IMPOSSIBLE)
