@@ -12,6 +12,7 @@ PLAIN = (
 PIECES = ["##s", "##ly", "##ing", "##ed", "##er", "##est"]
 VOCABULARY = [*SPECIALS, *GOOD, *BAD, *PLAIN, *PIECES]
 LABELS = ["bad", "good"]
+TAGS = ["O", "B-GOOD", "I-GOOD"]
 
 CONFIG = {
     "vocabulary_size": 64,
@@ -50,6 +51,18 @@ def make_texts(count, seed=0, longest=12):
         texts.append(" ".join(words))
         labels.append(label)
     return texts, labels
+
+
+def make_tags(texts, labels=None):
+    """A tag for every word: good words are spans."""
+    rows = []
+    for text in texts:
+        tags, before = [], False
+        for word in text.split():
+            tags.append(("I-GOOD" if before else "B-GOOD") if word in GOOD else "O")
+            before = word in GOOD
+        rows.append(tags)
+    return rows
 
 
 def write_corpus(path, documents=40):

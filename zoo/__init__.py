@@ -12,9 +12,11 @@ _PLACES = {
     "load_model": "zoo.registry",
     "list_presets": "zoo.presets",
     "preset_info": "zoo.presets",
-    **dict.fromkeys(
-        ("MaskedLM", "TextClassifier", "TextEmbedder", "TextRegressor"), "zoo.tasks"
-    ),
+    "MaskedLM": "zoo.tasks",
+    "TextClassifier": "zoo.tasks",
+    "TextEmbedder": "zoo.tasks",
+    "TextRegressor": "zoo.tasks",
+    "TokenClassifier": "zoo.tasks",
 }
 _MODULES = (
     "checkpoint",

@@ -97,19 +97,26 @@ class Case:
     """A task to test on every family.
 
     Args:
-        name: str, as `zoo.tasks.TASKS` knows it.
+        task: str, as `zoo.tasks.TASKS` knows it.
         options: dict of its arguments.
-        targets: function of the tiny labels, to what `fit` takes as `y`.
-        output: shape of the output after the batch, P for predictions.
+        targets: function of the tiny texts and labels, to what `fit` takes as `y`.
+        output: shape of the output after the batch, P for predictions, W for words.
+        called: what the test is called, by default as the task.
     """
 
-    name: str
+    task: str
     options: dict
     targets: object
     output: tuple
+    called: str = ""
+
+    @property
+    def name(self):
+        """What the test is called."""
+        return self.called or self.task
 
 
-def vectors(labels):
+def vectors(texts, labels):
     """A direction for each label."""
     sign = np.array([[1.0 if label == "good" else -1.0] for label in labels])
     return (sign * np.linspace(-1, 1, 32)).astype("float32")
@@ -119,15 +126,28 @@ TASKS = [
     Case(
         "text_classifier",
         {"labels": tiny.LABELS, "head_dropout": 0.0, "sequence_length": 16},
-        list,
+        lambda texts, labels: list(labels),
         (2,),
     ),
     Case(
         "text_regressor",
         {"pooling": "mean", "head_dropout": 0.0},
-        lambda labels: [float(label == "good") for label in labels],
+        lambda texts, labels: [float(label == "good") for label in labels],
         (1,),
     ),
-    Case("masked_lm", {"mask_rate": 0.3}, lambda labels: None, ("P", 64)),
+    Case("masked_lm", {"mask_rate": 0.3}, lambda texts, labels: None, ("P", 64)),
     Case("text_embedder", {"layers": [-2, -1]}, vectors, (32,)),
+    Case(
+        "token_classifier",
+        {"labels": tiny.TAGS, "head_dropout": 0.0},
+        tiny.make_tags,
+        ("W", 3),
+    ),
+    Case(
+        "token_classifier",
+        {"labels": tiny.TAGS, "decoder": "crf", "scheme": "IOB2", "head_dropout": 0.0},
+        tiny.make_tags,
+        ("W", 3, 3),
+        "token_classifier_crf",
+    ),
 ]

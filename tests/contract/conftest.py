@@ -52,7 +52,7 @@ def build_task(build, tokenizers):
     def make(case, family=cases.FAMILIES[0], dtype=None, fields=None, **options):
         backbone = build(family, dtype, **fields or {})
         tokenizer = tokenizers[family.family]
-        task = TASKS[case.name](backbone, tokenizer, **case.options)
+        task = TASKS[case.task](backbone, tokenizer, **case.options)
         options = {"optimizer": AdamW(1e-2, epsilon=1e-3), **options}
         task.compile(**{"run_eagerly": True, **options})
         return task

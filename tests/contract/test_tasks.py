@@ -23,7 +23,7 @@ def weights_of(model):
 
 def one_batch(task, case):
     """x, y, sample_weight of the eight texts, as `fit` makes them."""
-    (batch,) = task.batches(TEXTS, case.targets(LABELS), batch_size=8)
+    (batch,) = task.batches(TEXTS, case.targets(TEXTS, LABELS), batch_size=8)
     return keras.utils.unpack_x_y_sample_weight(batch)
 
 
@@ -32,10 +32,12 @@ def test_outputs_are_float32(case, build_task, policy):
     task, exact = build_task(case, dtype=policy), build_task(case)
     x, *_ = one_batch(exact, case)
     outputs = task(x, training=False)
-    sizes = {"P": x["mask_positions"].shape[1]} if "P" in case.output else {}
+    names = {"P": "mask_positions", "W": "word_positions"}
+    sizes = {key: x[name].shape[1] for key, name in names.items() if name in x}
     assert tuple(outputs.shape) == (8, *(sizes.get(s, s) for s in case.output))
     assert outputs.dtype == tf.float32
-    np.testing.assert_allclose(outputs, exact(x, training=False), atol=0.25)
+    expected = exact(x, training=False)
+    np.testing.assert_allclose(outputs, expected, atol=0.25)
 
 
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
@@ -82,7 +84,7 @@ def saved(build_task, tmp_path_factory):
         schedule = zoo.training.WarmupLinearDecay(1e-2, 2, 9)
         optimizer = zoo.training.AdamW(schedule, epsilon=1e-3, layer_decay=0.9)
         task = build_task(case, optimizer=optimizer)
-        task.fit(TEXTS, case.targets(LABELS), verbose=0)
+        task.fit(TEXTS, case.targets(TEXTS, LABELS), verbose=0)
         path = directory / f"{case.name}.keras"
         task.save(path)
         tasks[case.name] = task, path
@@ -100,7 +102,7 @@ def test_a_file_holds_the_task_and_its_compilation(case, saved):
         copy.optimizer.variables, task.optimizer.variables, strict=True
     ):
         np.testing.assert_array_equal(ours.numpy(), theirs.numpy(), err_msg=ours.path)
-    y = case.targets(LABELS)
+    y = case.targets(TEXTS, LABELS)
     assert copy.evaluate(TEXTS, y, verbose=0) == task.evaluate(TEXTS, y, verbose=0)
     for model in (copy, task):
         model.fit(TEXTS, y, verbose=0)
@@ -122,7 +124,7 @@ def test_padding_changes_nothing(case, build_task):
     task = build_task(case)
     x, *_ = one_batch(task, case)
     more = {
-        key: value if key == "mask_positions" else np.pad(value, ((0, 0), (0, 9)))
+        key: value if key.endswith("_positions") else np.pad(value, ((0, 0), (0, 9)))
         for key, value in x.items()
     }
     np.testing.assert_allclose(task(more), task(x), atol=1e-5)
@@ -149,7 +151,7 @@ def test_two_replicas_train_as_one(case, build_task, two_replicas):
     for scope in (tf.distribute.get_strategy().scope, two_replicas.scope):
         with scope():
             task = build_task(case, fields=SMALLEST, run_eagerly=False)
-        y = case.targets(LABELS)
+        y = case.targets(TEXTS, LABELS)
         history = task.fit(TEXTS[:5], None if y is None else y[:5], verbose=0)
         results.append((history.history["loss"], weights_of(task)))
     for ours, theirs in zip(*results, strict=True):

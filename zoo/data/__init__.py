@@ -5,7 +5,7 @@ from zoo.data.conll import read_conll, write_conll
 from zoo.data.corpus import read_documents, split_sentences, tokenize_documents
 from zoo.data.glue import read_glue
 from zoo.data.masking import mask_tokens, next_tokens
-from zoo.data.packing import Packer
+from zoo.data.packing import Packer, WordPacker
 from zoo.data.pairs import Pair, draw_pairs, pair_batches
 from zoo.data.records import read_records, unmask, write_records
 from zoo.data.tables import hash_split, read_labelled
@@ -14,6 +14,7 @@ __all__ = [
     "Epoch",
     "Packer",
     "Pair",
+    "WordPacker",
     "bucket_length",
     "draw_pairs",
     "hash_split",

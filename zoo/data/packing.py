@@ -1,4 +1,4 @@
-"""Texts to `[CLS] a [SEP]` or `[CLS] a [SEP] b [SEP]`."""
+"""Texts to `[CLS] a [SEP]` or `[CLS] a [SEP] b [SEP]`, and places of words."""
 
 import tensorflow as tf
 
@@ -59,20 +59,20 @@ class Packer:
                 tf.minimum(second, tf.maximum(room - first, room // 2)),
             ]
         cut = tf.reduce_any([k < n for k, n in zip(keep, lengths, strict=True)], 0)
+        parts = [_head(part, n) for part, n in zip(parts, keep, strict=True)]
+        return *self._framed(parts), tf.reduce_sum(tf.cast(cut, tf.int32))
+
+    def _framed(self, parts):
+        """Tokens and segments of parts that fit, special tokens around them."""
         batch_size = parts[0].nrows(out_type=tf.int32)
         separator = tf.fill([batch_size, 1], self.tokenizer.sep_id)
         pieces = [tf.fill([batch_size, 1], self.tokenizer.cls_id)]
         segments = [tf.zeros([batch_size, 1], tf.int32)]
-        for index, (part, length) in enumerate(zip(parts, keep, strict=True)):
-            part = _head(part, length)
+        for index, part in enumerate(parts):
             pieces += [part, separator]
             inside = part.with_values(tf.fill(tf.shape(part.values), index))
             segments += [inside, tf.fill([batch_size, 1], index)]
-        return (
-            tf.concat(pieces, axis=1),
-            tf.concat(segments, axis=1),
-            tf.reduce_sum(tf.cast(cut, tf.int32)),
-        )
+        return tf.concat(pieces, axis=1), tf.concat(segments, axis=1)
 
     def dense(self, tokens, segment_ids, length=None):
         """Pads ragged rows.
@@ -130,8 +130,71 @@ class Packer:
 
     def __call__(self, texts):
         """Packs and pads; see `pack` and `dense`."""
-        tokens, segment_ids, _ = self.pack(texts)
-        return self.dense(tokens, segment_ids)
+        *rows, _ = self.pack(texts)
+        return self.dense(*rows)
+
+
+class WordPacker(Packer):
+    """Lays texts out as `[CLS] words [SEP]`, and tells where each word begins.
+
+    Words are what white space parts; a word's place is that of its first piece, as in
+    BERT's tagging (Devlin et al. 2019, section 5.3). Words whose first piece does not
+    fit have no place.
+
+    Args:
+        tokenizer: as `Packer`'s, with `split` (texts to words) and `pieces` (words to
+            tokens, at least one each).
+        sequence_length: int or None, as `Packer`'s.
+    """
+
+    def pack(self, texts):
+        """Tokenises and truncates.
+
+        Args:
+            texts: tuple of one string tensor (B,).
+
+        Returns:
+            tokens and segments, ragged (B, None), places of words, ragged int32
+            (B, None), and the number of rows that were cut, a scalar int32.
+
+        Raises:
+            ValueError: if the texts are pairs.
+        """
+        if len(texts) != 1:
+            raise ValueError("Words are tagged in texts. Received: pairs of texts.")
+        words = self.tokenizer.split(texts[0])[0]
+        pieces = self.tokenizer.pieces(words.values)
+        tokens = tf.RaggedTensor.from_row_splits(
+            pieces.values, tf.gather(pieces.row_splits, words.row_splits)
+        )
+        before = tf.repeat(tokens.row_starts(), words.row_lengths())
+        places = words.with_values(tf.cast(pieces.row_starts() - before, tf.int32) + 1)
+        room = self.limit - 2
+        lengths = tf.cast(tokens.row_lengths(), tf.int32)
+        framed = self._framed([_head(tokens, tf.minimum(lengths, room))])
+        places = tf.ragged.boolean_mask(places, places <= room)
+        return *framed, places, tf.reduce_sum(tf.cast(lengths > room, tf.int32))
+
+    def dense(self, tokens, segment_ids, places, length=None):
+        """Pads ragged rows; see `Packer`. Adds word_positions (B, W), 0 for padding."""
+        inputs = super().dense(tokens, segment_ids, length)
+        return {**inputs, "word_positions": self._padded(places, True)}
+
+    def selector(self, tokens, segment_ids, places, bucketed=False):
+        """Makes a function that pads some of the rows; see `Packer`."""
+        select = super().selector(tokens, segment_ids, bucketed)
+
+        def select_words(index):
+            chosen = self._padded(tf.gather(places, index), bucketed)
+            return {**select(index), "word_positions": chosen}
+
+        return select_words
+
+    def _padded(self, places, bucketed):
+        width = tf.maximum(tf.cast(places.bounding_shape(axis=1), tf.int32), 1)
+        if bucketed:
+            width = bucket_length(width, self.limit)
+        return places.to_tensor(0, shape=tf.stack([-1, width]))
 
 
 def _head(ragged, lengths):

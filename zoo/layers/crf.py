@@ -69,6 +69,10 @@ class CRF(keras.layers.Layer):
         handing_on = ops.where(ops.eye(tags, dtype="bool"), 0.0, IMPOSSIBLE)
         return ops.where(mask[:, :, None, None], potentials, handing_on)
 
+    def compute_mask(self, inputs, mask=None):
+        """None: the potentials know where the padding is."""
+        return None
+
     def compute_output_shape(self, input_shape, *args, **kwargs):
         """(B, L, T, T)."""
         return (*input_shape, input_shape[-1])

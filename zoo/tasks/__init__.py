@@ -4,10 +4,11 @@ from zoo.tasks.base import Task
 from zoo.tasks.classification import TextClassifier, TextRegressor
 from zoo.tasks.embedding import TextEmbedder
 from zoo.tasks.masked_lm import MaskedLM
+from zoo.tasks.tagging import TokenClassifier
 
 TASKS = {
     task.task_name: task
-    for task in (TextClassifier, TextRegressor, MaskedLM, TextEmbedder)
+    for task in (TextClassifier, TextRegressor, MaskedLM, TextEmbedder, TokenClassifier)
 }
 
 __all__ = [
@@ -17,4 +18,5 @@ __all__ = [
     "TextClassifier",
     "TextEmbedder",
     "TextRegressor",
+    "TokenClassifier",
 ]

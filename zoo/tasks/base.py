@@ -41,6 +41,7 @@ class Task(TextTraining, DistributedTraining, keras.Model):
 
     task_name = None
     labels = None
+    packer = Packer
 
     def __init__(
         self,
@@ -86,7 +87,7 @@ class Task(TextTraining, DistributedTraining, keras.Model):
             )
         self._sequence_length = length
         if self.tokenizer:
-            self.preprocessor = Packer(self.tokenizer, length)
+            self.preprocessor = self.packer(self.tokenizer, length)
 
     def __call__(self, inputs, *args, **kwargs):
         """Calls the graph on a dict of token ids; text belongs to `predict`."""

@@ -52,7 +52,7 @@ def export_task(task, directory, version=None, pair=None, warmup_texts=WARMUP_TE
             dict.fromkeys(names, texts),
         )
     }
-    if "mask_positions" not in task.input:
+    if not {"mask_positions", "word_positions"} & task.input.keys():
         x = model.preprocessor((tf.constant(texts),) * len(names))
         signatures["tokens"] = Signature(
             lambda **inputs: model.answers(model(inputs, training=False)),

@@ -72,6 +72,31 @@ def as_columns(x):
     return columns
 
 
+def join_words(x):
+    """Sentences of words as texts; anything else as it is.
+
+    Args:
+        x: list of lists of str, or what `fit` takes.
+
+    Returns:
+        list of str, words parted by a space; white space in a word becomes "_".
+
+    Raises:
+        ValueError: if a word is empty.
+    """
+    if not isinstance(x, list) or not x or not isinstance(x[0], (list, tuple)):
+        return x
+    texts = []
+    for row, words in enumerate(x):
+        words = ["_".join(word.split()) for word in words]
+        if "" in words:
+            raise ValueError(
+                f"A word must have characters. Received: an empty one in row {row}."
+            )
+        texts.append(" ".join(words))
+    return texts
+
+
 def _column(values):
     if isinstance(values, (str, bytes)):
         raise TypeError(

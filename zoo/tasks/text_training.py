@@ -228,11 +228,14 @@ class TextTraining:
         select = self.preprocessor.selector(*rows, bucketed=bool(self.jit_compile))
 
         def gather(index):
-            x = select(index)
-            return (x, *(tf.gather(part, index) for part in targets)) if targets else x
+            return self.finish(select(index), *(tf.gather(t, index) for t in targets))
 
         # One thread makes batches faster than any model takes them.
         return plan.map(gather).prefetch(2).with_options(untuned())
+
+    def finish(self, x, *targets):
+        """An example of a batch, x or (x, y) or (x, y, sample_weight)."""
+        return (x, *targets) if targets else x
 
     def _dataset_batches(self, dataset):
         spec = dataset.element_spec
@@ -245,7 +248,9 @@ class TextTraining:
 
         def encode(x, y=None, *weight):
             x = self.preprocessor(x if isinstance(x, tuple) else (x,))
-            return x if y is None else (x, self.encode_label_tensor(y), *weight)
+            if y is None:
+                return self.finish(x)
+            return self.finish(x, self.encode_label_tensor(y), *weight)
 
         return dataset.map(encode, tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)
 
@@ -261,7 +266,7 @@ class TextTraining:
         starts = range(0, max(1, len(columns[0])), ROWS_PER_CALL)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             parts = list(pool.map(pack, starts))
-        tokens, segment_ids, cut = zip(*parts, strict=True)
+        *rows, cut = zip(*parts, strict=True)
         cut = int(sum(cut))
         if cut and not self.truncation_reported:
             self.truncation_reported = True
@@ -271,7 +276,7 @@ class TextTraining:
                 "said once per model.",
                 stacklevel=4,
             )
-        return tf.concat(tokens, 0), tf.concat(segment_ids, 0)
+        return tuple(tf.concat(part, 0) for part in rows)
 
     def _evaluation_batches(self, data, batch_size):
         if isinstance(data, tf.data.Dataset):
@@ -286,7 +291,10 @@ class TextTraining:
     def _one_batch(self, x, y=None, sample_weight=None):
         if self.takes_text(x):
             x = self.preprocessor(as_columns(x))
-            y = None if y is None else tf.constant(self.encode_labels(y))
+            targets = [] if y is None else [tf.constant(self.encode_labels(y))]
+            if targets and sample_weight is not None:
+                targets.append(tf.convert_to_tensor(sample_weight, tf.float32))
+            return keras.utils.unpack_x_y_sample_weight(self.finish(x, *targets))
         if sample_weight is not None:
             sample_weight = keras.tree.map_structure(
                 lambda weight: tf.convert_to_tensor(weight, tf.float32), sample_weight

@@ -2,6 +2,8 @@
 
 import tensorflow as tf
 
+from zoo.text.splitting import split_words
+
 BEGIN, END = 256, 257  # a sentence's first and last word
 BEGIN_WORD, END_WORD, PAD = 258, 259, 260
 SENTENCE_BEGIN, SENTENCE_END = "<S>", "</S>"
@@ -50,7 +52,15 @@ class CharacterTokenizer(tf.Module):
 
     def __call__(self, texts):
         """Returns the texts' words; see the class."""
-        return tf.strings.split(tf.convert_to_tensor(texts, tf.string))
+        texts = tf.convert_to_tensor(texts, tf.string)
+        words = split_words(tf.reshape(texts, [-1]))[0]
+        return words if texts.shape.rank else words.values
+
+    split = staticmethod(split_words)
+
+    def pieces(self, words):
+        """Words (N,) as rows of one token each, ragged (N, 1)."""
+        return tf.RaggedTensor.from_tensor(words[:, None])
 
     def spell(self, words, mask=None):
         """Returns the ids of words' characters.

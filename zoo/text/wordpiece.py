@@ -6,6 +6,7 @@ import tensorflow as tf
 import tensorflow_text as tf_text
 
 from zoo.text import characters, offsets, words
+from zoo.text.splitting import split_words
 from zoo.text.vocabulary import Vocabulary, save_vocabulary
 
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -106,6 +107,15 @@ class WordPieceTokenizer(tf.Module):
         normal = self._normalizer.normalize(self._guard_specials(_batch(texts)))
         ids = self._splitter.tokenize(words.settle(normal, self.lowercase))
         return ids if texts.shape.rank else ids.values
+
+    split = staticmethod(split_words)
+
+    def pieces(self, words):
+        """Words (N,) as rows of ids, ragged (N, None); at least [UNK]."""
+        ids = self(words)
+        empty = tf.cast(ids.row_lengths() == 0, tf.int64)
+        unknown = tf.fill([tf.reduce_sum(empty)], self.unknown_id)
+        return tf.concat([ids, tf.RaggedTensor.from_row_lengths(unknown, empty)], 1)
 
     def inputs(self, tokens, segment_ids, padding_mask):
         """A model's inputs, dict of int32 (B, L), from dense rows of ids."""

@@ -1,0 +1,184 @@
+"""Labels of words: places, decoders, schemes, and what people hand over."""
+
+import json
+
+import numpy as np
+import pytest
+import tensorflow as tf
+import tiny
+
+import zoo
+from zoo.tasks.text_input import join_words
+
+TEXTS = tiny.make_texts(24)[0]
+TAGS = tiny.make_tags(TEXTS)
+TRAINED = {}
+
+
+@pytest.fixture
+def make_tagger(make_task):
+    def make(**options):
+        options = {"labels": tiny.TAGS, "head_dropout": 0.0, **options}
+        return make_task("token_classifier", **options)
+
+    return make
+
+
+@pytest.fixture
+def trained(make_tagger):
+    def make(**options):
+        key = str(options)
+        if key not in TRAINED:
+            TRAINED[key] = make_tagger(**options)
+            TRAINED[key].fit(TEXTS, TAGS, batch_size=8, epochs=20, verbose=0)
+        return TRAINED[key]
+
+    return make
+
+
+def test_places_are_of_first_pieces(make_tagger):
+    tagger = make_tagger()
+    x = tagger.preprocessor((tf.constant(["films the  goodly , of", "", "\u200b a"]),))
+    assert x["word_positions"][:, :5].numpy().tolist() == [
+        [1, 3, 4, 6, 7],
+        [0, 0, 0, 0, 0],
+        [1, 2, 0, 0, 0],
+    ]
+    pieces = [tagger.tokenizer.vocabulary[i] for i in x["token_ids"][0].numpy()]
+    assert pieces[:9] == "[CLS] film ##s the good ##ly , of [SEP]".split()
+    assert x["token_ids"][2, 1] == tagger.tokenizer.unknown_id  # nothing was left of it
+
+
+@pytest.mark.parametrize("decoder", ["softmax", "crf"])
+def test_it_learns_and_finds_spans(trained, decoder):
+    tagger = trained(decoder=decoder, scheme="IOB2")
+    assert tagger.evaluate(TEXTS, TAGS, verbose=0)[1] > 0.99
+    assert tagger.score(TEXTS, TAGS)["f1"] > 0.95
+    texts, _ = tiny.make_texts(9, seed=5)
+    found = [[word["tag"] for word in row] for row in tagger.tag(texts)]
+    assert np.mean(np.concatenate(found) == np.concatenate(tiny.make_tags(texts))) > 0.9
+
+
+def test_words_lists_texts_and_datasets_are_the_same(make_tagger):
+    words = [text.split() for text in TEXTS]
+    joined = [" ".join(tags) for tags in TAGS]
+    numbers = [[tiny.TAGS.index(tag) for tag in row] for row in TAGS]
+    dataset = tf.data.Dataset.from_tensor_slices((TEXTS, joined)).batch(8)
+    scores = []
+    for x, y in ((TEXTS, TAGS), (words, TAGS), (TEXTS, joined), (words, numbers)):
+        scores.append(make_tagger().evaluate(x, y, batch_size=8, verbose=0))
+    scores.append(make_tagger().evaluate(dataset, verbose=0))
+    np.testing.assert_allclose(scores, [scores[0]] * 5, rtol=1e-5)
+    first, second = make_tagger(), make_tagger()
+    first.fit(TEXTS, TAGS, verbose=0, validation_data=(words, TAGS))
+    second.fit(words, joined, verbose=0, validation_split=0.0)
+    np.testing.assert_allclose(first.get_weights()[0], second.get_weights()[0])
+    one = make_tagger().train_on_batch(words[:4], TAGS[:4])
+    assert one[0] == pytest.approx(make_tagger().train_on_batch(TEXTS[:4], TAGS[:4])[0])
+
+
+def test_the_loss_is_a_mean_over_words_or_rows(make_tagger):
+    texts, tags = ["a good film", "the"], [["O", "B-GOOD", "O"], ["O"]]
+    for decoder, sizes in (("softmax", (3, 1)), ("crf", (1, 1))):
+        tagger = make_tagger(decoder=decoder)
+        each = [
+            tagger.evaluate(texts[i : i + 1], tags[i : i + 1], verbose=0)[0]
+            for i in (0, 1)
+        ]
+        both = tagger.evaluate(texts, tags, verbose=0)[0]
+        assert both == pytest.approx(np.average(each, weights=sizes), rel=1e-5)
+        half = np.array([1.0, 0.5])
+        both = tagger.evaluate(texts, tags, sample_weight=half, verbose=0)[0]
+        expected = np.average(each, weights=half * sizes)
+        assert both == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_scheme_is_never_broken(make_tagger):
+    plain = make_tagger(decoder="crf")
+    inside = 50.0 * np.array([tag == "I-GOOD" for tag in tiny.TAGS])
+    plain.get_layer("crf").transitions.assign(np.tile(inside, (3, 1)))
+    plain.get_layer("crf").start.assign(inside)
+    assert plain.answer(["a b c"])["tags"].tolist() == [["I-GOOD"] * 3]
+    strict = make_tagger(decoder="crf", scheme="IOB2")
+    strict.set_weights(plain.get_weights())
+    answer = strict.answer(["a b c"])["tags"][0].tolist()
+    assert answer[0] == "B-GOOD" and set(answer[1:]) == {"I-GOOD"}
+
+
+def test_offsets_are_characters_and_padding_is_empty(make_tagger):
+    tagger = make_tagger(decoder="crf")
+    texts = ["d\u00e9j\u00e0  vu !", "", "\U0001f600 a"]
+    for row, text in zip(tagger.tag(texts), texts, strict=True):
+        assert [word["word"] for word in row] == text.split()
+        for word in row:
+            assert text[word["begin"] : word["end"]] == word["word"]
+            assert word["tag"] in tiny.TAGS and 0 < word["score"] <= 1
+    answer = tagger.answer(texts)
+    assert answer["tags"][1].tolist() == ["", "", ""]
+    assert answer["begins"][1].tolist() == [-1, -1, -1]
+    json.dumps(tagger.tag([["two", "words"]]))
+    assert tagger.answer([])["tags"].shape[0] == 0
+
+
+def test_words_that_do_not_fit_have_no_tag(make_tagger):
+    tagger = make_tagger(sequence_length=8)
+    row = tagger.tag(["good " * 10])[0]
+    assert [word["tag"] != "" for word in row] == [True] * 6 + [False] * 4
+    with pytest.warns(UserWarning, match="1 of 1 texts are longer than 8"):
+        loss = tagger.evaluate(["good " * 10], [["O"] * 10], verbose=0)[0]
+    short = tagger.evaluate(["good " * 6], [["O"] * 6], verbose=0)[0]
+    assert loss == pytest.approx(short, rel=1e-5)
+
+
+def test_an_export_answers_as_the_task(trained, tmp_path):
+    tagger = trained(decoder="crf", scheme="IOB2")
+    path = tagger.export(tmp_path / "model")
+    model = tf.saved_model.load(str(path))
+    texts = ["a good great film", "", "bad"]
+    served = model.signatures["serving_default"](text=tf.constant(texts))
+    for key, value in tagger.answer(texts).items():
+        found = served[key].numpy()
+        if value.dtype == object:
+            assert [[w.decode() for w in row] for row in found] == value.tolist()
+        else:
+            np.testing.assert_allclose(found, value, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"labels": 1}, "two or more different names"),
+        ({"decoder": "viterbi"}, "`decoder` must be one of"),
+        ({"scheme": "BIOES"}, "Received: 'I-GOOD'"),
+        ({"scheme": "BIO"}, "`scheme` must be one of"),
+    ],
+)
+def test_impossible_options_are_refused(make_tagger, options, message):
+    if options.get("scheme") == "BIOES":
+        options = {**options, "labels": ["O", "E-GOOD", "I-GOOD", "X"]}
+        message = "Received: 'X'"
+    with pytest.raises(ValueError, match=message):
+        make_tagger(**options)
+
+
+def test_bad_sentences_are_refused(make_tagger):
+    tagger = make_tagger()
+    with pytest.raises(ValueError, match="2 labels for 3 words in row 1"):
+        tagger.fit(["a", "a b c"], [["O"], ["O", "O"]], verbose=0)
+    with pytest.raises(ValueError, match="Received: \\['B-BAD'\\]"):
+        tagger.fit(["a"], [["B-BAD"]], verbose=0)
+    with pytest.raises(ValueError, match="empty one in row 1"):
+        tagger.tag([["a"], ["b", ""]])
+    with pytest.raises(ValueError, match="pairs"):
+        tagger.preprocessor((tf.constant(["a"]), tf.constant(["b"])))
+    with pytest.raises(TypeError, match="Use `answer` or `tag`"):
+        tagger.predict(["a b"])
+    assert join_words([["New York", "is"]]) == ["New_York is"]
+
+
+def test_a_preset_keeps_scheme_and_decoder(trained, tmp_path):
+    tagger = trained(decoder="crf", scheme="IOB2")
+    tagger.save_to_preset(tmp_path / "preset")
+    copy = zoo.from_preset(tmp_path / "preset")
+    assert copy.options == tagger.options
+    assert copy.tag(TEXTS[:3]) == tagger.tag(TEXTS[:3])

@@ -1,0 +1,44 @@
+"""Loss and metric of tags along a sentence."""
+
+import keras
+from keras import ops
+
+from zoo.layers import crf
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class PathLoss(keras.losses.Loss):
+    """The negative logarithm of a path's probability, for each row.
+
+    Inputs:
+        y_true int (B, W), -1 for padding; y_pred potentials float32 (B, W, T, T).
+    """
+
+    def call(self, y_true, y_pred):
+        """Loss (B,)."""
+        return crf.log_partition(y_pred) - crf.path_score(y_pred, y_true)
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class TagAccuracy(keras.metrics.Metric):
+    """The share of words with the right tag, of logits or of potentials."""
+
+    def __init__(self, name="accuracy", **kwargs):
+        super().__init__(name=name, **kwargs)
+        self.right = self.add_variable((), "zeros", name="right")
+        self.words = self.add_variable((), "zeros", name="words")
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        """Counts words, which have a tag of at least 0."""
+        y_true = ops.cast(y_true, "int32")
+        real = ops.cast(y_true >= 0, "float32")
+        if len(y_pred.shape) == 4:
+            tags = crf.best_path(y_pred)[0]
+        else:
+            tags = ops.cast(ops.argmax(y_pred, axis=-1), "int32")
+        self.right.assign_add(ops.sum(ops.cast(tags == y_true, "float32") * real))
+        self.words.assign_add(ops.sum(real))
+
+    def result(self):
+        """Share in [0, 1]."""
+        return ops.divide_no_nan(self.right, self.words)

@@ -1,0 +1,302 @@
+"""A label for every word of a text."""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from zoo.data import WordPacker
+from zoo.evaluation import allowed_transitions, span_scores
+from zoo.layers import CRF, crf
+from zoo.tasks.base import Task, as_numpy
+from zoo.tasks.paths import PathLoss, TagAccuracy
+from zoo.tasks.text_input import as_columns, join_words, label_ids
+
+DECODERS = ("softmax", "crf")
+PADS = {"tags": "", "scores": 0.0, "words": "", "begins": -1, "ends": -1}
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class TokenClassifier(Task):
+    """One of several labels for every word: parts of speech, names, chunks.
+
+    `logits = dropout(x_first) W + b`, x_first the vector of a word's first piece; with
+    `decoder="crf"` the best path of a chain over them.
+
+    A text's words are what white space parts: tokenise it first. Sentences may come as
+    lists of words, and their labels as lists, or as texts of labels.
+
+    Source: Devlin et al. 2019, section 5.3; for the chain, Lample et al. 2016.
+
+    Args:
+        backbone: `zoo.backbone.Backbone`.
+        tokenizer: from `zoo.text`, or None for token ids only.
+        labels: list of str, the names, in the order of the outputs; or an int.
+        decoder: "softmax" or "crf".
+        scheme: "IOB1", "IOB2" or "BIOES": with "crf", tags that break it are never
+            answered; `score` counts spans. None for labels of single words.
+        head_dropout: float in [0, 1), on a word's vector.
+        **kwargs: sequence_length and name, see `zoo.tasks.Task`.
+
+    Inputs:
+        texts (B,); as a graph, the backbone's and word_positions int32 (B, W), 0 for
+        padding.
+
+    Returns:
+        float32 (B, W, T) logits, or with "crf" (B, W, T, T) potentials; see
+        `zoo.layers.CRF`. `answer` gives tags, scores, words, and where they stand.
+
+    Raises:
+        ValueError: if there are fewer than two labels, one occurs twice or is no tag
+            of the scheme, or the decoder is unknown.
+    """
+
+    task_name = "token_classifier"
+    packer = WordPacker
+
+    def __init__(
+        self,
+        backbone,
+        tokenizer=None,
+        labels=2,
+        decoder="softmax",
+        scheme=None,
+        head_dropout=0.1,
+        **kwargs,
+    ):
+        labels = list(map(str, range(labels) if isinstance(labels, int) else labels))
+        if len(labels) < 2 or len(set(labels)) < len(labels):
+            raise ValueError(
+                "`labels` must be two or more different names, or their number. "
+                f"Received: {labels}."
+            )
+        if decoder not in DECODERS:
+            raise ValueError(
+                f"`decoder` must be one of {DECODERS}. Received: {decoder!r}."
+            )
+        self.allowed = scheme and allowed_transitions(labels, scheme)
+        inputs = backbone.make_inputs(backbone.config)
+        positions = keras.Input((None,), dtype="int32", name="word_positions")
+        x = backbone.at_positions(inputs, positions)["sequence_output"]
+        x = keras.layers.Dropout(
+            head_dropout, dtype=backbone.dtype_policy, name="head_dropout"
+        )(x)
+        stddev = backbone.config.initializer_range
+        outputs = keras.layers.Dense(
+            len(labels),
+            kernel_initializer=keras.initializers.TruncatedNormal(stddev=stddev),
+            dtype="float32",
+            name="classifier",
+        )(x)
+        if decoder == "crf":
+            outputs = CRF(name="crf")(outputs, mask=positions > 0)
+        inputs["word_positions"] = positions
+        options = {
+            "labels": labels,
+            "decoder": decoder,
+            "scheme": scheme,
+            "head_dropout": head_dropout,
+        }
+        super().__init__(inputs, outputs, backbone, tokenizer, options, **kwargs)
+        self.labels = tuple(labels)
+        self._compiled_describe = tf.function(self._describe, reduce_retracing=True)
+
+    # Training ------------------------------------------------------------------
+
+    def fit(self, x=None, y=None, *args, **kwargs):
+        """Keras' `fit`, on sentences of words or on texts."""
+        held_out = kwargs.get("validation_data")
+        if isinstance(held_out, tuple):
+            kwargs["validation_data"] = (join_words(held_out[0]), *held_out[1:])
+        return super().fit(join_words(x), y, *args, **kwargs)
+
+    def evaluate(self, x=None, y=None, *args, **kwargs):
+        """Keras' `evaluate`, on sentences of words or on texts."""
+        return super().evaluate(join_words(x), y, *args, **kwargs)
+
+    def default_loss(self):
+        """Cross-entropy, averaged over words, or of paths, averaged over rows."""
+        if self.options["decoder"] == "crf":
+            return PathLoss(reduction="mean_with_sample_weight")
+        return keras.losses.SparseCategoricalCrossentropy(
+            from_logits=True, ignore_class=-1, reduction="mean_with_sample_weight"
+        )
+
+    def default_metrics(self):
+        """The share of words with the right tag."""
+        return [TagAccuracy()]
+
+    def encode_labels(self, y):
+        """Sentences of labels, names or numbers, as an array of str (B,), checked."""
+        if isinstance(y, tf.Tensor):
+            y = y.numpy()
+        rows = [
+            label.decode().split() if isinstance(label, bytes)
+            else label.split() if isinstance(label, str)
+            else list(label)
+            for label in y
+        ]  # fmt: skip
+        flat = [label for row in rows for label in row]
+        numbers = iter(label_ids(flat, self.labels).tolist() if flat else ())
+        texts = [" ".join(self.labels[next(numbers)] for _ in row) for row in rows]
+        return np.array(texts, object)
+
+    def encode_label_tensor(self, y):
+        """Texts of labels as they are; `finish` splits them."""
+        return y
+
+    def batches(self, x, y=None, *args, **kwargs):
+        """Tokenised batches, see `TextTraining`; a label for every word.
+
+        Raises:
+            ValueError: if a sentence has more words or fewer than labels.
+        """
+        x = join_words(x)
+        if y is not None and not isinstance(x, tf.data.Dataset):
+            words = self.tokenizer.split(as_columns(x)[0])[0].row_lengths().numpy()
+            labels = [len(row.split()) for row in self.encode_labels(y)]
+            for row, counts in enumerate(zip(words.tolist(), labels, strict=False)):
+                if counts[0] != counts[1]:
+                    raise ValueError(
+                        "A sentence must have a label for every word. Received: "
+                        f"{counts[1]} labels for {counts[0]} words in row {row}."
+                    )
+        return super().batches(x, y, *args, **kwargs)
+
+    def finish(self, x, y=None, weight=None):
+        """Labels as int32 (B, W), -1 for padding, and their weights."""
+        if y is None:
+            return x
+        positions = x["word_positions"]
+        labels = tf.strings.split(y)
+        numbers = self.numbers(labels.values)
+        dense = labels.with_values(numbers).to_tensor(-1, shape=tf.shape(positions))
+        dense = tf.where(positions > 0, dense, -1)
+        real = tf.cast(dense >= 0, tf.float32)
+        weight = tf.ones_like(real[:, 0]) if weight is None else weight
+        if self.options["decoder"] == "crf":
+            return x, dense, weight * real[:, 0]  # a row without words has no path
+        return x, dense, weight[:, None] * real
+
+    def numbers(self, names):
+        """Numbers of labels, string (N,), int32; an unknown one stops the run."""
+        matches = tf.equal(names[:, None], tf.constant(self.labels)[None])
+        message = f"Labels must be among {list(self.labels)}."
+        check = tf.debugging.Assert(tf.reduce_all(tf.reduce_any(matches, 1)), [message])
+        with tf.control_dependencies([check]):
+            return tf.argmax(tf.cast(matches, tf.int32), 1, tf.int32)
+
+    # Answers -------------------------------------------------------------------
+
+    def decode(self, outputs, positions):
+        """Numbers int32 (B, W) and probabilities float32 (B, W) of the answers."""
+        if self.options["decoder"] == "softmax":
+            shares = tf.nn.softmax(outputs)
+            tags = tf.argmax(shares, axis=-1, output_type=tf.int32)
+        else:
+            mask = positions > 0
+            if self.allowed is not None:
+                outputs = crf.forbid(outputs, self.allowed, mask)
+            shares, tags = crf.marginals(outputs), crf.best_path(outputs)[0]
+        return tags, tf.gather(shares, tags, batch_dims=2)
+
+    def answer_batch(self, texts):
+        """Tags of texts, in a graph.
+
+        Args:
+            texts: string (B,).
+
+        Returns:
+            dict of (B, W): tags string, scores float32, their probabilities, words
+            string, begins and ends int32, where words stand, in characters. Padding
+            is "", 0 and -1; a word that does not fit has the tag "" and the score 0.
+        """
+        x = self.preprocessor((texts,))
+        return self._describe(texts, self(x, training=False), x["word_positions"])
+
+    def _describe(self, texts, outputs, positions):
+        words, begins, ends = self.tokenizer.split(texts, "characters")
+        tags, scores = self.decode(outputs, positions)
+        real = positions > 0
+        tags = tf.where(real, tf.gather(tf.constant(self.labels), tags), "")
+        width = tf.maximum(tf.cast(words.bounding_shape(axis=1), tf.int32), 1)
+        shape = tf.stack([-1, width])
+        more = [[0, 0], [0, tf.maximum(width - tf.shape(tags)[1], 0)]]
+        return {
+            "tags": tf.pad(tags, more, constant_values="")[:, :width],
+            "scores": tf.pad(tf.where(real, scores, 0.0), more)[:, :width],
+            "words": words.to_tensor("", shape=shape),
+            "begins": begins.to_tensor(-1, shape=shape),
+            "ends": ends.to_tensor(-1, shape=shape),
+        }
+
+    def answer(self, x, batch_size=None):
+        """What the exported model answers, as numpy; see `answer_batch`."""
+        (texts,) = as_columns(join_words(x))
+        order = tf.argsort(tf.strings.length(texts), direction="DESCENDING")
+        size, parts = batch_size or 32, []
+        for start in range(0, max(len(texts), 1), size):
+            chosen = tf.gather(texts, order[start : start + size])
+            x = self.preprocessor((chosen,))
+            outputs = tf.constant(self.predict_on_batch(x))
+            answers = self._compiled_describe(chosen, outputs, x["word_positions"])
+            parts.append({key: as_numpy(value) for key, value in answers.items()})
+        width, back = max(p["tags"].shape[1] for p in parts), np.argsort(order.numpy())
+        return {
+            key: np.concatenate([_widened(p[key], width, pad) for p in parts])[back]
+            for key, pad in PADS.items()
+        }
+
+    def predict(self, x, *args, **kwargs):
+        """Keras' `predict`, on token ids; text has `answer` and `tag`."""
+        if self.takes_text(join_words(x)):
+            raise TypeError(
+                "Sentences have different numbers of words. Received: text. Use "
+                "`answer` or `tag`."
+            )
+        return super().predict(x, *args, **kwargs)
+
+    def _one_batch(self, x, y=None, sample_weight=None):
+        return super()._one_batch(join_words(x), y, sample_weight)
+
+    def tag(self, texts, batch_size=None):
+        """Words with their tags and places.
+
+        Args:
+            texts: list of str, or of lists of words.
+            batch_size: int, 32 by default.
+
+        Returns:
+            list, for each text a list of dict: word, tag, score, and begin and end in
+            characters of the text (of a list: its words parted by a space).
+        """
+        answers = self.answer(texts, batch_size)
+        names = {"words": "word", "tags": "tag", "scores": "score"}
+        names |= {"begins": "begin", "ends": "end"}
+        columns = [answers[key].tolist() for key in names]
+        return [
+            [
+                dict(zip(names.values(), values, strict=True))
+                for values in zip(*row, strict=True)
+                if values[3] >= 0
+            ]
+            for row in zip(*columns, strict=True)
+        ]
+
+    def score(self, x, y, batch_size=None):
+        """Precision, recall and F1 of spans; see `zoo.evaluation.span_scores`.
+
+        Args:
+            x: sentences of words, or texts.
+            y: their labels.
+            batch_size: int, 32 by default.
+        """
+        found = [
+            [word["tag"] or "O" for word in row] for row in self.tag(x, batch_size)
+        ]
+        return span_scores([row.split() for row in self.encode_labels(y)], found)
+
+
+def _widened(array, width, pad):
+    """An array (B, W) with so many columns."""
+    more = ((0, 0), (0, width - array.shape[1]))
+    return np.pad(array, more, constant_values=pad)

@@ -1,0 +1,25 @@
+"""Texts to words at white space, with the way back."""
+
+import tensorflow as tf
+import tensorflow_text as tf_text
+
+from zoo.text import offsets
+
+
+def split_words(texts, unit="bytes"):
+    """Splits texts at Unicode's white space.
+
+    Args:
+      texts: string (B,).
+      unit: "bytes" of UTF-8, or "characters" as Python counts them.
+
+    Returns:
+      words: tf.RaggedTensor string (B, None); starts and ends: the same of int32, so
+      that a word is `text[start:end]`.
+    """
+    words, *spans = tf_text.WhitespaceTokenizer().tokenize_with_offsets(texts)
+    spans = [tf.cast(span, tf.int64) for span in spans]
+    if unit == "characters":
+        spans = [offsets.to_characters(span, texts) for span in spans]
+    starts, ends = (tf.cast(span, tf.int32) for span in spans)
+    return words, starts, ends
