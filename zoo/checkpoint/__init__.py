@@ -3,6 +3,7 @@
 from zoo.checkpoint.converted import Converted
 from zoo.checkpoint.files import Checkpoint, open_checkpoint, save_checkpoint
 from zoo.checkpoint.table import Row, assign, convert, expand, revert
+from zoo.checkpoint.vectors import read_vectors, write_vectors
 
 __all__ = [
     "Checkpoint",
@@ -12,6 +13,8 @@ __all__ = [
     "convert",
     "expand",
     "open_checkpoint",
+    "read_vectors",
     "revert",
     "save_checkpoint",
+    "write_vectors",
 ]

@@ -1,0 +1,117 @@
+"""Files of word vectors, written by three programs and damaged by hand."""
+
+import gzip
+import struct
+
+import numpy as np
+import pytest
+
+from zoo.checkpoint import read_vectors, write_vectors
+
+WORDS = ["the", "caf\u00e9", "4", "\u00ad"]
+VECTORS = np.random.default_rng(0).normal(size=(4, 3)).astype("float32")
+
+
+def text(header=False):
+    rows = zip(WORDS, VECTORS.tolist(), strict=True)
+    lines = [f"{word} {' '.join(map(str, vector))}" for word, vector in rows]
+    return "\n".join([*["4 3"] * header, *lines]) + "\n"
+
+
+def binary(newline=True):
+    rows = [
+        word.encode() + b" " + struct.pack("<3f", *vector) + b"\n" * newline
+        for word, vector in zip(WORDS, VECTORS, strict=True)
+    ]
+    return b"4 3\n" + b"".join(rows)
+
+
+NAMES = ["glove.txt", "fast.vec", "glove.txt.gz", "a.bin", "b.bin"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_format_is_read(tmp_path, name):
+    content = text(name == "fast.vec").encode()
+    if name.endswith(".bin"):
+        content = binary(name == "a.bin")
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    words, vectors = read_vectors(path)
+    assert words == WORDS and vectors.dtype == np.float32
+    np.testing.assert_array_equal(vectors, VECTORS)
+    words, vectors = read_vectors(path, words={"4", "none"})
+    assert words == ["4"] and vectors.shape == (1, 3)
+    assert read_vectors(path, limit=2)[0] == WORDS[:2]
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_what_is_written_is_read_back(tmp_path, header):
+    write_vectors(tmp_path / "a.txt", WORDS, VECTORS, header)
+    words, vectors = read_vectors(tmp_path / "a.txt")
+    assert words == WORDS
+    np.testing.assert_array_equal(vectors, VECTORS)
+
+
+def test_words_with_spaces_and_repeated_words(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("a 1 2\nat name@domain.com 3 4\na 5 6\n. . . 7 8\n")
+    words, vectors = read_vectors(path)
+    assert words == ["a", "at name@domain.com", ". . ."]
+    assert vectors.tolist() == [[1, 2], [3, 4], [7, 8]]
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        ("a 1 2\nb 1\n", "in line 2"),
+        ("a 1 2\nb 1 2 3\n", "more in line 2"),
+        ("2 2\na 1 2\nb 1 x\n", "in line 3"),
+        ("a\n", "in line 1"),
+        ("", "empty first line"),
+        ("a 1 2\n 1 2\n", "in line 2"),
+    ],
+)
+def test_damaged_text_is_refused(tmp_path, content, message):
+    (tmp_path / "a.txt").write_text(content)
+    with pytest.raises(ValueError, match=message):
+        read_vectors(tmp_path / "a.txt")
+
+
+def test_damaged_binaries_are_refused(tmp_path):
+    path = tmp_path / "a.bin"
+    for content, message in (
+        (binary()[:40], "must hold 4 vectors. Received: 2"),
+        (b"hello\n", "begin with two counts"),
+        (b"4 3\n" + b"x" * 10_000, "no word where word 0"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=message):
+            read_vectors(path)
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(text().encode())[:30])
+    with pytest.raises(ValueError, match="must be complete"):
+        read_vectors(tmp_path / "a.txt.gz")
+    with pytest.raises(FileNotFoundError, match="no file of vectors"):
+        read_vectors(tmp_path / "none.txt")
+
+
+def test_bad_words_are_not_written(tmp_path):
+    with pytest.raises(ValueError, match="of one line"):
+        write_vectors(tmp_path / "a.txt", ["a\nb"], VECTORS[:1])
+    with pytest.raises(ValueError, match="3 words and 4 vectors"):
+        write_vectors(tmp_path / "a.txt", WORDS[:3], VECTORS)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.external
+def test_real_files(shared):
+    directory = shared / "oracles" / "word_vectors"
+    sizes = {
+        "euclidean_vectors.bin": None,
+        "glove.6B.100d.sample.txt.gz": 100,
+        "glove.6B.300d.sample.txt.gz": 300,
+        "test_glove.txt": 50,
+    }
+    for name, width in sizes.items():
+        words, vectors = read_vectors(directory / name)
+        assert len(words) == len(vectors) > 9 and np.isfinite(vectors).all()
+        assert width in (None, vectors.shape[1])
