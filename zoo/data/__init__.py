@@ -8,12 +8,14 @@ from zoo.data.masking import mask_tokens, next_tokens
 from zoo.data.packing import Packer, WordPacker
 from zoo.data.pairs import Pair, draw_pairs, pair_batches
 from zoo.data.records import read_records, unmask, write_records
+from zoo.data.streams import TokenStreams
 from zoo.data.tables import hash_split, read_labelled
 
 __all__ = [
     "Epoch",
     "Packer",
     "Pair",
+    "TokenStreams",
     "WordPacker",
     "bucket_length",
     "draw_pairs",
