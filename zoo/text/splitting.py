@@ -5,6 +5,13 @@ import tensorflow_text as tf_text
 
 from zoo.text import offsets
 
+# White space of several bytes, which TensorFlow Text 2.20 cuts in the middle, and as
+# many spaces.
+WIDE_SPACES = (
+    ("[\u0085\u00a0]", "  "),
+    ("[\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]", "   "),
+)
+
 
 def split_words(texts, unit="bytes"):
     """Splits texts at Unicode's white space.
@@ -17,7 +24,10 @@ def split_words(texts, unit="bytes"):
       words: tf.RaggedTensor string (B, None); starts and ends: the same of int32, so
       that a word is `text[start:end]`.
     """
-    words, *spans = tf_text.WhitespaceTokenizer().tokenize_with_offsets(texts)
+    plain = texts
+    for pattern, spaces in WIDE_SPACES:
+        plain = tf.strings.regex_replace(plain, pattern, spaces)
+    words, *spans = tf_text.WhitespaceTokenizer().tokenize_with_offsets(plain)
     spans = [tf.cast(span, tf.int64) for span in spans]
     if unit == "characters":
         spans = [offsets.to_characters(span, texts) for span in spans]
