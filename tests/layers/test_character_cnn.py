@@ -61,7 +61,7 @@ def test_it_is_the_equation_at_full_length():
 
 
 def test_more_columns_of_padding_change_no_bit():
-    layer, ids = make(), words("a bee ceeee")
+    layer, ids = make(), words("ab cd ef gh ij kl mn op")[:1, :, :4]
     found = np.asarray(layer(ids))
     assert ids.shape[2] < 12
     while ids.shape[2] < 12:

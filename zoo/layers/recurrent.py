@@ -278,7 +278,7 @@ def back(upstream, states, kernel, projection, mask, clips, reverse):
                 cell_open * g * i * (1 - i),
                 cell_open * c_before * f * (1 - f),
                 cell_open * i * (1 - g * g),
-                keep * hs * (1 - o),
+                hs * (1 - o),
             ],
             axis=-1,
         ),
