@@ -1,10 +1,25 @@
-"""Files and directories that appear only once they are complete."""
+"""Files: compressed ones opened, new ones there only once they are complete."""
 
 import contextlib
+import gzip
+import lzma
 import os
 import pathlib
 import shutil
 import uuid
+
+OPENERS = {".gz": gzip.open, ".xz": lzma.open}
+
+
+def open_any(path, mode="rb", **options):
+    """Opens a file, plain, `.gz` or `.xz`.
+
+    Args:
+        path: pathlib.Path.
+        mode: str, as of `open`, with its b or t.
+        **options: of `open`, such as encoding.
+    """
+    return OPENERS.get(path.suffix, open)(path, mode, **options)
 
 
 @contextlib.contextmanager

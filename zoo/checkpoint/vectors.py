@@ -1,14 +1,12 @@
 """Word vectors in the files of GloVe, word2vec and fastText."""
 
-import gzip
 import lzma
 import pathlib
 
 import numpy as np
 
-from zoo.files import replacing
+from zoo.files import OPENERS, open_any, replacing
 
-OPEN = {".gz": gzip.open, ".xz": lzma.open}
 LONGEST_WORD = 4096  # bytes; more is no file of vectors
 BLOCK = 2**20  # bytes read at once
 
@@ -37,11 +35,11 @@ def read_vectors(path, words=None, limit=None):
     path = pathlib.Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"There is no file of vectors at `{path}`.")
-    binary = path.with_suffix("") if path.suffix in OPEN else path
+    binary = path.with_suffix("") if path.suffix in OPENERS else path
     read = _binary_rows if binary.suffix == ".bin" else _text_rows
     found, vectors = {}, []
     try:
-        with OPEN.get(path.suffix, open)(path, "rb") as file:
+        with open_any(path) as file:
             for number, (word, vector) in enumerate(read(path, file)):
                 if limit is not None and number >= limit:
                     break

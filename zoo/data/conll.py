@@ -2,8 +2,7 @@
 
 import pathlib
 
-from zoo.data.tables import OPEN
-from zoo.files import replacing
+from zoo.files import open_any, replacing
 
 DOCUMENT = "-DOCSTART-"
 
@@ -30,7 +29,7 @@ def read_conll(path, word=0, tag=-1):
     if not path.is_file():
         raise FileNotFoundError(f"No such file: {path}.")
     sentences, rows = [], []
-    with OPEN.get(path.suffix, open)(path, "rt", encoding="utf-8-sig") as file:
+    with open_any(path, "rt", encoding="utf-8-sig") as file:
         for number, line in enumerate(file, start=1):
             line = line.rstrip("\r\n")
             if not line.strip():

@@ -1,14 +1,13 @@
 """Plain text corpora: files to documents, documents to sentences and token ids."""
 
-import gzip
-import lzma
 import pathlib
 import re
 
 import numpy as np
 import tensorflow as tf
 
-OPEN = {".gz": gzip.open, ".xz": lzma.open}
+from zoo.files import open_any
+
 SENTENCE_END = re.compile(
     r"""[.!?]+["'”’)\]]*(?=\s+["'“‘(\[_]*[A-Z0-9ÀÁÂÆÇÈÉÊÎÔŒÙÛ])"""
 )
@@ -40,7 +39,7 @@ def read_documents(paths):
     for path in map(pathlib.Path, paths):
         document = []
         try:
-            with OPEN.get(path.suffix, open)(path, "rt", encoding="utf-8") as lines:
+            with open_any(path, "rt", encoding="utf-8") as lines:
                 for line in _wikitext(lines) if ".tokens" in path.suffixes else lines:
                     if line.strip():
                         document.append(line.strip())

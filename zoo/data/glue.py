@@ -2,7 +2,7 @@
 
 import pathlib
 
-from zoo.data.tables import OPEN
+from zoo.files import open_any
 
 PAIR = ("sentence1", "sentence2")
 # Task: its directory, its columns of text, its column of labels and their type.
@@ -80,8 +80,7 @@ def _find(folder, split):
 
 
 def _read_rows(path):
-    opener = OPEN.get(path.suffix, open)
-    with opener(path, "rt", encoding="utf-8-sig", newline="\n") as lines:
+    with open_any(path, "rt", encoding="utf-8-sig", newline="\n") as lines:
         return [line.rstrip("\r\n").split("\t") for line in lines if line.strip()]
 
 

@@ -1,12 +1,11 @@
 """Labelled texts from tables, and splits that never change."""
 
 import csv
-import gzip
 import hashlib
-import lzma
 import pathlib
 
-OPEN = {".gz": gzip.open, ".xz": lzma.open}
+from zoo.files import open_any
+
 TEXT_NAMES = ("text", "sentence", "review", "sentence1", "question1", "premise")
 PAIR_NAMES = ("text_pair", "sentence2", "question2", "hypothesis")
 LABEL_NAMES = ("label", "class", "sentiment", "score")
@@ -35,9 +34,7 @@ def read_labelled(path):
         raise FileNotFoundError(f"No such file: {path}.")
     comma = ".csv" in path.suffixes
     options = {} if comma else {"delimiter": "\t", "quoting": csv.QUOTE_NONE}
-    with OPEN.get(path.suffix, open)(
-        path, "rt", encoding="utf-8-sig", newline=""
-    ) as file:
+    with open_any(path, "rt", encoding="utf-8-sig", newline="") as file:
         rows = [row for row in csv.reader(file, **options) if row]
     columns = _columns(path, rows)
     body = rows[1:] if columns.pop("header") else rows

@@ -57,8 +57,7 @@ class CRF(keras.layers.Layer):
             mask = ops.ones_like(emissions[:, :, 0])
         mask = ops.cast(mask, "bool")
         if self.boundaries:
-            following = ops.pad(mask[:, 1:], ((0, 0), (0, 1)))
-            last = ops.cast(mask & ~following, "float32")
+            last = ops.cast(_is_last(mask), "float32")
             emissions = emissions + last[:, :, None] * self.end
         tags = emissions.shape[-1]
         potentials = emissions[:, :, None, :] + self.transitions
@@ -78,6 +77,11 @@ class CRF(keras.layers.Layer):
         return (*input_shape, input_shape[-1])
 
 
+def _is_last(mask):
+    """Where the last token of each row is, bool (B, L)."""
+    return mask & ~ops.pad(mask[:, 1:], ((0, 0), (0, 1)))
+
+
 def log_partition(potentials):
     """The logarithm of the sum over all paths of exp(score).
 
@@ -92,7 +96,7 @@ def log_partition(potentials):
 
     @ops.custom_gradient
     def run(potentials):
-        total, _, expected = forward_backward(potentials)
+        total, expected = forward_backward(potentials)
 
         def gradient(upstream):
             return upstream[:, None, None, None] * expected()
@@ -109,8 +113,8 @@ def forward_backward(potentials):
         potentials: float32 (B, L, T, T).
 
     Returns:
-        The logarithm of the sum over all paths (B,), the time-major potentials, and a
-        function without arguments of the probability (B, L, T, T) of every pair.
+        The logarithm of the sum over all paths (B,), and a function without arguments
+        of the probability (B, L, T, T) of every pair.
     """
     steps = ops.transpose(potentials, (1, 0, 2, 3))
     start = _only_first(steps)
@@ -134,7 +138,7 @@ def forward_backward(potentials):
         pairs = ops.exp(scores - total[None, :, None, None])
         return ops.transpose(pairs, (1, 0, 2, 3))
 
-    return total, steps, expected
+    return total, expected
 
 
 def _only_first(steps):
@@ -166,7 +170,7 @@ def path_score(potentials, tags):
 
 def marginals(potentials):
     """The probability of every tag at every token, float32 (B, L, T)."""
-    return ops.sum(forward_backward(potentials)[2](), axis=2)
+    return ops.sum(forward_backward(potentials)[1](), axis=2)
 
 
 def best_path(potentials):
@@ -220,7 +224,5 @@ def forbid(potentials, allowed, mask=None):
     first = ops.broadcast_to(allowed[tags, :tags], (tags, tags))
     place = ops.arange(ops.shape(mask)[1])[None, :, None, None]
     fine = ops.where(place == 0, first, inside)
-    following = ops.pad(mask[:, 1:], ((0, 0), (0, 1)))
-    last = (mask & ~following)[:, :, None, None]
-    fine = fine & (allowed[:tags, tags] | ~last)
+    fine = fine & (allowed[:tags, tags] | ~_is_last(mask)[:, :, None, None])
     return ops.where(fine | ~mask[:, :, None, None], potentials, IMPOSSIBLE)

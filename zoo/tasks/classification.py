@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from zoo.layers import Pooling
 from zoo.tasks.base import Task
-from zoo.tasks.text_input import label_ids, label_tensor
+from zoo.tasks.text_input import label_ids, label_names, label_tensor
 
 
 def pooled_vector(backbone, inputs, pooling):
@@ -98,14 +98,7 @@ class TextClassifier(SequenceHead):
         head_dropout=0.1,
         **kwargs,
     ):
-        if isinstance(labels, int):
-            labels = [str(index) for index in range(labels)]
-        labels = [str(label) for label in labels]
-        if len(labels) < 2 or len(set(labels)) < len(labels):
-            raise ValueError(
-                "`labels` must be two or more different names, or their number. "
-                f"Received: {labels}."
-            )
+        labels = label_names(labels)
         if pooling is None:
             pooling = "pooled" if "pooled_output" in backbone.output else "mean"
         super().__init__(

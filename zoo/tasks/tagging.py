@@ -9,7 +9,7 @@ from zoo.evaluation import allowed_transitions, span_scores
 from zoo.layers import CRF, crf
 from zoo.tasks.base import Task, as_numpy
 from zoo.tasks.paths import PathLoss, TagAccuracy
-from zoo.tasks.text_input import as_columns, join_words, label_ids
+from zoo.tasks.text_input import as_columns, join_words, label_ids, label_names
 
 DECODERS = ("softmax", "crf")
 PADS = {"tags": "", "scores": 0.0, "words": "", "begins": -1, "ends": -1}
@@ -63,12 +63,7 @@ class TokenClassifier(Task):
         head_dropout=0.1,
         **kwargs,
     ):
-        labels = list(map(str, range(labels) if isinstance(labels, int) else labels))
-        if len(labels) < 2 or len(set(labels)) < len(labels):
-            raise ValueError(
-                "`labels` must be two or more different names, or their number. "
-                f"Received: {labels}."
-            )
+        labels = label_names(labels)
         if decoder not in DECODERS:
             raise ValueError(
                 f"`decoder` must be one of {DECODERS}. Received: {decoder!r}."
@@ -152,8 +147,9 @@ class TokenClassifier(Task):
         """
         x = join_words(x)
         if y is not None and not isinstance(x, tf.data.Dataset):
+            y = self.encode_labels(y)
             words = self.tokenizer.split(as_columns(x)[0])[0].row_lengths().numpy()
-            labels = [len(row.split()) for row in self.encode_labels(y)]
+            labels = [len(row.split()) for row in y]
             for row, counts in enumerate(zip(words.tolist(), labels, strict=False)):
                 if counts[0] != counts[1]:
                     raise ValueError(

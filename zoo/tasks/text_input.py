@@ -170,6 +170,27 @@ def split_rows(data, fraction):
     return tuple(parts)
 
 
+def label_names(labels):
+    """The names of a model's outputs, checked.
+
+    Args:
+        labels: list of str, or int, their number, which names them "0", "1", ...
+
+    Returns:
+        list of str.
+
+    Raises:
+        ValueError: if there are fewer than two, or one occurs twice.
+    """
+    names = list(map(str, range(labels) if isinstance(labels, int) else labels))
+    if len(names) < 2 or len(set(names)) < len(names):
+        raise ValueError(
+            "`labels` must be two or more different names, or their number. "
+            f"Received: {names}."
+        )
+    return names
+
+
 def label_ids(y, labels, name="y"):
     """Class numbers from class names or numbers, checked.
 

@@ -1,21 +1,20 @@
 """Learns a WordPiece vocabulary from text, with the tokenizer's own idea of a word."""
 
 import collections
-import gzip
 import heapq
-import lzma
 import os
+import pathlib
 import re
 
 import tensorflow as tf
 import tensorflow_text as tf_text
 
+from zoo.files import open_any
 from zoo.text import characters, words
 from zoo.text.wordpiece import SPECIALS
 
 _CHUNK = 1 << 20  # characters handed to the normalizer at once
 _MAX_WORD = 50  # longer words teach nothing; the splitter takes tokens of 256 bytes
-_OPENERS = {".gz": gzip.open, ".xz": lzma.open}
 # Always in a vocabulary: what a corpus lacks by its editing, other texts have.
 _ALWAYS = "".join(map(chr, range(0x21, 0x7F))) + "–—‘’“”…£€°"
 
@@ -119,8 +118,8 @@ def _lines(texts):
         )
     for text in texts:
         if isinstance(text, os.PathLike):
-            opener = _OPENERS.get(os.path.splitext(text)[1], open)
-            with opener(text, "rt", encoding="utf-8", errors="ignore") as file:
+            path = pathlib.Path(text)
+            with open_any(path, "rt", encoding="utf-8", errors="ignore") as file:
                 yield from file
         elif isinstance(text, (str, bytes)):
             yield text.decode("utf-8", "ignore") if isinstance(text, bytes) else text
