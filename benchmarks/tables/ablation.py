@@ -3,9 +3,10 @@
     python -m benchmarks.tables.ablation --data DIR --runs RUNS
 
 DIR holds `books`, `wikitext2` and `glue`. Every recipe of `benchmarks/ablation` is
-pretrained with every seed by `zoo pretrain` and fine-tuned by `zoo glue`, in RUNS; what
-is there already is not repeated, so that the command can be stopped. At the end it
-writes `ablation/results.json` and the table of `ablation/README.md`.
+pretrained with every seed by `zoo pretrain` and fine-tuned by `zoo glue`, in RUNS, and
+what it gives is written to `ablation/results/RECIPE-SEED.json`. What is there already
+is not repeated, so that the command can be stopped. With all of them there it writes
+the table of `ablation/README.md`; with `--seed` it trains one seed only.
 """
 
 import json
@@ -22,6 +23,7 @@ from benchmarks.files import write_whole
 from benchmarks.table import insert
 
 FOLDER = pathlib.Path(__file__).parents[1] / "ablation"
+RESULTS = FOLDER / "results"
 SEEDS = (0, 1)
 # Mean of the tokens: what is pooled at [CLS] has seen nothing in a left-to-right model.
 GLUE = ["--arm", "preset", "--pooling", "mean", "--seeds", 2, "--epochs", 3]
@@ -103,18 +105,32 @@ def spread(values):
     return f"{values.mean():.1f} ({values.min():.1f} to {values.max():.1f})"
 
 
+def results():
+    """What was found: dict of recipe to a list of dict, one per seed that is there."""
+    found = {}
+    for recipe in PAPER:
+        paths = sorted(RESULTS.glob(f"{recipe}-*.json"))
+        found[recipe] = [json.loads(path.read_text("utf-8")) for path in paths]
+    return found
+
+
 @click.command()
 @click.option("--data", type=click.Path(path_type=pathlib.Path), required=True)
 @click.option("--runs", type=click.Path(path_type=pathlib.Path), required=True)
-def main(data, runs):
-    """Trains what is missing and writes results and table."""
-    results = {recipe: [] for recipe in PAPER}
-    for seed in SEEDS:
+@click.option("--seed", "seeds", type=int, multiple=True, default=SEEDS)
+def main(data, runs, seeds):
+    """Trains what is missing and writes results and, once all are there, the table."""
+    RESULTS.mkdir(exist_ok=True)
+    for seed in seeds:
         for recipe in PAPER:
-            results[recipe].append(train(runs, data, recipe, seed))
-    write_whole(FOLDER / "results.json", json.dumps(results, indent=1) + "\n")
-    readme = FOLDER / "README.md"
-    write_whole(readme, insert(readme.read_text("utf-8"), render(results)))
+            path = RESULTS / f"{recipe}-{seed}.json"
+            if not path.exists():
+                found = train(runs, data, recipe, seed)
+                write_whole(path, json.dumps(found, indent=1) + "\n")
+    found = results()
+    if all(len(rows) == len(SEEDS) for rows in found.values()):
+        readme = FOLDER / "README.md"
+        write_whole(readme, insert(readme.read_text("utf-8"), render(found)))
 
 
 if __name__ == "__main__":
