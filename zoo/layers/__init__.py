@@ -8,6 +8,7 @@ from zoo.layers.heads import MaskedLMHead, Pooling
 from zoo.layers.mixing import ScalarMix
 from zoo.layers.normalization import LayerNorm
 from zoo.layers.recurrent import LSTM
+from zoo.layers.softmax import SampledSoftmax
 from zoo.layers.transformer import TransformerEncoderBlock, WithScores, get_activation
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "MultiHeadAttention",
     "Pooling",
     "PositionEmbedding",
+    "SampledSoftmax",
     "ScalarMix",
     "TransformerEncoderBlock",
     "WithScores",

@@ -1,0 +1,114 @@
+"""The loss of a language model over many words."""
+
+import math
+
+import keras
+from keras import ops
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class SampledSoftmax(keras.layers.Layer):
+    """Negative log-likelihoods of words, by a softmax over all or over a sample.
+
+    All: `-log softmax(h E^T + c)[t]` of the target t. With a sample s of `num_samples`
+    words, while training: `-log softmax([h E_t + c_t, h E_s^T + c_s - log Q_s])[0]`,
+    with Q the expected count of a word in the sample, so that the sum over the sample
+    is on average that over all words. Words are numbered by falling frequency, and
+    drawn by Zipf's law, `P(k) = log((k + 2) / (k + 1)) / log(V + 1)`, one from each of
+    `num_samples` equal parts of the probability, so that `Q = num_samples P` and
+    frequent words come nearly as often as expected. The target itself, where it was
+    drawn, does not count.
+
+    Source: Bengio and Senecal 2003 for the estimate; Jozefowicz et al. 2016, and
+    bilm-tf after it, draw without replacement by TensorFlow's
+    `log_uniform_candidate_sampler`, which fails under XLA and is on no other backend,
+    and subtract log Q from the target's logit, too.
+
+    Args:
+        vocabulary_size: int, V, of the words.
+        num_samples: int, words drawn for each batch; None for the whole softmax.
+        seed: int, of the samples.
+
+    Inputs:
+        hidden (..., D); targets int (...).
+
+    Returns:
+        float32 (...), also under 16-bit policies. The whole softmax takes `V` floats
+        for each target at once.
+
+    Raises:
+        ValueError: if a size is not positive.
+    """
+
+    def __init__(self, vocabulary_size, num_samples=None, seed=None, **kwargs):
+        super().__init__(**kwargs)
+        if vocabulary_size < 1 or (num_samples is not None and num_samples < 1):
+            raise ValueError(
+                "`vocabulary_size` and `num_samples` must be positive. Received: "
+                f"{vocabulary_size} and {num_samples}."
+            )
+        self.vocabulary_size = vocabulary_size
+        self.num_samples = num_samples
+        self.seed_generator = keras.random.SeedGenerator(seed)
+
+    def build(self, hidden_shape, *args, **kwargs):
+        """Creates the table (V, D) and the bias (V,)."""
+        width = hidden_shape[-1]
+        self.kernel = self.add_weight(
+            name="kernel",
+            shape=(self.vocabulary_size, width),
+            initializer=keras.initializers.RandomNormal(stddev=1 / math.sqrt(width)),
+        )
+        self.bias = self.add_weight(
+            name="bias", shape=(self.vocabulary_size,), initializer="zeros"
+        )
+        self.built = True
+
+    def call(self, hidden, targets, training=None):
+        """Scores the targets; see the class."""
+        shape = ops.shape(targets)
+        hidden = ops.reshape(hidden, (-1, hidden.shape[-1]))
+        targets = ops.cast(ops.reshape(targets, (-1,)), "int32")
+        if training and self.num_samples:
+            samples = self.draw()
+            logits, own = self.sampled_logits(hidden, targets, samples)
+            logits = ops.concatenate([own[:, None], logits], axis=1)
+        else:
+            logits = ops.matmul(hidden, ops.transpose(self._cast(self.kernel)))
+            logits = ops.cast(logits, "float32") + ops.cast(self.bias, "float32")
+            own = ops.take_along_axis(logits, targets[:, None], axis=1)[:, 0]
+        return ops.reshape(ops.logsumexp(logits, axis=1) - own, shape)
+
+    def draw(self):
+        """Words of a sample, int32 (num_samples,)."""
+        jitter = keras.random.uniform((self.num_samples,), seed=self.seed_generator)
+        uniform = (ops.arange(self.num_samples, dtype="float32") + jitter) / float(
+            self.num_samples
+        )
+        words = ops.exp(uniform * math.log(self.vocabulary_size + 1)) - 1
+        return ops.clip(ops.cast(words, "int32"), 0, self.vocabulary_size - 1)
+
+    def expected(self, words):
+        """The logarithm of a word's expected count in a sample, float32."""
+        rank = ops.cast(words, "float32")
+        share = ops.log1p(1 / (rank + 1)) / math.log(self.vocabulary_size + 1)
+        return ops.log(share * self.num_samples)
+
+    def sampled_logits(self, hidden, targets, samples):
+        """Corrected logits of the sample (N, S), and the targets' logits (N,)."""
+        words = ops.concatenate([targets, samples], axis=0)
+        rows = self._cast(ops.take(self.kernel, words, axis=0))
+        offsets = ops.cast(ops.take(self.bias, words, axis=0), "float32")
+        count = ops.shape(targets)[0]
+        own = ops.sum(ops.cast(hidden * rows[:count], "float32"), axis=1)
+        logits = ops.cast(ops.matmul(hidden, ops.transpose(rows[count:])), "float32")
+        logits = logits + offsets[count:] - self.expected(samples)
+        hit = targets[:, None] == samples
+        return ops.where(hit, -1e9, logits), own + offsets[:count]
+
+    def _cast(self, x):
+        return ops.cast(x, self.compute_dtype)
+
+    def compute_output_spec(self, hidden, targets, training=None):
+        """float32, of the targets' shape."""
+        return keras.KerasTensor(targets.shape, dtype="float32")
