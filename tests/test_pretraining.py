@@ -1,5 +1,6 @@
 """Pretraining by a recipe: its examples, its order, and that nothing can disturb it."""
 
+import copy
 import importlib.util
 import json
 import os
@@ -16,6 +17,7 @@ import tensorflow as tf
 import tiny
 
 from zoo import pretraining
+from zoo.pretraining.masked import MaskedPretraining
 from zoo.recipes import Recipe
 
 KILLED = 3
@@ -23,14 +25,19 @@ KILLED = 3
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory):
-    """A recipe, its tokenizer and its files of examples."""
+    """A recipe with its tokenizer and its files of examples."""
     folder = tmp_path_factory.mktemp("pretraining")
     tiny.write_corpus(folder / "a.txt")
     recipe = Recipe(**tiny.recipe(next_sentence=True))
     (folder / "run").mkdir()
-    tokenizer = pretraining.prepare_vocabulary(recipe, folder, folder / "run")
-    files = pretraining.prepare_examples(recipe, folder, folder / "run", tokenizer)
-    return recipe, tokenizer, files
+    return MaskedPretraining(recipe, folder, folder / "run")
+
+
+def of_recipe(prepared, **fields):
+    """The same examples under another recipe."""
+    other = copy.copy(prepared)
+    other.recipe = Recipe(**tiny.recipe(**fields))
+    return other
 
 
 def take(dataset):
@@ -42,20 +49,18 @@ def assert_equal(ours, theirs):
 
 
 def test_every_length_has_its_examples(prepared):
-    recipe, _, files = prepared
-    assert set(files) == {16, 24, "valid"}
-    assert all(len(shards) == recipe.shards for shards in files.values())
-    assert 0 < pretraining.tokens_in(recipe, files) < 16 * 8 * 2 + 24 * 4 * 2
+    assert set(prepared.files) == {16, 24, "valid"}
+    shards = prepared.recipe.shards
+    assert all(len(files) == shards for files in prepared.files.values())
+    assert 0 < prepared.tokens() < 16 * 8 * 2 + 24 * 4 * 2
 
 
 @pytest.mark.parametrize("dynamic", [True, False])
 @pytest.mark.parametrize("start", [1, 2, 3])
 def test_batches_from_a_step_on_are_those_of_the_whole_run(prepared, start, dynamic):
-    _, tokenizer, files = prepared
-    recipe = Recipe(**tiny.recipe(next_sentence=True, dynamic=dynamic))
-    model = pretraining.build(recipe, tokenizer)
-    whole = take(pretraining.staged_batches(recipe, files, model, 0))
-    rest = take(pretraining.staged_batches(recipe, files, model, start))
+    run = of_recipe(prepared, next_sentence=True, dynamic=dynamic)
+    model = run.build()
+    whole, rest = take(run.batches(model, 0)), take(run.batches(model, start))
     shapes = [x["token_ids"].shape for x, _, _ in whole]
     assert shapes == [(8, 16), (8, 16), (4, 24), (4, 24)]
     assert len(rest) == 4 - start
@@ -66,12 +71,10 @@ def test_batches_from_a_step_on_are_those_of_the_whole_run(prepared, start, dyna
 @pytest.mark.parametrize("dynamic", [True, False])
 def test_masks_are_drawn_anew_only_if_asked(prepared, dynamic):
     """The second pass over so few examples must meet the same rows."""
-    _, tokenizer, files = prepared
-    stages = [[16, 8, 120]]
-    recipe = Recipe(**tiny.recipe(stages=stages, dynamic=dynamic))
-    model = pretraining.build(recipe, tokenizer)
+    run = of_recipe(prepared, stages=[[16, 8, 120]], dynamic=dynamic)
+    model = run.build()
     seen = {}
-    for x, y, weight in take(pretraining.staged_batches(recipe, files, model, 0)):
+    for x, y, weight in take(run.batches(model, 0)):
         columns = np.take_along_axis(x["token_ids"], x["mask_positions"], 1)
         assert (columns[weight > 0] != y[weight > 0]).mean() > 0.5
         for row in range(len(y)):

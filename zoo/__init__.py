@@ -12,6 +12,7 @@ _PLACES = {
     "load_model": "zoo.registry",
     "list_presets": "zoo.presets",
     "preset_info": "zoo.presets",
+    "LanguageModel": "zoo.tasks",
     "MaskedLM": "zoo.tasks",
     "TextClassifier": "zoo.tasks",
     "TextEmbedder": "zoo.tasks",

@@ -7,6 +7,11 @@ import pathlib
 from zoo import presets
 from zoo.backbone import check_fields
 
+NAMES = {
+    "task": ("masked_lm", "language_model"),
+    "optimizer": ("adamw", "adagrad"),
+}
+
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
@@ -14,20 +19,28 @@ class Recipe:
 
     Args:
         family: name of the family, such as "bert".
+        task: "masked_lm" or "language_model".
         config: dict, fields of the family's config while pretraining.
         train, valid: glob patterns of text files below the data directory, see
             `zoo.data.read_documents`.
         finetuning_config: dict, fields that the finished preset has instead.
+        tokenizer: dict, arguments of a language model's tokenizer.
+        num_words: words that a language model tells apart, the most frequent ones.
+        num_samples: words that are sampled for an update of a language model, or None.
         lowercase: whether the vocabulary is of lower case.
         stages: list of (tokens per row, rows per update, updates). Short rows first
-            teach the same in a third of the time.
+            teach the same in a third of the time. A language model has one stage.
         next_sentence: whether the model also tells next sentences from others.
         whole_words: whether whole words are hidden.
         dynamic: whether masks are drawn anew whenever a row is read, or once for all.
         repeats: how often a document is cut into pairs, each time anew.
         shards: files of examples per length.
+        optimizer: "adamw" or "adagrad".
         learning_rate: its peak; it rises for `warmup_steps`, then falls to zero.
         warmup_steps: updates.
+        decays: whether the rate falls to zero, or stays at its peak.
+        clip_norm: largest norm of all gradients together.
+        accumulator: what Adagrad's sums of squares begin with.
         weight_decay, beta_2: see `zoo.training.AdamW`.
         ema: momentum of averaged weights, such as 0.999, or 0 for none.
         dtype: policy while pretraining, such as "mixed_bfloat16".
@@ -36,13 +49,17 @@ class Recipe:
 
     Raises:
         ValueError: if a stage is not three positive integers, a row has less than 5
-            tokens, or the warm-up is longer than the run.
+            tokens, the warm-up is longer than the run, or a name is unknown.
     """
 
     family: str
     config: dict
     train: list
     valid: list = ()
+    task: str = "masked_lm"
+    tokenizer: dict = dataclasses.field(default_factory=dict)
+    num_words: int | None = None
+    num_samples: int | None = None
     finetuning_config: dict = dataclasses.field(default_factory=dict)
     lowercase: bool = True
     stages: list = ((128, 32, 1000),)
@@ -51,8 +68,12 @@ class Recipe:
     dynamic: bool = True
     repeats: int = 1
     shards: int = 8
+    optimizer: str = "adamw"
     learning_rate: float = 1e-3
     warmup_steps: int = 100
+    decays: bool = True
+    clip_norm: float = 1.0
+    accumulator: float = 1.0
     weight_decay: float = 0.01
     beta_2: float = 0.999
     ema: float = 0.0
@@ -73,6 +94,12 @@ class Recipe:
                 f"`warmup_steps` must be at most {self.steps}, the updates of all "
                 f"stages. Received: {self.warmup_steps}."
             )
+        for field, names in NAMES.items():
+            if getattr(self, field) not in names:
+                raise ValueError(
+                    f"`{field}` must be one of {names}. Received: "
+                    f"{getattr(self, field)!r}."
+                )
 
     @property
     def steps(self):

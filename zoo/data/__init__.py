@@ -5,17 +5,25 @@ from zoo.data.conll import read_conll, write_conll
 from zoo.data.corpus import read_documents, split_sentences, tokenize_documents
 from zoo.data.glue import read_glue
 from zoo.data.masking import mask_tokens, next_tokens
-from zoo.data.packing import Packer, WordPacker
+from zoo.data.packing import NextWordPacker, Packer, WordPacker
 from zoo.data.pairs import Pair, draw_pairs, pair_batches
 from zoo.data.records import read_records, unmask, write_records
 from zoo.data.streams import TokenStreams
 from zoo.data.tables import hash_split, read_labelled
+from zoo.data.word_corpus import (
+    WordCorpus,
+    read_word_corpus,
+    stream_batches,
+    write_word_corpus,
+)
 
 __all__ = [
     "Epoch",
+    "NextWordPacker",
     "Packer",
     "Pair",
     "TokenStreams",
+    "WordCorpus",
     "WordPacker",
     "bucket_length",
     "draw_pairs",
@@ -29,10 +37,13 @@ __all__ = [
     "read_glue",
     "read_labelled",
     "read_records",
+    "read_word_corpus",
     "split_sentences",
+    "stream_batches",
     "tokenize_documents",
     "unmask",
     "untuned",
     "write_conll",
     "write_records",
+    "write_word_corpus",
 ]

@@ -12,6 +12,7 @@ SENTENCE_END = re.compile(
     r"""[.!?]+["'”’)\]]*(?=\s+["'“‘(\[_]*[A-Z0-9ÀÁÂÆÇÈÉÊÎÔŒÙÛ])"""
 )
 # What a full stop follows without ending a sentence.
+UNKNOWN_MARK = "[UNK]"  # what `read_documents` gives for WikiText's `<unk>`
 ABBREVIATION = re.compile(
     r"""["'“‘(\[_]*([A-Z]|Mrs?|Ms|Mme|Mlle|Messrs|Dr|St|Prof|Rev|Hon|Capt|Col|Gen|Lt|
     Sergt|Sgt|Maj|Esq|Jr|Sr|vs|viz|No|Nos|Vol|Chap|pp?|cf|e\.g|i\.e)""",
@@ -62,7 +63,7 @@ def _wikitext(lines):
             yield ""
         elif line.strip() and not line.startswith(" = "):
             line = re.sub(" @([-,.])@ ", r"\1", line)
-            yield line.replace("<unk>", "[UNK]")
+            yield line.replace("<unk>", UNKNOWN_MARK)
 
 
 def split_sentences(line):

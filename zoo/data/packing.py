@@ -74,6 +74,10 @@ class Packer:
             segments += [inside, tf.fill([batch_size, 1], index)]
         return tf.concat(pieces, axis=1), tf.concat(segments, axis=1)
 
+    def inputs(self, tokens, segment_ids, padding_mask):
+        """A model's inputs, from dense tokens, segments and mask (B, L)."""
+        return self.tokenizer.inputs(tokens, segment_ids, padding_mask)
+
     def dense(self, tokens, segment_ids, length=None):
         """Pads ragged rows.
 
@@ -90,7 +94,7 @@ class Packer:
             length = bucket_length(longest, self.limit)
         shape = tf.stack([-1, length])
         mask = segment_ids.with_values(tf.ones_like(segment_ids.values))
-        return self.tokenizer.inputs(
+        return self.inputs(
             tokens.to_tensor(self.tokenizer.pad_id, shape=shape),
             segment_ids.to_tensor(0, shape=shape),
             mask.to_tensor(0, shape=shape),
@@ -120,7 +124,7 @@ class Packer:
             column = tf.range(length)
             mask = column < own[:, None]
             place = tf.where(mask, tf.gather(starts, index)[:, None] + column, 0)
-            return self.tokenizer.inputs(
+            return self.inputs(
                 tf.where(mask, tf.gather(tokens, place), self.tokenizer.pad_id),
                 tf.where(mask, tf.gather(segment_ids, place), 0),
                 tf.cast(mask, tf.int32),
@@ -132,6 +136,32 @@ class Packer:
         """Packs and pads; see `pack` and `dense`."""
         *rows, _ = self.pack(texts)
         return self.dense(*rows)
+
+
+class NextWordPacker(Packer):
+    """Lays texts out as `[CLS] words [SEP]` for models that predict words.
+
+    A forward model reads all words but the last and predicts the next one, a backward
+    one reads all but the first and predicts the one before.
+
+    Args:
+        tokenizer: as `Packer`'s, of words, with `spell` and `word_ids`.
+        sequence_length: int or None, as `Packer`'s.
+    """
+
+    def inputs(self, tokens, segment_ids, padding_mask):
+        """A language model's inputs, see `zoo.tasks.LanguageModel`, (B, L - 1, ...)."""
+        spelled = self.tokenizer.spell(tokens, padding_mask > 0)
+        ids = self.tokenizer.word_ids(tokens)
+        mask = padding_mask[:, 1:]
+        # A row's end has one place less than the row, and its last one is padding.
+        return {
+            "forward_ids": spelled[:, :-1] * mask[:, :, None],
+            "backward_ids": spelled[:, 1:],
+            "forward_targets": ids[:, 1:] * mask,
+            "backward_targets": ids[:, :-1] * mask,
+            "padding_mask": mask,
+        }
 
 
 class WordPacker(Packer):

@@ -1,6 +1,7 @@
 """Layers shared by the families, usable in any Keras model."""
 
 from zoo.layers.attention import MultiHeadAttention
+from zoo.layers.carrying import CarriedState, KeepState
 from zoo.layers.characters import CharacterCNN, Highway
 from zoo.layers.crf import CRF
 from zoo.layers.embeddings import PositionEmbedding
@@ -13,8 +14,10 @@ from zoo.layers.transformer import TransformerEncoderBlock, WithScores, get_acti
 
 __all__ = [
     "CRF",
+    "CarriedState",
     "CharacterCNN",
     "Highway",
+    "KeepState",
     "LSTM",
     "LayerNorm",
     "MaskedLMHead",

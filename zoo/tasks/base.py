@@ -65,6 +65,8 @@ class Task(TextTraining, DistributedTraining, keras.Model):
                 "The tokenizer has more tokens than the backbone. Received: "
                 f"{tokenizer.vocabulary_size} and {backbone.config.vocabulary_size}."
             )
+        if type(tokenizer).__module__.startswith("zoo."):  # which knows no Keras
+            keras.saving.register_keras_serializable(package="zoo")(type(tokenizer))
         self.backbone = backbone
         self.tokenizer = tokenizer
         backbone.tokenizer = backbone.tokenizer or tokenizer
@@ -97,8 +99,12 @@ class Task(TextTraining, DistributedTraining, keras.Model):
                 "Use `predict`, `answer`, `fit` or `evaluate`, which take text."
             )
         if isinstance(inputs, dict):
-            inputs = self.backbone.complete(inputs)
+            inputs = self.complete(inputs)
         return super().__call__(inputs, *args, **kwargs)
+
+    def complete(self, inputs):
+        """Adds the inputs that can be derived from the others."""
+        return self.backbone.complete(inputs)
 
     # What a subclass gives -----------------------------------------------------
 

@@ -8,6 +8,7 @@ from zoo.data import Epoch, Packer, mask_tokens, next_tokens, unmask, untuned
 from zoo.layers import MaskedLMHead
 from zoo.tasks.base import Task, as_numpy
 from zoo.tasks.text_input import as_columns
+from zoo.tasks.token_metrics import TokenAccuracy, TokenCrossentropy
 
 EPOCH_SEEDS = 2**32  # seeds of masks from one epoch to the next
 
@@ -128,12 +129,9 @@ class MaskedLM(Task):
     def default_metrics(self):
         """Accuracy, and with two heads the loss of each."""
         if not self.options["next_sentence"]:
-            return [keras.metrics.SparseCategoricalAccuracy("accuracy")]
+            return [TokenAccuracy("accuracy")]
         return {
-            name: [
-                keras.metrics.SparseCategoricalCrossentropy("loss", from_logits=True),
-                keras.metrics.SparseCategoricalAccuracy("accuracy"),
-            ]
+            name: [TokenCrossentropy("loss"), TokenAccuracy("accuracy")]
             for name in ("masked_lm", "next_sentence")
         }
 

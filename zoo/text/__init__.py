@@ -1,6 +1,7 @@
 """Text to ids, inside the TensorFlow graph."""
 
 from zoo.text.spelling import CharacterTokenizer
+from zoo.text.splitting import split_punctuation, split_words
 from zoo.text.vocabulary import Vocabulary, save_vocabulary
 from zoo.text.wordpiece import WordPieceTokenizer
 from zoo.text.wordpiece_training import train_wordpiece
@@ -10,5 +11,7 @@ __all__ = [
     "Vocabulary",
     "WordPieceTokenizer",
     "save_vocabulary",
+    "split_punctuation",
+    "split_words",
     "train_wordpiece",
 ]

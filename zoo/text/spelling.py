@@ -2,11 +2,12 @@
 
 import tensorflow as tf
 
-from zoo.text.splitting import split_words
+from zoo.text.splitting import split_punctuation, split_words
+from zoo.text.vocabulary import Vocabulary
 
 BEGIN, END = 256, 257  # a sentence's first and last word
 BEGIN_WORD, END_WORD, PAD = 258, 259, 260
-SENTENCE_BEGIN, SENTENCE_END = "<S>", "</S>"
+SENTENCE_BEGIN, SENTENCE_END, UNKNOWN = "<S>", "</S>", "<UNK>"
 
 
 class CharacterTokenizer(tf.Module):
@@ -16,12 +17,16 @@ class CharacterTokenizer(tf.Module):
     `</S>` have 256 and 257 for bytes; 0 stands where no word is. Bytes that do not fit
     are dropped, even if that cuts a character of several bytes.
 
-    Source: Peters et al. 2018; released code `bilm/data.py`. Case and accents stay. A
-    text is split at white space: text in which punctuation is attached to words
-    should be tokenised before.
+    Source: Peters et al. 2018; released code `bilm/data.py`. Case and accents stay. The
+    authors' texts are tokenised before, so that white space is all that parts words.
 
     Args:
       max_characters: int, of a word, both markers included; at least 3.
+      vocabulary: path or sequence of str, the words that a language model predicts,
+        with `<S>`, `</S>` and `<UNK>`; or None. What is read is spelled, whether it is
+        in the vocabulary or not.
+      punctuation: bool, whether punctuation is taken off the ends of words, see
+        `zoo.text.split_punctuation`; else it stays where it is attached.
 
     Inputs:
       texts: str, or a list, array or tensor (B,) of strings.
@@ -30,7 +35,7 @@ class CharacterTokenizer(tf.Module):
       tf.RaggedTensor string (B, None) of words; of one str, a tensor string (None,).
 
     Raises:
-      ValueError: there is no room for a character.
+      ValueError: there is no room for a character, or the vocabulary lacks a marker.
 
     Example:
       >>> tokenizer = CharacterTokenizer()
@@ -41,7 +46,7 @@ class CharacterTokenizer(tf.Module):
     vocabulary_size = 262  # of characters, 0 included
     pad_id, cls_id, sep_id = "", SENTENCE_BEGIN, SENTENCE_END
 
-    def __init__(self, max_characters=50):
+    def __init__(self, max_characters=50, vocabulary=None, punctuation=False):
         super().__init__()
         if max_characters < 3:
             raise ValueError(
@@ -49,18 +54,53 @@ class CharacterTokenizer(tf.Module):
                 f"Received: {max_characters}."
             )
         self.max_characters = max_characters
+        self.punctuation = punctuation
+        self.vocabulary = None
+        if vocabulary is not None:
+            required = (SENTENCE_BEGIN, SENTENCE_END, UNKNOWN)
+            known = Vocabulary(vocabulary, required)
+            self.vocabulary = known.tokens
+            self.unknown_id = known.ids[UNKNOWN]
+            with tf.init_scope(), tf.device("CPU:0"):
+                numbers = tf.range(len(known.tokens), dtype=tf.int32)
+                self._ids = tf.lookup.StaticHashTable(
+                    tf.lookup.KeyValueTensorInitializer(list(known.tokens), numbers),
+                    self.unknown_id,
+                )
 
     def __call__(self, texts):
         """Returns the texts' words; see the class."""
         texts = tf.convert_to_tensor(texts, tf.string)
         words = split_words(tf.reshape(texts, [-1]))[0]
+        if self.punctuation:
+            pieces = split_punctuation(words.values)
+            words = tf.RaggedTensor.from_row_splits(
+                pieces.values, tf.gather(pieces.row_splits, words.row_splits)
+            )
         return words if texts.shape.rank else words.values
 
     split = staticmethod(split_words)
 
     def pieces(self, words):
-        """Words (N,) as rows of one token each, ragged (N, 1)."""
+        """Words (N,) as rows of tokens, ragged (N, None), at least one each."""
+        if self.punctuation:
+            return split_punctuation(words)
         return tf.RaggedTensor.from_tensor(words[:, None])
+
+    def word_ids(self, words):
+        """The numbers of words, string (...), in the vocabulary, int32 (...).
+
+        Raises:
+          ValueError: there is no vocabulary.
+        """
+        if self.vocabulary is None:
+            raise ValueError(
+                "The tokenizer has no vocabulary of words. Received: None. Make it "
+                "with `vocabulary`, the words that the language model predicts."
+            )
+        if not isinstance(words, tf.RaggedTensor):
+            words = tf.convert_to_tensor(words, tf.string)
+        return self._ids.lookup(words)
 
     def spell(self, words, mask=None):
         """Returns the ids of words' characters.
@@ -106,7 +146,11 @@ class CharacterTokenizer(tf.Module):
 
     def get_config(self):
         """Plain values."""
-        return {"max_characters": self.max_characters}
+        return {
+            "max_characters": self.max_characters,
+            "vocabulary": self.vocabulary,
+            "punctuation": self.punctuation,
+        }
 
     @classmethod
     def from_config(cls, config):

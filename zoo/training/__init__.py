@@ -1,6 +1,7 @@
 """Optimizers, schedules and resumable training."""
 
 from zoo.training.optimizers import (
+    Adagrad,
     AdamW,
     WarmupLinearDecay,
     finetuning_optimizer,
@@ -9,6 +10,7 @@ from zoo.training.optimizers import (
 from zoo.training.resume import train_steps
 
 __all__ = [
+    "Adagrad",
     "AdamW",
     "WarmupLinearDecay",
     "finetuning_optimizer",

@@ -57,8 +57,42 @@ class WarmupLinearDecay(LearningRateSchedule):
         }
 
 
+class ClipsTheSum:
+    """Clips the sum of gradients over replicas; Keras clips before it adds them up."""
+
+    def _clip_gradients(self, grads):
+        if keras.backend.backend() == "tensorflow":
+            return grads
+        return super()._clip_gradients(grads)
+
+    def _all_reduce_sum_gradients(self, grads_and_vars):
+        pairs = super()._all_reduce_sum_gradients(grads_and_vars)
+        kept = [pair for pair in pairs if pair[0] is not None]
+        # The sum makes a sparse gradient dense: squares of a token's several rows are
+        # not the square of their sum.
+        grads = [ops.add(grad, 0.0) for grad, _ in kept]
+        grads = super()._clip_gradients(grads)
+        return list(zip(grads, (variable for _, variable in kept), strict=True))
+
+
 @keras.saving.register_keras_serializable(package="zoo")
-class AdamW(keras.optimizers.AdamW):
+class Adagrad(ClipsTheSum, keras.optimizers.Adagrad):
+    """Keras' Adagrad, clipped by the norm of the sum over replicas.
+
+    `a = a + g^2; w = w - rate g / sqrt(a + epsilon)`. ELMo's authors multiply the loss
+    with the number of steps of a batch, n = 20, and train with a rate of 0.2, an
+    accumulator that begins with 1.0, and gradients of norm 10 at most. With the mean
+    loss the same updates come from an accumulator of 1 / n^2 and a norm of 10 / n.
+
+    Source: Duchi et al. 2011; Peters et al. 2018, released code `bilm/training.py`.
+
+    Args:
+        **kwargs: of `keras.optimizers.Adagrad`.
+    """
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class AdamW(ClipsTheSum, keras.optimizers.AdamW):
     """Adam with decoupled weight decay, as BERT was trained.
 
     `m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2;
@@ -193,24 +227,9 @@ class AdamW(keras.optimizers.AdamW):
             grad=gradient,
         )
 
-    # Keras decays by the variable's short name, which does not say "layer_norm", and
-    # clips before it adds replicas and accumulated gradients up; both are done here.
+    # Keras decays by the variable's short name, which does not say "layer_norm".
     def _apply_weight_decay(self, variables):
         pass
-
-    def _clip_gradients(self, grads):
-        if keras.backend.backend() == "tensorflow":
-            return grads
-        return super()._clip_gradients(grads)
-
-    def _all_reduce_sum_gradients(self, grads_and_vars):
-        pairs = super()._all_reduce_sum_gradients(grads_and_vars)
-        kept = [pair for pair in pairs if pair[0] is not None]
-        # The sum makes a sparse gradient dense: squares of a token's several rows are
-        # not the square of their sum.
-        grads = [ops.add(grad, 0.0) for grad, _ in kept]
-        grads = super()._clip_gradients(grads)
-        return list(zip(grads, (variable for _, variable in kept), strict=True))
 
     def get_config(self):
         """Constructor arguments."""

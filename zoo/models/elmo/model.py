@@ -9,6 +9,7 @@ from zoo.backbone import Backbone
 from zoo.layers import LSTM, CharacterCNN, ScalarMix
 
 FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
+DIRECTIONS = ("forward", "backward")
 MIXES = {None: None, "bilm": 1e-12, "allennlp": 1e-13}
 
 
@@ -157,7 +158,7 @@ class ELMo(Backbone):
             )
         ]
         narrow = config.lstm_dim != config.projection_dim
-        for direction in ("forward", "backward"):
+        for direction in DIRECTIONS:
             for i in range(config.num_layers):
                 lstm = LSTM(
                     config.lstm_dim,
@@ -184,30 +185,70 @@ class ELMo(Backbone):
         """Wires the layers."""
         mask = inputs["padding_mask"]
         words = layers["token_encoder"](inputs["character_ids"])
-        dropout = layers["dropout"]
-        directions, states = [], []
-        for direction in ("forward", "backward"):
-            x, outputs = words, []
-            stack = [v for k, v in layers.items() if k.startswith(f"{direction}_")]
-            for i, lstm in enumerate(stack):
-                x = dropout(x)
-                y, *after = lstm(x, mask, _state(inputs, len(states)))
-                x = x + y if i and config.residual else y
-                outputs.append(x)
-                states.append(after)
-            outputs[-1] = dropout(outputs[-1])
-            directions.append(outputs)
+        directions = cls.run(config, layers, [words, words], mask, inputs)
         words = words * ops.cast(mask, words.dtype)[:, :, None]
-        pairs = [(words, words), *zip(*directions, strict=True)]
+        stacks = [outputs for outputs, _ in directions]
+        pairs = [(words, words), *zip(*stacks, strict=True)]
         hidden = ops.stack([ops.concatenate(p, axis=-1) for p in pairs], axis=1)
         if config.mix_layer_norm == "bilm":
             mask = inner_words(mask)
         return {
             "sequence_output": layers["scalar_mix"](hidden, mask),
             "layer_outputs": hidden,
-            "hidden_state": ops.stack([m for m, _ in states], axis=1),
-            "cell_state": ops.stack([c for _, c in states], axis=1),
+            **_last_states(directions),
         }
+
+    @classmethod
+    def connect_language_model(cls, config, layers, inputs):
+        """Wires the two language models, which may read different words.
+
+        Args:
+            config: `ELMoConfig`.
+            layers: dict, from `make_layers`.
+            inputs: dict of symbolic tensors: forward_ids and backward_ids int
+                (B, L, C); optional padding_mask (B, L), and states as `make_states`.
+
+        Returns:
+            dict: predictions (B, 2, L, P), from which the forward model predicts the
+            word after each of its words, and the backward one the word before; and
+            the states.
+        """
+        both = [inputs["forward_ids"], inputs["backward_ids"]]
+        # One call, so that a word in both is computed once.
+        words = layers["token_encoder"](ops.concatenate(both, axis=0))
+        words = ops.split(words, 2, axis=0)
+        mask = inputs.get("padding_mask")
+        directions = cls.run(config, layers, words, mask, inputs)
+        tops = [outputs[-1] for outputs, _ in directions]
+        return {"predictions": ops.stack(tops, axis=1), **_last_states(directions)}
+
+    @staticmethod
+    def run(config, layers, words, mask, inputs):
+        """Runs the LSTMs.
+
+        Args:
+            config, layers: as `connect`'s.
+            words: vectors (B, L, P) that the forward and the backward stack read.
+            mask: (B, L), or None.
+            inputs: dict that may hold states.
+
+        Returns:
+            For each direction the outputs of its layers, and their last states (m, c).
+        """
+        dropout, found = layers["dropout"], []
+        for direction, x in zip(DIRECTIONS, words, strict=True):
+            outputs, states = [], []
+            stack = [v for k, v in layers.items() if k.startswith(f"{direction}_")]
+            for i, lstm in enumerate(stack):
+                x = dropout(x)
+                number = len(found) * config.num_layers + i
+                y, *after = lstm(x, mask=mask, initial_state=_state(inputs, number))
+                x = x + y if i and config.residual else y
+                outputs.append(x)
+                states.append(after)
+            outputs[-1] = dropout(outputs[-1])
+            found.append((outputs, states))
+        return found
 
     def stateful(self, *names):
         """The model with a memory from call to call; see `StatefulELMo`."""
@@ -217,8 +258,7 @@ class ELMo(Backbone):
     def layers_above(cls, number, config):
         """The LSTMs above layer `number`, and the mix."""
         above = [i for i in range(config.num_layers) if i >= number]
-        stacks = ("forward", "backward")
-        return {"scalar_mix", *(f"{stack}_{i}" for stack in stacks for i in above)}
+        return {"scalar_mix", *(f"{name}_{i}" for name in DIRECTIONS for i in above)}
 
 
 def _state(inputs, number):
@@ -226,6 +266,15 @@ def _state(inputs, number):
     if "hidden_state" not in inputs:
         return None
     return inputs["hidden_state"][:, number], inputs["cell_state"][:, number]
+
+
+def _last_states(directions):
+    """The states after the last word, forward layers first; see `ELMo`."""
+    states = [state for _, after in directions for state in after]
+    return {
+        "hidden_state": ops.stack([m for m, _ in states], axis=1),
+        "cell_state": ops.stack([c for _, c in states], axis=1),
+    }
 
 
 def inner_words(mask):

@@ -1,0 +1,93 @@
+"""States that a model keeps from one batch to the next."""
+
+import keras
+from keras import ops
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class CarriedState(keras.layers.Layer):
+    """What the rows of the batch before ended with, for models that read on.
+
+    Training and evaluation have states of their own, so that neither disturbs the
+    other. They are saved with the model's weights. On several replicas each keeps its
+    own rows' states; a file holds those of the first.
+
+    Args:
+        rows: int, R, rows of a batch (of a replica's part of it).
+        shapes: list of tuple, the shape of each state of a row.
+
+    Inputs:
+        fresh int (R,), 1 where a row begins anew, from zeros.
+
+    Returns:
+        list of float32 (R, ...), the states.
+    """
+
+    def __init__(self, rows, shapes, **kwargs):
+        super().__init__(**kwargs)
+        self.rows = rows
+        self.shapes = [tuple(shape) for shape in shapes]
+
+    def build(self, fresh_shape):
+        """Creates the states, zeros."""
+        self.states = {
+            kind: [
+                keras.Variable(  # `add_weight` has no synchronization
+                    "zeros",
+                    (self.rows, *shape),
+                    "float32",
+                    trainable=False,
+                    autocast=False,
+                    aggregation="only_first_replica",
+                    synchronization="on_read",
+                    name=f"{kind}_{index}",
+                )
+                for index, shape in enumerate(self.shapes)
+            ]
+            for kind in ("training", "evaluation")
+        }
+        self.built = True
+
+    def kept(self, training):
+        """The variables of training or of evaluation."""
+        return self.states["training" if training else "evaluation"]
+
+    def call(self, fresh, training=None):
+        """Reads the states."""
+        keep = 1 - ops.cast(fresh, "float32")
+        states = [ops.convert_to_tensor(v) for v in self.kept(training)]
+        return [s * ops.reshape(keep, (-1, *[1] * (s.ndim - 1))) for s in states]
+
+    def compute_output_spec(self, fresh, training=None):
+        """float32 of the states' shapes."""
+        shapes = [(self.rows, *shape) for shape in self.shapes]
+        return [keras.KerasTensor(shape, dtype="float32") for shape in shapes]
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class KeepState(keras.layers.Layer):
+    """Stores what the next batch begins with, and hands its first input on.
+
+    Args:
+        carried: `CarriedState`, already built.
+
+    Inputs:
+        x (...); states, a list as `CarriedState` returns.
+
+    Returns:
+        x.
+    """
+
+    def __init__(self, carried, **kwargs):
+        super().__init__(**kwargs)
+        self.carried = carried
+
+    def call(self, x, states, training=None):
+        """Assigns the states."""
+        for variable, state in zip(self.carried.kept(training), states, strict=True):
+            variable.assign(ops.cast(ops.stop_gradient(state), "float32"))
+        return x
+
+    def compute_output_spec(self, x, states, training=None):
+        """As x."""
+        return keras.KerasTensor(x.shape, dtype=x.dtype)

@@ -1,0 +1,185 @@
+"""Masked language models: pairs of sentences, hidden tokens."""
+
+import dataclasses
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from zoo import registry
+from zoo.data import (
+    pair_batches,
+    read_documents,
+    read_records,
+    split_sentences,
+    tokenize_documents,
+    unmask,
+    write_records,
+)
+from zoo.files import replacing
+from zoo.pretraining.optimizer import make_optimizer
+from zoo.recipes import find_files
+from zoo.tasks import MaskedLM
+from zoo.text import WordPieceTokenizer, save_vocabulary, train_wordpiece
+
+
+class MaskedPretraining:
+    """What a run of a masked language model needs, prepared once.
+
+    Args:
+        recipe: `zoo.recipes.Recipe`.
+        data: directory with the text.
+        output: pathlib.Path of the run.
+
+    Attributes:
+        tokenizer: `WordPieceTokenizer`.
+        files: dict of length, or "valid", to a list of pathlib.Path.
+    """
+
+    def __init__(self, recipe, data, output):
+        self.recipe = recipe
+        self.tokenizer = prepare_vocabulary(recipe, data, output)
+        self.files = prepare_examples(recipe, data, output, self.tokenizer)
+
+    def build(self):
+        """The compiled model that the recipe begins with."""
+        recipe = self.recipe
+        config = {**recipe.config, "vocabulary_size": self.tokenizer.vocabulary_size}
+        keras.utils.set_random_seed(recipe.seed)
+        model = MaskedLM(
+            registry.build_backbone(recipe.family, config, recipe.dtype),
+            self.tokenizer,
+            max_predictions=max_predictions(recipe.sequence_length),
+            whole_words=recipe.whole_words,
+            next_sentence=recipe.next_sentence,
+            sequence_length=recipe.sequence_length,
+        )
+        model.compile(make_optimizer(recipe))
+        return model
+
+    def batches(self, model, start):
+        """Training batches from update `start` on, stage after stage.
+
+        Args:
+            model: `MaskedLM`, which makes the examples.
+            start: int, updates done.
+
+        Returns:
+            tf.data.Dataset of as many batches as there are updates left.
+        """
+        recipe = self.recipe
+
+        def example(step, batch):
+            if not recipe.dynamic:
+                return model.fixed_example(batch)
+            return model.make_example(unmask(batch), (recipe.seed, step))
+
+        dataset, begin = None, 0
+        for length, rows, steps in recipe.stages:
+            done = max(start - begin, 0)
+            if done < steps:
+                batches = read_records(self.files[length], rows, recipe.seed, done)
+                part = batches.take(steps - done).enumerate(begin + done).map(example)
+                dataset = dataset.concatenate(part) if dataset else part
+            begin += steps
+        return dataset.prefetch(2)
+
+    def tokens(self):
+        """Tokens in all batches together, padding left out: int, from the mean."""
+        total = 0
+        for length, rows, steps in self.recipe.stages:
+            records = read_records(self.files[length], 1024)
+            masks = records.map(lambda x: x["padding_mask"]).as_numpy_iterator()
+            share = np.mean(np.concatenate([mask.mean(1) for mask in masks]))
+            total += length * rows * steps * share
+        return int(total)
+
+    def evaluate(self, model, batch_size=32):
+        """Losses, accuracies and perplexity on held-out examples, masked once for all.
+
+        Args:
+            model: compiled `MaskedLM`.
+            batch_size: int.
+
+        Returns:
+            dict of float.
+        """
+        records = read_records(self.files["valid"], batch_size)
+        steps = sum(1 for _ in records)  # Keras warns where it does not know
+        batches = records.map(model.fixed_example)
+        batches = batches.apply(tf.data.experimental.assert_cardinality(steps))
+        scores = model.evaluate(batches, return_dict=True, verbose=0)
+        loss = scores.get("masked_lm_loss", scores["loss"])
+        return {**scores, "perplexity": float(np.exp(loss))}
+
+    def finished(self, model):
+        """The model with the config that fine-tuning starts from."""
+        config = dataclasses.asdict(model.backbone.config)
+        backbone = registry.build_backbone(
+            self.recipe.family, {**config, **self.recipe.finetuning_config}
+        )
+        copy = MaskedLM(
+            backbone,
+            model.tokenizer,
+            sequence_length=model.sequence_length,
+            **model.options,
+        )
+        copy.set_weights(model.get_weights())
+        return copy
+
+
+def prepare_vocabulary(recipe, data, output):
+    """Learns `vocabulary.txt` from the training text, once; returns the tokenizer."""
+    path = output / "vocabulary.txt"
+    if not path.exists():
+        documents = read_documents(find_files(data, recipe.train))
+        lines = (line.replace("[UNK]", " ") for text in documents for line in text)
+        size = recipe.config["vocabulary_size"]
+        save_vocabulary(train_wordpiece(lines, size, recipe.lowercase), path)
+    return WordPieceTokenizer(path, lowercase=recipe.lowercase)
+
+
+def prepare_examples(recipe, data, output, tokenizer):
+    """Writes sharded examples for every length of the recipe, each once.
+
+    The corpus passes through: what is in memory is a few million tokens.
+
+    Args:
+        recipe, data, output: see `MaskedPretraining`.
+        tokenizer: `WordPieceTokenizer`.
+
+    Returns:
+        dict of length, or "valid", to a list of pathlib.Path.
+    """
+    config = {**tokenizer.get_config(), "specials_in_text": True}
+    marked = WordPieceTokenizer.from_config(config)  # WikiText's [UNK] is one token
+    wanted = {length: ("train", length, recipe.repeats) for length, *_ in recipe.stages}
+    if recipe.valid:
+        wanted["valid"] = ("valid", recipe.sequence_length, 1)
+    files = {}
+    for key, (split, length, repeats) in wanted.items():
+        directory = output / "examples" / f"{split}-{length}"
+        if not directory.exists():
+            paths = find_files(data, getattr(recipe, split))
+            sentences = (
+                [sentence for line in document for sentence in split_sentences(line)]
+                for document in read_documents(paths)
+            )
+            batches = pair_batches(
+                tokenize_documents(sentences, marked),
+                tokenizer,
+                length,
+                recipe.seed,
+                repeats,
+                max_predictions=max_predictions(length),
+                whole_words=recipe.whole_words,
+            )
+            with replacing(directory) as temporary:
+                write_records(batches, temporary, recipe.shards)
+        files[key] = sorted(directory.iterdir())
+    return files
+
+
+def max_predictions(length):
+    """How many tokens of a row are hidden at most: 20 of 128, 77 of 512, as Google."""
+    return -(-length * 15 // 100)

@@ -1,0 +1,86 @@
+"""Pretraining by a recipe: from text files to a preset."""
+
+import dataclasses
+import json
+import pathlib
+import shutil
+
+import keras
+
+from zoo import presets
+from zoo.files import replacing
+from zoo.pretraining.masked import MaskedPretraining
+from zoo.pretraining.streams import StreamPretraining
+from zoo.recipes import Recipe
+from zoo.training import train_steps
+from zoo.training.resume import check_interval
+
+OBJECTIVES = {"masked_lm": MaskedPretraining, "language_model": StreamPretraining}
+
+
+def run(recipe, data, output, every=100, tensorboard=False):
+    """Pretrains a model; run again, it resumes.
+
+    Args:
+        recipe: `zoo.recipes.Recipe`.
+        data: directory with the text.
+        output: directory for vocabulary, examples, checkpoint, log, report and preset.
+        every: int, updates between checkpoints.
+        tensorboard: bool, whether TensorBoard's files are written, too.
+
+    Returns:
+        The trained task, which also stands in `output/preset`.
+
+    Raises:
+        ValueError: if `output` holds a run of another recipe, or `every` does not
+            divide its updates.
+    """
+    output = pathlib.Path(output)
+    check_interval(recipe.steps, every)
+    begin(recipe, output)
+    objective = OBJECTIVES[recipe.task](recipe, data, output)
+    model = objective.build()
+    sizes = [rows * length for length, rows, n in recipe.stages for _ in range(n)]
+    callbacks = [keras.callbacks.TensorBoard(output / "tensorboard")] * tensorboard
+    model = train_steps(
+        model,
+        # Keras looks on past the last batch.
+        lambda start: objective.batches(model, start).repeat(),
+        recipe.steps,
+        output,
+        every,
+        callbacks,
+        sizes,
+    )
+    report = {"recipe": dataclasses.asdict(recipe), "tokens": objective.tokens()}
+    if recipe.valid:
+        report["valid"] = objective.evaluate(model)
+    with replacing(output / "report.json") as temporary:
+        temporary.write_text(json.dumps(report, indent=2) + "\n", "utf-8")
+    shutil.rmtree(output / "preset", ignore_errors=True)
+    objective.finished(model).save_to_preset(output / "preset", dtype="float16")
+    card = {"tokens_seen": report["tokens"], "valid": report.get("valid")}
+    presets.add_to_record(output / "preset", {**recipe.card, **card})
+    return model
+
+
+def begin(recipe, output):
+    """Writes the recipe to `output`, or checks that it is the one there.
+
+    Raises:
+        ValueError: naming the fields that differ.
+    """
+    path, fields = output / "recipe.json", dataclasses.asdict(recipe)
+    fields.pop("card")
+    fields = json.loads(json.dumps(fields))  # tuples are lists there
+    if path.exists():
+        found = json.loads(path.read_text("utf-8"))
+        found = dataclasses.asdict(Recipe(**found))  # fields that came later, too
+        differing = [key for key in fields if fields[key] != found.get(key)]
+        if differing:
+            raise ValueError(
+                f"{output} holds a run of another recipe, which differs in "
+                f"{', '.join(differing)}. Give another output directory."
+            )
+    with replacing(path) as temporary:
+        temporary.write_text(json.dumps(fields, indent=2) + "\n", "utf-8")

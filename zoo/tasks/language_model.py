@@ -1,0 +1,205 @@
+"""The language model over words: pretraining, and how likely a text is."""
+
+import keras
+import numpy as np
+import tensorflow as tf
+from keras import ops
+
+from zoo.data import NextWordPacker
+from zoo.layers import CarriedState, KeepState, SampledSoftmax
+from zoo.tasks.base import Task, as_numpy
+from zoo.tasks.text_input import as_columns
+from zoo.tasks.token_metrics import Likelihood, Perplexity
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class LanguageModel(Task):
+    """Predicts every word from those before it, and from those after it.
+
+    Two models, one for each direction, share the words' vectors and the softmax; the
+    loss is the mean over both and over all words, `</S>` included for the forward one
+    and `<S>` for the backward one.
+
+    Source: Peters et al. 2018, section 3.1; released code `bilm/training.py`, which
+    multiplies the loss by the number of steps.
+
+    Args:
+        backbone: `zoo.backbone.Backbone` of two directions, such as ELMo.
+        tokenizer: from `zoo.text`, with a vocabulary of words, sorted by falling
+            frequency; or None for word ids only.
+        num_words: int, V, words that are told apart; by default the vocabulary's.
+        num_samples: int, of the softmax while training, see
+            `zoo.layers.SampledSoftmax`; None for all words.
+        rows: int, rows of a batch (on each replica) where the states are carried from
+            batch to batch, see `zoo.data.TokenStreams`; None where every row is a text
+            of its own.
+        **kwargs: sequence_length and name, see `zoo.tasks.Task`.
+
+    Inputs:
+        dict of int32: forward_ids and backward_ids (B, L, C), forward_targets and
+        backward_targets (B, L), and padding_mask (B, L), or with `rows` fresh (B,), 1
+        where a row begins anew.
+
+    Returns:
+        float32 (B, 2, L), the negative log-likelihood of each target in nats.
+
+    Raises:
+        ValueError: if the backbone is no language model, or nothing says how many
+            words there are.
+    """
+
+    task_name = "language_model"
+    packer = NextWordPacker
+
+    def __init__(
+        self,
+        backbone,
+        tokenizer=None,
+        num_words=None,
+        num_samples=None,
+        rows=None,
+        **kwargs,
+    ):
+        if not hasattr(backbone, "connect_language_model"):
+            raise ValueError(
+                "A language model needs a backbone of two directions. Received: one "
+                f"of family {backbone.family!r}, which has none."
+            )
+        vocabulary = getattr(tokenizer, "vocabulary", None)
+        if num_words is None and vocabulary is None:
+            raise ValueError(
+                "`num_words` must say how many words there are where the tokenizer "
+                "has no vocabulary. Received: None. Make the tokenizer with one."
+            )
+        num_words = num_words or len(vocabulary)
+        if vocabulary is not None and len(vocabulary) > num_words:
+            raise ValueError(
+                "`num_words` must be at least the tokenizer's vocabulary. Received: "
+                f"{num_words} and {len(vocabulary)} words."
+            )
+        inputs, states, carried = self._make_inputs(backbone, rows)
+        found = backbone.connect_language_model(
+            backbone.config, backbone.named_layers, {**inputs, **states}
+        )
+        targets = [inputs["forward_targets"], inputs["backward_targets"]]
+        softmax = SampledSoftmax(
+            num_words, num_samples, dtype=backbone.dtype_policy.name, name="softmax"
+        )
+        outputs = softmax(found["predictions"], ops.stack(targets, axis=1))
+        if rows:
+            keep = KeepState(carried, name="keep_state")
+            outputs = keep(outputs, [found[name] for name in states])
+        names = {layer.name for layer in keras.Model(inputs, outputs).layers}
+        self.idle_layers = {*backbone.named_layers} - names
+        options = {"num_words": num_words, "num_samples": num_samples, "rows": rows}
+        super().__init__(inputs, outputs, backbone, tokenizer, options, **kwargs)
+
+    @staticmethod
+    def _make_inputs(backbone, rows):
+        """Symbolic inputs, the states that they begin with, and what carries these."""
+        inputs = {}
+        for name in ("forward", "backward"):
+            for kind, shape in (("ids", (None, None)), ("targets", (None,))):
+                key = f"{name}_{kind}"
+                inputs[key] = keras.Input(shape, rows, dtype="int32", name=key)
+        if not rows:
+            mask = keras.Input((None,), dtype="int32", name="padding_mask")
+            return {**inputs, "padding_mask": mask}, {}, None
+        fresh = keras.Input((), rows, dtype="int32", name="fresh")
+        symbols = backbone.make_states(backbone.config)
+        shapes = [symbol.shape[1:] for symbol in symbols.values()]
+        carried = CarriedState(rows, shapes, name="carried_state")
+        states = dict(zip(symbols, carried(fresh), strict=True))
+        return {**inputs, "fresh": fresh}, states, carried
+
+    def complete(self, inputs):
+        """Adds the mask, without which no word is padding."""
+        if self.options["rows"] or "padding_mask" in inputs:
+            return inputs
+        mask = ops.ones_like(inputs["forward_targets"])
+        return {**inputs, "padding_mask": mask}
+
+    def default_loss(self):
+        """The mean over both directions and all words."""
+        return Likelihood(reduction="mean_with_sample_weight")
+
+    def default_metrics(self):
+        """The perplexity."""
+        return [Perplexity()]
+
+    def unused_layers(self):
+        """Those of the backbone that predict nothing."""
+        return self.idle_layers
+
+    def batches(self, x, y=None, sample_weight=None, *args, **kwargs):
+        """Batches of texts; targets and weights are made, not given.
+
+        Raises:
+            ValueError: if targets are given, or the model reads on from batch to
+                batch, which texts of different lengths do not.
+        """
+        if y is not None or sample_weight is not None:
+            raise ValueError(
+                "A language model makes its own targets. Received: `y` or "
+                "`sample_weight`. Give texts only."
+            )
+        self._check_rows()
+        return super().batches(x, None, None, *args, **kwargs)
+
+    def _check_rows(self):
+        if self.options["rows"]:
+            raise ValueError(
+                "A model that carries states takes batches of `zoo.data.TokenStreams`. "
+                f"Received: texts, and rows={self.options['rows']}. Load it with "
+                "`rows=None`."
+            )
+
+    def finish(self, x, *targets):
+        """An example: x, y and weights, float32 (B, 2, L)."""
+        stacked = [x["forward_targets"], x["backward_targets"]]
+        weight = tf.ones_like(x["forward_targets"])
+        weight = tf.cast(x.get("padding_mask", weight), tf.float32)
+        return x, tf.stack(stacked, axis=1), tf.stack([weight, weight], axis=1)
+
+    def predict(self, x, *args, **kwargs):
+        """Keras' `predict`, on word ids; text has `answer`."""
+        if self.takes_text(x):
+            raise TypeError(
+                "Texts have different numbers of words. Received: text. Use `answer`, "
+                "which adds up, or `evaluate`."
+            )
+        return super().predict(x, *args, **kwargs)
+
+    def answer(self, x, batch_size=None):
+        """What the exported model answers, as numpy; see `answer_batch`."""
+        (texts,) = as_columns(x)
+        order = tf.argsort(tf.strings.length(texts), direction="DESCENDING")
+        size, parts = batch_size or 32, []
+        for start in range(0, max(len(texts), 1), size):
+            answers = self.answer_batch(tf.gather(texts, order[start : start + size]))
+            parts.append({key: as_numpy(value) for key, value in answers.items()})
+        back = np.argsort(order.numpy())
+        return {k: np.concatenate([p[k] for p in parts])[back] for k in parts[0]}
+
+    def answer_batch(self, texts):
+        """How likely texts are, in a graph.
+
+        Args:
+            texts: string (B,).
+
+        Returns:
+            dict of (B,): forward and backward float32, the logarithm of the text's
+            probability by each model; words int32, how many were predicted, an end of
+            the sentence included; perplexity float32, of a word, by the mean of both.
+        """
+        self._check_rows()
+        x = self.preprocessor((texts,))
+        mask = tf.cast(x["padding_mask"], tf.float32)
+        scores = -tf.reduce_sum(self(x, training=False) * mask[:, None], axis=2)
+        words = tf.reduce_sum(mask, axis=1)
+        return {
+            "forward": scores[:, 0],
+            "backward": scores[:, 1],
+            "words": tf.cast(words, tf.int32),
+            "perplexity": tf.exp(-tf.reduce_mean(scores, axis=1) / words),
+        }
