@@ -3,8 +3,9 @@
     python -m benchmarks.tables.preset_card PRESET --run RUN --glue DIR --glue DIR
 
 PRESET is a folder of `presets/` that holds `recipe.json`. Weights, vocabulary, log and
-curves come from RUN, results of `zoo glue` from each DIR; the card is `README.md`. What
-is not given stays as it is, so that `... PRESET` alone writes the card anew.
+curves come from RUN, results of `zoo glue` from each DIR, where they take the place of
+those with the same settings; the card is `README.md`. What is not given stays as it is,
+so that `... PRESET` alone writes the card anew.
 """
 
 import csv
@@ -60,11 +61,20 @@ def write_json(path, value):
     write_whole(path, json.dumps(value, indent=2) + "\n")
 
 
-def collect(directories):
-    """Results of `zoo glue`, those of all directories in one list of dict."""
+def collect(known, directories):
+    """Results of `zoo glue`, known ones and those of all directories, a list of dict.
+
+    Of the same task, examples and settings, the last ones count.
+    """
     paths = [path for folder in directories for path in sorted(folder.glob("*.json"))]
-    found = [read_json(path) for path in paths]
-    return [results for results in found if "difference" in results]
+    found = [*known, *(read_json(path) for path in paths)]
+    return list(
+        {
+            (x["task"], x["examples"], json.dumps(x["settings"], sort_keys=True)): x
+            for x in found
+            if "difference" in x
+        }.values()
+    )
 
 
 def read_log(path):
@@ -162,7 +172,9 @@ def main(preset, run, glue):
     if run:
         ship(run, preset)
     if glue:
-        write_json(preset / "glue.json", collect(glue))
+        path = preset / "glue.json"
+        known = read_json(path) if path.exists() else []
+        write_json(path, collect(known, glue))
     log = read_log(preset / "log.csv")
     for curve in CURVES:
         plot_history({preset.name: log}, preset / f"{curve}.svg", curve, unit="point")

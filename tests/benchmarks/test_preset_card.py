@@ -111,3 +111,10 @@ def test_a_run_of_another_recipe_is_not_shipped(preset_card, run, preset):
     with pytest.raises(ValueError, match="another recipe: ema, seed"):
         preset_card.ship(run, preset)
     assert not (preset / "preset.json").exists()
+
+
+def test_results_are_added_to_those_there(preset_card, tmp_path):
+    other = {**RESULTS, "settings": {**RESULTS["settings"], "epochs": 9}}
+    newer = {**RESULTS, "difference": 0.5}
+    (tmp_path / "a.json").write_text(json.dumps(newer))
+    assert preset_card.collect([RESULTS, other], [tmp_path]) == [newer, other]
