@@ -11,6 +11,7 @@ PLAIN = (
 ).split()
 PIECES = ["##s", "##ly", "##ing", "##ed", "##er", "##est"]
 VOCABULARY = [*SPECIALS, *GOOD, *BAD, *PLAIN, *PIECES]
+WORDS = ["<S>", "</S>", "<UNK>", *PLAIN, *GOOD, *BAD]
 LABELS = ["bad", "good"]
 TAGS = ["O", "B-GOOD", "I-GOOD"]
 

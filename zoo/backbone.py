@@ -262,7 +262,7 @@ def save_preset(backbone, weights, task, directory, layout="zoo", dtype="float32
     """Writes a preset directory, whole or not at all.
 
     Pretraining heads that came with the preset and that no task has taken go along
-    with a backbone and with a masked language model.
+    with a backbone and with a language model.
 
     Args:
         backbone: `Backbone`, with its tokenizer attached if it has one.
@@ -278,7 +278,7 @@ def save_preset(backbone, weights, task, directory, layout="zoo", dtype="float32
     """
     arrays = {v.path: keras.ops.convert_to_numpy(v.value) for v in weights}
     arrays = {path: np.asarray(array, "float32") for path, array in arrays.items()}
-    if task is None or task["name"] == "masked_lm":
+    if task is None or task["name"] in ("masked_lm", "language_model"):
         arrays = {**backbone.spare_heads, **arrays}
     tokenizer = backbone.tokenizer and backbone.tokenizer.get_config()
     if layout != "zoo":

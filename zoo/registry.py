@@ -22,7 +22,7 @@ for tokenizer_class in TOKENIZERS.values():
 
 LEARNING_RATES = {"bert": 5e-5, "elmo": 1e-3, "masked_lm": 1e-4}
 WARMUP_STEPS = 50
-PRETRAINED_HEADS = SPARE_HEADS = ("masked_lm_head", "next_sentence")
+PRETRAINED_HEADS = SPARE_HEADS = ("masked_lm_head", "next_sentence", "softmax")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,7 +57,8 @@ def from_preset(
         preset: shipped or published name (`zoo.list_presets()`), a directory, or a
             URI, `hf://owner/name` or `kaggle://owner/...`. A directory of Google, the
             model garden, Hugging Face or keras-nlp is recognised and converted.
-        task: "text_classifier", "text_regressor", "masked_lm", "text_embedder";
+        task: "text_classifier", "text_regressor", "token_classifier", "text_embedder",
+            "masked_lm", "language_model";
             "auto" for the saved task, or the backbone if none was saved; None for the
             backbone, which takes token ids and has the `.tokenizer` attached.
         dtype: policy of the model, such as "mixed_bfloat16".

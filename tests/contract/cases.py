@@ -38,8 +38,8 @@ class Family:
     @property
     def tasks(self):
         """Names of the tasks that it can have."""
-        every = [case.name for case in TASKS]
-        return [n for n in every if n != "masked_lm" or not self.characters]
+        without = "masked_lm" if self.characters else "language_model"
+        return [case.name for case in TASKS if case.name != without]
 
     def inputs(self, rows=3, length=10, seed=0):
         """Rows of 10, 7 and 4 tokens, two segments in each."""
@@ -100,7 +100,8 @@ class Case:
         task: str, as `zoo.tasks.TASKS` knows it.
         options: dict of its arguments.
         targets: function of the tiny texts and labels, to what `fit` takes as `y`.
-        output: shape of the output after the batch, P for predictions, W for words.
+        output: shape of the output after the batch, P for predictions, W for words,
+            L for the length.
         called: what the test is called, by default as the task.
     """
 
@@ -114,6 +115,11 @@ class Case:
     def name(self):
         """What the test is called."""
         return self.called or self.task
+
+    @property
+    def family(self):
+        """The first family that has the task."""
+        return next(f for f in FAMILIES if self.name in f.tasks)
 
 
 def vectors(texts, labels):
@@ -136,6 +142,7 @@ TASKS = [
         (1,),
     ),
     Case("masked_lm", {"mask_rate": 0.3}, lambda texts, labels: None, ("P", 64)),
+    Case("language_model", {"num_samples": None}, lambda texts, labels: None, (2, "L")),
     Case("text_embedder", {"layers": [-2, -1]}, vectors, (32,)),
     Case(
         "token_classifier",

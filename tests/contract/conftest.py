@@ -5,6 +5,7 @@ import itertools
 import cases
 import keras
 import pytest
+import tiny
 
 from zoo.registry import build_backbone
 from zoo.tasks import TASKS
@@ -48,14 +49,15 @@ def build():
 @pytest.fixture(scope="session")
 def tokenizers(tokenizer):
     """Dict of family to its tokenizer."""
-    return {"bert": tokenizer, "elmo": CharacterTokenizer(12)}
+    return {"bert": tokenizer, "elmo": CharacterTokenizer(12, tiny.WORDS)}
 
 
 @pytest.fixture(scope="session")
 def build_task(build, tokenizers):
     """Function of a case and a family: the task, compiled."""
 
-    def make(case, family=cases.FAMILIES[0], dtype=None, fields=None, **options):
+    def make(case, family=None, dtype=None, fields=None, **options):
+        family = family or case.family
         backbone = build(family, dtype, **fields or {})
         tokenizer = tokenizers[family.family]
         task = TASKS[case.task](backbone, tokenizer, **case.options)

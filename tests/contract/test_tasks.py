@@ -32,7 +32,7 @@ def test_outputs_are_float32(case, build_task, policy):
     task, exact = build_task(case, dtype=policy), build_task(case)
     x, *_ = one_batch(exact, case)
     outputs = task(x, training=False)
-    names = {"P": "mask_positions", "W": "word_positions"}
+    names = {"P": "mask_positions", "W": "word_positions", "L": "padding_mask"}
     sizes = {key: x[name].shape[1] for key, name in names.items() if name in x}
     assert tuple(outputs.shape) == (8, *(sizes.get(s, s) for s in case.output))
     assert outputs.dtype == tf.float32
@@ -122,12 +122,17 @@ def test_every_trainable_weight_gets_a_gradient(case, family, build_task):
 
 def test_padding_changes_nothing(case, build_task):
     task = build_task(case)
-    x, *_ = one_batch(task, case)
+    x, _, weight = one_batch(task, case)
     more = {
-        key: value if key.endswith("_positions") else np.pad(value, ((0, 0), (0, 9)))
+        key: value
+        if key.endswith("_positions")
+        else np.pad(value, ((0, 0), (0, 9), (0, 0))[: value.ndim])
         for key, value in x.items()
     }
-    np.testing.assert_allclose(task(more), task(x), atol=1e-5)
+    mask = 1.0 if weight is None or case.task != "language_model" else weight
+    expected = task(x) * mask
+    padded = task(more)[tuple(map(slice, expected.shape))]
+    np.testing.assert_allclose(padded * mask, expected, atol=1e-5)
 
 
 def test_a_compiled_step_lowers_the_loss(case, build_task):

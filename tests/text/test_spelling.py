@@ -91,3 +91,64 @@ def test_every_white_space_parts_words_and_nothing_else_does(unit):
         cut = [whole[a:b] for a, b in zip(starts, ends, strict=True)]
         cut = [c.decode() if unit == "bytes" else c for c in cut]
         assert cut == words
+
+
+MARKED = {
+    "Hello,": ["Hello", ","],
+    "\"Don't": ['"', "Don't"],
+    "(well-known).": ["(", "well-known", ")", "."],
+    "said\u2014and": ["said", "\u2014", "and"],
+    "1914\u20131918": ["1914", "\u2013", "1918"],
+    "wait--no": ["wait", "--", "no"],
+    "--": ["--"],
+    "U.S.": ["U.S", "."],
+    "3.14": ["3.14"],
+    "so...": ["so", "..."],
+    "\u2026and": ["\u2026", "and"],
+    "$5": ["$", "5"],
+    "\u2014\u201cyes,\u201d": ["\u2014", "\u201c", "yes", ",", "\u201d"],
+    "\u00e9t\u00e9!": ["\u00e9t\u00e9", "!"],
+    "?!": ["?", "!"],
+    "<S>": ["<", "S", ">"],
+    "x": ["x"],
+}
+
+
+def test_punctuation_is_taken_off_the_ends_of_words():
+    tokenizer = CharacterTokenizer(punctuation=True)
+    text = "  ".join(MARKED)
+    words = [word.decode() for word in tokenizer(text).numpy()]
+    assert words == [word for row in MARKED.values() for word in row]
+    pieces = tokenizer.pieces(tf.constant(list(MARKED))).to_list()
+    assert [[w.decode() for w in row] for row in pieces] == list(MARKED.values())
+    assert tokenizer(["", "a, b"]).to_list() == [[], [b"a", b",", b"b"]]
+    in_graph = tf.data.Dataset.from_tensors([text]).map(tokenizer)
+    assert (
+        next(iter(in_graph)).values.numpy().tolist() == tokenizer(text).numpy().tolist()
+    )
+
+
+def test_bytes_that_are_no_text_are_kept():
+    tokenizer = CharacterTokenizer(punctuation=True)
+    words = tokenizer(tf.constant([b"\xff\xfe, \xe9."])).to_list()
+    assert words == [[b"\xff\xfe", b",", b"\xe9", b"."]]
+
+
+VOCABULARY = ["<S>", "</S>", "<UNK>", "the", "The", "caf\u00e9"]
+
+
+def test_numbers_of_words():
+    tokenizer = CharacterTokenizer(vocabulary=VOCABULARY)
+    words = tf.constant([["The", "caf\u00e9"], ["THE", "</S>"]])
+    assert tokenizer.word_ids(words).numpy().tolist() == [[4, 5], [2, 1]]
+    assert tokenizer.word_ids([]).shape == (0,)
+    ragged = tokenizer(["the the", ""])
+    assert tokenizer.word_ids(ragged).to_list() == [[3, 3], []]
+    copy = CharacterTokenizer.from_config(tokenizer.get_config())
+    assert copy.get_config() == tokenizer.get_config()
+    assert copy.vocabulary == tuple(VOCABULARY)
+
+
+def test_a_vocabulary_needs_its_markers():
+    with pytest.raises(ValueError, match="without \\['<UNK>'\\]"):
+        CharacterTokenizer(vocabulary=["<S>", "</S>", "the"])

@@ -268,7 +268,7 @@ def back(upstream, states, kernel, projection, mask, clips, reverse):
     squashed = ops.tanh(cs)
     hs = o * squashed
     cell_open = _inside(cs, clips[0]) * keep
-    output_open = ops.cast(_inside(ms, clips[1]) * keep, narrow)
+    output_open = ops.cast(_inside(ops.cast(ms, wide), clips[1]) * keep, narrow)
     xs = (
         upstream[0],
         output_open,

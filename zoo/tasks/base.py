@@ -40,6 +40,7 @@ class Task(TextTraining, DistributedTraining, keras.Model):
     """
 
     task_name = None
+    answers_tokens = True  # whether an export also answers tokens: a row, an answer
     labels = None
     packer = Packer
 
@@ -166,12 +167,16 @@ class Task(TextTraining, DistributedTraining, keras.Model):
     ):
         """Keras' `compile`, with the task's loss and metrics where none is given.
 
-        Without an optimizer it is AdamW at 5e-5, the paper's rate of fine-tuning. A
-        mean over the batch becomes a mean over weights: sum(weight x loss) / sum of
+        Without an optimizer it is AdamW at 5e-5, BERT's rate of fine-tuning. A mean
+        over the batch becomes a mean over weights: sum(weight x loss) / sum of
         weights, over all replicas.
         """
         if optimizer is None:
             optimizer = keras.optimizers.AdamW(5e-5, weight_decay=0.01)
+        if kwargs.get("jit_compile") is True:
+            for layer in self.backbone.named_layers.values():
+                if hasattr(layer, "distinct"):
+                    layer.distinct = False  # of shapes that XLA cannot know
         loss = self.default_loss() if loss is None else loss
         if isinstance(loss, str):
             loss = keras.losses.get(loss)

@@ -52,7 +52,7 @@ def export_task(task, directory, version=None, pair=None, warmup_texts=WARMUP_TE
             dict.fromkeys(names, texts),
         )
     }
-    if not {"mask_positions", "word_positions"} & task.input.keys():
+    if task.answers_tokens:
         x = model.preprocessor((tf.constant(texts),) * len(names))
         signatures["tokens"] = Signature(
             lambda **inputs: model.answers(model(inputs, training=False)),

@@ -50,6 +50,7 @@ class LanguageModel(Task):
 
     task_name = "language_model"
     packer = NextWordPacker
+    answers_tokens = False
 
     def __init__(
         self,
@@ -114,6 +115,7 @@ class LanguageModel(Task):
 
     def complete(self, inputs):
         """Adds the mask, without which no word is padding."""
+        inputs = {key: ops.convert_to_tensor(value) for key, value in inputs.items()}
         if self.options["rows"] or "padding_mask" in inputs:
             return inputs
         mask = ops.ones_like(inputs["forward_targets"])

@@ -64,6 +64,7 @@ class MaskedLM(Task):
     """
 
     task_name = "masked_lm"
+    answers_tokens = False
 
     def __init__(
         self,

@@ -51,6 +51,7 @@ class TokenClassifier(Task):
     """
 
     task_name = "token_classifier"
+    answers_tokens = False
     packer = WordPacker
 
     def __init__(
