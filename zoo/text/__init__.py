@@ -1,12 +1,14 @@
 """Text to ids, inside the TensorFlow graph."""
 
 from zoo.text.spelling import CharacterTokenizer
+from zoo.text.unicode_spelling import UnicodeSpeller
 from zoo.text.vocabulary import Vocabulary, save_vocabulary
 from zoo.text.wordpiece import WordPieceTokenizer
 from zoo.text.wordpiece_training import train_wordpiece
 
 __all__ = [
     "CharacterTokenizer",
+    "UnicodeSpeller",
     "Vocabulary",
     "WordPieceTokenizer",
     "save_vocabulary",

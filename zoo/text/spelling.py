@@ -3,10 +3,12 @@
 import tensorflow as tf
 
 from zoo.text.splitting import split_words
+from zoo.text.vocabulary import Vocabulary
 
 BEGIN, END = 256, 257  # a sentence's first and last word
 BEGIN_WORD, END_WORD, PAD = 258, 259, 260
-SENTENCE_BEGIN, SENTENCE_END = "<S>", "</S>"
+SENTENCE_BEGIN, SENTENCE_END, UNKNOWN = "<S>", "</S>", "<UNK>"
+FIRST_WORDS = (SENTENCE_BEGIN, SENTENCE_END, UNKNOWN)
 
 
 class CharacterTokenizer(tf.Module):
@@ -22,6 +24,13 @@ class CharacterTokenizer(tf.Module):
 
     Args:
       max_characters: int, of a word, both markers included; at least 3.
+      vocabulary: None, or words that `word_ids` knows, the targets of a language
+        model: path of a file with one word per line, or a sequence of str. The first
+        three are `<S>`, `</S>`, `<UNK>`; sampled softmaxes want the most frequent
+        words to come first.
+
+    Attributes:
+      vocabulary: tuple of str, or None.
 
     Inputs:
       texts: str, or a list, array or tensor (B,) of strings.
@@ -30,7 +39,9 @@ class CharacterTokenizer(tf.Module):
       tf.RaggedTensor string (B, None) of words; of one str, a tensor string (None,).
 
     Raises:
-      ValueError: there is no room for a character.
+      FileNotFoundError: there is no such vocabulary file.
+      ValueError: there is no room for a character; the vocabulary begins otherwise or
+        has an empty or a repeated word.
 
     Example:
       >>> tokenizer = CharacterTokenizer()
@@ -41,7 +52,7 @@ class CharacterTokenizer(tf.Module):
     vocabulary_size = 262  # of characters, 0 included
     pad_id, cls_id, sep_id = "", SENTENCE_BEGIN, SENTENCE_END
 
-    def __init__(self, max_characters=50):
+    def __init__(self, max_characters=50, vocabulary=None):
         super().__init__()
         if max_characters < 3:
             raise ValueError(
@@ -49,6 +60,17 @@ class CharacterTokenizer(tf.Module):
                 f"Received: {max_characters}."
             )
         self.max_characters = max_characters
+        self._tokens = self._words = None
+        if vocabulary is not None:
+            self._tokens = Vocabulary(vocabulary, FIRST_WORDS).tokens
+            if self.vocabulary[:3] != FIRST_WORDS:
+                raise ValueError(
+                    f"`vocabulary` must begin with {', '.join(FIRST_WORDS)}. Received: "
+                    f"{', '.join(self.vocabulary[:3])}."
+                )
+            self._words = lookup(self.vocabulary, FIRST_WORDS.index(UNKNOWN))
+
+    vocabulary = property(lambda self: self._tokens)
 
     def __call__(self, texts):
         """Returns the texts' words; see the class."""
@@ -74,21 +96,44 @@ class CharacterTokenizer(tf.Module):
         """
         words = tf.convert_to_tensor(words, tf.string)
         mask = words != self.pad_id if mask is None else tf.convert_to_tensor(mask)
+        ids, lengths = self._letters(words)
+        begin, end, pad = self._markers
+        edges = [[0, 0]] * (words.shape.rank or 0) + [[1, 1]]
+        ids = tf.pad(ids, edges, constant_values=begin)
+        column, last = tf.range(tf.shape(ids)[-1]), lengths[..., None] + 1
+        ids = tf.where(column == last, end, tf.where(column > last, pad, ids))
+        return tf.where(mask[..., None], ids + 1, 0)
+
+    _markers = (BEGIN_WORD, END_WORD, PAD)
+
+    def _letters(self, words):
+        """What stands between the markers: int32 (..., C), and how many, (...)."""
         marker = tf.where(words == SENTENCE_BEGIN, BEGIN, 0)
         marker = tf.where(words == SENTENCE_END, END, marker)
         room = self.max_characters - 2
         lengths = tf.where(marker > 0, 1, tf.minimum(tf.strings.length(words), room))
-        longest = tf.maximum(
-            tf.reduce_max(tf.pad(tf.reshape(lengths, [-1]), [[0, 1]])), 1
-        )
-        raw = tf.io.decode_raw(words, tf.uint8, fixed_length=longest)
+        raw = tf.io.decode_raw(words, tf.uint8, fixed_length=longest(lengths))
         ids = tf.cast(raw, tf.int32)
-        ids = tf.where(marker[..., None] > 0, marker[..., None], ids)
-        edges = [[0, 0]] * (words.shape.rank or 0) + [[1, 1]]
-        ids = tf.pad(ids, edges, constant_values=BEGIN_WORD)
-        column, end = tf.range(longest + 2), lengths[..., None] + 1
-        ids = tf.where(column == end, END_WORD, tf.where(column > end, PAD, ids))
-        return tf.where(mask[..., None], ids + 1, 0)
+        return tf.where(marker[..., None] > 0, marker[..., None], ids), lengths
+
+    def word_ids(self, words):
+        """Returns the numbers of words in the vocabulary.
+
+        Args:
+          words: string (...).
+
+        Returns:
+          int32 (...), the number of `<UNK>` for a word that is not in it.
+
+        Raises:
+          ValueError: the tokenizer has no vocabulary.
+        """
+        if self._words is None:
+            raise ValueError(
+                f"Numbers of words need a vocabulary. Received: a {type(self).__name__}"
+                " without one. Make one with `vocabulary=`."
+            )
+        return self._words.lookup(tf.convert_to_tensor(words, tf.string))
 
     def inputs(self, tokens, segment_ids, padding_mask):
         """A model's inputs, from dense rows of words; it knows no segments.
@@ -105,10 +150,40 @@ class CharacterTokenizer(tf.Module):
         return {"character_ids": ids, "padding_mask": padding_mask}
 
     def get_config(self):
-        """Plain values."""
-        return {"max_characters": self.max_characters}
+        """Plain values; the vocabulary's content, where there is one."""
+        config = {"max_characters": self.max_characters}
+        if self.vocabulary:
+            config["vocabulary"] = list(self.vocabulary)
+        return config
 
     @classmethod
     def from_config(cls, config):
         """Rebuilds the tokenizer."""
         return cls(**config)
+
+    def __reduce__(self):
+        """Rebuilds a pickle or a copy from the configuration."""
+        return type(self).from_config, (self.get_config(),)
+
+
+def lookup(keys, default, values=None):
+    """A table that graphs and exports can hold.
+
+    Args:
+      keys: collection of str or of int, each once.
+      default: int, what an unknown key gets.
+      values: collection of int, by default the keys' places.
+
+    Returns:
+      tf.lookup.StaticHashTable, string or int32 to int32.
+    """
+    values = range(len(keys)) if values is None else values
+    with tf.init_scope(), tf.device("CPU:0"):
+        keys, values = tf.constant([*keys]), tf.constant([*values], tf.int32)
+        initializer = tf.lookup.KeyValueTensorInitializer(keys, values)
+        return tf.lookup.StaticHashTable(initializer, default)
+
+
+def longest(lengths):
+    """The largest of int32 (...), at least 1."""
+    return tf.reduce_max(tf.pad(tf.reshape(lengths, [-1]), [[1, 0]], constant_values=1))
