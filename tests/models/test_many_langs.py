@@ -50,17 +50,19 @@ def test_it_computes_the_programs_equations(options, legacy, tmp_path):
     write_model(tmp_path / "published", options, legacy, states)
     assert recognise(tmp_path / "published") == "many_langs"
     elmo = zoo.from_preset(tmp_path / "published")
-    x = inputs_of(elmo, TEXTS)
-    assert ("word_ids" in x) == bool(options["token_embedder"]["word_dim"])
-    found = elmo.with_outputs("layer_outputs", "sequence_output")(x)
-    layers, mixed = (found[k].numpy() for k in ("layer_outputs", "sequence_output"))
-    for row, mean, text in zip(layers, mixed, TEXTS, strict=True):
-        expected = reference(text.split(), states)
-        length = expected.shape[1]
-        assert np.abs(expected).max() > 0.4
-        np.testing.assert_allclose(row[:, :length], expected, atol=2e-6)
-        assert not row[:, length:].any()
-        np.testing.assert_allclose(mean[:length], expected.mean(axis=0), atol=2e-6)
+    model = elmo.with_outputs("layer_outputs", "sequence_output")
+    for texts in (TEXTS, ["a cat", "the"]):  # long words, and only short ones
+        x = inputs_of(elmo, texts)
+        assert ("word_ids" in x) == bool(options["token_embedder"]["word_dim"])
+        found = model(x)
+        layers, mixed = (found[k].numpy() for k in ("layer_outputs", "sequence_output"))
+        for row, mean, text in zip(layers, mixed, texts, strict=True):
+            expected = reference(text.split(), states)
+            length = expected.shape[1]
+            assert np.abs(expected).max() > 0.4
+            np.testing.assert_allclose(row[:, :length], expected, atol=2e-6)
+            assert not row[:, length:].any()
+            np.testing.assert_allclose(mean[:length], expected.mean(axis=0), atol=2e-6)
 
 
 @pytest.mark.parametrize("name", ["cell_clip", "proj_clip"])

@@ -70,10 +70,12 @@ def read(directory):
     transformed: the gate's weights change their sign. Characters have the ids of
     char.dic plus 1, those of words are the ids of word.dic.
 
-    Source: Che et al. 2018; released code. Not compared with a released model. Assumed,
-    since neither the files nor their description say it: the other keys of the
-    configuration are called as bilm-tf's; a layer's input is added to its output from
-    the second on, as AllenNLP's LSTM does, of which this one is a copy.
+    Source: Che et al. 2018; released code, which keeps the LSTMs' states from batch to
+    batch and draws the order of batches: see `ELMo` about states. Not compared with a
+    released model. Assumed, since neither the files nor their description say it: what
+    the sections of the configuration call their kind, and that other keys are called
+    as bilm-tf's; that a layer's input is added to its output from the second on, as in
+    AllenNLP's LSTM, of which this one is a copy.
 
     Args:
         directory: `Path` with config.json, the configuration that it names, char.dic,
