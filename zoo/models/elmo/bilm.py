@@ -25,6 +25,15 @@ CNN_OPTIONS = {
 }
 REQUIRED = ("dim", "projection_dim", "n_layers", "filters", "n_highway")
 
+# What a training checkpoint holds besides weights.
+TRAINING_STATE = r"lm/.+/Adagrad|global_step|train_perplexity"
+SOFTMAX_ROWS = [
+    Row("softmax/kernel", "lm/softmax/W"),
+    Row("softmax/bias", "lm/softmax/b"),
+]
+CELL_NAME = re.compile(r"(RNN_\d)/RNN/MultiRNNCell/Cell(\d+)/LSTMCell/(W_0|B|W_P_0)")
+CELL_PARTS = {"W_0": "kernel", "B": "bias", "W_P_0": "projection/kernel"}
+
 
 def read_options(path):
     """The config that an options.json describes.
@@ -115,16 +124,6 @@ def write_options(path, config):
     cnn = {key: getattr(config, ours) for key, ours in CNN_OPTIONS.items()}
     cnn |= {"embedding": {"dim": config.embedding_dim}, "n_characters": 262}
     path.write_text(json.dumps({"lstm": lstm, "char_cnn": cnn}) + "\n", "utf-8")
-
-
-# What a training checkpoint holds besides weights.
-TRAINING_STATE = r"lm/.+/Adagrad|global_step|train_perplexity"
-SOFTMAX_ROWS = [
-    Row("softmax/kernel", "lm/softmax/W"),
-    Row("softmax/bias", "lm/softmax/b"),
-]
-CELL_NAME = re.compile(r"(RNN_\d)/RNN/MultiRNNCell/Cell(\d+)/LSTMCell/(W_0|B|W_P_0)")
-CELL_PARTS = {"W_0": "kernel", "B": "bias", "W_P_0": "projection/kernel"}
 
 
 def training_name(name):
