@@ -1,11 +1,7 @@
 """Checkpoint files of every kind, damaged and hostile ones, and tables of rows."""
 
-import io
 import json
 import pathlib
-import pickle
-import types
-import zipfile
 
 import h5py
 import numpy as np
@@ -13,6 +9,7 @@ import pytest
 import safetensors.numpy
 import tensorflow as tf
 from ml_dtypes import bfloat16
+from torch_pickles import Touch
 
 from zoo.checkpoint import open_checkpoint, save_checkpoint
 
@@ -150,145 +147,6 @@ def test_a_file_of_another_kind_is_refused(tmp_path, kind, other):
         return
     with pytest.raises(ValueError, match=f"{path}.* must"):
         read_all(path)
-
-
-def test_reads_every_kind_of_torch_tensor_without_torch():
-    checkpoint = open_checkpoint(GOLDENS / "torch_zip.pt")
-    expected = np.load(GOLDENS / "torch_zip.npz")
-    assert set(checkpoint) == set(expected.files)
-    for name in expected.files:
-        array = checkpoint[name]
-        assert array.flags["C_CONTIGUOUS"]
-        if name == "bfloat16":
-            assert array.dtype == bfloat16
-            array = array.astype("float32")
-        assert array.dtype == expected[name].dtype
-        np.testing.assert_array_equal(array, expected[name])
-
-
-def test_old_torch_files_are_refused():
-    with pytest.raises(ValueError, match="must be a zip file as torch 1.6"):
-        open_checkpoint(GOLDENS / "torch_legacy.pt")
-
-
-class Touch:
-    """Unpickles into a file at `path`, wherever pickles are trusted."""
-
-    def __init__(self, path):
-        self.path = path
-
-    def __reduce__(self):
-        return open, (str(self.path), "w")
-
-
-def save_torch(path, data, storage=bytes(16)):
-    """Writes a torch zip file with a pickle of one's own."""
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("archive/data.pkl", data)
-        archive.writestr("archive/data/0", storage)
-    return path
-
-
-def test_a_malicious_pickle_is_refused_and_not_executed(tmp_path):
-    mark = tmp_path / "mark"
-    data = pickle.dumps({"a": Touch(mark)})
-    pickle.loads(data)
-    assert mark.exists()
-    mark.unlink()
-    path = save_torch(tmp_path / "file.bin", data)
-    with pytest.raises(ValueError, match=r"file\.bin.*io\.open, which is no part"):
-        open_checkpoint(path)
-    path.write_bytes(data)
-    with pytest.raises(ValueError, match="must be a zip file"):
-        open_checkpoint(path)
-    assert not mark.exists()
-
-
-class Pickler(pickle.Pickler):
-    """Writes a tensor of four float32 with a shape and strides of one's own."""
-
-    def persistent_id(self, item):
-        """Names the storage."""
-        is_storage = isinstance(item, tuple) and item[:1] == ("storage",)
-        return ("storage", FloatStorage, *item[1:]) if is_storage else None
-
-
-class FloatStorage:
-    """Pickles as torch's."""
-
-
-FloatStorage.__module__, FloatStorage.__qualname__ = "torch", "FloatStorage"
-
-
-def _rebuild_tensor_v2():
-    """Pickles as torch's."""
-
-
-_rebuild_tensor_v2.__module__ = "torch._utils"
-
-
-class Tensor:
-    """Pickles as a torch tensor over storage "0" of four numbers."""
-
-    def __init__(self, offset, shape, strides, key="0", size=4):
-        storage = ("storage", key, "cpu", size)
-        self.arguments = (storage, offset, shape, strides, False, {})
-
-    def __reduce__(self):
-        return _rebuild_tensor_v2, self.arguments
-
-
-def dump(value, monkeypatch):
-    """Pickles with the names of torch, which need not be installed."""
-    modules = {
-        "torch": {"FloatStorage": FloatStorage},
-        "torch._utils": {"_rebuild_tensor_v2": _rebuild_tensor_v2},
-    }
-    for name, members in modules.items():
-        module = types.SimpleNamespace(**members)
-        monkeypatch.setitem(__import__("sys").modules, name, module)
-    file = io.BytesIO()
-    Pickler(file, protocol=2).dump(value)
-    return file.getvalue()
-
-
-def test_a_torch_tensor_inside_of_its_storage_is_read(tmp_path, monkeypatch):
-    storage = np.arange(4, dtype="float32").tobytes()
-    data = dump({"a": Tensor(1, (2,), (2,))}, monkeypatch)
-    path = save_torch(tmp_path / "file.bin", data, storage)
-    np.testing.assert_array_equal(open_checkpoint(path)["a"], [1, 3])
-
-
-@pytest.mark.parametrize(
-    ("tensor", "message"),
-    (
-        (Tensor(0, (5,), (1,)), "does not fit"),
-        (Tensor(2, (2,), (2,)), "outside"),
-        (Tensor(4, (1,), (1,)), "outside"),
-        (Tensor(0, (2, 2), (3, 1)), "outside"),
-        (Tensor(-1, (2,), (1,)), "numbers from 0"),
-        (Tensor(3, (2,), (-1,)), "numbers from 0"),
-        (Tensor(0, ("2",), (1,)), "numbers from 0"),
-        (Tensor(0, (2**40,), (0,)), "does not fit"),
-        (Tensor(0, (1,), (1,), size=2**40), "does not fit"),
-        (Tensor(0, (2,), (1, 1)), "tensor 'a'"),
-        (Tensor(0, (4,), (1,), key="1"), "tensor 'a'"),
-        (Tensor(0, (4,), (1,), key="../data.pkl"), "names a storage"),
-    ),
-)
-def test_a_torch_tensor_outside_of_its_storage_is_refused(
-    tmp_path, monkeypatch, tensor, message
-):
-    path = save_torch(tmp_path / "file.bin", dump({"a": tensor}, monkeypatch))
-    with pytest.raises(ValueError, match=message):
-        read_all(path)
-
-
-@pytest.mark.parametrize("value", ([], {"a": 1}, {"model": {}}, {1: 2}, None))
-def test_a_torch_file_of_anything_but_tensors_is_refused(tmp_path, value):
-    path = save_torch(tmp_path / "file.bin", pickle.dumps(value))
-    with pytest.raises(ValueError, match="other than one dict of tensors"):
-        open_checkpoint(path)
 
 
 def test_a_pickled_numpy_object_is_refused(tmp_path):

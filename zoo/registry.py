@@ -13,11 +13,11 @@ from zoo.backbone import check_fields
 from zoo.checkpoint import assign
 from zoo.models import FAMILIES
 from zoo.tasks import TASKS
-from zoo.text import CharacterTokenizer, WordPieceTokenizer
+from zoo.text import CharacterTokenizer, UnicodeSpeller, WordPieceTokenizer
 from zoo.training import AdamW, WarmupLinearDecay
 
 TOKENIZERS = {"bert": WordPieceTokenizer, "elmo": CharacterTokenizer}
-for tokenizer_class in TOKENIZERS.values():
+for tokenizer_class in (*TOKENIZERS.values(), UnicodeSpeller):
     keras.saving.register_keras_serializable(package="zoo")(tokenizer_class)
 
 LEARNING_RATES = {"bert": 5e-5, "elmo": 1e-3, "masked_lm": 1e-4}
@@ -89,8 +89,9 @@ def from_preset(
     backbone = build_backbone(
         source.family.BACKBONE.family, {**source.config, **config_options}, dtype
     )
-    tokenizer_class = TOKENIZERS[backbone.family]
-    backbone.tokenizer = source.tokenizer and tokenizer_class(**source.tokenizer)
+    backbone.tokenizer = source.tokenizer and build_tokenizer(
+        backbone.family, source.tokenizer
+    )
     backbone.head_options = source.head_options
     model = (
         backbone if task is None else _build_task(backbone, task, task_options, source)
@@ -157,6 +158,20 @@ def build_backbone(family, config, dtype=None):
     backbone_class = FAMILIES[family].BACKBONE
     check_fields(backbone_class.__name__, backbone_class.config_class, config)
     return backbone_class(backbone_class.config_class(**config), dtype=dtype)
+
+
+def build_tokenizer(family, arguments):
+    """The tokenizer of a preset.
+
+    Args:
+        family: str, such as "bert".
+        arguments: dict; characters of its own make it a `UnicodeSpeller`.
+
+    Returns:
+        A tokenizer of `zoo.text`.
+    """
+    own = "characters" in arguments
+    return (UnicodeSpeller if own else TOKENIZERS[family])(**arguments)
 
 
 def _check_family(family):

@@ -19,6 +19,7 @@ class Family:
         causal: whether a position sees none to its right.
         attention: whether attention scores can be asked for.
         characters: how many ids a token has, 0 for one that is no list.
+        beside: names of inputs that cannot be derived from the tokens.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Family:
     causal: bool = False
     attention: bool = True
     characters: int = 0
+    beside: tuple = ()
 
     @property
     def tokens(self):
@@ -51,6 +53,7 @@ class Family:
         found = {
             self.tokens: np.where(inside, ids, self.pads[self.tokens]),
             "segment_ids": (column >= 3) & mask,
+            "word_ids": np.where(mask, ids.reshape(*mask.shape, -1)[:, :, 0], 0),
             "padding_mask": mask,
         }
         return {key: found[key].astype("int32") for key in self.pads}
@@ -88,6 +91,16 @@ FAMILIES = [
         {"character_ids": 0, "padding_mask": 0},
         attention=False,
         characters=6,
+    ),
+    Family(
+        "elmo_words",
+        "elmo",
+        {**tiny.ELMO_CONFIG, "word_vocabulary_size": 60, "word_dim": 5},
+        {"sequence_output": ("L", 16)},
+        {"character_ids": 0, "padding_mask": 0, "word_ids": 0},
+        attention=False,
+        characters=6,
+        beside=("word_ids",),
     ),
 ]
 

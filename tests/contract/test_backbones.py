@@ -221,8 +221,11 @@ def test_masks_are_derived_from_the_tokens(family, build):
     if "segment_ids" in inputs:
         inputs["segment_ids"] = np.zeros_like(inputs["segment_ids"])
     expected = as_numpy(backbone(inputs))
-    tokens = inputs[family.tokens]
-    for short in (tokens, {family.tokens: tokens.tolist()}):
+    tokens, beside = inputs[family.tokens], {k: inputs[k] for k in family.beside}
+    for short in (
+        tokens if not beside else {family.tokens: tokens, **beside},
+        {family.tokens: tokens.tolist(), **beside},
+    ):
         for key, value in as_numpy(backbone(short)).items():
             np.testing.assert_allclose(value, expected[key], atol=1e-6)
 

@@ -243,5 +243,5 @@ def test_what_it_refuses():
         make().batches(TEXTS, [1] * len(TEXTS))
     with pytest.raises(TypeError, match="Use `answer`"):
         make().predict(TEXTS)
-    with pytest.raises(ValueError, match="has no vocabulary of words"):
+    with pytest.raises(ValueError, match="need a vocabulary"):
         CharacterTokenizer(12).word_ids(["a"])

@@ -1,5 +1,9 @@
 """Ids of characters against the vectors of the reference program's own tests."""
 
+import copy
+import json
+import pickle
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -122,10 +126,8 @@ def test_punctuation_is_taken_off_the_ends_of_words():
     pieces = tokenizer.pieces(tf.constant(list(MARKED))).to_list()
     assert [[w.decode() for w in row] for row in pieces] == list(MARKED.values())
     assert tokenizer(["", "a, b"]).to_list() == [[], [b"a", b",", b"b"]]
-    in_graph = tf.data.Dataset.from_tensors([text]).map(tokenizer)
-    assert (
-        next(iter(in_graph)).values.numpy().tolist() == tokenizer(text).numpy().tolist()
-    )
+    in_graph = tf.data.Dataset.from_tensors(text).map(tokenizer)
+    np.testing.assert_array_equal(next(iter(in_graph)), tokenizer(text))
 
 
 def test_bytes_that_are_no_text_are_kept():
@@ -134,21 +136,74 @@ def test_bytes_that_are_no_text_are_kept():
     assert words == [[b"\xff\xfe", b",", b"\xe9", b"."]]
 
 
-VOCABULARY = ["<S>", "</S>", "<UNK>", "the", "The", "caf\u00e9"]
+VOCABULARY = ["<S>", "</S>", "<UNK>", "the", "caf\u00e9", "The"]
 
 
-def test_numbers_of_words():
-    tokenizer = CharacterTokenizer(vocabulary=VOCABULARY)
-    words = tf.constant([["The", "caf\u00e9"], ["THE", "</S>"]])
-    assert tokenizer.word_ids(words).numpy().tolist() == [[4, 5], [2, 1]]
-    assert tokenizer.word_ids([]).shape == (0,)
-    ragged = tokenizer(["the the", ""])
-    assert tokenizer.word_ids(ragged).to_list() == [[3, 3], []]
-    copy = CharacterTokenizer.from_config(tokenizer.get_config())
-    assert copy.get_config() == tokenizer.get_config()
-    assert copy.vocabulary == tuple(VOCABULARY)
+def test_words_have_numbers(tmp_path):
+    (tmp_path / "vocab.txt").write_text("".join(f"{w}\n" for w in VOCABULARY), "utf-8")
+    words = [["the", "caf\u00e9", "The"], ["THE", "</S>", ""]]
+    for source in (VOCABULARY, tmp_path / "vocab.txt"):
+        tokenizer = CharacterTokenizer(12, source)
+        assert tokenizer.vocabulary == tuple(VOCABULARY)
+        assert tokenizer.vocabulary_size == 262  # of characters still
+        expected = [[3, 4, 5], [2, 1, 2]]
+        found = tokenizer.word_ids(words)
+        assert found.dtype == tf.int32 and found.numpy().tolist() == expected
+        data = tf.data.Dataset.from_tensors(tf.constant(words)).map(tokenizer.word_ids)
+        assert next(iter(data)).numpy().tolist() == expected
+        assert tf.function(tokenizer.word_ids)("The").numpy() == 5
+        ragged = tokenizer(["the The", ""])
+        assert tokenizer.word_ids(ragged).to_list() == [[3, 5], []]
 
 
-def test_a_vocabulary_needs_its_markers():
-    with pytest.raises(ValueError, match="without \\['<UNK>'\\]"):
-        CharacterTokenizer(vocabulary=["<S>", "</S>", "the"])
+@pytest.mark.parametrize("rebuild", ["config", "pickle", "copy"])
+@pytest.mark.parametrize("vocabulary", [None, VOCABULARY])
+def test_lives_on_by_its_configuration(rebuild, vocabulary):
+    tokenizer = CharacterTokenizer(12, vocabulary, punctuation=bool(vocabulary))
+    if rebuild == "config":
+        config = json.loads(json.dumps(tokenizer.get_config()))
+        other = CharacterTokenizer.from_config(config)
+    else:
+        make = {
+            "copy": copy.deepcopy,
+            "pickle": lambda t: pickle.loads(pickle.dumps(t)),
+        }
+        other = make[rebuild](tokenizer)
+    assert other.get_config() == tokenizer.get_config()
+    assert ("vocabulary" in other.get_config()) == (vocabulary is not None)
+    if vocabulary:
+        assert other.word_ids("the").numpy() == 3
+
+
+def test_a_saved_graph_keeps_the_vocabulary(tmp_path):
+    module = tf.Module()
+    module.tokenizer = CharacterTokenizer(12, VOCABULARY)
+    module.ids = tf.function(
+        module.tokenizer.word_ids, [tf.TensorSpec([None], tf.string)]
+    )
+    tf.saved_model.save(module, tmp_path / "saved")
+    loaded = tf.saved_model.load(tmp_path / "saved")
+    assert loaded.ids(["the", "x"]).numpy().tolist() == [3, 2]
+
+
+def test_without_a_vocabulary_words_have_no_numbers():
+    with pytest.raises(ValueError, match="need a vocabulary.*Make one with"):
+        CharacterTokenizer().word_ids(["a"])
+
+
+@pytest.mark.parametrize(
+    "vocabulary, error, message",
+    [
+        (["</S>", "<S>", "<UNK>"], ValueError, "must begin with <S>, </S>, <UNK>"),
+        (["the", "<S>", "</S>", "<UNK>"], ValueError, "must begin with <S>"),
+        (["<S>", "</S>"], ValueError, r"without \['<UNK>'\]"),
+        ([], ValueError, "special tokens"),
+        ([*VOCABULARY, "the"], ValueError, "'the' at ids 3 and 6"),
+        ([*VOCABULARY, " "], ValueError, "empty one at id 6"),
+        ([*VOCABULARY, 3], TypeError, "sequence of str. Received: 3"),
+        ("absent.txt", FileNotFoundError, "absent.txt"),
+    ],
+)
+def test_other_vocabularies_are_refused(vocabulary, error, message):
+    with pytest.raises(error, match=message):
+        CharacterTokenizer(12, vocabulary)

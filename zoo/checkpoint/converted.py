@@ -11,8 +11,8 @@ class Converted:
         layout: str, the layout it was read from.
         config: the family's config.
         weights: dict of path to float32 array, the backbone's and the heads'.
-        heads: tuple of str, out of "masked_lm_head", "next_sentence", "classifier" and
-            "spans"; each is the first part of its arrays' paths.
+        heads: tuple of str, out of "masked_lm_head", "next_sentence", "classifier",
+            "spans" and "softmax"; each is the first part of its arrays' paths.
         head_options: dict, arguments of `zoo.layers.MaskedLMHead` with which the
             masked language model was trained. They are the encoder's activation and
             epsilon, except in keras-nlp: there "gelu" and 1e-5, whatever the encoder.

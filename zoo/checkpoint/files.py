@@ -17,7 +17,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from zoo.checkpoint.torch_zip import open_torch
+from zoo.checkpoint.torch_files import open_torch
 from zoo.files import replacing
 
 # What the libraries raise on a damaged file.
@@ -69,8 +69,8 @@ def open_checkpoint(path):
     Args:
         path: str or `Path`: a TensorFlow checkpoint (its prefix, its `.index` file or
             a directory that holds one), `.safetensors`, `.h5`, `.hdf5`, `.npz`, a
-            torch zip file (`.bin`, `.pt`, `.pth`), or the `.index.json` of a sharded
-            checkpoint, whose shards must lie beside it.
+            file of `torch.save` (`.bin`, `.pt`, `.pth`, `.pkl`), or the `.index.json`
+            of a sharded checkpoint, whose shards must lie beside it.
 
     Returns:
         `Checkpoint`, a mapping of str to arrays in the stored dtypes. HDF5 names are
@@ -235,4 +235,5 @@ FORMATS = {
     ".bin": open_torch,
     ".pt": open_torch,
     ".pth": open_torch,
+    ".pkl": open_torch,
 }

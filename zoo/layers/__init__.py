@@ -1,7 +1,7 @@
 """Layers shared by the families, usable in any Keras model."""
 
 from zoo.layers.attention import MultiHeadAttention
-from zoo.layers.carrying import CarriedState, KeepState
+from zoo.layers.carrying import CarriedState, KeepState, StatefulModel
 from zoo.layers.characters import CharacterCNN, Highway
 from zoo.layers.crf import CRF
 from zoo.layers.embeddings import PositionEmbedding
@@ -26,6 +26,7 @@ __all__ = [
     "PositionEmbedding",
     "SampledSoftmax",
     "ScalarMix",
+    "StatefulModel",
     "TransformerEncoderBlock",
     "WithScores",
     "get_activation",

@@ -91,3 +91,47 @@ class KeepState(keras.layers.Layer):
     def compute_output_spec(self, x, states, training=None):
         """As x."""
         return keras.KerasTensor(x.shape, dtype=x.dtype)
+
+
+class StatefulModel:
+    """A recurrent backbone that begins where the call before ended, row by row.
+
+    ELMo's published vectors were made so: row r of a batch goes on from row r of the
+    batch before, whatever its sentence was. The authors advise a few sentences to warm
+    up before the vectors count.
+
+    Args:
+        backbone: `zoo.backbone.Backbone` with `states`.
+        names: outputs, see the backbone.
+
+    Inputs:
+        as the model's. Rows beyond a smaller batch keep their states.
+
+    Returns:
+        dict of the outputs.
+    """
+
+    def __init__(self, backbone, names):
+        self.backbone = backbone
+        self.model = backbone.with_outputs(*names, *backbone.states)
+        self.reset()
+
+    def reset(self):
+        """Forgets everything: the next call begins at zero."""
+        symbols = self.backbone.make_states(self.backbone.config)
+        self.states = {k: ops.zeros((0, *v.shape[1:])) for k, v in symbols.items()}
+
+    def __call__(self, inputs):
+        """Runs the model and remembers its states."""
+        inputs = self.backbone.complete(inputs)
+        rows = inputs["padding_mask"].shape[0]
+        states = {
+            name: ops.pad(state, ((0, max(rows - state.shape[0], 0)), (0, 0), (0, 0)))
+            for name, state in self.states.items()
+        }
+        outputs = self.model({**inputs, **{k: v[:rows] for k, v in states.items()}})
+        self.states = {
+            name: ops.concatenate([outputs.pop(name), state[rows:]])
+            for name, state in states.items()
+        }
+        return outputs

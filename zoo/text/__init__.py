@@ -2,12 +2,14 @@
 
 from zoo.text.spelling import CharacterTokenizer
 from zoo.text.splitting import split_punctuation, split_words
+from zoo.text.unicode_spelling import UnicodeSpeller
 from zoo.text.vocabulary import Vocabulary, save_vocabulary
 from zoo.text.wordpiece import WordPieceTokenizer
 from zoo.text.wordpiece_training import train_wordpiece
 
 __all__ = [
     "CharacterTokenizer",
+    "UnicodeSpeller",
     "Vocabulary",
     "WordPieceTokenizer",
     "save_vocabulary",

@@ -8,6 +8,7 @@ from zoo.text.vocabulary import Vocabulary
 BEGIN, END = 256, 257  # a sentence's first and last word
 BEGIN_WORD, END_WORD, PAD = 258, 259, 260
 SENTENCE_BEGIN, SENTENCE_END, UNKNOWN = "<S>", "</S>", "<UNK>"
+FIRST_WORDS = (SENTENCE_BEGIN, SENTENCE_END, UNKNOWN)
 
 
 class CharacterTokenizer(tf.Module):
@@ -22,11 +23,15 @@ class CharacterTokenizer(tf.Module):
 
     Args:
       max_characters: int, of a word, both markers included; at least 3.
-      vocabulary: path or sequence of str, the words that a language model predicts,
-        with `<S>`, `</S>` and `<UNK>`; or None. What is read is spelled, whether it is
-        in the vocabulary or not.
+      vocabulary: None, or the words that a language model predicts, which `word_ids`
+        numbers: path of a file with one word per line, or a sequence of str. The first
+        three are `<S>`, `</S>`, `<UNK>`; sampled softmaxes want the most frequent
+        words to come first. What is read is spelled, whether it is there or not.
       punctuation: bool, whether punctuation is taken off the ends of words, see
         `zoo.text.split_punctuation`; else it stays where it is attached.
+
+    Attributes:
+      vocabulary: tuple of str, or None.
 
     Inputs:
       texts: str, or a list, array or tensor (B,) of strings.
@@ -35,7 +40,9 @@ class CharacterTokenizer(tf.Module):
       tf.RaggedTensor string (B, None) of words; of one str, a tensor string (None,).
 
     Raises:
-      ValueError: there is no room for a character, or the vocabulary lacks a marker.
+      FileNotFoundError: there is no such vocabulary file.
+      ValueError: there is no room for a character; the vocabulary begins otherwise or
+        has an empty or a repeated word.
 
     Example:
       >>> tokenizer = CharacterTokenizer()
@@ -45,6 +52,7 @@ class CharacterTokenizer(tf.Module):
 
     vocabulary_size = 262  # of characters, 0 included
     pad_id, cls_id, sep_id = "", SENTENCE_BEGIN, SENTENCE_END
+    _markers = (BEGIN_WORD, END_WORD, PAD)
 
     def __init__(self, max_characters=50, vocabulary=None, punctuation=False):
         super().__init__()
@@ -55,18 +63,15 @@ class CharacterTokenizer(tf.Module):
             )
         self.max_characters = max_characters
         self.punctuation = punctuation
-        self.vocabulary = None
+        self.vocabulary = self._words = None
         if vocabulary is not None:
-            required = (SENTENCE_BEGIN, SENTENCE_END, UNKNOWN)
-            known = Vocabulary(vocabulary, required)
-            self.vocabulary = known.tokens
-            self.unknown_id = known.ids[UNKNOWN]
-            with tf.init_scope(), tf.device("CPU:0"):
-                numbers = tf.range(len(known.tokens), dtype=tf.int32)
-                self._ids = tf.lookup.StaticHashTable(
-                    tf.lookup.KeyValueTensorInitializer(list(known.tokens), numbers),
-                    self.unknown_id,
+            self.vocabulary = Vocabulary(vocabulary, FIRST_WORDS).tokens
+            if self.vocabulary[:3] != FIRST_WORDS:
+                raise ValueError(
+                    f"`vocabulary` must begin with {', '.join(FIRST_WORDS)}. Received: "
+                    f"{', '.join(self.vocabulary[:3])}."
                 )
+            self._words = lookup(self.vocabulary, FIRST_WORDS.index(UNKNOWN))
 
     def __call__(self, texts):
         """Returns the texts' words; see the class."""
@@ -87,21 +92,6 @@ class CharacterTokenizer(tf.Module):
             return split_punctuation(words)
         return tf.RaggedTensor.from_tensor(words[:, None])
 
-    def word_ids(self, words):
-        """The numbers of words, string (...), in the vocabulary, int32 (...).
-
-        Raises:
-          ValueError: there is no vocabulary.
-        """
-        if self.vocabulary is None:
-            raise ValueError(
-                "The tokenizer has no vocabulary of words. Received: None. Make it "
-                "with `vocabulary`, the words that the language model predicts."
-            )
-        if not isinstance(words, tf.RaggedTensor):
-            words = tf.convert_to_tensor(words, tf.string)
-        return self._ids.lookup(words)
-
     def spell(self, words, mask=None):
         """Returns the ids of words' characters.
 
@@ -114,21 +104,44 @@ class CharacterTokenizer(tf.Module):
         """
         words = tf.convert_to_tensor(words, tf.string)
         mask = words != self.pad_id if mask is None else tf.convert_to_tensor(mask)
+        ids, lengths = self._letters(words)
+        begin, end, pad = self._markers
+        edges = [[0, 0]] * (words.shape.rank or 0) + [[1, 1]]
+        ids = tf.pad(ids, edges, constant_values=begin)
+        column, last = tf.range(tf.shape(ids)[-1]), lengths[..., None] + 1
+        ids = tf.where(column == last, end, tf.where(column > last, pad, ids))
+        return tf.where(mask[..., None], ids + 1, 0)
+
+    def _letters(self, words):
+        """What stands between the markers: int32 (..., C), and how many, (...)."""
         marker = tf.where(words == SENTENCE_BEGIN, BEGIN, 0)
         marker = tf.where(words == SENTENCE_END, END, marker)
         room = self.max_characters - 2
         lengths = tf.where(marker > 0, 1, tf.minimum(tf.strings.length(words), room))
-        longest = tf.maximum(
-            tf.reduce_max(tf.pad(tf.reshape(lengths, [-1]), [[0, 1]])), 1
-        )
-        raw = tf.io.decode_raw(words, tf.uint8, fixed_length=longest)
+        raw = tf.io.decode_raw(words, tf.uint8, fixed_length=longest(lengths))
         ids = tf.cast(raw, tf.int32)
-        ids = tf.where(marker[..., None] > 0, marker[..., None], ids)
-        edges = [[0, 0]] * (words.shape.rank or 0) + [[1, 1]]
-        ids = tf.pad(ids, edges, constant_values=BEGIN_WORD)
-        column, end = tf.range(longest + 2), lengths[..., None] + 1
-        ids = tf.where(column == end, END_WORD, tf.where(column > end, PAD, ids))
-        return tf.where(mask[..., None], ids + 1, 0)
+        return tf.where(marker[..., None] > 0, marker[..., None], ids), lengths
+
+    def word_ids(self, words):
+        """Returns the numbers of words in the vocabulary.
+
+        Args:
+          words: string (...), dense or ragged.
+
+        Returns:
+          int32 (...), the number of `<UNK>` for a word that is not in it.
+
+        Raises:
+          ValueError: the tokenizer has no vocabulary.
+        """
+        if self._words is None:
+            raise ValueError(
+                f"Numbers of words need a vocabulary. Received: a {type(self).__name__}"
+                " without one. Make one with `vocabulary=`."
+            )
+        if not isinstance(words, tf.RaggedTensor):
+            words = tf.convert_to_tensor(words, tf.string)
+        return self._words.lookup(words)
 
     def inputs(self, tokens, segment_ids, padding_mask):
         """A model's inputs, from dense rows of words; it knows no segments.
@@ -145,14 +158,42 @@ class CharacterTokenizer(tf.Module):
         return {"character_ids": ids, "padding_mask": padding_mask}
 
     def get_config(self):
-        """Plain values."""
-        return {
-            "max_characters": self.max_characters,
-            "vocabulary": self.vocabulary,
-            "punctuation": self.punctuation,
-        }
+        """Plain values; the vocabulary's content, where there is one."""
+        config = {"max_characters": self.max_characters}
+        if self.vocabulary:
+            config["vocabulary"] = list(self.vocabulary)
+        if self.punctuation:
+            config["punctuation"] = True
+        return config
 
     @classmethod
     def from_config(cls, config):
         """Rebuilds the tokenizer."""
         return cls(**config)
+
+    def __reduce__(self):
+        """Rebuilds a pickle or a copy from the configuration."""
+        return type(self).from_config, (self.get_config(),)
+
+
+def lookup(keys, default, values=None):
+    """A table that graphs and exports can hold.
+
+    Args:
+      keys: collection of str or of int, each once.
+      default: int, what an unknown key gets.
+      values: collection of int, by default the keys' places.
+
+    Returns:
+      tf.lookup.StaticHashTable, string or int32 to int32.
+    """
+    values = range(len(keys)) if values is None else values
+    with tf.init_scope(), tf.device("CPU:0"):
+        keys, values = tf.constant([*keys]), tf.constant([*values], tf.int32)
+        initializer = tf.lookup.KeyValueTensorInitializer(keys, values)
+        return tf.lookup.StaticHashTable(initializer, default)
+
+
+def longest(lengths):
+    """The largest of int32 (...), at least 1."""
+    return tf.reduce_max(tf.pad(tf.reshape(lengths, [-1]), [[1, 0]], constant_values=1))

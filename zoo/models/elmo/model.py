@@ -6,10 +6,11 @@ import keras
 from keras import ops
 
 from zoo.backbone import Backbone
-from zoo.layers import LSTM, CharacterCNN, ScalarMix
+from zoo.layers import LSTM, CharacterCNN, ScalarMix, StatefulModel
 
 FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
 DIRECTIONS = ("forward", "backward")
+SIZES = ("vocabulary_size", "embedding_dim", "num_layers", "lstm_dim", "word_dim")
 MIXES = {None: None, "bilm": 1e-12, "allennlp": 1e-13}
 
 
@@ -39,6 +40,10 @@ class ELMoConfig:
         mix_l2: factor of the loss that pulls the mix to the mean.
         max_sequence_length: words in a row, None for no limit.
         initializer_range: standard deviation of the kernels of task heads.
+        pad_character: id of what fills a word up; None for the last one.
+        word_vocabulary_size: words that have a vector of their own besides, as in
+            ELMoForManyLangs; 0 for none, and then no input of words.
+        word_dim: width of such a vector.
 
     Raises:
         ValueError: if a size is not positive, dropout not in [0, 1), or an option
@@ -63,17 +68,31 @@ class ELMoConfig:
     mix_l2: float = 0.0
     max_sequence_length: int | None = None
     initializer_range: float = 0.02
+    pad_character: int | None = None
+    word_vocabulary_size: int = 0
+    word_dim: int = 100
 
     def __post_init__(self):
         """Checks what the layers do not; JSON's lists become tuples."""
         filters = tuple(tuple(pair) for pair in self.filters)
         object.__setattr__(self, "filters", filters)
-        for name in ("vocabulary_size", "embedding_dim", "num_layers", "lstm_dim"):
+        for name in SIZES:
             value = getattr(self, name)
             if not isinstance(value, int) or value < 1:
                 raise ValueError(
                     f"`{name}` must be a positive integer. Received: {value!r}."
                 )
+        words, pad = self.word_vocabulary_size, self.pad_character
+        if not isinstance(words, int) or words < 0:
+            raise ValueError(
+                "`word_vocabulary_size` must be an integer from 0, 0 for no words. "
+                f"Received: {words!r}."
+            )
+        if pad is not None and not 0 < pad < self.vocabulary_size:
+            raise ValueError(
+                "`pad_character` must be an id from 1 and below `vocabulary_size`, or "
+                f"None for the last one. Received: {pad}, and {self.vocabulary_size}."
+            )
         if not 0 <= self.dropout < 1:
             raise ValueError(f"`dropout` must be in [0, 1). Received: {self.dropout}.")
         if self.mix_layer_norm not in MIXES:
@@ -87,11 +106,14 @@ class ELMoConfig:
 class ELMo(Backbone):
     """ELMo's two language models and the mix of their layers.
 
-    A word's vector comes from its characters; a stack of LSTMs reads them forward,
-    another one backward, neither sees the other. Layer 0 is the word's vector twice,
-    layer j the outputs of both LSTMs j; the output is a weighted sum of the layers.
+    A word's vector comes from its characters and, where the config has words, from a
+    table: `projection([table[word], cnn(characters)])`. A stack of LSTMs reads the
+    vectors forward, another one backward, neither sees the other. Layer 0 is the word's
+    vector twice, layer j the outputs of both LSTMs j; the output is a weighted sum of
+    the layers.
 
-    Source: Peters et al. 2018; released code `bilm/model.py`. Both that and
+    Source: Peters et al. 2018; released code `bilm/model.py`; Che et al. 2018 for the
+    table of words (ELMoForManyLangs). Both that code and
     AllenNLP's keep the LSTMs' states from one batch to the next: there a vector depends
     on what was asked before. Here every call begins at zero, unless it is given states;
     `stateful` carries them as they do.
@@ -102,8 +124,9 @@ class ELMo(Backbone):
         name: str.
 
     Inputs:
-        dict of character_ids int (B, L, C), the sentence's markers included; optional
-        padding_mask (B, L), 1 = word, by default where the first character is not 0.
+        dict of character_ids int (B, L, C), the sentence's markers included; where the
+        config has words, word_ids int (B, L); optional padding_mask (B, L), 1 = word,
+        by default where the first character is not 0.
 
     Returns:
         dict of sequence_output (B, L, 2 P). On request, by `with_outputs`:
@@ -123,12 +146,22 @@ class ELMo(Backbone):
     @staticmethod
     def make_inputs(config):
         """Symbolic inputs."""
+        shapes = {"character_ids": (None, None), "padding_mask": (None,)}
+        if config.word_vocabulary_size:
+            shapes["word_ids"] = (None,)
         return {
-            "character_ids": keras.Input(
-                (None, None), dtype="int32", name="character_ids"
-            ),
-            "padding_mask": keras.Input((None,), dtype="int32", name="padding_mask"),
+            name: keras.Input(shape, dtype="int32", name=name)
+            for name, shape in shapes.items()
         }
+
+    def complete(self, inputs):
+        """Adds the inputs that can be derived; word ids cannot."""
+        if self.config.word_vocabulary_size and inputs.get("word_ids") is None:
+            raise ValueError(
+                "An ELMo with a table of words needs `word_ids`. Received: "
+                f"{sorted(inputs)}. Its tokenizer's `inputs` makes them."
+            )
+        return super().complete(inputs)
 
     @staticmethod
     def make_states(config):
@@ -144,19 +177,7 @@ class ELMo(Backbone):
     @staticmethod
     def make_layers(config, dtype):
         """The named layers, not yet built."""
-        layers = [
-            CharacterCNN(
-                config.filters,
-                config.embedding_dim,
-                config.num_highways,
-                config.projection_dim,
-                config.activation,
-                config.vocabulary_size - 1,
-                config.max_characters,
-                dtype=dtype,
-                name="token_encoder",
-            )
-        ]
+        layers = make_word_layers(config, dtype)
         narrow = config.lstm_dim != config.projection_dim
         for direction in DIRECTIONS:
             for i in range(config.num_layers):
@@ -185,6 +206,9 @@ class ELMo(Backbone):
         """Wires the layers."""
         mask = inputs["padding_mask"]
         words = layers["token_encoder"](inputs["character_ids"])
+        if config.word_vocabulary_size:
+            table = layers["word_embedding"](inputs["word_ids"])
+            words = layers["projection"](ops.concatenate([table, words], axis=-1))
         directions = cls.run(config, layers, [words, words], mask, inputs)
         words = words * ops.cast(mask, words.dtype)[:, :, None]
         stacks = [outputs for outputs, _ in directions]
@@ -213,6 +237,11 @@ class ELMo(Backbone):
             word after each of its words, and the backward one the word before; and
             the states.
         """
+        if config.word_vocabulary_size:
+            raise ValueError(
+                "A language model is made of ELMo's characters only. Received: an "
+                f"ELMo with a table of {config.word_vocabulary_size} words."
+            )
         both = [inputs["forward_ids"], inputs["backward_ids"]]
         # One call, so that a word in both is computed once.
         words = layers["token_encoder"](ops.concatenate(both, axis=0))
@@ -251,14 +280,40 @@ class ELMo(Backbone):
         return found
 
     def stateful(self, *names):
-        """The model with a memory from call to call; see `StatefulELMo`."""
-        return StatefulELMo(self, names or ("sequence_output",))
+        """The model with a memory from call to call; see `StatefulModel`."""
+        return StatefulModel(self, names or ("sequence_output",))
 
     @classmethod
     def layers_above(cls, number, config):
         """The LSTMs above layer `number`, and the mix."""
         above = [i for i in range(config.num_layers) if i >= number]
         return {"scalar_mix", *(f"{name}_{i}" for name in DIRECTIONS for i in above)}
+
+
+def make_word_layers(config, dtype):
+    """The layers that make a word's vector, a list."""
+    width, layers = config.projection_dim, []
+    if config.word_vocabulary_size:
+        # One projection of both parts, so that the filters have none.
+        width = sum(number for _, number in config.filters)
+        shape = config.word_vocabulary_size, config.word_dim
+        layers = [
+            keras.layers.Embedding(*shape, dtype=dtype, name="word_embedding"),
+            keras.layers.Dense(config.projection_dim, dtype=dtype, name="projection"),
+        ]
+    cnn = CharacterCNN(
+        config.filters,
+        config.embedding_dim,
+        config.num_highways,
+        width,
+        config.activation,
+        config.vocabulary_size - 1,
+        config.max_characters,
+        config.pad_character,
+        dtype=dtype,
+        name="token_encoder",
+    )
+    return [cnn, *layers]
 
 
 def _state(inputs, number):
@@ -281,47 +336,3 @@ def inner_words(mask):
     """The mask without the first and the last word of each row, (B, L)."""
     following = ops.pad(mask[:, 2:], ((0, 0), (1, 1)))
     return mask * following
-
-
-class StatefulELMo:
-    """An ELMo whose LSTMs begin where those of the call before ended, row by row.
-
-    The published vectors were made so: row r of a batch goes on from row r of the
-    batch before, whatever its sentence was. The authors advise a few sentences to warm
-    up before the vectors count.
-
-    Args:
-        elmo: `ELMo`.
-        names: outputs, see `ELMo`.
-
-    Inputs:
-        as the model's. Rows beyond a smaller batch keep their states.
-
-    Returns:
-        dict of the outputs.
-    """
-
-    def __init__(self, elmo, names):
-        self.elmo = elmo
-        self.model = elmo.with_outputs(*names, *elmo.states)
-        self.reset()
-
-    def reset(self):
-        """Forgets everything: the next call begins at zero."""
-        symbols = self.elmo.make_states(self.elmo.config)
-        self.states = {k: ops.zeros((0, *v.shape[1:])) for k, v in symbols.items()}
-
-    def __call__(self, inputs):
-        """Runs the model and remembers its states."""
-        inputs = self.elmo.complete(inputs)
-        rows = inputs["padding_mask"].shape[0]
-        states = {
-            name: ops.pad(state, ((0, max(rows - state.shape[0], 0)), (0, 0), (0, 0)))
-            for name, state in self.states.items()
-        }
-        outputs = self.model({**inputs, **{k: v[:rows] for k, v in states.items()}})
-        self.states = {
-            name: ops.concatenate([outputs.pop(name), state[rows:]])
-            for name, state in states.items()
-        }
-        return outputs

@@ -1,0 +1,294 @@
+"""ELMoForManyLangs against its equations, from the files to the vectors."""
+
+import json
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from many_langs_reference import (
+    CHARACTERS,
+    DIM,
+    OPTIONS,
+    OUT,
+    WORDS,
+    make_options,
+    make_states,
+    reference,
+    write_dictionary,
+    write_model,
+)
+
+import zoo
+from zoo.models.elmo import ELMo, ELMoConfig, read, recognise, weights
+from zoo.text import UnicodeSpeller
+
+TEXTS = [
+    "the cat .",
+    "\u4e2d \u00e9t\u00e9 the\u4e2d z" + " " + "t" * 30,
+    "<eos> <bow> <pad> cats ttttttttt \U0001f600",
+]
+WITHOUT_WORDS = make_options(word_dim=0)
+
+
+@pytest.fixture
+def published(tmp_path):
+    """A directory of a random model."""
+    write_model(tmp_path / "published")
+    return tmp_path / "published"
+
+
+def inputs_of(elmo, texts):
+    """A batch of sentences with their markers."""
+    words = elmo.tokenizer([f"<bos> {text} <eos>" for text in texts]).to_tensor("")
+    return elmo.tokenizer.inputs(words, None, tf.cast(words != "", tf.int32))
+
+
+@pytest.mark.parametrize("options", [make_options(), WITHOUT_WORDS])
+@pytest.mark.parametrize("legacy", [False, True])
+def test_it_computes_the_programs_equations(options, legacy, tmp_path):
+    states = make_states(options)
+    write_model(tmp_path / "published", options, legacy, states)
+    assert recognise(tmp_path / "published") == "many_langs"
+    elmo = zoo.from_preset(tmp_path / "published")
+    model = elmo.with_outputs("layer_outputs", "sequence_output")
+    for texts in (TEXTS, ["a cat", "the"]):  # long words, and only short ones
+        x = inputs_of(elmo, texts)
+        assert ("word_ids" in x) == bool(options["token_embedder"]["word_dim"])
+        found = model(x)
+        layers, mixed = (found[k].numpy() for k in ("layer_outputs", "sequence_output"))
+        for row, mean, text in zip(layers, mixed, texts, strict=True):
+            expected = reference(text.split(), states)
+            length = expected.shape[1]
+            assert np.abs(expected).max() > 0.4
+            np.testing.assert_allclose(row[:, :length], expected, atol=2e-6)
+            assert not row[:, length:].any()
+            np.testing.assert_allclose(mean[:length], expected.mean(axis=0), atol=2e-6)
+
+
+@pytest.mark.parametrize("name", ["cell_clip", "proj_clip"])
+def test_the_bounds_are_reached(name, monkeypatch):
+    """What the comparison above would not see if the states stayed small."""
+    bounded = reference(TEXTS[1].split(), make_states())
+    monkeypatch.setitem(OPTIONS["encoder"], name, 9.0)
+    free = reference(TEXTS[1].split(), make_states())
+    assert np.abs(free - bounded).max() > 1e-3
+
+
+def test_config_and_tokenizer_are_the_files(published):
+    found = read(published)
+    assert found.config == ELMoConfig(
+        vocabulary_size=len(CHARACTERS) + 1,
+        embedding_dim=5,
+        filters=((1, 3), (2, 4), (3, 5)),
+        num_highways=2,
+        max_characters=12,
+        lstm_dim=DIM,
+        projection_dim=OUT,
+        cell_clip=0.3,
+        projection_clip=0.15,
+        pad_character=CHARACTERS["<pad>"] + 1,
+        word_vocabulary_size=len(WORDS),
+        word_dim=4,
+    )
+    assert found.layout == "many_langs" and found.heads == ()
+    assert found.tokenizer == {
+        "max_characters": 12,
+        "characters": tuple(CHARACTERS),
+        "vocabulary": tuple(WORDS),
+    }
+    elmo = zoo.from_preset(published)
+    shapes = {v.path: tuple(v.shape) for v in elmo.weights if "seed" not in v.path}
+    shapes = {k: v for k, v in shapes.items() if not k.startswith("scalar_mix")}
+    assert shapes == weights.shapes(found.config)
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+def test_files_that_torch_writes_are_read(legacy, published):
+    torch = pytest.importorskip("torch", reason="torch is in the extra `parity`")
+    before = read(published).weights
+    for name, arrays in zip(("token_embedder", "encoder"), make_states(), strict=True):
+        state = {key: torch.tensor(array) for key, array in arrays.items()}
+        torch.save(
+            state, published / f"{name}.pkl", _use_new_zipfile_serialization=not legacy
+        )
+    after = read(published).weights
+    assert after.keys() == before.keys()
+    for path, array in before.items():
+        np.testing.assert_array_equal(after[path], array, err_msg=path)
+
+
+@pytest.mark.parametrize("options", [make_options(), WITHOUT_WORDS])
+def test_presets_and_files_hold_the_model(options, tmp_path):
+    write_model(tmp_path / "published", options)
+    elmo = zoo.from_preset(tmp_path / "published")
+    elmo.save_to_preset(tmp_path / "preset")
+    elmo.save(tmp_path / "model.keras")
+    x = inputs_of(elmo, TEXTS)
+    for copy in (
+        zoo.from_preset(tmp_path / "preset"),
+        zoo.load_model(tmp_path / "model.keras"),
+    ):
+        assert isinstance(copy.tokenizer, UnicodeSpeller)
+        assert copy.tokenizer.get_config() == elmo.tokenizer.get_config()
+        assert copy.config == elmo.config
+        ours, theirs = (
+            model(inputs_of(copy, TEXTS))["sequence_output"] for model in (copy, elmo)
+        )
+        np.testing.assert_array_equal(ours, theirs)
+    memory = elmo.stateful("sequence_output")
+    np.testing.assert_array_equal(
+        memory(x)["sequence_output"], elmo(x)["sequence_output"]
+    )
+
+
+def test_tasks_train_and_serve_it(published, tmp_path):
+    options = {"labels": ["bad", "good"], "seed": 1}
+    task = zoo.from_preset(published, "text_classifier", **options)
+    table = task.backbone.named_layers["word_embedding"].embeddings
+    before = table.numpy()
+    history = task.fit(TEXTS * 4, ["bad", "good", "bad"] * 4, epochs=2, verbose=0)
+    assert np.isfinite(history.history["loss"]).all()
+    changed = np.abs(table.numpy() - before).max(axis=1) > 0
+    assert changed[WORDS["cat"]] and changed[WORDS["<bos>"]]
+    version = task.export(tmp_path / "served")
+    answers = zoo.serving.ask(version, {"text": np.array(TEXTS, object)})
+    expected = task.answer(TEXTS)
+    np.testing.assert_allclose(answers["scores"], expected["scores"], atol=1e-5)
+
+
+def test_without_word_ids_it_says_so(published):
+    elmo = zoo.from_preset(published)
+    x = inputs_of(elmo, TEXTS)
+    with pytest.raises(ValueError, match="needs `word_ids`.*tokenizer's `inputs`"):
+        elmo({"character_ids": x["character_ids"]})
+    del x["padding_mask"]
+    assert elmo(x)["sequence_output"].shape == (3, 8, 2 * OUT)
+
+
+def test_the_published_layout_of_bytes_does_not_hold_it(published, tmp_path):
+    for options, count in ((None, 10), (WITHOUT_WORDS, 0)):
+        if options:
+            published = tmp_path / "other"
+            write_model(published, options)
+        elmo = zoo.from_preset(published)
+        with pytest.raises(ValueError, match=f"18 characters and {count} words"):
+            elmo.save_to_preset(tmp_path / "copy", layout="hdf5")
+
+
+def write(name, text):
+    """Writes a file with other content."""
+    return lambda directory: (directory / name).write_bytes(text)
+
+
+def remove(name):
+    return lambda directory: (directory / name).unlink()
+
+
+def options(section, **values):
+    """Changes the configuration; None removes a key."""
+
+    def change(directory):
+        path = directory / "configs" / "cnn_sample.json"
+        found = json.loads(path.read_text())
+        found[section].update(values)
+        found[section] = {k: v for k, v in found[section].items() if v is not None}
+        path.write_text(json.dumps(found))
+
+    return change
+
+
+def entries(name, found):
+    """Writes a dictionary with other entries."""
+    return lambda directory: write_dictionary(directory / name, found)
+
+
+def cut(name, share=0.6):
+    def change(directory):
+        whole = (directory / name).read_bytes()
+        (directory / name).write_bytes(whole[: int(share * len(whole))])
+
+    return change
+
+
+def without(found, *names):
+    kept = [name for name in found if name not in names]
+    return {name: i for i, name in enumerate(kept)}
+
+
+@pytest.mark.parametrize(
+    "damage, error, message",
+    [
+        (remove("config.json"), FileNotFoundError, "needs .*config.json"),
+        (remove("configs/cnn_sample.json"), FileNotFoundError, "no cnn_sample.json in"),
+        (remove("char.dic"), FileNotFoundError, "needs .*char.dic"),
+        (remove("word.dic"), FileNotFoundError, "needs .*word.dic"),
+        (remove("encoder.pkl"), FileNotFoundError, "no checkpoint at .*encoder.pkl"),
+        (remove("token_embedder.pkl"), FileNotFoundError, "at .*token_embedder.pkl"),
+        (cut("encoder.pkl"), ValueError, "encoder.pkl.*must hold a complete"),
+        (cut("token_embedder.pkl"), ValueError, "token_embedder.pkl.*must hold a comp"),
+        (write("encoder.pkl", b"\x80\x02}."), ValueError, "encoder.pkl.*as torch 0.4"),
+        (write("config.json", b"{"), ValueError, "config.json.*must be JSON"),
+        (write("config.json", b"[]"), ValueError, "must hold an object"),
+        (write("config.json", b"{}"), ValueError, "must name another configuration"),
+        (write("config.json", b'{"config_path": ".."}'), ValueError, "must name anoth"),
+        (
+            write("config.json", b'{"config_path": "../../secret.json"}'),
+            FileNotFoundError,
+            "no secret.json in",
+        ),
+        (options("encoder", dim=None), ValueError, "KeyError: 'dim'"),
+        (options("encoder", dim="10"), ValueError, "lstm_dim='10'"),
+        (options("encoder", dim=OUT), ValueError, "other than `projection_dim`"),
+        (options("encoder", dim=11), ValueError, "shape: 'forward_0/kernel'"),
+        (options("encoder", n_layers=3), ValueError, "missing: .*forward_layer_2"),
+        (options("encoder", n_layers=1), ValueError, "left over: .*forward_layer_1"),
+        (options("encoder", name="lstm"), ValueError, "encoder 'lstm'"),
+        (options("token_embedder", name="lstm"), ValueError, "embedder 'lstm'"),
+        (options("token_embedder", char_dim=0), ValueError, "char_dim=0"),
+        (options("token_embedder", filters=[[1]]), ValueError, "with `encoder`"),
+        (options("token_embedder", n_highway=1), ValueError, "left over: 'highways._l"),
+        (options("token_embedder", word_dim=0), ValueError, "left over: 'word_emb_"),
+        (options("token_embedder", word_dim=5), ValueError, "'word_embedding/embedd"),
+        (options("token_embedder", activation="x"), ValueError, "activation"),
+        (write("char.dic", b"a\t0\nb"), ValueError, "a tab and its id.* line 2: 'b'"),
+        (write("char.dic", b"a\t0\nb\t-1\n"), ValueError, "a tab and its id.*line 2"),
+        (write("char.dic", b"a\t0\n\nb\t1\n"), ValueError, "a tab and its id.*line 2"),
+        (write("char.dic", b"a\t0\na\t1\n"), ValueError, "every id once.*line 2"),
+        (write("char.dic", b"a\t0\nb\t0\n"), ValueError, "every id once.*line 2"),
+        (write("char.dic", b"0\n1\n"), ValueError, "every id once.*line 2"),
+        (write("char.dic", b"a\t0\nb\t2\n"), ValueError, "below 2.* 2, of 'b'"),
+        (write("char.dic", b"\xff\t0\n"), ValueError, "char.dic.*must be UTF-8"),
+        (write("char.dic", b""), ValueError, "char.dic.*must hold <pad>"),
+        (entries("char.dic", without(CHARACTERS, "a")), ValueError, "encoder/embeddi"),
+        (entries("char.dic", without(CHARACTERS, "<pad>")), ValueError, "hold <pad>"),
+        (entries("word.dic", without(WORDS, "the")), ValueError, "'word_embedding/emb"),
+        (
+            entries("char.dic", {**without(CHARACTERS, "<bow>"), "b": 16}),
+            ValueError,
+            "`characters` must hold.*without <bow>",
+        ),
+        (
+            entries("word.dic", {**without(WORDS, "<oov>"), "b": 9}),
+            ValueError,
+            "`vocabulary` must hold.*without <oov>",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_refused(damage, error, message, published):
+    damage(published)
+    with pytest.raises(error, match=message):
+        zoo.from_preset(published)
+
+
+@pytest.mark.parametrize(
+    "fields, message",
+    [
+        ({"word_vocabulary_size": -1}, "an integer from 0.*Received: -1"),
+        ({"word_dim": 0}, "`word_dim` must be a positive integer"),
+        ({"pad_character": 0}, "`pad_character` must be an id from 1.*Received: 0"),
+        ({"pad_character": 262}, "below `vocabulary_size`.*Received: 262, and 262"),
+    ],
+)
+def test_impossible_configs_are_refused(fields, message):
+    with pytest.raises(ValueError, match=message):
+        ELMo(ELMoConfig(**fields))

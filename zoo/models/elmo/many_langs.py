@@ -1,0 +1,277 @@
+"""The files of ELMoForManyLangs: dictionaries and two state dicts of torch."""
+
+import json
+import re
+from pathlib import PurePath
+
+import numpy as np
+
+from zoo.checkpoint import Row, convert, expand, open_checkpoint
+from zoo.models.elmo.model import ELMoConfig
+from zoo.models.elmo.tables import shapes
+
+STATES = ("token_embedder.pkl", "encoder.pkl")
+PAD = "<pad>"
+
+ROWS = [Row("token_encoder/embeddings", "char_emb_layer.embedding.weight")]
+FILTER_ROWS = [
+    Row("token_encoder/convolution_{i}/kernel", "convolutions.{i}.weight", "transpose"),
+    Row("token_encoder/convolution_{i}/bias", "convolutions.{i}.bias"),
+]
+HIGHWAY_ROWS = [
+    Row(
+        f"token_encoder/highway_{{i}}/{name}/{ours}",
+        f"highways._layers.{{i}}.{theirs}/{name}",
+        operation,
+    )
+    for name in ("transform", "gate")
+    for ours, theirs, operation in (
+        ("kernel", "weight", "transpose"),
+        ("bias", "bias", "copy"),
+    )
+]
+LSTM_ROWS = [
+    Row(f"{side}_{{i}}/{ours}", f"{side}_layer_{{i}}.{theirs}", operation)
+    for side in ("forward", "backward")
+    for ours, theirs, operation in (
+        ("kernel", "input_linearity.weight", "transpose"),
+        ("recurrent_kernel", "state_linearity.weight", "transpose"),
+        ("bias", "state_linearity.bias", "copy"),
+        ("projection_kernel", "state_projection.weight", "transpose"),
+    )
+]
+# Our field, by section and key of the configuration.
+ENCODER = {
+    "dim": "lstm_dim",
+    "projection_dim": "projection_dim",
+    "n_layers": "num_layers",
+    "cell_clip": "cell_clip",
+    "proj_clip": "projection_clip",
+}
+TOKEN_EMBEDDER = {
+    "char_dim": "embedding_dim",
+    "filters": "filters",
+    "n_highway": "num_highways",
+    "max_characters_per_token": "max_characters",
+    "activation": "activation",
+}
+
+SIZES = (
+    *("lstm_dim", "projection_dim", "num_layers", "embedding_dim", "num_highways"),
+    "max_characters",
+)
+
+
+def read(directory):
+    """Reads a directory of ELMoForManyLangs.
+
+    The program's cells add nothing to the forget gate: their stored bias holds it. Ours
+    add 1, which is subtracted here. Its highways gate what is handed past, ours what is
+    transformed: the gate's weights change their sign. Characters have the ids of
+    char.dic plus 1, those of words are the ids of word.dic.
+
+    Source: Che et al. 2018; released code, which keeps the LSTMs' states from batch to
+    batch and draws the order of batches: see `ELMo` about states. Not compared with a
+    released model. Assumed, since neither the files nor their description say it: what
+    the sections of the configuration call their kind, and that other keys are called
+    as bilm-tf's; that a layer's input is added to its output from the second on, as in
+    AllenNLP's LSTM, of which this one is a copy.
+
+    Args:
+        directory: `Path` with config.json, the configuration that it names, char.dic,
+            token_embedder.pkl, encoder.pkl and, if it has words, word.dic.
+
+    Returns:
+        `ELMoConfig`, dict of our path to float32 array, and dict of the tokenizer's
+        arguments.
+
+    Raises:
+        FileNotFoundError: if a file is missing.
+        ValueError: if a file is damaged, describes another kind of model, or does not
+            fit the others.
+    """
+    fields, has_words = read_config(find_config(directory))
+    characters = read_dictionary(directory / "char.dic")
+    tokenizer = {"characters": characters}
+    if has_words:
+        tokenizer["vocabulary"] = read_dictionary(directory / "word.dic")
+    if PAD not in characters:
+        raise ValueError(
+            f"`{directory / 'char.dic'}` must hold {PAD}. Received: {len(characters)} "
+            "characters without it."
+        )
+    config = ELMoConfig(
+        **fields,
+        vocabulary_size=len(characters) + 1,
+        pad_character=characters.index(PAD) + 1,
+        word_vocabulary_size=len(tokenizer.get("vocabulary", ())),
+    )
+    arrays = {}
+    for name in STATES:
+        for key, array in open_checkpoint(directory / name).items():
+            arrays |= _in_parts(key, array)
+    return config, convert(arrays, table(config), shapes(config)), tokenizer
+
+
+def table(config):
+    """The rows between both state dicts and a config's weights."""
+    rows = ROWS + expand(FILTER_ROWS, len(config.filters))
+    rows += expand(HIGHWAY_ROWS, config.num_highways)
+    prefix = "token_encoder/"
+    if config.word_vocabulary_size:
+        rows.append(Row("word_embedding/embeddings", "word_emb_layer.embedding.weight"))
+        prefix = ""
+    rows += [
+        Row(f"{prefix}projection/kernel", "projection.weight", "transpose"),
+        Row(f"{prefix}projection/bias", "projection.bias"),
+    ]
+    return rows + expand(LSTM_ROWS, config.num_layers)
+
+
+def _in_parts(name, array):
+    """Dict of an array's parts, with what the program computes in another way."""
+    if name.startswith("highways.") and array.ndim and len(array) % 2 == 0:
+        transform, gate = np.split(array, 2)
+        return {f"{name}/transform": transform, f"{name}/gate": -gate}
+    if name.endswith(".state_linearity.bias") and array.size % 4 == 0:
+        forget = np.arange(4) == 1
+        return {name: array - np.repeat(forget, array.size // 4)}
+    return {name: array}
+
+
+def find_config(directory):
+    """The configuration that config.json names, which must lie beside it.
+
+    The name is a path on the machine of the training: only its last part counts.
+
+    Args:
+        directory: `Path`.
+
+    Returns:
+        `Path` in the directory or in its folder `configs`.
+
+    Raises:
+        FileNotFoundError: if one of the two is missing.
+        ValueError: if config.json names none.
+    """
+    path = directory / "config.json"
+    named = _read_json(path).get("config_path")
+    name = PurePath(named.replace("\\", "/")).name if isinstance(named, str) else ""
+    if name in ("", ".", "..") or name == path.name:
+        raise ValueError(
+            f"`{path}` must name another configuration as `config_path`. Received: "
+            f"{named!r}."
+        )
+    for place in (directory / name, directory / "configs" / name):
+        if place.is_file():
+            return place
+    raise FileNotFoundError(
+        f"`{path}` names {named!r}: there is no {name} in `{directory}`. Copy it there "
+        "from the folder `configs` of ELMoForManyLangs."
+    )
+
+
+def read_config(path):
+    """The config that a configuration describes.
+
+    Args:
+        path: `Path`.
+
+    Returns:
+        dict of arguments of `ELMoConfig`, and whether words have vectors of their own.
+
+    Raises:
+        ValueError: if it lacks a size or describes a model that is none of characters.
+    """
+    values = _read_json(path)
+    try:
+        encoder, embedder = values["encoder"], values["token_embedder"]
+        kinds = embedder.get("name", "cnn").lower(), encoder.get("name", "elmo").lower()
+        fields = {ours: encoder[key] for key, ours in ENCODER.items()}
+        fields |= {ours: embedder[key] for key, ours in TOKEN_EMBEDDER.items()}
+        word_dim = embedder["word_dim"]
+        fields["filters"] = tuple((int(size), int(n)) for size, n in fields["filters"])
+        fields["dropout"] = float(values.get("dropout", 0.1))
+        sizes = {name: fields[name] for name in SIZES} | {"word_dim": word_dim}
+        wrong = [name for name, size in sizes.items() if not isinstance(size, int)]
+        if wrong:
+            raise TypeError(f"{wrong[0]}={sizes[wrong[0]]!r}")
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"`{path}` must hold a configuration of ELMoForManyLangs, with `encoder` "
+            f"and `token_embedder`. Received: {type(error).__name__}: {error}."
+        ) from error
+    same = fields["lstm_dim"] == fields["projection_dim"]
+    if kinds != ("cnn", "elmo") or fields["embedding_dim"] == 0 or same:
+        raise ValueError(
+            f"`{path}` must describe an ELMo of characters, with a `cnn` as token "
+            "embedder, `char_dim`, and `dim` other than `projection_dim`. Received: "
+            f"token embedder {kinds[0]!r} and encoder {kinds[1]!r}, char_dim="
+            f"{fields['embedding_dim']}, dim={fields['lstm_dim']}, projection_dim="
+            f"{fields['projection_dim']}."
+        )
+    for name in ("cell_clip", "projection_clip"):
+        fields[name] = fields[name] or None  # 0 is no clipping
+    return fields | ({"word_dim": word_dim} if word_dim else {}), bool(word_dim)
+
+
+def _read_json(path):
+    """The object in a JSON file."""
+    if not path.is_file():
+        raise FileNotFoundError(f"ELMoForManyLangs needs `{path}`; it is not there.")
+    try:
+        values = json.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise ValueError(f"`{path}` must be JSON. Received: {error}.") from error
+    if not isinstance(values, dict):
+        raise ValueError(f"`{path}` must hold an object. Received: {values!r:.60}.")
+    return values
+
+
+def read_dictionary(path):
+    """The entries of a dictionary, in the order of their ids.
+
+    A line is an entry, a tab and its id; an ideographic space may have been stripped.
+
+    Args:
+        path: `Path`.
+
+    Returns:
+        tuple of str.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: if a line is of another form, an entry or an id is there twice, or
+            an id is missing.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"ELMoForManyLangs needs `{path}`; it is not there.")
+    try:
+        lines = path.read_bytes().decode("utf-8").split("\n")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"`{path}` must be UTF-8. Received: {error}.") from error
+    found, places = {}, set()
+    for number, line in enumerate(lines, start=1):
+        if not line and number == len(lines):
+            continue
+        entry, _, place = line.removesuffix("\r").rpartition("\t")
+        if not re.fullmatch("[0-9]{1,9}", place):
+            raise ValueError(
+                f"Every line of `{path}` must be an entry, a tab and its id. Received "
+                f"in line {number}: {line[:60]!r}."
+            )
+        entry = entry or "\u3000"
+        if entry in found or int(place) in places:
+            raise ValueError(
+                f"`{path}` must hold every entry and every id once. Received in line "
+                f"{number}: {line[:60]!r}, again."
+            )
+        found[entry] = int(place)
+        places.add(int(place))
+    outside = [entry for entry, place in found.items() if place >= len(found)]
+    if outside:
+        raise ValueError(
+            f"The ids in `{path}` must be those below {len(found)}, the number of its "
+            f"lines. Received: {found[outside[0]]}, of {outside[0]!r}."
+        )
+    return tuple(sorted(found, key=found.get))
