@@ -149,10 +149,11 @@ def _trim(log, epochs):
     """Drops lines of a log after so many epochs: written, but not saved."""
     if not log.exists():
         return
-    head, *lines = log.read_text("utf-8").splitlines(keepends=True) or [""]
+    text = log.read_bytes().decode("utf-8")
+    head, *lines = text.splitlines(keepends=True) or [""]
     kept = [x for x in lines if x.endswith("\n") and int(x.split(",")[0]) < epochs]
     with replacing(log) as temporary:
-        temporary.write_text(head + "".join(kept), "utf-8")
+        temporary.write_bytes((head + "".join(kept)).encode("utf-8"))
 
 
 def check_interval(steps, every):
