@@ -9,6 +9,7 @@ from zoo.layers.mixing import ScalarMix
 from zoo.layers.normalization import LayerNorm
 from zoo.layers.recurrent import LSTM
 from zoo.layers.transformer import TransformerEncoderBlock, WithScores, get_activation
+from zoo.layers.words import WordEmbedding, extend_table
 
 __all__ = [
     "CRF",
@@ -23,5 +24,7 @@ __all__ = [
     "ScalarMix",
     "TransformerEncoderBlock",
     "WithScores",
+    "WordEmbedding",
+    "extend_table",
     "get_activation",
 ]

@@ -2,6 +2,12 @@
 
 from zoo.text.spelling import CharacterTokenizer
 from zoo.text.vocabulary import Vocabulary, save_vocabulary
+from zoo.text.word_ids import (
+    WordTokenizer,
+    count_words,
+    extend_tokenizer,
+    match_vectors,
+)
 from zoo.text.wordpiece import WordPieceTokenizer
 from zoo.text.wordpiece_training import train_wordpiece
 
@@ -9,6 +15,10 @@ __all__ = [
     "CharacterTokenizer",
     "Vocabulary",
     "WordPieceTokenizer",
+    "WordTokenizer",
+    "count_words",
+    "extend_tokenizer",
+    "match_vectors",
     "save_vocabulary",
     "train_wordpiece",
 ]

@@ -2,14 +2,13 @@
 
 import tensorflow as tf
 
-from zoo.text.splitting import split_words
+from zoo.text.splitting import SENTENCE_BEGIN, SENTENCE_END, WordSplitter
 
 BEGIN, END = 256, 257  # a sentence's first and last word
 BEGIN_WORD, END_WORD, PAD = 258, 259, 260
-SENTENCE_BEGIN, SENTENCE_END = "<S>", "</S>"
 
 
-class CharacterTokenizer(tf.Module):
+class CharacterTokenizer(WordSplitter):
     """Text to words, and words to the ids of their bytes, as ELMo reads them.
 
     A word of the bytes b is `[258, b..., 259, 260, 260, ...] + 1`; the words `<S>` and
@@ -39,7 +38,6 @@ class CharacterTokenizer(tf.Module):
     """
 
     vocabulary_size = 262  # of characters, 0 included
-    pad_id, cls_id, sep_id = "", SENTENCE_BEGIN, SENTENCE_END
 
     def __init__(self, max_characters=50):
         super().__init__()
@@ -49,18 +47,6 @@ class CharacterTokenizer(tf.Module):
                 f"Received: {max_characters}."
             )
         self.max_characters = max_characters
-
-    def __call__(self, texts):
-        """Returns the texts' words; see the class."""
-        texts = tf.convert_to_tensor(texts, tf.string)
-        words = split_words(tf.reshape(texts, [-1]))[0]
-        return words if texts.shape.rank else words.values
-
-    split = staticmethod(split_words)
-
-    def pieces(self, words):
-        """Words (N,) as rows of one token each, ragged (N, 1)."""
-        return tf.RaggedTensor.from_tensor(words[:, None])
 
     def spell(self, words, mask=None):
         """Returns the ids of words' characters.
@@ -107,8 +93,3 @@ class CharacterTokenizer(tf.Module):
     def get_config(self):
         """Plain values."""
         return {"max_characters": self.max_characters}
-
-    @classmethod
-    def from_config(cls, config):
-        """Rebuilds the tokenizer."""
-        return cls(**config)
