@@ -12,6 +12,7 @@ _PLACES = {
     "load_model": "zoo.registry",
     "list_presets": "zoo.presets",
     "preset_info": "zoo.presets",
+    "train_word_vectors": "zoo.word_vectors",
     "MaskedLM": "zoo.tasks",
     "TextClassifier": "zoo.tasks",
     "TextEmbedder": "zoo.tasks",

@@ -8,6 +8,7 @@ from zoo.data.masking import mask_tokens, next_tokens
 from zoo.data.packing import Packer, WordPacker
 from zoo.data.pairs import Pair, draw_pairs, pair_batches
 from zoo.data.records import read_records, unmask, write_records
+from zoo.data.skipgrams import SkipGrams
 from zoo.data.streams import TokenStreams
 from zoo.data.tables import hash_split, read_labelled
 
@@ -15,6 +16,7 @@ __all__ = [
     "Epoch",
     "Packer",
     "Pair",
+    "SkipGrams",
     "TokenStreams",
     "WordPacker",
     "bucket_length",
