@@ -101,6 +101,8 @@ def test_training_changes_no_frozen_row(jit):
     layer = make(num_frozen=3)
     layer.trainable = False
     np.testing.assert_array_equal(train(layer), TABLE)
+    layer.trainable = True
+    np.testing.assert_array_equal(train(layer)[-3:], TABLE[-3:])
     np.testing.assert_array_equal(train(make(num_frozen=SIZE)), TABLE)
 
 

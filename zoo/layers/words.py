@@ -18,7 +18,7 @@ class WordEmbedding(keras.layers.Layer):
     that `random_vectors` draws from i - V, so it keeps it when the vocabulary grows.
 
     Source: Ma and Hovy 2016, for sqrt(3 / D) as the bound of vectors without training;
-    Dhingra et al. 2017, section 3, for what becomes of words unseen in training.
+    Dhingra et al. 2017 for what becomes of words unseen in training.
 
     Args:
         vocabulary_size: int, V, special tokens included.

@@ -48,8 +48,8 @@ class WordTokenizer(WordSplitter):
       punctuation, holding a digit, capitals, capitalised, -ing, -ed, -ly, -s), or
       `<UNK>`.
 
-    Source: Dhingra et al. 2017, section 3, for vectors that are random but one per
-    word. Lower case is Unicode's, the same in every locale.
+    Source: Dhingra et al. 2017 for vectors that are random but one per word. Lower
+    case is Unicode's, the same in every locale.
 
     Args:
       vocabulary: path of a text file with one word per line, or a sequence of str,
