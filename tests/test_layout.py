@@ -23,7 +23,7 @@ BELOW_REGISTRY = {
 EVERYTHING = {
     *BELOW_REGISTRY,
     *("registry", "recipes", "pretraining", "finetuning", "comparison", "quickstart"),
-    *("cli", "__init__"),
+    *("word_vectors", "cli", "__init__"),
 }
 FORMATS = {"h5py", "ml_dtypes", "safetensors", "tensorflow"}
 ENGINE = {"keras", "tensorflow", "numpy"}
@@ -64,6 +64,7 @@ RULES = {
     "visualize": ({"layers", "evaluation"}, {*ENGINE, "matplotlib"}),
     "registry": (BELOW_REGISTRY, ENGINE),
     "recipes": ({"presets", "backbone"}, set()),
+    "word_vectors": ({"data", "text"}, {"numpy", "tensorflow"}),
     "pretraining": (EVERYTHING, ENGINE),
     "finetuning": (EVERYTHING, ENGINE),
     "comparison": (EVERYTHING, ENGINE),

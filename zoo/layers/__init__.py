@@ -11,6 +11,7 @@ from zoo.layers.normalization import LayerNorm
 from zoo.layers.recurrent import LSTM
 from zoo.layers.softmax import SampledSoftmax
 from zoo.layers.transformer import TransformerEncoderBlock, WithScores, get_activation
+from zoo.layers.words import WordEmbedding, extend_table
 
 __all__ = [
     "CRF",
@@ -29,5 +30,7 @@ __all__ = [
     "StatefulModel",
     "TransformerEncoderBlock",
     "WithScores",
+    "WordEmbedding",
+    "extend_table",
     "get_activation",
 ]

@@ -2,16 +2,16 @@
 
 import tensorflow as tf
 
-from zoo.text.splitting import split_punctuation, split_words
-from zoo.text.vocabulary import Vocabulary
+from zoo.text.splitting import SENTENCE_BEGIN, SENTENCE_END, WordSplitter
+from zoo.text.vocabulary import Vocabulary, lookup
 
 BEGIN, END = 256, 257  # a sentence's first and last word
 BEGIN_WORD, END_WORD, PAD = 258, 259, 260
-SENTENCE_BEGIN, SENTENCE_END, UNKNOWN = "<S>", "</S>", "<UNK>"
+UNKNOWN = "<UNK>"
 FIRST_WORDS = (SENTENCE_BEGIN, SENTENCE_END, UNKNOWN)
 
 
-class CharacterTokenizer(tf.Module):
+class CharacterTokenizer(WordSplitter):
     """Text to words, and words to the ids of their bytes, as ELMo reads them.
 
     A word of the bytes b is `[258, b..., 259, 260, 260, ...] + 1`; the words `<S>` and
@@ -51,7 +51,6 @@ class CharacterTokenizer(tf.Module):
     """
 
     vocabulary_size = 262  # of characters, 0 included
-    pad_id, cls_id, sep_id = "", SENTENCE_BEGIN, SENTENCE_END
     _markers = (BEGIN_WORD, END_WORD, PAD)
 
     def __init__(self, max_characters=50, vocabulary=None, punctuation=False):
@@ -72,25 +71,6 @@ class CharacterTokenizer(tf.Module):
                     f"{', '.join(self.vocabulary[:3])}."
                 )
             self._words = lookup(self.vocabulary, FIRST_WORDS.index(UNKNOWN))
-
-    def __call__(self, texts):
-        """Returns the texts' words; see the class."""
-        texts = tf.convert_to_tensor(texts, tf.string)
-        words = split_words(tf.reshape(texts, [-1]))[0]
-        if self.punctuation:
-            pieces = split_punctuation(words.values)
-            words = tf.RaggedTensor.from_row_splits(
-                pieces.values, tf.gather(pieces.row_splits, words.row_splits)
-            )
-        return words if texts.shape.rank else words.values
-
-    split = staticmethod(split_words)
-
-    def pieces(self, words):
-        """Words (N,) as rows of tokens, ragged (N, None), at least one each."""
-        if self.punctuation:
-            return split_punctuation(words)
-        return tf.RaggedTensor.from_tensor(words[:, None])
 
     def spell(self, words, mask=None):
         """Returns the ids of words' characters.
@@ -165,33 +145,6 @@ class CharacterTokenizer(tf.Module):
         if self.punctuation:
             config["punctuation"] = True
         return config
-
-    @classmethod
-    def from_config(cls, config):
-        """Rebuilds the tokenizer."""
-        return cls(**config)
-
-    def __reduce__(self):
-        """Rebuilds a pickle or a copy from the configuration."""
-        return type(self).from_config, (self.get_config(),)
-
-
-def lookup(keys, default, values=None):
-    """A table that graphs and exports can hold.
-
-    Args:
-      keys: collection of str or of int, each once.
-      default: int, what an unknown key gets.
-      values: collection of int, by default the keys' places.
-
-    Returns:
-      tf.lookup.StaticHashTable, string or int32 to int32.
-    """
-    values = range(len(keys)) if values is None else values
-    with tf.init_scope(), tf.device("CPU:0"):
-        keys, values = tf.constant([*keys]), tf.constant([*values], tf.int32)
-        initializer = tf.lookup.KeyValueTensorInitializer(keys, values)
-        return tf.lookup.StaticHashTable(initializer, default)
 
 
 def longest(lengths):

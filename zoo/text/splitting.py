@@ -5,6 +5,7 @@ import tensorflow_text as tf_text
 
 from zoo.text import offsets
 
+SENTENCE_BEGIN, SENTENCE_END = "<S>", "</S>"
 # White space of several bytes, which TensorFlow Text 2.20 cuts in the middle, and as
 # many spaces.
 WIDE_SPACES = (
@@ -71,3 +72,43 @@ def split_punctuation(words):
     return tf.RaggedTensor.from_row_splits(
         pieces.values, tf.gather(pieces.row_splits, parts.row_splits)
     )
+
+
+class WordSplitter(tf.Module):
+    """The base of tokenizers whose tokens are the words themselves.
+
+    Inputs:
+      texts: str, or a list, array or tensor (B,) of strings.
+
+    Returns:
+      tf.RaggedTensor string (B, None) of words; of one str, a tensor string (None,).
+    """
+
+    pad_id, cls_id, sep_id = "", SENTENCE_BEGIN, SENTENCE_END
+    punctuation = False  # whether it is taken off the ends of words
+    split = staticmethod(split_words)
+
+    def __call__(self, texts):
+        """Returns the texts' words; see the class."""
+        texts = tf.convert_to_tensor(texts, tf.string)
+        words = split_words(tf.reshape(texts, [-1]))[0]
+        pieces = self.pieces(words.values)
+        words = tf.RaggedTensor.from_row_splits(
+            pieces.values, tf.gather(pieces.row_splits, words.row_splits)
+        )
+        return words if texts.shape.rank else words.values
+
+    def pieces(self, words):
+        """Words (N,) as rows of tokens, ragged (N, None), at least one each."""
+        if self.punctuation:
+            return split_punctuation(words)
+        return tf.RaggedTensor.from_tensor(words[:, None])
+
+    @classmethod
+    def from_config(cls, config):
+        """Rebuilds the tokenizer."""
+        return cls(**config)
+
+    def __reduce__(self):
+        """Rebuilds a pickle or a copy from the configuration."""
+        return type(self).from_config, (self.get_config(),)

@@ -2,7 +2,8 @@
 
 import tensorflow as tf
 
-from zoo.text.spelling import CharacterTokenizer, longest, lookup
+from zoo.text.spelling import CharacterTokenizer, longest
+from zoo.text.vocabulary import lookup
 
 PAD, UNKNOWN = "<pad>", "<oov>"
 SENTENCE_BEGIN, SENTENCE_END = "<bos>", "<eos>"

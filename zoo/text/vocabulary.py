@@ -4,6 +4,8 @@ import collections.abc
 import os
 import pathlib
 
+import tensorflow as tf
+
 from zoo.files import replacing
 
 
@@ -61,6 +63,24 @@ class Vocabulary:
                 f"Received {len(self.tokens)} tokens without {missing}. Add them, or "
                 "name the vocabulary's own special tokens in the arguments."
             )
+
+
+def lookup(keys, default, values=None):
+    """A table that graphs and exports can hold.
+
+    Args:
+      keys: collection of str or of int, each once.
+      default: int, what an unknown key gets.
+      values: collection of int, by default the keys' places.
+
+    Returns:
+      tf.lookup.StaticHashTable, string or int32 to int32.
+    """
+    values = range(len(keys)) if values is None else values
+    with tf.init_scope(), tf.device("CPU:0"):
+        keys, values = tf.constant([*keys]), tf.constant([*values], tf.int32)
+        initializer = tf.lookup.KeyValueTensorInitializer(keys, values)
+        return tf.lookup.StaticHashTable(initializer, default)
 
 
 def save_vocabulary(vocabulary, path):

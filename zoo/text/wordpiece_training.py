@@ -101,7 +101,7 @@ def count_words(texts, lowercase=True):
 def _chunks(texts):
     """Yields the texts joined by line ends into strings of some size."""
     lines, size = [], 0
-    for line in _lines(texts):
+    for line in read_lines(texts):
         lines.append(line)
         size += len(line)
         if size >= _CHUNK:
@@ -110,7 +110,15 @@ def _chunks(texts):
     yield "\n".join(lines)
 
 
-def _lines(texts):
+def read_lines(texts):
+    """Yields the lines of files and the texts as they are, str.
+
+    Args:
+      texts: see `train_wordpiece`.
+
+    Raises:
+      TypeError: `texts` is a single str, or holds something else.
+    """
     if isinstance(texts, (str, bytes, os.PathLike)):
         raise TypeError(
             "`texts` must be an iterable of texts or paths. Received a single "

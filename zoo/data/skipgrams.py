@@ -1,0 +1,113 @@
+"""Words and the words around them, for skip-gram."""
+
+import dataclasses
+
+import numpy as np
+
+
+@dataclasses.dataclass
+class SkipGrams:
+    """Pairs of a word and one near it, a function of the seed and the step only.
+
+    The sentences of an epoch are permuted, and a step takes the next so many words of
+    them. A word of share f of the corpus is kept with probability `sqrt(t / f)`, at
+    most 1; each kept word draws its window uniformly from 1 to `window`, and its pairs
+    are the kept words of its sentence within that distance. A sentence that a step
+    ends in is cut there.
+
+    Source: Mikolov et al. 2013b, section 2.3, for subsampling (the released program
+    keeps `sqrt(t / f) + t / f`); the windows and dropping words first are as in the
+    program.
+
+    Args:
+        ids: int (T,), the corpus, ids from 0; an array on disk will do.
+        offsets: int (S + 1,): sentence i holds the ids from offset [i] to [i + 1].
+        window: int, words at most to each side.
+        threshold: float, t; None keeps every word.
+        words_per_step: int, words of a step before any is dropped.
+        seed: int.
+
+    Raises:
+        ValueError: if the corpus has no word, or a size is not positive.
+    """
+
+    ids: np.ndarray
+    offsets: np.ndarray
+    window: int = 5
+    threshold: float | None = 1e-4
+    words_per_step: int = 10_000
+    seed: int = 0
+
+    def __post_init__(self):
+        """Counts words and the steps of an epoch."""
+        self.offsets = np.asarray(self.offsets, np.int64)
+        if self.window < 1 or self.words_per_step < 1:
+            raise ValueError(
+                "`window` and `words_per_step` must be at least 1. Received: window="
+                f"{self.window}, words_per_step={self.words_per_step}."
+            )
+        self.total = int(self.offsets[-1] - self.offsets[0])
+        if self.total < 1:
+            raise ValueError("The corpus must have a word. Received: none.")
+        self.counts = np.bincount(self.ids[self.offsets[0] : self.offsets[-1]])
+        self.keep = np.ones(len(self.counts))
+        if self.threshold is not None:
+            share = np.maximum(self.counts, 1) / self.total
+            self.keep = np.minimum(np.sqrt(self.threshold / share), 1.0)
+        self.steps_per_epoch = -(-self.total // self.words_per_step)
+        self._epoch = None
+
+    def _order(self, epoch):
+        """Permuted sentences, and where each begins among all words."""
+        if self._epoch != epoch:
+            draw = np.random.default_rng([self.seed, epoch])
+            order = draw.permutation(len(self.offsets) - 1)
+            sizes = np.diff(self.offsets)[order]
+            self._cached = order, np.concatenate([[0], np.cumsum(sizes)])
+            self._epoch = epoch
+        return self._cached
+
+    def words(self, step):
+        """The kept words of one step.
+
+        Args:
+            step: int, from 0 over all epochs.
+
+        Returns:
+            int (M,) each: ids, numbers of their sentences within the epoch, and the
+            windows that they drew.
+        """
+        epoch, number = divmod(int(step), self.steps_per_epoch)
+        order, begins = self._order(epoch)
+        begin = number * self.words_per_step
+        places = np.arange(begin, min(begin + self.words_per_step, self.total))
+        sentences = np.searchsorted(begins, places, side="right") - 1
+        ids = self.ids[self.offsets[order[sentences]] + places - begins[sentences]]
+        # NumPy takes [s, e] and [s, e, 0] for the same seed.
+        draw = np.random.default_rng([self.seed, epoch, number + 1])
+        kept = draw.random(len(ids)) < self.keep[ids]
+        windows = draw.integers(1, self.window + 1, len(ids))
+        return ids[kept], sentences[kept], windows[kept]
+
+    def batch(self, step):
+        """The pairs of one step.
+
+        Args:
+            step: int, from 0 over all epochs.
+
+        Returns:
+            dict of int32 (P,), as many as there happen to be: centres and contexts.
+        """
+        ids, sentences, windows = self.words(step)
+        centres, contexts = [ids[:0]], [ids[:0]]
+        for distance in range(1, self.window + 1):
+            left, right = ids[:-distance], ids[distance:]
+            together = sentences[:-distance] == sentences[distance:]
+            after = together & (windows[:-distance] >= distance)
+            before = together & (windows[distance:] >= distance)
+            centres += [left[after], right[before]]
+            contexts += [right[after], left[before]]
+        return {
+            "centres": np.concatenate(centres).astype("int32"),
+            "contexts": np.concatenate(contexts).astype("int32"),
+        }

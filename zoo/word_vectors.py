@@ -1,0 +1,257 @@
+"""Word vectors learned from plain text: skip-gram with negative sampling."""
+
+import dataclasses
+import itertools
+import os
+
+import numpy as np
+import tensorflow as tf
+
+from zoo.data import SkipGrams
+from zoo.text import WordTokenizer, count_words
+from zoo.text.wordpiece_training import read_lines
+
+CHUNK = 64  # neighbouring words that share their negatives
+SHARED = 64  # negatives of a chunk
+SPREAD = 0.75  # negatives are drawn by counts to this power
+LIGHT = 16  # occurrences up to which a word's gradients are summed with the others'
+LINES = 2048  # looked up at once
+
+
+@dataclasses.dataclass(frozen=True)
+class SkipGramTraining:
+    """How `train_word_vectors` learns.
+
+    A word u and one near it v are told from u and words n drawn by counts ** 0.75: the
+    loss of a pair is `-log s(u v) - sum_n log s(-u n)`, s the sigmoid. Only the vectors
+    u are kept.
+
+    Source: Mikolov et al. 2013b, equation 4. As in Ji et al. 2016, 64 neighbouring
+    words share 64 negatives, whose losses are weighted to as many as each has, so
+    that everything is products of matrices; a negative may happen to be v, as in the
+    equation, which the authors' program avoids. A step sums many gradients of a
+    frequent word; so the rate is divided by the root of the sum of a row's mean
+    squares so far (Adagrad), and falls linearly to 0.
+
+    Args:
+        embedding_dim: int, D.
+        minimum: int, words seen less often are dropped from the texts.
+        limit: int, number of words at most, the most frequent ones.
+        lowercase, digits_to_zero: bool, see `zoo.text.WordTokenizer`.
+        window: int, words at most to each side.
+        negatives: int, for each pair.
+        threshold: float, share of a word from which its occurrences are thinned out,
+            see `zoo.data.SkipGrams`; None for none.
+        learning_rate: float, at the beginning.
+        epochs: int.
+        words_per_step: int, of an update.
+        seed: int.
+
+    Raises:
+        ValueError: if a size is not positive.
+    """
+
+    embedding_dim: int = 100
+    minimum: int = 5
+    limit: int | None = None
+    lowercase: bool = False
+    digits_to_zero: bool = False
+    window: int = 5
+    negatives: int = 5
+    threshold: float | None = 1e-4
+    learning_rate: float = 0.3
+    epochs: int = 5
+    words_per_step: int = 10_000
+    seed: int = 0
+
+    def __post_init__(self):
+        """Checks sizes; `count_words` and `SkipGrams` check theirs."""
+        for name in ("embedding_dim", "negatives", "epochs"):
+            if getattr(self, name) < 1:
+                raise ValueError(
+                    f"`{name}` must be at least 1. Received: {getattr(self, name)}."
+                )
+
+
+def train_word_vectors(texts, echo=None, **options):
+    """Learns a vector for every word that occurs often enough, by skip-gram.
+
+    Args:
+        texts: iterable of str (or UTF-8 bytes) or of `pathlib.Path`: a str is a text,
+            a path a UTF-8 file with a text on every line, `.gz` and `.xz` unpacked.
+            Words are what white space parts; no pair crosses from text to text.
+        echo: callable of str, told of every epoch.
+        **options: fields of `SkipGramTraining`, such as `embedding_dim=300`.
+
+    Returns:
+        list of str (V,), from the most frequent word on, and float32 (V, D), as
+        `zoo.checkpoint.write_vectors` takes them.
+
+    Raises:
+        TypeError: if `texts` is a single str, or holds something else.
+        ValueError: if no word occurs `minimum` times, or a size is not positive.
+    """
+    training = SkipGramTraining(**options)
+    if not isinstance(texts, (str, bytes, os.PathLike)):
+        texts = list(texts)  # read twice
+    kind = training.lowercase, training.digits_to_zero
+    words = count_words(texts, training.minimum, training.limit, *kind)
+    if not words:
+        raise ValueError(
+            f"A word must occur at least {training.minimum} times. Received: texts "
+            "without such a word. Give more text, or lower `minimum`."
+        )
+    pairs = SkipGrams(
+        *encode_corpus(texts, WordTokenizer(words, *kind)),
+        training.window,
+        training.threshold,
+        training.words_per_step,
+        training.seed,
+    )
+    return words, _learn(training, pairs, len(words), echo or (lambda message: None))
+
+
+def _learn(training, pairs, size, echo):
+    """The vectors (V, D) of the words with ids below V."""
+    draw = np.random.default_rng([training.seed, 0, 0, 1])
+    shape = size, training.embedding_dim
+    centres = (draw.random(shape, np.float32) - np.float32(0.5)) / shape[1]
+    tables = centres, np.zeros(shape, np.float32)
+    squares = [np.full(size, 1e-8, np.float32) for _ in tables]
+    chances = np.cumsum(pairs.counts**SPREAD)
+    total = training.epochs * pairs.steps_per_epoch
+    for step in range(total):
+        drawn = pairs.words(step)
+        chunks = max(-(-len(drawn[0]) // chunk_size(training.window)), 1)
+        places = draw.random((chunks, SHARED)) * chances[-1]
+        others = np.searchsorted(chances, places, side="right")
+        found = gradients(*tables, drawn, others, training.window, training.negatives)
+        rate = training.learning_rate * (1 - step / total)
+        for table, square, rows in zip(tables, squares, found, strict=True):
+            descend(table, square, *sum_rows(*rows), rate)
+        if (step + 1) % pairs.steps_per_epoch == 0:
+            echo(f"epoch {(step + 1) // pairs.steps_per_epoch} of {training.epochs}")
+    return centres
+
+
+def chunk_size(window):
+    """C, at least as long as the parts of its neighbours that it sees."""
+    return max(CHUNK, 2 * window)
+
+
+def encode_corpus(texts, tokenizer):
+    """Ids of the words in a vocabulary, the first of which has id 0.
+
+    Args:
+        texts: as `train_word_vectors` takes them.
+        tokenizer: `WordTokenizer`; words that it does not know are dropped.
+
+    Returns:
+        int32 (T,) and int64 (S + 1,): text i holds the ids from offset [i] to [i + 1].
+    """
+    lines = (line.encode("utf-8", "ignore") for line in read_lines(texts))
+    ids, sizes = [np.zeros(0, np.int32)], [np.zeros(1, np.int64)]
+    while batch := list(itertools.islice(lines, LINES)):
+        found = tokenizer.ids(tokenizer(tf.constant(batch)))
+        values = found.values.numpy() - len(tokenizer.specials)
+        known = values >= 0
+        before = np.concatenate([[0], np.cumsum(known)])
+        ids.append(values[known])
+        sizes.append(np.diff(before[found.row_splits.numpy()]))
+    return np.concatenate(ids), np.cumsum(np.concatenate(sizes))
+
+
+def gradients(centres, contexts, drawn, others, window, negatives):
+    """Gradients of the loss, summed over the pairs of a step.
+
+    The words are cut into N chunks of C = `chunk_size(window)`, each of which is
+    multiplied with itself and W neighbours to each side, and with its negatives.
+
+    Args:
+        centres, contexts: float32 (V, D), the vectors u and v.
+        drawn: int (M,) each, words, their sentences and windows, as `SkipGrams.words`
+            gives them; M at most N C.
+        others: int (N, K), negatives of every chunk.
+        window: int, W, the largest.
+        negatives: int, that each pair is to have.
+
+    Returns:
+        for each table (ids, rows): int (R,), with repetitions, and float32 (R, D).
+    """
+    number, width = len(others), centres.shape[1]
+    chunk = chunk_size(window)
+    near = np.pad(drawn[0], (window, number * chunk - len(drawn[0]) + window))
+    inside = near[window : window + number * chunk]
+    u = centres[inside].reshape(number, chunk, width)
+    v = _sliding(contexts[near], chunk, window).transpose(0, 2, 1)
+    n = contexts[others]
+    pairs = _near_pairs(drawn[1], drawn[2], number, window)
+    weights = pairs.sum(-1, dtype=np.float32) * np.float32(negatives / others.shape[1])
+    # The loss's derivatives by the products: s(x) - 1 of pairs, s(x) of negatives.
+    slopes = (0.5 * np.tanh(0.5 * (u @ v.transpose(0, 2, 1))) - 0.5) * pairs
+    others_slopes = 0.5 * np.tanh(0.5 * (u @ n.transpose(0, 2, 1))) + 0.5
+    others_slopes *= weights[:, :, None]
+    for_u = slopes @ v + others_slopes @ n
+    for_v = slopes.transpose(0, 2, 1) @ u
+    for_n = others_slopes.transpose(0, 2, 1) @ u
+    # A chunk's last 2 W columns are the first ones of the next.
+    joined = np.zeros((number + 1, chunk, width), np.float32)
+    joined[:number] += for_v[:, :chunk]
+    joined[1:, : 2 * window] += for_v[:, chunk:]
+    for_v = joined.reshape(-1, width)[: len(near)]
+    return (inside, for_u.reshape(-1, width)), (
+        np.concatenate([near, others.ravel()]),
+        np.concatenate([for_v, for_n.reshape(-1, width)]),
+    )
+
+
+def _near_pairs(sentences, windows, number, window):
+    """Which words of a chunk are paired with which it sees, bool (N, C, C + 2 W)."""
+    chunk = chunk_size(window)
+    after = number * chunk - len(sentences)
+    sentences = np.pad(sentences, (window, after + window), constant_values=-1)
+    seen = _sliding(sentences, chunk, window)
+    own = seen[:, window : window + chunk, None]
+    distances = abs(np.arange(chunk + 2 * window) - window - np.arange(chunk)[:, None])
+    near = distances <= np.pad(windows, (0, after)).reshape(number, chunk, 1)
+    return near & (distances > 0) & (seen[:, None] == own)
+
+
+def _sliding(array, chunk, window):
+    """Chunks with `window` neighbours to each side, a view, (N, ..., C + 2 W)."""
+    view = np.lib.stride_tricks.sliding_window_view
+    return view(array, chunk + 2 * window, axis=0)[::chunk]
+
+
+def sum_rows(ids, rows):
+    """Sums the rows of equal ids.
+
+    Rare words are summed together, first occurrences, second ones, and so on; each
+    frequent word by itself. `np.add.at` takes seven times as long.
+
+    Args:
+        ids: int (R,).
+        rows: float (R, D).
+
+    Returns:
+        int (U,), each id once, and float (U, D).
+    """
+    order = np.argsort(ids, kind="stable")
+    _, starts, counts = np.unique(ids[order], return_index=True, return_counts=True)
+    by_count = np.argsort(-counts, kind="stable")
+    starts, counts = starts[by_count], counts[by_count]
+    sums = rows[order[starts]]
+    heavy = np.searchsorted(-counts, -LIGHT)
+    for turn in range(1, LIGHT):
+        end = np.searchsorted(-counts, -turn)
+        sums[heavy:end] += rows[order[starts[heavy:end] + turn]]
+    for row in range(heavy):
+        begin = starts[row]
+        sums[row] = rows[order[begin : begin + counts[row]]].sum(axis=0)
+    return ids[order[starts]], sums
+
+
+def descend(table, squares, ids, gradient, rate):
+    """Adagrad with one rate for a row, in place."""
+    squares[ids] += np.mean(np.square(gradient), axis=1)
+    table[ids] -= (rate / np.sqrt(squares[ids]))[:, None] * gradient
