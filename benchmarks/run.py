@@ -33,6 +33,7 @@ WORKLOADS = {
     "masked_batch": ("masked_batch", {}),
     "cold_start": ("cold_start", {}),
     "export_load": ("export_load", {}),
+    "elmo_forward": ("elmo_forward", {}),
 }
 ENVIRONMENT = {
     "CUDA_VISIBLE_DEVICES": "",
