@@ -34,6 +34,8 @@ WORKLOADS = {
     "cold_start": ("cold_start", {}),
     "export_load": ("export_load", {}),
     "elmo_forward": ("elmo_forward", {}),
+    "lstm_forward": ("lstm", {"training": False}),
+    "lstm_step": ("lstm", {"training": True}),
 }
 ENVIRONMENT = {
     "CUDA_VISIBLE_DEVICES": "",
