@@ -32,8 +32,8 @@ NEEDS = ("data",)
 SENTENCES, SHORTEST, LONGEST = 32, 20, 31  # number, and words of each
 COLUMNS = 50  # characters of a word in the peers, padded
 NEAR = 1e-5  # how far the vectors of a float32 peer may be from ours
-# Of AllenNLP, whose dependencies nobody has any more: packages of which only modules
-# that we ask for are imported, and modules that have nothing to do with the arithmetic.
+# Of AllenNLP, which does not install beside a current PyTorch: packages whose own code
+# is not run, and modules that take no part in the arithmetic.
 BARE = ("", ".common", ".data", ".data.token_indexers", ".modules", ".nn")
 REPLACED = (
     ".common.util",
@@ -141,7 +141,8 @@ def difference(ours, theirs, lengths, markers=False):
     Args:
         ours: (B, L, D), markers of the sentences included.
         theirs: as ours with `markers`, else (B, L - 2, D).
-        lengths: of the rows, markers included.
+        lengths: int array (B,), markers included.
+        markers: bool.
 
     Returns:
         largest, typical and scale, float: the largest difference, its root mean
@@ -149,10 +150,10 @@ def difference(ours, theirs, lengths, markers=False):
     """
     import numpy as np
 
-    rows = [np.arange(len(ours)).repeat(lengths - 2)]
+    rows = np.arange(len(ours)).repeat(lengths - 2)
     places = np.concatenate([np.arange(length - 2) for length in lengths])
-    expected = ours[*rows, places + 1]
-    apart = np.abs(theirs[*rows, places + markers] - expected)
+    expected = ours[rows, places + 1]
+    apart = np.abs(theirs[rows, places + markers] - expected)
     typical = np.sqrt(np.mean(apart**2))
     return float(apart.max()), float(typical), float(np.abs(expected).max())
 
@@ -279,6 +280,7 @@ def make_bilm_tf(data, threads):
             )
         )
         session.run(v1.global_variables_initializer())
+        # Its states have no names of their own.
         weights = [v for v in v1.global_variables() if "Variable" not in v.name]
 
     def call():
