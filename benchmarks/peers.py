@@ -7,6 +7,8 @@ ZOO = ("tensorflow", "keras")
 KERAS_NLP = ("keras-nlp", "keras-hub", "keras", "tensorflow", "tensorflow-text")
 TRANSFORMERS = ("torch", "transformers", "tokenizers")
 MODEL_GARDEN = ("tf-models-official", "tf-keras", "tensorflow")
+ALLENNLP = ("allennlp", "torch")
+BILM = ("bilm", "tensorflow", "tf-keras")
 TENSORFLOW_TEXT = ("tensorflow", "tensorflow-text")
 
 

@@ -33,6 +33,9 @@ WORKLOADS = {
     "masked_batch": ("masked_batch", {}),
     "cold_start": ("cold_start", {}),
     "export_load": ("export_load", {}),
+    "elmo_forward": ("elmo_forward", {}),
+    "lstm_forward": ("lstm", {"training": False}),
+    "lstm_step": ("lstm", {"training": True}),
 }
 ENVIRONMENT = {
     "CUDA_VISIBLE_DEVICES": "",

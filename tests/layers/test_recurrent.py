@@ -38,7 +38,7 @@ def reference(layer, x, mask, m, c):
     return sequence, m, c
 
 
-def make(projection_dim=3, clips=True, reverse=False, dtype="float64"):
+def make(projection_dim=3, clips=True, reverse=False, dtype="float64", packed=False):
     """A layer of 4 units with weights that saturate gates and reach the bounds."""
     layer = LSTM(
         4,
@@ -47,6 +47,7 @@ def make(projection_dim=3, clips=True, reverse=False, dtype="float64"):
         projection_clip=0.3 if clips and projection_dim else None,
         forget_bias=0.7,
         reverse=reverse,
+        packed=packed,
         dtype=dtype,
     )
     layer.build((None, None, 5))
@@ -102,6 +103,38 @@ def gradients(layer, inputs, mask, training):
     return tape.gradient(loss, [x, *state, *weights])
 
 
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_packed_it_is_the_same(case):
+    layer = make(*case, packed=True)
+    assert not layer.supports_jit and make(*case).supports_jit
+    x, m, c = data(layer)
+    masks = {"some": MASK, "none": 0 * MASK, "all": 0 * MASK + 1}
+    for name, mask in masks.items():
+        function = tf.function(layer)
+        for call in (layer, function):
+            found = call(x, mask=mask, initial_state=(m, c), training=False)
+            expected = reference(layer, x, mask, m, c)
+            for ours, theirs in zip(found, expected, strict=True):
+                np.testing.assert_allclose(ours, theirs, atol=1e-12, err_msg=name)
+    expected = gradients(layer, (x, m, c), MASK, training=True)
+    found = gradients(layer, (x, m, c), MASK, training=False)
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-12)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_shapes_may_be_unknown(packed):
+    inputs = keras.Input((None, 5)), keras.Input((None,))
+    model = keras.Model(inputs, LSTM(4, 3, packed=packed)(*inputs))
+    assert model.output_shape == [(None, None, 3), (None, 3), (None, 4)]
+    function = tf.function(
+        lambda *inputs: model(inputs),
+        input_signature=[tf.TensorSpec((None, None, 5)), tf.TensorSpec((None, None))],
+    )
+    shapes = [tuple(t.shape) for t in function(tf.ones((2, 3, 5)), tf.ones((2, 3)))]
+    assert shapes == [(2, 3, 3), (2, 3), (2, 4)]
+
+
 @pytest.mark.parametrize("mask", [None, MASK], ids=["full", "masked"])
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_its_gradient_is_the_loops(case, mask):
@@ -149,9 +182,10 @@ def test_a_sequence_in_parts_is_the_sequence(reverse):
 
 
 @pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
-@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("training", [False, True, "packed"])
 def test_16_bits_are_close_and_the_cell_is_wide(policy, training):
-    layer, half = make(dtype="float32"), make(dtype=policy)
+    packed, training = training == "packed", training is True
+    layer, half = make(dtype="float32"), make(dtype=policy, packed=packed)
     x, m, c = (part.astype("float32") for part in data(layer))
     expected = layer(x, MASK, (m, c), training=training)
     found = half(x, MASK, (m, c), training=training)
@@ -160,10 +194,11 @@ def test_16_bits_are_close_and_the_cell_is_wide(policy, training):
         np.testing.assert_allclose(tf.cast(ours, "float32"), theirs, atol=0.05)
 
 
-def test_a_sequence_without_steps_hands_the_state_on():
-    layer = make()
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_sequence_without_steps_hands_the_state_on(packed):
+    layer = make(packed=packed)
     x, m, c = data(layer, length=0)
-    sequence, *state = layer(x, initial_state=(m, c))
+    sequence, *state = layer(x, mask=MASK[:, :0], initial_state=(m, c))
     assert sequence.shape == (4, 0, 3)
     np.testing.assert_array_equal(state[0], m)
     np.testing.assert_array_equal(state[1], c)

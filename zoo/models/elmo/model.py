@@ -187,6 +187,7 @@ class ELMo(Backbone):
                     config.cell_clip,
                     config.projection_clip if narrow else None,
                     reverse=direction == "backward",
+                    packed=True,
                     dtype=dtype,
                     name=f"{direction}_{i}",
                 )

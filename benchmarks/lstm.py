@@ -1,0 +1,147 @@
+"""One recurrent layer: an LSTM of width 1152 on 32 rows of 70 vectors, on the CPU.
+
+Width and length are those of AWD-LSTM's middle layer. No mask, no dropout, float32, the
+same weights in all. `training` is a step of it: forward, and backward to the gradients
+of the input and of all weights, from the mean of the squared outputs.
+"""
+
+from benchmarks.peers import ZOO, facts_of, limit_tensorflow
+
+UNIT = "rows"
+NEEDS = ()
+ROWS, LENGTH, WIDTH = 32, 70, 1152
+
+
+def make_arrays():
+    """Input (B, L, D), kernels (D, 4 D) twice, and bias (4 D,); gates i, f, g, o."""
+    import numpy as np
+
+    random = np.random.default_rng(7)
+    bound = WIDTH**-0.5
+    shapes = [(WIDTH, 4 * WIDTH), (WIDTH, 4 * WIDTH), (4 * WIDTH,)]
+    weights = [random.uniform(-bound, bound, shape) for shape in shapes]
+    x = random.normal(0, 1, (ROWS, LENGTH, WIDTH))
+    return [array.astype("float32") for array in (x, *weights)]
+
+
+def open_forget(bias):
+    """The bias with 1 added to the forget gate's, as ours adds at every call."""
+    bias = bias.copy()
+    bias[WIDTH : 2 * WIDTH] += 1
+    return bias
+
+
+def layer_facts(parameters, packages):
+    """The facts of a peer that returns the sequence, or the input's gradient."""
+    shape = (ROWS, LENGTH, WIDTH)
+    return facts_of([LENGTH] * ROWS, parameters, shape, packages)
+
+
+def in_graph(forward, weights, training):
+    """A Keras layer as a function without arguments.
+
+    Args:
+        forward: function of the input to the sequence.
+        weights: its variables.
+        training: bool.
+
+    Returns:
+        Function that returns a list: the sequence; or, in training, the gradients of
+        the input and of the weights.
+    """
+    import tensorflow as tf
+
+    x = tf.constant(make_arrays()[0])
+
+    @tf.function
+    def run(x):
+        if not training:
+            return [forward(x)]
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            loss = tf.reduce_mean(forward(x) ** 2)
+        return tape.gradient(loss, [x, *weights])
+
+    return lambda: run(x)
+
+
+def run_zoo(training):
+    """Ours: function of no arguments, see `in_graph`, and number of parameters."""
+    import zoo
+
+    layer = zoo.layers.LSTM(WIDTH)
+    x, *weights = make_arrays()
+    layer.build(x.shape)
+    layer.set_weights(weights)
+    variables = [layer.kernel, layer.recurrent_kernel, layer.bias]
+    run = in_graph(
+        lambda x: layer(x, training=training)[0],
+        [variable.value for variable in variables],
+        training,
+    )
+    return run, layer.count_params()
+
+
+def run_keras(training):
+    """`keras.layers.LSTM`."""
+    import keras
+
+    layer = keras.layers.LSTM(WIDTH, return_sequences=True)
+    x, *kernels, bias = make_arrays()
+    layer.build(x.shape)
+    layer.set_weights([*kernels, open_forget(bias)])
+    run = in_graph(
+        lambda x: layer(x, training=training),
+        [variable.value for variable in layer.trainable_variables],
+        training,
+    )
+    return run, layer.count_params()
+
+
+def run_torch(training):
+    """`torch.nn.LSTM`; its second bias is 0, and no parameter of ours."""
+    import torch
+
+    layer = torch.nn.LSTM(WIDTH, WIDTH, batch_first=True).train(training)
+    x, *kernels, bias = make_arrays()
+    arrays = [*(kernel.T for kernel in kernels), open_forget(bias), 0 * bias]
+    with torch.no_grad():
+        for weight, array in zip(layer.parameters(), arrays, strict=True):
+            weight.copy_(torch.from_numpy(array))
+    x = torch.from_numpy(x).requires_grad_(training)
+    sources = [x, *layer.parameters()]
+
+    def run():
+        with torch.set_grad_enabled(training):
+            sequence, _ = layer(x)
+            if not training:
+                return [sequence]
+            return list(torch.autograd.grad((sequence**2).mean(), sources))
+
+    return run, sum(weight.numel() for weight in sources[1:]) - len(bias)
+
+
+def make_zoo(threads, training):
+    """Ours, as a graph."""
+    limit_tensorflow(threads)
+    run, parameters = run_zoo(training)
+    return lambda: run()[0], layer_facts(parameters, ZOO)
+
+
+def make_keras(threads, training):
+    """`keras.layers.LSTM`, as a graph."""
+    limit_tensorflow(threads)
+    run, parameters = run_keras(training)
+    return lambda: run()[0], layer_facts(parameters, ZOO)
+
+
+def make_torch(threads, training):
+    """`torch.nn.LSTM`."""
+    import torch
+
+    torch.set_num_threads(threads)
+    run, parameters = run_torch(training)
+    return lambda: run()[0], layer_facts(parameters, ("torch",))
+
+
+PEERS = {"zoo": make_zoo, "torch": make_torch, "keras": make_keras}
