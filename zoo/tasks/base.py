@@ -174,9 +174,11 @@ class Task(TextTraining, DistributedTraining, keras.Model):
         if optimizer is None:
             optimizer = keras.optimizers.AdamW(5e-5, weight_decay=0.01)
         if kwargs.get("jit_compile") is True:
-            for layer in self.backbone.named_layers.values():
-                if hasattr(layer, "distinct"):
-                    layer.distinct = False  # of shapes that XLA cannot know
+            # What makes shapes of values, which XLA cannot do.
+            for layer in self._flatten_layers():
+                for name in ("distinct", "packed"):
+                    if hasattr(layer, name):
+                        setattr(layer, name, False)
         loss = self.default_loss() if loss is None else loss
         if isinstance(loss, str):
             loss = keras.losses.get(loss)

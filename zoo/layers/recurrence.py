@@ -1,0 +1,184 @@
+"""The steps of an LSTM, forward and back."""
+
+from keras import ops
+
+from zoo.layers.scanning import scan, scan_packed
+
+
+def clip(x, bound):
+    """X between -bound and bound; None is no bound."""
+    return x if bound is None else ops.clip(x, -bound, bound)
+
+
+def cell(x, m, c, kernel, projection, clips):
+    """One step.
+
+    Args:
+        x: (B, 4 D), the input's share of the gates.
+        m, c: (B, P) and (B, D), the state before.
+        kernel: (P, 4 D).
+        projection: (D, P), or None.
+        clips: bounds of c and m, float or None.
+
+    Returns:
+        m, c and gates (B, 4 D), the activations.
+    """
+    z = ops.cast(x + ops.matmul(m, kernel), c.dtype)
+    i, f, g, o = ops.split(z, 4, axis=-1)
+    i, f, g, o = ops.sigmoid(i), ops.sigmoid(f), ops.tanh(g), ops.sigmoid(o)
+    c = clip(f * c + i * g, clips[0])
+    h = ops.cast(o * ops.tanh(c), m.dtype)
+    m = h if projection is None else clip(ops.matmul(h, projection), clips[1])
+    return m, c, (i, f, g, o)
+
+
+def run_plain(x, m, c, kernel, projection=None, *, mask, clips, reverse):
+    """All steps; keeps nothing for a gradient.
+
+    Args:
+        x: (L, B, 4 D), the input's share of the gates.
+        m, c, kernel, projection, clips: see `cell`.
+        mask: bool (L, B, 1), or None.
+        reverse: bool.
+
+    Returns:
+        The states m (L, B, P), and the last m and c.
+    """
+
+    def step(state, inputs):
+        after = cell(inputs[0], *state, kernel, projection, clips)[:2]
+        return _kept(inputs[1:], after, state)
+
+    xs = (x,) if mask is None else (x, mask)
+    (m, c), (sequence, _) = scan(step, (m, c), xs, reverse)
+    return sequence, m, c
+
+
+def run_packed(x, m, c, kernel, projection=None, *, mask, clips, reverse):
+    """`run_plain` on tokens only; the states m are 0 where none is.
+
+    Args:
+        x: (N, 4 D), of the tokens, step by step.
+        mask: bool (L, B).
+        m, c, kernel, projection, clips, reverse: as there.
+    """
+
+    def step(state, x):
+        return cell(x, *state, kernel, projection, clips)[:2]
+
+    (m, c), sequence = scan_packed(step, (m, c), x, mask, reverse)
+    return sequence, m, c
+
+
+def _kept(mask, after, before):
+    """The state after a token, or the one before where the mask says there is none."""
+    if not mask:
+        return after
+    return tuple(ops.where(mask[0], a, b) for a, b in zip(after, before, strict=True))
+
+
+def run_trained(x, m, c, *weights, mask, clips, reverse):
+    """`run_plain`, with a gradient of its own: the kernels' is one product each.
+
+    Everything that is elementwise is done for all steps at once, before the loop back.
+    """
+
+    @ops.custom_gradient
+    def run(x, m, c, kernel, *projection):
+        project = projection[0] if projection else None
+
+        def step(state, inputs):
+            m, c, gates = cell(inputs[0], *state[:2], kernel, project, clips)
+            after = _kept(inputs[1:], (m, c), state[:2])
+            return *after, ops.concatenate(gates, axis=-1)
+
+        xs = (x,) if mask is None else (x, mask)
+        start = (m, c, ops.zeros_like(ops.tile(c, (1, 4))))
+        (m_last, c_last, _), (ms, cs, gates) = scan(step, start, xs, reverse)
+
+        def gradient(*upstream):
+            upstream = upstream[0] if len(upstream) == 1 else upstream
+            states = (_before(ms, m, reverse), ms, _before(cs, c, reverse), cs)
+            states = (*states, ops.split(gates, 4, axis=-1))
+            return back(upstream, states, kernel, project, mask, clips, reverse)
+
+        return (ms, m_last, c_last), gradient
+
+    return run(x, m, c, *weights)
+
+
+def _before(states, first, reverse):
+    """The states before each step, from those after it."""
+    parts = (states[1:], first[None]) if reverse else (first[None], states[:-1])
+    return ops.concatenate(parts, axis=0)
+
+
+def back(upstream, states, kernel, projection, mask, clips, reverse):
+    """Gradients of `run_trained`.
+
+    Args:
+        upstream: gradients of its three outputs.
+        states: m before and after every step, c before and after every step, all
+            (L, B, ...), and the gates, a tuple of four.
+        kernel, projection, mask, clips, reverse: as there.
+
+    Returns:
+        Gradients of x, m, c, kernel and, if there is one, the projection.
+    """
+    m_before, ms, c_before, cs, (i, f, g, o) = states
+    narrow, wide = ms.dtype, cs.dtype
+    keep = 1.0 if mask is None else ops.cast(mask, wide)
+    squashed = ops.tanh(cs)
+    hs = o * squashed
+    cell_open = _inside(cs, clips[0]) * keep
+    output_open = ops.cast(_inside(ops.cast(ms, wide), clips[1]) * keep, narrow)
+    xs = (
+        upstream[0],
+        output_open,
+        o * (1 - squashed * squashed),  # d h / d c
+        ops.concatenate(  # d c / d z of i, f and g, and d h / d z of o
+            [
+                cell_open * g * i * (1 - i),
+                cell_open * c_before * f * (1 - f),
+                cell_open * i * (1 - g * g),
+                hs * (1 - o),
+            ],
+            axis=-1,
+        ),
+        cell_open * f + (1 - keep),  # d c / d c before
+        ops.cast(ops.zeros_like(cs[:, :, :1]) + 1 - keep, narrow),
+    )
+    kernel, outward = ops.transpose(kernel), None
+    if projection is not None:
+        outward = ops.transpose(projection)
+
+    def step(state, inputs):
+        m, c, _, _ = state
+        m_here, output_open, c_of_h, gates, c_of_c, skipped = inputs
+        m = m + m_here
+        raw = m * output_open
+        h = ops.cast(raw if outward is None else ops.matmul(raw, outward), wide)
+        c = c + h * c_of_h
+        z = ops.cast(ops.concatenate([c, c, c, h], axis=-1) * gates, narrow)
+        return ops.matmul(z, kernel) + m * skipped, c * c_of_c, z, raw
+
+    m, c = upstream[1:]
+    nothing = ops.cast(ops.zeros_like(ops.tile(c, (1, 4))), narrow), ops.zeros_like(m)
+    (m, c, _, _), (_, _, zs, raws) = scan(step, (m, c, *nothing), xs, not reverse)
+    gradients = [zs, m, c, _product(m_before, zs)]
+    if projection is not None:
+        gradients.append(_product(ops.cast(hs, narrow), raws))
+    return tuple(gradients)
+
+
+def _inside(x, bound):
+    """1 where the clipped x depends on what was clipped, else 0."""
+    if bound is None:
+        return ops.ones_like(x)
+    return ops.cast(ops.abs(x) < bound, x.dtype)
+
+
+def _product(a, b):
+    """Sum over steps and rows of a^T b."""
+    a, b = (ops.reshape(t, (-1, t.shape[-1])) for t in (a, b))
+    return ops.matmul(ops.transpose(a), b)
