@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from zoo.layers import CharacterCNN, Highway
+from zoo.layers import CharacterCNN, Highway, characters
 from zoo.text import CharacterTokenizer
 
 FILTERS = [(1, 3), (2, 4), (4, 5)]
@@ -93,7 +93,7 @@ def test_every_word_is_encoded_once_with_the_same_gradients(monkeypatch):
     layer, ids, encoded = make(), words(), []
     encode = layer.encode
     monkeypatch.setattr(layer, "encode", lambda x: encoded.append(x) or encode(x))
-    layer(ids)
+    layer(ids, training=True)
     assert len(encoded[0]) == 5  # four words and no word
     every = make(distinct=False)
     expected = value_and_gradients(every, ids)
@@ -104,6 +104,24 @@ def test_every_word_is_encoded_once_with_the_same_gradients(monkeypatch):
         for ours, theirs in zip(found, expected, strict=True):
             np.testing.assert_allclose(ours, theirs, atol=2e-5, rtol=1e-5)
     assert every.supports_jit and not layer.supports_jit
+
+
+@pytest.mark.parametrize("power, size", [(2, 4), (3, 8), (7, 32)])
+def test_words_are_encoded_in_blocks_of_one_size(power, size, monkeypatch):
+    """Of the smallest power of 2 that holds all places, up to a bound."""
+    layer, ids, encoded = make(), words(), []
+    expected = make(distinct=False)(ids)
+    monkeypatch.setattr(characters, "BLOCK_POWER", power)
+    encode = layer.encode
+
+    def record(block):
+        tf.py_function(lambda block: encoded.append(len(block)), [block], [])
+        return encode(block)
+
+    monkeypatch.setattr(layer, "encode", record)
+    found = tf.function(layer)(ids)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    assert set(encoded) == {size} and len(encoded) == -(-5 // size)
 
 
 def test_no_words_at_all():

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from zoo.layers import LSTM
+from zoo.layers import LSTM, scanning
 
 MASK = np.array([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0], [0, 1, 1, 1, 0], [0, 0, 0, 0, 0]])
 
@@ -103,8 +103,10 @@ def gradients(layer, inputs, mask, training):
     return tape.gradient(loss, [x, *state, *weights])
 
 
+@pytest.mark.parametrize("steps", [2, 64])
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_packed_it_is_the_same(case):
+def test_packed_it_is_the_same(case, steps, monkeypatch):
+    monkeypatch.setattr(scanning, "STEPS", steps)  # prepared at once
     layer = make(*case, packed=True)
     assert not layer.supports_jit and make(*case).supports_jit
     x, m, c = data(layer)

@@ -293,3 +293,23 @@ def test_extreme_texts_have_answers(texts, tmp_path):
     task = zoo.tasks.TextEmbedder(elmo, CharacterTokenizer(12))
     answer = task.answer(["a", *texts])["embedding"]
     assert answer.shape == (2, 16) and np.isfinite(answer).all()
+
+
+def test_other_rows_change_no_bit():
+    """At a published size: there the last bits of a product vary with its rows."""
+    keras.utils.set_random_seed(0)
+    config = ELMoConfig(lstm_dim=1024, projection_dim=128, num_highways=1)
+    elmo, draw = ELMo(config), np.random.default_rng(0)
+    vectors = tf.function(lambda x: elmo(x, training=False)["sequence_output"])
+    own = " ".join(["It is not known what became of the other rows ."] * 3)
+    words = [f"word{number}" for number in range(500)]
+
+    def batch(longest):
+        rows = [
+            " ".join(draw.choice(words, draw.integers(longest) + 1)) for _ in "1234567"
+        ]
+        return vectors(inputs_of([own, *rows], 50))[0].numpy()
+
+    first = batch(30)
+    for longest in (1, 4, 30):
+        np.testing.assert_array_equal(batch(longest), first)

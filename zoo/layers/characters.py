@@ -7,6 +7,8 @@ from keras import ops
 
 from zoo.layers.transformer import get_activation
 
+BLOCK_POWER = 7  # of 2: words computed at once
+
 
 @keras.saving.register_keras_serializable(package="zoo")
 class Highway(keras.layers.Layer):
@@ -65,7 +67,9 @@ class CharacterCNN(keras.layers.Layer):
 
     Words that occur several times in a batch are computed once: in a batch of running
     text two thirds of the positions are repetitions or padding. That needs shapes that
-    depend on values, so neither XLA nor other backends than TensorFlow do it.
+    depend on values, so neither XLA nor other backends than TensorFlow do it. Outside
+    training they are computed in blocks: memory has a bound, and the last bits of a
+    word's vector do not depend on how many other words there are.
 
     A row may have fewer characters than `max_characters`: as many columns of padding
     are added as the widest filter needs to see nothing but padding once. That gives
@@ -178,7 +182,7 @@ class CharacterCNN(keras.layers.Layer):
             self.projection.build((None, width))
         self.built = True
 
-    def call(self, character_ids):
+    def call(self, character_ids, training=None):
         """Encodes every word; see the class for shapes."""
         shape = ops.shape(character_ids)
         if isinstance(shape[2], int) and shape[2] > self.max_characters:
@@ -190,8 +194,14 @@ class CharacterCNN(keras.layers.Layer):
         # TensorFlow's convolution of no rows has a wrong shape, hence one more.
         words = ops.pad(words, ((0, 1), (0, 0)))
         if self.distinct:
+            rows = ops.shape(words)[0]
             words, places = distinct_rows(words)
-            vectors = ops.take(self.encode(words), places[:-1], axis=0)
+            if training:
+                vectors = self.encode(words)
+            else:
+                block = block_size(rows), self.projection_dim
+                vectors = in_blocks(self.encode, words, block, self.compute_dtype)
+            vectors = ops.take(vectors, places[:-1], axis=0)
         else:
             vectors = self.encode(words)[:-1]
         return ops.reshape(vectors, (*shape[:2], self.projection_dim))
@@ -228,3 +238,39 @@ def distinct_rows(rows):
     import tensorflow as tf
 
     return tf.raw_ops.UniqueV2(x=rows, axis=[0])
+
+
+def block_size(rows):
+    """How many words are computed at once: 128, or a power of 2 for fewer rows."""
+    powers = [2**power for power in range(1, BLOCK_POWER)]
+    sizes = ops.convert_to_tensor(powers, "int32")
+    return 2 ** (1 + ops.sum(ops.cast(sizes < rows, "int32")))
+
+
+def in_blocks(function, rows, shape, dtype):
+    """Applies a function to blocks of rows, all of the same size, in TensorFlow.
+
+    Args:
+        function: of (S, C) to (S, P).
+        rows: (U, C).
+        shape: S and P, int.
+        dtype: str, of the result.
+
+    Returns:
+        (U, P).
+    """
+    import tensorflow as tf
+
+    count, (size, width) = tf.shape(rows)[0], shape
+    blocks = -(-count // size)
+    rows = tf.pad(rows, [[0, blocks * size - count], [0, 0]])
+    outputs = tf.TensorArray(dtype, blocks, element_shape=(None, width))
+
+    def body(index, outputs):
+        block = rows[index * size : (index + 1) * size]
+        return index + 1, outputs.write(index, function(block))
+
+    _, outputs = tf.while_loop(
+        lambda index, _: index < blocks, body, (0, outputs), parallel_iterations=1
+    )
+    return outputs.concat()[:count]

@@ -54,11 +54,12 @@ def run_plain(x, m, c, kernel, projection=None, *, mask, clips, reverse):
     return sequence, m, c
 
 
-def run_packed(x, m, c, kernel, projection=None, *, mask, clips, reverse):
+def run_packed(x, m, c, kernel, projection=None, *, share, mask, clips, reverse):
     """`run_plain` on tokens only; the states m are 0 where none is.
 
     Args:
-        x: (N, 4 D), of the tokens, step by step.
+        x: (N, I), the input of the tokens, step by step.
+        share: function of some rows of x to their share of the gates, (M, 4 D).
         mask: bool (L, B).
         m, c, kernel, projection, clips, reverse: as there.
     """
@@ -66,7 +67,7 @@ def run_packed(x, m, c, kernel, projection=None, *, mask, clips, reverse):
     def step(state, x):
         return cell(x, *state, kernel, projection, clips)[:2]
 
-    (m, c), sequence = scan_packed(step, (m, c), x, mask, reverse)
+    (m, c), sequence = scan_packed(step, share, (m, c), x, mask, reverse)
     return sequence, m, c
 
 

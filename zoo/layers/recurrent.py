@@ -134,28 +134,32 @@ class LSTM(keras.layers.Layer):
         """Runs over the sequence; see the class for shapes."""
         wide = "float64" if self.compute_dtype == "float64" else "float32"
         cast = functools.partial(ops.cast, dtype=self.compute_dtype)
-        gates = 4 * self.units
         batch, length = ops.shape(x)[0], ops.shape(x)[1]
         forget = ops.repeat(ops.arange(4) == 1, self.units)
         bias = self.bias + self.forget_bias * ops.cast(forget, self.bias.dtype)
+
+        def share(x):
+            return ops.matmul(x, cast(self.kernel)) + cast(bias)
+
         x = ops.transpose(x, (1, 0, 2))
         if mask is not None:
             mask = ops.transpose(ops.cast(mask, "bool"))
+        options = {"clips": (self.cell_clip, self.projection_clip)}
+        options["reverse"] = self.reverse
         packed = self.packed and mask is not None and not training
-        x = x[mask] if packed else ops.reshape(x, (-1, x.shape[-1]))
-        x = ops.matmul(x, cast(self.kernel)) + cast(bias)
-        if not packed:
-            x = ops.reshape(x, (length, batch, gates))
+        if packed:
+            run = functools.partial(run_packed, share=share, mask=mask, **options)
+            x = x[mask]
+        else:
+            x = share(ops.reshape(x, (-1, x.shape[-1])))
+            x = ops.reshape(x, (length, batch, 4 * self.units))
             mask = mask if mask is None else mask[:, :, None]
+            run = functools.partial(
+                run_trained if training else run_plain, mask=mask, **options
+            )
         m, c = initial_state or (
             ops.zeros((batch, self.output_dim)),
             ops.zeros((batch, self.units)),
-        )
-        run = functools.partial(
-            run_packed if packed else run_trained if training else run_plain,
-            mask=mask,
-            clips=(self.cell_clip, self.projection_clip),
-            reverse=self.reverse,
         )
         weights = [cast(self.recurrent_kernel)]
         if self.projection_dim:

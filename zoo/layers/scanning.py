@@ -3,6 +3,8 @@
 import keras
 from keras import ops
 
+STEPS = 64  # whose inputs are prepared at once
+
 
 def scan(step, state, inputs, reverse=False):
     """Calls a function for every step of a sequence.
@@ -45,14 +47,17 @@ def scan(step, state, inputs, reverse=False):
     return state, states
 
 
-def scan_packed(step, state, inputs, mask, reverse=False):
+def scan_packed(step, prepare, state, inputs, mask, reverse=False):
     """`scan` of the rows alone that have a token in a step, in TensorFlow.
 
     Rows without one are neither computed nor changed. Needs shapes that depend on
     values, so XLA cannot do it.
 
     Args:
-        step: function of state and input, both of some rows, to the state after it.
+        step: function of state and prepared input, both of some rows, to the state
+            after it.
+        prepare: function of the inputs of up to 64 steps (M, ...) to (M, G), so that
+            the memory for it does not grow with the sequence.
         state: tuple of tensors (B, ...).
         inputs: (N, ...), of the tokens in the order of `tf.where(mask)`.
         mask: bool (L, B), true at the N tokens.
@@ -66,7 +71,9 @@ def scan_packed(step, state, inputs, mask, reverse=False):
 
     length, tokens = tf.shape(mask)[0], tf.where(mask)
     counts = tf.math.count_nonzero(mask, axis=1)
-    starts = tf.cumsum(counts, exclusive=True)
+    starts = tf.concat([[0], tf.cumsum(counts)], axis=0)
+    several = tf.shape(mask)[1] > 1
+    prepared = prepare(inputs[:0])
     outputs = tf.TensorArray(
         state[0].dtype,
         length + 1,
@@ -74,20 +81,37 @@ def scan_packed(step, state, inputs, mask, reverse=False):
         infer_shape=False,
     ).write(length, state[0][:0])  # nothing cannot be concatenated, if there is no step
 
-    def body(count, state, outputs):
+    def body(count, state, prepared, outputs):
         index = length - 1 - count if reverse else count
-        here = slice(starts[index], starts[index] + counts[index])
-        rows = tokens[here, 1]
+        first = index // STEPS * STEPS
+        last = tf.minimum(first + STEPS, length)
+        prepared = tf.cond(
+            (count == 0) | (index == (last - 1 if reverse else first)),
+            lambda: prepare(inputs[starts[first] : starts[last]]),
+            lambda: prepared,
+        )
+        number = counts[index]
+        # Of one row, a product is computed in another way, with other last bits; so
+        # that a row does not depend on the others, it is computed twice.
+        size = tf.where(several & (number == 1), tf.cast(2, tf.int64), number)
+        places = starts[index] + tf.minimum(tf.range(size), number - 1)
+        rows = tf.gather(tokens, places)[:, 1]
         before = tuple(tf.gather(part, rows) for part in state)
-        after = step(before, inputs[here])
+        after = step(before, tf.gather(prepared, places - starts[first]))
+        rows, after = rows[:number], tuple(part[:number] for part in after)
         state = tuple(
             tf.tensor_scatter_nd_update(part, rows[:, None], new)
             for part, new in zip(state, after, strict=True)
         )
-        return count + 1, state, outputs.write(index, after[0])
+        return count + 1, state, prepared, outputs.write(index, after[0])
 
-    _, state, outputs = tf.while_loop(
-        lambda count, *_: count < length, body, (0, tuple(state), outputs)
+    anything = tf.TensorShape([None, *prepared.shape[1:]])
+    known = tuple(part.shape for part in state)
+    _, state, _, outputs = tf.while_loop(
+        lambda count, *_: count < length,
+        body,
+        (0, tuple(state), prepared, outputs),
+        (tf.TensorShape([]), known, anything, None),
     )
     shape = tf.concat([tf.shape(mask), tf.shape(state[0])[1:]], axis=0)
     sequence = tf.scatter_nd(tokens, outputs.concat(), tf.cast(shape, tokens.dtype))
