@@ -18,7 +18,7 @@ LONGEST_FILE, LONGEST_FUNCTION = 350, 60
 BELOW_REGISTRY = {
     *("text", "layers", "backbone", "checkpoint", "evaluation", "presets", "data"),
     *("serving", "models", "generation", "tasks", "training", "visualize", "files"),
-    "hubs",
+    *("hubs", "saving"),
 }
 EVERYTHING = {
     *BELOW_REGISTRY,
@@ -41,7 +41,8 @@ RULES = {
     "layers/characters": (set(), {"keras", "tensorflow"}),
     # `keras.ops.scan` fails on TensorFlow for sequences of unknown length.
     "layers/scanning": (set(), {"keras", "tensorflow"}),
-    "backbone": ({"presets", "checkpoint"}, {"keras", "numpy"}),
+    "backbone": ({"saving"}, {"keras", "numpy"}),
+    "saving": ({"presets"}, {"keras", "numpy"}),
     "checkpoint": (set(), {"numpy", *FORMATS}),
     "evaluation": (set(), {"numpy", *OFFICIAL_METRICS}),
     "presets": ({"checkpoint", "hubs"}, {"safetensors"}),
@@ -56,7 +57,7 @@ RULES = {
     "tasks": (
         {
             *("layers", "backbone", "data", "generation", "evaluation", "presets"),
-            "serving",
+            *("serving", "saving"),
         },
         ENGINE,
     ),

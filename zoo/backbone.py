@@ -7,7 +7,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from zoo import presets
+from zoo.saving import save_preset
 
 
 def check_fields(name, config_class, values):
@@ -43,6 +43,8 @@ class Backbone(keras.Model):
         config: instance of `config_class`.
         dtype: dtype or policy name of every layer; the global policy by default.
         name: str.
+        parts: dict of name to `Backbone`, models that this one reads; few families
+            have any.
 
     Inputs:
         dict of the tokens, token_ids (B, L) or what the family has in their place,
@@ -57,6 +59,7 @@ class Backbone(keras.Model):
     tokenizer = None
     spare_heads = {}  # arrays of heads that the preset held and no task uses
     head_options = {}  # arguments of `MaskedLM` that belong to them
+    origin = None  # name of the preset that it was loaded from
     write_layout = None  # function that writes directories of other libraries
     on_request = ("layer_outputs", "attention_scores")
     states = ()  # outputs that a model with them also takes as inputs
@@ -68,13 +71,14 @@ class Backbone(keras.Model):
         ),
     }
 
-    def __init__(self, config, dtype=None, name=None, **kwargs):
+    def __init__(self, config, dtype=None, name=None, parts=None, **kwargs):
         if not isinstance(config, self.config_class):
             raise TypeError(
                 f"`config` must be a {self.config_class.__name__}. Received: "
                 f"{type(config).__name__}."
             )
         policy = keras.dtype_policies.get(dtype or keras.config.dtype_policy())
+        self.parts = dict(parts or {})
         # By name: Keras cannot record a policy object among a layer's arguments.
         layers = self.make_layers(config, policy.name)
         inputs = self.make_inputs(config)
@@ -209,6 +213,14 @@ class Backbone(keras.Model):
                 "call its `predict`; or use the backbone's `.tokenizer` first."
             )
 
+    def variable_paths(self):
+        """Dict of `id` to path of the parts' variables, under the part's name."""
+        return {
+            id(variable): f"{name}/{variable.path}"
+            for name, part in self.parts.items()
+            for variable in part.variables
+        }
+
     def save_to_preset(self, directory, layout="zoo", dtype="float32"):
         """Writes a directory that `zoo.from_preset` reads; see `save_preset`."""
         save_preset(self, self.weights, None, directory, layout, dtype)
@@ -216,24 +228,31 @@ class Backbone(keras.Model):
     def get_config(self):
         """Plain values only: the config's fields, policy, name and vocabulary."""
         serialize = keras.saving.serialize_keras_object
-        return {
+        config = {
             "config": dataclasses.asdict(self.config),
             "dtype": keras.dtype_policies.serialize(self.dtype_policy),
             "name": self.name,
             "tokenizer": self.tokenizer and serialize(self.tokenizer),
             "frozen": frozen_layers(self),
         }
+        if self.parts:
+            config["parts"] = {k: serialize(part) for k, part in self.parts.items()}
+        return config
 
     @classmethod
     def from_config(cls, config, custom_objects=None):
         """Rebuilds the model; see `get_config`."""
         check_fields(cls.__name__, cls.config_class, config["config"])
         policy = keras.dtype_policies.deserialize(config["dtype"])
+        restore = keras.saving.deserialize_keras_object
+        parts = {k: restore(part) for k, part in config.get("parts", {}).items()}
         backbone = cls(
-            cls.config_class(**config["config"]), dtype=policy, name=config["name"]
+            cls.config_class(**config["config"]),
+            dtype=policy,
+            name=config["name"],
+            parts=parts,
         )
         if config.get("tokenizer"):
-            restore = keras.saving.deserialize_keras_object
             backbone.tokenizer = restore(config["tokenizer"])
         return freeze_layers(backbone, config.get("frozen"))
 
@@ -256,53 +275,3 @@ def is_text(tensor):
     """Whether an array or tensor holds strings, by its dtype."""
     dtype = str(getattr(tensor.dtype, "name", tensor.dtype))
     return dtype in ("string", "object") or dtype.startswith(("str", "bytes"))
-
-
-def save_preset(backbone, weights, task, directory, layout="zoo", dtype="float32"):
-    """Writes a preset directory, whole or not at all.
-
-    Pretraining heads that came with the preset and that no task has taken go along
-    with a backbone and with a language model.
-
-    Args:
-        backbone: `Backbone`, with its tokenizer attached if it has one.
-        weights: iterable of keras.Variable, the backbone's and a head's.
-        task: dict of name and options, or None.
-        directory: path; must not exist, or be empty.
-        layout: "zoo", or another that the family writes, e.g. "hugging_face".
-        dtype: "float32" or "float16", of the stored weights; "zoo" only.
-
-    Raises:
-        FileExistsError: if the directory holds something.
-        ValueError: if the layout is unknown or cannot hold the model.
-    """
-    arrays = {v.path: keras.ops.convert_to_numpy(v.value) for v in weights}
-    arrays = {path: np.asarray(array, "float32") for path, array in arrays.items()}
-    if task is None or task["name"] in ("masked_lm", "language_model"):
-        arrays = {**backbone.spare_heads, **arrays}
-    tokenizer = backbone.tokenizer and backbone.tokenizer.get_config()
-    if layout != "zoo":
-        options = {**backbone.head_options, **(task["options"] if task else {})}
-        head = {
-            name: options.get(f"head_{name}") or getattr(backbone.config, name, None)
-            for name in ("activation", "layer_norm_epsilon")
-        }
-        labels = options.get("labels")
-        backbone.write_layout(
-            directory, layout, backbone.config, arrays, tokenizer, labels, head
-        )
-        return
-    record = {
-        "family": backbone.family,
-        "backbone": dataclasses.asdict(backbone.config),
-        "parameters": int(sum(array.size for array in arrays.values())),
-        "task": task,
-        "head_options": backbone.head_options,
-    }
-    vocabulary = None
-    if tokenizer:
-        record["tokenizer"] = dict(tokenizer)
-        vocabulary = tokenizer.get("vocabulary")
-    if vocabulary:
-        record["tokenizer"]["vocabulary"] = presets.VOCABULARY
-    presets.write_preset(directory, record, arrays, vocabulary, dtype)

@@ -13,14 +13,23 @@ from zoo.backbone import check_fields
 from zoo.checkpoint import assign
 from zoo.models import FAMILIES
 from zoo.tasks import TASKS
-from zoo.text import CharacterTokenizer, UnicodeSpeller, WordPieceTokenizer
+from zoo.text import (
+    CharacterTokenizer,
+    TaggerTokenizer,
+    UnicodeSpeller,
+    WordPieceTokenizer,
+)
 from zoo.training import AdamW, WarmupLinearDecay
 
-TOKENIZERS = {"bert": WordPieceTokenizer, "elmo": CharacterTokenizer}
+TOKENIZERS = {
+    "bert": WordPieceTokenizer,
+    "elmo": CharacterTokenizer,
+    "taglm": TaggerTokenizer,
+}
 for tokenizer_class in (*TOKENIZERS.values(), UnicodeSpeller):
     keras.saving.register_keras_serializable(package="zoo")(tokenizer_class)
 
-LEARNING_RATES = {"bert": 5e-5, "elmo": 1e-3, "masked_lm": 1e-4}
+LEARNING_RATES = {"bert": 5e-5, "elmo": 1e-3, "taglm": 1e-3, "masked_lm": 1e-4}
 WARMUP_STEPS = 50
 PRETRAINED_HEADS = SPARE_HEADS = ("masked_lm_head", "next_sentence", "softmax")
 
@@ -37,6 +46,7 @@ class Source:
         task: name of the saved task, or None.
         task_options: dict, arguments of the saved task.
         head_options: dict, arguments of `MaskedLM` for the heads among the weights.
+        parts: dict of name to the record of a part, see `zoo.backbone.Backbone`.
     """
 
     family: object
@@ -46,6 +56,7 @@ class Source:
     task: str | None
     task_options: dict
     head_options: dict
+    parts: dict = dataclasses.field(default_factory=dict)
 
 
 def from_preset(
@@ -87,7 +98,10 @@ def from_preset(
     if seed is not None:
         keras.utils.set_random_seed(seed)
     backbone = build_backbone(
-        source.family.BACKBONE.family, {**source.config, **config_options}, dtype
+        source.family.BACKBONE.family,
+        {**source.config, **config_options},
+        dtype,
+        {name: _build_part(record, dtype) for name, record in source.parts.items()},
     )
     backbone.tokenizer = source.tokenizer and build_tokenizer(
         backbone.family, source.tokenizer
@@ -96,6 +110,8 @@ def from_preset(
     model = (
         backbone if task is None else _build_task(backbone, task, task_options, source)
     )
+    if isinstance(preset, str) and preset in presets.list_presets() and load_weights:
+        backbone.origin = preset
     if load_weights:
         _load(model, backbone, source.weights, _keeps_head(model, task, source))
     if task is not None:
@@ -140,13 +156,34 @@ def load_model(path, **kwargs):
     return keras.saving.load_model(path, **kwargs)
 
 
-def build_backbone(family, config, dtype=None):
+def _build_part(record, dtype):
+    """A part of a backbone: of another preset, or with random weights.
+
+    Raises:
+        ValueError: if the other preset has changed since.
+    """
+    if "preset" not in record:
+        part = build_backbone(record["family"], record["backbone"], dtype)
+        if record.get("tokenizer"):
+            part.tokenizer = build_tokenizer(record["family"], record["tokenizer"])
+        return part
+    found = presets.preset_info(record["preset"]).get("weights", {}).get("sha256")
+    if found != record["sha256"]:
+        raise ValueError(
+            f"The preset refers to {record['preset']!r} with the checksum "
+            f"{record['sha256']}. Received: one with {found}. Train it anew on that."
+        )
+    return from_preset(record["preset"], task=None, dtype=dtype)
+
+
+def build_backbone(family, config, dtype=None, parts=None):
     """A backbone with random weights.
 
     Args:
         family: str, such as "bert".
         config: dict, fields of the family's config.
         dtype: policy of the model.
+        parts: dict of name to backbone, for a family that has some.
 
     Returns:
         zoo.backbone.Backbone.
@@ -157,7 +194,8 @@ def build_backbone(family, config, dtype=None):
     _check_family(family)
     backbone_class = FAMILIES[family].BACKBONE
     check_fields(backbone_class.__name__, backbone_class.config_class, config)
-    return backbone_class(backbone_class.config_class(**config), dtype=dtype)
+    config = backbone_class.config_class(**config)
+    return backbone_class(config, dtype=dtype, parts=parts)
 
 
 def build_tokenizer(family, arguments):
@@ -199,6 +237,7 @@ def _read(directory):
             saved.get("name"),
             saved.get("options", {}),
             record.get("head_options") or {},
+            record.get("parts") or {},
         )
     for family in FAMILIES.values():
         if family.recognise(directory):
@@ -256,8 +295,18 @@ def _split_options(source, task, options):
 
 def _load(model, backbone, weights, strict):
     """Assigns what the preset holds; a head that it lacks stays random."""
-    variables = {v.path: v for v in model.variables if "seed_generator" not in v.path}
-    own = {v.path for v in backbone.variables}
+    paths = backbone.variable_paths()
+    variables = {
+        paths.get(id(v), v.path): v
+        for v in model.variables
+        if "seed_generator" not in v.path
+    }
+    for name, part in backbone.parts.items():
+        if part.origin:  # loaded already
+            variables = {
+                k: v for k, v in variables.items() if not k.startswith(f"{name}/")
+            }
+    own = {paths.get(id(v), v.path) for v in backbone.variables}
     if not strict:
         weights = {k: v for k, v in weights.items() if not k.startswith("classifier/")}
     for head in {path.split("/")[0] for path in variables if path not in own}:
@@ -282,7 +331,7 @@ def _load(model, backbone, weights, strict):
         for path, array in weights.items()
         if path in variables or path.split("/")[0] not in {*heads, "pooler"}
     }
-    assign(list(variables.values()), wanted)
+    assign(variables, wanted)
     backbone.spare_heads = {
         path: array
         for path, array in weights.items()

@@ -199,7 +199,8 @@ def assign(variables, arrays):
     """Gives every variable its array; on any error none is changed.
 
     Args:
-        variables: iterable of `keras.Variable`; states of seed generators are left.
+        variables: iterable of `keras.Variable`, or dict of path to it; states of seed
+            generators are left.
         arrays: dict of path to array.
 
     Raises:
@@ -207,12 +208,14 @@ def assign(variables, arrays):
             variable, every shape that differs and every path that occurs twice.
     """
     targets, problems = {}, []
-    for variable in variables:
-        if variable.path.endswith("seed_generator_state"):
+    named = isinstance(variables, dict)
+    pairs = variables.items() if named else [(v.path, v) for v in variables]
+    for path, variable in pairs:
+        if path.endswith("seed_generator_state"):
             continue
         # The same variable twice is a shared one, such as a tied table.
-        if targets.setdefault(variable.path, variable) is not variable:
-            problems.append(f"two variables have the path {variable.path!r}")
+        if targets.setdefault(path, variable) is not variable:
+            problems.append(f"two variables have the path {path!r}")
     for path, variable in targets.items():
         shape = tuple(variable.shape)
         if path not in arrays:

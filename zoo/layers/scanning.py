@@ -64,8 +64,7 @@ def scan_packed(step, prepare, state, inputs, mask, reverse=False):
         reverse: bool, whether the last step comes first.
 
     Returns:
-        The last state, and the first part of the states after every step, (L, B, ...),
-        0 where no token is.
+        The last state, and its first part after every step (L, B, ...), 0 for no token.
     """
     import tensorflow as tf
 
@@ -74,46 +73,56 @@ def scan_packed(step, prepare, state, inputs, mask, reverse=False):
     starts = tf.concat([[0], tf.cumsum(counts)], axis=0)
     several = tf.shape(mask)[1] > 1
     prepared = prepare(inputs[:0])
+    shape = (None, *state[0].shape[1:])
     outputs = tf.TensorArray(
-        state[0].dtype,
-        length + 1,
-        element_shape=(None, *state[0].shape[1:]),
-        infer_shape=False,
+        state[0].dtype, length + 1, element_shape=shape, infer_shape=False
     ).write(length, state[0][:0])  # nothing cannot be concatenated, if there is no step
 
     def body(count, state, prepared, outputs):
         index = length - 1 - count if reverse else count
-        first = index // STEPS * STEPS
-        last = tf.minimum(first + STEPS, length)
+        first, last = _block(index, length)
         prepared = tf.cond(
-            (count == 0) | (index == (last - 1 if reverse else first)),
+            index == (last - 1 if reverse else first),
             lambda: prepare(inputs[starts[first] : starts[last]]),
             lambda: prepared,
         )
         number = counts[index]
-        # Of one row, a product is computed in another way, with other last bits; so
-        # that a row does not depend on the others, it is computed twice.
-        size = tf.where(several & (number == 1), tf.cast(2, tf.int64), number)
-        places = starts[index] + tf.minimum(tf.range(size), number - 1)
+        places = starts[index] + _at_least_two(number, several)
         rows = tf.gather(tokens, places)[:, 1]
         before = tuple(tf.gather(part, rows) for part in state)
         after = step(before, tf.gather(prepared, places - starts[first]))
-        rows, after = rows[:number], tuple(part[:number] for part in after)
+        after, rows = tuple(part[:number] for part in after), rows[:number, None]
         state = tuple(
-            tf.tensor_scatter_nd_update(part, rows[:, None], new)
-            for part, new in zip(state, after, strict=True)
+            map(tf.tensor_scatter_nd_update, state, (rows,) * len(after), after)
         )
         return count + 1, state, prepared, outputs.write(index, after[0])
 
-    anything = tf.TensorShape([None, *prepared.shape[1:]])
-    known = tuple(part.shape for part in state)
+    shapes = tf.TensorShape([None, *prepared.shape[1:]]), None
     _, state, _, outputs = tf.while_loop(
         lambda count, *_: count < length,
         body,
         (0, tuple(state), prepared, outputs),
-        (tf.TensorShape([]), known, anything, None),
+        (tf.TensorShape([]), tuple(part.shape for part in state), *shapes),
     )
     shape = tf.concat([tf.shape(mask), tf.shape(state[0])[1:]], axis=0)
     sequence = tf.scatter_nd(tokens, outputs.concat(), tf.cast(shape, tokens.dtype))
     sequence.set_shape([*mask.shape, *state[0].shape[1:]])
     return state, sequence
+
+
+def _block(index, length):
+    """First step, and the one after the last, of those that are prepared with a step."""
+    first = index // STEPS * STEPS
+    return first, ops.minimum(first + STEPS, length)
+
+
+def _at_least_two(number, several):
+    """The numbers below `number`, int64; with `several`, [0, 0] instead of [0].
+
+    Of one row, a product is computed in another way, with other last bits; so that a
+    row does not depend on the others of its batch, it is computed twice.
+    """
+    import tensorflow as tf
+
+    size = tf.where(several & (number == 1), tf.cast(2, tf.int64), number)
+    return tf.minimum(tf.range(size), number - 1)

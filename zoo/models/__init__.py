@@ -1,5 +1,5 @@
 """The families, one room each."""
 
-from zoo.models import bert, elmo
+from zoo.models import bert, elmo, taglm
 
-FAMILIES = {"bert": bert, "elmo": elmo}
+FAMILIES = {"bert": bert, "elmo": elmo, "taglm": taglm}

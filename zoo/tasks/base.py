@@ -6,8 +6,9 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from zoo.backbone import freeze_layers, frozen_layers, save_preset
+from zoo.backbone import freeze_layers, frozen_layers
 from zoo.data import Packer
+from zoo.saving import save_preset
 from zoo.tasks.distribution import DistributedTraining
 from zoo.tasks.export import export_task
 from zoo.tasks.text_input import holds_text

@@ -2,6 +2,7 @@
 
 from zoo.text.spelling import CharacterTokenizer
 from zoo.text.splitting import split_punctuation, split_words
+from zoo.text.tagger_words import TaggerTokenizer
 from zoo.text.unicode_spelling import UnicodeSpeller
 from zoo.text.vocabulary import Vocabulary, save_vocabulary
 from zoo.text.word_ids import (
@@ -15,6 +16,7 @@ from zoo.text.wordpiece_training import train_wordpiece
 
 __all__ = [
     "CharacterTokenizer",
+    "TaggerTokenizer",
     "UnicodeSpeller",
     "Vocabulary",
     "WordPieceTokenizer",

@@ -1,0 +1,267 @@
+"""TagLM: a recurrent tagger that reads a language model's vectors."""
+
+import dataclasses
+
+import keras
+from keras import ops
+
+from zoo.backbone import Backbone
+from zoo.layers import LSTM, CharacterCNN, ScalarMix, WordEmbedding
+
+DIRECTIONS = ("forward", "backward")
+LM_LAYERS = ("top", "mix")
+
+
+@dataclasses.dataclass(frozen=True)
+class TagLMConfig:
+    """Sizes and switches of a TagLM.
+
+    Source of the defaults: AllenNLP's recipe for names with ELMo, which the authors of
+    both papers published (GloVe's 50 dimensions, 128 filters of width 3, two layers of
+    200); `lm_positions` from Peters et al. 2017, table 5.
+
+    Args:
+        vocabulary_size: words with a vector of their own, special ones included; 0 for
+            characters only.
+        embedding_dim: width of a word's vector.
+        num_frozen: words at the end of the vocabulary whose vectors stay as they are.
+        random_stddev: of the vectors of unknown words, see
+            `zoo.layers.WordEmbedding`.
+        character_vocabulary_size: characters, the one for no word included.
+        character_dim: width of a character's vector.
+        filters: pairs of width in characters and number; () for words only.
+        max_characters: of a word, two markers included.
+        lstm_dim: width of an LSTM, two of which are a layer.
+        num_layers: of LSTMs; 0 for none.
+        lm_positions: where language models join: 0 is the input of the first layer, i
+            the output of layer i.
+        lm_layers: "top", or "mix" for a learned sum of a language model's layers, one
+            for each position.
+        lm_mix_l2: factor of the loss that pulls the mixes to the mean.
+        lm_trainable: whether language models are trained along.
+        lm_dropout: probability on what is joined.
+        dropout: probability on the input of every layer.
+        max_sequence_length: words in a row, None for no limit.
+        initializer_range: standard deviation of the kernels of task heads.
+
+    Raises:
+        ValueError: if a size is negative, a probability not in [0, 1), an option
+            unknown or impossible, or there is nothing to read.
+    """
+
+    vocabulary_size: int = 0
+    embedding_dim: int = 50
+    num_frozen: int = 0
+    random_stddev: float | None = None
+    character_vocabulary_size: int = 262
+    character_dim: int = 16
+    filters: tuple = ((3, 128),)
+    max_characters: int = 50
+    lstm_dim: int = 200
+    num_layers: int = 2
+    lm_positions: tuple = (1,)
+    lm_layers: str = "top"
+    lm_mix_l2: float = 0.0
+    lm_trainable: bool = False
+    lm_dropout: float = 0.5
+    dropout: float = 0.5
+    max_sequence_length: int | None = None
+    initializer_range: float = 0.02
+
+    def __post_init__(self):
+        """Checks what the layers do not; JSON's lists become tuples."""
+        filters = tuple(tuple(pair) for pair in self.filters)
+        object.__setattr__(self, "filters", filters)
+        object.__setattr__(self, "lm_positions", tuple(self.lm_positions))
+        for name in ("vocabulary_size", "lstm_dim", "num_layers"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < 0:
+                raise ValueError(
+                    f"`{name}` must be an integer from 0. Received: {value!r}."
+                )
+        for name in ("dropout", "lm_dropout"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(
+                    f"`{name}` must be in [0, 1). Received: {getattr(self, name)}."
+                )
+        if not all(0 <= place <= self.num_layers for place in self.lm_positions):
+            raise ValueError(
+                f"`lm_positions` must be from 0 to {self.num_layers}, the number of "
+                f"layers. Received: {self.lm_positions}."
+            )
+        if self.lm_layers not in LM_LAYERS:
+            raise ValueError(
+                f"`lm_layers` must be one of {LM_LAYERS}. Received: {self.lm_layers!r}."
+            )
+        if not self.vocabulary_size and not self.filters:
+            raise ValueError(
+                "A tagger must read words or characters. Received: vocabulary_size=0 "
+                "and no `filters`."
+            )
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class TagLM(Backbone):
+    """A stack of bidirectional LSTMs over words and characters, and language models.
+
+    `h_0 = [word; cnn(characters)]`, `h_i = [forward_i(h_{i-1}); backward_i(h_{i-1})]`;
+    at the positions of the config the vectors of language models are appended to h_i,
+    which without training along are the same in training and in use.
+
+    Source: Peters et al. 2017, section 2 (there the language model's top layer joins
+    after the first LSTMs); Peters et al. 2018, section 3.2 for a mix of layers at the
+    input, at the output, or at both.
+
+    Args:
+        config: `TagLMConfig`.
+        dtype: dtype or policy name of every layer.
+        name: str.
+        parts: dict of name, such as "lm_0", to a `zoo.backbone.Backbone` whose tokens
+            are words, such as ELMo: the language models.
+
+    Inputs:
+        dict of word_ids int (B, L) and character_ids int (B, L, C), as the config has
+        them; optional padding_mask (B, L), 1 = word; and of every language model its
+        inputs but for the mask, under its name: lm_0_character_ids.
+
+    Returns:
+        dict of sequence_output (B, L, D), D twice `lstm_dim` and what joins after the
+        last layer. On request: layer_outputs (B, N, L, 2 `lstm_dim`).
+    """
+
+    family = "taglm"
+    config_class = TagLMConfig
+    on_request = ("layer_outputs",)
+    derived_inputs = {
+        "padding_mask": lambda ids, config: ops.cast(
+            (ids if len(ids.shape) == 2 else ids[:, :, 0]) > 0, "int32"
+        )
+    }
+
+    def __init__(self, config, dtype=None, name=None, parts=None, **kwargs):
+        self.tokens = "word_ids" if config.vocabulary_size else "character_ids"
+        for part in (parts or {}).values():
+            part.trainable = config.lm_trainable
+        super().__init__(config, dtype, name, parts, **kwargs)
+
+    def make_inputs(self, config):
+        """Symbolic inputs."""
+        shapes = {"word_ids": (None,), "character_ids": (None, None)}
+        if not config.filters:
+            shapes.pop("character_ids")
+        if not config.vocabulary_size:
+            shapes.pop("word_ids")
+        shapes["padding_mask"] = (None,)
+        for name, part in self.parts.items():
+            for key, symbol in part.make_inputs(part.config).items():
+                if key != "padding_mask":
+                    shapes[f"{name}_{key}"] = tuple(symbol.shape[1:])
+        return {
+            name: keras.Input(shape, dtype="int32", name=name)
+            for name, shape in shapes.items()
+        }
+
+    def make_layers(self, config, dtype):
+        """The named layers, not yet built."""
+        layers = []
+        if config.vocabulary_size:
+            layers.append(
+                WordEmbedding(
+                    config.vocabulary_size,
+                    config.embedding_dim,
+                    config.num_frozen,
+                    random_stddev=config.random_stddev,
+                    dtype=dtype,
+                    name="word_embedding",
+                )
+            )
+        if config.filters:
+            layers.append(
+                CharacterCNN(
+                    config.filters,
+                    config.character_dim,
+                    num_highways=0,
+                    projection_dim=sum(number for _, number in config.filters),
+                    num_characters=config.character_vocabulary_size - 1,
+                    max_characters=config.max_characters,
+                    dtype=dtype,
+                    name="character_encoder",
+                )
+            )
+        for i in range(1, config.num_layers + 1):
+            for direction in DIRECTIONS:
+                layers.append(
+                    LSTM(
+                        config.lstm_dim,
+                        reverse=direction == "backward",
+                        packed=True,
+                        dtype=dtype,
+                        name=f"tagger_{direction}_{i}",
+                    )
+                )
+        for name in ("dropout", "lm_dropout"):
+            rate = getattr(config, name)
+            layers.append(keras.layers.Dropout(rate, dtype=dtype, name=name))
+        for part in self.parts:
+            for place in config.lm_positions:
+                mix = ScalarMix(
+                    config.lm_layers == "top",
+                    l2=config.lm_mix_l2,
+                    dtype=dtype,
+                    name=f"{part}_mix_{place}",
+                )
+                layers.append(mix)
+        return {layer.name: layer for layer in layers}
+
+    def connect(self, config, layers, inputs, scores=False):
+        """Wires the layers."""
+        mask, outputs = inputs["padding_mask"], []
+        found = self.read_language_models(config, inputs)
+        x = [
+            layers[name](inputs[key])
+            for name, key in (
+                ("word_embedding", "word_ids"),
+                ("character_encoder", "character_ids"),
+            )
+            if name in layers
+        ]
+        for place in range(config.num_layers + 1):
+            if place:
+                x = layers["dropout"](x)
+                pair = [layers[f"tagger_{d}_{place}"](x, mask)[0] for d in DIRECTIONS]
+                outputs.append(ops.concatenate(pair, axis=-1))
+                x = outputs[-1:]
+            if place in config.lm_positions:
+                for name, hidden in found.items():
+                    mixed = layers[f"{name}_mix_{place}"](hidden, mask)
+                    x.append(layers["lm_dropout"](mixed))
+            x = ops.concatenate(x, axis=-1) if len(x) > 1 else x[0]
+        wired = {"sequence_output": x * ops.cast(mask, x.dtype)[:, :, None]}
+        if outputs:
+            wired["layer_outputs"] = ops.stack(outputs, axis=1)
+        return wired
+
+    def read_language_models(self, config, inputs):
+        """The layers' outputs (B, N, L, D) of every language model, a dict."""
+        found = {}
+        for name, part in self.parts.items():
+            own = {
+                key: inputs[key if key == "padding_mask" else f"{name}_{key}"]
+                for key in part.make_inputs(part.config)
+            }
+            model = part.with_outputs("layer_outputs")
+            options = {} if config.lm_trainable else {"training": False}
+            found[name] = model(own, **options)["layer_outputs"]
+        return found
+
+    def connect_at(self, config, layers, inputs, positions):
+        """`connect`, of which the positions are taken."""
+        x = self.connect(config, layers, inputs)["sequence_output"]
+        taken = ops.take_along_axis(x, positions[:, :, None], axis=1)
+        return {"sequence_output": taken}
+
+    @classmethod
+    def layers_above(cls, number, config):
+        """Names of the layers that layer output `number` does not depend on."""
+        above = range(number + 1, config.num_layers + 1)
+        return {f"tagger_{d}_{i}" for d in DIRECTIONS for i in above}

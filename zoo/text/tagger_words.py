@@ -1,0 +1,120 @@
+"""Words for models that read them in several ways at once."""
+
+import tensorflow as tf
+
+from zoo.text.spelling import CharacterTokenizer
+from zoo.text.splitting import WordSplitter
+from zoo.text.word_ids import WordTokenizer
+
+
+class TaggerTokenizer(WordSplitter):
+    """Text to words, and words to ids, to characters, and to what other models read.
+
+    Args:
+      vocabulary: path or sequence of str, see `WordTokenizer`; None for no word ids.
+      lowercase, digits_to_zero, unknown: as of `WordTokenizer`.
+      max_characters: int, see `CharacterTokenizer`; None for no character ids.
+      others: dict of name to a tokenizer whose tokens are words, those of the language
+        models that are read along.
+
+    Inputs:
+      texts: str, or a list, array or tensor (B,) of strings.
+
+    Returns:
+      tf.RaggedTensor string (B, None) of words; of one str, a tensor string (None,).
+
+    Raises:
+      TypeError: another tokenizer's tokens are no words.
+      ValueError: see the two tokenizers.
+
+    Example:
+      >>> tokenizer = TaggerTokenizer(["the", "cat"])
+      >>> sorted(tokenizer.inputs([["the", "cat"]], None, [[1, 1]]))
+      ['character_ids', 'padding_mask', 'word_ids']
+    """
+
+    def __init__(
+        self,
+        vocabulary=None,
+        lowercase=False,
+        digits_to_zero=False,
+        unknown="unk",
+        max_characters=50,
+        others=None,
+    ):
+        super().__init__()
+        self.words = self.characters = None
+        if vocabulary is not None:
+            self.words = WordTokenizer(vocabulary, lowercase, digits_to_zero, unknown)
+        if max_characters is not None:
+            self.characters = CharacterTokenizer(max_characters)
+        self.others = {name: _restored(other) for name, other in (others or {}).items()}
+        for name, other in self.others.items():
+            if not isinstance(other, WordSplitter):
+                raise TypeError(
+                    "`others` must be tokenizers whose tokens are words. Received: "
+                    f"{type(other).__name__} as {name!r}."
+                )
+
+    @property
+    def vocabulary_size(self):
+        """Words with an id, special ones included; 0 without a vocabulary."""
+        return self.words.vocabulary_size if self.words else 0
+
+    def inputs(self, tokens, segment_ids, padding_mask):
+        """A model's inputs, from dense rows of words.
+
+        Args:
+          tokens: string (B, L).
+          segment_ids: ignored.
+          padding_mask: int32 (B, L).
+
+        Returns:
+          dict of int32: word_ids (B, L), character_ids (B, L, C) and padding_mask, and
+          of every other tokenizer what it makes but for the mask, under its name.
+        """
+        padding_mask = tf.convert_to_tensor(padding_mask)
+        found = {}
+        for tokenizer in (self.words, self.characters):
+            if tokenizer:
+                found |= tokenizer.inputs(tokens, segment_ids, padding_mask)
+        for name, other in self.others.items():
+            own = other.inputs(tokens, segment_ids, padding_mask)
+            own.pop("padding_mask")
+            found |= {f"{name}_{key}": value for key, value in own.items()}
+        return {**found, "padding_mask": padding_mask}
+
+    def get_config(self):
+        """Plain values; the vocabulary's content, where there is one."""
+        config = self.words.get_config() if self.words else {}
+        length = self.characters.max_characters if self.characters else None
+        config["max_characters"] = length
+        if self.others:
+            config["others"] = {
+                name: {"class_name": type(other).__name__, **other.get_config()}
+                for name, other in self.others.items()
+            }
+        return config
+
+
+def _restored(tokenizer):
+    """A tokenizer, or the one that a dict of its class and arguments describes."""
+    if type(tokenizer) is CharacterTokenizer:
+        return CharacterTokenizer(tokenizer.max_characters)  # all that spelling needs
+    if not isinstance(tokenizer, dict):
+        return tokenizer
+    arguments = dict(tokenizer)
+    kinds = {kind.__name__: kind for kind in _kinds()}
+    name = arguments.pop("class_name", None)
+    if name not in kinds:
+        raise ValueError(
+            f"`class_name` must be one of {sorted(kinds)}. Received: {name!r}."
+        )
+    return kinds[name](**arguments)
+
+
+def _kinds(base=WordSplitter):
+    """The classes of tokenizers whose tokens are words."""
+    for kind in base.__subclasses__():
+        yield kind
+        yield from _kinds(kind)
