@@ -71,7 +71,6 @@ def scan_packed(step, prepare, state, inputs, mask, reverse=False):
     length, tokens = tf.shape(mask)[0], tf.where(mask)
     counts = tf.math.count_nonzero(mask, axis=1)
     starts = tf.concat([[0], tf.cumsum(counts)], axis=0)
-    several = tf.shape(mask)[1] > 1
     prepared = prepare(inputs[:0])
     shape = (None, *state[0].shape[1:])
     outputs = tf.TensorArray(
@@ -87,7 +86,7 @@ def scan_packed(step, prepare, state, inputs, mask, reverse=False):
             lambda: prepared,
         )
         number = counts[index]
-        places = starts[index] + _at_least_two(number, several)
+        places = starts[index] + _at_least_two(number, tf.shape(mask)[1] > 1)
         rows = tf.gather(tokens, places)[:, 1]
         before = tuple(tf.gather(part, rows) for part in state)
         after = step(before, tf.gather(prepared, places - starts[first]))
@@ -111,7 +110,7 @@ def scan_packed(step, prepare, state, inputs, mask, reverse=False):
 
 
 def _block(index, length):
-    """First step, and the one after the last, of those that are prepared with a step."""
+    """The first of the steps that are prepared at once, and the one after them."""
     first = index // STEPS * STEPS
     return first, ops.minimum(first + STEPS, length)
 
