@@ -37,6 +37,20 @@ ELMO_CONFIG = {
     "initializer_range": 0.2,
 }
 
+TAGLM_CONFIG = {
+    "vocabulary_size": 60,
+    "embedding_dim": 6,
+    "character_dim": 4,
+    "filters": [[2, 5], [3, 5]],
+    "max_characters": 12,
+    "lstm_dim": 8,
+    "num_layers": 3,
+    "lm_positions": [1],
+    "dropout": 0.0,
+    "lm_dropout": 0.0,
+    "initializer_range": 0.2,
+}
+
 
 def make_texts(count, seed=0, longest=12):
     """Reviews of 2 to `longest` words, and the name of the label of each."""

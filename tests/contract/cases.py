@@ -40,8 +40,10 @@ class Family:
     @property
     def tasks(self):
         """Names of the tasks that it can have."""
-        without = "masked_lm" if self.characters else "language_model"
-        return [case.name for case in TASKS if case.name != without]
+        without = {"masked_lm"} if self.characters else {"language_model"}
+        if self.family == "taglm":
+            without.add("language_model")
+        return [case.name for case in TASKS if case.name not in without]
 
     def inputs(self, rows=3, length=10, seed=0):
         """Rows of 10, 7 and 4 tokens, two segments in each."""
@@ -52,6 +54,7 @@ class Family:
         inside = mask.reshape(*mask.shape, *[1] * (ids.ndim - 2))
         found = {
             self.tokens: np.where(inside, ids, self.pads[self.tokens]),
+            "character_ids": np.where(inside, ids, 0),
             "segment_ids": (column >= 3) & mask,
             "word_ids": np.where(mask, ids.reshape(*mask.shape, -1)[:, :, 0], 0),
             "padding_mask": mask,
@@ -101,6 +104,16 @@ FAMILIES = [
         attention=False,
         characters=6,
         beside=("word_ids",),
+    ),
+    Family(
+        "taglm",
+        "taglm",
+        tiny.TAGLM_CONFIG,
+        {"sequence_output": ("L", 16)},
+        {"word_ids": 0, "character_ids": 0, "padding_mask": 0},
+        attention=False,
+        characters=6,
+        beside=("character_ids",),
     ),
 ]
 

@@ -9,7 +9,7 @@ import tiny
 
 from zoo.registry import build_backbone
 from zoo.tasks import TASKS
-from zoo.text import CharacterTokenizer
+from zoo.text import CharacterTokenizer, TaggerTokenizer
 from zoo.training import AdamW
 
 TABLES = {
@@ -49,7 +49,11 @@ def build():
 @pytest.fixture(scope="session")
 def tokenizers(tokenizer):
     """Dict of family to its tokenizer."""
-    return {"bert": tokenizer, "elmo": CharacterTokenizer(12, tiny.WORDS)}
+    return {
+        "bert": tokenizer,
+        "elmo": CharacterTokenizer(12, tiny.WORDS),
+        "taglm": TaggerTokenizer([*tiny.PLAIN, *tiny.GOOD], max_characters=12),
+    }
 
 
 @pytest.fixture(scope="session")

@@ -101,6 +101,27 @@ class TagLMConfig:
 
 
 @keras.saving.register_keras_serializable(package="zoo")
+class AsInUse(keras.layers.Layer):
+    """A model that computes the same in training and in use: its dropout is off.
+
+    `training=False` of a call within a functional model is overruled by the outer
+    call's, which this layer does not hand on.
+
+    Args:
+        model: keras.Model.
+    """
+
+    def __init__(self, model, **kwargs):
+        super().__init__(**kwargs)
+        self.model = model
+        self.supports_jit = model.supports_jit
+
+    def call(self, inputs):
+        """Calls the model."""
+        return self.model(inputs, training=False)
+
+
+@keras.saving.register_keras_serializable(package="zoo")
 class TagLM(Backbone):
     """A stack of bidirectional LSTMs over words and characters, and language models.
 
@@ -139,10 +160,17 @@ class TagLM(Backbone):
     }
 
     def __init__(self, config, dtype=None, name=None, parts=None, **kwargs):
-        self.tokens = "word_ids" if config.vocabulary_size else "character_ids"
-        for part in (parts or {}).values():
-            part.trainable = config.lm_trainable
         super().__init__(config, dtype, name, parts, **kwargs)
+        for part in self.parts.values():
+            part.trainable = config.lm_trainable
+            read = {layer.name for layer in part.with_outputs("layer_outputs").layers}
+            for layer_name in part.named_layers.keys() - read:
+                part.named_layers[layer_name].trainable = False
+
+    @property
+    def tokens(self):
+        """The input that the mask is derived from."""
+        return "word_ids" if self.config.vocabulary_size else "character_ids"
 
     def make_inputs(self, config):
         """Symbolic inputs."""
@@ -250,8 +278,9 @@ class TagLM(Backbone):
                 for key in part.make_inputs(part.config)
             }
             model = part.with_outputs("layer_outputs")
-            options = {} if config.lm_trainable else {"training": False}
-            found[name] = model(own, **options)["layer_outputs"]
+            if not config.lm_trainable:
+                model = AsInUse(model, dtype=part.dtype_policy.name)
+            found[name] = model(own)["layer_outputs"]
         return found
 
     def connect_at(self, config, layers, inputs, positions):

@@ -1,0 +1,251 @@
+"""TagLM: what joins where, what is frozen, and how presets refer to presets."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+import tiny
+
+import zoo
+from zoo import presets
+from zoo.models.elmo import ELMo, ELMoConfig
+from zoo.models.taglm import TagLM, TagLMConfig
+from zoo.text import CharacterTokenizer, TaggerTokenizer, WordPieceTokenizer
+
+TEXTS, _ = tiny.make_texts(40, seed=3)
+TAGS = tiny.make_tags(TEXTS)
+WORDS = [*tiny.PLAIN, *tiny.GOOD[:2]]
+
+
+def make_elmo(seed=0):
+    """A tiny ELMo with weights that are not small."""
+    elmo = ELMo(ELMoConfig(**{**tiny.ELMO_CONFIG, "dropout": 0.3}))
+    draw = np.random.default_rng(seed)
+    for variable in elmo.weights:
+        if "seed" not in variable.path and "mix" not in variable.path:
+            variable.assign(draw.normal(0, 0.4, variable.shape))
+    elmo.tokenizer = CharacterTokenizer(12)
+    return elmo
+
+
+def make(parts=None, **fields):
+    """A tiny tagger with the language models."""
+    parts = {"lm_0": make_elmo()} if parts is None else parts
+    others = {name: part.tokenizer for name, part in parts.items()}
+    tokenizer = TaggerTokenizer(WORDS, max_characters=12, others=others)
+    config = {**tiny.TAGLM_CONFIG, "num_layers": 2, **fields}
+    if config["vocabulary_size"]:
+        config["vocabulary_size"] = tokenizer.vocabulary_size
+    keras.utils.set_random_seed(1)
+    return TagLM(TagLMConfig(**config), parts=parts), tokenizer
+
+
+def make_task(*arguments, **fields):
+    """A tagger as a task."""
+    backbone, tokenizer = make(*arguments, **fields)
+    task = zoo.TokenClassifier(
+        backbone, tokenizer, labels=tiny.TAGS, decoder="crf", scheme="IOB2"
+    )
+    task.compile(keras.optimizers.Adam(1e-2))
+    return task
+
+
+def inputs_of(tokenizer, texts):
+    """A backbone's inputs."""
+    words = tokenizer([f"<S> {text} </S>" for text in texts]).to_tensor("")
+    return tokenizer.inputs(words, None, tf.cast(words != "", tf.int32))
+
+
+@pytest.mark.parametrize("layers", ["top", "mix"])
+@pytest.mark.parametrize("positions", [(0,), (1,), (2,), (0, 2), ()])
+def test_language_models_join_where_they_are_told(positions, layers):
+    """The network again, by its equation, from its own layers."""
+    backbone, tokenizer = make(lm_positions=positions, lm_layers=layers)
+    inputs = inputs_of(tokenizer, ["the good film", "bad"])
+    mask = inputs["padding_mask"]
+    named, elmo = backbone.named_layers, backbone.parts["lm_0"]
+    read = {
+        "character_ids": inputs["lm_0_character_ids"],
+        "padding_mask": mask,
+    }
+    hidden = elmo.with_outputs("layer_outputs")(read)["layer_outputs"].numpy()
+    found = {}
+    for place in positions:
+        mix = named[f"lm_0_mix_{place}"]
+        mix.gamma.assign([1.5 + place])
+        mixed = hidden[:, -1]
+        if layers == "mix":
+            mix.scalars.assign([0.1, 0.7 * place, -0.4])
+            weights = np.exp(mix.scalars.numpy())
+            mixed = np.einsum("n,bnld->bld", weights / weights.sum(), hidden)
+        found[place] = (1.5 + place) * mixed
+    x = np.concatenate(
+        [
+            named["word_embedding"](inputs["word_ids"]),
+            named["character_encoder"](inputs["character_ids"]),
+        ],
+        axis=-1,
+    )
+    for place in range(3):
+        if place:
+            pair = [
+                named[f"tagger_{d}_{place}"](tf.constant(x), mask=mask)[0]
+                for d in ("forward", "backward")
+            ]
+            x = np.concatenate(pair, axis=-1)
+        if place in positions:
+            x = np.concatenate([x, found[place]], axis=-1)
+    x = x * mask.numpy()[:, :, None]
+    np.testing.assert_allclose(backbone(inputs)["sequence_output"], x, atol=1e-5)
+
+
+def test_a_frozen_language_model_is_the_same_in_training_and_in_use():
+    task = make_task()
+    before = [w.numpy() for w in task.backbone.parts["lm_0"].weights]
+    assert not task.backbone.parts["lm_0"].trainable_weights
+    task.fit(TEXTS, TAGS, epochs=2, verbose=0)
+    after = [w.numpy() for w in task.backbone.parts["lm_0"].weights]
+    for ours, theirs in zip(after, before, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    # Its dropout of 0.3 is off; all others are 0.
+    inputs = inputs_of(task.tokenizer, TEXTS[:3])
+    both = [task.backbone(inputs, training=t)["sequence_output"] for t in (True, False)]
+    np.testing.assert_allclose(*both, atol=1e-6)
+
+
+def test_a_language_model_can_be_trained_along():
+    task = make_task(lm_trainable=True, lm_layers="mix")
+    part = task.backbone.parts["lm_0"]
+    before = [w.numpy() for w in part.trainable_weights]
+    assert len(before) > 10
+    task.fit(TEXTS, TAGS, verbose=0)
+    changed = [
+        (w.numpy() != b).any()
+        for w, b in zip(part.trainable_weights, before, strict=True)
+    ]
+    assert all(changed)
+    inputs = inputs_of(task.tokenizer, TEXTS[:3])
+    both = [task.backbone(inputs, training=t)["sequence_output"] for t in (True, False)]
+    assert np.abs(both[0] - both[1]).max() > 1e-3
+
+
+def test_several_language_models_and_none():
+    two = {"lm_0": make_elmo(0), "lm_1": make_elmo(5)}
+    backbone, tokenizer = make(two, lm_positions=(2,))
+    outputs = backbone(inputs_of(tokenizer, TEXTS[:2]))["sequence_output"]
+    assert outputs.shape[-1] == 2 * 8 + 2 * 16
+    backbone, tokenizer = make({}, lm_positions=(2,))
+    outputs = backbone(inputs_of(tokenizer, TEXTS[:2]))["sequence_output"]
+    assert outputs.shape[-1] == 2 * 8
+
+
+def test_without_layers_it_is_the_features_alone():
+    backbone, tokenizer = make(num_layers=0, lm_positions=(0,), vocabulary_size=0)
+    assert "word_ids" not in backbone.make_inputs(backbone.config)
+    inputs = inputs_of(tokenizer, TEXTS[:2])
+    inputs.pop("word_ids")
+    assert backbone(inputs)["sequence_output"].shape[-1] == 10 + 16
+    task = zoo.TokenClassifier(backbone, TaggerTokenizer(
+        None, max_characters=12, others={"lm_0": make_elmo().tokenizer}
+    ), labels=tiny.TAGS)  # fmt: skip
+    assert len(task.tag(TEXTS[:2])) == 2
+
+
+def tags_of(task):
+    return [(w["tag"], round(w["score"], 4)) for row in task.tag(TEXTS) for w in row]
+
+
+@pytest.fixture
+def shipped(tmp_path, monkeypatch):
+    """A shipped preset of a language model, and its directory."""
+    path = tmp_path / "presets" / "elmo" / "elmo_of_test"
+    make_elmo().save_to_preset(path)
+    monkeypatch.setattr(presets, "preset_root", lambda: tmp_path / "presets")
+    presets._directories.cache_clear()
+    yield path
+    presets._directories.cache_clear()
+
+
+def test_a_preset_refers_to_the_preset_of_its_language_model(shipped, tmp_path):
+    task = make_task({"lm_0": zoo.from_preset("elmo_of_test", task=None)})
+    task.fit(TEXTS, TAGS, epochs=2, verbose=0)
+    task.save_to_preset(tmp_path / "tagger")
+    record = json.loads((tmp_path / "tagger" / "preset.json").read_text())
+    known = json.loads((shipped / "preset.json").read_text())
+    reference = {"preset": "elmo_of_test", "sha256": known["weights"]["sha256"]}
+    assert record["parts"] == {"lm_0": reference}
+    _, arrays, _ = presets.read_preset(tmp_path / "tagger")
+    assert len(arrays) > 10 and not [key for key in arrays if key.startswith("lm_0/")]
+    copy = zoo.from_preset(tmp_path / "tagger")
+    assert tags_of(copy) == tags_of(task)
+    # What the name stands for has changed since.
+    known["weights"]["sha256"] = "0" * 64
+    (shipped / "preset.json").write_text(json.dumps(known))
+    with pytest.raises(ValueError, match="refers to 'elmo_of_test'.*Train it anew"):
+        zoo.from_preset(tmp_path / "tagger")
+
+
+def test_a_changed_language_model_is_stored(shipped, tmp_path):
+    elmo = zoo.from_preset("elmo_of_test", task=None)
+    elmo.weights[0].assign(elmo.weights[0] + 1)
+    task = make_task({"lm_0": elmo})
+    task.save_to_preset(tmp_path / "tagger")
+    record = json.loads((tmp_path / "tagger" / "preset.json").read_text())
+    assert record["parts"]["lm_0"]["family"] == "elmo"
+    shipped.rename(tmp_path / "gone")
+    assert tags_of(zoo.from_preset(tmp_path / "tagger")) == tags_of(task)
+
+
+def test_files_and_exports_hold_the_language_model(tmp_path):
+    task = make_task()
+    task.fit(TEXTS, TAGS, verbose=0)
+    task.save(tmp_path / "a.keras")
+    assert tags_of(zoo.load_model(tmp_path / "a.keras")) == tags_of(task)
+    version = task.export(tmp_path / "export")
+    served = tf.saved_model.load(str(version))
+    answers = served.signatures["serving_default"](text=tf.constant(TEXTS[:4]))
+    assert answers["tags"].numpy().astype(str).tolist() == (
+        task.answer(TEXTS[:4])["tags"].tolist()
+    )
+
+
+def test_compiled_steps_train_it():
+    task = make_task(lm_layers="mix", lm_trainable=True, num_layers=1)
+    task.compile(keras.optimizers.Adam(1e-2), jit_compile=True)
+    history = task.fit(TEXTS[:16], TAGS[:16], epochs=3, verbose=0).history["loss"]
+    assert history[-1] < history[0]
+
+
+@pytest.mark.parametrize(
+    "fields, message",
+    [
+        ({"lm_positions": (3,)}, r"from 0 to 2, the number of layers. .*\(3,\)"),
+        ({"lm_layers": "all"}, "`lm_layers` must be one of"),
+        ({"filters": ()}, "must read words or characters"),
+        ({"dropout": 1.0}, r"`dropout` must be in \[0, 1\)"),
+        ({"lstm_dim": -1}, "`lstm_dim` must be an integer from 0"),
+    ],
+)
+def test_impossible_configs_are_refused(fields, message):
+    with pytest.raises(ValueError, match=message):
+        TagLMConfig(**fields)
+
+
+def test_other_tokenizers_must_be_of_words():
+    with pytest.raises(TypeError, match="Received: WordPieceTokenizer as 'lm_0'"):
+        others = {"lm_0": WordPieceTokenizer(tiny.VOCABULARY)}
+        TaggerTokenizer(WORDS, others=others)
+    with pytest.raises(ValueError, match="`class_name` must be one of"):
+        TaggerTokenizer(WORDS, others={"lm_0": {"class_name": "os.system"}})
+
+
+def test_no_weights_were_published(tmp_path):
+    from zoo.models import taglm
+
+    assert taglm.recognise(tmp_path) is None
+    with pytest.raises(ValueError, match="No weights of a TagLM"):
+        taglm.read(tmp_path)
+    with pytest.raises(ValueError, match="written as"):
+        make({})[0].save_to_preset(tmp_path / "x", layout="hdf5")
