@@ -10,6 +10,7 @@ from elmo_reference import inputs_of, reference
 
 import zoo
 from zoo.models.elmo import read, recognise
+from zoo.text import CharacterTokenizer
 
 DIM, OUT, LAYERS = 12, 8, 2
 FILTERS = [[1, 6], [2, 6], [3, 6]]
@@ -275,3 +276,34 @@ def test_a_directory_says_which_files_it_lacks(training, dumped):
     (training / "options.json").unlink()
     with pytest.raises(FileNotFoundError, match="needs one options.json beside it"):
         read(training, "tf1")
+
+
+@pytest.mark.parametrize("layout", ["tf1", "hdf5"])
+def test_training_goes_on_and_is_written_back(layout, training, dumped, tmp_path):
+    """From a training checkpoint with its softmax; from a dump with a new one."""
+    if layout == "tf1":
+        write_words(training)
+        model = zoo.from_preset(training, task="language_model", num_samples=4)
+        kernel = zoo.from_preset(training).spare_heads["softmax/kernel"]
+        np.testing.assert_array_equal(model.get_layer("softmax").kernel, kernel)
+    else:
+        backbone = zoo.from_preset(dumped)
+        tokenizer = CharacterTokenizer(12, WORDS)
+        model = zoo.LanguageModel(backbone, tokenizer, num_samples=4)
+    before = {v.path: v.numpy() for v in model.backbone.weights}
+    optimizer = zoo.training.Adagrad(
+        0.2, initial_accumulator_value=1 / 400, global_clipnorm=0.5
+    )
+    model.compile(optimizer)
+    history = model.fit(TEXTS * 8, epochs=4, batch_size=4, verbose=0).history
+    assert history["perplexity"][-1] < history["perplexity"][0]
+    model.backbone.save_to_preset(tmp_path / "dump", layout="hdf5")
+    again = zoo.from_preset(tmp_path / "dump")
+    moved = 0
+    for variable in model.backbone.weights:
+        if "seed_generator" in variable.path:
+            continue
+        (found,) = [v for v in again.weights if v.path == variable.path]
+        np.testing.assert_array_equal(found, variable)
+        moved += (variable.numpy() != before[variable.path]).any()
+    assert moved > 15
