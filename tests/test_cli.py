@@ -120,3 +120,17 @@ def test_list_and_info():
     assert "recipe" in run(
         "pretrain", "bert", "--data", ".", "--output", "x", "--recipe", "no", code=1
     )
+
+
+def test_vectors(tmp_path):
+    from zoo.checkpoint import read_vectors
+
+    tiny.write_corpus(tmp_path / "a.txt")
+    output = tmp_path / "vectors.txt"
+    options = ("--embedding-dim", 4, "--epochs", 2, "--output", output)
+    printed = run("vectors", tmp_path / "a.txt", *options).split("\n")
+    assert printed[:3] == ["epoch 1 of 2", "epoch 2 of 2", str(output)]
+    words, vectors = read_vectors(output)
+    assert "the" in words and vectors.shape == (len(words), 4)
+    missing = run("vectors", tmp_path / "none.txt", *options, code=1)
+    assert "No such file" in missing

@@ -106,6 +106,28 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard):
 
 
 @main.command()
+@click.argument(
+    "files", nargs=-1, required=True, type=click.Path(path_type=pathlib.Path)
+)
+@click.option("--output", required=True, help="The text file of vectors to write.")
+@click.option("--embedding-dim", default=100, show_default=True)
+@click.option(
+    "--minimum", default=5, show_default=True, help="Rarer words are left out."
+)
+@click.option("--lowercase", is_flag=True)
+@click.option("--window", default=5, show_default=True)
+@click.option("--epochs", default=5, show_default=True)
+@click.option("--seed", default=0, show_default=True)
+def vectors(files, output, **options):
+    """Learn word vectors from text files, a sentence or paragraph per line."""
+    import zoo
+    from zoo.checkpoint import write_vectors
+
+    write_vectors(output, *zoo.train_word_vectors(files, click.echo, **options))
+    click.echo(output)
+
+
+@main.command()
 @click.argument("preset")
 @click.option("--data", required=True, help="TSV or CSV of labelled texts.")
 @click.option("--valid", help="The same, for validation; by default a tenth.")
