@@ -95,7 +95,7 @@ def convert(source, output, layout, task, half):
 @click.option("--seed", type=int, help="Instead of the recipe's.")
 @click.option("--tensorboard", is_flag=True, help="Also log to OUTPUT/tensorboard.")
 def pretrain(family, data, output, recipe, every, seed, tensorboard):
-    """Pretrain a masked language model; run it again to resume."""
+    """Pretrain a language model by a recipe; run it again to resume."""
     from zoo import pretraining, recipes
 
     recipe = recipes.find_recipe(recipe, family)

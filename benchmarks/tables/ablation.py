@@ -86,22 +86,23 @@ def render(results):
     Args:
         results: dict of recipe to a list of dict, one per seed.
     """
-    heads = ["model", "next sentences told, %", "MRPC, %", "SST-2, %"]
+    heads = ["model", "perplexity", "next sentences told, %", "MRPC, %", "SST-2, %"]
     heads += [f"paper: {n}" for n in ("MNLI-m", "QNLI", "MRPC", "SST-2", "SQuAD F1")]
     rows = [heads, ["---"] * len(heads)]
     for recipe, (name, *paper) in PAPER.items():
         runs = results[recipe]
         told = [run["valid"].get("next_sentence_accuracy") for run in runs]
-        row = [name, "" if None in told else spread(told)]
+        perplexity = [run["valid"]["perplexity"] for run in runs]
+        row = [name, spread(perplexity, 1), "" if None in told else spread(told)]
         for task in TASKS:
             row.append(spread([run[task]["dev"]["accuracy"]["mean"] for run in runs]))
         rows.append([*row, *paper])
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
-def spread(values):
-    """Mean and range over the pretraining seeds, in percent."""
-    values = 100 * np.array(values)
+def spread(values, unit=100):
+    """Mean and range over the pretraining seeds, in percent or another unit."""
+    values = unit * np.array(values)
     return f"{values.mean():.1f} ({values.min():.1f} to {values.max():.1f})"
 
 
