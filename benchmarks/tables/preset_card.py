@@ -18,7 +18,7 @@ from benchmarks.files import write_whole
 from zoo.visualize import plot_history
 
 SHIPPED = ("vocabulary.txt", "weights.safetensors")
-CURVES = ("masked_lm_loss", "next_sentence_accuracy")
+CURVES = ("masked_lm_loss", "next_sentence_accuracy", "perplexity")
 # Of GLUE's test server, https://github.com/google-research/bert; F1 and accuracy of
 # MRPC, Pearson's and Spearman's correlation of STS-B.
 BERT_MINI = {
@@ -81,7 +81,8 @@ def read_log(path):
     """The columns of a log that are drawn: dict of name to list of float."""
     with open(path, encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    return {name: [float(row[name]) for row in rows] for name in CURVES}
+    curves = [name for name in CURVES if name in rows[0]]
+    return {name: [float(row[name]) for row in rows] for name in curves}
 
 
 def percent(values):
@@ -113,40 +114,33 @@ def glue_row(results):
     low, high = (100 * bound for bound in results["interval"])
     better = f"{100 * results['difference']:+.1f} ({low:+.1f} to {high:+.1f})"
     task = f"{results['task']}, {results['examples']:,} examples, "
-    task += f"{results['settings']['epochs']} epochs"
+    epochs = results["settings"]["epochs"]
+    task += f"{epochs} epoch{'s' * (epochs > 1)}"
     return [task, name, *arms, better, BERT_MINI.get(results["task"], "")]
 
 
-def render(name, record, results):
-    """The card.
+def held_out(valid):
+    """Lines of what a model has on held-out text.
 
     Args:
-        name: str, of the preset.
-        record: dict of `preset.json`.
-        results: list of dict, of `zoo glue`.
-
-    Returns:
-        str in Markdown.
+        valid: dict of float, of a masked language model; or of file name to dict.
     """
-    held_out = record["valid"]
+    if "perplexity" not in valid:
+        return [
+            f"- perplexity of `{k}`: {v['perplexity']:.1f}" for k, v in valid.items()
+        ]
+    lines = [f"- {NAMES[key]}: {100 * valid[key]:.1f} %" for key in NAMES]
+    return [*lines, f"- perplexity of masked tokens: {valid['perplexity']:.1f}"]
+
+
+def fine_tuning(name, results):
+    """Lines of a card about `zoo glue`; none without results."""
+    if not results:
+        return []
     heads = ["task", "metric", "preset", "random", "difference", "BERT-Mini"]
     rows = [heads, ["---"] * len(heads), *map(glue_row, results)]
-    lines = [
-        f"# {name}\n",
-        f"{record['description']} {record['parameters']:,} parameters, stored in "
-        f"{record['weights']['dtype']}.\n",
-        f"- Trained on: {record['trained_on']}",
-        f"- Licence: {record['licence']}",
-        f"- Limits: {record['limits']}\n",
-        "## Pretraining\n",
-        f"`zoo pretrain {record['family']} --recipe {name} --data DIR --output RUN`: "
-        f"{record['tokens_seen']:,} tokens. Each point of the curves is a hundred "
-        "updates; the numbers are in `log.csv`.\n",
-        *(f"![{curve}]({curve}.svg)" for curve in CURVES),
-        "\nOn held-out text, by the same command:\n",
-        *(f"- {NAMES[key]}: {100 * held_out[key]:.1f} %" for key in NAMES),
-        f"- perplexity of masked tokens: {held_out['perplexity']:.1f}\n",
-        "## Fine-tuning\n",
+    return [
+        "\n## Fine-tuning\n",
         "Beside the same network from random weights. Both arms have the same search "
         "over learning rates, on training examples that are kept back; means and "
         "deviations over seeds, in percent, on GLUE's dev sets; differences with a "
@@ -159,6 +153,36 @@ def render(name, record, results):
         "```sh",
         *(glue_command(name, found) for found in results),
         "```",
+    ]
+
+
+def render(name, record, curves, results):
+    """The card.
+
+    Args:
+        name: str, of the preset.
+        record: dict of `preset.json`.
+        curves: iterable of str, what is drawn of the log.
+        results: list of dict, of `zoo glue`.
+
+    Returns:
+        str in Markdown.
+    """
+    lines = [
+        f"# {name}\n",
+        f"{record['description']} {record['parameters']:,} parameters, stored in "
+        f"{record['weights']['dtype']}.\n",
+        f"- Trained on: {record['trained_on']}",
+        f"- Licence: {record['licence']}",
+        f"- Limits: {record['limits']}\n",
+        "## Pretraining\n",
+        f"`zoo pretrain {record['family']} --recipe {name} --data DIR --output RUN`: "
+        f"{record['tokens_seen']:,} tokens. Each point of the curves is a hundred "
+        "updates; the numbers are in `log.csv`.\n",
+        *(f"![{curve}]({curve}.svg)" for curve in curves),
+        "\nOn held-out text, by the same command:\n",
+        *held_out(record["valid"]),
+        *fine_tuning(name, results),
     ]
     return "\n".join(lines) + "\n"
 
@@ -176,15 +200,16 @@ def main(preset, run, glue):
         known = read_json(path) if path.exists() else []
         write_json(path, collect(known, glue))
     log = read_log(preset / "log.csv")
-    for curve in CURVES:
+    for curve in log:
         plot_history({preset.name: log}, preset / f"{curve}.svg", curve, unit="point")
     write_whole(preset / "README.md", card(preset))
 
 
 def card(preset):
     """The card of a preset's folder as it should be, str."""
-    record, results = (read_json(preset / f"{n}.json") for n in ("preset", "glue"))
-    return render(preset.name, record, results)
+    record, glue = read_json(preset / "preset.json"), preset / "glue.json"
+    results = read_json(glue) if glue.exists() else []
+    return render(preset.name, record, read_log(preset / "log.csv"), results)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import pathlib
 import pytest
 
 ROOT = pathlib.Path(__file__).parents[2]
-SHIPPED = sorted(path.parent for path in ROOT.glob("presets/*/*/glue.json"))
+SHIPPED = sorted(path.parent for path in ROOT.glob("presets/*/*/log.csv"))
 RECIPE = {"family": "bert", "seed": 0, "stages": [[64, 64, 10]]}
 RECORD = {
     "description": "A model.",
@@ -118,3 +118,15 @@ def test_results_are_added_to_those_there(preset_card, tmp_path):
     newer = {**RESULTS, "difference": 0.5}
     (tmp_path / "a.json").write_text(json.dumps(newer))
     assert preset_card.collect([RESULTS, other], [tmp_path]) == [newer, other]
+
+
+def test_a_language_model_has_a_perplexity_of_every_file(preset_card, tmp_path):
+    valid = {"a.txt": {"perplexity": 81.26}, "b.txt": {"perplexity": 120.0}}
+    weights = {"dtype": "float16"}
+    record = {**RECORD, "family": "elmo", "valid": valid, "weights": weights}
+    (tmp_path / "preset.json").write_text(json.dumps(record))
+    (tmp_path / "log.csv").write_text("epoch,loss,perplexity\n0,7.0,1096.6\n")
+    card = preset_card.card(tmp_path)
+    assert "- perplexity of `a.txt`: 81.3\n- perplexity of `b.txt`: 120.0\n" in card
+    assert "![perplexity](perplexity.svg)" in card
+    assert "Fine-tuning" not in card and "masked" not in card
