@@ -177,7 +177,8 @@ class Backbone(keras.Model):
 
         Raises:
             TypeError: if the token ids are strings.
-            ValueError: if there are none, or more than the model has positions.
+            ValueError: if there are none, or more than the model has positions, or
+                an input is missing that cannot be derived.
         """
         if self.tokens not in inputs:
             raise ValueError(
@@ -203,6 +204,12 @@ class Backbone(keras.Model):
         for key, derive in self.derived_inputs.items():
             if complete.get(key) is None:
                 complete[key] = derive(tokens, self.config)
+        missing = self.input.keys() - complete.keys()
+        if missing:
+            raise ValueError(
+                f"{type(self).__name__} needs `{'`, `'.join(sorted(missing))}`, too. "
+                f"Received: {sorted(inputs)}. Its tokenizer's `inputs` makes them."
+            )
         return complete
 
     def _refuse_text(self, x):

@@ -13,7 +13,7 @@ import tiny
 from elmo_reference import inputs_of, reference
 
 import zoo
-from zoo.models.elmo import ELMo, ELMoConfig, weights
+from zoo.models.elmo import ELMo, ELMoConfig, TokenVectors, weights
 from zoo.text import CharacterTokenizer
 
 TEXTS = ["The cat sat .", "It did not .", "A much longer sentence about the cat ."]
@@ -313,3 +313,31 @@ def test_other_rows_change_no_bit():
     first = batch(30)
     for longest in (1, 4, 30):
         np.testing.assert_array_equal(batch(longest), first)
+
+
+def test_vectors_of_known_words_are_computed_once(tmp_path, monkeypatch):
+    elmo = make()
+    elmo.tokenizer = CharacterTokenizer(12)
+    known = ["the", "cat", "<S>", "</S>"]
+    cache = TokenVectors(elmo, known)
+    rows = [["<S>", "the", "cat", "</S>", ""], ["<S>", "a", "cat", "sat", "</S>"]]
+    mask = (np.array(rows) != "").astype("int32")
+    expected = elmo(elmo.tokenizer.inputs(tf.constant(rows), None, mask))
+    expected = expected["sequence_output"]
+    computed, compute = [], TokenVectors.compute
+    monkeypatch.setattr(
+        TokenVectors, "compute", lambda s, w: computed.append(w) or compute(s, w)
+    )
+    model = elmo.with_token_vectors("sequence_output")
+    cache.save(tmp_path / "vectors.hdf5")
+    again = TokenVectors.load(elmo, known, tmp_path / "vectors.hdf5")
+    assert computed == []
+    for vectors in (cache, again):
+        found = model({"token_vectors": vectors(rows), "padding_mask": mask})
+        np.testing.assert_allclose(found["sequence_output"], expected, atol=1e-6)
+    assert computed == [["a", "sat"]] * 2
+    assert cache(np.zeros((2, 0), object)).shape == (2, 0, 8)
+    with pytest.raises(ValueError, match="each word once. Received: 2 words, 1 diff"):
+        TokenVectors(elmo, ["a", "a"])
+    with pytest.raises(ValueError, match=r"\(4, 8\); \(3, 8\) was expected"):
+        TokenVectors.load(elmo, known[:3], tmp_path / "vectors.hdf5")

@@ -3,6 +3,7 @@
 import json
 
 import h5py
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -281,6 +282,7 @@ def test_a_directory_says_which_files_it_lacks(training, dumped):
 @pytest.mark.parametrize("layout", ["tf1", "hdf5"])
 def test_training_goes_on_and_is_written_back(layout, training, dumped, tmp_path):
     """From a training checkpoint with its softmax; from a dump with a new one."""
+    keras.utils.set_random_seed(0)
     if layout == "tf1":
         write_words(training)
         model = zoo.from_preset(training, task="language_model", num_samples=4)
@@ -291,12 +293,11 @@ def test_training_goes_on_and_is_written_back(layout, training, dumped, tmp_path
         tokenizer = CharacterTokenizer(12, WORDS)
         model = zoo.LanguageModel(backbone, tokenizer, num_samples=4)
     before = {v.path: v.numpy() for v in model.backbone.weights}
-    optimizer = zoo.training.Adagrad(
-        0.2, initial_accumulator_value=1 / 400, global_clipnorm=0.5
-    )
-    model.compile(optimizer)
-    history = model.fit(TEXTS * 8, epochs=4, batch_size=4, verbose=0).history
-    assert history["perplexity"][-1] < history["perplexity"][0]
+    model.compile(zoo.training.Adagrad(0.05, global_clipnorm=10.0))
+    perplexity = [model.evaluate(TEXTS, return_dict=True, verbose=0)["perplexity"]]
+    model.fit(TEXTS * 8, epochs=4, batch_size=4, verbose=0)
+    perplexity += [model.evaluate(TEXTS, return_dict=True, verbose=0)["perplexity"]]
+    assert perplexity[1] < 0.9 * perplexity[0]
     model.backbone.save_to_preset(tmp_path / "dump", layout="hdf5")
     again = zoo.from_preset(tmp_path / "dump")
     moved = 0

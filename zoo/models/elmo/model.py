@@ -154,24 +154,13 @@ class ELMo(Backbone):
             for name, shape in shapes.items()
         }
 
-    def complete(self, inputs):
-        """Adds the inputs that can be derived; word ids cannot."""
-        if self.config.word_vocabulary_size and inputs.get("word_ids") is None:
-            raise ValueError(
-                "An ELMo with a table of words needs `word_ids`. Received: "
-                f"{sorted(inputs)}. Its tokenizer's `inputs` makes them."
-            )
-        return super().complete(inputs)
-
     @staticmethod
     def make_states(config):
         """Symbolic inputs of the states."""
+        widths = config.projection_dim, config.lstm_dim
         return {
             name: keras.Input((2 * config.num_layers, width), name=name)
-            for name, width in (
-                ("hidden_state", config.projection_dim),
-                ("cell_state", config.lstm_dim),
-            )
+            for name, width in zip(ELMo.states, widths, strict=True)
         }
 
     @staticmethod
@@ -206,10 +195,9 @@ class ELMo(Backbone):
     def connect(cls, config, layers, inputs, scores=False):
         """Wires the layers."""
         mask = inputs["padding_mask"]
-        words = layers["token_encoder"](inputs["character_ids"])
-        if config.word_vocabulary_size:
-            table = layers["word_embedding"](inputs["word_ids"])
-            words = layers["projection"](ops.concatenate([table, words], axis=-1))
+        words = inputs.get("token_vectors")
+        if words is None:
+            words = cls.encode_words(config, layers, inputs)
         directions = cls.run(config, layers, [words, words], mask, inputs)
         words = words * ops.cast(mask, words.dtype)[:, :, None]
         stacks = [outputs for outputs, _ in directions]
@@ -222,6 +210,30 @@ class ELMo(Backbone):
             "layer_outputs": hidden,
             **_last_states(directions),
         }
+
+    @staticmethod
+    def encode_words(config, layers, inputs):
+        """Vectors of words without their context, (B, L, P)."""
+        words = layers["token_encoder"](inputs["character_ids"])
+        if not config.word_vocabulary_size:
+            return words
+        table = layers["word_embedding"](inputs["word_ids"])
+        return layers["projection"](ops.concatenate([table, words], axis=-1))
+
+    def with_token_vectors(self, *names):
+        """The model over words' vectors, see `zoo.models.elmo.TokenVectors`.
+
+        Args:
+            *names: str, outputs.
+
+        Returns:
+            keras.Model of dict of token_vectors (B, L, P) and padding_mask.
+        """
+        vectors = keras.Input((None, self.config.projection_dim), name="token_vectors")
+        mask = self.make_inputs(self.config)["padding_mask"]
+        inputs = {"token_vectors": vectors, "padding_mask": mask}
+        outputs = self.connect(self.config, self.named_layers, inputs)
+        return keras.Model(inputs, {name: outputs[name] for name in names})
 
     @classmethod
     def connect_language_model(cls, config, layers, inputs):
@@ -243,8 +255,7 @@ class ELMo(Backbone):
                 "A language model is made of ELMo's characters only. Received: an "
                 f"ELMo with a table of {config.word_vocabulary_size} words."
             )
-        both = [inputs["forward_ids"], inputs["backward_ids"]]
-        # One call, so that a word in both is computed once.
+        both = [inputs["forward_ids"], inputs["backward_ids"]]  # each word once
         words = layers["token_encoder"](ops.concatenate(both, axis=0))
         words = ops.split(words, 2, axis=0)
         mask = inputs.get("padding_mask")
