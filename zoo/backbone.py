@@ -141,10 +141,9 @@ class Backbone(keras.Model):
         model = keras.Model({**symbols, "positions": chosen}, outputs, name=self.name)
         return model({**inputs, "positions": positions})
 
-    @classmethod
-    def connect_at(cls, config, layers, inputs, positions):
+    def connect_at(self, config, layers, inputs, positions):
         """`connect`, of which the positions are taken."""
-        x = cls.connect(config, layers, inputs)["sequence_output"]
+        x = self.connect(config, layers, inputs)["sequence_output"]
         taken = ops.take_along_axis(x, positions[:, :, None], axis=1)
         return {"sequence_output": taken}
 

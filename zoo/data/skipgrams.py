@@ -4,6 +4,8 @@ import dataclasses
 
 import numpy as np
 
+from zoo.data.streams import SentenceOrder
+
 
 @dataclasses.dataclass
 class SkipGrams:
@@ -55,17 +57,7 @@ class SkipGrams:
             share = np.maximum(self.counts, 1) / self.total
             self.keep = np.minimum(np.sqrt(self.threshold / share), 1.0)
         self.steps_per_epoch = -(-self.total // self.words_per_step)
-        self._epoch = None
-
-    def _order(self, epoch):
-        """Permuted sentences, and where each begins among all words."""
-        if self._epoch != epoch:
-            draw = np.random.default_rng([self.seed, epoch])
-            order = draw.permutation(len(self.offsets) - 1)
-            sizes = np.diff(self.offsets)[order]
-            self._cached = order, np.concatenate([[0], np.cumsum(sizes)])
-            self._epoch = epoch
-        return self._cached
+        self._order = SentenceOrder(np.diff(self.offsets), self.seed)
 
     def words(self, step):
         """The kept words of one step.

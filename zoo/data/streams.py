@@ -5,6 +5,37 @@ import dataclasses
 import numpy as np
 
 
+class SentenceOrder:
+    """The order of sentences in an epoch, a function of the seed and the epoch only.
+
+    Args:
+        sizes: int (S,), places that each sentence takes.
+        seed: int; None leaves the sentences in order.
+
+    Inputs:
+        int, the epoch.
+
+    Returns:
+        int (S,), the sentences in their order, and int (S + 1,), where each begins
+        among all places. Those of the latest epoch are kept.
+    """
+
+    def __init__(self, sizes, seed):
+        self.sizes = sizes
+        self.seed = seed
+        self.latest = None, None
+
+    def __call__(self, epoch):
+        """Permutes the sentences; see the class."""
+        if self.latest[0] != epoch:
+            order = np.arange(len(self.sizes))
+            if self.seed is not None:
+                order = np.random.default_rng([self.seed, epoch]).permutation(order)
+            begins = np.concatenate([[0], np.cumsum(self.sizes[order])])
+            self.latest = epoch, (order, begins)
+        return self.latest[1]
+
+
 @dataclasses.dataclass
 class TokenStreams:
     """Batches of neighbouring tokens, a function of the seed and the step only.
@@ -51,18 +82,7 @@ class TokenStreams:
                 f"The corpus must have {self.batch_size * self.steps} tokens for one "
                 f"step of {self.batch_size} rows. Received: {self.places}."
             )
-        self._epoch = None
-
-    def _order(self, epoch):
-        """Permuted sentences, and where each begins among all places."""
-        if self._epoch != epoch:
-            order = np.arange(len(self.offsets) - 1)
-            if self.seed is not None:
-                order = np.random.default_rng([self.seed, epoch]).permutation(order)
-            sizes = np.diff(self.offsets)[order] + 1
-            self._cached = order, np.concatenate([[0], np.cumsum(sizes)])
-            self._epoch = epoch
-        return self._cached
+        self._order = SentenceOrder(np.diff(self.offsets) + 1, self.seed)
 
     def batch(self, step):
         """The tokens of one step.

@@ -124,16 +124,7 @@ class CharacterTokenizer(WordSplitter):
         return self._words.lookup(words)
 
     def inputs(self, tokens, segment_ids, padding_mask):
-        """A model's inputs, from dense rows of words; it knows no segments.
-
-        Args:
-          tokens: string (B, L).
-          segment_ids: ignored.
-          padding_mask: int32 (B, L).
-
-        Returns:
-          dict of int32: character_ids (B, L, C) and padding_mask (B, L).
-        """
+        """Character_ids (B, L, C) and padding_mask; see `WordSplitter.inputs`."""
         ids = self.spell(tokens, padding_mask > 0)
         return {"character_ids": ids, "padding_mask": padding_mask}
 

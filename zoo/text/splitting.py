@@ -104,6 +104,19 @@ class WordSplitter(tf.Module):
             return split_punctuation(words)
         return tf.RaggedTensor.from_tensor(words[:, None])
 
+    def inputs(self, tokens, segment_ids, padding_mask):
+        """A model's inputs, from dense rows of words.
+
+        Args:
+          tokens: string (B, L).
+          segment_ids: ignored: these tokenizers know no segments.
+          padding_mask: int32 (B, L), 1 = word.
+
+        Returns:
+          dict of int32 (B, L, ...), padding_mask among them.
+        """
+        raise NotImplementedError
+
     @classmethod
     def from_config(cls, config):
         """Rebuilds the tokenizer."""

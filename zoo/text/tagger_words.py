@@ -62,17 +62,7 @@ class TaggerTokenizer(WordSplitter):
         return self.words.vocabulary_size if self.words else 0
 
     def inputs(self, tokens, segment_ids, padding_mask):
-        """A model's inputs, from dense rows of words.
-
-        Args:
-          tokens: string (B, L).
-          segment_ids: ignored.
-          padding_mask: int32 (B, L).
-
-        Returns:
-          dict of int32: word_ids (B, L), character_ids (B, L, C) and padding_mask, and
-          of every other tokenizer what it makes but for the mask, under its name.
-        """
+        """All that the tokenizers make, what is of others under their names."""
         padding_mask = tf.convert_to_tensor(padding_mask)
         found = {}
         for tokenizer in (self.words, self.characters):

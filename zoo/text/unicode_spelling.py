@@ -109,17 +109,7 @@ class UnicodeSpeller(CharacterTokenizer):
         return super().word_ids(tf.strings.substr(words, 0, room, "UTF8_CHAR"))
 
     def inputs(self, tokens, segment_ids, padding_mask):
-        """A model's inputs, from dense rows of words; it knows no segments.
-
-        Args:
-          tokens: string (B, L).
-          segment_ids: ignored.
-          padding_mask: int32 (B, L).
-
-        Returns:
-          dict of int32: character_ids (B, L, C), padding_mask (B, L) and, if there is
-          a vocabulary, word_ids (B, L), that of <pad> where no word is.
-        """
+        """As `CharacterTokenizer`, and word_ids (B, L), of <pad> where no word is."""
         found = super().inputs(tokens, segment_ids, padding_mask)
         if self.vocabulary:
             ids = self.word_ids(tokens)

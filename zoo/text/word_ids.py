@@ -139,16 +139,7 @@ class WordTokenizer(WordSplitter):
         return tf.reshape(ids, tf.shape(words))
 
     def inputs(self, tokens, segment_ids, padding_mask):
-        """A model's inputs, from dense rows of words; it knows no segments.
-
-        Args:
-          tokens: string (B, L).
-          segment_ids: ignored.
-          padding_mask: int32 (B, L).
-
-        Returns:
-          dict of int32 (B, L): word_ids and padding_mask.
-        """
+        """Word_ids and padding_mask, (B, L); see `WordSplitter.inputs`."""
         return {"word_ids": self.ids(tokens), "padding_mask": padding_mask}
 
     def save_vocabulary(self, path):

@@ -289,12 +289,6 @@ class TagLM(Backbone):
             found[name] = model(own)["layer_outputs"]
         return found
 
-    def connect_at(self, config, layers, inputs, positions):
-        """`connect`, of which the positions are taken."""
-        x = self.connect(config, layers, inputs)["sequence_output"]
-        taken = ops.take_along_axis(x, positions[:, :, None], axis=1)
-        return {"sequence_output": taken}
-
     @classmethod
     def layers_above(cls, number, config):
         """Names of the layers that layer output `number` does not depend on."""
