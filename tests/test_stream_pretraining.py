@@ -88,7 +88,8 @@ def test_the_recipe_names_the_optimizer(finished, optimizer):
     run = StreamPretraining(Recipe(**fields), finished, finished / "run")
     model = run.build()
     config = model.optimizer.get_config()
-    assert config["name"] == optimizer and config["global_clipnorm"] == 10.0
+    assert type(model.optimizer).__name__.lower() == optimizer
+    assert config["global_clipnorm"] == 10.0
     if optimizer == "adagrad":
         assert config["initial_accumulator_value"] == 0.25
     assert float(model.optimizer._learning_rate(1000)) == pytest.approx(0.01)
