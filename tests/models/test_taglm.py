@@ -14,7 +14,7 @@ from zoo.models.elmo import ELMo, ELMoConfig
 from zoo.models.taglm import TagLM, TagLMConfig
 from zoo.text import CharacterTokenizer, TaggerTokenizer, WordPieceTokenizer
 
-TEXTS, _ = tiny.make_texts(40, seed=3)
+TEXTS, _ = tiny.make_texts(16, seed=3)
 TAGS = tiny.make_tags(TEXTS)
 WORDS = [*tiny.PLAIN, *tiny.GOOD[:2]]
 
