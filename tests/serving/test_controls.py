@@ -54,7 +54,7 @@ def test_xla_operation(save_function, edit_graph, failures):
     directory = save_function(lambda x: {"y": tf.tanh(x)}, FLOATS)
 
     def rename(graph):
-        for function in functions_of(graph):
+        for function in functions_of(graph.graph_def):
             for node in function.node_def:
                 if node.op == "Tanh":
                     node.op = "XlaDynamicUpdateSlice"
@@ -105,7 +105,7 @@ def test_missing_custom_operation(save_function, edit_graph, failures):
     directory = save_function(lambda x: {"y": tf.tanh(x)}, FLOATS)
 
     def rename(graph):
-        for function in functions_of(graph):
+        for function in functions_of(graph.graph_def):
             for node in function.node_def:
                 node.op = node.op.replace("Tanh", "MyCustomTanh")
 

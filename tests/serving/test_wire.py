@@ -67,8 +67,8 @@ def test_graph_is_read_as_tensorflow_reads_it(good_version):
         (good_version / "saved_model.pb").read_bytes()
     ).meta_graphs[0]
     nodes = list(official.graph_def.node)
-    names = {function.signature.name for function in functions_of(official)}
-    for function in functions_of(official):
+    names = {function.signature.name for function in functions_of(official.graph_def)}
+    for function in functions_of(official.graph_def):
         nodes += function.node_def
     graph = SavedGraph(good_version)
     assert graph.operations() == {node.op for node in nodes} - names
@@ -98,7 +98,7 @@ def test_reachable_follows_control_inputs_and_lists_of_functions(tmp_path):
     branch.name = "branch"
     for name in ("x", "change", "other"):
         meta.graph_def.node.add(name=name, op=name.title())
-    function = functions_of(meta).add()
+    function = functions_of(meta.graph_def).add()
     function.signature.name = "branch"
     function.node_def.add(name="x", op="InBranch")
     function.node_def.add(name="z", op="branch")

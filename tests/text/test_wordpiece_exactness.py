@@ -7,6 +7,7 @@ import random
 import keras
 import pytest
 import tensorflow as tf
+from functions import functions_of
 
 from zoo.text import WordPieceTokenizer
 
@@ -98,7 +99,7 @@ def exported(tokenizer, path):
     archive.write_out(str(path), verbose=False)
     loaded = tf.saved_model.load(str(path))
     graph = loaded.signatures["serve"].graph.as_graph_def()
-    nodes = [n for f in [graph, *graph.library.function] for n in nodes_of(f)]
+    nodes = [n for f in [graph, *functions_of(graph)] for n in nodes_of(f)]
     return loaded, {node.op for node in nodes}
 
 

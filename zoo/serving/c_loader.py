@@ -94,7 +94,7 @@ class Session:
 
     def __init__(self, library, directory, tag):
         """Load `directory`; raises LoaderError with TensorFlow's message."""
-        self.library = library
+        self.tensorflow = library
         self.graph = ctypes.c_void_p(library.c.TF_NewGraph())
         self.session = ctypes.c_void_p(
             library.c.TF_LoadSessionFromSavedModel(
@@ -116,7 +116,7 @@ class Session:
         outputs = (_Output * len(fetches))(*map(self._endpoint, fetches))
         values = (ctypes.c_void_p * len(feeds))(*map(self._tensor, feeds.values()))
         results = (ctypes.c_void_p * len(fetches))()
-        self.library.c.TF_SessionRun(
+        self.tensorflow.c.TF_SessionRun(
             self.session,
             None,
             inputs,
@@ -128,30 +128,30 @@ class Session:
             None,
             0,
             None,
-            self.library.status,
+            self.tensorflow.status,
         )
-        self.library.check()
+        self.tensorflow.check()
         return [self._describe(ctypes.c_void_p(result)) for result in results]
 
     def _endpoint(self, tensor_name):
         name, _, index = tensor_name.partition(":")
-        operation = self.library.c.TF_GraphOperationByName(self.graph, name.encode())
+        operation = self.tensorflow.c.TF_GraphOperationByName(self.graph, name.encode())
         if not operation:
             raise LoaderError(f"The graph has no operation {name!r}.")
         return _Output(operation, int(index or 0))
 
     def _tensor(self, proto):
-        c = self.library.c
+        c = self.tensorflow.c
         # Overwritten by the next call, so any tensor will do; the process ends soon
         # and frees it.
         tensor = ctypes.c_void_p(c.TF_AllocateTensor(1, None, 0, ctypes.c_size_t(4)))
         buffer = c.TF_NewBufferFromString(proto, ctypes.c_size_t(len(proto)))
-        c.TF_TensorFromProto(buffer, tensor, self.library.status)
-        self.library.check()
+        c.TF_TensorFromProto(buffer, tensor, self.tensorflow.status)
+        self.tensorflow.check()
         return tensor.value
 
     def _describe(self, tensor):
-        c = self.library.c
+        c = self.tensorflow.c
         shape = [c.TF_Dim(tensor, axis) for axis in range(c.TF_NumDims(tensor))]
         dtype = c.TF_TensorType(tensor)
         address = c.TF_TensorData(tensor)
@@ -166,7 +166,7 @@ class Session:
         return {"dtype": dtype, "shape": shape, "content": content}
 
     def _string(self, address, element):
-        c = self.library.c
+        c = self.tensorflow.c
         pointer = ctypes.c_void_p(address + element * _STRING_STRUCT_BYTES)
         data = c.TF_StringGetDataPointer(pointer)
         return _base64(ctypes.string_at(data, c.TF_StringGetSize(pointer)))
