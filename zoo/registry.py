@@ -110,8 +110,9 @@ def from_preset(
     model = (
         backbone if task is None else _build_task(backbone, task, task_options, source)
     )
-    if isinstance(preset, str) and preset in presets.list_presets() and load_weights:
-        backbone.origin = preset
+    if load_weights and preset in presets.list_presets():
+        # Only a shipped preset has a checksum that others can refer to.
+        backbone.origin = preset if presets.preset_info(preset).get("weights") else None
     if load_weights:
         _load(model, backbone, source.weights, _keeps_head(model, task, source))
     if task is not None:

@@ -121,7 +121,8 @@ def test_a_published_model_is_fetched_once(tmp_path, monkeypatch):
     monkeypatch.setattr("urllib.request.urlopen", urlopen)
     monkeypatch.setenv("ZOO_HOME", str(tmp_path / "home"))
     for _ in range(2):
-        assert zoo.from_preset("elmo_small_en").config.lstm_dim == 12
+        elmo = zoo.from_preset("elmo_small_en")
+        assert elmo.config.lstm_dim == 12 and elmo.origin is None
     stem = "elmo_2x1024_128_2048cnn_1xhighway"
     assert [url.rsplit("/", 1)[-1] for url in asked] == [
         f"{stem}_options.json",

@@ -8,6 +8,7 @@ import shutil
 import keras
 
 from zoo import presets
+from zoo.backbone import check_fields
 from zoo.files import replacing
 from zoo.pretraining.masked import MaskedPretraining
 from zoo.pretraining.streams import StreamPretraining
@@ -75,6 +76,7 @@ def begin(recipe, output):
     fields = json.loads(json.dumps(fields))  # tuples are lists there
     if path.exists():
         found = json.loads(path.read_text("utf-8"))
+        check_fields(f"the recipe in {path}", Recipe, found)
         found = dataclasses.asdict(Recipe(**found))  # fields that came later, too
         differing = [key for key in fields if fields[key] != found.get(key)]
         if differing:

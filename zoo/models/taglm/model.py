@@ -16,9 +16,9 @@ LM_LAYERS = ("top", "mix")
 class TagLMConfig:
     """Sizes and switches of a TagLM.
 
-    Source of the defaults: AllenNLP's recipe for names with ELMo, which the authors of
-    both papers published (GloVe's 50 dimensions, 128 filters of width 3, two layers of
-    200); `lm_positions` from Peters et al. 2017, table 5.
+    Source of the defaults: AllenNLP's recipe for names, `ner_elmo.jsonnet` (GloVe's 50
+    dimensions, 128 filters of width 3, two layers of 200); `lm_positions` as Peters et
+    al. 2017, after the first layer.
 
     Args:
         vocabulary_size: words with a vector of their own, special ones included; 0 for
