@@ -66,6 +66,27 @@ def test_finetuned_model_evaluates_and_predicts(model, table):
     assert set(json.loads(lines[0])) == {"label", "score", "scores", "labels"}
 
 
+def test_a_tagger_is_trained_scored_and_asked(preset, tmp_path):
+    from zoo.data import write_conll
+
+    texts, _ = tiny.make_texts(64)
+    words, tags = [text.split() for text in texts], tiny.make_tags(texts)
+    write_conll(tmp_path / "train.conll", words, tags)
+    data = ("--data", tmp_path / "train.conll")
+    model = tmp_path / "tagger.keras"
+    run(
+        "finetune", preset, *data, "--output", model, "--task", "token_classifier",
+        "--decoder", "crf", "--scheme", "IOB2", "--epochs", 12,
+        "--learning-rate", 0.01, "--batch-size", 8,
+    )  # fmt: skip
+    scores = json.loads(run("evaluate", model, *data).splitlines()[-1])
+    assert scores["accuracy"] > 0.95 and scores["f1"] > 0.9
+    lines = run("predict", model, "a good film", "bad").splitlines()
+    first, second = map(json.loads, lines)
+    assert first["words"] == ["a", "good", "film"] and second["words"] == ["bad"]
+    assert first["tags"] == ["O", "B-GOOD", "O"] and first["ends"] == [1, 6, 11]
+
+
 def test_export_and_doctor(model, tmp_path):
     assert run("export", model, tmp_path / "served").strip().endswith("/1")
     assert "checks passed" in run("doctor", tmp_path / "served")

@@ -23,7 +23,7 @@ BELOW_REGISTRY = {
 EVERYTHING = {
     *BELOW_REGISTRY,
     *("registry", "recipes", "pretraining", "finetuning", "comparison", "quickstart"),
-    *("word_vectors", "cli", "__init__"),
+    *("word_vectors", "taggers", "cli", "__init__"),
 }
 FORMATS = {"h5py", "ml_dtypes", "safetensors", "tensorflow"}
 ENGINE = {"keras", "tensorflow", "numpy"}
@@ -66,6 +66,7 @@ RULES = {
     "registry": (BELOW_REGISTRY, ENGINE),
     "recipes": ({"presets", "backbone"}, set()),
     "word_vectors": ({"data", "text"}, {"numpy", "tensorflow"}),
+    "taggers": (BELOW_REGISTRY | {"registry"}, ENGINE),
     "pretraining": (EVERYTHING, ENGINE),
     "finetuning": (EVERYTHING, ENGINE),
     "comparison": (EVERYTHING, ENGINE),

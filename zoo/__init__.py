@@ -13,6 +13,7 @@ _PLACES = {
     "list_presets": "zoo.presets",
     "preset_info": "zoo.presets",
     "LanguageModel": "zoo.tasks",
+    "make_tagger": "zoo.taggers",
     "train_word_vectors": "zoo.word_vectors",
     "MaskedLM": "zoo.tasks",
     "TextClassifier": "zoo.tasks",

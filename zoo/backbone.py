@@ -240,6 +240,7 @@ class Backbone(keras.Model):
             "name": self.name,
             "tokenizer": self.tokenizer and serialize(self.tokenizer),
             "frozen": frozen_layers(self),
+            "origin": self.origin,
         }
         if self.parts:
             config["parts"] = {k: serialize(part) for k, part in self.parts.items()}
@@ -260,6 +261,7 @@ class Backbone(keras.Model):
         )
         if config.get("tokenizer"):
             backbone.tokenizer = restore(config["tokenizer"])
+        backbone.origin = config.get("origin")
         return freeze_layers(backbone, config.get("frozen"))
 
 

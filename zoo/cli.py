@@ -7,6 +7,8 @@ import sys
 
 import click
 
+LABELLED = "TSV or CSV of labelled texts; CoNLL's columns for tags of words."
+
 
 class Commands(click.Group):
     """Turns the errors that users can mend into one line and exit code 1."""
@@ -129,15 +131,17 @@ def vectors(files, output, **options):
 
 @main.command()
 @click.argument("preset")
-@click.option("--data", required=True, help="TSV or CSV of labelled texts.")
+@click.option("--data", required=True, help=LABELLED)
 @click.option("--valid", help="The same, for validation; by default a tenth.")
 @click.option("--output", required=True, help="The .keras file to write.")
 @click.option(
     "--task",
-    type=click.Choice(["text_classifier", "text_regressor"]),
+    type=click.Choice(["text_classifier", "text_regressor", "token_classifier"]),
     default="text_classifier",
     show_default=True,
 )
+@click.option("--decoder", type=click.Choice(["softmax", "crf"]), help="Of tags.")
+@click.option("--scheme", help="Of tags of spans: IOB1, IOB2 or BIOES.")
 @click.option("--epochs", default=3, show_default=True)
 @click.option("--batch-size", default=32, show_default=True)
 @click.option("--learning-rate", default=5e-5, show_default=True)
@@ -181,18 +185,14 @@ def glue(preset, data, output, rates, arm, **options):
 
 @main.command()
 @click.argument("model")
-@click.option("--data", required=True, help="TSV or CSV of labelled texts.")
+@click.option("--data", required=True, help=LABELLED)
 def evaluate(model, data):
     """Score a model on labelled texts, as JSON."""
     from zoo import finetuning
-    from zoo.data import read_labelled
 
-    texts, labels = read_labelled(data)
     loaded = finetuning.load(model)
-    scores = loaded.evaluate(
-        texts, finetuning.targets(loaded, labels), verbose=0, return_dict=True
-    )
-    click.echo(json.dumps({name: float(value) for name, value in scores.items()}))
+    rows = finetuning.read(data, loaded.task_name)
+    click.echo(json.dumps(finetuning.score(loaded, *rows)))
 
 
 @main.command()
@@ -206,9 +206,7 @@ def predict(model, texts, pair):
     rows = list(texts) or [line.rstrip("\n") for line in sys.stdin]
     if pair:
         rows = finetuning.split_pairs(rows)
-    answers = finetuning.load(model).answer(rows)
-    for values in zip(*(array.tolist() for array in answers.values()), strict=True):
-        line = dict(zip(answers, values, strict=True))
+    for line in finetuning.answer(finetuning.load(model), rows):
         click.echo(json.dumps(line, ensure_ascii=False))
 
 

@@ -3,9 +3,9 @@
 import os
 
 from zoo import registry
-from zoo.data import hash_split, read_labelled
+from zoo.data import hash_split, read_conll, read_labelled
 from zoo.files import replacing
-from zoo.tasks import Task
+from zoo.tasks import Task, TokenClassifier
 from zoo.training import finetuning_optimizer
 
 
@@ -25,9 +25,9 @@ def run(
 
     Args:
         preset: see `zoo.from_preset`.
-        data: TSV or CSV file, see `zoo.data.read_labelled`.
+        data: file of labelled texts, see `read`.
         valid: the same for validation; by default a tenth of `data`, by hash.
-        task: "text_classifier" or "text_regressor".
+        task: "text_classifier", "text_regressor" or "token_classifier".
         epochs, batch_size: int.
         learning_rate, layer_decay: float, see `zoo.training.finetuning_optimizer`.
         seed: int, of the head, the order of the rows and dropout.
@@ -37,15 +37,12 @@ def run(
         The trained task.
     """
     options = {key: value for key, value in options.items() if value is not None}
-    texts, labels = read_labelled(data)
-    if valid:
-        train, held_out = (texts, labels), read_labelled(valid)
-    else:
-        first = texts[0] if isinstance(texts, tuple) else texts
-        split = hash_split(first, [("valid", 0.1), ("train", 0.9)])
-        train, held_out = (take(texts, labels, split[n]) for n in ("train", "valid"))
+    rows = read(data, task)
+    train, held_out = (rows, read(valid, task)) if valid else split_off(*rows)
     if task == "text_classifier":
-        options["labels"] = sorted(set(labels))
+        options["labels"] = sorted(set(rows[1]))
+    if task == "token_classifier":
+        options["labels"] = sorted({tag for tags in rows[1] for tag in tags})
     model = registry.from_preset(preset, task=task, seed=seed, **options)
     model.compile(
         finetuning_optimizer(
@@ -66,6 +63,51 @@ def run(
         seed=seed,
     )
     return model
+
+
+def read(path, task):
+    """Texts and labels: of a task of words, of CoNLL's columns, else of a table.
+
+    Args:
+        path: see `zoo.data.read_conll` and `zoo.data.read_labelled`.
+        task: str.
+    """
+    return read_conll(path) if task == "token_classifier" else read_labelled(path)
+
+
+def split_off(texts, labels):
+    """Nine tenths of the rows for training and one for validation, by hash."""
+    first = texts[0] if isinstance(texts, tuple) else texts
+    whole = [text if isinstance(text, str) else " ".join(text) for text in first]
+    split = hash_split(whole, [("valid", 0.1), ("train", 0.9)])
+    return [take(texts, labels, split[name]) for name in ("train", "valid")]
+
+
+def score(model, texts, labels):
+    """What a model has on labelled texts: dict of float.
+
+    A tagger of spans also has their precision, recall and F1.
+    """
+    scores = model.evaluate(texts, targets(model, labels), verbose=0, return_dict=True)
+    if isinstance(model, TokenClassifier) and model.options["scheme"]:
+        spans = model.score(texts, labels)
+        scores |= {name: spans[name] for name in ("precision", "recall", "f1")}
+    return {name: float(value) for name, value in scores.items()}
+
+
+def answer(model, rows):
+    """What a model answers, a dict of plain values for each row.
+
+    Of words, there are as many values as the row has words.
+    """
+    if isinstance(model, TokenClassifier):
+        for words in model.tag(rows):
+            keys = ("word", "tag", "score", "begin", "end")
+            yield {f"{key}s": [word[key] for word in words] for key in keys}
+        return
+    answers = model.answer(rows)
+    for values in zip(*(array.tolist() for array in answers.values()), strict=True):
+        yield dict(zip(answers, values, strict=True))
 
 
 def take(texts, labels, rows):

@@ -8,7 +8,7 @@ from zoo import presets
 from zoo.backbone import check_fields
 
 NAMES = {
-    "task": ("masked_lm", "language_model"),
+    "task": ("masked_lm", "language_model", "token_classifier"),
     "optimizer": ("adamw", "adagrad"),
 }
 
@@ -19,17 +19,19 @@ class Recipe:
 
     Args:
         family: name of the family, such as "bert".
-        task: "masked_lm" or "language_model".
+        task: "masked_lm", "language_model" or "token_classifier".
         config: dict, fields of the family's config while pretraining.
         train, valid: glob patterns of text files below the data directory, see
-            `zoo.data.read_documents`.
+            `zoo.data.read_documents`; a tagger's, see `zoo.data.read_conll`.
         finetuning_config: dict, fields that the finished preset has instead.
         tokenizer: dict, arguments of a language model's tokenizer.
+        tagger: dict, arguments of `zoo.make_tagger` besides the config's.
         num_words: words that a language model tells apart, the most frequent ones.
         num_samples: words that are sampled for an update of a language model, or None.
         lowercase: whether the vocabulary is of lower case.
         stages: list of (tokens per row, rows per update, updates). Short rows first
-            teach the same in a third of the time. A language model has one stage.
+            teach the same in a third of the time. A language model has one stage, and
+            so has a tagger, whose longer sentences are left out.
         next_sentence: whether the model also tells next sentences from others.
         whole_words: whether whole words are hidden.
         dynamic: whether masks are drawn anew whenever a row is read, or once for all.
@@ -58,6 +60,7 @@ class Recipe:
     valid: list = ()
     task: str = "masked_lm"
     tokenizer: dict = dataclasses.field(default_factory=dict)
+    tagger: dict = dataclasses.field(default_factory=dict)
     num_words: int | None = None
     num_samples: int | None = None
     finetuning_config: dict = dataclasses.field(default_factory=dict)
@@ -105,6 +108,10 @@ class Recipe:
     def steps(self):
         """Updates in all."""
         return sum(steps for _, _, steps in self.stages)
+
+    def sizes(self):
+        """Tokens of each update, list of int."""
+        return [rows * length for length, rows, n in self.stages for _ in range(n)]
 
     @property
     def sequence_length(self):

@@ -14,7 +14,6 @@ import json
 import pathlib
 
 import click
-import keras
 import numpy as np
 
 import zoo
@@ -23,26 +22,25 @@ from benchmarks.table import insert
 from zoo.checkpoint import read_vectors
 from zoo.data import read_conll
 from zoo.evaluation import bootstrap_interval, convert_tags, find_spans
-from zoo.models.taglm import TagLM, TagLMConfig
-from zoo.text import TaggerTokenizer, count_words, extend_tokenizer, match_vectors
-from zoo.training import AdamW, KeepBest
+from zoo.text import count_words
+from zoo.training import KeepBest
 
 FOLDER = pathlib.Path(__file__).parents[1] / "taggers"
 LANGUAGE_MODEL = "elmo_mini_en_books"
 RATES, SEEDS, EPOCHS, PATIENCE, ROWS = (1e-3, 3e-3), (0, 1, 2), 12, 4, 32
-MINIMUM = 2  # how often a word must occur to have a vector of its own
-CONFIG = {"embedding_dim": 50, "filters": ((3, 64),), "lstm_dim": 100}
+CONFIG = {"embedding_dim": 50, "filters": ((3, 64),), "lstm_dim": 100, "minimum": 2}
+NO_WORDS = {"minimum": None, "filters": ()}
 TOP, MIX = {"lm_layers": "top"}, {"lm_layers": "mix", "lm_mix_l2": 1e-3}
-# Arm: fields of the config, and options: whether there are word vectors, how unknown
-# words are read, what share of the vocabulary is kept. With "lm_positions" it reads the
-# language model. Five arms with all seeds, the others with one.
+# Arm: arguments of `zoo.make_tagger`; whether there are word vectors; what share of the
+# vocabulary is kept. With "lm_positions" it reads the language model. Five arms with
+# all seeds, the others with one.
 ARMS = {
     "task": {},
     "glove": {"vectors": True},
     "taglm": {"lm_positions": (1,), **TOP},
     "elmo": {"lm_positions": (0,), **MIX},
     "glove_elmo": {"vectors": True, "lm_positions": (0,), **MIX},
-    "lm_alone": {"num_layers": 0, "words": False, "lm_positions": (0,), **MIX},
+    "lm_alone": {"num_layers": 0, "lm_positions": (0,), **NO_WORDS, **MIX},
     "taglm_at_input": {"lm_positions": (0,), **TOP},
     "taglm_at_output": {"lm_positions": (2,), **TOP},
     "elmo_at_output": {"lm_positions": (2,), **MIX},
@@ -52,7 +50,6 @@ ARMS = {
     "half_characters": {"kept": 0.5, "unknown": "random", "random_stddev": 0.0},
 }
 ALL_SEEDS = ("task", "glove", "taglm", "elmo", "glove_elmo")
-OPTIONS = ("vectors", "unknown", "kept", "words")
 # Of the papers, test F1: Peters et al. 2018, table 1 and Peters et al. 2017, table 1.
 PAPER = {"task": "90.15", "taglm": "91.93", "elmo": "92.22"}
 
@@ -82,51 +79,34 @@ def read_glove(path):
     return pandas.read_parquet(index)["index"].tolist(), np.load(vectors)
 
 
-def make_tagger(arm, words, labels, vectors, seed):
-    """A compiled-to-be tagger of an arm.
+def make_tagger(arm, parts, vectors, rate, seed):
+    """The tagger of an arm.
 
     Args:
         arm: dict, of `ARMS`.
-        words: training sentences, lists of str.
-        labels: list of str.
-        vectors: words and their vectors, or None.
+        parts: dict of parts of the corpus, see `read_parts`.
+        vectors: words and their vectors.
+        rate: float, the learning rate.
         seed: int, of the weights.
 
     Returns:
         `zoo.TokenClassifier`.
     """
-    keras.utils.set_random_seed(seed)
-    fields = {**CONFIG, **{k: v for k, v in arm.items() if k not in OPTIONS}}
-    vocabulary, parts = None, {}
-    if arm.get("words", True):
-        vocabulary = count_words((" ".join(row) for row in words), MINIMUM)
-        vocabulary = vocabulary[: int(len(vocabulary) * arm.get("kept", 1))]
-    else:
-        fields["filters"] = ()
+    options = {**CONFIG, **arm}
+    kept, with_vectors = options.pop("kept", None), options.pop("vectors", False)
+    if kept:
+        vocabulary = count_words((" ".join(row) for row in parts["train"][0]), 2)
+        options["limit"] = int(len(vocabulary) * kept)
     if "lm_positions" in arm:
-        parts["lm_0"] = zoo.from_preset(LANGUAGE_MODEL, task=None)
-    tokenizer = TaggerTokenizer(
-        vocabulary,
-        unknown=arm.get("unknown", "unk"),
-        max_characters=50 if fields["filters"] else None,
-        others={name: part.tokenizer for name, part in parts.items()},
+        options["language_models"] = [LANGUAGE_MODEL]
+    return zoo.make_tagger(
+        *parts["train"],
+        vectors=vectors if with_vectors else None,
+        scheme="BIOES",
+        learning_rate=rate,
+        seed=seed,
+        **options,
     )
-    if arm.get("vectors"):
-        tokenizer, fields["num_frozen"] = with_unseen(tokenizer, vectors[0])
-    fields["vocabulary_size"] = tokenizer.vocabulary_size
-    backbone = TagLM(TagLMConfig(**fields), parts=parts)
-    if arm.get("vectors"):
-        found = match_vectors(tokenizer.words, *vectors)
-        backbone.named_layers["word_embedding"].assign_rows(*found)
-    options = {"labels": labels, "decoder": "crf", "scheme": "BIOES"}
-    return zoo.TokenClassifier(backbone, tokenizer, head_dropout=0.5, **options)
-
-
-def with_unseen(tokenizer, words):
-    """The tokenizer with all words that have a vector, and how many these are more."""
-    extended, places = extend_tokenizer(tokenizer.words, words)
-    config = {**tokenizer.get_config(), "vocabulary": extended.vocabulary}
-    return TaggerTokenizer.from_config(config), len(places)
 
 
 def count(gold, found):
@@ -146,21 +126,14 @@ def fit(arm, rate, seed, parts, vectors, epochs=EPOCHS):
     """Trains a tagger and scores it.
 
     Returns:
-        dict: dev, F1; epochs, F1 of each; dev_counts and test_counts, see `count`.
+        dict: dev, F1; epochs, F1 of each; counts on test, see `count`.
     """
-    words, tags = parts["train"]
-    labels = sorted({tag for row in tags for tag in row})
-    model = make_tagger(arm, words, labels, vectors, seed)
-    model.compile(AdamW(rate, weight_decay=0.0, global_clipnorm=5.0))
+    model = make_tagger(arm, parts, vectors, rate, seed)
     best = KeepBest(lambda model: model.score(*parts["dev"])["f1"], PATIENCE)
-    model.fit(words, tags, batch_size=ROWS, epochs=epochs, verbose=2, seed=seed,
-              callbacks=[best])  # fmt: skip
-    result = {"dev": best.best, "epochs": best.scores}
-    for part in ("dev", "test"):
-        gold = parts[part][1]
-        tagged = [[w["tag"] or "O" for w in row] for row in model.tag(parts[part][0])]
-        result[f"{part}_counts"] = count(gold, tagged)
-    return result
+    model.fit(*parts["train"], ROWS, epochs, verbose=2, seed=seed, callbacks=[best])
+    words, tags = parts["test"]
+    tagged = [[word["tag"] or "O" for word in row] for row in model.tag(words)]
+    return {"dev": best.best, "epochs": best.scores, "counts": count(tags, tagged)}
 
 
 def run(arms, parts, vectors, runs, epochs=EPOCHS):
@@ -195,7 +168,7 @@ def summary(results):
     base, found = results["task"]["fits"], {}
     for name, arm in results.items():
         pairs = list(zip(arm["fits"], base, strict=False))
-        counts = [[np.array(fit["test_counts"]) for fit in pair] for pair in pairs]
+        counts = [[np.array(fit["counts"]) for fit in pair] for pair in pairs]
 
         def better(rows, counts=counts):
             return np.mean([f1(a[rows]) - f1(b[rows]) for a, b in counts])
@@ -205,7 +178,7 @@ def summary(results):
             "rate": arm["rate"],
             "searched": arm["searched"],
             "dev": [fit["dev"] for fit in arm["fits"]],
-            "test": [f1(fit["test_counts"]) for fit in arm["fits"]],
+            "test": [f1(fit["counts"]) for fit in arm["fits"]],
             "difference": float(better(np.arange(size))),
             "interval": bootstrap_interval(better, size, seed=0),
         }

@@ -34,7 +34,7 @@ def test_it_is_the_equation():
 
 
 def test_the_top_layer_only():
-    layer = make(top_only=True)
+    layer = make(layer=-1)
     np.testing.assert_allclose(layer(LAYERS), 1.1 * LAYERS[:, -1], atol=1e-6)
     assert len(layer.weights) == 1
 

@@ -18,9 +18,13 @@ class ScalarMix(keras.layers.Layer):
     and last marker is 0 (bilm-tf) or 1 (AllenNLP).
 
     Args:
-        top_only: bool, whether it is `gamma h_N`, without w.
+        layer: int, j of the only layer, so that it is `gamma h_j` without w; negative
+            ones count from the last. None for the sum of all.
         layer_norm_epsilon: float, or None for no normalization.
         l2: float, factor of the loss.
+
+    Raises:
+        ValueError: if there is no such layer.
 
     Inputs:
         (B, N, L, D); optional mask (B, L), 1 = token, for the normalization only.
@@ -29,20 +33,26 @@ class ScalarMix(keras.layers.Layer):
         (B, L, D). Weights, sum and statistics are float32 under 16-bit policies.
     """
 
-    def __init__(self, top_only=False, layer_norm_epsilon=None, l2=0.0, **kwargs):
+    def __init__(self, layer=None, layer_norm_epsilon=None, l2=0.0, **kwargs):
         super().__init__(**kwargs)
-        self.top_only = top_only
+        self.layer = layer
         self.layer_norm_epsilon = layer_norm_epsilon
         self.l2 = l2
 
     def build(self, input_shape, *args, **kwargs):
         """Creates w (N,), zeros, and gamma (1,), one."""
+        number = input_shape[1]
+        if self.layer is not None and not -number <= self.layer < number:
+            raise ValueError(
+                f"`layer` must be one of {number} layers, from 0 on. Received: "
+                f"{self.layer}."
+            )
         self.gamma = self.add_weight(name="gamma", shape=(1,), initializer="ones")
         self.scalars = None
-        if not self.top_only:
+        if self.layer is None:
             self.scalars = self.add_weight(
                 name="scalars",
-                shape=(input_shape[1],),
+                shape=(number,),
                 initializer="zeros",
                 regularizer=keras.regularizers.L2(self.l2) if self.l2 else None,
             )
@@ -51,11 +61,14 @@ class ScalarMix(keras.layers.Layer):
     def call(self, layers, mask=None):
         """Mixes the layers; see the class for shapes."""
         wide = "float64" if self.compute_dtype == "float64" else "float32"
-        x = ops.cast(layers[:, -1:] if self.top_only else layers, wide)
+        if self.layer is not None:
+            number = self.layer % layers.shape[1]
+            layers = layers[:, number : number + 1]
+        x = ops.cast(layers, wide)
         if self.layer_norm_epsilon is not None:
             x = self.normalize(x, mask)
         mixed = x[:, 0]
-        if not self.top_only:
+        if self.layer is None:
             weights = ops.softmax(ops.cast(self.scalars, wide))
             mixed = ops.sum(x * weights[:, None, None], axis=1)
         return ops.cast(ops.cast(self.gamma, wide) * mixed, self.compute_dtype)

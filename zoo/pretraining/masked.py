@@ -34,10 +34,12 @@ class MaskedPretraining:
     Attributes:
         tokenizer: `WordPieceTokenizer`.
         files: dict of length, or "valid", to a list of pathlib.Path.
+        sizes: list of int, tokens of each update, padding included.
     """
 
     def __init__(self, recipe, data, output):
         self.recipe = recipe
+        self.sizes = recipe.sizes()
         self.tokenizer = prepare_vocabulary(recipe, data, output)
         self.files = prepare_examples(recipe, data, output, self.tokenizer)
 

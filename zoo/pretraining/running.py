@@ -1,4 +1,4 @@
-"""Pretraining by a recipe: from text files to a preset."""
+"""Training by a recipe: from text files to a preset."""
 
 import dataclasses
 import json
@@ -12,11 +12,16 @@ from zoo.backbone import check_fields
 from zoo.files import replacing
 from zoo.pretraining.masked import MaskedPretraining
 from zoo.pretraining.streams import StreamPretraining
+from zoo.pretraining.tagging import TaggerTraining
 from zoo.recipes import Recipe
 from zoo.training import train_steps
 from zoo.training.resume import check_interval
 
-OBJECTIVES = {"masked_lm": MaskedPretraining, "language_model": StreamPretraining}
+OBJECTIVES = {
+    "masked_lm": MaskedPretraining,
+    "language_model": StreamPretraining,
+    "token_classifier": TaggerTraining,
+}
 
 
 def run(recipe, data, output, every=100, tensorboard=False):
@@ -41,7 +46,6 @@ def run(recipe, data, output, every=100, tensorboard=False):
     begin(recipe, output)
     objective = OBJECTIVES[recipe.task](recipe, data, output)
     model = objective.build()
-    sizes = [rows * length for length, rows, n in recipe.stages for _ in range(n)]
     callbacks = [keras.callbacks.TensorBoard(output / "tensorboard")] * tensorboard
     model = train_steps(
         model,
@@ -51,7 +55,7 @@ def run(recipe, data, output, every=100, tensorboard=False):
         output,
         every,
         callbacks,
-        sizes,
+        objective.sizes,
     )
     report = {"recipe": dataclasses.asdict(recipe), "tokens": objective.tokens()}
     if recipe.valid:

@@ -33,6 +33,7 @@ class StreamPretraining:
     Attributes:
         corpus: `zoo.data.WordCorpus` to train on.
         tokenizer: of the family, with the most frequent words as its vocabulary.
+        sizes: list of int, words of each update.
 
     Raises:
         ValueError: if the recipe has several stages: the rows' states go through.
@@ -45,6 +46,7 @@ class StreamPretraining:
                 f"{recipe.stages}."
             )
         self.recipe, self.directory = recipe, output / "examples"
+        self.sizes = recipe.sizes()
         self.corpus = self._prepared("train", find_files(data, recipe.train))
         words = self.corpus.words[: recipe.num_words]
         self.tokenizer = self._tokenizer(vocabulary=words)
@@ -104,7 +106,7 @@ class StreamPretraining:
 
     def tokens(self):
         """Words predicted by each direction in all updates, int."""
-        return sum(length * rows * steps for length, rows, steps in self.recipe.stages)
+        return sum(self.sizes)
 
     def evaluate(self, model):
         """The perplexity of every held-out file, by the whole softmax.

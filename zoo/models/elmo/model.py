@@ -183,7 +183,7 @@ class ELMo(Backbone):
                 layers.append(lstm)
         layers.append(keras.layers.Dropout(config.dropout, dtype=dtype, name="dropout"))
         mix = ScalarMix(
-            config.mix_top_only,
+            -1 if config.mix_top_only else None,
             MIXES[config.mix_layer_norm],
             config.mix_l2,
             dtype=dtype,

@@ -9,7 +9,7 @@ from zoo.backbone import Backbone
 from zoo.layers import LSTM, CharacterCNN, ScalarMix, WordEmbedding
 
 DIRECTIONS = ("forward", "backward")
-LM_LAYERS = ("top", "mix")
+LM_LAYERS = {"top": -1, "mix": None}  # which layer is read; None for all
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,7 +36,7 @@ class TagLMConfig:
         lm_positions: where language models join: 0 is the input of the first layer, i
             the output of layer i.
         lm_layers: "top", or "mix" for a learned sum of a language model's layers, one
-            for each position.
+            for each position; or the number of a layer, 0 for words without context.
         lm_mix_l2: factor of the loss that pulls the mixes to the mean.
         lm_trainable: whether language models are trained along.
         lm_dropout: probability on what is joined.
@@ -60,7 +60,7 @@ class TagLMConfig:
     lstm_dim: int = 200
     num_layers: int = 2
     lm_positions: tuple = (1,)
-    lm_layers: str = "top"
+    lm_layers: str | int = "top"
     lm_mix_l2: float = 0.0
     lm_trainable: bool = False
     lm_dropout: float = 0.5
@@ -89,9 +89,11 @@ class TagLMConfig:
                 f"`lm_positions` must be from 0 to {self.num_layers}, the number of "
                 f"layers. Received: {self.lm_positions}."
             )
-        if self.lm_layers not in LM_LAYERS:
+        layers = self.lm_layers
+        if layers not in LM_LAYERS and (type(layers) is not int or layers < 0):
             raise ValueError(
-                f"`lm_layers` must be one of {LM_LAYERS}. Received: {self.lm_layers!r}."
+                f"`lm_layers` must be one of {[*LM_LAYERS]}, or a number from 0. "
+                f"Received: {layers!r}."
             )
 
 
@@ -233,7 +235,7 @@ class TagLM(Backbone):
         for part in self.parts:
             for place in config.lm_positions:
                 mix = ScalarMix(
-                    config.lm_layers == "top",
+                    LM_LAYERS.get(config.lm_layers, config.lm_layers),
                     l2=config.lm_mix_l2,
                     dtype=dtype,
                     name=f"{part}_mix_{place}",

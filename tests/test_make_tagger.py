@@ -1,0 +1,184 @@
+"""Taggers made from sentences, and their training by a recipe."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+import tiny
+
+import zoo
+from zoo import presets, pretraining
+from zoo.data import write_conll
+from zoo.models.elmo import ELMo, ELMoConfig
+from zoo.recipes import Recipe
+from zoo.text import CharacterTokenizer
+from zoo.training.resume import SaveWhole
+
+TEXTS, _ = tiny.make_texts(24, seed=5)
+SENTENCES = [text.split() for text in TEXTS]
+TAGS = tiny.make_tags(TEXTS)
+SIZES = {"lstm_dim": 6, "num_layers": 1, "embedding_dim": 5, "filters": ((2, 4),)}
+VECTORS = ["superb", "zebra", "the"], np.arange(12, dtype="float32").reshape(3, 4)
+
+
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory):
+    """The root of shipped presets, with one language model."""
+    root = tmp_path_factory.mktemp("presets")
+    keras.utils.set_random_seed(3)
+    elmo = ELMo(ELMoConfig(**tiny.ELMO_CONFIG))
+    elmo.tokenizer = CharacterTokenizer(12)
+    elmo.save_to_preset(root / "elmo" / "elmo_of_test", dtype="float16")
+    return root
+
+
+@pytest.fixture
+def root(shipped, monkeypatch):
+    """As shipped."""
+    monkeypatch.setattr(presets, "preset_root", lambda: shipped)
+    presets._directories.cache_clear()
+    yield shipped
+    presets._directories.cache_clear()
+
+
+def test_vocabulary_and_labels_are_the_sentences():
+    model = zoo.make_tagger(SENTENCES, TAGS, minimum=3, seed=1, **SIZES)
+    counts = {w: sum(row.count(w) for row in SENTENCES) for w in sum(SENTENCES, [])}
+    often = {word for word, count in counts.items() if count >= 3}
+    assert {*model.tokenizer.words.vocabulary} == often
+    assert model.labels == ("B-GOOD", "O") and not model.backbone.parts
+    assert model.backbone.config.vocabulary_size == model.tokenizer.vocabulary_size
+    losses = model.fit(SENTENCES, TAGS, epochs=4, verbose=0).history["loss"]
+    assert losses[-1] < losses[0]
+    same = zoo.make_tagger(SENTENCES, TAGS, minimum=3, seed=1, **SIZES)
+    other = zoo.make_tagger(SENTENCES, TAGS, minimum=3, seed=2, **SIZES)
+    same.fit(SENTENCES, TAGS, epochs=4, verbose=0)
+    for ours, theirs in zip(model.get_weights(), same.get_weights(), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    first = [m.backbone.named_layers["word_embedding"].table() for m in (same, other)]
+    assert (first[0] != first[1]).any()
+
+
+def test_words_with_a_vector_are_known():
+    model = zoo.make_tagger(SENTENCES, TAGS, vectors=VECTORS, minimum=1, **SIZES)
+    layer = model.backbone.named_layers["word_embedding"]
+    ids = model.tokenizer.words.ids(["superb", "zebra", "the"]).numpy()
+    np.testing.assert_array_equal(layer(ids), VECTORS[1])
+    model.fit(SENTENCES, TAGS, epochs=2, verbose=0)
+    np.testing.assert_array_equal(layer(ids[1:2]), VECTORS[1][1:2])
+    assert (layer(ids[2:]).numpy() != VECTORS[1][2:]).any()
+    assert model.backbone.config.num_frozen == 1
+    few = zoo.make_tagger(SENTENCES, TAGS, vectors=VECTORS, limit=4, **SIZES)
+    assert few.tokenizer.words.vocabulary[:4] == model.tokenizer.words.vocabulary[:4]
+    assert {*few.tokenizer.words.vocabulary[4:]} == {*VECTORS[0]} - {
+        *few.tokenizer.words.vocabulary[:4]
+    }
+
+
+def test_a_tagger_may_read_a_language_model_alone(root):
+    fields = {"num_layers": 0, "filters": (), "minimum": None, "lm_positions": (0,)}
+    model = zoo.make_tagger(SENTENCES, TAGS, ["elmo_of_test"], lm_layers=1, **fields)
+    assert {*model.backbone.input} == {"lm_0_character_ids", "padding_mask"}
+    assert model.tokenizer.words is None and model.tokenizer.characters is None
+    elmo = model.backbone.parts["lm_0"]
+    x = model.preprocessor((["the good film"],))
+    read = {"character_ids": x["lm_0_character_ids"]}
+    layers = elmo.with_outputs("layer_outputs")(elmo.complete(read))["layer_outputs"]
+    x.pop("word_positions")
+    found = model.backbone(x)["sequence_output"]
+    np.testing.assert_allclose(found, layers[:, 1], atol=1e-6)
+
+
+def test_bad_arguments_are_refused(root):
+    with pytest.raises(ValueError, match="Did you mean 'lstm_dim'"):
+        zoo.make_tagger(SENTENCES, TAGS, lstm_dimension=3)
+    with pytest.raises(ValueError, match="minimum=None"):
+        zoo.make_tagger(SENTENCES, TAGS, vectors=VECTORS, minimum=None, **SIZES)
+    with pytest.raises(ValueError, match="one of 3 layers, from 0 on. Received: 3"):
+        zoo.make_tagger(SENTENCES, TAGS, ["elmo_of_test"], lm_layers=3, **SIZES)
+    with pytest.raises(ValueError, match="or a number from 0. Received: True"):
+        zoo.make_tagger(SENTENCES, TAGS, lm_layers=True, **SIZES)
+    with pytest.raises(KeyError, match="elmo_of_tests"):
+        zoo.make_tagger(SENTENCES, TAGS, ["elmo_of_tests"], **SIZES)
+
+
+def recipe(**fields):
+    """Ten updates of a tiny tagger."""
+    return Recipe(
+        **{
+            "family": "taglm",
+            "task": "token_classifier",
+            "config": {**SIZES, "lm_positions": [0], "lm_layers": "mix"},
+            "tagger": {"language_models": ["elmo_of_test"], "scheme": "IOB2"},
+            "train": ["train.tsv"],
+            "valid": ["test.tsv"],
+            "stages": [[10, 4, 10]],
+            "learning_rate": 0.01,
+            "warmup_steps": 2,
+            **fields,
+        }
+    )
+
+
+@pytest.fixture
+def data(tmp_path):
+    """Files of tagged sentences."""
+    write_conll(tmp_path / "train.tsv", SENTENCES, TAGS)
+    write_conll(tmp_path / "test.tsv", SENTENCES[:5], TAGS[:5])
+    return tmp_path
+
+
+class Stop(Exception):
+    """What stops a run."""
+
+
+def test_a_run_stops_resumes_and_ends_in_a_preset(root, data, monkeypatch):
+    pretraining.run(recipe(), data, data / "whole", every=5)
+    save = SaveWhole.on_epoch_end
+
+    def save_and_stop(callback, epoch, logs=None):
+        save(callback, epoch, logs)
+        raise Stop
+
+    with monkeypatch.context() as patch, pytest.raises(Stop):
+        patch.setattr(SaveWhole, "on_epoch_end", save_and_stop)
+        pretraining.run(recipe(), data, data / "parts", every=5)
+    model = pretraining.run(recipe(), data, data / "parts", every=5)
+    assert int(model.optimizer.iterations) == 10
+    folders = [data / name / "preset" for name in ("whole", "parts")]
+    files = [(folder / "weights.safetensors").read_bytes() for folder in folders]
+    assert files[0] == files[1]
+    record = json.loads((folders[1] / "preset.json").read_text())
+    assert record["parts"]["lm_0"]["preset"] == "elmo_of_test"
+    scores = record["valid"]["test.tsv"]
+    assert 0 < scores["accuracy"] <= 1 and 0 <= scores["f1"] <= 1
+    tagger = zoo.from_preset(folders[1])
+    assert [len(row) for row in tagger.tag(SENTENCES[:2])] == [
+        len(row) for row in SENTENCES[:2]
+    ]
+    found = tagger.evaluate(SENTENCES[:5], TAGS[:5], return_dict=True, verbose=0)
+    assert found["accuracy"] == pytest.approx(scores["accuracy"], abs=0.05)
+
+
+def test_long_sentences_are_left_out_and_every_epoch_is_another(root, data):
+    run = pretraining.running.TaggerTraining(recipe(), data, data / "run")
+    short = [row for row in SENTENCES if len(row) <= 10]
+    assert run.train[0] == short and len(short) < len(SENTENCES)
+    assert run.tokens() == 10 * round(4 * np.mean([len(row) for row in short]))
+    model = run.build()
+    updates = -(-len(short) // 4)
+    sizes = [
+        [x["padding_mask"].numpy().sum(1).tolist() for x, *_ in run.batches(model, n)]
+        for n in (0, updates, updates + 2)
+    ]
+    assert sizes[0][: len(sizes[1])] != sizes[1]
+    assert sizes[0][updates:] == sizes[1] and sizes[1][2:] == sizes[2]
+
+
+def test_impossible_recipes_are_refused(root, data):
+    with pytest.raises(ValueError, match="one stage"):
+        pretraining.run(recipe(stages=[[10, 4, 5], [9, 4, 5]]), data, data / "a", 5)
+    write_conll(data / "train.tsv", [["a"] * 11], [["O"] * 11])
+    with pytest.raises(ValueError, match="at most 10 words. Received: none"):
+        pretraining.run(recipe(), data, data / "b", every=5)

@@ -1,0 +1,94 @@
+"""Taggers, trained on sentences whose words have tags."""
+
+import numpy as np
+
+from zoo.data import read_conll
+from zoo.finetuning import score
+from zoo.pretraining.optimizer import make_optimizer
+from zoo.recipes import find_files
+from zoo.taggers import make_tagger
+
+
+class TaggerTraining:
+    """What a run of a tagger on tagged sentences needs, prepared once.
+
+    Sentences with more words than a row of the recipe are not trained on.
+
+    Args:
+        recipe: `zoo.recipes.Recipe`.
+        data: directory with files in CoNLL's columns.
+        output: pathlib.Path of the run.
+
+    Attributes:
+        train: words and tags, two lists of lists of str.
+        valid: dict of file name to the same.
+        sizes: list of int, words of each update, on average.
+
+    Raises:
+        ValueError: if the recipe has several stages, or there is no sentence.
+    """
+
+    def __init__(self, recipe, data, output):
+        if len(recipe.stages) > 1:
+            raise ValueError(f"A tagger has one stage. Received: {recipe.stages}.")
+        self.recipe = recipe
+        ((longest, self.rows, _),) = recipe.stages
+        files = [read_conll(path) for path in find_files(data, recipe.train)]
+        pairs = [
+            pair
+            for columns in files
+            for pair in zip(*columns, strict=True)
+            if len(pair[0]) <= longest
+        ]
+        self.train = [words for words, _ in pairs], [tags for _, tags in pairs]
+        if not pairs:
+            raise ValueError(
+                f"There must be sentences of at most {longest} words. Received: none "
+                f"in {recipe.train}."
+            )
+        mean = np.mean([len(words) for words in self.train[0]])
+        self.sizes = [round(self.rows * float(mean))] * recipe.steps
+        paths = find_files(data, recipe.valid)
+        self.valid = {path.name: read_conll(path) for path in paths}
+
+    def build(self):
+        """The compiled model that the recipe begins with."""
+        recipe = self.recipe
+        options = {"seed": recipe.seed, "dtype": recipe.dtype, **recipe.tagger}
+        model = make_tagger(*self.train, **recipe.config, **options)
+        model.compile(make_optimizer(recipe))
+        return model
+
+    def batches(self, model, start):
+        """Training batches from update `start` on, whole epochs in a new order each.
+
+        Args:
+            model: `zoo.TokenClassifier`.
+            start: int, updates done.
+
+        Returns:
+            tf.data.Dataset of at least as many batches as there are updates left.
+        """
+        updates = -(-len(self.train[0]) // self.rows)
+        epochs = range(start // updates, -(-self.recipe.steps // updates) + 1)
+        seed = self.recipe.seed
+        batches = model.batches(
+            *self.train, batch_size=self.rows, shuffle=True, seed=seed, epochs=epochs
+        )
+        return batches.skip(start % updates)
+
+    def tokens(self):
+        """Words in all updates, int."""
+        return sum(self.sizes)
+
+    def evaluate(self, model):
+        """The share of right tags in every held-out file, and F1 of spans.
+
+        Returns:
+            dict of file name to dict of float.
+        """
+        return {name: score(model, *rows) for name, rows in self.valid.items()}
+
+    def finished(self, model):
+        """The model as it is."""
+        return model

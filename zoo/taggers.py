@@ -1,0 +1,119 @@
+"""A recurrent tagger from tagged sentences, word vectors and language models."""
+
+import os
+
+import keras
+
+from zoo import registry
+from zoo.models.taglm import TagLM, TagLMConfig
+from zoo.tasks import TokenClassifier
+from zoo.text import TaggerTokenizer, count_words, extend_tokenizer, match_vectors
+from zoo.training import AdamW
+
+CLIP_NORM = 5.0  # of all gradients together, as in AllenNLP's recipe
+
+
+def make_tagger(
+    words,
+    tags,
+    language_models=(),
+    vectors=None,
+    *,
+    minimum=2,
+    limit=None,
+    unknown="unk",
+    decoder="crf",
+    scheme=None,
+    head_dropout=0.5,
+    learning_rate=1e-3,
+    seed=None,
+    dtype=None,
+    **config,
+):
+    """Makes a TagLM tagger whose vocabulary and labels are those of some sentences.
+
+    Its `fit` takes the same sentences. With pretrained vectors, all words that have one
+    are in its vocabulary; those that are not among the sentences' stay as they are.
+
+    Args:
+        words: sentences, list of lists of str.
+        tags: their tags, list of lists of str, see `zoo.data.read_conll`.
+        language_models: list of names of presets, directories, or backbones whose
+            tokens are words, such as ELMo.
+        vectors: words and their vectors, see `zoo.checkpoint.read_vectors`, or None.
+        minimum: int, how often a word must occur to have a vector of its own; None for
+            a tagger without words' vectors.
+        limit: int, number of such words at most.
+        unknown: what other words become, see `zoo.text.WordTokenizer`.
+        decoder, scheme, head_dropout: see `zoo.TokenClassifier`.
+        learning_rate: float, of AdamW without decay, gradients clipped to a norm of 5.
+        seed: int, of the weights; sets Keras' seeds.
+        dtype: policy of the model, such as "mixed_bfloat16".
+        **config: fields of `zoo.models.taglm.TagLMConfig`, such as `lstm_dim=100`,
+            `filters=()` for a tagger without characters, `lm_positions=(0,)`.
+
+    Returns:
+        `zoo.TokenClassifier`, compiled.
+
+    Raises:
+        ValueError: if a field or an option is unknown or does not fit.
+    """
+    if seed is not None:
+        keras.utils.set_random_seed(seed)
+    parts = _read_models(language_models, dtype)
+    vocabulary = None
+    if minimum is not None:
+        vocabulary = count_words((" ".join(row) for row in words), minimum, limit)
+    backbone = _make_backbone(vocabulary, unknown, vectors, parts, config, dtype)
+    labels = sorted({tag for row in tags for tag in row})
+    options = {"decoder": decoder, "scheme": scheme, "head_dropout": head_dropout}
+    model = TokenClassifier(backbone, backbone.tokenizer, labels, **options)
+    model.compile(AdamW(learning_rate, weight_decay=0.0, global_clipnorm=CLIP_NORM))
+    return model
+
+
+def _read_models(models, dtype):
+    """The language models under their names in the tagger."""
+    return {
+        f"lm_{number}": registry.from_preset(model, task=None, dtype=dtype)
+        if isinstance(model, str | os.PathLike)
+        else model
+        for number, model in enumerate(models)
+    }
+
+
+def _make_backbone(vocabulary, unknown, vectors, parts, config, dtype):
+    """The tagger's backbone, with its tokenizer and the words' vectors."""
+    config = {"filters": TagLMConfig.filters, **config}
+    longest = config.get("max_characters", TagLMConfig.max_characters)
+    tokenizer = TaggerTokenizer(
+        vocabulary,
+        unknown=unknown,
+        max_characters=longest if config["filters"] else None,
+        others={name: part.tokenizer for name, part in parts.items()},
+    )
+    if vectors is not None:
+        tokenizer, config["num_frozen"] = _with_unseen(tokenizer, vectors[0])
+        config["embedding_dim"] = len(vectors[1][0])
+    config["vocabulary_size"] = tokenizer.vocabulary_size
+    backbone = registry.build_backbone(TagLM.family, config, dtype, parts)
+    backbone.tokenizer = tokenizer
+    if vectors is not None:
+        found = match_vectors(tokenizer.words, *vectors)
+        backbone.named_layers["word_embedding"].assign_rows(*found)
+    return backbone
+
+
+def _with_unseen(tokenizer, words):
+    """The tokenizer with all words that have a vector, and how many these are more.
+
+    Raises:
+        ValueError: if the tokenizer is one without words.
+    """
+    if tokenizer.words is None:
+        raise ValueError(
+            "Word vectors need a vocabulary. Received: `vectors`, and minimum=None."
+        )
+    extended, places = extend_tokenizer(tokenizer.words, words)
+    config = {**tokenizer.get_config(), "vocabulary": extended.vocabulary}
+    return TaggerTokenizer.from_config(config), len(places)
