@@ -18,7 +18,7 @@ from benchmarks.files import write_whole
 from zoo.visualize import plot_history
 
 SHIPPED = ("vocabulary.txt", "weights.safetensors")
-CURVES = ("masked_lm_loss", "next_sentence_accuracy", "perplexity")
+CURVES = ("masked_lm_loss", "next_sentence_accuracy", "perplexity", "accuracy")
 # Of GLUE's test server, https://github.com/google-research/bert; F1 and accuracy of
 # MRPC, Pearson's and Spearman's correlation of STS-B.
 BERT_MINI = {
@@ -127,7 +127,10 @@ def held_out(valid):
     """
     if "perplexity" not in valid:
         return [
-            f"- perplexity of `{k}`: {v['perplexity']:.1f}" for k, v in valid.items()
+            f"- `{file}`: perplexity {scores['perplexity']:.1f}"
+            if "perplexity" in scores
+            else f"- `{file}`: {100 * scores['accuracy']:.2f} % of the words are right"
+            for file, scores in valid.items()
         ]
     lines = [f"- {NAMES[key]}: {100 * valid[key]:.1f} %" for key in NAMES]
     return [*lines, f"- perplexity of masked tokens: {valid['perplexity']:.1f}"]
@@ -168,14 +171,16 @@ def render(name, record, curves, results):
     Returns:
         str in Markdown.
     """
+    parts = record.get("parts", {}).values()
+    elsewhere = "".join(f", those of `{part['preset']}` with it" for part in parts)
     lines = [
         f"# {name}\n",
         f"{record['description']} {record['parameters']:,} parameters, stored in "
-        f"{record['weights']['dtype']}.\n",
+        f"{record['weights']['dtype']}{elsewhere}.\n",
         f"- Trained on: {record['trained_on']}",
         f"- Licence: {record['licence']}",
         f"- Limits: {record['limits']}\n",
-        "## Pretraining\n",
+        "## Training\n",
         f"`zoo pretrain {record['family']} --recipe {name} --data DIR --output RUN`: "
         f"{record['tokens_seen']:,} tokens. Each point of the curves is a hundred "
         "updates; the numbers are in `log.csv`.\n",

