@@ -5,6 +5,7 @@ import tensorflow as tf
 from zoo.text.spelling import CharacterTokenizer
 from zoo.text.splitting import WordSplitter
 from zoo.text.word_ids import WordTokenizer
+from zoo.text.wordpiece import WordPieceTokenizer
 
 
 class TaggerTokenizer(WordSplitter):
@@ -14,8 +15,8 @@ class TaggerTokenizer(WordSplitter):
       vocabulary: path or sequence of str, see `WordTokenizer`; None for no word ids.
       lowercase, digits_to_zero, unknown: as of `WordTokenizer`.
       max_characters: int, see `CharacterTokenizer`; None for no character ids.
-      others: dict of name to a tokenizer whose tokens are words, those of the language
-        models that are read along.
+      others: dict of name to a tokenizer, those of the models that are read along:
+        of words, or `WordPieceTokenizer`.
 
     Inputs:
       texts: str, or a list, array or tensor (B,) of strings.
@@ -24,7 +25,7 @@ class TaggerTokenizer(WordSplitter):
       tf.RaggedTensor string (B, None) of words; of one str, a tensor string (None,).
 
     Raises:
-      TypeError: another tokenizer's tokens are no words.
+      TypeError: another tokenizer is none of these.
       ValueError: see the two tokenizers.
 
     Example:
@@ -50,9 +51,9 @@ class TaggerTokenizer(WordSplitter):
             self.characters = CharacterTokenizer(max_characters)
         self.others = {name: _restored(other) for name, other in (others or {}).items()}
         for name, other in self.others.items():
-            if not isinstance(other, WordSplitter):
+            if not isinstance(other, (WordSplitter, WordPieceTokenizer)):
                 raise TypeError(
-                    "`others` must be tokenizers whose tokens are words. Received: "
+                    "`others` must be tokenizers of words or word pieces. Received: "
                     f"{type(other).__name__} as {name!r}."
                 )
 
@@ -69,8 +70,11 @@ class TaggerTokenizer(WordSplitter):
             if tokenizer:
                 found |= tokenizer.inputs(tokens, segment_ids, padding_mask)
         for name, other in self.others.items():
-            own = other.inputs(tokens, segment_ids, padding_mask)
-            own.pop("padding_mask")
+            if isinstance(other, WordPieceTokenizer):
+                own = in_pieces(other, tf.convert_to_tensor(tokens), padding_mask)
+            else:
+                own = other.inputs(tokens, segment_ids, padding_mask)
+                own.pop("padding_mask")
             found |= {f"{name}_{key}": value for key, value in own.items()}
         return {**found, "padding_mask": padding_mask}
 
@@ -87,6 +91,37 @@ class TaggerTokenizer(WordSplitter):
         return config
 
 
+def in_pieces(tokenizer, words, mask):
+    """Rows of words as rows of word pieces, and where each word begins.
+
+    Args:
+      tokenizer: `WordPieceTokenizer`.
+      words: string (B, L), a marker before and after the words of each row.
+      mask: int32 (B, L), 1 = word or marker.
+
+    Returns:
+      dict of int32: token_ids (B, P), `[CLS] pieces [SEP]`; word_positions (B, L), one
+      more than the place of a word's first piece, 0 where no word is.
+    """
+    mask = tf.cast(mask, tf.int32)
+    column, count = tf.range(tf.shape(mask)[1]), tf.reduce_sum(mask, 1, keepdims=True)
+    inner = (column > 0) & (column < count - 1)
+    pieces = tokenizer.pieces(tf.boolean_mask(words, inner))
+    numbers = tf.cast(pieces.row_lengths(), tf.int32)
+    lengths = tf.tensor_scatter_nd_update(mask, tf.where(inner), numbers)
+    inside = tf.reduce_sum(tf.where(inner, lengths, 0), 1)
+    ids = tf.concat(
+        [
+            tf.fill([tf.shape(mask)[0], 1], tokenizer.cls_id),
+            tf.RaggedTensor.from_row_lengths(pieces.values, inside),
+            tf.fill([tf.shape(mask)[0], 1], tokenizer.sep_id),
+        ],
+        axis=1,
+    )
+    places = (tf.cumsum(lengths, axis=1) - lengths + 1) * mask
+    return {"token_ids": ids.to_tensor(tokenizer.pad_id), "word_positions": places}
+
+
 def _restored(tokenizer):
     """A tokenizer, or the one that a dict of its class and arguments describes."""
     if type(tokenizer) is CharacterTokenizer:
@@ -94,7 +129,7 @@ def _restored(tokenizer):
     if not isinstance(tokenizer, dict):
         return tokenizer
     arguments = dict(tokenizer)
-    kinds = {kind.__name__: kind for kind in _kinds()}
+    kinds = {kind.__name__: kind for kind in (*_kinds(), WordPieceTokenizer)}
     name = arguments.pop("class_name", None)
     if name not in kinds:
         raise ValueError(

@@ -9,6 +9,7 @@ from zoo.backbone import Backbone
 from zoo.layers import LSTM, CharacterCNN, ScalarMix, WordEmbedding
 
 DIRECTIONS = ("forward", "backward")
+PIECES = "token_ids"  # the tokens of a model that reads pieces of words
 LM_LAYERS = {"top": -1, "mix": None}  # which layer is read; None for all
 
 
@@ -119,6 +120,27 @@ class AsInUse(keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable(package="zoo")
+class AtWords(keras.layers.Layer):
+    """Vectors of words from those of pieces: a word's is that of its first piece.
+
+    Inputs:
+        hidden (B, N, P, D), outputs of N layers; positions int (B, L), one more than
+        the place of a word's first piece.
+
+    Returns:
+        (B, N, L, D), 0 where the position is 0 or there is no such place.
+    """
+
+    def call(self, hidden, positions):
+        """Takes the vectors; see the class."""
+        length = ops.shape(hidden)[2]
+        places = ops.clip(positions - 1, 0, length - 1)[:, None, :, None]
+        inside = (positions > 0) & (positions <= length)
+        words = ops.take_along_axis(hidden, places, axis=2)
+        return words * ops.cast(inside, words.dtype)[:, None, :, None]
+
+
+@keras.saving.register_keras_serializable(package="zoo")
 class TagLM(Backbone):
     """A stack of bidirectional LSTMs over words and characters, and language models.
 
@@ -134,13 +156,16 @@ class TagLM(Backbone):
         config: `TagLMConfig`.
         dtype: dtype or policy name of every layer.
         name: str.
-        parts: dict of name, such as "lm_0", to a `zoo.backbone.Backbone` whose tokens
-            are words, such as ELMo: the language models.
+        parts: dict of name, such as "lm_0", to a `zoo.backbone.Backbone`: the language
+            models. Of one that reads pieces of words, such as BERT, a word's vector
+            is that of its first piece; it is 0 for a word that does not fit.
 
     Inputs:
         dict of word_ids int (B, L) and character_ids int (B, L, C), as the config has
         them; optional padding_mask (B, L), 1 = word; and of every language model its
-        inputs but for the mask, under its name: lm_0_character_ids.
+        inputs but for the mask, under its name: lm_0_character_ids; of one that reads
+        pieces, lm_0_token_ids (B, P) and lm_0_word_positions (B, L), see
+        `zoo.text.TaggerTokenizer`.
 
     Returns:
         dict of sequence_output (B, L, D), D twice `lstm_dim` and what joins after the
@@ -183,6 +208,9 @@ class TagLM(Backbone):
             shapes.pop("word_ids")
         shapes["padding_mask"] = (None,)
         for name, part in self.parts.items():
+            if part.tokens == PIECES:
+                shapes[f"{name}_word_positions"] = shapes[f"{name}_{PIECES}"] = (None,)
+                continue
             for key, symbol in part.make_inputs(part.config).items():
                 if key != "padding_mask":
                     shapes[f"{name}_{key}"] = tuple(symbol.shape[1:])
@@ -281,13 +309,19 @@ class TagLM(Backbone):
         """The layers' outputs (B, N, L, D) of every language model, a dict."""
         found = {}
         for name, part in self.parts.items():
+            model = part.with_outputs("layer_outputs")
+            if not config.lm_trainable:
+                model = AsInUse(model, dtype=part.dtype_policy.name)
+            if part.tokens == PIECES:
+                ids = inputs[f"{name}_{PIECES}"][:, : part.config.max_sequence_length]
+                hidden = model(part.complete({PIECES: ids}))["layer_outputs"]
+                places = inputs[f"{name}_word_positions"]
+                found[name] = AtWords(dtype=part.dtype_policy.name)(hidden, places)
+                continue
             own = {
                 key: inputs[key if key == "padding_mask" else f"{name}_{key}"]
                 for key in part.make_inputs(part.config)
             }
-            model = part.with_outputs("layer_outputs")
-            if not config.lm_trainable:
-                model = AsInUse(model, dtype=part.dtype_policy.name)
             found[name] = model(own)["layer_outputs"]
         return found
 

@@ -1,0 +1,139 @@
+"""TagLM over a model of word pieces, alone and beside one of words."""
+
+import functools
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+import tiny
+
+import zoo
+from zoo.models.elmo import ELMo, ELMoConfig
+from zoo.registry import build_backbone
+from zoo.text import CharacterTokenizer, TaggerTokenizer, WordPieceTokenizer
+from zoo.text.tagger_words import in_pieces
+
+TEXTS, _ = tiny.make_texts(24, seed=5)
+WORDS, TAGS = [text.split() for text in TEXTS], tiny.make_tags(TEXTS)
+SIZES = {"lstm_dim": 6, "num_layers": 1, "filters": ((2, 4),), "lm_positions": (0,)}
+ALONE = {"minimum": None, "num_layers": 0, "filters": (), "lm_positions": (0,)}
+LONG = " ".join(["boring"] * 40)  # 42 pieces, where 32 fit
+
+
+@functools.cache
+def pieces():
+    """The tokenizer of the tiny BERT."""
+    return WordPieceTokenizer(tiny.VOCABULARY)
+
+
+def make(elmo=False, **options):
+    """A tagger that reads a tiny BERT and, if so, a tiny ELMo."""
+    keras.utils.set_random_seed(3)
+    models = [build_backbone("bert", {**tiny.CONFIG, "dropout": 0.3})]
+    models[0].tokenizer = pieces()
+    if elmo:
+        models.append(ELMo(ELMoConfig(**tiny.ELMO_CONFIG)))
+        models[1].tokenizer = CharacterTokenizer(12)
+    options = {**SIZES, "scheme": "IOB2", "dropout": 0.0, **options}
+    return zoo.make_tagger(WORDS, TAGS, models, seed=1, **options)
+
+
+@pytest.mark.parametrize("text", ["the goodly film", "", "\u0301 goodly\u00a0!", "x"])
+def test_words_begin_where_their_first_piece_is(text):
+    words = [word.decode() for word in TaggerTokenizer.split([text])[0][0].numpy()]
+    rows = tf.constant([["<S>", *words, "</S>", "", ""]])
+    mask = tf.cast(rows != "", tf.int32)
+    found = in_pieces(pieces(), rows, mask)
+    own = [pieces().pieces([word])[0].numpy().tolist() for word in words]
+    flat = [pieces().cls_id, *sum(own, []), pieces().sep_id]
+    assert found["token_ids"].numpy().tolist() == [flat]
+    places = found["word_positions"].numpy()[0]
+    assert places[0] == 1 and places[len(words) + 1] == len(flat)
+    for place, ids in zip(places[1:], own, strict=False):
+        assert flat[place - 1 : place - 1 + len(ids)] == ids
+    assert not places[len(words) + 2 :].any()
+
+
+def test_rows_are_what_each_is_alone():
+    rows = tf.constant([["<S>", "goodly", "</S>", ""], ["<S>", "a", "goods", "</S>"]])
+    both = in_pieces(pieces(), rows, tf.cast(rows != "", tf.int32))
+    for row in range(2):
+        words = rows[row : row + 1, : 4 - (row == 0)]
+        one = in_pieces(pieces(), words, tf.ones_like(words, tf.int32))
+        for key, value in one.items():
+            width = value.shape[1]
+            np.testing.assert_array_equal(both[key][row, :width], value[0])
+            assert not both[key][row, width:].numpy().any()
+
+
+@pytest.mark.parametrize("layers", ["top", 1])
+def test_vectors_are_those_of_first_pieces(layers):
+    model = make(lm_layers=layers, **ALONE)
+    assert {*model.backbone.input} == {
+        "padding_mask",
+        "lm_0_token_ids",
+        "lm_0_word_positions",
+    }
+    texts = ["the goodly film", LONG, ""]
+    x = model.preprocessor((texts,))
+    x.pop("word_positions")
+    found = model.backbone(x)["sequence_output"].numpy()
+    bert = model.backbone.parts["lm_0"].with_outputs("layer_outputs")
+    for row, text in enumerate(texts):
+        ids = pieces()([text]).to_tensor()[:, :31].numpy()
+        ids = [pieces().cls_id, *ids[0], pieces().sep_id][:32]
+        own = model.backbone.parts["lm_0"].complete({"token_ids": np.array([ids])})
+        number = -1 if layers == "top" else layers
+        vectors = bert(own)["layer_outputs"][0, number].numpy()
+        places = [0, 1, 2, 4, 5] if row == 0 else range(len(ids))
+        np.testing.assert_allclose(
+            found[row, : len(places)], vectors[places], atol=1e-5
+        )
+        assert not found[row, len(places) :].any()
+
+
+def test_it_trains_beside_words_and_is_kept(tmp_path):
+    model = make(elmo=True, lm_layers="mix", lm_trainable=True)
+    before = [w.numpy() for w in model.backbone.parts["lm_0"].trainable_weights]
+    losses = model.fit(WORDS, TAGS, epochs=3, verbose=0).history["loss"]
+    assert losses[-1] < losses[0] and len(before) > 20
+    after = model.backbone.parts["lm_0"].trainable_weights
+    for old, new in zip(before, after, strict=True):
+        assert (old != new.numpy()).any(), new.path
+    texts = [*TEXTS[:3], LONG, ""]
+    expected = model.tag(texts)
+    assert [len(row) for row in expected] == [len(text.split()) for text in texts]
+    model.save(tmp_path / "a.keras")
+    assert zoo.load_model(tmp_path / "a.keras").tag(texts) == expected
+    model.save_to_preset(tmp_path / "preset")
+    assert zoo.from_preset(tmp_path / "preset").tag(texts) == expected
+    served = tf.saved_model.load(str(model.export(tmp_path / "export")))
+    answers = served.signatures["serving_default"](text=tf.constant(texts))
+    found = answers["tags"].numpy().astype(str).tolist()
+    assert found == model.answer(texts)["tags"].tolist()
+
+
+def test_it_is_frozen_by_default():
+    model = make(lm_layers="mix")
+    part = model.backbone.parts["lm_0"]
+    assert not part.trainable_weights
+    x = model.preprocessor((TEXTS[:3],))
+    x.pop("word_positions")
+    both = [model.backbone(x, training=t)["sequence_output"] for t in (True, False)]
+    # Its dropout is off; so is the tagger's, but for the one on what joins.
+    assert both[0].shape == both[1].shape
+    model = make(lm_layers="mix", lm_dropout=0.0)
+    both = [model.backbone(x, training=t)["sequence_output"] for t in (True, False)]
+    np.testing.assert_allclose(*both, atol=1e-6)
+
+
+def test_padding_changes_nothing():
+    model = make(elmo=True)
+    x = model.preprocessor((TEXTS[:4],))
+    wide = {
+        k: tf.pad(v, [[0, 0], [0, 5], [0, 0]][: len(v.shape)]) for k, v in x.items()
+    }
+    expected = model(x)
+    found = model(wide)[:, : expected.shape[1]]
+    np.testing.assert_allclose(found, expected, atol=1e-5)
