@@ -178,3 +178,14 @@ def test_an_export_answers_as_the_task_does(build_task, tmp_path):
     stored = tf.train.list_variables(str(version / "variables" / "variables"))
     sizes = [np.prod(shape) for name, shape in stored if "VARIABLE_VALUE" in name]
     assert sum(sizes) <= task.count_params() + 100  # no weight twice
+
+
+@pytest.mark.slow
+def test_every_export_passes_the_doctor(case, family, build_task, tmp_path):
+    """Which asks it row by row, twice the same, and all at once."""
+    task = build_task(case, family)
+    version = task.export(tmp_path / "model")
+    findings = zoo.serving.diagnose(version)
+    failed = [finding for finding in findings if not finding.passed]
+    assert not failed, zoo.serving.format_findings(failed)
+    assert {"repeat", "batching"} <= {finding.check for finding in findings}

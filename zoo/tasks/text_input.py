@@ -79,7 +79,8 @@ def join_words(x):
         x: list of lists of str, or what `fit` takes.
 
     Returns:
-        list of str, words parted by a space; white space in a word becomes "_".
+        list of str, words parted by a space; white space in a word becomes "_", and a
+        word of nothing but halves of characters U+FFFD.
 
     Raises:
         ValueError: if a word is empty.
@@ -93,6 +94,7 @@ def join_words(x):
             raise ValueError(
                 f"A word must have characters. Received: an empty one in row {row}."
             )
+        words = [word.encode("utf-8", "ignore").decode() or "\ufffd" for word in words]
         texts.append(" ".join(words))
     return texts
 
