@@ -186,7 +186,7 @@ def fit(corpus, arm, parts, vectors, rate, seed, epochs=EPOCHS):
     model = make_tagger(corpus, arm, train, vectors, rate, seed)
 
     def counts(words, tags):
-        tagged = [[word["tag"] or "O" for word in row] for row in model.tag(words)]
+        tagged = [[word["tag"] for word in row] for row in model.tag(words)]
         return corpus.count(tags, tagged)
 
     best = KeepBest(lambda model: f1(counts(*dev)), PATIENCE)

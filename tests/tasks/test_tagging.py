@@ -2,12 +2,14 @@
 
 import json
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
 
 import zoo
+from zoo.layers import crf
 from zoo.tasks.text_input import join_words
 
 TEXTS = tiny.make_texts(24)[0]
@@ -120,10 +122,61 @@ def test_offsets_are_characters_and_padding_is_empty(make_tagger):
     assert tagger.answer([])["tags"].shape[0] == 0
 
 
-def test_words_that_do_not_fit_have_no_tag(make_tagger):
+def windowed(tagger, text):
+    """Emissions of a text's words, by hand: rows of 6 pieces that overlap by 3."""
+    tokens = [tagger.tokenizer.pieces([w]).values.numpy() for w in text.split()]
+    begins = np.cumsum([0, *map(len, tokens)])[:-1]
+    pieces, found = np.concatenate(tokens).tolist(), []
+    last = max(-(-(len(pieces) - 6) // 3), 0)
+    classifier = keras.Model(tagger.input, tagger.get_layer("classifier").output)
+    special = tagger.tokenizer.cls_id, tagger.tokenizer.sep_id
+    for begin in begins:
+        # The row in whose middle half it is, or the first or the last one.
+        start = 3 * min(max((2 * begin - 3) // 6, 0), last)
+        assert start <= begin < start + 6
+        row = np.array([[special[0], *pieces[start : start + 6], special[1]]])
+        x = tagger.backbone.complete({"token_ids": row})
+        x["word_positions"] = tf.constant([[begin - start + 1]], tf.int32)
+        found.append(classifier(x)[0, 0])
+    return np.array(found)
+
+
+def test_every_word_of_a_long_text_has_a_tag(make_tagger):
     tagger = make_tagger(sequence_length=8)
-    row = tagger.tag(["good " * 10])[0]
-    assert [word["tag"] != "" for word in row] == [True] * 6 + [False] * 4
+    texts = ["good " * 10, "", "the goodly films " * 9, "a bad film", "goodlyest " * 3]
+    rows = tagger.tag(texts)
+    assert [len(row) for row in rows] == [10, 0, 27, 3, 3]
+    for text, row in zip(texts, rows, strict=True):
+        emissions = windowed(tagger, text) if text else np.zeros((0, 3))
+        names = [tiny.TAGS[number] for number in emissions.argmax(-1)]
+        assert [word["tag"] for word in row] == names
+        shares = np.exp(emissions) / np.exp(emissions).sum(-1, keepdims=True)
+        scores = [word["score"] for word in row]
+        np.testing.assert_allclose(scores, shares.max(-1), atol=1e-5)
+
+
+def test_a_chain_goes_through_all_rows_of_a_long_text(trained):
+    tagger = trained(decoder="crf", scheme="IOB2")
+    text = "the good great fine film , " * 5
+    potentials = tagger.get_layer("crf")(windowed(tagger, text)[None])
+    potentials = crf.forbid(potentials, tagger.allowed, np.ones((1, 30), bool))
+    tags = [tiny.TAGS[number] for number in crf.best_path(potentials)[0][0].numpy()]
+    assert len(set(tags)) > 1
+    length, tagger.sequence_length = tagger.sequence_length, 8
+    found = tagger.tag([text, "a bad film"])[0]
+    tagger.sequence_length = length
+    assert [word["tag"] for word in found] == tags
+
+
+def test_another_length_is_used_at_once(make_tagger):
+    tagger, text = make_tagger(sequence_length=8), "the goodly films " * 9
+    before = tagger.tag([text])
+    tagger.sequence_length = 32
+    assert tagger.tag([text]) != before == make_tagger(sequence_length=8).tag([text])
+
+
+def test_training_and_evaluation_cut_long_texts(make_tagger):
+    tagger = make_tagger(sequence_length=8)
     with pytest.warns(UserWarning, match="1 of 1 texts are longer than 8"):
         loss = tagger.evaluate(["good " * 10], [["O"] * 10], verbose=0)[0]
     short = tagger.evaluate(["good " * 6], [["O"] * 6], verbose=0)[0]

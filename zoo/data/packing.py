@@ -168,8 +168,8 @@ class WordPacker(Packer):
     """Lays texts out as `[CLS] words [SEP]`, and tells where each word begins.
 
     Words are what white space parts; a word's place is that of its first piece, as in
-    BERT's tagging (Devlin et al. 2019, section 5.3). Words whose first piece does not
-    fit have no place.
+    BERT's tagging (Devlin et al. 2019, section 5.3). Of a text that is cut, words whose
+    first piece does not fit have no place; `windows` cuts no text.
 
     Args:
         tokenizer: as `Packer`'s, with `split` (texts to words) and `pieces` (words to
@@ -190,6 +190,51 @@ class WordPacker(Packer):
         Raises:
             ValueError: if the texts are pairs.
         """
+        tokens, places = self._pieces(texts)
+        room = self.limit - 2
+        lengths = tf.cast(tokens.row_lengths(), tf.int32)
+        framed = self._framed([_head(tokens, tf.minimum(lengths, room))])
+        places = tf.ragged.boolean_mask(places, places < room) + 1
+        return *framed, places, tf.reduce_sum(tf.cast(lengths > room, tf.int32))
+
+    def windows(self, texts):
+        """Pads; a text that does not fit becomes several rows, which overlap by half.
+
+        A word has its place in the row where most is to both sides of it, at least a
+        quarter of a row but at the ends of the text.
+
+        Args:
+            texts: tuple of one string tensor (B,).
+
+        Returns:
+            what `dense` gives, of N rows, N at least B, in which the words of a text
+            follow each other, row by row; and int64 (B,), the number of words.
+
+        Raises:
+            ValueError: if the texts are pairs.
+        """
+        tokens, places = self._pieces(texts)
+        room = self.limit - 2
+        stride, lengths = room // 2, tf.cast(tokens.row_lengths(), tf.int32)
+        counts = 1 + tf.maximum(-((room - lengths) // stride), 0)
+        texts_of = tf.repeat(tf.range(tf.size(counts)), counts)
+        numbers = tf.ragged.range(counts).values
+        starts = tf.cast(tf.gather(tokens.row_starts(), texts_of), tf.int32)
+        left = tf.gather(lengths, texts_of) - numbers * stride
+        starts += numbers * stride
+        index = tf.ragged.range(starts, starts + tf.minimum(left, room))
+        rows = index.with_values(tf.gather(tokens.values, index.values))
+        text_of = tf.cast(places.value_rowids(), tf.int32)
+        window = (2 * places.values - stride) // (2 * stride)
+        window = tf.clip_by_value(window, 0, tf.gather(counts, text_of) - 1)
+        row_of = tf.gather(tf.cumsum(counts, exclusive=True), text_of) + window
+        inside = tf.RaggedTensor.from_value_rowids(
+            places.values - window * stride + 1, row_of, nrows=tf.size(texts_of)
+        )
+        return self.dense(*self._framed([rows]), inside), places.row_lengths()
+
+    def _pieces(self, texts):
+        """Tokens of texts, ragged (B, None), and where each word begins, from 0 on."""
         if len(texts) != 1:
             raise ValueError("Words are tagged in texts. Received: pairs of texts.")
         words = self.tokenizer.split(texts[0])[0]
@@ -198,12 +243,8 @@ class WordPacker(Packer):
             pieces.values, tf.gather(pieces.row_splits, words.row_splits)
         )
         before = tf.repeat(tokens.row_starts(), words.row_lengths())
-        places = words.with_values(tf.cast(pieces.row_starts() - before, tf.int32) + 1)
-        room = self.limit - 2
-        lengths = tf.cast(tokens.row_lengths(), tf.int32)
-        framed = self._framed([_head(tokens, tf.minimum(lengths, room))])
-        places = tf.ragged.boolean_mask(places, places <= room)
-        return *framed, places, tf.reduce_sum(tf.cast(lengths > room, tf.int32))
+        places = words.with_values(tf.cast(pieces.row_starts() - before, tf.int32))
+        return tokens, places
 
     def dense(self, tokens, segment_ids, places, length=None):
         """Pads ragged rows; see `Packer`. Adds word_positions (B, W), 0 for padding."""

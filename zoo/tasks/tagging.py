@@ -23,7 +23,8 @@ class TokenClassifier(Task):
     `decoder="crf"` the best path of a chain over them.
 
     A text's words are what white space parts: tokenise it first. Sentences may come as
-    lists of words, and their labels as lists, or as texts of labels.
+    lists of words, and their labels as lists, or as texts of labels. All words of a
+    text have an answer, however long it is; in training and `evaluate` it is cut.
 
     Source: Devlin et al. 2019, section 5.3; for the chain, Lample et al. 2016.
 
@@ -184,13 +185,13 @@ class TokenClassifier(Task):
 
     # Answers -------------------------------------------------------------------
 
-    def decode(self, outputs, positions):
+    def decode(self, emissions, mask):
         """Numbers int32 (B, W) and probabilities float32 (B, W) of the answers."""
         if self.options["decoder"] == "softmax":
-            shares = tf.nn.softmax(outputs)
+            shares = tf.nn.softmax(emissions)
             tags = tf.argmax(shares, axis=-1, output_type=tf.int32)
         else:
-            mask = positions > 0
+            outputs = self.get_layer("crf")(emissions, mask=mask)
             if self.allowed is not None:
                 outputs = crf.forbid(outputs, self.allowed, mask)
             shares, tags = crf.marginals(outputs), crf.best_path(outputs)[0]
@@ -199,28 +200,34 @@ class TokenClassifier(Task):
     def answer_batch(self, texts):
         """Tags of texts, in a graph.
 
+        A text that does not fit is read in rows that overlap by half, see
+        `zoo.data.WordPacker.windows`; a chain goes through all of it.
+
         Args:
             texts: string (B,).
 
         Returns:
             dict of (B, W): tags string, scores float32, their probabilities, words
             string, begins and ends int32, where words stand, in characters. Padding
-            is "", 0 and -1; a word that does not fit has the tag "" and the score 0.
+            is "", 0 and -1.
         """
-        x = self.preprocessor((texts,))
-        return self._describe(texts, self(x, training=False), x["word_positions"])
+        return self._describe(texts, *self.preprocessor.windows((texts,)))
 
-    def _describe(self, texts, outputs, positions):
+    def _describe(self, texts, x, sizes):
         words, begins, ends = self.tokenizer.split(texts, "characters")
-        tags, scores = self.decode(outputs, positions)
-        real = positions > 0
-        tags = tf.where(real, tf.gather(tf.constant(self.labels), tags), "")
+        classifier = keras.Model(self.input, self.get_layer("classifier").output)
+        emissions = classifier(x, training=False)
+        emissions = tf.boolean_mask(emissions, x["word_positions"] > 0)
+        emissions = tf.RaggedTensor.from_row_lengths(emissions, sizes)
         width = tf.maximum(tf.cast(words.bounding_shape(axis=1), tf.int32), 1)
         shape = tf.stack([-1, width])
-        more = [[0, 0], [0, tf.maximum(width - tf.shape(tags)[1], 0)]]
+        emissions = emissions.to_tensor(shape=tf.concat([shape, [-1]], 0))
+        emissions.set_shape((None, None, len(self.labels)))
+        mask = tf.sequence_mask(sizes, width)
+        tags, scores = self.decode(emissions, mask)
         return {
-            "tags": tf.pad(tags, more, constant_values="")[:, :width],
-            "scores": tf.pad(tf.where(real, scores, 0.0), more)[:, :width],
+            "tags": tf.where(mask, tf.gather(tf.constant(self.labels), tags), ""),
+            "scores": tf.where(mask, scores, 0.0),
             "words": words.to_tensor("", shape=shape),
             "begins": begins.to_tensor(-1, shape=shape),
             "ends": ends.to_tensor(-1, shape=shape),
@@ -233,9 +240,8 @@ class TokenClassifier(Task):
         size, parts = batch_size or 32, []
         for start in range(0, max(len(texts), 1), size):
             chosen = tf.gather(texts, order[start : start + size])
-            x = self.preprocessor((chosen,))
-            outputs = tf.constant(self.predict_on_batch(x))
-            answers = self._compiled_describe(chosen, outputs, x["word_positions"])
+            rows = self.preprocessor.windows((chosen,))
+            answers = self._compiled_describe(chosen, *rows)
             parts.append({key: as_numpy(value) for key, value in answers.items()})
         width, back = max(p["tags"].shape[1] for p in parts), np.argsort(order.numpy())
         return {
@@ -287,9 +293,7 @@ class TokenClassifier(Task):
             y: their labels.
             batch_size: int, 32 by default.
         """
-        found = [
-            [word["tag"] or "O" for word in row] for row in self.tag(x, batch_size)
-        ]
+        found = [[word["tag"] for word in row] for row in self.tag(x, batch_size)]
         return span_scores([row.split() for row in self.encode_labels(y)], found)
 
 
