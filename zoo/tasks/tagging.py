@@ -12,6 +12,7 @@ from zoo.tasks.paths import PathLoss, TagAccuracy
 from zoo.tasks.text_input import as_columns, join_words, label_ids, label_names
 
 DECODERS = ("softmax", "crf")
+ROWS = 32  # at least, at once: a long text is many rows
 PADS = {"tags": "", "scores": 0.0, "words": "", "begins": -1, "ends": -1}
 
 
@@ -215,9 +216,7 @@ class TokenClassifier(Task):
 
     def _describe(self, texts, x, sizes):
         words, begins, ends = self.tokenizer.split(texts, "characters")
-        classifier = keras.Model(self.input, self.get_layer("classifier").output)
-        emissions = classifier(x, training=False)
-        emissions = tf.boolean_mask(emissions, x["word_positions"] > 0)
+        emissions = self._emissions(x, tf.maximum(tf.size(texts), ROWS))
         emissions = tf.RaggedTensor.from_row_lengths(emissions, sizes)
         width = tf.maximum(tf.cast(words.bounding_shape(axis=1), tf.int32), 1)
         shape = tf.stack([-1, width])
@@ -232,6 +231,30 @@ class TokenClassifier(Task):
             "begins": begins.to_tensor(-1, shape=shape),
             "ends": ends.to_tensor(-1, shape=shape),
         }
+
+    def _emissions(self, x, size):
+        """Emissions (M, T) of the words of all rows, so many rows at once."""
+        classifier = keras.Model(self.input, self.get_layer("classifier").output)
+        rows, shape = tf.shape(x["word_positions"])[0], (None, len(self.labels))
+        blocks = -(-rows // size) + 1
+        found = tf.TensorArray(
+            "float32", blocks, infer_shape=False, element_shape=shape
+        )
+        found = found.write(0, tf.zeros((0, len(self.labels))))  # for no rows at all
+
+        def body(number, found):
+            block = {k: v[(number - 1) * size : number * size] for k, v in x.items()}
+            emissions = classifier(block, training=False)
+            emissions = tf.boolean_mask(emissions, block["word_positions"] > 0)
+            return number + 1, found.write(number, emissions)
+
+        _, found = tf.while_loop(
+            lambda number, _: (number - 1) * size < rows,
+            body,
+            (1, found),
+            parallel_iterations=1,
+        )
+        return found.concat()
 
     def answer(self, x, batch_size=None):
         """What the exported model answers, as numpy; see `answer_batch`."""
