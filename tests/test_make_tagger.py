@@ -60,6 +60,15 @@ def test_vocabulary_and_labels_are_the_sentences():
     assert (first[0] != first[1]).any()
 
 
+def test_texts_and_words_with_spaces_are_the_same():
+    rows, tags = [["New York", "is", "good"]], [["O", "O", "B-GOOD"]]
+    made = zoo.make_tagger(rows, tags, minimum=1, **SIZES)
+    texts = zoo.make_tagger(["New_York is good"], ["O O B-GOOD"], minimum=1, **SIZES)
+    for model in (made, texts):
+        assert model.tokenizer.words.vocabulary == ("New_York", "good", "is")
+        assert model.labels == ("B-GOOD", "O")
+
+
 def test_words_with_a_vector_are_known():
     model = zoo.make_tagger(SENTENCES, TAGS, vectors=VECTORS, minimum=1, **SIZES)
     layer = model.backbone.named_layers["word_embedding"]

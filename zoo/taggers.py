@@ -7,6 +7,7 @@ import keras
 from zoo import registry
 from zoo.models.taglm import TagLM, TagLMConfig
 from zoo.tasks import TokenClassifier
+from zoo.tasks.text_input import join_words
 from zoo.text import TaggerTokenizer, count_words, extend_tokenizer, match_vectors
 from zoo.training import AdamW
 
@@ -36,10 +37,10 @@ def make_tagger(
     are in its vocabulary; those that are not among the sentences' stay as they are.
 
     Args:
-        words: sentences, list of lists of str.
-        tags: their tags, list of lists of str, see `zoo.data.read_conll`.
-        language_models: list of names of presets, directories, or backbones whose
-            tokens are words, such as ELMo.
+        words: sentences, list of lists of str, or of texts.
+        tags: their tags, list of lists of str, see `zoo.data.read_conll`, or of texts.
+        language_models: list of names of presets, directories, or backbones: of words,
+            such as ELMo, or of pieces, such as BERT.
         vectors: words and their vectors, see `zoo.checkpoint.read_vectors`, or None.
         minimum: int, how often a word must occur to have a vector of its own; None for
             a tagger without words' vectors.
@@ -63,9 +64,10 @@ def make_tagger(
     parts = _read_models(language_models, dtype)
     vocabulary = None
     if minimum is not None:
-        vocabulary = count_words((" ".join(row) for row in words), minimum, limit)
+        vocabulary = count_words(join_words(words), minimum, limit)
     backbone = _make_backbone(vocabulary, unknown, vectors, parts, config, dtype)
-    labels = sorted({tag for row in tags for tag in row})
+    rows = [row.split() if isinstance(row, str) else row for row in tags]
+    labels = sorted({tag for row in rows for tag in row})
     options = {"decoder": decoder, "scheme": scheme, "head_dropout": head_dropout}
     model = TokenClassifier(backbone, backbone.tokenizer, labels, **options)
     model.compile(AdamW(learning_rate, weight_decay=0.0, global_clipnorm=CLIP_NORM))
