@@ -196,7 +196,8 @@ class TokenClassifier(Task):
             if self.allowed is not None:
                 outputs = crf.forbid(outputs, self.allowed, mask)
             shares, tags = crf.marginals(outputs), crf.best_path(outputs)[0]
-        return tags, tf.gather(shares, tags, batch_dims=2)
+        shares = tf.minimum(tf.gather(shares, tags, batch_dims=2), 1.0)  # rounded
+        return tags, shares
 
     def answer_batch(self, texts):
         """Tags of texts, in a graph.
