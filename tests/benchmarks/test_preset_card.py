@@ -120,13 +120,18 @@ def test_results_are_added_to_those_there(preset_card, tmp_path):
     assert preset_card.collect([RESULTS, other], [tmp_path]) == [newer, other]
 
 
+def card_of(preset_card, folder, curve, **fields):
+    """The card of a preset with these fields and one curve."""
+    record = {**RECORD, **fields}
+    (folder / "preset.json").write_text(json.dumps(record))
+    (folder / "log.csv").write_text(f"epoch,{curve}\n0,0.5\n")
+    return preset_card.card(folder)
+
+
 def test_a_language_model_has_a_perplexity_of_every_file(preset_card, tmp_path):
     valid = {"a.txt": {"perplexity": 81.26}, "b.txt": {"perplexity": 120.0}}
-    weights = {"dtype": "float16"}
-    record = {**RECORD, "family": "elmo", "valid": valid, "weights": weights}
-    (tmp_path / "preset.json").write_text(json.dumps(record))
-    (tmp_path / "log.csv").write_text("epoch,loss,perplexity\n0,7.0,1096.6\n")
-    card = preset_card.card(tmp_path)
+    fields = {"family": "elmo", "valid": valid}
+    card = card_of(preset_card, tmp_path, "perplexity", **fields)
     assert "- `a.txt`: perplexity 81.3\n- `b.txt`: perplexity 120.0\n" in card
     assert "![perplexity](perplexity.svg)" in card
     assert "Fine-tuning" not in card and "masked" not in card
@@ -135,10 +140,8 @@ def test_a_language_model_has_a_perplexity_of_every_file(preset_card, tmp_path):
 def test_a_tagger_says_what_it_reads_and_how_often_it_is_right(preset_card, tmp_path):
     valid = {"a.tsv": {"loss": 0.1, "accuracy": 0.93217}}
     parts = {"lm_0": {"preset": "elmo_of_test", "sha256": "0"}}
-    record = {**RECORD, "family": "taglm", "valid": valid, "parts": parts}
-    (tmp_path / "preset.json").write_text(json.dumps(record))
-    (tmp_path / "log.csv").write_text("epoch,accuracy,loss\n0,0.5,3.0\n")
-    card = preset_card.card(tmp_path)
+    fields = {"family": "taglm", "valid": valid, "parts": parts}
+    card = card_of(preset_card, tmp_path, "accuracy", **fields)
     assert "- `a.tsv`: 93.22 % of the words are right\n" in card
     assert "stored in float16, those of `elmo_of_test` with it." in card
     assert "![accuracy](accuracy.svg)" in card

@@ -7,7 +7,6 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from functions import functions_of
 
 from zoo.serving import records, session
 
@@ -54,7 +53,7 @@ def test_xla_operation(save_function, edit_graph, failures):
     directory = save_function(lambda x: {"y": tf.tanh(x)}, FLOATS)
 
     def rename(graph):
-        for function in functions_of(graph.graph_def):
+        for function in graph.graph_def.functions.function:
             for node in function.node_def:
                 if node.op == "Tanh":
                     node.op = "XlaDynamicUpdateSlice"
@@ -105,7 +104,7 @@ def test_missing_custom_operation(save_function, edit_graph, failures):
     directory = save_function(lambda x: {"y": tf.tanh(x)}, FLOATS)
 
     def rename(graph):
-        for function in functions_of(graph.graph_def):
+        for function in graph.graph_def.functions.function:
             for node in function.node_def:
                 node.op = node.op.replace("Tanh", "MyCustomTanh")
 

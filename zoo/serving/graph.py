@@ -89,7 +89,7 @@ class SavedGraph:
         self._nodes = {node.name: node for node in meta.graph_def.node}
         self._functions = {
             function.signature.name: function
-            for function in meta.graph_def.library.function
+            for function in meta.graph_def.functions.function
         }
         self.signatures = {
             name: _read_signature(signature)

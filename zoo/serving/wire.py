@@ -11,7 +11,7 @@ import numpy as np
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 # name=number:type, `*` repeated, `{}` map from string. Numbers and types are those of
-# tensorflow/core and tensorflow_serving/apis; enums travel as int32.
+# tensorflow/core and tensorflow_serving/apis, names are ours; enums travel as int32.
 _SCHEMA = """
 SavedModel: meta_graphs=2:MetaGraphDef*
 MetaGraphDef: meta_info_def=1:MetaInfoDef graph_def=2:GraphDef
@@ -23,7 +23,7 @@ TensorInfo: name=1:string dtype=2:int32 tensor_shape=3:TensorShape
 Opaque:
 TensorShape: dim=2:Dimension* unknown_rank=3:bool
 Dimension: size=1:int64
-GraphDef: node=1:NodeDef* library=2:FunctionLibrary
+GraphDef: node=1:NodeDef* functions=2:FunctionLibrary
 FunctionLibrary: function=1:FunctionDef*
 FunctionDef: signature=1:OpDef node_def=3:NodeDef* attr=5:AttrValue{}
 OpList: op=1:OpDef*
