@@ -7,10 +7,12 @@ DIR holds `conll2003` and `ud_ewt`; GLOVE is a file of word vectors, or the fold
 Every arm is trained with the same rates, on the training set, and chosen by its score
 on the development set, both the epoch and the rate, with seed 0; the best rate is
 repeated with the other seeds. What a fit gives is written to `taggers/results` and not
-repeated, so that the command can be stopped. `taggers/README.md` has the finished arms.
+repeated, so that the command can be stopped; `--arm` lets several share the work.
+`taggers/README.md` has the finished arms.
 """
 
 import dataclasses
+import functools
 import json
 import pathlib
 
@@ -20,6 +22,7 @@ import numpy as np
 import zoo
 from benchmarks.files import write_whole
 from benchmarks.table import insert
+from benchmarks.tables.remembering import remembering
 from zoo.checkpoint import read_vectors
 from zoo.data import read_conll
 from zoo.evaluation import bootstrap_interval, convert_tags, find_spans
@@ -29,7 +32,13 @@ from zoo.training import KeepBest
 FOLDER = pathlib.Path(__file__).parents[1] / "taggers"
 LANGUAGE_MODEL = "elmo_mini_en_books"
 EPOCHS, PATIENCE, ROWS = 12, 4, 32
-CONFIG = {"embedding_dim": 50, "filters": ((3, 64),), "lstm_dim": 100, "minimum": 2}
+CONFIG = {
+    "embedding_dim": 50,
+    "filters": ((3, 64),),
+    "lstm_dim": 100,
+    "minimum": 2,
+    "lm_dropout": 0.2,
+}
 TOP, MIX = {"lm_layers": "top"}, {"lm_layers": "mix", "lm_mix_l2": 1e-3}
 ALONE = {"num_layers": 0, "lm_positions": (0,), "minimum": None, "filters": ()}
 
@@ -138,7 +147,13 @@ def read_glove(path):
     return pandas.read_parquet(index)["index"].tolist(), np.load(vectors)
 
 
-def make_tagger(corpus, arm, train, vectors, rate, seed):
+def read_language_model(parts):
+    """The language model, which has read all sentences and need not do so again."""
+    sentences = [row for words, _ in parts for row in words]
+    return remembering(zoo.from_preset(LANGUAGE_MODEL, task=None), sentences)
+
+
+def make_tagger(corpus, arm, train, vectors, rate, seed, language_model=None):
     """The tagger of an arm.
 
     Args:
@@ -148,6 +163,7 @@ def make_tagger(corpus, arm, train, vectors, rate, seed):
         vectors: words and their vectors.
         rate: float, the learning rate.
         seed: int, of the weights.
+        language_model: backbone, of an arm that reads one.
 
     Returns:
         `zoo.TokenClassifier`.
@@ -158,7 +174,7 @@ def make_tagger(corpus, arm, train, vectors, rate, seed):
         texts = (" ".join(row) for row in train[0])
         options["limit"] = int(len(count_words(texts, options["minimum"])) * kept)
     if "lm_positions" in arm:
-        options["language_models"] = [LANGUAGE_MODEL]
+        options["language_models"] = [language_model]
     return zoo.make_tagger(
         *train,
         vectors=vectors if with_vectors else None,
@@ -176,21 +192,21 @@ def f1(counts):
     return float(2 * right / max(found + there, 1))
 
 
-def fit(corpus, arm, parts, vectors, rate, seed, epochs=EPOCHS):
-    """Trains a tagger and scores it.
+def fit(corpus, arm, parts, vectors, rate, seed, language_model=None):
+    """Trains a tagger and scores it; see `make_tagger`.
 
     Returns:
         dict: dev, the score; epochs, the score of each; counts on test.
     """
     train, dev, test = parts
-    model = make_tagger(corpus, arm, train, vectors, rate, seed)
+    model = make_tagger(corpus, arm, train, vectors, rate, seed, language_model)
 
     def counts(words, tags):
         tagged = [[word["tag"] for word in row] for row in model.tag(words)]
         return corpus.count(tags, tagged)
 
     best = KeepBest(lambda model: f1(counts(*dev)), PATIENCE)
-    model.fit(*train, ROWS, epochs, verbose=2, seed=seed, callbacks=[best])
+    model.fit(*train, ROWS, EPOCHS, verbose=2, seed=seed, callbacks=[best])
     return {"dev": best.best, "epochs": best.scores, "counts": counts(*test)}
 
 
@@ -284,10 +300,13 @@ def main(data, vectors, names, arms):
     for name in names or CORPORA:
         corpus = CORPORA[name]
         parts = corpus.read(data)
+        language_model = functools.cache(functools.partial(read_language_model, parts))
         for arm in [arm for arm in corpus.arms if not arms or arm in arms]:
+            options = corpus.arms[arm]
+            model = language_model if "lm_positions" in options else lambda: None
 
-            def fitted(rate, seed, corpus=corpus, arm=arm, parts=parts):
-                return fit(corpus, corpus.arms[arm], parts, vectors, rate, seed)
+            def fitted(rate, seed, given=(corpus, options, parts, vectors), lm=model):
+                return fit(*given, rate, seed, lm())
 
             run(name, arm, stored(name, arm, fitted))
             readme = FOLDER / "README.md"

@@ -85,8 +85,9 @@ ARMS = ["glove_elmo", "taglm", "lm_alone", "half_random", "half_class"]
 @pytest.mark.parametrize("name", ARMS)
 def test_arms_are_what_they_are_called(taggers, data, name):
     corpus = taggers.CORPORA["conll2003"]
-    arm, (train, *_) = corpus.arms[name], corpus.read(data)
-    model = taggers.make_tagger(corpus, arm, train, VECTORS, 1e-3, 0)
+    arm, parts = corpus.arms[name], corpus.read(data)
+    train, language_model = parts[0], taggers.read_language_model(parts)
+    model = taggers.make_tagger(corpus, arm, train, VECTORS, 1e-3, 0, language_model)
     backbone, tokenizer = model.backbone, model.tokenizer
     assert bool(backbone.parts) == ("lm" in name or "elmo" in name)
     if name == "glove_elmo":
@@ -101,7 +102,27 @@ def test_arms_are_what_they_are_called(taggers, data, name):
         size = len(whole.tokenizer.words.vocabulary)
         assert len(tokenizer.words.vocabulary) == size // 2
         assert tokenizer.words.unknown == arm["unknown"]
-    assert len(model.tag([["a", "superb", "film"]])[0]) == 3
+    row = parts[1][0][0]
+    assert len(model.tag([row])[0]) == len(row)
+
+
+def test_a_language_model_reads_once(taggers, data):
+    import zoo
+    from benchmarks.tables.remembering import remembering
+
+    train, dev, _ = taggers.CORPORA["conll2003"].read(data)
+    fits = []
+    for wrap in (lambda model, _: model, remembering):
+        model = zoo.from_preset(taggers.LANGUAGE_MODEL, task=None)
+        model = wrap(model, train[0] + dev[0])
+        options = {**taggers.CONFIG, "lm_positions": (0,), "lm_layers": "mix"}
+        model = zoo.make_tagger(*train, [model], seed=0, **options)
+        losses = model.fit(*train, 4, 2, verbose=0).history["loss"]
+        fits.append((losses, model.answer(dev[0])["scores"]))
+    np.testing.assert_allclose(fits[0][0], fits[1][0], rtol=1e-5)
+    np.testing.assert_allclose(fits[0][1], fits[1][1], rtol=1e-4)
+    with pytest.raises(Exception, match="KeyError"):
+        model.answer([["never", "read"]])
 
 
 def test_counts_and_tables(taggers):

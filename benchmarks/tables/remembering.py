@@ -1,0 +1,90 @@
+"""A frozen language model that reads the sentences of a benchmark once."""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from zoo.data import WordPacker
+from zoo.tasks.text_input import join_words
+from zoo.text import CharacterTokenizer
+
+OUTPUT, ROWS = "layer_outputs", 64
+
+
+class Remembered(keras.layers.Layer):
+    """A model's output for rows that it has read, float32 in memory.
+
+    Rows of other padding are the same row. For training alone: what is kept is no part
+    of a saved model.
+
+    Args:
+        model: keras.Model of dict to dict of one output (B, N, L, D), without a memory
+            from row to row.
+        key: str, the input (B, L, C) of characters that rows are known by.
+        pad: int, the character after a word's end.
+    """
+
+    def __init__(self, model, key, pad):
+        super().__init__()
+        self.model = model
+        self.key = key
+        self.pad = pad
+        self.rows = {}
+        self.compute = tf.function(model, reduce_retracing=True)
+
+    def call(self, inputs):
+        """Looks the rows up."""
+        found = tf.numpy_function(
+            self.look, [inputs[self.key], inputs["padding_mask"]], "float32", False
+        )
+        found.set_shape(self.model.output[OUTPUT].shape)
+        return {OUTPUT: found}
+
+    def names(self, ids, mask):
+        """What the rows of arrays (B, L, C) and bool (B, L) are known by."""
+        real = mask[:, :, None] & (ids != self.pad)
+        return [row[inside].tobytes() for row, inside in zip(ids, real, strict=True)]
+
+    def read(self, inputs):
+        """Computes the rows of a batch and keeps them."""
+        inputs = {name: inputs[name] for name in self.model.input}
+        ids, mask = inputs[self.key].numpy(), inputs["padding_mask"].numpy() > 0
+        outputs = self.compute(inputs, training=False)[OUTPUT].numpy()
+        for name, output, real in zip(
+            self.names(ids, mask), outputs, mask, strict=True
+        ):
+            self.rows[name] = output[:, real]
+
+    def look(self, ids, mask):
+        """Rows of arrays, an array; KeyError if one was not read."""
+        mask = mask > 0
+        _, layers, _, width = self.model.output[OUTPUT].shape
+        result = np.zeros((len(ids), layers, mask.shape[1], width), np.float32)
+        for row, name, real in zip(result, self.names(ids, mask), mask, strict=True):
+            row[:, real] = self.rows[name]
+        return result
+
+
+def remembering(backbone, sentences):
+    """The backbone, whose layers' outputs are computed once for every sentence.
+
+    Args:
+        backbone: `zoo.models.elmo.ELMo`.
+        sentences: list of lists of str, all that it will be asked.
+
+    Returns:
+        The same backbone, changed.
+    """
+    inputs, pad = backbone.make_inputs(backbone.config), backbone.config.pad_character
+    layer = Remembered(
+        backbone.with_outputs(OUTPUT),
+        backbone.tokens,
+        backbone.config.vocabulary_size - 1 if pad is None else pad,
+    )
+    texts = join_words(sorted(sentences, key=len))
+    packer = WordPacker(CharacterTokenizer(backbone.config.max_characters), None)
+    for start in range(0, len(texts), ROWS):
+        layer.read(packer((tf.constant(texts[start : start + ROWS]),)))
+    model = keras.Model(inputs, layer(inputs))
+    backbone.with_outputs = lambda *names: model
+    return backbone
