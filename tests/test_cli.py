@@ -87,6 +87,21 @@ def test_a_tagger_is_trained_scored_and_asked(preset, tmp_path):
     assert first["tags"] == ["O", "B-GOOD", "O"] and first["ends"] == [1, 6, 11]
 
 
+def test_rows_for_validation_are_never_none(tmp_path):
+    from zoo import finetuning
+
+    for count in range(2, 9):
+        texts = [f"text {row}" for row in range(count)]
+        train, valid = finetuning.split_off(texts, list(range(count)))
+        assert train[0] and valid[0] and sorted(train[1] + valid[1]) == [*range(count)]
+    with pytest.raises(ValueError, match="Received: 1 rows"):
+        finetuning.split_off(["a"], [0])
+    row = "\t".join(["1", "do", "_", "AUX", *"_" * 6])
+    (tmp_path / "a.conllu").write_text(row)
+    found = finetuning.read(tmp_path / "a.conllu", "token_classifier")
+    assert found == ([["do"]], [["AUX"]])
+
+
 def test_export_and_doctor(model, tmp_path):
     assert run("export", model, tmp_path / "served").strip().endswith("/1")
     assert "checks passed" in run("doctor", tmp_path / "served")

@@ -99,6 +99,14 @@ def test_a_tagger_may_read_a_language_model_alone(root):
     np.testing.assert_allclose(found, layers[:, 1], atol=1e-6)
 
 
+def test_a_tagger_without_frequent_words_is_kept(tmp_path):
+    model = zoo.make_tagger([["a", "b"], ["c"]], [["X", "Y"], ["Y"]], **SIZES)
+    assert model.tokenizer.words.vocabulary == ()
+    model.save_to_preset(tmp_path / "preset")
+    copy = zoo.from_preset(tmp_path / "preset")
+    assert copy.tag(["a d"]) == model.tag(["a d"])
+
+
 def test_bad_arguments_are_refused(root):
     with pytest.raises(ValueError, match="Did you mean 'lstm_dim'"):
         zoo.make_tagger(SENTENCES, TAGS, lstm_dimension=3)
@@ -108,6 +116,10 @@ def test_bad_arguments_are_refused(root):
         zoo.make_tagger(SENTENCES, TAGS, ["elmo_of_test"], lm_layers=3, **SIZES)
     with pytest.raises(ValueError, match="or a number from 0. Received: True"):
         zoo.make_tagger(SENTENCES, TAGS, lm_layers=True, **SIZES)
+    with pytest.raises(TypeError, match="must be a list. Received: 'elmo_of_test'"):
+        zoo.make_tagger(SENTENCES, TAGS, "elmo_of_test", **SIZES)
+    with pytest.raises(ValueError, match="`vectors` must hold words"):
+        zoo.make_tagger(SENTENCES, TAGS, vectors=([], np.zeros((0, 4))), **SIZES)
     with pytest.raises(KeyError, match="elmo_of_tests"):
         zoo.make_tagger(SENTENCES, TAGS, ["elmo_of_tests"], **SIZES)
 
@@ -191,3 +203,12 @@ def test_impossible_recipes_are_refused(root, data):
     write_conll(data / "train.tsv", [["a"] * 11], [["O"] * 11])
     with pytest.raises(ValueError, match="at most 10 words. Received: none"):
         pretraining.run(recipe(), data, data / "b", every=5)
+    write_conll(data / "train.tsv", SENTENCES, TAGS)
+    for words, tags in ([["a"]], [["B-BAD"]]), ([], []):
+        write_conll(data / "test.tsv", words, tags)
+        with pytest.raises(ValueError, match=f"Received: {len(words)} sentences in"):
+            pretraining.run(recipe(), data, data / "c", every=5)
+    (data / "more").mkdir()
+    write_conll(data / "more" / "test.tsv", SENTENCES, TAGS)
+    with pytest.raises(ValueError, match="names of their own"):
+        pretraining.run(recipe(valid=["test.tsv", "more/*"]), data, data / "d", every=5)

@@ -44,6 +44,13 @@ def test_every_format_is_read(tmp_path, name):
     assert read_vectors(path, limit=2)[0] == WORDS[:2]
 
 
+def test_a_file_must_hold_what_its_header_says(tmp_path):
+    (tmp_path / "a.vec").write_text("3 2\na 1 2\nb 3 4\n")
+    with pytest.raises(ValueError, match="must hold 3 vectors, .* Received: 2"):
+        read_vectors(tmp_path / "a.vec")
+    assert read_vectors(tmp_path / "a.vec", limit=2)[0] == ["a", "b"]
+
+
 @pytest.mark.parametrize("header", [True, False])
 def test_what_is_written_is_read_back(tmp_path, header):
     write_vectors(tmp_path / "a.txt", WORDS, VECTORS, header)

@@ -117,7 +117,7 @@ class Backbone(keras.Model):
             if name not in outputs:
                 raise ValueError(
                     f"{type(self).__name__} has no output {name!r}. It has "
-                    f"{', '.join(sorted({*outputs, 'attention_scores'}))}."
+                    f"{', '.join(sorted({*outputs, *self.on_request}))}."
                 )
         return keras.Model(inputs, {name: outputs[name] for name in names})
 
@@ -147,10 +147,14 @@ class Backbone(keras.Model):
         taken = ops.take_along_axis(x, positions[:, :, None], axis=1)
         return {"sequence_output": taken}
 
-    @classmethod
-    def layers_above(cls, number, config):
+    @property
+    def num_layer_outputs(self):
+        """How many `layer_outputs` there are; the first are the embeddings."""
+        return self.config.num_layers + 1
+
+    def layers_above(self, number):
         """Names of the layers that layer output `number` does not depend on, a set."""
-        return {f"block_{index}" for index in range(number, config.num_layers)}
+        return {f"block_{index}" for index in range(number, self.config.num_layers)}
 
     def __call__(self, inputs, *args, **kwargs):
         """Calls the model; a dict without masks is completed first."""
@@ -216,7 +220,8 @@ class Backbone(keras.Model):
             raise TypeError(
                 f"{type(self).__name__} takes token ids, not text. Received: strings. "
                 'Load the preset with a task, such as `task="text_embedder"`, and '
-                "call its `predict`; or use the backbone's `.tokenizer` first."
+                "call its `predict`; or give it what `zoo.data.Packer(tokenizer, "
+                "length)((texts,))` makes of texts, of the backbone's `.tokenizer`."
             )
 
     def variable_paths(self):

@@ -68,7 +68,7 @@ def info(name):
 @click.argument("output", type=click.Path())
 @click.option(
     "--layout",
-    type=click.Choice(["zoo", "hugging_face", "keras_nlp"]),
+    type=click.Choice(["zoo", "hugging_face", "keras_nlp", "hdf5"]),
     default="zoo",
     show_default=True,
 )
@@ -144,8 +144,8 @@ def vectors(files, output, **options):
 @click.option("--scheme", help="Of tags of spans: IOB1, IOB2 or BIOES.")
 @click.option("--epochs", default=3, show_default=True)
 @click.option("--batch-size", default=32, show_default=True)
-@click.option("--learning-rate", default=5e-5, show_default=True)
-@click.option("--layer-decay", default=1.0, show_default=True)
+@click.option("--learning-rate", type=float, help="By default the family's.")
+@click.option("--layer-decay", default=1.0, show_default=True, help="Of BERT's.")
 @click.option("--sequence-length", type=int)
 @click.option("--dtype", help="Policy, such as mixed_bfloat16.")
 @click.option("--seed", default=0, show_default=True)

@@ -1,6 +1,7 @@
 """What the command line adds to `fit`: files in, a model out."""
 
 import os
+import pathlib
 
 from zoo import registry
 from zoo.data import hash_split, read_conll, read_labelled
@@ -16,7 +17,7 @@ def run(
     task="text_classifier",
     epochs=3,
     batch_size=32,
-    learning_rate=5e-5,
+    learning_rate=None,
     layer_decay=1.0,
     seed=0,
     **options,
@@ -29,7 +30,8 @@ def run(
         valid: the same for validation; by default a tenth of `data`, by hash.
         task: "text_classifier", "text_regressor" or "token_classifier".
         epochs, batch_size: int.
-        learning_rate, layer_decay: float, see `zoo.training.finetuning_optimizer`.
+        learning_rate: float, the peak; by default that of the preset's family.
+        layer_decay: float, see `zoo.training.finetuning_optimizer`.
         seed: int, of the head, the order of the rows and dropout.
         **options: of `zoo.from_preset`; None means the default.
 
@@ -50,7 +52,7 @@ def run(
             len(train[1]),
             epochs,
             batch_size,
-            learning_rate,
+            learning_rate or registry.LEARNING_RATES[model.backbone.family],
             layer_decay=layer_decay,
         )
     )
@@ -69,10 +71,14 @@ def read(path, task):
     """Texts and labels: of a task of words, of CoNLL's columns, else of a table.
 
     Args:
-        path: see `zoo.data.read_conll` and `zoo.data.read_labelled`.
+        path: see `zoo.data.read_conll` and `zoo.data.read_labelled`. The first and the
+            last column are words and tags, of a file `.conllu` the second and fourth.
         task: str.
     """
-    return read_conll(path) if task == "token_classifier" else read_labelled(path)
+    if task != "token_classifier":
+        return read_labelled(path)
+    universal = ".conllu" in pathlib.Path(path).suffixes
+    return read_conll(path, *((1, 3) if universal else ()))
 
 
 def split_off(texts, labels):
@@ -80,6 +86,13 @@ def split_off(texts, labels):
     first = texts[0] if isinstance(texts, tuple) else texts
     whole = [text if isinstance(text, str) else " ".join(text) for text in first]
     split = hash_split(whole, [("valid", 0.1), ("train", 0.9)])
+    if not split["valid"]:  # of a few rows
+        split = {"train": split["train"][:-1], "valid": split["train"][-1:]}
+    if not split["train"]:
+        raise ValueError(
+            "There must be rows to train on and to validate on. Received: "
+            f"{len(whole)} rows. Give a file for validation, too."
+        )
     return [take(texts, labels, split[name]) for name in ("train", "valid")]
 
 

@@ -147,6 +147,22 @@ def find_recipe(name, family):
     return recipe
 
 
+def find_held_out(data, patterns):
+    """Files that a run is judged by, as `find_files`, a dict of name to path.
+
+    Raises:
+        ValueError: if two have one name, or one is called "train".
+    """
+    paths = find_files(data, patterns)
+    names = [path.name for path in paths]
+    if len({*names, "train"}) <= len(names):
+        raise ValueError(
+            'Held-out files must have names of their own, none of them "train". '
+            f"Received: {sorted(names)}."
+        )
+    return dict(zip(names, paths, strict=True))
+
+
 def find_files(data, patterns):
     """Files below a directory that match any of the patterns, sorted.
 

@@ -66,12 +66,12 @@ def from_preset(
 
     Args:
         preset: shipped or published name (`zoo.list_presets()`), a directory, or a
-            URI, `hf://owner/name` or `kaggle://owner/...`. A directory of Google, the
-            model garden, Hugging Face or keras-nlp is recognised and converted.
+            URI, `hf://owner/name` or `kaggle://owner/...`. Directories of other
+            libraries, such as Hugging Face or AllenNLP, are recognised and converted.
         task: "text_classifier", "text_regressor", "token_classifier", "text_embedder",
-            "masked_lm", "language_model";
-            "auto" for the saved task, or the backbone if none was saved; None for the
-            backbone, which takes token ids and has the `.tokenizer` attached.
+            "masked_lm", "language_model"; "auto" for the saved task, or the backbone
+            if none was saved; None for the backbone, which has the `.tokenizer`
+            attached and takes what `zoo.data.Packer` makes with it.
         dtype: policy of the model, such as "mixed_bfloat16".
         load_weights: bool, False leaves the weights random.
         seed: int, of random weights, such as a new head's; sets Keras' seeds.
@@ -226,7 +226,7 @@ def _read(directory):
         record, arrays, vocabulary = presets.read_preset(directory)
         _check_family(record["family"])
         tokenizer = record.get("tokenizer")
-        if tokenizer and vocabulary:
+        if vocabulary is not None:
             tokenizer = {**tokenizer, "vocabulary": vocabulary}
             tokenizer.pop("sha256", None)
         saved = record.get("task") or {}
@@ -245,8 +245,9 @@ def _read(directory):
             return _converted(family, family.read(directory))
     raise FileNotFoundError(
         f"{directory} holds no preset that zoo knows: no {presets.RECORD}, and no "
-        "config, weights and vocabulary of Google, the model garden, Hugging Face or "
-        f"keras-nlp. It holds {sorted(p.name for p in directory.iterdir())[:10]}."
+        "config, weights and vocabulary of Google, the model garden, Hugging Face, "
+        "keras-nlp, bilm-tf, AllenNLP or ELMoForManyLangs. It holds "
+        f"{sorted(p.name for p in directory.iterdir())[:10]}."
     )
 
 

@@ -62,7 +62,7 @@ def save_preset(backbone, weights, task, directory, layout="zoo", dtype="float32
     if tokenizer:
         record["tokenizer"] = dict(tokenizer)
         vocabulary = tokenizer.get("vocabulary")
-    if vocabulary:
+    if vocabulary is not None:
         record["tokenizer"]["vocabulary"] = presets.VOCABULARY
     presets.write_preset(directory, record, arrays, vocabulary, dtype)
 

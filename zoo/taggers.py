@@ -34,13 +34,14 @@ def make_tagger(
     """Makes a TagLM tagger whose vocabulary and labels are those of some sentences.
 
     Its `fit` takes the same sentences. With pretrained vectors, all words that have one
-    are in its vocabulary; those that are not among the sentences' stay as they are.
+    are in its vocabulary; those that `minimum` and `limit` leave out stay as they are.
 
     Args:
         words: sentences, list of lists of str, or of texts.
         tags: their tags, list of lists of str, see `zoo.data.read_conll`, or of texts.
         language_models: list of names of presets, directories, or backbones: of words,
-            such as ELMo, or of pieces, such as BERT.
+            such as ELMo, or of pieces, such as BERT. Of a backbone, `trainable` is
+            set to `lm_trainable`.
         vectors: words and their vectors, see `zoo.checkpoint.read_vectors`, or None.
         minimum: int, how often a word must occur to have a vector of its own; None for
             a tagger without words' vectors.
@@ -57,6 +58,7 @@ def make_tagger(
         `zoo.TokenClassifier`, compiled.
 
     Raises:
+        TypeError: if the language models are no list.
         ValueError: if a field or an option is unknown or does not fit.
     """
     if seed is not None:
@@ -76,6 +78,8 @@ def make_tagger(
 
 def _read_models(models, dtype):
     """The language models under their names in the tagger."""
+    if isinstance(models, str | os.PathLike):
+        raise TypeError(f"`language_models` must be a list. Received: {models!r}.")
     return {
         f"lm_{number}": registry.from_preset(model, task=None, dtype=dtype)
         if isinstance(model, str | os.PathLike)
@@ -86,6 +90,8 @@ def _read_models(models, dtype):
 
 def _make_backbone(vocabulary, unknown, vectors, parts, config, dtype):
     """The tagger's backbone, with its tokenizer and the words' vectors."""
+    if vectors is not None and not len(vectors[0]):
+        raise ValueError("`vectors` must hold words. Received: none.")
     config = {"filters": TagLMConfig.filters, **config}
     longest = config.get("max_characters", TagLMConfig.max_characters)
     tokenizer = TaggerTokenizer(

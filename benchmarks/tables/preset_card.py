@@ -172,7 +172,9 @@ def render(name, record, curves, results):
         str in Markdown.
     """
     parts = record.get("parts", {}).values()
-    elsewhere = "".join(f", those of `{part['preset']}` with it" for part in parts)
+    elsewhere = "".join(
+        f", but for those of `{part['preset']}`, which stay there" for part in parts
+    )
     lines = [
         f"# {name}\n",
         f"{record['description']} {record['parameters']:,} parameters, stored in "

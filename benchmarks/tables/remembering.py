@@ -5,7 +5,6 @@ import numpy as np
 import tensorflow as tf
 
 from zoo.data import WordPacker
-from zoo.tasks.text_input import join_words
 from zoo.text import CharacterTokenizer
 
 OUTPUT, ROWS = "layer_outputs", 64
@@ -81,7 +80,7 @@ def remembering(backbone, sentences):
         backbone.tokens,
         backbone.config.vocabulary_size - 1 if pad is None else pad,
     )
-    texts = join_words(sorted(sentences, key=len))
+    texts = [" ".join(row) for row in sorted(sentences, key=len)]
     packer = WordPacker(CharacterTokenizer(backbone.config.max_characters), None)
     for start in range(0, len(texts), ROWS):
         layer.read(packer((tf.constant(texts[start : start + ROWS]),)))

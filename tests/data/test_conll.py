@@ -32,6 +32,32 @@ def test_tabs_remarks_and_words_with_spaces(tmp_path):
     assert read_conll(tmp_path / "empty.tsv") == ([], [])
 
 
+def test_documents_end_sentences_and_are_none(tmp_path):
+    text = "#begin document (x); part 000\nEU B\nis O\n-DOCSTART- -X- O O\na O\n"
+    (tmp_path / "a.txt").write_text(text + "\n#end document\n\n-DOCSTART-\nb O")
+    words, tags = read_conll(tmp_path / "a.txt")
+    assert words == [["EU", "is"], ["a"], ["b"]] and tags[0] == ["B", "O"]
+
+
+def test_universal_dependencies(tmp_path):
+    rows = [("1-2", "don't", "_"), ("1", "do", "AUX"), ("2", "n't", "PART")]
+    rows += [("2.1", "go", "VERB"), ("3", "1-2", "NUM")]
+    lines = ["\t".join([n, word, "_", tag, *"_" * 6]) for n, word, tag in rows]
+    (tmp_path / "a.conllu").write_text("# text = x\n" + "\n".join(lines))
+    found = read_conll(tmp_path / "a.conllu", word=1, tag=3)
+    assert found == ([["do", "n't", "1-2"]], [["AUX", "PART", "NUM"]])
+
+
+def test_spaces_of_other_kinds_are_parts_of_words(tmp_path):
+    (tmp_path / "a.txt").write_text("10\u00a0000  CD O \n", "utf-8")
+    assert read_conll(tmp_path / "a.txt") == ([["10\u00a0000"]], [["O"]])
+    (tmp_path / "a.tsv").write_text("a b\tNN \n", "utf-8")
+    assert read_conll(tmp_path / "a.tsv") == ([["a b"]], [["NN"]])
+    (tmp_path / "a.txt").write_bytes("a\u00f1o NC O\n".encode("latin-1"))
+    with pytest.raises(ValueError, match="a.txt` must be UTF-8"):
+        read_conll(tmp_path / "a.txt")
+
+
 def test_what_is_written_is_read_back(tmp_path):
     words, tags = [["EU", "rejects"], ["Peter"]], [["I-ORG", "O"], ["I-PER"]]
     found = [["O", "O"], ["I-PER"]]

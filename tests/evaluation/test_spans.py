@@ -47,6 +47,12 @@ def test_known_sentences():
     assert find_spans(["B-a-b", "I-a-b"]) == [("a-b", 0, 2)]
 
 
+@pytest.mark.parametrize("tag", ["NOUN", "U-PER", "", "-LRB-"])
+def test_tags_of_words_have_no_spans(tag):
+    with pytest.raises(ValueError, match=f"Received: '{tag}'"):
+        span_scores([["O", tag]], [["O", "O"]])
+
+
 @pytest.mark.parametrize("scheme", ["IOB1", "IOB2", "BIOES"])
 def test_every_scheme_holds_the_same_spans(scheme):
     draw = random.Random(0)

@@ -100,6 +100,14 @@ def test_the_gradient_is_the_difference_quotient():
     assert not gradients[0].numpy()[~MASK].any()
 
 
+def test_probabilities_of_a_long_text_add_up():
+    draw = np.random.default_rng(0)
+    emissions = draw.normal(0, 8, (1, 4000, 3)).astype("float32") + 20
+    potentials = make()(emissions, mask=np.ones((1, 4000), bool))
+    found = tf.function(crf.marginals)(potentials).numpy().sum(axis=2)
+    np.testing.assert_allclose(found, 1.0, atol=1e-5)
+
+
 def test_forbidden_transitions_are_never_taken():
     layer, allowed = make(), np.ones((4, 4), bool)
     allowed[0, 1] = allowed[3, 2] = allowed[1, 3] = False  # 0 to 1, first 2, last 1

@@ -12,7 +12,7 @@ import zoo
 from zoo import presets
 from zoo.models.elmo import ELMo, ELMoConfig
 from zoo.models.taglm import TagLM, TagLMConfig
-from zoo.text import CharacterTokenizer, TaggerTokenizer
+from zoo.text import CharacterTokenizer, TaggerTokenizer, UnicodeSpeller
 
 TEXTS, _ = tiny.make_texts(16, seed=3)
 TAGS = tiny.make_tags(TEXTS)
@@ -264,3 +264,39 @@ def test_no_weights_were_published(tmp_path):
         taglm.read(tmp_path)
     with pytest.raises(ValueError, match="written as"):
         make({})[0].save_to_preset(tmp_path / "x", layout="hdf5")
+
+
+@pytest.mark.parametrize("number", [0, 1, -1, -2])
+def test_an_embedder_reads_and_trains_the_layer_that_it_names(number):
+    backbone, tokenizer = make(lm_positions=[0, 1])
+    task = zoo.TextEmbedder(backbone, tokenizer, layers=[number])
+    above = {"tagger_forward_2", "tagger_backward_2", "lm_0_mix_1"}
+    assert task.unused_layers() - {"pooler"} == (set() if number % 2 else above)
+    x = task.preprocessor((tf.constant(TEXTS[:2]),))
+    layers = backbone.with_outputs("layer_outputs")(x)["layer_outputs"]
+    real = tf.cast(x["padding_mask"], tf.float32)[:, :, None]
+    mean = tf.reduce_sum(layers[:, number] * real, 1) / tf.reduce_sum(real, 1)
+    np.testing.assert_allclose(task.predict(TEXTS[:2], verbose=0), mean, atol=1e-5)
+
+
+def test_there_are_no_other_layers():
+    backbone, tokenizer = make()
+    for wrong in (2, -3):
+        with pytest.raises(ValueError, match=r"numbers in \[-2, 2\)"):
+            zoo.TextEmbedder(backbone, tokenizer, layers=[wrong])
+    with pytest.raises(ValueError, match="It has layer_outputs, sequence_output."):
+        backbone.with_outputs("attention_scores")
+
+
+def test_every_language_model_has_its_own_markers():
+    specials = ["<bos>", "<eos>", "<oov>", "<pad>", "<bow>", "<eow>"]
+    vocabulary = ["<oov>", "<bos>", "<eos>", "<pad>", "the"]
+    speller = UnicodeSpeller([*specials, *"aceht"], vocabulary)
+    tokenizer = TaggerTokenizer(["the"], others={"lm_0": speller})
+    words = tf.constant([["<S>", "the", "cat", "</S>"], ["<S>", "</S>", "", ""]])
+    mask = tf.constant([[1, 1, 1, 1], [1, 1, 0, 0]])
+    own = tokenizer.inputs(words, None, mask)
+    theirs = [["<bos>", "the", "cat", "<eos>"], ["<bos>", "<eos>", "", ""]]
+    expected = speller.inputs(tf.constant(theirs), None, mask)
+    for name in ("word_ids", "character_ids"):
+        np.testing.assert_array_equal(own[f"lm_0_{name}"], expected[name])

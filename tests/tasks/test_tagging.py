@@ -95,6 +95,15 @@ def test_the_loss_is_a_mean_over_words_or_rows(make_tagger):
         assert both == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.parametrize("decoder", ["softmax", "crf"])
+def test_accuracy_counts_rows_by_their_weights(trained, decoder):
+    tagger, wrong = trained(decoder=decoder, scheme="IOB2"), ["I-GOOD"] * 3
+    x, y = [*TEXTS[:3], "the the the"], [*TAGS[:3], wrong]
+    whole = tagger.evaluate(x, y, verbose=0, sample_weight=np.ones(4))[1]
+    first = tagger.evaluate(x, y, verbose=0, sample_weight=np.array([1, 1, 1, 0.0]))[1]
+    assert whole < first == tagger.evaluate(x[:3], y[:3], verbose=0)[1]
+
+
 def test_a_scheme_is_never_broken(make_tagger):
     plain = make_tagger(decoder="crf")
     inside = 50.0 * np.array([tag == "I-GOOD" for tag in tiny.TAGS])
@@ -201,6 +210,7 @@ def test_an_export_answers_as_the_task(trained, tmp_path):
     "options, message",
     [
         ({"labels": 1}, "two or more different names"),
+        ({"labels": ["O", "B A"]}, "no white space. Received: \\['O', 'B A'"),
         ({"decoder": "viterbi"}, "`decoder` must be one of"),
         ({"scheme": "BIOES"}, "Received: 'I-GOOD'"),
         ({"scheme": "BIO"}, "`scheme` must be one of"),
@@ -218,6 +228,11 @@ def test_bad_sentences_are_refused(make_tagger):
     tagger = make_tagger()
     with pytest.raises(ValueError, match="2 labels for 3 words in row 1"):
         tagger.fit(["a", "a b c"], [["O"], ["O", "O"]], verbose=0)
+    with pytest.raises(ValueError, match="2 labels for 1 words in row 0"):
+        tagger.train_on_batch(["a"], [["O", "O"]])
+    dataset = tf.data.Dataset.from_tensors((["a b c"], ["O O"]))
+    with pytest.raises(Exception, match="must have a label for every word"):
+        tagger.fit(dataset, verbose=0)
     with pytest.raises(ValueError, match="Received: \\['B-BAD'\\]"):
         tagger.fit(["a"], [["B-BAD"]], verbose=0)
     with pytest.raises(ValueError, match="empty one in row 1"):

@@ -4,8 +4,15 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+import tiny
 
-from zoo.training import AdamW, WarmupLinearDecay, layer_depths
+from zoo.models.elmo import ELMo, ELMoConfig
+from zoo.training import (
+    AdamW,
+    WarmupLinearDecay,
+    finetuning_optimizer,
+    layer_depths,
+)
 
 RATE, DECAY, EPSILON = 0.1, 0.3, 1e-4
 UPDATES = 5
@@ -207,3 +214,6 @@ def test_errors():
         AdamW(layer_decay=0)
     with pytest.raises(ValueError, match="at least `warmup_steps`.*decay_steps=3"):
         WarmupLinearDecay(1.0, 4, 3)
+    elmo = ELMo(ELMoConfig(**tiny.ELMO_CONFIG))
+    with pytest.raises(ValueError, match="of blocks, such as BERT. .*family 'elmo'"):
+        finetuning_optimizer(elmo, 100, layer_decay=0.9)

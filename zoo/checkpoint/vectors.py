@@ -1,5 +1,6 @@
-"""Word vectors in the files of GloVe, word2vec and fastText."""
+"""Files of word vectors: GloVe's, word2vec's and fastText's."""
 
+import itertools
 import lzma
 import pathlib
 
@@ -12,12 +13,13 @@ BLOCK = 2**20  # bytes read at once
 
 
 def read_vectors(path, words=None, limit=None):
-    """Reads word vectors, whichever of the three programs wrote them.
+    """Reads the word vectors that GloVe, word2vec or fastText wrote.
 
     The text formats have a word and its numbers on each line, parted by spaces; those
     of word2vec and fastText begin with a line of two counts. A word may hold spaces
     (GloVe 840B has such): the last numbers are the vector. A file ending in .bin is
-    word2vec's binary format. The first of equal words counts.
+    word2vec's binary format (fastText's, a model with n-grams, is not read: use its
+    .vec). The first of equal words counts.
 
     Args:
         path: str or path, plain, `.gz` or `.xz`.
@@ -40,9 +42,7 @@ def read_vectors(path, words=None, limit=None):
     found, vectors = {}, []
     try:
         with open_any(path) as file:
-            for number, (word, vector) in enumerate(read(path, file)):
-                if limit is not None and number >= limit:
-                    break
+            for word, vector in itertools.islice(read(path, file), limit):
                 if word not in found and (words is None or word in words):
                     found[word] = len(vectors)
                     vectors.append(vector)
@@ -55,16 +55,22 @@ def read_vectors(path, words=None, limit=None):
 
 def _text_rows(path, file):
     """Words and vectors of a text file, line by line."""
-    first, width = file.readline(), None
+    first, count = file.readline(), None
     fields = first.split()
     if len(fields) == 2 and all(field.isdigit() for field in fields):
-        width = int(fields[1])
+        count, width = map(int, fields)
     else:
         yield _text_row(path, 1, first, None) if first.strip() else _none(path)
         width = len(fields) - 1
+    found = 0
     for number, line in enumerate(file, start=2):
         if line.strip():
             yield _text_row(path, number, line, width)
+            found += 1
+    if count is not None and found < count:
+        raise ValueError(
+            f"`{path}` must hold {count} vectors, as it begins with. Received: {found}."
+        )
 
 
 def _none(path):

@@ -1,55 +1,72 @@
 """Tagged sentences in columns, as CoNLL's shared tasks and Universal Dependencies."""
 
+import itertools
 import pathlib
+import re
 
 from zoo.files import open_any, replacing
 
 DOCUMENT = "-DOCSTART-"
+REMARKS = ("# ", "#begin document", "#end document")
+_NO_WORD = re.compile(r"\d+[-.]\d+(\t[^\t]*){9}")  # of CoNLL-U
 
 
 def read_conll(path, word=0, tag=-1):
     """Reads words and tags from a file of one word per line.
 
-    Columns are parted by tabs if the line has any, else by white space; an empty line
-    ends a sentence; sentences of `-DOCSTART-` alone and lines of `# ` and a remark
-    before a sentence are left out.
+    Columns are parted by tabs if the line has any, else by spaces; an empty line ends a
+    sentence, and so does one of `-DOCSTART-`. Left out are lines of `# ` and a remark
+    before a sentence, OntoNotes' lines of documents, and in CoNLL-U's ten columns the
+    lines of several words (1-2) and of words that are not there (8.1).
 
     Args:
-        path: str or path, plain, `.gz` or `.xz`.
-        word, tag: int, numbers of the columns; negative ones count from the last.
+        path: str or path, plain, `.gz` or `.xz`, in UTF-8.
+        word, tag: int, numbers of the columns; negative ones count from the last. Of
+            CoNLL-U, 1 and 3 are words and universal parts of speech.
 
     Returns:
         sentences of words and sentences of tags, two lists of lists of str.
 
     Raises:
         FileNotFoundError: if there is no such file.
-        ValueError: if a line has too few columns.
+        ValueError: if a line has too few columns, or is no UTF-8.
     """
     path = pathlib.Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"No such file: {path}.")
     sentences, rows = [], []
-    with open_any(path, "rt", encoding="utf-8-sig") as file:
-        for number, line in enumerate(file, start=1):
-            line = line.rstrip("\r\n")
-            if not line.strip():
-                sentences.append(rows)
-                rows = []
-            elif rows or not line.startswith("# "):
-                rows.append(_fields(path, number, line, word, tag))
-    sentences.append(rows)
-    sentences = [rows for rows in sentences if rows and rows[0][0] != DOCUMENT]
+    try:
+        with open_any(path, "rt", encoding="utf-8-sig") as file:
+            for number, line in enumerate(itertools.chain(file, [""]), start=1):
+                fields = _split(line)
+                if not any(fields) or fields[0] == DOCUMENT:
+                    sentences.append(rows)
+                    rows = []
+                elif not (
+                    _NO_WORD.match(line) or line.startswith(REMARKS) and not rows
+                ):
+                    rows.append(_chosen(path, number, fields, word, tag))
+    except UnicodeDecodeError as error:
+        raise ValueError(f"`{path}` must be UTF-8. Received: {error}.") from error
+    sentences = [rows for rows in sentences if rows]
     words = [[row[0] for row in rows] for rows in sentences]
     return words, [[row[1] for row in rows] for rows in sentences]
 
 
-def _fields(path, number, line, word, tag):
-    fields = line.split("\t") if "\t" in line else line.split()
+def _split(line):
+    """A line's fields; an empty line has one, which is empty."""
+    line = line.rstrip("\r\n")
+    if "\t" in line:
+        return [field.strip(" ") for field in line.split("\t")]
+    return re.split(" +", line.strip(" "))
+
+
+def _chosen(path, number, fields, word, tag):
     wanted = [column if column >= 0 else len(fields) + column for column in (word, tag)]
     if min(wanted) < 0 or max(wanted) >= len(fields) or wanted[0] == wanted[1]:
         raise ValueError(
             f"Every line of {path} must have a column {word} of words and {tag} of "
-            f"tags. Received: {len(fields)} columns in line {number}: {line[:80]!r}."
+            f"tags. Received: {len(fields)} columns in line {number}: {fields!r:.80}."
         )
     return fields[wanted[0]], fields[wanted[1]]
 

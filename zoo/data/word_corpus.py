@@ -133,7 +133,8 @@ def stream_batches(streams, words, tokenizer, start=0):
         start: int, the first step; every step is a function of its number.
 
     Returns:
-        tf.data.Dataset of dict of int32, see `zoo.tasks.LanguageModel`.
+        tf.data.Dataset of dict of int32, the inputs of `zoo.tasks.LanguageModel`, whose
+        `finish`, mapped over it, adds targets and weights.
     """
     names = ("forward", "backward", "forward_targets", "backward_targets")
     words = tf.constant(words)

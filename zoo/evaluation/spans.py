@@ -5,6 +5,7 @@ import collections
 import numpy as np
 
 OUTSIDE = "O"
+PREFIXES = ("B", "I", "E", "S", OUTSIDE)
 # Which prefix may follow which inside one span, and which may begin and end one.
 BEGINS = {"IOB1": "IB", "IOB2": "B", "BIOES": "BS"}
 ENDS = {"IOB1": "IB", "IOB2": "IB", "BIOES": "ES"}
@@ -13,8 +14,16 @@ SCHEMES = tuple(BEGINS)
 
 
 def split_tag(tag):
-    """Prefix and type of a tag: `B-PER` is B and PER, `O` is O and nothing."""
+    """Prefix and type of a tag: `B-PER` is B and PER, `O` is O and nothing.
+
+    Raises:
+        ValueError: if the prefix is none of a scheme's.
+    """
     prefix, _, kind = tag.partition("-")
+    if prefix not in PREFIXES:
+        raise ValueError(
+            f"A tag of spans must begin with one of {PREFIXES}. Received: {tag!r}."
+        )
     return prefix, kind
 
 
@@ -30,6 +39,9 @@ def find_spans(tags):
 
     Returns:
         list of (type, begin, end): words begin to end - 1.
+
+    Raises:
+        ValueError: if a tag is one of words, such as NOUN, not of spans.
     """
     spans, begin = [], None
     before, type_before = OUTSIDE, ""
@@ -97,7 +109,7 @@ def allowed_transitions(labels, scheme):
         ValueError: if a label is no tag of the scheme.
     """
     _check_scheme(scheme)
-    parts = [split_tag(label) for label in labels]
+    parts = [label.partition("-")[::2] for label in labels]
     known = {*BEGINS[scheme], *ENDS[scheme], *INSIDE[scheme]}
     for label, (prefix, kind) in zip(labels, parts, strict=True):
         if label != OUTSIDE and (prefix not in known or not kind):

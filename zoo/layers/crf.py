@@ -118,27 +118,38 @@ def forward_backward(potentials):
     """
     steps = ops.transpose(potentials, (1, 0, 2, 3))
     start = _only_first(steps)
-    (last,), (after,) = scan(
-        lambda state, p: (ops.logsumexp(state[0][:, :, None] + p[0], axis=1),),
-        (start,),
+    (last, total), (after, _) = scan(
+        lambda state, p: _scaled(state, state[0][:, :, None] + p[0], axis=1),
+        (start, ops.zeros_like(start[:, 0])),
         (steps,),
     )
-    total = ops.logsumexp(last, axis=-1)
+    nothing = ops.zeros_like(last)
 
     def expected():
-        _, (ahead,) = scan(
-            lambda state, p: (ops.logsumexp(p[0] + state[0][:, None, :], axis=2),),
-            (ops.zeros_like(last),),
+        _, (ahead, _) = scan(
+            lambda state, p: _scaled(state, p[0] + state[0][:, None, :], axis=2),
+            (nothing, nothing[:, 0]),
             (steps,),
             reverse=True,
         )
         before = ops.concatenate([start[None], after[:-1]], axis=0)
-        ahead = ops.concatenate([ahead[1:], ops.zeros_like(last)[None]], axis=0)
+        ahead = ops.concatenate([ahead[1:], nothing[None]], axis=0)
         scores = before[:, :, :, None] + steps + ahead[:, :, None, :]
-        pairs = ops.exp(scores - total[None, :, None, None])
+        pairs = ops.exp(scores - ops.max(scores, axis=(2, 3), keepdims=True))
+        pairs = pairs / ops.sum(pairs, axis=(2, 3), keepdims=True)
         return ops.transpose(pairs, (1, 0, 2, 3))
 
-    return total, expected
+    return total + ops.logsumexp(last, axis=-1), expected
+
+
+def _scaled(state, scores, axis):
+    """Sums over an axis; the largest is 0, and is counted apart.
+
+    Else the sums of a long text would be large numbers of few digits.
+    """
+    sums = ops.logsumexp(scores, axis=axis)
+    largest = ops.max(sums, axis=-1)
+    return sums - largest[:, None], state[1] + largest
 
 
 def _only_first(steps):

@@ -14,8 +14,9 @@ class WordEmbedding(keras.layers.Layer):
 
     Id 0, where no word is, has the zero vector; ids from 1 to V - 1 have rows of the
     table, the last `num_frozen` of which no training changes: those of words that have
-    pretrained vectors but do not occur in training. An id i from V on has the vector
-    that `random_vectors` draws from i - V, so it keeps it when the vocabulary grows.
+    pretrained vectors but are too rare in training, or not there. An id i from V on has
+    the vector that `random_vectors` draws from i - V, so it keeps it when the
+    vocabulary grows.
 
     Source: Ma and Hovy 2016, for sqrt(3 / D) as the bound of vectors without training;
     Dhingra et al. 2017 for what becomes of words unseen in training.

@@ -58,12 +58,12 @@ def run(recipe, data, output, every=100, tensorboard=False):
         objective.sizes,
     )
     report = {"recipe": dataclasses.asdict(recipe), "tokens": objective.tokens()}
+    shutil.rmtree(output / "preset", ignore_errors=True)
+    objective.finished(model).save_to_preset(output / "preset", dtype="float16")
     if recipe.valid:
         report["valid"] = objective.evaluate(model)
     with replacing(output / "report.json") as temporary:
         temporary.write_text(json.dumps(report, indent=2) + "\n", "utf-8")
-    shutil.rmtree(output / "preset", ignore_errors=True)
-    objective.finished(model).save_to_preset(output / "preset", dtype="float16")
     card = {"tokens_seen": report["tokens"], "valid": report.get("valid")}
     presets.add_to_record(output / "preset", {**recipe.card, **card})
     return model

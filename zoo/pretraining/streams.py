@@ -16,7 +16,7 @@ from zoo.data import (
     write_word_corpus,
 )
 from zoo.pretraining.optimizer import make_optimizer
-from zoo.recipes import find_files
+from zoo.recipes import find_files, find_held_out
 from zoo.tasks import LanguageModel
 
 EVALUATION_STEPS = 5  # words at once: the whole softmax of more takes much memory
@@ -50,8 +50,10 @@ class StreamPretraining:
         self.corpus = self._prepared("train", find_files(data, recipe.train))
         words = self.corpus.words[: recipe.num_words]
         self.tokenizer = self._tokenizer(vocabulary=words)
-        paths = find_files(data, recipe.valid)
-        self.held_out = {p.name: self._prepared(p.name, [p]) for p in paths}
+        paths = find_held_out(data, recipe.valid)
+        self.held_out = {n: self._prepared(n, [path]) for n, path in paths.items()}
+        for corpus in self.held_out.values():
+            self.streams(corpus, EVALUATION_STEPS, None)  # refuses what is too short
 
     def _tokenizer(self, **options):
         kind = registry.TOKENIZERS[self.recipe.family]

@@ -5,7 +5,7 @@ import numpy as np
 from zoo.data import read_conll
 from zoo.finetuning import score
 from zoo.pretraining.optimizer import make_optimizer
-from zoo.recipes import find_files
+from zoo.recipes import find_files, find_held_out
 from zoo.taggers import make_tagger
 
 
@@ -25,7 +25,8 @@ class TaggerTraining:
         sizes: list of int, words of each update, on average.
 
     Raises:
-        ValueError: if the recipe has several stages, or there is no sentence.
+        ValueError: if the recipe has several stages, there is no sentence, or a tag
+            of a held-out file is not trained on.
     """
 
     def __init__(self, recipe, data, output):
@@ -48,8 +49,20 @@ class TaggerTraining:
             )
         mean = np.mean([len(words) for words in self.train[0]])
         self.sizes = [round(self.rows * float(mean))] * recipe.steps
-        paths = find_files(data, recipe.valid)
-        self.valid = {path.name: read_conll(path) for path in paths}
+        paths = find_held_out(data, recipe.valid)
+        self.valid = {name: read_conll(path) for name, path in paths.items()}
+        self._check_held_out()
+
+    def _check_held_out(self):
+        known = {tag for row in self.train[1] for tag in row}
+        for name, (_, tags) in self.valid.items():
+            unknown = {tag for row in tags for tag in row} - known
+            if unknown or not tags:
+                raise ValueError(
+                    "A held-out file must have sentences, with tags that are trained "
+                    f"on. Received: {len(tags)} sentences in {name}, and the unknown "
+                    f"tags {sorted(unknown)[:5]}."
+                )
 
     def build(self):
         """The compiled model that the recipe begins with."""

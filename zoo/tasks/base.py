@@ -239,7 +239,7 @@ class Task(TextTraining, DistributedTraining, keras.Model):
 
         Args:
             directory: path; must not exist, or be empty.
-            layout: "zoo", "hugging_face" or "keras_nlp".
+            layout: "zoo", "hugging_face" or "keras_nlp"; "hdf5" of an ELMo.
             dtype: "float32" or "float16", of the stored weights; "zoo" only.
         """
         options = {

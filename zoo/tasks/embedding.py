@@ -18,7 +18,7 @@ def concatenated_layers(backbone, inputs, layers):
     Raises:
         ValueError: if a layer does not exist.
     """
-    count = backbone.config.num_layers + 1
+    count = backbone.num_layer_outputs
     if not layers or any(not -count <= layer < count for layer in layers):
         raise ValueError(
             f"`layers` must be numbers in [-{count}, {count}). Received: {layers}."
@@ -38,8 +38,8 @@ class TextEmbedder(Task):
         tokenizer: from `zoo.text`, or None for token ids only.
         pooling: "cls" or "mean".
         layers: list of int, layers whose outputs are concatenated; 0 is the
-            embeddings, negative numbers count from the last. BERT's paper has
-            `[-4, -3, -2, -1]`. By default the backbone's output.
+            embeddings (of TagLM, the first LSTMs), negative numbers count from the
+            last. BERT's paper has `[-4, -3, -2, -1]`. By default the backbone's output.
         normalize: bool, scale to length 1.
         **kwargs: sequence_length, pair and name, see `zoo.tasks.Task`.
 
@@ -81,11 +81,9 @@ class TextEmbedder(Task):
         """The pooler, and what is above the highest layer."""
         if self.options["layers"] is None:
             return super().unused_layers()
-        config = self.backbone.config
-        highest = max(
-            number % (config.num_layers + 1) for number in self.options["layers"]
-        )
-        return {"pooler", *self.backbone.layers_above(highest, config)}
+        count = self.backbone.num_layer_outputs
+        highest = max(number % count for number in self.options["layers"])
+        return {"pooler", *self.backbone.layers_above(highest)}
 
     def default_loss(self):
         """Mean squared error, to imitate given vectors."""

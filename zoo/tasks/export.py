@@ -15,8 +15,9 @@ def export_task(task, directory, version=None, pair=None, warmup_texts=WARMUP_TE
     `serving_default` takes strings: one input, `text`, or for pairs two, `text` and
     `text_pair`. Two named inputs are safer than one packed string over REST: a row
     that lacks one is refused by name, and neither order nor separator can be wrong. A
-    second signature, `tokens`, takes the model's inputs, such as token_ids,
-    segment_ids and padding_mask, int32 (B, L); do not let the server pad them
+    second signature, `tokens`, of tasks with one answer for a row, takes the model's
+    inputs, such as token_ids, segment_ids and padding_mask, int32 (B, L); do not let
+    the server pad them
     (`pad_variable_length_inputs` repeats the first value instead of 0).
 
     The graph computes in float32 whatever the model's policy, without XLA.

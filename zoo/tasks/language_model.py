@@ -31,8 +31,8 @@ class LanguageModel(Task):
         num_samples: int, of the softmax while training, see
             `zoo.layers.SampledSoftmax`; None for all words.
         rows: int, rows of a batch (on each replica) where the states are carried from
-            batch to batch, see `zoo.data.TokenStreams`; None where every row is a text
-            of its own.
+            batch to batch: it trains on `zoo.data.stream_batches(...).map(finish)`;
+            None where every row is a text of its own.
         **kwargs: sequence_length and name, see `zoo.tasks.Task`.
 
     Inputs:
@@ -151,9 +151,9 @@ class LanguageModel(Task):
     def _check_rows(self):
         if self.options["rows"]:
             raise ValueError(
-                "A model that carries states takes batches of `zoo.data.TokenStreams`. "
-                f"Received: texts, and rows={self.options['rows']}. Load it with "
-                "`rows=None`."
+                "A model that carries states takes streams, "
+                "`zoo.data.stream_batches(...).map(model.finish)`. Received: texts, "
+                f"and rows={self.options['rows']}. Load it with `rows=None`."
             )
 
     def finish(self, x, *targets):

@@ -21,7 +21,10 @@ class PathLoss(keras.losses.Loss):
 
 @keras.saving.register_keras_serializable(package="zoo")
 class TagAccuracy(keras.metrics.Metric):
-    """The share of words with the right tag, of logits or of potentials."""
+    """The share of words with the right tag, of logits or of potentials.
+
+    The tags are those of the best path; a scheme does not constrain it here.
+    """
 
     def __init__(self, name="accuracy", **kwargs):
         super().__init__(name=name, **kwargs)
@@ -29,9 +32,12 @@ class TagAccuracy(keras.metrics.Metric):
         self.words = self.add_variable((), "zeros", name="words")
 
     def update_state(self, y_true, y_pred, sample_weight=None):
-        """Counts words, which have a tag of at least 0."""
+        """Counts words, which have a tag of at least 0, by their weights or rows'."""
         y_true = ops.cast(y_true, "int32")
         real = ops.cast(y_true >= 0, "float32")
+        if sample_weight is not None:
+            weight = ops.cast(sample_weight, "float32")
+            real = real * (weight if len(weight.shape) == 2 else weight[:, None])
         if len(y_pred.shape) == 4:
             tags = crf.best_path(y_pred)[0]
         else:

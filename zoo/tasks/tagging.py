@@ -48,8 +48,8 @@ class TokenClassifier(Task):
         `zoo.layers.CRF`. `answer` gives tags, scores, words, and where they stand.
 
     Raises:
-        ValueError: if there are fewer than two labels, one occurs twice or is no tag
-            of the scheme, or the decoder is unknown.
+        ValueError: if there are fewer than two labels, one occurs twice, has white
+            space or is no tag of the scheme, or the decoder is unknown.
     """
 
     task_name = "token_classifier"
@@ -67,6 +67,8 @@ class TokenClassifier(Task):
         **kwargs,
     ):
         labels = label_names(labels)
+        if any(label.split() != [label] for label in labels):
+            raise ValueError(f"Labels must have no white space. Received: {labels}.")
         if decoder not in DECODERS:
             raise ValueError(
                 f"`decoder` must be one of {DECODERS}. Received: {decoder!r}."
@@ -150,16 +152,31 @@ class TokenClassifier(Task):
         """
         x = join_words(x)
         if y is not None and not isinstance(x, tf.data.Dataset):
-            y = self.encode_labels(y)
-            words = self.tokenizer.split(as_columns(x)[0])[0].row_lengths().numpy()
-            labels = [len(row.split()) for row in y]
-            for row, counts in enumerate(zip(words.tolist(), labels, strict=False)):
-                if counts[0] != counts[1]:
-                    raise ValueError(
-                        "A sentence must have a label for every word. Received: "
-                        f"{counts[1]} labels for {counts[0]} words in row {row}."
-                    )
+            y = self._check_counts(x, y)
         return super().batches(x, y, *args, **kwargs)
+
+    def _check_counts(self, x, y):
+        """Sentences of labels, encoded; raises unless there is one for every word."""
+        y = self.encode_labels(y)
+        words = self.tokenizer.split(as_columns(x)[0])[0].row_lengths().numpy()
+        labels = [len(row.split()) for row in y]
+        for row, counts in enumerate(zip(words.tolist(), labels, strict=False)):
+            if counts[0] != counts[1]:
+                raise ValueError(
+                    "A sentence must have a label for every word. Received: "
+                    f"{counts[1]} labels for {counts[0]} words in row {row}."
+                )
+        return y
+
+    def _dataset_batches(self, dataset):
+        def check(x, y, *weight):
+            words = self.tokenizer.split(tf.nest.flatten(x)[0])[0].row_lengths()
+            equal = tf.reduce_all(words == tf.strings.split(y).row_lengths())
+            tf.debugging.Assert(equal, ["A sentence must have a label for every word."])
+            return x, y, *weight
+
+        labelled = isinstance(dataset.element_spec, tuple)
+        return super()._dataset_batches(dataset.map(check) if labelled else dataset)
 
     def finish(self, x, y=None, weight=None):
         """Labels as int32 (B, W), -1 for padding, and their weights."""
@@ -283,7 +300,10 @@ class TokenClassifier(Task):
         return super().predict(x, *args, **kwargs)
 
     def _one_batch(self, x, y=None, sample_weight=None):
-        return super()._one_batch(join_words(x), y, sample_weight)
+        x = join_words(x)
+        if y is not None and self.takes_text(x):
+            y = self._check_counts(x, y)
+        return super()._one_batch(x, y, sample_weight)
 
     def tag(self, texts, batch_size=None):
         """Words with their tags and places.

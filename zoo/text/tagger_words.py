@@ -73,7 +73,8 @@ class TaggerTokenizer(WordSplitter):
             if isinstance(other, WordPieceTokenizer):
                 own = in_pieces(other, tf.convert_to_tensor(tokens), padding_mask)
             else:
-                own = other.inputs(tokens, segment_ids, padding_mask)
+                words = with_markers(other, tf.convert_to_tensor(tokens), padding_mask)
+                own = other.inputs(words, segment_ids, padding_mask)
                 own.pop("padding_mask")
             found |= {f"{name}_{key}": value for key, value in own.items()}
         return {**found, "padding_mask": padding_mask}
@@ -89,6 +90,20 @@ class TaggerTokenizer(WordSplitter):
                 for name, other in self.others.items()
             }
         return config
+
+
+def with_markers(tokenizer, words, mask):
+    """Rows of words between the markers of a tokenizer.
+
+    Args:
+      tokenizer: with `cls_id` and `sep_id`, the first and the last word of a row.
+      words: string (B, L), a marker before and after the words of each row.
+      mask: int32 (B, L), 1 = word or marker.
+    """
+    mask = tf.cast(mask, tf.int32)
+    column, count = tf.range(tf.shape(mask)[1]), tf.reduce_sum(mask, 1, keepdims=True)
+    words = tf.where((column == 0) & (count > 0), tokenizer.cls_id, words)
+    return tf.where((column > 0) & (column == count - 1), tokenizer.sep_id, words)
 
 
 def in_pieces(tokenizer, words, mask):

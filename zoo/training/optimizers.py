@@ -283,8 +283,16 @@ def finetuning_optimizer(
 
     Returns:
         AdamW.
+
+    Raises:
+        ValueError: if the rate is to decay from block to block, and there are none.
     """
     steps = max(1, -(-rows // batch_size) * epochs)
     schedule = WarmupLinearDecay(learning_rate, int(steps * warmup_share), steps)
     depths = layer_depths(backbone) if layer_decay < 1 else None
+    if depths and not any(depths.values()):
+        raise ValueError(
+            "`layer_decay` is for backbones of blocks, such as BERT. Received: "
+            f"{layer_decay}, and one of family {backbone.family!r}."
+        )
     return AdamW(schedule, layer_decay=layer_decay, depths=depths, **kwargs)

@@ -295,10 +295,9 @@ class ELMo(Backbone):
         """The model with a memory from call to call; see `StatefulModel`."""
         return StatefulModel(self, names or ("sequence_output",))
 
-    @classmethod
-    def layers_above(cls, number, config):
+    def layers_above(self, number):
         """The LSTMs above layer `number`, and the mix."""
-        above = [i for i in range(config.num_layers) if i >= number]
+        above = range(number, self.config.num_layers)
         return {"scalar_mix", *(f"{name}_{i}" for name in DIRECTIONS for i in above)}
 
 

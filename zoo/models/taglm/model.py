@@ -40,7 +40,8 @@ class TagLMConfig:
             for each position; or the number of a layer, 0 for words without context.
         lm_mix_l2: factor of the loss that pulls the mixes to the mean.
         lm_trainable: whether language models are trained along.
-        lm_dropout: probability on what is joined.
+        lm_dropout: probability on what is joined, besides `dropout` where a layer
+            reads it.
         dropout: probability on the input of every layer.
         max_sequence_length: words in a row, None for no limit.
         initializer_range: standard deviation of the kernels of task heads.
@@ -64,7 +65,7 @@ class TagLMConfig:
     lm_layers: str | int = "top"
     lm_mix_l2: float = 0.0
     lm_trainable: bool = False
-    lm_dropout: float = 0.5
+    lm_dropout: float = 0.0
     dropout: float = 0.5
     max_sequence_length: int | None = None
     initializer_range: float = 0.02
@@ -325,8 +326,14 @@ class TagLM(Backbone):
             found[name] = model(own)["layer_outputs"]
         return found
 
-    @classmethod
-    def layers_above(cls, number, config):
+    @property
+    def num_layer_outputs(self):
+        """One of each layer: what the first one reads is of another width."""
+        return self.config.num_layers
+
+    def layers_above(self, number):
         """Names of the layers that layer output `number` does not depend on."""
-        above = range(number + 1, config.num_layers + 1)
-        return {f"tagger_{d}_{i}" for d in DIRECTIONS for i in above}
+        above = range(number + 2, self.config.num_layers + 1)
+        lstms = {f"tagger_{d}_{i}" for d in DIRECTIONS for i in above}
+        places = [place for place in self.config.lm_positions if place > number]
+        return lstms | {f"{part}_mix_{i}" for part in self.parts for i in places}
