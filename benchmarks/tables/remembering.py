@@ -1,11 +1,13 @@
-"""A frozen language model that reads the sentences of a benchmark once."""
+"""A language model for sentences that are tagged: adapted to them, and read once."""
 
 import keras
 import numpy as np
 import tensorflow as tf
 
+import zoo
 from zoo.data import WordPacker
 from zoo.text import CharacterTokenizer
+from zoo.training import AdamW, WarmupLinearDecay
 
 OUTPUT, ROWS = "layer_outputs", 64
 
@@ -87,3 +89,32 @@ def remembering(backbone, sentences):
     model = keras.Model(inputs, layer(inputs))
     backbone.with_outputs = lambda *names: model
     return backbone
+
+
+def adapt(preset, train, dev, epochs, directory, rows=32):
+    """Trains a language model on sentences, as Peters et al. 2018, section 3.4.
+
+    Args:
+        preset: see `zoo.from_preset`.
+        train, dev: sentences of words, lists of lists of str.
+        epochs: int.
+        directory: path of the preset to write.
+        rows: int, of a batch.
+
+    Returns:
+        Perplexity on `dev` before and after, list of float.
+    """
+    keras.utils.set_random_seed(0)
+    model = zoo.from_preset(preset, task="language_model")
+    longest, words = model.tokenizer.max_characters, model.tokenizer.vocabulary
+    model.tokenizer = CharacterTokenizer(longest, words)  # which splits no word
+    model.sequence_length = None
+    train, dev = ([" ".join(row) for row in part] for part in (train, dev))
+    steps = -(-len(train) // rows) * epochs
+    rate = WarmupLinearDecay(1e-3, min(50, steps), steps)
+    model.compile(AdamW(rate, weight_decay=0.0, global_clipnorm=10.0))
+    found = [model.evaluate(dev, verbose=0, return_dict=True)["perplexity"]]
+    model.fit(train, batch_size=rows, epochs=epochs, verbose=2, seed=0)
+    found += [model.evaluate(dev, verbose=0, return_dict=True)["perplexity"]]
+    model.save_to_preset(directory)
+    return found

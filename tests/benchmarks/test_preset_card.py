@@ -143,5 +143,7 @@ def test_a_tagger_says_what_it_reads_and_how_often_it_is_right(preset_card, tmp_
     fields = {"family": "taglm", "valid": valid, "parts": parts}
     card = card_of(preset_card, tmp_path, "accuracy", **fields)
     assert "- `a.tsv`: 93.22 % of the words are right\n" in card
-    assert "stored in float16, but for those of `elmo_of_test`, which stay there." in card
+    assert (
+        "stored in float16, but for those of `elmo_of_test`, which stay there." in card
+    )
     assert "![accuracy](accuracy.svg)" in card

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 import tiny
 
+import zoo
+
 ROOT = pathlib.Path(__file__).parents[2]
 VECTORS = [*tiny.GOOD, "the"], np.arange(24, dtype="float32").reshape(6, 4)
 
@@ -22,8 +24,8 @@ def taggers(monkeypatch, tmp_path):
     from zoo.text import CharacterTokenizer
 
     elmo = ELMo(ELMoConfig(**tiny.ELMO_CONFIG))
-    elmo.tokenizer = CharacterTokenizer(12)
-    elmo.save_to_preset(tmp_path / "elmo")
+    tokenizer = CharacterTokenizer(12, tiny.WORDS, punctuation=True)
+    zoo.LanguageModel(elmo, tokenizer).save_to_preset(tmp_path / "elmo")
     small = {"embedding_dim": 4, "filters": ((2, 3),), "lstm_dim": 4}
     monkeypatch.setattr(taggers, "CONFIG", {**taggers.CONFIG, **small})
     monkeypatch.setattr(taggers, "LANGUAGE_MODEL", str(tmp_path / "elmo"))
@@ -86,7 +88,7 @@ ARMS = ["glove_elmo", "taglm", "lm_alone", "half_random", "half_class"]
 def test_arms_are_what_they_are_called(taggers, data, name):
     corpus = taggers.CORPORA["conll2003"]
     arm, parts = corpus.arms[name], corpus.read(data)
-    train, language_model = parts[0], taggers.read_language_model(parts)
+    train, language_model = parts[0], taggers.read_language_model("conll2003", parts)
     model = taggers.make_tagger(corpus, arm, train, VECTORS, 1e-3, 0, language_model)
     backbone, tokenizer = model.backbone, model.tokenizer
     assert bool(backbone.parts) == ("lm" in name or "elmo" in name)
@@ -107,7 +109,6 @@ def test_arms_are_what_they_are_called(taggers, data, name):
 
 
 def test_a_language_model_reads_once(taggers, data):
-    import zoo
     from benchmarks.tables.remembering import remembering
 
     train, dev, _ = taggers.CORPORA["conll2003"].read(data)
@@ -123,6 +124,23 @@ def test_a_language_model_reads_once(taggers, data):
     np.testing.assert_allclose(fits[0][1], fits[1][1], rtol=1e-4)
     with pytest.raises(Exception, match="KeyError"):
         model.answer([["never", "read"]])
+
+
+def test_a_language_model_is_trained_on_the_words_once(taggers, data, monkeypatch):
+    parts = taggers.CORPORA["conll2003"].read(data)
+    (taggers.FOLDER / "results").mkdir()
+    taggers.read_language_model("conll2003", parts)
+    path = taggers.FOLDER / "results" / "conll2003-perplexity.json"
+    before, after = json.loads(path.read_text())
+    assert 1 < after < before
+    adapted = zoo.from_preset(taggers.FOLDER / "runs" / "conll2003-language_model")
+    assert not adapted.tokenizer.punctuation
+    texts = [" ".join(row) for row in parts[1][0]]
+    found = adapted.evaluate(texts, verbose=0, return_dict=True)
+    assert found["perplexity"] == pytest.approx(after, rel=1e-3)
+    monkeypatch.setattr(taggers, "adapt", None)
+    taggers.read_language_model("conll2003", parts)
+    taggers.read_language_model("ud_ewt", parts)
 
 
 def test_counts_and_tables(taggers):
