@@ -237,7 +237,7 @@ def test_what_it_refuses():
         zoo.LanguageModel(make().backbone, CharacterTokenizer(12))
     with pytest.raises(ValueError, match="at least the tokenizer's .* 5 and 5"):
         zoo.LanguageModel(make().backbone, make().tokenizer, num_words=5)
-    with pytest.raises(ValueError, match="takes batches of .*rows=3"):
+    with pytest.raises(ValueError, match="takes streams, .*rows=3"):
         make(rows=3).answer(["a text"])
     with pytest.raises(ValueError, match="makes its own targets"):
         make().batches(TEXTS, [1] * len(TEXTS))
