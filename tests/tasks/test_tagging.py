@@ -230,6 +230,8 @@ def test_bad_sentences_are_refused(make_tagger):
         tagger.fit(["a", "a b c"], [["O"], ["O", "O"]], verbose=0)
     with pytest.raises(ValueError, match="2 labels for 1 words in row 0"):
         tagger.train_on_batch(["a"], [["O", "O"]])
+    alone = tf.data.Dataset.from_tensors((["a b c"],))  # a tuple of one
+    assert {*next(iter(tagger.batches(alone)))} >= {"token_ids", "word_positions"}
     dataset = tf.data.Dataset.from_tensors((["a b c"], ["O O"]))
     with pytest.raises(Exception, match="must have a label for every word"):
         tagger.fit(dataset, verbose=0)

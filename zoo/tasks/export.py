@@ -17,8 +17,8 @@ def export_task(task, directory, version=None, pair=None, warmup_texts=WARMUP_TE
     that lacks one is refused by name, and neither order nor separator can be wrong. A
     second signature, `tokens`, of tasks with one answer for a row, takes the model's
     inputs, such as token_ids, segment_ids and padding_mask, int32 (B, L); do not let
-    the server pad them
-    (`pad_variable_length_inputs` repeats the first value instead of 0).
+    the server pad them (`pad_variable_length_inputs` repeats the first value instead
+    of 0).
 
     The graph computes in float32 whatever the model's policy, without XLA.
 

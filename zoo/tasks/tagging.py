@@ -175,8 +175,10 @@ class TokenClassifier(Task):
             tf.debugging.Assert(equal, ["A sentence must have a label for every word."])
             return x, y, *weight
 
-        labelled = isinstance(dataset.element_spec, tuple)
-        return super()._dataset_batches(dataset.map(check) if labelled else dataset)
+        spec = dataset.element_spec
+        if isinstance(spec, tuple) and len(spec) > 1:
+            dataset = dataset.map(check)
+        return super()._dataset_batches(dataset)
 
     def finish(self, x, y=None, weight=None):
         """Labels as int32 (B, W), -1 for padding, and their weights."""

@@ -73,7 +73,7 @@ class TaggerTokenizer(WordSplitter):
             if isinstance(other, WordPieceTokenizer):
                 own = in_pieces(other, tf.convert_to_tensor(tokens), padding_mask)
             else:
-                words = with_markers(other, tf.convert_to_tensor(tokens), padding_mask)
+                words = with_markers(other, tokens, padding_mask)
                 own = other.inputs(words, segment_ids, padding_mask)
                 own.pop("padding_mask")
             found |= {f"{name}_{key}": value for key, value in own.items()}
@@ -100,10 +100,12 @@ def with_markers(tokenizer, words, mask):
       words: string (B, L), a marker before and after the words of each row.
       mask: int32 (B, L), 1 = word or marker.
     """
-    mask = tf.cast(mask, tf.int32)
-    column, count = tf.range(tf.shape(mask)[1]), tf.reduce_sum(mask, 1, keepdims=True)
-    words = tf.where((column == 0) & (count > 0), tokenizer.cls_id, words)
-    return tf.where((column > 0) & (column == count - 1), tokenizer.sep_id, words)
+    markers = tokenizer.cls_id, tokenizer.sep_id
+    if markers == (WordSplitter.cls_id, WordSplitter.sep_id):
+        return words
+    column, count = _columns(mask)
+    words = tf.where((column == 0) & (count > 0), markers[0], words)
+    return tf.where((column > 0) & (column == count - 1), markers[1], words)
 
 
 def in_pieces(tokenizer, words, mask):
@@ -119,7 +121,7 @@ def in_pieces(tokenizer, words, mask):
       more than the place of a word's first piece, 0 where no word is.
     """
     mask = tf.cast(mask, tf.int32)
-    column, count = tf.range(tf.shape(mask)[1]), tf.reduce_sum(mask, 1, keepdims=True)
+    column, count = _columns(mask)
     inner = (column > 0) & (column < count - 1)
     pieces = tokenizer.pieces(tf.boolean_mask(words, inner))
     numbers = tf.cast(pieces.row_lengths(), tf.int32)
@@ -135,6 +137,12 @@ def in_pieces(tokenizer, words, mask):
     )
     places = (tf.cumsum(lengths, axis=1) - lengths + 1) * mask
     return {"token_ids": ids.to_tensor(tokenizer.pad_id), "word_positions": places}
+
+
+def _columns(mask):
+    """Numbers of the columns (L,) and of the tokens of each row (B, 1), int32."""
+    mask = tf.cast(mask, tf.int32)
+    return tf.range(tf.shape(mask)[1]), tf.reduce_sum(mask, 1, keepdims=True)
 
 
 def _restored(tokenizer):
