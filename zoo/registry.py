@@ -12,6 +12,7 @@ from zoo import presets
 from zoo.backbone import check_fields
 from zoo.checkpoint import assign
 from zoo.models import FAMILIES
+from zoo.saving import preset_variables
 from zoo.tasks import TASKS
 from zoo.text import (
     CharacterTokenizer,
@@ -298,11 +299,7 @@ def _split_options(source, task, options):
 def _load(model, backbone, weights, strict):
     """Assigns what the preset holds; a head that it lacks stays random."""
     paths = backbone.variable_paths()
-    variables = {
-        paths.get(id(v), v.path): v
-        for v in model.variables
-        if "seed_generator" not in v.path
-    }
+    variables = {paths.get(id(v), v.path): v for v in preset_variables(model)}
     for name, part in backbone.parts.items():
         if part.origin:  # loaded already
             variables = {

@@ -8,6 +8,11 @@ import numpy as np
 from zoo import presets
 
 
+def preset_variables(model):
+    """A model's variables without the states of a run, which no preset holds."""
+    return [v for v in model.weights if "carried_state" not in v.path]
+
+
 def save_preset(backbone, weights, task, directory, layout="zoo", dtype="float32"):
     """Writes a preset directory, whole or not at all.
 

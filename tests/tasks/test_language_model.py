@@ -209,6 +209,48 @@ def test_replicas_carry_their_own_rows(two_replicas):
         np.testing.assert_allclose(ours, theirs, atol=2e-5)
 
 
+@pytest.mark.filterwarnings("ignore:Skipping nested container")  # the refused one
+def test_a_file_holds_the_states_of_all_replicas(two_replicas, tmp_path):
+    streams = make_streams(4, 4)
+
+    def read_on(model, start):
+        batches = batches_of(model, streams, start)
+        model.fit(batches, steps_per_epoch=3, shuffle=False, verbose=0)
+        return [w.numpy() for w in model.trainable_weights]
+
+    with two_replicas.scope():
+        model = make(rows=2)
+        model.compile(keras.optimizers.SGD(0.1))
+    read_on(model, 0)
+    model.save(tmp_path / "model.keras")
+    model.save_weights(tmp_path / "model.weights.h5")
+    expected = read_on(model, 3)
+    with two_replicas.scope():
+        again = keras.saving.load_model(tmp_path / "model.keras")
+    for ours, theirs in zip(read_on(again, 3), expected, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    alone = make(rows=4)
+    alone.load_weights(tmp_path / "model.weights.h5")
+    alone.compile(keras.optimizers.SGD(0.1))
+    for ours, theirs in zip(read_on(alone, 3), expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=2e-5)
+    with pytest.raises(ValueError, match="Received: 4, and 1 replicas of 3 rows"):
+        make(rows=3).load_weights(tmp_path / "model.weights.h5")
+
+
+def test_a_preset_has_no_states(tmp_path):
+    model = make(rows=3)
+    model.compile(keras.optimizers.SGD(0.1))
+    batches = batches_of(model, make_streams(3, 4))
+    model.fit(batches, steps_per_epoch=2, shuffle=False, verbose=0)
+    model.save_to_preset(tmp_path / "preset")
+    for rows in (3, 5):
+        again = zoo.from_preset(tmp_path / "preset", rows=rows)
+        assert all((state == 0).all() for state in states_of(again).values())
+    texts = zoo.from_preset(tmp_path / "preset", rows=None)
+    assert texts.answer(TEXTS[:2])["words"].min() > 1
+
+
 def test_evaluation_weighs_every_word_alike():
     model = make()
     model.compile()

@@ -1,6 +1,7 @@
 """States that a model keeps from one batch to the next."""
 
 import keras
+import numpy as np
 from keras import ops
 
 
@@ -9,8 +10,9 @@ class CarriedState(keras.layers.Layer):
     """What the rows of the batch before ended with, for models that read on.
 
     Training and evaluation have states of their own, so that neither disturbs the
-    other. They are saved with the model's weights. On several replicas each keeps its
-    own rows' states; a file holds those of the first.
+    other. They are saved with the model. On several replicas each keeps its own rows'
+    states; a file holds those of all rows, so that it may be read on fewer or more
+    replicas of as many rows together. Of several workers each saves its own rows.
 
     Args:
         rows: int, R, rows of a batch (of a replica's part of it).
@@ -58,10 +60,34 @@ class CarriedState(keras.layers.Layer):
         states = [ops.convert_to_tensor(v) for v in self.kept(training)]
         return [s * ops.reshape(keep, (-1, *[1] * (s.ndim - 1))) for s in states]
 
+    def save_own_variables(self, store):
+        """Writes the states of all replicas' rows."""
+        for index, variable in enumerate(self.non_trainable_variables):
+            parts = map(ops.convert_to_numpy, _replicas(variable))
+            store[str(index)] = np.concatenate([*parts])
+
+    def load_own_variables(self, store):
+        """Gives every replica its rows' states."""
+        for index, variable in enumerate(self.non_trainable_variables):
+            parts, states = _replicas(variable), np.asarray(store[str(index)])
+            if len(states) != len(parts) * self.rows:
+                raise ValueError(
+                    "States must be of as many rows as the model reads. Received: "
+                    f"{len(states)}, and {len(parts)} replicas of {self.rows} rows. "
+                    "Save a preset to go on without them."
+                )
+            for part, own in zip(parts, np.split(states, len(parts)), strict=True):
+                part.assign(own)
+
     def compute_output_spec(self, fresh, training=None):
         """float32 of the states' shapes."""
         shapes = [(self.rows, *shape) for shape in self.shapes]
         return [keras.KerasTensor(shape, dtype="float32") for shape in shapes]
+
+
+def _replicas(variable):
+    """What holds the values of each replica, in order; without a strategy, itself."""
+    return getattr(variable.value, "values", (variable,))
 
 
 @keras.saving.register_keras_serializable(package="zoo")

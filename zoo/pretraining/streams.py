@@ -17,6 +17,7 @@ from zoo.data import (
 )
 from zoo.pretraining.optimizer import make_optimizer
 from zoo.recipes import find_files, find_held_out
+from zoo.saving import preset_variables
 from zoo.tasks import LanguageModel
 
 EVALUATION_STEPS = 5  # words at once: the whole softmax of more takes much memory
@@ -136,7 +137,6 @@ class StreamPretraining:
         options = {**model.options, "rows": None}
         copy = LanguageModel(backbone, model.tokenizer, **options)
         trained = {variable.path: variable for variable in model.variables}
-        for variable in copy.variables:
-            if "seed_generator" not in variable.path:
-                variable.assign(trained[variable.path])
+        for variable in preset_variables(copy):
+            variable.assign(trained[variable.path])
         return copy

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from zoo.backbone import freeze_layers, frozen_layers
 from zoo.data import Packer
-from zoo.saving import save_preset
+from zoo.saving import preset_variables, save_preset
 from zoo.tasks.distribution import DistributedTraining
 from zoo.tasks.export import export_task
 from zoo.tasks.text_input import holds_text
@@ -249,7 +249,8 @@ class Task(TextTraining, DistributedTraining, keras.Model):
         }
         task = {"name": self.task_name, "options": options}
         self.backbone.tokenizer = self.tokenizer
-        save_preset(self.backbone, self.weights, task, directory, layout, dtype)
+        weights = preset_variables(self)
+        save_preset(self.backbone, weights, task, directory, layout, dtype)
 
     def _random_states(self):
         """States of dropout, which Keras does not save, by what they are saved as."""
