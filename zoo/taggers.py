@@ -48,8 +48,7 @@ def make_tagger(
         limit: int, number of such words at most.
         unknown: what other words become, see `zoo.text.WordTokenizer`.
         decoder, scheme, head_dropout: see `zoo.TokenClassifier`.
-        learning_rate: float or schedule, of AdamW without decay of the weights,
-            gradients clipped to a norm of 5.
+        learning_rate: float or schedule, of AdamW without weight decay, clipped to 5.
         seed: int, of the weights; sets Keras' seeds.
         dtype: policy of the model, such as "mixed_bfloat16".
         **config: fields of `zoo.models.taglm.TagLMConfig`, such as `lstm_dim=100`,

@@ -1,7 +1,6 @@
 """States that a model keeps from one batch to the next."""
 
 import keras
-import numpy as np
 from keras import ops
 
 
@@ -63,21 +62,20 @@ class CarriedState(keras.layers.Layer):
     def save_own_variables(self, store):
         """Writes the states of all replicas' rows."""
         for index, variable in enumerate(self.non_trainable_variables):
-            parts = map(ops.convert_to_numpy, _replicas(variable))
-            store[str(index)] = np.concatenate([*parts])
+            store[str(index)] = ops.concatenate([*_replicas(variable)])
 
     def load_own_variables(self, store):
         """Gives every replica its rows' states."""
         for index, variable in enumerate(self.non_trainable_variables):
-            parts, states = _replicas(variable), np.asarray(store[str(index)])
+            parts, states = _replicas(variable), store[str(index)]
             if len(states) != len(parts) * self.rows:
                 raise ValueError(
                     "States must be of as many rows as the model reads. Received: "
                     f"{len(states)}, and {len(parts)} replicas of {self.rows} rows. "
                     "Save a preset to go on without them."
                 )
-            for part, own in zip(parts, np.split(states, len(parts)), strict=True):
-                part.assign(own)
+            for number, part in enumerate(parts):
+                part.assign(states[number * self.rows :][: self.rows])
 
     def compute_output_spec(self, fresh, training=None):
         """float32 of the states' shapes."""
