@@ -60,6 +60,58 @@ def test_vocabulary_and_labels_are_the_sentences():
     assert (first[0] != first[1]).any()
 
 
+@pytest.mark.parametrize("unknown", ["unk", "random", "class"])
+def test_a_trained_tagger_learns_more_words(unknown):
+    elmos = [ELMo(ELMoConfig(**tiny.ELMO_CONFIG)) for _ in range(2)]
+    for elmo in elmos:
+        elmo.tokenizer = CharacterTokenizer(12)
+    options = {**SIZES, "embedding_dim": 4, "lm_layers": "mix", "unknown": unknown}
+    model = zoo.make_tagger(SENTENCES, TAGS, elmos, scheme="IOB2", **options)
+    model.fit(SENTENCES, TAGS, verbose=0)
+    known = [*SENTENCES, ["Rome", "xyz", "7", "film"]]
+    before = model.answer(known)
+    more = zoo.extend_vocabulary(model, ["film", "zebra"], [[1] * 4, [7] * 4])
+    for name, values in before.items():
+        np.testing.assert_array_equal(more.answer(known)[name], values, err_msg=name)
+    layer = more.backbone.named_layers["word_embedding"]
+    ids = more.tokenizer.words.ids(["zebra"])
+    np.testing.assert_array_equal(layer(ids), [[7] * 4])
+    grown = more.answer([["zebra"]])["scores"] != model.answer([["zebra"]])["scores"]
+    assert grown.any() and "zebra" not in model.tokenizer.words.vocabulary
+    again = zoo.extend_vocabulary(more, ["yak", "zebra"], np.ones((2, 4)))
+    layer = again.backbone.named_layers["word_embedding"]
+    again.fit([["zebra", "yak"]] * 8, [["O", "B-GOOD"]] * 8, verbose=0)
+    ids = again.tokenizer.words.ids(["zebra", "yak"])
+    np.testing.assert_array_equal(layer(ids), [[7] * 4, [1] * 4])
+    assert again.backbone.config.num_frozen == 2
+
+
+def test_a_tagger_with_more_words_is_saved(tmp_path):
+    model = zoo.make_tagger(SENTENCES, TAGS, **{**SIZES, "embedding_dim": 4})
+    model.backbone.named_layers["word_embedding"].trainable = False
+    more = zoo.extend_vocabulary(model, *VECTORS)
+    assert not more.backbone.named_layers["word_embedding"].trainable
+    more.save_to_preset(tmp_path / "more")
+    read = zoo.from_preset(tmp_path / "more")
+    found = [m.answer([["zebra", "the"]])["scores"] for m in (more, read)]
+    np.testing.assert_array_equal(*found)
+
+
+def test_what_has_no_words_learns_none(make_task):
+    characters = zoo.make_tagger(SENTENCES, TAGS, minimum=None, **SIZES)
+    for model in (characters, make_task()):
+        with pytest.raises(ValueError, match="Only a TagLM with vectors of words"):
+            zoo.extend_vocabulary(model, *VECTORS)
+    model = zoo.make_tagger(SENTENCES, TAGS, **SIZES)
+    for vectors, message in (
+        (VECTORS[1], "of width 5"),
+        (VECTORS[1][:2], "a vector for every word"),
+        ([[1, 2], [3], [4]], r"of one width. Received: widths \[1, 2\]"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            zoo.extend_vocabulary(model, VECTORS[0], vectors)
+
+
 def test_texts_and_words_with_spaces_are_the_same():
     rows, tags = [["New York", "is", "good"]], [["O", "O", "B-GOOD"]]
     made = zoo.make_tagger(rows, tags, minimum=1, **SIZES)

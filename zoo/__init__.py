@@ -14,6 +14,7 @@ _PLACES = {
     "preset_info": "zoo.presets",
     "LanguageModel": "zoo.tasks",
     "make_tagger": "zoo.taggers",
+    "extend_vocabulary": "zoo.taggers",
     "train_word_vectors": "zoo.word_vectors",
     "MaskedLM": "zoo.tasks",
     "TextClassifier": "zoo.tasks",

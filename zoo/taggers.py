@@ -1,10 +1,13 @@
 """A recurrent tagger from tagged sentences, word vectors and language models."""
 
+import dataclasses
 import os
 
 import keras
+import numpy as np
 
 from zoo import registry
+from zoo.backbone import freeze_layers, frozen_layers
 from zoo.models.taglm import TagLM, TagLMConfig
 from zoo.tasks import TokenClassifier
 from zoo.tasks.text_input import join_words
@@ -74,6 +77,58 @@ def make_tagger(
     model = TokenClassifier(backbone, backbone.tokenizer, labels, **options)
     model.compile(AdamW(learning_rate, weight_decay=0.0, global_clipnorm=CLIP_NORM))
     return model
+
+
+def extend_vocabulary(model, words, vectors):
+    """Gives a trained tagger the vectors of more words.
+
+    Words that it knows, and words that it has no vectors for, are what they were, bit
+    for bit; no training changes the new vectors.
+
+    Args:
+        model: `zoo.TokenClassifier`, or another task, on a TagLM; it is not changed.
+        words: list of str (N,), as `zoo.checkpoint.read_vectors` gives them.
+        vectors: float (N, D), as wide as the model's own, and best those that it was
+            trained with.
+
+    Returns:
+        A task of the same class with the same language models (not copies of them),
+        compiled as `model` is, with a new state of the optimizer.
+
+    Raises:
+        ValueError: if the model has no vectors of words, or of another width.
+    """
+    old, words_of = model.backbone, getattr(model.tokenizer, "words", None)
+    if old.family != TagLM.family or words_of is None:
+        raise ValueError(
+            "Only a TagLM with vectors of words can have more of them. Received: "
+            f"a model of family {old.family!r} without any. See `zoo.make_tagger`."
+        )
+    tokenizer, more = _with_unseen(model.tokenizer, words)
+    ids, rows = match_vectors(tokenizer.words, words, vectors)
+    config = dataclasses.replace(
+        old.config,
+        vocabulary_size=tokenizer.vocabulary_size,
+        num_frozen=old.config.num_frozen + more,
+    )
+    backbone = TagLM(config, old.dtype_policy, old.name, old.parts)
+    options = model.get_config()
+    for name in ("backbone", "tokenizer", "frozen"):
+        options.pop(name)
+    copy = type(model)(backbone, tokenizer, **options)
+    layer = backbone.named_layers["word_embedding"]
+    apart = {id(v) for part in (layer, *old.parts.values()) for v in part.variables}
+    trained = {v.path: v for v in model.weights}
+    for variable in copy.weights:
+        if id(variable) not in apart:
+            variable.assign(trained[variable.path])
+    table = old.named_layers["word_embedding"].table()
+    layer.assign_rows(np.arange(len(table)), table)
+    layer.assign_rows(ids[ids >= len(table)], rows[ids >= len(table)])
+    freeze_layers(copy, frozen_layers(model))
+    if model.compiled:
+        copy.compile_from_config({**model.get_compile_config(), "has_state": False})
+    return copy
 
 
 def _read_models(models, dtype):

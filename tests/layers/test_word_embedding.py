@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from zoo.layers import WordEmbedding, extend_table
+from zoo.layers import WordEmbedding
 from zoo.layers.words import random_vectors
-from zoo.text import WordTokenizer, extend_tokenizer
 
 SIZE, DIM = 9, 4
 TABLE = np.random.default_rng(0).normal(size=(SIZE, DIM)).astype("float32")
@@ -203,39 +202,10 @@ def test_rows_are_assigned_on_both_sides_of_the_edge():
     np.testing.assert_array_equal(layer.table(), expected)
 
 
-@pytest.mark.parametrize("unknown", ["unk", "random", "class"])
-def test_a_trained_model_grows(unknown):
-    tokenizer = WordTokenizer(["the", "cat"], unknown=unknown)
-    layer = WordEmbedding(tokenizer.vocabulary_size, DIM, num_frozen=1)
-    texts = tf.constant(["the cat saw Rome xyz", "</S>"])
-    before = np.array(layer(tokenizer.ids(tokenizer(texts)).to_tensor()))
-    words, vectors = ["Rome", "cat", "Bonn"], np.arange(12.0).reshape(3, 4)
-    grown, places = extend_tokenizer(tokenizer, words)
-    table = extend_table(layer.table(), vectors[places])
-    wide = WordEmbedding(grown.vocabulary_size, DIM, num_frozen=1 + len(places))
-    wide.build((None, None))
-    wide.assign_rows(np.arange(len(table)), table)
-    after = np.asarray(wide(grown.ids(grown(texts)).to_tensor()))
-    np.testing.assert_array_equal(after[0, 3], vectors[0])
-    before[0, 3] = vectors[0]
-    np.testing.assert_array_equal(after, before)
-    np.testing.assert_array_equal(wide.table()[: len(table) - 2], layer.table())
-
-
-def test_tables_grow_in_their_own_type():
-    table = TABLE.astype("float16")
-    wide = extend_table(table, np.ones((2, DIM)))
-    assert wide.dtype == np.float16
-    np.testing.assert_array_equal(wide[:SIZE], table)
-    assert extend_table(TABLE, np.zeros((0, DIM))).shape == TABLE.shape
-
-
 @pytest.mark.parametrize(
     "vectors", [[[1.0] * 4, [1.0] * 3], np.ones((2, 3)), np.ones(4), []]
 )
 def test_vectors_of_another_width_are_refused(vectors):
-    with pytest.raises(ValueError, match="`vectors` must be of width 4"):
-        extend_table(TABLE, vectors)
     with pytest.raises(ValueError, match="`vectors` must be of width 4"):
         make().assign_rows([1, 2], vectors)
 

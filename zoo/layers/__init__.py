@@ -11,7 +11,7 @@ from zoo.layers.normalization import LayerNorm
 from zoo.layers.recurrent import LSTM
 from zoo.layers.softmax import SampledSoftmax
 from zoo.layers.transformer import TransformerEncoderBlock, WithScores, get_activation
-from zoo.layers.words import WordEmbedding, extend_table
+from zoo.layers.words import WordEmbedding
 
 __all__ = [
     "CRF",
@@ -31,6 +31,5 @@ __all__ = [
     "TransformerEncoderBlock",
     "WithScores",
     "WordEmbedding",
-    "extend_table",
     "get_activation",
 ]

@@ -148,27 +148,6 @@ class WordEmbedding(keras.layers.Layer):
         return (*input_shape, self.embedding_dim)
 
 
-def extend_table(table, vectors):
-    """Puts vectors behind the rows of a table, which stay bit for bit.
-
-    The other half of `zoo.text.extend_tokenizer`: a layer with as many frozen rows
-    more takes the result by `assign_rows`.
-
-    Args:
-        table: (V, D), as `WordEmbedding.table` gives it.
-        vectors: float (N, D), of the words that were added.
-
-    Returns:
-        numpy (V + N, D) of the table's dtype.
-
-    Raises:
-        ValueError: if the vectors are of unequal or another width.
-    """
-    table = ops.convert_to_numpy(table)
-    vectors = _matrix(vectors, table.shape[1]).astype(table.dtype)
-    return ops.convert_to_numpy(ops.concatenate([table, vectors]))
-
-
 def random_vectors(keys, embedding_dim, stddev):
     """Vectors that look random and depend on their keys alone.
 

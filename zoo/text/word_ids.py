@@ -280,13 +280,16 @@ def match_vectors(tokenizer, words, vectors):
       int64 (K,), ids of words that have a vector, and float (K, D), these vectors.
 
     Raises:
-      ValueError: there are not as many words as vectors.
+      ValueError: there are not as many words as vectors, or these differ in width.
     """
     if len(words) != len(vectors):
         raise ValueError(
             "There must be a vector for every word. Received: "
             f"{len(words)} words and {len(vectors)} vectors."
         )
+    widths = sorted({len(vector) for vector in vectors})
+    if len(widths) > 1:
+        raise ValueError(f"`vectors` must be of one width. Received: widths {widths}.")
     places = {}
     for place, word in enumerate(words):
         places.setdefault(word, place)
