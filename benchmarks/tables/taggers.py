@@ -95,7 +95,7 @@ CORPORA = {
         tuple(f"conll2003/eng.{name}.gz" for name in ("train", "testa", "testb")),
         "BIOES",
         "crf",
-        (1e-3, 3e-3, 1e-2),
+        (1e-3, 3e-3),
         {
             "task": {},
             "glove": {"vectors": True},
@@ -124,7 +124,7 @@ CORPORA = {
         tuple(f"ud_ewt/{name}.pos.tsv.gz" for name in ("train", "dev", "test")),
         None,
         "softmax",
-        (3e-3, 1e-2, 3e-2),
+        (3e-3, 1e-2),
         {
             "layer_0": {**ALONE, "lm_layers": 0},
             "layer_1": {**ALONE, "lm_layers": 1},

@@ -76,7 +76,7 @@ def test_an_arm_is_fitted_once(taggers, data, monkeypatch):
     run = click.testing.CliRunner().invoke
     assert run(taggers.main, command, catch_exceptions=False).exit_code == 0
     files = sorted((taggers.FOLDER / "results").iterdir())
-    assert len(files) == 5 and files[0].name == "ud_ewt-layer_0-0.003-0.json"
+    assert len(files) == 4 and files[0].name == "ud_ewt-layer_0-0.003-0.json"
     found = json.loads(files[0].read_text())
     assert set(found) == {"dev", "counts"}
     assert len(found["counts"]) == 24 and 0 <= found["dev"] <= 1
@@ -185,7 +185,7 @@ def test_counts_and_tables(taggers):
 
 
 def test_a_search_takes_the_best_rate(taggers):
-    scores = {0.001: 0.2, 0.003: 0.4, 0.01: 0.3}
+    scores = {0.001: 0.2, 0.003: 0.4}
     seen = []
 
     def once(rate, seed):
@@ -193,10 +193,8 @@ def test_a_search_takes_the_best_rate(taggers):
         return {"dev": scores[rate]}
 
     found = taggers.run("conll2003", "elmo", once)
-    assert found["rate"] == 0.003
-    assert found["searched"] == {"0.001": 0.2, "0.003": 0.4, "0.01": 0.3}
-    assert seen[:3] == [(0.001, 0), (0.003, 0), (0.01, 0)]
-    assert seen[3:] == [(0.003, 0), (0.003, 1), (0.003, 2)]
+    assert found["rate"] == 0.003 and found["searched"] == {"0.001": 0.2, "0.003": 0.4}
+    assert seen == [(0.001, 0), (0.003, 0), (0.003, 0), (0.003, 1), (0.003, 2)]
     assert taggers.run("conll2003", "elmo", lambda rate, seed: None) is None
     only_first = {(rate, 0): {"dev": -rate} for rate in scores}
     missing = taggers.run("conll2003", "elmo", lambda *key: only_first.get(key))
