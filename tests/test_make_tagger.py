@@ -78,7 +78,7 @@ def test_added_words_keep_their_vectors_in_training():
     elmos = [ELMo(ELMoConfig(**tiny.ELMO_CONFIG)) for _ in range(2)]
     for elmo in elmos:
         elmo.tokenizer = CharacterTokenizer(12)
-    options = {**SIZES, "embedding_dim": 4, "lm_layers": "mix", "scheme": "IOB2"}
+    options = {**SIZES, "embedding_dim": 4, "lm_layers": "mix", "decoder": "softmax"}
     model = zoo.make_tagger(SENTENCES, TAGS, elmos, **options)
     more = zoo.extend_vocabulary(model, ["zebra"], [[7] * 4])
     again = zoo.extend_vocabulary(more, ["yak", "zebra"], np.ones((2, 4)))

@@ -203,7 +203,7 @@ def test_a_changed_language_model_is_stored(shipped, tmp_path):
 
 
 def test_files_and_exports_hold_the_language_model(tmp_path):
-    task = make_task()
+    task = make_task(num_layers=1)
     task.fit(TEXTS, TAGS, verbose=0)
     task.save(tmp_path / "a.keras")
     assert tags_of(zoo.load_model(tmp_path / "a.keras")) == tags_of(task)
