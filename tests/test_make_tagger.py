@@ -110,8 +110,9 @@ def test_what_has_no_words_learns_none(make_task):
     model = zoo.make_tagger(SENTENCES, TAGS, **SIZES)
     for vectors, message in (
         (VECTORS[1], "of width 5"),
+        (VECTORS[1][:, 0], "of width 5"),
         (VECTORS[1][:2], "a vector for every word"),
-        ([[1, 2], [3], [4]], r"of one width. Received: widths \[1, 2\]"),
+        ([[1, 2], [3], [4]], r"of one width. Received: shapes \[\(1,\), \(2,\)"),
     ):
         with pytest.raises(ValueError, match=message):
             zoo.extend_vocabulary(model, VECTORS[0], vectors)

@@ -98,8 +98,9 @@ def extend_vocabulary(model, words, vectors):
     Raises:
         ValueError: if the model has no vectors of words, or of another width.
     """
-    old, words_of = model.backbone, getattr(model.tokenizer, "words", None)
-    if old.family != TagLM.family or words_of is None:
+    old = model.backbone
+    known = getattr(model.tokenizer, "words", None)
+    if old.family != TagLM.family or known is None:
         raise ValueError(
             "Only a TagLM with vectors of words can have more of them. Received: "
             f"a model of family {old.family!r} without any. See `zoo.make_tagger`."
@@ -117,8 +118,9 @@ def extend_vocabulary(model, words, vectors):
         options.pop(name)
     copy = type(model)(backbone, tokenizer, **options)
     layer = backbone.named_layers["word_embedding"]
+    # Language models are shared, and may have layers of the tagger's names.
     apart = {id(v) for part in (layer, *old.parts.values()) for v in part.variables}
-    trained = {v.path: v for v in model.weights}
+    trained = {v.path: v for v in model.weights if id(v) not in apart}
     for variable in copy.weights:
         if id(variable) not in apart:
             variable.assign(trained[variable.path])

@@ -287,9 +287,9 @@ def match_vectors(tokenizer, words, vectors):
             "There must be a vector for every word. Received: "
             f"{len(words)} words and {len(vectors)} vectors."
         )
-    widths = sorted({len(vector) for vector in vectors})
-    if len(widths) > 1:
-        raise ValueError(f"`vectors` must be of one width. Received: widths {widths}.")
+    shapes = sorted({np.shape(vector) for vector in vectors})
+    if len(shapes) > 1:
+        raise ValueError(f"`vectors` must be of one width. Received: shapes {shapes}.")
     places = {}
     for place, word in enumerate(words):
         places.setdefault(word, place)
