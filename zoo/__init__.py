@@ -8,19 +8,24 @@ import importlib
 __version__ = "0.1.0"
 
 _PLACES = {
-    "from_preset": "zoo.registry",
-    "load_model": "zoo.registry",
-    "list_presets": "zoo.presets",
-    "preset_info": "zoo.presets",
-    "LanguageModel": "zoo.tasks",
-    "make_tagger": "zoo.taggers",
-    "extend_vocabulary": "zoo.taggers",
-    "train_word_vectors": "zoo.word_vectors",
+    "BidirectionalLM": "zoo.tasks",
+    "CausalLM": "zoo.tasks",
+    "Family": "zoo.registry",
+    "Layout": "zoo.registry",
     "MaskedLM": "zoo.tasks",
     "TextClassifier": "zoo.tasks",
     "TextEmbedder": "zoo.tasks",
     "TextRegressor": "zoo.tasks",
     "TokenClassifier": "zoo.tasks",
+    "extend_vocabulary": "zoo.programs.taggers",
+    "from_preset": "zoo.registry",
+    "list_presets": "zoo.presets",
+    "load_model": "zoo.registry",
+    "make_tagger": "zoo.programs.taggers",
+    "preset_info": "zoo.presets",
+    "register_family": "zoo.registry",
+    "register_task": "zoo.registry",
+    "train_word_vectors": "zoo.programs.word_vectors",
 }
 _MODULES = (
     "checkpoint",

@@ -1,43 +1,28 @@
 """The base of every family: a frozen config in, a functional graph out."""
 
 import dataclasses
-import difflib
+import functools
 
 import keras
 import numpy as np
 from keras import ops
 
+from zoo.config import check_fields
+from zoo.freezing import freeze_layers, frozen_layers, layer_tree
 from zoo.saving import save_preset
-
-
-def check_fields(name, config_class, values):
-    """Raises if `values` holds a key that is no field of `config_class`.
-
-    Args:
-        name: str, what to call the thing in the message.
-        config_class: a dataclass.
-        values: iterable of str.
-
-    Raises:
-        ValueError: naming the unknown key and the field nearest to it.
-    """
-    known = [field.name for field in dataclasses.fields(config_class)]
-    for key in values:
-        if key not in known:
-            near = difflib.get_close_matches(key, known, n=1, cutoff=0.0)
-            raise ValueError(
-                f"Unknown option of {name}. Received: {key!r}. Did you mean "
-                f"{near[0]!r}? It takes {', '.join(known)}."
-            )
 
 
 class Backbone(keras.Model):
     """A Keras functional model made from one frozen config.
 
-    A family sets `family` and `config_class`, and writes three functions:
-    `make_layers(config, dtype)` gives the named layers, `connect(config, layers,
-    inputs, scores)` wires them, and so does `connect_at`, for the output at some
-    positions, where that saves work.
+    A family sets `family` and `config_class`, and writes these functions:
+
+    - `make_inputs(config)` gives the symbolic inputs;
+    - `make_layers(config, dtype)` gives the named layers;
+    - `connect(config, layers, inputs, scores)` wires them;
+    - `connect_at` does the same for the output at some positions, if that saves work;
+    - `groups()` gives the names of the layers from bottom to top;
+    - `state_shapes(config)` gives the states of a model that can read further.
 
     Args:
         config: instance of `config_class`.
@@ -60,9 +45,9 @@ class Backbone(keras.Model):
     spare_heads = {}  # arrays of heads that the preset held and no task uses
     head_options = {}  # arguments of `MaskedLM` that belong to them
     origin = None  # name of the preset that it was loaded from
-    write_layout = None  # function that writes directories of other libraries
+    defaults = {}  # what the preset says of fine-tuning, e.g. learning_rate
     on_request = ("layer_outputs", "attention_scores")
-    states = ()  # outputs that a model with them also takes as inputs
+    own_layers = {}  # output to the names of layers that only it depends on
     tokens = "token_ids"  # the input that the others are derived from
     derived_inputs = {
         "segment_ids": lambda ids, config: ops.zeros_like(ids),
@@ -92,6 +77,18 @@ class Backbone(keras.Model):
         self.dtype_policy = policy  # a functional model drops the argument
         self.config = config
         self.named_layers = layers
+        # A function, which Keras does not track as it tracks lists and dicts of models.
+        self._step_model = functools.cache(self.with_outputs)
+
+    @property
+    def predicts(self):
+        """What the model was trained to predict.
+
+        Returns:
+            "masked", hidden tokens; "next", the next token; "both", the next one and
+            the one before; or None.
+        """
+        return None
 
     def with_outputs(self, *names):
         """A model over the same layers and weights with other outputs.
@@ -108,8 +105,9 @@ class Backbone(keras.Model):
             ValueError: if an output is unknown.
         """
         inputs = self.make_inputs(self.config)
-        if {*names} & {*self.states}:
-            inputs |= self.make_states(self.config)
+        shapes = self.state_shapes(self.config)
+        if {*names} & shapes.keys():
+            inputs |= {k: keras.Input(shape, name=k) for k, shape in shapes.items()}
         outputs = self.connect(
             self.config, self.named_layers, inputs, scores="attention_scores" in names
         )
@@ -147,14 +145,92 @@ class Backbone(keras.Model):
         taken = ops.take_along_axis(x, positions[:, :, None], axis=1)
         return {"sequence_output": taken}
 
+    def make_token_head(self, activation=None, layer_norm_epsilon=None):
+        """A new head that predicts tokens from their vectors, (B, L, D) to (B, L, V).
+
+        Args:
+            activation: str, of a head that has one; by default the backbone's.
+            layer_norm_epsilon: float, likewise.
+
+        Returns:
+            keras.layers.Layer.
+        """
+        raise NotImplementedError
+
+    # Layers from bottom to top ---------------------------------------------------
+
     @property
     def num_layer_outputs(self):
         """How many `layer_outputs` there are; the first are the embeddings."""
         return self.config.num_layers + 1
 
-    def layers_above(self, number):
-        """Names of the layers that layer output `number` does not depend on, a set."""
-        return {f"block_{index}" for index in range(number, self.config.num_layers)}
+    def groups(self):
+        """Names of the layers from bottom to top.
+
+        The last `num_layer_outputs` groups give one layer output each. Layers that
+        only one output depends on are in `own_layers` instead.
+
+        Returns:
+            tuple of tuples of str.
+        """
+        raise NotImplementedError
+
+    def layers_for(self, output="sequence_output", number=None):
+        """Names of the layers that an output depends on.
+
+        Args:
+            output: str, name of an output.
+            number: int, of a layer output; `output` is then not read.
+
+        Returns:
+            set of str.
+        """
+        groups, own = self.groups(), ()
+        if number is None:
+            own = self.own_layers.get(output, ())
+        else:
+            groups = groups[: len(groups) - self.num_layer_outputs + number + 1]
+        return {*own, *(name for group in groups for name in group)}
+
+    # States ----------------------------------------------------------------------
+
+    @staticmethod
+    def state_shapes(config):
+        """The states of a row, dict of name to shape; none by default."""
+        return {}
+
+    def make_states(self, rows, length=None):
+        """The states before the first token.
+
+        Args:
+            rows: int.
+            length: int, the tokens that the states must have room for; not used by
+                states of a fixed size.
+
+        Returns:
+            dict of name to float32 zeros (rows, ...).
+        """
+        shapes = self.state_shapes(self.config)
+        return {name: ops.zeros((rows, *shape)) for name, shape in shapes.items()}
+
+    def step(self, inputs, states, outputs=("sequence_output",)):
+        """Reads the next tokens of rows, one or several.
+
+        Args:
+            inputs: tokens, or dict, as the model takes them.
+            states: dict, from `make_states` or from the step before.
+            outputs: tuple of str, see `with_outputs`.
+
+        Returns:
+            dict of the outputs, and dict of the states after the tokens.
+        """
+        if not isinstance(inputs, dict):
+            inputs = {self.tokens: inputs}
+        model = self._step_model(*outputs, *self.state_shapes(self.config))
+        found = model({**self.complete(inputs), **states})
+        return {k: found[k] for k in outputs}, {k: found[k] for k in states}
+
+    # Calls -----------------------------------------------------------------------
 
     def __call__(self, inputs, *args, **kwargs):
         """Calls the model; a dict without masks is completed first."""
@@ -224,6 +300,8 @@ class Backbone(keras.Model):
                 "length)((texts,))` makes of texts, of the backbone's `.tokenizer`."
             )
 
+    # Files -----------------------------------------------------------------------
+
     def variable_paths(self):
         """Dict of `id` to path of the parts' variables, under the part's name."""
         return {
@@ -234,7 +312,17 @@ class Backbone(keras.Model):
 
     def save_to_preset(self, directory, layout="zoo", dtype="float32"):
         """Writes a directory that `zoo.from_preset` reads; see `save_preset`."""
-        save_preset(self, self.weights, None, directory, layout, dtype)
+        save_preset(self, directory, layout, dtype)
+
+    def layer_tree(self):
+        """Dict of path to layer, from the model itself, ".", to inner layers."""
+        tree = {".": self}
+        for name, part in self.parts.items():
+            inner = part.layer_tree().items()
+            tree |= {name if k == "." else f"{name}/{k}": own for k, own in inner}
+        for name, layer in self.named_layers.items():
+            tree |= layer_tree(layer, name)
+        return tree
 
     def get_config(self):
         """Plain values only: the config's fields, policy, name and vocabulary."""
@@ -246,6 +334,7 @@ class Backbone(keras.Model):
             "tokenizer": self.tokenizer and serialize(self.tokenizer),
             "frozen": frozen_layers(self),
             "origin": self.origin,
+            "defaults": self.defaults,
         }
         if self.parts:
             config["parts"] = {k: serialize(part) for k, part in self.parts.items()}
@@ -267,21 +356,8 @@ class Backbone(keras.Model):
         if config.get("tokenizer"):
             backbone.tokenizer = restore(config["tokenizer"])
         backbone.origin = config.get("origin")
+        backbone.defaults = config.get("defaults") or {}
         return freeze_layers(backbone, config.get("frozen"))
-
-
-def frozen_layers(model):
-    """Numbers of the layers, inner ones included, that are not trainable."""
-    layers = enumerate(model._flatten_layers())
-    return [number for number, layer in layers if not layer.trainable]
-
-
-def freeze_layers(model, frozen):
-    """Undoes `frozen_layers`, outer layers first; returns the model."""
-    if frozen:
-        for number, layer in enumerate(model._flatten_layers()):
-            layer.trainable = number not in frozen
-    return model
 
 
 def is_text(tensor):

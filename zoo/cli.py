@@ -36,7 +36,7 @@ def main():
 @click.option("--seed", default=0, show_default=True)
 def quickstart(data, output, preset, epochs, seed):
     """Fine-tune on movie reviews, score, export and ask, in a few minutes."""
-    from zoo import quickstart as tour
+    from zoo.programs import quickstart as tour
 
     tour.run(data, output, preset, epochs, seed, click.echo)
 
@@ -98,9 +98,9 @@ def convert(source, output, layout, task, half):
 @click.option("--tensorboard", is_flag=True, help="Also log to OUTPUT/tensorboard.")
 def pretrain(family, data, output, recipe, every, seed, tensorboard):
     """Pretrain a language model by a recipe; run it again to resume."""
-    from zoo import pretraining, recipes
+    from zoo import pretraining
 
-    recipe = recipes.find_recipe(recipe, family)
+    recipe = pretraining.find_recipe(recipe, family)
     if seed is not None:
         recipe = dataclasses.replace(recipe, seed=seed)
     pretraining.run(recipe, data, output, every, tensorboard)
@@ -151,7 +151,7 @@ def vectors(files, output, **options):
 @click.option("--seed", default=0, show_default=True)
 def finetune(preset, data, valid, output, task, **options):
     """Fine-tune a preset on labelled texts."""
-    from zoo import finetuning
+    from zoo.programs import finetuning
 
     model = finetuning.run(preset, data, valid, task, **options)
     finetuning.save(model, output)
@@ -172,15 +172,15 @@ def finetune(preset, data, valid, output, task, **options):
 @click.option("--dtype", help="Policy, such as mixed_bfloat16.")
 def glue(preset, data, output, rates, arm, **options):
     """Compare a preset with its random twin on a task of GLUE."""
-    from zoo import comparison
+    from zoo.programs import glue_table
 
     options = {key: value for key, value in options.items() if value is not None}
     if rates:
         options["rates"] = rates
     if arm:
         options["arms"] = [arm]
-    results = comparison.compare(preset, data, output, echo=click.echo, **options)
-    click.echo("\n".join(comparison.table(results)))
+    results = glue_table.compare(preset, data, output, echo=click.echo, **options)
+    click.echo("\n".join(glue_table.table(results)))
 
 
 @main.command()
@@ -188,11 +188,11 @@ def glue(preset, data, output, rates, arm, **options):
 @click.option("--data", required=True, help=LABELLED)
 def evaluate(model, data):
     """Score a model on labelled texts, as JSON."""
-    from zoo import finetuning
+    from zoo.programs import finetuning
 
     loaded = finetuning.load(model)
-    rows = finetuning.read(data, loaded.task_name)
-    click.echo(json.dumps(finetuning.score(loaded, *rows)))
+    rows = finetuning.trainable_task(loaded.task_name).read(data)
+    click.echo(json.dumps(loaded.measure(*rows)))
 
 
 @main.command()
@@ -201,12 +201,12 @@ def evaluate(model, data):
 @click.option("--pair", is_flag=True, help="A line or argument is `a<TAB>b`.")
 def predict(model, texts, pair):
     """Answer texts, given as arguments or one per line on standard input, as JSON."""
-    from zoo import finetuning
+    from zoo.programs import finetuning
 
     rows = list(texts) or [line.rstrip("\n") for line in sys.stdin]
     if pair:
         rows = finetuning.split_pairs(rows)
-    for line in finetuning.answer(finetuning.load(model), rows):
+    for line in finetuning.load(model).answer_rows(rows):
         click.echo(json.dumps(line, ensure_ascii=False))
 
 
@@ -218,7 +218,7 @@ def fill_mask(preset, texts, k):
     """The likeliest tokens for every [MASK] in the texts."""
     import zoo
 
-    model = zoo.from_preset(preset, task="masked_lm")
+    model = zoo.from_preset(preset, task=zoo.MaskedLM.task_name)
     for text, masks in zip(texts, model.fill_mask(list(texts), k), strict=True):
         click.echo(text)
         for mask in masks:
@@ -233,7 +233,7 @@ def fill_mask(preset, texts, k):
 @click.option("--version", type=int, help="By default one more than the highest.")
 def export(model, directory, task, version):
     """Write a model's next TF Serving version, checked."""
-    from zoo import finetuning
+    from zoo.programs import finetuning
 
     loaded = finetuning.load(model, task or "auto")
     click.echo(loaded.export(directory, version))

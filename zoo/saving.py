@@ -5,7 +5,9 @@ import dataclasses
 import keras
 import numpy as np
 
-from zoo import presets
+from zoo.checkpoint import Converted
+from zoo.family import FAMILIES
+from zoo.presets import find_preset, read_preset, write_preset
 
 
 def preset_variables(model):
@@ -13,16 +15,15 @@ def preset_variables(model):
     return [v for v in model.weights if "carried_state" not in v.path]
 
 
-def save_preset(backbone, weights, task, directory, layout="zoo", dtype="float32"):
+def save_preset(model, directory, layout="zoo", dtype="float32"):
     """Writes a preset directory, whole or not at all.
 
-    Pretraining heads that came with the preset and that no task has taken go along
-    with a backbone and with a language model.
+    Pretraining heads that came with the preset, and that no task uses, are saved with
+    a backbone and with a task that pretrains.
 
     Args:
-        backbone: `Backbone`, with its tokenizer attached if it has one.
-        weights: iterable of keras.Variable, the backbone's and a head's.
-        task: dict of name and options, or None.
+        model: `zoo.backbone.Backbone`, with its tokenizer if it has one, or
+            `zoo.tasks.Task`.
         directory: path; must not exist, or be empty.
         layout: "zoo", or another that the family writes, e.g. "hugging_face".
         dtype: "float32" or "float16", of the stored weights; "zoo" only.
@@ -31,26 +32,13 @@ def save_preset(backbone, weights, task, directory, layout="zoo", dtype="float32
         FileExistsError: if the directory holds something.
         ValueError: if the layout is unknown or cannot hold the model.
     """
-    paths = backbone.variable_paths()
-    arrays = {
-        paths.get(id(v), v.path): np.asarray(
-            keras.ops.convert_to_numpy(v.value), "float32"
-        )
-        for v in weights
-    }
-    if task is None or task["name"] in ("masked_lm", "language_model"):
+    backbone = getattr(model, "backbone", model)
+    task = None if backbone is model else model.preset_record()
+    arrays = model_arrays(model)
+    if task is None or model.pretrains:
         arrays = {**backbone.spare_heads, **arrays}
-    tokenizer = backbone.tokenizer and backbone.tokenizer.get_config()
     if layout != "zoo":
-        options = {**backbone.head_options, **(task["options"] if task else {})}
-        head = {
-            name: options.get(f"head_{name}") or getattr(backbone.config, name, None)
-            for name in ("activation", "layer_norm_epsilon")
-        }
-        labels = options.get("labels")
-        backbone.write_layout(
-            directory, layout, backbone.config, arrays, tokenizer, labels, head
-        )
+        _write_foreign(backbone, arrays, task, directory, layout)
         return
     record = {
         "family": backbone.family,
@@ -58,28 +46,57 @@ def save_preset(backbone, weights, task, directory, layout="zoo", dtype="float32
         "parameters": int(sum(array.size for array in arrays.values())),
         "task": task,
         "head_options": backbone.head_options,
+        "defaults": backbone.defaults,
     }
     if backbone.parts:
         record["parts"] = {}
         for name, part in backbone.parts.items():
             record["parts"][name], arrays = _part_record(name, part, arrays)
-    vocabulary = None
-    if tokenizer:
-        record["tokenizer"] = dict(tokenizer)
-        vocabulary = tokenizer.get("vocabulary")
-    if vocabulary is not None:
-        record["tokenizer"]["vocabulary"] = presets.VOCABULARY
-    presets.write_preset(directory, record, arrays, vocabulary, dtype)
+    files = None
+    if backbone.tokenizer:
+        arguments, files = backbone.tokenizer.to_files()
+        kind = type(backbone.tokenizer).__name__
+        record["tokenizer"] = {"class_name": kind, "arguments": arguments}
+    write_preset(directory, record, arrays, files, dtype)
+
+
+def model_arrays(model):
+    """Dict of path to float32 array of what a preset of the model holds."""
+    paths = getattr(model, "backbone", model).variable_paths()
+    return {
+        paths.get(id(v), v.path): np.asarray(
+            keras.ops.convert_to_numpy(v.value), "float32"
+        )
+        for v in preset_variables(model)
+    }
+
+
+def _write_foreign(backbone, arrays, task, directory, layout):
+    """Writes a directory of another program."""
+    layouts = {known.name: known for known in FAMILIES[backbone.family].layouts}
+    writers = [name for name, known in layouts.items() if known.write]
+    if layout not in writers:
+        raise ValueError(
+            f"`layout` must be one of {['zoo', *writers]} for family "
+            f"{backbone.family!r}. Received: {layout!r}."
+        )
+    options = {**backbone.head_options, **(task["options"] if task else {})}
+    tokenizer = backbone.tokenizer and backbone.tokenizer.get_config()
+    contents = Converted(
+        layout, backbone.config, arrays, tokenizer=tokenizer, options=options
+    )
+    layouts[layout].write(directory, contents)
 
 
 def _part_record(name, part, arrays):
     """How a preset names a part, and the arrays that it stores besides.
 
-    A part that is still as its preset has it is referred to and not stored again.
+    A part that is unchanged since it was loaded from a shipped preset is referred to
+    and not stored again.
     """
     own = {k: v for k, v in arrays.items() if k.startswith(f"{name}/")}
     if part.origin:
-        known = presets.read_preset(presets.find_preset(part.origin))
+        known = read_preset(find_preset(part.origin))
         same = all(
             np.array_equal(array, known[1].get(path.removeprefix(f"{name}/")))
             for path, array in own.items()
@@ -88,5 +105,7 @@ def _part_record(name, part, arrays):
             record = {"preset": part.origin, "sha256": known[0]["weights"]["sha256"]}
             return record, {k: v for k, v in arrays.items() if k not in own}
     record = {"family": part.family, "backbone": dataclasses.asdict(part.config)}
-    record["tokenizer"] = part.tokenizer and part.tokenizer.get_config()
+    if part.tokenizer:
+        kind = type(part.tokenizer).__name__
+        record["tokenizer"] = {"class_name": kind, **part.tokenizer.get_config()}
     return record, arrays

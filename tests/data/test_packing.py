@@ -7,6 +7,7 @@ import pytest
 import tensorflow as tf
 
 from zoo.data import Packer
+from zoo.text import Framing
 
 CLS, SEP, PAD = 2, 3, 0
 
@@ -14,13 +15,13 @@ CLS, SEP, PAD = 2, 3, 0
 class Numbers:
     """A tokenizer of numbers in decimal."""
 
-    cls_id, sep_id, pad_id = CLS, SEP, PAD
+    pad_id, framing = PAD, Framing((CLS,), (SEP,), (SEP,))
 
     def __call__(self, texts):
         return tf.strings.to_number(tf.strings.split(texts), tf.int32)
 
-    def inputs(self, tokens, segments, mask):
-        return {"token_ids": tokens, "segment_ids": segments, "padding_mask": mask}
+    def inputs(self, features):
+        return features
 
 
 def text(ids):
@@ -48,10 +49,10 @@ def test_pairs_are_cut_as_the_loop_cuts_them(room):
         tf.constant([text(ids) for ids in column])
         for column in zip(*pairs, strict=True)
     )
-    token_ids, segment_ids, cut = Packer(Numbers(), room + 3).pack(columns)
+    rows, cut = Packer(Numbers(), room + 3).pack(columns)
     expected_cut = 0
     for ids, segments, pair in zip(
-        token_ids.to_list(), segment_ids.to_list(), pairs, strict=True
+        rows["tokens"].to_list(), rows["segment_ids"].to_list(), pairs, strict=True
     ):
         first, second = truncate(*pair, room)
         assert ids == [CLS, *first, SEP, *second, SEP]
@@ -118,8 +119,8 @@ def test_a_row_must_hold_two_texts():
 def test_selected_rows_are_padded_no_further_than_asked(bucketed, length):
     packer = Packer(Numbers(), 32)
     texts = (tf.constant([text(range(5, 5 + n)) for n in (20, 2, 7)]),)
-    token_ids, segment_ids, _ = packer.pack(texts)
-    batch = packer.selector(token_ids, segment_ids, bucketed)([2, 1])
-    expected = packer.dense(token_ids[1:], segment_ids[1:], length)
+    rows, _ = packer.pack(texts)
+    batch = packer.selector(rows, bucketed)([2, 1])
+    expected = packer.dense({"tokens": rows["tokens"][1:]}, length)
     for key, value in expected.items():
         np.testing.assert_array_equal(batch[key], value[::-1])

@@ -5,7 +5,7 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True)
 class Converted:
-    """A published checkpoint in our terms.
+    """A checkpoint in our terms: one that was read, or one to write.
 
     Args:
         layout: str, the layout it was read from.
@@ -18,12 +18,13 @@ class Converted:
             epsilon, except in keras-nlp: there "gelu" and 1e-5, whatever the encoder.
         tokenizer: dict of the tokenizer's arguments, such as vocabulary (tuple of
             str) and lowercase (bool), or None if the checkpoint has no vocabulary.
-        labels: tuple of str, names of the classifier's outputs, or None.
+        labels: tuple of str, names of the outputs of a classifier of texts, or None.
         pooling: "mean", "cls" or None: how a sentence-transformers model pools.
         normalize: bool, whether it then divides by the norm.
         sequence_length: int, how many tokens it reads, or None.
-        architecture: str, Hugging Face's class, or None. It tells what a classifier
-            classifies: texts, tokens ("BertForTokenClassification") or choices.
+        classifies: "texts", "words" or "choices", or None: what the head
+            "classifier" is for.
+        options: dict, the arguments of the task that a model is written with.
     """
 
     layout: str
@@ -36,4 +37,5 @@ class Converted:
     pooling: str | None = None
     normalize: bool = False
     sequence_length: int | None = None
-    architecture: str | None = None
+    classifies: str | None = None
+    options: dict = dataclasses.field(default_factory=dict)

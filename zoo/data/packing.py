@@ -1,4 +1,4 @@
-"""Texts to `[CLS] a [SEP]` or `[CLS] a [SEP] b [SEP]`, and places of words."""
+"""Texts to rows of named features, and rows to padded batches."""
 
 import tensorflow as tf
 
@@ -8,34 +8,49 @@ LONGEST = 2**30  # tokens, where there is no limit
 
 
 class Packer:
-    """Tokenises texts or pairs of texts and lays them out as BERT reads them.
+    """Tokenises texts or pairs of texts and lays them out as rows of tokens.
 
-    Segments are 0 up to the first separator and 1 after it. What does not fit is cut
+    The tokenizer's `framing` says which tokens stand before, between and after the
+    texts: BERT's rows are `[CLS] a [SEP]` and `[CLS] a [SEP] b [SEP]`. In a row of two
+    texts, the segment of a token is the number of its text. What does not fit is cut
     from the end of the longer text, ties from the second.
+
+    A row is a dict of ragged features. Those in `pads` have one value for each token;
+    those in `own_width` have any number of values. A subclass may add to both.
 
     Source: Devlin et al. 2019, released code `run_classifier.py`.
     `keras_nlp.layers.MultiSegmentPacker` pads every batch to the maximum.
 
     Args:
-        tokenizer: callable, string tensor (B,) to ragged tokens (B, None), with
-            `cls_id`, `sep_id`, `pad_id`, and `inputs`, which makes a model's inputs of
-            dense tokens.
-        sequence_length: int, the longest row, special tokens included; at least 5.
-            None for no limit.
+        tokenizer: `zoo.text.Tokenizer`: string tensor (B,) to ragged tokens (B, None).
+        sequence_length: int, the longest row in tokens, markers included. It must hold
+            two texts of one token and their markers. None for no limit.
 
     Raises:
         ValueError: if the length is too small.
+
+    Attributes:
+        own_width: dict of the name of a feature with a length of its own to what pads
+            it. It is an input of the model as it is.
     """
 
+    own_width = {}
+
     def __init__(self, tokenizer, sequence_length):
-        if sequence_length is not None and sequence_length < 5:
-            raise ValueError(
-                "`sequence_length` must be at least 5, to hold two texts and their "
-                f"special tokens. Received: {sequence_length}."
-            )
         self.tokenizer = tokenizer
         self.sequence_length = sequence_length
         self.limit = LONGEST if sequence_length is None else sequence_length
+        shortest = 2 + self._markers(2)
+        if self.limit < shortest:
+            raise ValueError(
+                f"`sequence_length` must be at least {shortest}, to hold two texts and "
+                f"their special tokens. Received: {sequence_length}."
+            )
+
+    def _markers(self, texts):
+        """How many markers a row of so many texts has."""
+        begin, between, end = self.tokenizer.framing
+        return len(begin) + (texts - 1) * len(between) + len(end)
 
     def pack(self, texts):
         """Tokenises, truncates and joins.
@@ -44,12 +59,19 @@ class Packer:
             texts: tuple of one or two string tensors (B,).
 
         Returns:
-            tokens, ragged (B, None), their segments, ragged int32 (B, None), and the
-            number of rows that were cut, a scalar int32.
+            dict of ragged features (B, None): tokens and, of two texts, segment_ids
+            int32; and the number of rows that were cut, a scalar int32.
+
+        Raises:
+            ValueError: if there are more than two texts.
         """
+        if len(texts) > 2:
+            raise ValueError(
+                f"A row holds one text or two. Received: {len(texts)} columns."
+            )
         parts = [self.tokenizer(text) for text in texts]
         lengths = [tf.cast(part.row_lengths(), tf.int32) for part in parts]
-        room = self.limit - len(parts) - 1
+        room = self.limit - self._markers(len(parts))
         if len(parts) == 1:
             keep = [tf.minimum(lengths[0], room)]
         else:
@@ -60,61 +82,97 @@ class Packer:
             ]
         cut = tf.reduce_any([k < n for k, n in zip(keep, lengths, strict=True)], 0)
         parts = [_head(part, n) for part, n in zip(parts, keep, strict=True)]
-        return *self._framed(parts), tf.reduce_sum(tf.cast(cut, tf.int32))
+        return self._framed(parts), tf.reduce_sum(tf.cast(cut, tf.int32))
 
     def _framed(self, parts):
-        """Tokens and segments of parts that fit, special tokens around them."""
-        batch_size = parts[0].nrows(out_type=tf.int32)
-        separator = tf.fill([batch_size, 1], self.tokenizer.sep_id)
-        pieces = [tf.fill([batch_size, 1], self.tokenizer.cls_id)]
-        segments = [tf.zeros([batch_size, 1], tf.int32)]
-        for index, part in enumerate(parts):
-            pieces += [part, separator]
-            inside = part.with_values(tf.fill(tf.shape(part.values), index))
-            segments += [inside, tf.fill([batch_size, 1], index)]
-        return tf.concat(pieces, axis=1), tf.concat(segments, axis=1)
+        """The features of parts that fit, with markers around them."""
+        rows = parts[0].nrows(out_type=tf.int32)
+        begin, between, end = self.tokenizer.framing
 
-    def inputs(self, tokens, segment_ids, padding_mask):
-        """A model's inputs, from dense tokens, segments and mask (B, L)."""
-        return self.tokenizer.inputs(tokens, segment_ids, padding_mask)
+        def marker(token):
+            return tf.fill([rows, 1], token)
 
-    def dense(self, tokens, segment_ids, length=None):
-        """Pads ragged rows.
+        def number(piece, text):
+            """The number of the text for every token of a piece."""
+            if isinstance(piece, tf.RaggedTensor):
+                return piece.with_values(tf.fill(tf.shape(piece.values), text))
+            return tf.fill([rows, 1], text)
+
+        pieces, last = [(marker(token), 0) for token in begin], len(parts) - 1
+        for text, part in enumerate(parts):
+            after = between if text < last else end
+            pieces += [(part, text), *((marker(token), text) for token in after)]
+        features = {"tokens": _joined([piece for piece, _ in pieces])}
+        if len(parts) > 1:
+            features["segment_ids"] = _joined([number(*piece) for piece in pieces])
+        return features
+
+    def lengths(self, rows):
+        """How long rows are, int64 (N,); batches hold rows of similar length."""
+        return rows["tokens"].row_lengths()
+
+    @property
+    def pads(self):
+        """Dict of the name of a feature to the value that pads it."""
+        return {"tokens": self.tokenizer.pad_id, "segment_ids": 0}
+
+    def inputs(self, features):
+        """The inputs of a model from padded features and padding_mask (B, L)."""
+        own = {name: features[name] for name in self.own_width}
+        return {**self.tokenizer.inputs(features), **own}
+
+    def dense(self, rows, length=None):
+        """Pads rows.
 
         Args:
-            tokens, segment_ids: ragged (B, None), from `pack`.
+            rows: dict of ragged features, from `pack`.
             length: int, L of the result; by default the bucket of the longest row.
 
         Returns:
             dict of int32 (B, L, ...): the model's inputs, e.g. token_ids, segment_ids
             and padding_mask.
         """
+        tokens = rows["tokens"]
         if length is None:
             longest = tf.cast(tokens.bounding_shape(axis=1), tf.int32)
             length = bucket_length(longest, self.limit)
         shape = tf.stack([-1, length])
-        mask = segment_ids.with_values(tf.ones_like(segment_ids.values))
-        return self.inputs(
-            tokens.to_tensor(self.tokenizer.pad_id, shape=shape),
-            segment_ids.to_tensor(0, shape=shape),
-            mask.to_tensor(0, shape=shape),
-        )
+        padded = {
+            name: rows[name].to_tensor(pad, shape=shape)
+            for name, pad in self.pads.items()
+            if name in rows
+        }
+        ones = tokens.with_values(tf.ones(tf.shape(tokens.values), tf.int32))
+        padded["padding_mask"] = ones.to_tensor(0, shape=shape)
+        return self.inputs({**padded, **self._own_widths(rows, True)})
 
-    def selector(self, tokens, segment_ids, bucketed=False):
+    def _own_widths(self, rows, bucketed):
+        """Pads the features that have a length of their own."""
+        padded = {}
+        for name, pad in self.own_width.items():
+            width = tf.cast(rows[name].bounding_shape(axis=1), tf.int32)
+            width = tf.maximum(width, 1)
+            if bucketed:
+                width = bucket_length(width, self.limit)
+            padded[name] = rows[name].to_tensor(pad, shape=tf.stack([-1, width]))
+        return padded
+
+    def selector(self, rows, bucketed=False):
         """Makes a function that pads some of the rows.
 
         Its operations are few: each costs time whenever a dataset begins.
 
         Args:
-            tokens, segment_ids: ragged (N, None), from `pack`.
+            rows: dict of ragged features (N, None), from `pack`.
             bucketed: bool, pad to the bucket of the longest row, not just to it.
 
         Returns:
             A function of row numbers, int (B,), to what `dense` gives.
         """
-        lengths = tf.cast(tokens.row_lengths(), tf.int32)
-        starts = tf.cast(tokens.row_starts(), tf.int32)
-        tokens, segment_ids = tokens.values, segment_ids.values
+        lengths = tf.cast(rows["tokens"].row_lengths(), tf.int32)
+        starts = tf.cast(rows["tokens"].row_starts(), tf.int32)
+        values = {k: (rows[k].values, pad) for k, pad in self.pads.items() if k in rows}
+        others = {name: rows[name] for name in self.own_width}
 
         def select(index):
             own = tf.gather(lengths, index)
@@ -124,36 +182,38 @@ class Packer:
             column = tf.range(length)
             mask = column < own[:, None]
             place = tf.where(mask, tf.gather(starts, index)[:, None] + column, 0)
-            return self.inputs(
-                tf.where(mask, tf.gather(tokens, place), self.tokenizer.pad_id),
-                tf.where(mask, tf.gather(segment_ids, place), 0),
-                tf.cast(mask, tf.int32),
-            )
+            padded = {
+                name: tf.where(mask, tf.gather(flat, place), pad)
+                for name, (flat, pad) in values.items()
+            }
+            padded["padding_mask"] = tf.cast(mask, tf.int32)
+            chosen = {name: tf.gather(ragged, index) for name, ragged in others.items()}
+            return self.inputs({**padded, **self._own_widths(chosen, bucketed)})
 
         return select
 
     def __call__(self, texts):
         """Packs and pads; see `pack` and `dense`."""
-        *rows, _ = self.pack(texts)
-        return self.dense(*rows)
+        return self.dense(self.pack(texts)[0])
 
 
 class NextWordPacker(Packer):
-    """Lays texts out as `[CLS] words [SEP]` for models that predict words.
+    """Lays texts out for two models that predict words, forward and backward.
 
-    A forward model reads all words but the last and predicts the next one, a backward
-    one reads all but the first and predicts the one before.
+    The forward model reads all words but the last and predicts the next one. The
+    backward model reads all but the first and predicts the one before.
 
     Args:
         tokenizer: as `Packer`'s, of words, with `spell` and `word_ids`.
         sequence_length: int or None, as `Packer`'s.
     """
 
-    def inputs(self, tokens, segment_ids, padding_mask):
-        """A language model's inputs, see `zoo.tasks.LanguageModel`, (B, L - 1, ...)."""
-        spelled = self.tokenizer.spell(tokens, padding_mask > 0)
+    def inputs(self, features):
+        """The inputs of `zoo.BidirectionalLM`, (B, L - 1, ...)."""
+        tokens, mask = features["tokens"], features["padding_mask"]
+        spelled = self.tokenizer.spell(tokens, mask > 0)
         ids = self.tokenizer.word_ids(tokens)
-        mask = padding_mask[:, 1:]
+        mask = mask[:, 1:]
         # A row's end has one place less than the row, and its last one is padding.
         return {
             "forward_ids": spelled[:, :-1] * mask[:, :, None],
@@ -165,17 +225,19 @@ class NextWordPacker(Packer):
 
 
 class WordPacker(Packer):
-    """Lays texts out as `[CLS] words [SEP]`, and tells where each word begins.
+    """Lays texts out as rows of tokens, and says where each word begins.
 
-    Words are what white space parts; a word's place is that of its first piece, as in
-    BERT's tagging (Devlin et al. 2019, section 5.3). Of a text that is cut, words whose
-    first piece does not fit have no place; `windows` cuts no text.
+    Words are separated by white space. The place of a word is the place of its first
+    token, as in BERT's tagging (Devlin et al. 2019, section 5.3). If a text is cut,
+    words whose first token does not fit have no place; `windows` cuts no text.
 
     Args:
         tokenizer: as `Packer`'s, with `split` (texts to words) and `pieces` (words to
             tokens, at least one each).
         sequence_length: int or None, as `Packer`'s.
     """
+
+    own_width = {"word_positions": -1}
 
     def pack(self, texts):
         """Tokenises and truncates.
@@ -184,24 +246,25 @@ class WordPacker(Packer):
             texts: tuple of one string tensor (B,).
 
         Returns:
-            tokens and segments, ragged (B, None), places of words, ragged int32
-            (B, None), and the number of rows that were cut, a scalar int32.
+            dict of ragged features (B, None): tokens, and word_positions int32, one
+            for each word; and the number of rows that were cut, a scalar int32.
 
         Raises:
             ValueError: if the texts are pairs.
         """
         tokens, places = self._pieces(texts)
-        room = self.limit - 2
+        room = self.limit - self._markers(1)
         lengths = tf.cast(tokens.row_lengths(), tf.int32)
-        framed = self._framed([_head(tokens, tf.minimum(lengths, room))])
-        places = tf.ragged.boolean_mask(places, places < room) + 1
-        return *framed, places, tf.reduce_sum(tf.cast(lengths > room, tf.int32))
+        rows = self._framed([_head(tokens, tf.minimum(lengths, room))])
+        places = tf.ragged.boolean_mask(places, places < room) + self._first
+        rows["word_positions"] = places
+        return rows, tf.reduce_sum(tf.cast(lengths > room, tf.int32))
 
     def windows(self, texts):
         """Pads; a text that does not fit becomes several rows, which overlap by half.
 
         A word has its place in the row where most is to both sides of it, at least a
-        quarter of a row but at the ends of the text.
+        quarter of a row except at the ends of the text.
 
         Args:
             texts: tuple of one string tensor (B,).
@@ -214,7 +277,7 @@ class WordPacker(Packer):
             ValueError: if the texts are pairs.
         """
         tokens, places = self._pieces(texts)
-        room = self.limit - 2
+        room = self.limit - self._markers(1)
         stride, lengths = room // 2, tf.cast(tokens.row_lengths(), tf.int32)
         counts = 1 + tf.maximum(-((room - lengths) // stride), 0)
         texts_of = tf.repeat(tf.range(tf.size(counts)), counts)
@@ -223,15 +286,22 @@ class WordPacker(Packer):
         left = tf.gather(lengths, texts_of) - numbers * stride
         starts += numbers * stride
         index = tf.ragged.range(starts, starts + tf.minimum(left, room))
-        rows = index.with_values(tf.gather(tokens.values, index.values))
+        rows = self._framed([index.with_values(tf.gather(tokens.values, index.values))])
         text_of = tf.cast(places.value_rowids(), tf.int32)
         window = (2 * places.values - stride) // (2 * stride)
         window = tf.clip_by_value(window, 0, tf.gather(counts, text_of) - 1)
         row_of = tf.gather(tf.cumsum(counts, exclusive=True), text_of) + window
-        inside = tf.RaggedTensor.from_value_rowids(
-            places.values - window * stride + 1, row_of, nrows=tf.size(texts_of)
+        rows["word_positions"] = tf.RaggedTensor.from_value_rowids(
+            places.values - window * stride + self._first,
+            row_of,
+            nrows=tf.size(texts_of),
         )
-        return self.dense(*self._framed([rows]), inside), places.row_lengths()
+        return self.dense(rows), places.row_lengths()
+
+    @property
+    def _first(self):
+        """The place of the first token that is no marker."""
+        return len(self.tokenizer.framing.begin)
 
     def _pieces(self, texts):
         """Tokens of texts, ragged (B, None), and where each word begins, from 0 on."""
@@ -246,26 +316,10 @@ class WordPacker(Packer):
         places = words.with_values(tf.cast(pieces.row_starts() - before, tf.int32))
         return tokens, places
 
-    def dense(self, tokens, segment_ids, places, length=None):
-        """Pads ragged rows; see `Packer`. Adds word_positions (B, W), 0 for padding."""
-        inputs = super().dense(tokens, segment_ids, length)
-        return {**inputs, "word_positions": self._padded(places, True)}
 
-    def selector(self, tokens, segment_ids, places, bucketed=False):
-        """Makes a function that pads some of the rows; see `Packer`."""
-        select = super().selector(tokens, segment_ids, bucketed)
-
-        def select_words(index):
-            chosen = self._padded(tf.gather(places, index), bucketed)
-            return {**select(index), "word_positions": chosen}
-
-        return select_words
-
-    def _padded(self, places, bucketed):
-        width = tf.maximum(tf.cast(places.bounding_shape(axis=1), tf.int32), 1)
-        if bucketed:
-            width = bucket_length(width, self.limit)
-        return places.to_tensor(0, shape=tf.stack([-1, width]))
+def _joined(pieces):
+    """Pieces of rows side by side, ragged; one piece as it is."""
+    return pieces[0] if len(pieces) == 1 else tf.concat(pieces, axis=1)
 
 
 def _head(ragged, lengths):

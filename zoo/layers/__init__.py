@@ -5,6 +5,7 @@ from zoo.layers.carrying import CarriedState, KeepState, StatefulModel
 from zoo.layers.characters import CharacterCNN, Highway
 from zoo.layers.crf import CRF
 from zoo.layers.embeddings import PositionEmbedding
+from zoo.layers.frozen_models import AsInUse, AtWords
 from zoo.layers.heads import MaskedLMHead, Pooling
 from zoo.layers.mixing import ScalarMix
 from zoo.layers.normalization import LayerNorm
@@ -14,6 +15,8 @@ from zoo.layers.transformer import TransformerEncoderBlock, WithScores, get_acti
 from zoo.layers.words import WordEmbedding
 
 __all__ = [
+    "AsInUse",
+    "AtWords",
     "CRF",
     "CarriedState",
     "CharacterCNN",

@@ -125,7 +125,7 @@ class StatefulModel:
     up before the vectors count.
 
     Args:
-        backbone: `zoo.backbone.Backbone` with `states`.
+        backbone: `zoo.backbone.Backbone` with states.
         names: outputs, see the backbone.
 
     Inputs:
@@ -137,25 +137,24 @@ class StatefulModel:
 
     def __init__(self, backbone, names):
         self.backbone = backbone
-        self.model = backbone.with_outputs(*names, *backbone.states)
+        self.names = tuple(names)
         self.reset()
 
     def reset(self):
         """Forgets everything: the next call begins at zero."""
-        symbols = self.backbone.make_states(self.backbone.config)
-        self.states = {k: ops.zeros((0, *v.shape[1:])) for k, v in symbols.items()}
+        self.states = self.backbone.make_states(0)
 
     def __call__(self, inputs):
         """Runs the model and remembers its states."""
         inputs = self.backbone.complete(inputs)
         rows = inputs["padding_mask"].shape[0]
-        states = {
-            name: ops.pad(state, ((0, max(rows - state.shape[0], 0)), (0, 0), (0, 0)))
-            for name, state in self.states.items()
-        }
-        outputs = self.model({**inputs, **{k: v[:rows] for k, v in states.items()}})
+        more = max(rows - next(iter(self.states.values())).shape[0], 0)
+        new = self.backbone.make_states(more)
+        states = {k: ops.concatenate([v, new[k]]) for k, v in self.states.items()}
+        known = {name: state[:rows] for name, state in states.items()}
+        outputs, after = self.backbone.step(inputs, known, self.names)
         self.states = {
-            name: ops.concatenate([outputs.pop(name), state[rows:]])
+            name: ops.concatenate([after[name], state[rows:]])
             for name, state in states.items()
         }
         return outputs

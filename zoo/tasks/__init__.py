@@ -1,31 +1,35 @@
 """Backbone to task model, with its text input, the same for every family."""
 
 from zoo.tasks.base import Task
+from zoo.tasks.bidirectional_lm import BidirectionalLM
+from zoo.tasks.causal_lm import CausalLM
 from zoo.tasks.classification import TextClassifier, TextRegressor
 from zoo.tasks.embedding import TextEmbedder
-from zoo.tasks.language_model import LanguageModel
 from zoo.tasks.masked_lm import MaskedLM
-from zoo.tasks.tagging import TokenClassifier
+from zoo.tasks.registration import TASKS, find_task, register_task
+from zoo.tasks.token_classifier import TokenClassifier
 
-TASKS = {
-    task.task_name: task
-    for task in (
-        TextClassifier,
-        TextRegressor,
-        MaskedLM,
-        LanguageModel,
-        TextEmbedder,
-        TokenClassifier,
-    )
-}
+for task in (
+    TextClassifier,
+    TextRegressor,
+    MaskedLM,
+    CausalLM,
+    BidirectionalLM,
+    TextEmbedder,
+    TokenClassifier,
+):
+    register_task(task)
 
 __all__ = [
     "TASKS",
-    "LanguageModel",
+    "BidirectionalLM",
+    "CausalLM",
     "MaskedLM",
     "Task",
     "TextClassifier",
     "TextEmbedder",
     "TextRegressor",
     "TokenClassifier",
+    "find_task",
+    "register_task",
 ]

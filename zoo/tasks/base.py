@@ -6,24 +6,43 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from zoo.backbone import freeze_layers, frozen_layers
 from zoo.data import Packer
-from zoo.saving import preset_variables, save_preset
+from zoo.family import FAMILIES
+from zoo.freezing import freeze_layers, frozen_layers, layer_tree
+from zoo.saving import save_preset
+from zoo.tasks.answering import Answering
 from zoo.tasks.distribution import DistributedTraining
 from zoo.tasks.export import export_task
+from zoo.tasks.labelled_files import LabelledFiles
 from zoo.tasks.text_input import holds_text
 from zoo.tasks.text_training import TextTraining
+from zoo.training import AdamW, WarmupLinearDecay
+
+WARMUP_STEPS = 50
 
 
-class Task(TextTraining, DistributedTraining, keras.Model):
+class Task(LabelledFiles, Answering, TextTraining, DistributedTraining, keras.Model):
     """A head on a backbone, which trains, predicts and exports from raw text.
 
     Text is a list, array, series or tensor of strings, or a `tf.data.Dataset` of
     batches of strings; a tuple of two is a pair. With `preprocessor = None` the same
     methods take tokenised batches, dicts as the backbone does.
 
-    A subclass sets `task_name`, builds its graph in `__init__` and gives
-    `default_loss`, `default_metrics` and `answers`.
+    A subclass sets `task_name` and `columns`, builds its graph in `__init__` and gives
+    `default_loss`, `default_metrics` and `answers`, or `answer_batch`. What it reads
+    from files and scores is in `zoo.tasks.labelled_files.LabelledFiles`. A new task is
+    compiled with AdamW at the learning rate of the preset, the task or the family.
+
+    Attributes:
+        task_name: str.
+        former_names, former_classes: tuples of str, names of the task and of its class
+            in files of earlier versions.
+        columns, optional_columns: tuples of str, the columns of text, and those of the
+            last ones that may be left out.
+        pretrains: bool, whether other pretraining heads are saved with the task.
+        learning_rate: float, instead of the family's, or None.
+        packer: `zoo.data.Packer` or a subclass.
+        labels: tuple of str, names of the outputs, or None.
 
     Args:
         inputs, outputs: symbolic, of the functional graph.
@@ -32,8 +51,8 @@ class Task(TextTraining, DistributedTraining, keras.Model):
         options: dict of plain values, the subclass' own arguments.
         sequence_length: int, longest row in tokens, special ones included; by default
             the backbone's.
-        pair: bool, whether a row is two texts, which the export asks for; `fit` sets
-            it from what it is given.
+        pair: bool, whether rows have the optional columns, which an export then takes;
+            `fit` sets it from its data.
         name: str.
 
     Raises:
@@ -41,7 +60,10 @@ class Task(TextTraining, DistributedTraining, keras.Model):
     """
 
     task_name = None
-    answers_tokens = True  # whether an export also answers tokens: a row, an answer
+    former_names = ()
+    former_classes = ()
+    pretrains = False
+    learning_rate = None
     labels = None
     packer = Packer
 
@@ -59,7 +81,7 @@ class Task(TextTraining, DistributedTraining, keras.Model):
         super().__init__(inputs=inputs, outputs=outputs, name=name or self.task_name)
         self.dtype_policy = backbone.dtype_policy  # float16 needs a loss scale
         self.options = options
-        self.pair = pair
+        self.num_columns = len(self.columns if pair else self.required_columns)
         longest = backbone.config.max_sequence_length
         sequence_length = sequence_length or longest
         if tokenizer and tokenizer.vocabulary_size > backbone.config.vocabulary_size:
@@ -67,14 +89,18 @@ class Task(TextTraining, DistributedTraining, keras.Model):
                 "The tokenizer has more tokens than the backbone. Received: "
                 f"{tokenizer.vocabulary_size} and {backbone.config.vocabulary_size}."
             )
-        if type(tokenizer).__module__.startswith("zoo."):  # which knows no Keras
-            keras.saving.register_keras_serializable(package="zoo")(type(tokenizer))
         self.backbone = backbone
         self.tokenizer = tokenizer
         backbone.tokenizer = backbone.tokenizer or tokenizer
         self.preprocessor = None
         self.sequence_length = sequence_length
         self.truncation_reported = False
+        self.compile()
+
+    @property
+    def pair(self):
+        """Whether rows have the optional columns."""
+        return bool(self.optional_columns) and self.num_columns == len(self.columns)
 
     @property
     def sequence_length(self):
@@ -130,13 +156,9 @@ class Task(TextTraining, DistributedTraining, keras.Model):
         """Class numbers for the keys of Keras' `class_weight`."""
         return class_weight
 
-    def answers(self, outputs):
-        """From the graph's outputs to a client's answer, a dict of tensors (B, ...)."""
-        raise NotImplementedError
-
-    def answer_batch(self, *texts):
-        """From string tensors (B,) to `answers`, in a graph; what an export serves."""
-        return self.answers(self(self.preprocessor(texts), training=False))
+    def layers_used(self):
+        """Names of the backbone's layers that an output depends on, a set of str."""
+        return self.backbone.layers_for("sequence_output")
 
     @property
     def trainable_variables(self):
@@ -154,7 +176,19 @@ class Task(TextTraining, DistributedTraining, keras.Model):
 
     def unused_layers(self):
         """Names of the backbone's layers that no output depends on, a set of str."""
-        return set() if self.options.get("pooling") == "pooled" else {"pooler"}
+        return {*self.backbone.named_layers} - self.layers_used()
+
+    @classmethod
+    def recognise(cls, found):
+        """The arguments with which a converted checkpoint is this task.
+
+        Args:
+            found: `zoo.checkpoint.Converted`.
+
+        Returns:
+            dict, or None if it is not.
+        """
+        return None
 
     # Training ------------------------------------------------------------------
 
@@ -168,14 +202,12 @@ class Task(TextTraining, DistributedTraining, keras.Model):
     ):
         """Keras' `compile`, with the task's loss and metrics where none is given.
 
-        Without an optimizer it is AdamW at 5e-5, BERT's rate of fine-tuning. A mean
-        over the batch becomes a mean over weights: sum(weight x loss) / sum of
-        weights, over all replicas.
+        Without an optimizer it is `default_optimizer`. A mean over the batch becomes
+        a mean over weights: sum(weight x loss) / sum of weights, over all replicas.
         """
-        if optimizer is None:
-            optimizer = keras.optimizers.AdamW(5e-5, weight_decay=0.01)
+        optimizer = optimizer or self.default_optimizer()
         if kwargs.get("jit_compile") is True:
-            # What makes shapes of values, which XLA cannot do.
+            # Shapes that depend on values, which XLA cannot compile.
             for layer in self._flatten_layers():
                 for name in ("distinct", "packed"):
                     if hasattr(layer, name):
@@ -196,6 +228,13 @@ class Task(TextTraining, DistributedTraining, keras.Model):
             **kwargs,
         )
 
+    def default_optimizer(self):
+        """A new AdamW at the rate of the preset, of the task, or of the family."""
+        backbone = self.backbone
+        rate = backbone.defaults.get("learning_rate") or self.learning_rate
+        rate = rate or FAMILIES[backbone.family].learning_rate
+        return AdamW(WarmupLinearDecay(rate, WARMUP_STEPS))
+
     def get_compile_config(self):
         """Keras' record of `compile`, and whether the optimizer has a state."""
         config = super().get_compile_config()
@@ -210,20 +249,6 @@ class Task(TextTraining, DistributedTraining, keras.Model):
         self.compile(**keras.saving.deserialize_keras_object(config))
         if has_state:
             self.optimizer.build(self.trainable_variables)
-
-    def answer(self, x, batch_size=None):
-        """What the exported model answers, as numpy.
-
-        Args:
-            x: texts or pairs.
-            batch_size: int, 32 by default.
-
-        Returns:
-            dict of numpy arrays (B, ...); strings as str objects.
-        """
-        outputs = self.predict(x, batch_size, verbose=0)
-        answers = self.answers(keras.tree.map_structure(tf.constant, outputs))
-        return {key: as_numpy(value) for key, value in answers.items()}
 
     def export(self, directory, version=None, pair=None, **kwargs):
         """Writes the next version of a TF Serving model, string in, answer out.
@@ -242,15 +267,32 @@ class Task(TextTraining, DistributedTraining, keras.Model):
             layout: "zoo", "hugging_face" or "keras_nlp"; "hdf5" of an ELMo.
             dtype: "float32" or "float16", of the stored weights; "zoo" only.
         """
-        options = {
-            **self.options,
-            "sequence_length": self.sequence_length,
-            "pair": self.pair,
-        }
-        task = {"name": self.task_name, "options": options}
         self.backbone.tokenizer = self.tokenizer
-        weights = preset_variables(self)
-        save_preset(self.backbone, weights, task, directory, layout, dtype)
+        save_preset(self, directory, layout, dtype)
+
+    def preset_record(self):
+        """What a preset says of the task, a dict of plain values."""
+        options = {**self.options, "sequence_length": self.sequence_length}
+        if self.optional_columns:
+            options["pair"] = self.pair
+        return {"name": self.task_name, "options": options}
+
+    def layer_tree(self):
+        """Dict of path to layer, from the model itself, ".", to inner layers."""
+        backbone = self.backbone.layer_tree()
+        tree = {
+            ".": self,
+            **{
+                "backbone" if path == "." else f"backbone/{path}": layer
+                for path, layer in backbone.items()
+            },
+        }
+        known = {id(layer) for layer in tree.values()}
+        for layer in self.layers:
+            # Models that are parts of the graph share their layers with the backbone.
+            if id(layer) not in known and not isinstance(layer, keras.Model):
+                tree |= layer_tree(layer, layer.name)
+        return tree
 
     def _random_states(self):
         """States of dropout, which Keras does not save, by what they are saved as."""
@@ -280,11 +322,9 @@ class Task(TextTraining, DistributedTraining, keras.Model):
         return {
             "backbone": backbone,
             "tokenizer": self.tokenizer and serialize(self.tokenizer),
-            "sequence_length": self.sequence_length,
-            "pair": self.pair,
+            **self.preset_record()["options"],
             "name": self.name,
             "frozen": frozen_layers(self),
-            **self.options,
         }
 
     @classmethod
@@ -298,12 +338,3 @@ class Task(TextTraining, DistributedTraining, keras.Model):
         config = dict(config)
         frozen = config.pop("frozen", None)
         return freeze_layers(cls(**{**config, **parts}), frozen)
-
-
-def as_numpy(tensor):
-    """A tensor as numpy, strings as an object array of str."""
-    array = tensor.numpy()
-    if tensor.dtype != tf.string:
-        return array
-    texts = [value.decode("utf-8", "replace") for value in array.ravel()]
-    return np.array(texts, dtype=object).reshape(array.shape)

@@ -42,7 +42,15 @@ def pooled_vector(backbone, inputs, pooling):
 class SequenceHead(Task):
     """Dropout and one dense layer on a pooled vector; see the two tasks below."""
 
+    columns = ("text", "text_pair")
+    optional_columns = ("text_pair",)
+
     def __init__(self, backbone, tokenizer, units, pooling, dropout, options, **kwargs):
+        if pooling is None:
+            pooled = "pooled_output" in backbone.output
+            pooling = backbone.defaults.get("pooling") or (
+                "pooled" if pooled else "mean"
+            )
         inputs = backbone.make_inputs(backbone.config)
         x = pooled_vector(backbone, inputs, pooling)
         x = keras.layers.Dropout(
@@ -57,6 +65,12 @@ class SequenceHead(Task):
         )(x)
         options = {**options, "pooling": pooling, "head_dropout": dropout}
         super().__init__(inputs, outputs, backbone, tokenizer, options, **kwargs)
+
+    def layers_used(self):
+        """Those that the pooled vector depends on."""
+        pooled = self.options["pooling"] == "pooled"
+        output = "pooled_output" if pooled else "sequence_output"
+        return self.backbone.layers_for(output)
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -99,8 +113,6 @@ class TextClassifier(SequenceHead):
         **kwargs,
     ):
         labels = label_names(labels)
-        if pooling is None:
-            pooling = "pooled" if "pooled_output" in backbone.output else "mean"
         super().__init__(
             backbone,
             tokenizer,
@@ -111,6 +123,18 @@ class TextClassifier(SequenceHead):
             **kwargs,
         )
         self.labels = tuple(labels)
+
+    @classmethod
+    def recognise(cls, found):
+        """A classifier of texts with names of its outputs."""
+        if found.labels and found.classifies == "texts":
+            return {"labels": list(found.labels)}
+        return None
+
+    @classmethod
+    def data_options(cls, labels):
+        """The names of the labels."""
+        return {"labels": sorted(set(labels))}
 
     def default_loss(self):
         """Softmax cross-entropy over the logits."""
@@ -185,8 +209,6 @@ class TextRegressor(SequenceHead):
         head_dropout=0.1,
         **kwargs,
     ):
-        if pooling is None:
-            pooling = "pooled" if "pooled_output" in backbone.output else "mean"
         super().__init__(
             backbone,
             tokenizer,
@@ -196,6 +218,14 @@ class TextRegressor(SequenceHead):
             {},
             **kwargs,
         )
+
+    def parse_labels(self, labels):
+        """Numbers, of which each must be finite.
+
+        Raises:
+            ValueError: if a label is not a number.
+        """
+        return [float(label) for label in labels]
 
     def default_loss(self):
         """Mean squared error."""

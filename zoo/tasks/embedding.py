@@ -55,6 +55,9 @@ class TextEmbedder(Task):
     """
 
     task_name = "text_embedder"
+    columns = ("text", "text_pair")
+    optional_columns = ("text_pair",)
+    read = None
 
     def __init__(
         self,
@@ -77,13 +80,21 @@ class TextEmbedder(Task):
         options = {"pooling": pooling, "layers": layers, "normalize": normalize}
         super().__init__(inputs, vector, backbone, tokenizer, options, **kwargs)
 
-    def unused_layers(self):
-        """The pooler, and what is above the highest layer."""
+    def layers_used(self):
+        """Those up to the highest layer of `layers`."""
         if self.options["layers"] is None:
-            return super().unused_layers()
+            return super().layers_used()
         count = self.backbone.num_layer_outputs
         highest = max(number % count for number in self.options["layers"])
-        return {"pooler", *self.backbone.layers_above(highest)}
+        return self.backbone.layers_for(number=highest)
+
+    @classmethod
+    def recognise(cls, found):
+        """A model of sentence-transformers."""
+        if not found.pooling:
+            return None
+        names = ("pooling", "normalize", "sequence_length")
+        return {name: getattr(found, name) for name in names}
 
     def default_loss(self):
         """Mean squared error, to imitate given vectors."""

@@ -12,13 +12,13 @@ WARMUP_TEXTS = ("A first request, so that the first client need not wait.", "")
 def export_task(task, directory, version=None, pair=None, warmup_texts=WARMUP_TEXTS):
     """Writes the next version of a TF Serving model, checked before it is published.
 
-    `serving_default` takes strings: one input, `text`, or for pairs two, `text` and
-    `text_pair`. Two named inputs are safer than one packed string over REST: a row
-    that lacks one is refused by name, and neither order nor separator can be wrong. A
-    second signature, `tokens`, of tasks with one answer for a row, takes the model's
-    inputs, such as token_ids, segment_ids and padding_mask, int32 (B, L); do not let
-    the server pad them (`pad_variable_length_inputs` repeats the first value instead
-    of 0).
+    `serving_default` takes strings, one input for each column of the task, such as
+    `text` and `text_pair`. Named inputs are safer than one packed string over REST: a
+    row that lacks one is refused by name, and neither order nor separator can be
+    wrong. A second signature, `tokens`, of tasks with one answer for a row, takes the
+    model's inputs, such as token_ids, segment_ids and padding_mask, int32 (B, L). Do
+    not let the server pad them: `pad_variable_length_inputs` repeats the first value
+    instead of 0.
 
     The graph computes in float32 whatever the model's policy, without XLA.
 
@@ -26,7 +26,8 @@ def export_task(task, directory, version=None, pair=None, warmup_texts=WARMUP_TE
         task: `zoo.tasks.Task` with a tokenizer.
         directory: of the model; versions are the numbered directories in it.
         version: int; by default one more than the highest there.
-        pair: bool, whether a request is two texts; by default as `fit` was given.
+        pair: bool, whether a request has the optional columns; by default as the data
+            that `fit` was given.
         warmup_texts: strings that the server answers before its first client, and
             the self-check compares.
 
@@ -43,8 +44,9 @@ def export_task(task, directory, version=None, pair=None, warmup_texts=WARMUP_TE
             "without one. Give `tokenizer=` when you make it."
         )
     model = float32_clone(task)
-    pair = task.pair if pair is None else pair
-    names = ("text", "text_pair") if pair else ("text",)
+    names = task.columns[: task.num_columns]
+    if pair is not None:
+        names = task.columns if pair else task.required_columns
     texts = np.array(list(warmup_texts), dtype=object)
     signatures = {
         "serving_default": Signature(

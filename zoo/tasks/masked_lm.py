@@ -4,10 +4,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from zoo.data import Epoch, Packer, mask_tokens, next_tokens, unmask, untuned
-from zoo.layers import MaskedLMHead
-from zoo.tasks.base import Task, as_numpy
-from zoo.tasks.text_input import as_columns
+from zoo.data import Epoch, Packer, mask_tokens, untuned
+from zoo.tasks.base import Task
 from zoo.tasks.token_metrics import TokenAccuracy, TokenCrossentropy
 
 EPOCH_SEEDS = 2**32  # seeds of masks from one epoch to the next
@@ -35,14 +33,12 @@ class MaskedLM(Task):
 
     With `next_sentence` a second head, `pooled W + b`, tells whether the second text
     of a pair is from elsewhere (1) or follows the first (0), and the loss is the sum
-    of both means, one over the predicted tokens and one over the rows. On a causal
-    backbone every token predicts the next one, and nothing is hidden.
+    of both means, one over the predicted tokens and one over the rows.
 
-    Source: Devlin et al. 2019, section 3.1 and, for the causal one, 5.1; released
-    code `run_pretraining.py`.
+    Source: Devlin et al. 2019, section 3.1; released code `run_pretraining.py`.
 
     Args:
-        backbone: `zoo.backbone.Backbone` with a layer "token_embedding".
+        backbone: `zoo.backbone.Backbone` that predicts tokens.
         tokenizer: from `zoo.text`, or None for token ids only.
         mask_rate: float in (0, 1), share of tokens that `fit` on text hides.
         max_predictions: int, P, at most so many per row.
@@ -64,7 +60,12 @@ class MaskedLM(Task):
     """
 
     task_name = "masked_lm"
+    columns = ("text", "text_pair")
+    optional_columns = ("text_pair",)
     answers_tokens = False
+    pretrains = True
+    learning_rate = 1e-4
+    read = None
 
     def __init__(
         self,
@@ -78,24 +79,17 @@ class MaskedLM(Task):
         head_layer_norm_epsilon=None,
         **kwargs,
     ):
-        config = backbone.config
-        if "token_embedding" not in backbone.named_layers:
+        if backbone.predicts not in ("masked", "next"):
             raise ValueError(
-                "A masked language model needs a table of token embeddings. Received: "
-                f"a backbone of family {backbone.family!r}, which has none."
+                "A masked language model needs a backbone that predicts tokens. "
+                f"Received: one of family {backbone.family!r}, which does not."
             )
-        inputs = backbone.make_inputs(config)
+        inputs = backbone.make_inputs(backbone.config)
         positions = keras.Input((None,), dtype="int32", name="mask_positions")
         encoded = backbone.at_positions(inputs, positions)
         inputs["mask_positions"] = positions
-        logits = MaskedLMHead(
-            backbone.named_layers["token_embedding"],
-            head_activation or config.activation,
-            head_layer_norm_epsilon or config.layer_norm_epsilon,
-            config.initializer_range,
-            dtype=backbone.dtype_policy,
-            name="masked_lm_head",
-        )(encoded["sequence_output"])
+        head = backbone.make_token_head(head_activation, head_layer_norm_epsilon)
+        logits = head(encoded["sequence_output"])
         if next_sentence:
             logits = {
                 "masked_lm": logits,
@@ -136,9 +130,12 @@ class MaskedLM(Task):
             for name in ("masked_lm", "next_sentence")
         }
 
-    def unused_layers(self):
-        """The pooler, unless the next sentence is told by it."""
-        return set() if self.options["next_sentence"] else super().unused_layers()
+    def layers_used(self):
+        """Those of the sequence and, with a second head, of the pooled output."""
+        used = super().layers_used()
+        if self.options["next_sentence"]:
+            used |= self.backbone.layers_for("pooled_output")
+        return used
 
     def make_example(self, x, seed):
         """Hides tokens of a batch.
@@ -151,17 +148,14 @@ class MaskedLM(Task):
             x, y int32 (B, P), sample_weight float32 (B, P), as `fit` takes them; with
             `next_sentence`, which `x` must hold then, dicts of both heads'.
         """
-        if getattr(self.backbone.config, "causal", False):
-            masked = next_tokens(x["token_ids"], self.tokenizer.pad_id)
-        else:
-            masked = mask_tokens(
-                x["token_ids"],
-                self.tokenizer,
-                seed,
-                self.options["mask_rate"],
-                self.options["max_predictions"],
-                whole_words=self.options["whole_words"],
-            )
+        masked = mask_tokens(
+            x["token_ids"],
+            self.tokenizer,
+            seed,
+            self.options["mask_rate"],
+            self.options["max_predictions"],
+            whole_words=self.options["whole_words"],
+        )
         return self._example({**x, **masked})
 
     def fixed_example(self, batch):
@@ -173,8 +167,6 @@ class MaskedLM(Task):
         Returns:
             As `make_example`.
         """
-        if getattr(self.backbone.config, "causal", False):
-            return self.make_example(unmask(batch), (0, 0))
         return self._example(dict(batch))
 
     def _example(self, x):
@@ -263,7 +255,7 @@ class MaskedLM(Task):
             ValueError: if a text has no [MASK] within the sequence length.
         """
         batch = [texts] if isinstance(texts, str) else list(texts)
-        positions, best = self._fill(as_columns(batch), k)
+        positions, best = self._fill(self.text_columns(batch), k)
         tokens = np.array(self.tokenizer.vocabulary, object)[best.indices.numpy()]
         filled = [
             [list(zip(*mask, strict=True)) for mask in zip(ids, scores, strict=True)]
@@ -298,16 +290,6 @@ class MaskedLM(Task):
         return positions, tf.math.top_k(
             scores[..., : self.tokenizer.vocabulary_size], k
         )
-
-    def answer(self, x, batch_size=None):
-        """What the exported model answers, as numpy; see `answer_batch`."""
-        columns, size = as_columns(x), batch_size or 32
-        starts = range(0, max(len(columns[0]), 1), size)
-        parts = [self.answer_batch(*(c[s : s + size] for c in columns)) for s in starts]
-        return {
-            key: as_numpy(tf.concat([part[key] for part in parts], 0))
-            for key in parts[0]
-        }
 
     def answer_batch(self, *texts):
         """The five likeliest tokens for the first [MASK] of each text.

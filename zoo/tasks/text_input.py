@@ -33,18 +33,18 @@ def holds_text(x):
     return dtype is not None and np.dtype(dtype).kind in "OSUT"
 
 
-def holds_pairs(x):
-    """Whether text, as `holds_text` finds it, is pairs rather than single texts."""
+def count_columns(x):
+    """How many columns text has, as `holds_text` finds it: 1, or the tuple's length."""
     if isinstance(x, tf.data.Dataset):
         spec = x.element_spec
-        return isinstance(spec, tuple) and isinstance(spec[0], tuple)
-    return isinstance(x, tuple) and len(x) == 2
+        x = spec[0] if isinstance(spec, tuple) else spec
+    return len(x) if isinstance(x, tuple) else 1
 
 
 def as_columns(x):
-    """Texts as a tuple of string tensors: one, or two for pairs.
+    """Texts as a tuple of string tensors, one for each column.
 
-    A tuple is a pair of columns, a list is a batch.
+    A tuple holds columns, a list is a batch.
 
     Args:
         x: list, array, series or tensor of strings, or a tuple of them.
@@ -58,16 +58,11 @@ def as_columns(x):
         ValueError: if the columns differ in length.
     """
     columns = tuple(map(_column, x if isinstance(x, tuple) else (x,)))
-    if len(columns) not in (1, 2):
-        raise ValueError(
-            "A tuple is a pair of columns of text. Received: a tuple of "
-            f"{len(columns)}. Put a batch in a list."
-        )
     sizes = [int(column.shape[0]) for column in columns]
     if len(set(sizes)) > 1:
         raise ValueError(
-            f"The columns of a pair must be of one length. Received: lengths {sizes}. "
-            "A tuple is a pair of columns; put a batch in a list."
+            f"Columns of text must have the same length. Received: lengths {sizes}. "
+            "A tuple holds columns; put a batch in a list."
         )
     return columns
 

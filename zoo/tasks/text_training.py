@@ -10,17 +10,19 @@ import numpy as np
 import tensorflow as tf
 
 from zoo.data import Epoch, plan_batches, untuned
-from zoo.tasks.text_input import as_columns, holds_pairs, holds_text, split_rows
+from zoo.tasks.epochs import with_epoch
+from zoo.tasks.text_columns import TextColumns
+from zoo.tasks.text_input import as_columns, count_columns, holds_text, split_rows
 
 PREDICTING = threading.RLock()  # Keras keeps the state of a prediction on the model
 ROWS_PER_CALL = 2048
 
 
-class TextTraining:
+class TextTraining(TextColumns):
     """Overrides the methods of `keras.Model` that take data, so that text may be data.
 
-    What is not text goes to Keras untouched. A model has `preprocessor`, a
-    `zoo.data.Packer` or None, `encode_labels` and `encode_label_tensor`.
+    What is not text goes to Keras unchanged. A model has `preprocessor`, a
+    `zoo.data.Packer` or None, `columns`, `encode_labels` and `encode_label_tensor`.
     """
 
     def fit(
@@ -55,11 +57,12 @@ class TextTraining:
         """
         if options.get("class_weight"):
             options["class_weight"] = self.encode_class_weight(options["class_weight"])
+        x = self.as_text(x)
         data = {"x": x, "y": y, "batch_size": batch_size, **options}
         if self.takes_text(x):
             number = Epoch(options.get("initial_epoch", 0))
             data = self._tokenised_data(data, epochs, seed, number)
-            callbacks = _with_epoch(callbacks, number)
+            callbacks = with_epoch(callbacks, number)
         if data.get("validation_data") is not None:
             size = options.get("validation_batch_size") or batch_size
             data["validation_data"] = self._evaluation_batches(
@@ -76,7 +79,8 @@ class TextTraining:
         if fraction and options.get("validation_data") is None:
             (x, y, weight), held_out = split_rows((x, y, weight), fraction)
             options["validation_data"] = held_out
-        self.pair = holds_pairs(x)
+        self.check_columns(count_columns(x))
+        self.num_columns = count_columns(x)
         steps, start = options.get("steps_per_epoch"), options.get("initial_epoch", 0)
         shuffle = options.pop("shuffle", True)
         if steps and not isinstance(x, tf.data.Dataset):
@@ -98,6 +102,7 @@ class TextTraining:
         **kwargs,
     ):
         """Keras' `evaluate`, on text or on token ids."""
+        x = self.as_text(x)
         if self.takes_text(x):
             _refuse_steps(x, kwargs.get("steps"))
             data = (x, y, sample_weight)
@@ -116,16 +121,17 @@ class TextTraining:
         Returns:
             numpy float32 (B, ...), the outputs of the graph, or a nest of them.
         """
-        order = None
+        order, x = None, self.as_text(x)
         if self.takes_text(x):
             _refuse_steps(x, kwargs.get("steps"))
         if self.takes_text(x) and isinstance(x, tf.data.Dataset):
             x = self.batches(x)
         elif self.takes_text(x):
-            rows = self._tokenise(as_columns(x))
-            if not rows[0].shape[0]:
-                return self._predict_nothing()
-            lengths = rows[0].row_lengths()
+            columns = self.text_columns(x)
+            if not columns[0].shape[0]:
+                return self._predict_nothing(len(columns))
+            rows = self._tokenise(columns)
+            lengths = self.preprocessor.lengths(rows)
             order = np.argsort(-lengths.numpy(), kind="stable")
             x = self._gathered(rows, plan_batches(lengths, batch_size or 32, False))
             batch_size = None
@@ -206,7 +212,9 @@ class TextTraining:
                     "and `y` or `sample_weight`. Zip them into the dataset."
                 )
             return self._dataset_batches(x)
-        columns = as_columns(x)
+        columns = self.text_columns(x)
+        if y is not None:
+            self.check_rows(columns, y)
         targets = [None if y is None else tf.constant(self.encode_labels(y))]
         if sample_weight is not None:
             targets.append(tf.constant(np.asarray(sample_weight, "float32")))
@@ -218,14 +226,13 @@ class TextTraining:
                     f"{columns[0].shape[0]} texts and {part.shape[0]} targets."
                 )
         rows = self._tokenise(columns)
-        plan = plan_batches(
-            rows[0].row_lengths(), batch_size or 32, shuffle, seed, epochs
-        )
+        lengths = self.preprocessor.lengths(rows)
+        plan = plan_batches(lengths, batch_size or 32, shuffle, seed, epochs)
         return self._gathered(rows, plan, targets)
 
     def _gathered(self, rows, plan, targets=()):
         # XLA compiles anew for every length, hence buckets; nothing else needs them.
-        select = self.preprocessor.selector(*rows, bucketed=bool(self.jit_compile))
+        select = self.preprocessor.selector(rows, bucketed=bool(self.jit_compile))
 
         def gather(index):
             return self.finish(select(index), *(tf.gather(t, index) for t in targets))
@@ -246,10 +253,14 @@ class TextTraining:
                 f"{texts[0].shape}. Add `.batch(32)`."
             )
 
+        self.check_columns(len(texts))
+
         def encode(x, y=None, *weight):
-            x = self.preprocessor(x if isinstance(x, tuple) else (x,))
+            columns = x if isinstance(x, tuple) else (x,)
+            x = self.preprocessor(columns)
             if y is None:
                 return self.finish(x)
+            self.check_tensors(columns, y)
             return self.finish(x, self.encode_label_tensor(y), *weight)
 
         return dataset.map(encode, tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)
@@ -266,8 +277,11 @@ class TextTraining:
         starts = range(0, max(1, len(columns[0])), ROWS_PER_CALL)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             parts = list(pool.map(pack, starts))
-        *rows, cut = zip(*parts, strict=True)
-        cut = int(sum(cut))
+        rows = {
+            name: tf.concat([part[name] for part, _ in parts], 0)
+            for name in parts[0][0]
+        }
+        cut = int(sum(cut for _, cut in parts))
         if cut and not self.truncation_reported:
             self.truncation_reported = True
             warnings.warn(
@@ -276,7 +290,7 @@ class TextTraining:
                 "said once per model.",
                 stacklevel=4,
             )
-        return tuple(tf.concat(part, 0) for part in rows)
+        return rows
 
     def _evaluation_batches(self, data, batch_size):
         if isinstance(data, tf.data.Dataset):
@@ -284,13 +298,18 @@ class TextTraining:
         if isinstance(data, list) and data and isinstance(data[0], str):
             data = (data,)  # texts alone, of a model that makes its own targets
         x, y, weight = keras.utils.unpack_x_y_sample_weight(data)
+        x = self.as_text(x)
         if not self.takes_text(x):
             return data
         return self.batches(x, y, weight, batch_size)
 
     def _one_batch(self, x, y=None, sample_weight=None):
+        x = self.as_text(x)
         if self.takes_text(x):
-            x = self.preprocessor(as_columns(x))
+            columns = self.text_columns(x)
+            if y is not None:
+                self.check_rows(columns, y)
+            x = self.preprocessor(columns)
             targets = [] if y is None else [tf.constant(self.encode_labels(y))]
             if targets and sample_weight is not None:
                 targets.append(tf.convert_to_tensor(sample_weight, tf.float32))
@@ -301,35 +320,9 @@ class TextTraining:
             )
         return x, y, sample_weight
 
-    def _predict_nothing(self):
-        empty = self.preprocessor((tf.constant([], tf.string),))
+    def _predict_nothing(self, columns):
+        empty = self.preprocessor((tf.constant([], tf.string),) * columns)
         return keras.tree.map_structure(np.asarray, self(empty, training=False))
-
-
-class SetEpoch(keras.callbacks.Callback):
-    """Tells the data which epoch begins.
-
-    Args:
-        number: `zoo.data.Epoch`.
-    """
-
-    def __init__(self, number):
-        super().__init__()
-        self.number = number
-
-    def on_epoch_begin(self, epoch, logs=None):
-        """Sets the number."""
-        self.number.assign(epoch)
-
-
-def _with_epoch(callbacks, number):
-    """The callbacks of `fit`, in any form that Keras takes, and one more."""
-    if isinstance(callbacks, keras.callbacks.CallbackList):
-        callbacks.append(SetEpoch(number))
-        return callbacks
-    callbacks = callbacks or []
-    single = isinstance(callbacks, keras.callbacks.Callback)
-    return [SetEpoch(number), *([callbacks] if single else callbacks)]
 
 
 def _refuse_steps(x, steps):

@@ -1,11 +1,12 @@
 """Text to ids, inside the TensorFlow graph."""
 
-from zoo.text.spelling import CharacterTokenizer
+from zoo.text.character_tokenizer import CharacterTokenizer
 from zoo.text.splitting import split_punctuation, split_words
-from zoo.text.tagger_words import TaggerTokenizer
-from zoo.text.unicode_spelling import UnicodeSpeller
+from zoo.text.tagger_tokenizer import TaggerTokenizer
+from zoo.text.tokenizer import Framing, Tokenizer, register_tokenizer
+from zoo.text.unicode_tokenizer import UnicodeSpeller
 from zoo.text.vocabulary import Vocabulary, save_vocabulary
-from zoo.text.word_ids import (
+from zoo.text.word_tokenizer import (
     WordTokenizer,
     count_words,
     extend_tokenizer,
@@ -14,9 +15,20 @@ from zoo.text.word_ids import (
 from zoo.text.wordpiece import WordPieceTokenizer
 from zoo.text.wordpiece_training import train_wordpiece
 
+for kind in (
+    CharacterTokenizer,
+    TaggerTokenizer,
+    UnicodeSpeller,
+    WordPieceTokenizer,
+    WordTokenizer,
+):
+    register_tokenizer(kind)
+
 __all__ = [
+    "Framing",
     "CharacterTokenizer",
     "TaggerTokenizer",
+    "Tokenizer",
     "UnicodeSpeller",
     "Vocabulary",
     "WordPieceTokenizer",
@@ -24,6 +36,7 @@ __all__ = [
     "count_words",
     "extend_tokenizer",
     "match_vectors",
+    "register_tokenizer",
     "save_vocabulary",
     "split_punctuation",
     "split_words",

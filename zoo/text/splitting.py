@@ -4,6 +4,7 @@ import tensorflow as tf
 import tensorflow_text as tf_text
 
 from zoo.text import offsets
+from zoo.text.tokenizer import Framing, Tokenizer
 
 SENTENCE_BEGIN, SENTENCE_END = "<S>", "</S>"
 # White space of several bytes, which TensorFlow Text 2.20 cuts in the middle, and as
@@ -74,7 +75,7 @@ def split_punctuation(words):
     )
 
 
-class WordSplitter(tf.Module):
+class WordSplitter(Tokenizer):
     """The base of tokenizers whose tokens are the words themselves.
 
     Inputs:
@@ -84,6 +85,7 @@ class WordSplitter(tf.Module):
       tf.RaggedTensor string (B, None) of words; of one str, a tensor string (None,).
     """
 
+    tokens_are_words = True
     pad_id, cls_id, sep_id = "", SENTENCE_BEGIN, SENTENCE_END
     punctuation = False  # whether it is taken off the ends of words
     split = staticmethod(split_words)
@@ -104,24 +106,7 @@ class WordSplitter(tf.Module):
             return split_punctuation(words)
         return tf.RaggedTensor.from_tensor(words[:, None])
 
-    def inputs(self, tokens, segment_ids, padding_mask):
-        """A model's inputs, from dense rows of words.
-
-        Args:
-          tokens: string (B, L).
-          segment_ids: ignored: these tokenizers know no segments.
-          padding_mask: int32 (B, L), 1 = word.
-
-        Returns:
-          dict of int32 (B, L, ...), padding_mask among them.
-        """
-        raise NotImplementedError
-
-    @classmethod
-    def from_config(cls, config):
-        """Rebuilds the tokenizer."""
-        return cls(**config)
-
-    def __reduce__(self):
-        """Rebuilds a pickle or a copy from the configuration."""
-        return type(self).from_config, (self.get_config(),)
+    @property
+    def framing(self):
+        """A marker before each row and after each text."""
+        return Framing((self.cls_id,), (self.sep_id,), (self.sep_id,))

@@ -5,8 +5,9 @@ import re
 import tensorflow as tf
 import tensorflow_text as tf_text
 
-from zoo.text import characters, offsets, words
+from zoo.text import final_sigma, offsets, unicode_classes
 from zoo.text.splitting import split_words
+from zoo.text.tokenizer import Framing, Tokenizer
 from zoo.text.vocabulary import Vocabulary, save_vocabulary
 
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -15,7 +16,7 @@ _FILLER = "\x7f"  # a character of one byte that normalization deletes
 _MAX_BYTES = 256  # of a token, in the splitter's model
 
 
-class WordPieceTokenizer(tf.Module):
+class WordPieceTokenizer(Tokenizer):
     """Text to BERT's word pieces, id for id as Google's own tokenizer.
 
     A text is cleaned and split at white space, punctuation and Chinese characters;
@@ -63,9 +64,10 @@ class WordPieceTokenizer(tf.Module):
         self._vocabulary = Vocabulary(vocabulary, SPECIALS)
         stand_ins, tokens = _stand_ins(self.vocabulary, specials_in_text)
         spelling = [t[2:] if t.startswith("##") else " " + t for t in self.vocabulary]
+        model = unicode_classes.normalizer(lowercase, stand_ins)
         with tf.init_scope(), tf.device("CPU:0"):
             self._normalizer = tf_text.FastBertNormalizer(
-                model_buffer=tf.constant(characters.normalizer(lowercase, stand_ins))
+                model_buffer=tf.constant(model)
             )
             self._splitter = tf_text.FastWordpieceTokenizer(
                 tokens,
@@ -75,6 +77,7 @@ class WordPieceTokenizer(tf.Module):
             )
             self._spelling = tf.constant(spelling)
 
+    files = {"vocabulary": "vocabulary.txt"}
     vocabulary = property(lambda self: self._vocabulary.tokens)
     vocabulary_size = property(lambda self: len(self.vocabulary))
     pad_id = property(lambda self: self.token_to_id("[PAD]"))
@@ -105,7 +108,7 @@ class WordPieceTokenizer(tf.Module):
         """Returns the texts' ids; see the class."""
         texts = _strings(texts)
         normal = self._normalizer.normalize(self._guard_specials(_batch(texts)))
-        ids = self._splitter.tokenize(words.settle(normal, self.lowercase))
+        ids = self._splitter.tokenize(final_sigma.settle(normal, self.lowercase))
         return ids if texts.shape.rank else ids.values
 
     split = staticmethod(split_words)
@@ -117,12 +120,19 @@ class WordPieceTokenizer(tf.Module):
         unknown = tf.fill([tf.reduce_sum(empty)], self.unknown_id)
         return tf.concat([ids, tf.RaggedTensor.from_row_lengths(unknown, empty)], 1)
 
-    def inputs(self, tokens, segment_ids, padding_mask):
-        """A model's inputs, dict of int32 (B, L), from dense rows of ids."""
+    @property
+    def framing(self):
+        """`[CLS] a [SEP]`, or for two texts `[CLS] a [SEP] b [SEP]`."""
+        return Framing((self.cls_id,), (self.sep_id,), (self.sep_id,))
+
+    def inputs(self, features):
+        """Token_ids, segment_ids and padding_mask, int32 (B, L); see `Tokenizer`."""
+        tokens = features["tokens"]
+        segments = features.get("segment_ids")
         return {
             "token_ids": tokens,
-            "segment_ids": segment_ids,
-            "padding_mask": padding_mask,
+            "segment_ids": tf.zeros_like(tokens) if segments is None else segments,
+            "padding_mask": features["padding_mask"],
         }
 
     def tokenize_with_offsets(self, texts, unit="bytes"):
@@ -150,7 +160,7 @@ class WordPieceTokenizer(tf.Module):
             self._guard_specials(_batch(texts))
         )
         ids, starts, ends = self._splitter.tokenize_with_offsets(
-            words.settle(normal, self.lowercase)
+            final_sigma.settle(normal, self.lowercase)
         )
         spans = offsets.to_source(starts, ends, sources)
         if unit == "characters":
@@ -185,22 +195,13 @@ class WordPieceTokenizer(tf.Module):
             "specials_in_text": self.specials_in_text,
         }
 
-    @classmethod
-    def from_config(cls, config):
-        """Builds the tokenizer that `get_config` described."""
-        return cls(**config)
-
-    def __reduce__(self):
-        """Rebuilds a pickle or a copy from the configuration."""
-        return type(self).from_config, (self.get_config(),)
-
     def _guard_specials(self, texts):
         """Replaces special tokens by their stand-ins, all bytes keeping their place."""
         if not self.specials_in_text:
             return texts
         # A text's own stand-ins are unassigned characters like any other.
         foreign = f"[{_SPECIAL_STAND_INS}]"
-        texts = tf.strings.regex_replace(texts, foreign, characters.UNKNOWN)
+        texts = tf.strings.regex_replace(texts, foreign, unicode_classes.UNKNOWN)
         for special, stand_in in zip(SPECIALS, _SPECIAL_STAND_INS, strict=True):
             filler = _FILLER * (len(special) - len(stand_in.encode()))
             texts = tf.strings.regex_replace(
@@ -247,15 +248,16 @@ def _stand_ins(vocabulary, specials_in_text):
             f"`vocabulary` must have tokens of at most {_MAX_BYTES} bytes. Received: "
             f"{longest[:20]!r}..., {len(longest.encode())} bytes. Shorten it."
         )
-    kinds = characters.classes()
+    kinds = unicode_classes.classes()
     alphabet = sorted(set("".join(vocabulary)))
-    dropped = (characters.SPACE, characters.DELETE)
+    dropped = (unicode_classes.SPACE, unicode_classes.DELETE)
     dropped = {c for c in alphabet if kinds[ord(c)] in dropped}
-    unassigned = [c for c in alphabet if kinds[ord(c)] == characters.UNASSIGNED]
-    stand_ins = dict(zip(unassigned, map(chr, characters.PRIVATE), strict=False))
+    unassigned = [c for c in alphabet if kinds[ord(c)] == unicode_classes.UNASSIGNED]
+    stand_ins = dict(zip(unassigned, map(chr, unicode_classes.PRIVATE), strict=False))
     table = str.maketrans(stand_ins)
+    void = unicode_classes.UNKNOWN
     tokens = [
-        f"[{i}{characters.UNKNOWN}]" if dropped & set(token) else token.translate(table)
+        f"[{i}{void}]" if dropped & set(token) else token.translate(table)
         for i, token in enumerate(vocabulary)
     ]
     if specials_in_text:

@@ -10,7 +10,7 @@ import tensorflow as tf
 import tensorflow_text as tf_text
 
 from zoo.files import open_any
-from zoo.text import characters, words
+from zoo.text import final_sigma, unicode_classes
 from zoo.text.wordpiece import SPECIALS
 
 _CHUNK = 1 << 20  # characters handed to the normalizer at once
@@ -85,13 +85,13 @@ def count_words(texts, lowercase=True):
     Returns:
       collections.Counter of str to int.
     """
-    separators = characters.character_class(words.SEPARATORS)
+    separators = unicode_classes.character_class(final_sigma.SEPARATORS)
     pattern = re.compile(f"[^{separators}]+|[^ \t]")
-    model = tf.constant(characters.normalizer(lowercase))
+    model = tf.constant(unicode_classes.normalizer(lowercase))
     normalizer = tf_text.FastBertNormalizer(model_buffer=model)
     counts = collections.Counter()
     for chunk in _chunks(texts):
-        normal = words.settle(
+        normal = final_sigma.settle(
             normalizer.normalize([chunk.encode("utf-8", "ignore")]), lowercase
         )
         counts.update(pattern.findall(normal.numpy()[0].decode()))
@@ -144,7 +144,7 @@ def _alphabet(counts, lowercase, coverage):
     for word, count in counts.items():
         for character in word:
             frequency[character] += count
-    del frequency[characters.UNKNOWN]
+    del frequency[unicode_classes.UNKNOWN]
     kept = set(_ALWAYS.lower() if lowercase else _ALWAYS)
     left = coverage * sum(frequency.values())
     for character, count in sorted(frequency.items(), key=lambda x: (-x[1], x[0])):
@@ -157,8 +157,8 @@ def _alphabet(counts, lowercase, coverage):
 
 def _single_pieces(alphabet):
     """Returns every character alone, and with ## what can stand inside a word."""
-    kinds = characters.classes()
-    alone = (characters.PUNCTUATION, characters.CHINESE)
+    kinds = unicode_classes.classes()
+    alone = (unicode_classes.PUNCTUATION, unicode_classes.CHINESE)
     inside = (c for c in alphabet if kinds[ord(c)] not in alone)
     return sorted(alphabet) + sorted("##" + c for c in inside)
 

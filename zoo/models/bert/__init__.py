@@ -1,9 +1,16 @@
 """BERT (Devlin et al. 2019)."""
 
+from zoo.family import Family
 from zoo.models.bert.model import BERT, BERTConfig
-from zoo.models.bert.weights import read, recognise, write
+from zoo.models.bert.weights import layouts, read, recognise, write
+from zoo.text import WordPieceTokenizer
 
-BACKBONE = BERT
-BERT.write_layout = staticmethod(write)
+__all__ = ["BERT", "FAMILY", "BERTConfig", "read", "recognise", "write"]
 
-__all__ = ["BACKBONE", "BERT", "BERTConfig", "read", "recognise", "write"]
+FAMILY = Family(
+    backbone=BERT,
+    tokenizers=(WordPieceTokenizer,),
+    learning_rate=5e-5,
+    layouts=layouts(),
+    heads={"masked_lm_head": "masked_lm_head", "next_sentence": "next_sentence"},
+)

@@ -8,10 +8,19 @@ from keras import ops
 from zoo.backbone import Backbone
 from zoo.layers import (
     LayerNorm,
+    MaskedLMHead,
     PositionEmbedding,
     TransformerEncoderBlock,
     WithScores,
     get_activation,
+)
+
+EMBEDDINGS = (
+    "token_embedding",
+    "segment_embedding",
+    "position_embedding",
+    "embeddings_layer_norm",
+    "embeddings_dropout",
 )
 
 
@@ -134,6 +143,29 @@ class BERT(Backbone):
 
     family = "bert"
     config_class = BERTConfig
+    own_layers = {"pooled_output": ("pooler",)}
+
+    @property
+    def predicts(self):
+        """Hidden tokens, or the next token if the model is causal."""
+        return "next" if self.config.causal else "masked"
+
+    def make_token_head(self, activation=None, layer_norm_epsilon=None):
+        """The head of the masked language model, which shares the table of tokens."""
+        config = self.config
+        return MaskedLMHead(
+            self.named_layers["token_embedding"],
+            activation or config.activation,
+            layer_norm_epsilon or config.layer_norm_epsilon,
+            config.initializer_range,
+            dtype=self.dtype_policy,
+            name="masked_lm_head",
+        )
+
+    def groups(self):
+        """The embeddings, then one block each."""
+        blocks = range(self.config.num_layers)
+        return EMBEDDINGS, *((f"block_{i}",) for i in blocks)
 
     @staticmethod
     def make_inputs(config):

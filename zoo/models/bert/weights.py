@@ -1,9 +1,11 @@
 """Published BERT checkpoints to our configuration and weights, and back."""
 
 import dataclasses
+import functools
 from pathlib import Path
 
 from zoo.checkpoint import Converted, convert, open_checkpoint
+from zoo.family import Layout, only_layout
 from zoo.models.bert.metadata import (
     KERAS_NLP_HEAD,
     read_config,
@@ -15,16 +17,54 @@ from zoo.models.bert.metadata import (
 )
 from zoo.models.bert.model import BERTConfig
 from zoo.models.bert.tables import HEADS, LAYOUTS
-from zoo.models.bert.writing import write
+from zoo.models.bert.writing import WRITERS, write
 
-__all__ = ["read", "recognise", "write"]
+__all__ = ["layouts", "read", "recognise", "write"]
 
+# What the head "classifier" of a class of Hugging Face's classifies.
+CLASSIFIES = {
+    None: "texts",
+    "BertForSequenceClassification": "texts",
+    "BertForTokenClassification": "words",
+    "BertForMultipleChoice": "choices",
+}
 HUGGING_FACE_FILES = (
     "model.safetensors",
     "model.safetensors.index.json",
     "pytorch_model.bin",
     "pytorch_model.bin.index.json",
 )
+
+
+def layouts():
+    """The layouts that are read, and those that are written, tuple of `Layout`."""
+    return tuple(
+        Layout(
+            name,
+            lambda directory, name=name: name in find_layouts(directory),
+            functools.partial(read, layout=name),
+            functools.partial(write_contents, name) if name in WRITERS else None,
+        )
+        for name in LAYOUTS
+    )
+
+
+def write_contents(layout, directory, contents):
+    """Writes a `Converted`; see `write`."""
+    config, options = contents.config, contents.options
+    head_options = {
+        name: options.get(f"head_{name}") or getattr(config, name)
+        for name in KERAS_NLP_HEAD
+    }
+    write(
+        directory,
+        layout,
+        config,
+        contents.weights,
+        contents.tokenizer,
+        options.get("labels"),
+        head_options,
+    )
 
 
 def recognise(directory):
@@ -40,6 +80,11 @@ def recognise(directory):
     Raises:
         ValueError: if there is more than one.
     """
+    return only_layout(find_layouts(directory), directory)
+
+
+def find_layouts(directory):
+    """Names of all layouts of a BERT checkpoint in a directory, list of str."""
     directory = Path(directory)
     found = []
     config = read_json(directory / "config.json", optional=True)
@@ -55,12 +100,7 @@ def recognise(directory):
             found.append("google")
         if any("/_attention_layer/_query_dense/kernel/.ATTR" in n for n in names):
             found.append("model_garden")
-    if len(found) > 1:
-        raise ValueError(
-            f"A directory must hold one checkpoint. Received: {', '.join(found)} in "
-            f"`{directory}`. Pass `layout=` to choose."
-        )
-    return found[0] if found else None
+    return found
 
 
 def read(directory, layout=None, activation=None):
@@ -109,7 +149,7 @@ def read(directory, layout=None, activation=None):
         head_options=KERAS_NLP_HEAD if layout == "keras_nlp" else head_options,
         tokenizer=read_tokenizer(directory, layout, config.vocabulary_size),
         labels=read_labels(values.get("id2label"), num_classes),
-        architecture=next(iter(values.get("architectures") or ()), None),
+        classifies=CLASSIFIES.get(next(iter(values.get("architectures") or ()), None)),
         **read_pooling(directory),
     )
 

@@ -1,18 +1,25 @@
 """ELMo (Peters et al. 2018)."""
 
-from zoo.models.elmo.cache import TokenVectors
+from zoo.family import Family
 from zoo.models.elmo.model import ELMo, ELMoConfig
-from zoo.models.elmo.weights import read, recognise, write
-
-BACKBONE = ELMo
-ELMo.write_layout = staticmethod(write)
+from zoo.models.elmo.token_vectors import TokenVectors
+from zoo.models.elmo.weights import layouts, read, recognise, write
+from zoo.text import CharacterTokenizer, UnicodeSpeller
 
 __all__ = [
-    "BACKBONE",
     "ELMo",
     "ELMoConfig",
+    "FAMILY",
     "TokenVectors",
     "read",
     "recognise",
     "write",
 ]
+
+FAMILY = Family(
+    backbone=ELMo,
+    tokenizers=(CharacterTokenizer, UnicodeSpeller),
+    learning_rate=1e-3,
+    layouts=layouts(),
+    heads={"softmax": "softmax"},
+)

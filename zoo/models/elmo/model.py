@@ -137,7 +137,7 @@ class ELMo(Backbone):
     family = "elmo"
     config_class = ELMoConfig
     on_request = ("layer_outputs", "hidden_state", "cell_state")
-    states = ("hidden_state", "cell_state")
+    own_layers = {"sequence_output": ("scalar_mix",)}
     tokens = "character_ids"
     derived_inputs = {
         "padding_mask": lambda ids, config: ops.cast(ids[:, :, 0] > 0, "int32")
@@ -154,14 +154,25 @@ class ELMo(Backbone):
             for name, shape in shapes.items()
         }
 
+    @property
+    def predicts(self):
+        """The next word and the word before; of an ELMo with a table of words, none."""
+        return None if self.config.word_vocabulary_size else "both"
+
     @staticmethod
-    def make_states(config):
-        """Symbolic inputs of the states."""
-        widths = config.projection_dim, config.lstm_dim
-        return {
-            name: keras.Input((2 * config.num_layers, width), name=name)
-            for name, width in zip(ELMo.states, widths, strict=True)
-        }
+    def state_shapes(config):
+        """Of all LSTMs, those of the forward direction first."""
+        widths = {"hidden_state": config.projection_dim, "cell_state": config.lstm_dim}
+        return {name: (2 * config.num_layers, width) for name, width in widths.items()}
+
+    def groups(self):
+        """What makes the vectors of words, then the two LSTMs of each layer."""
+        words = ("token_encoder", "word_embedding", "projection", "dropout")
+        lstms = (
+            tuple(f"{direction}_{i}" for direction in DIRECTIONS)
+            for i in range(self.config.num_layers)
+        )
+        return tuple(name for name in words if name in self.named_layers), *lstms
 
     @staticmethod
     def make_layers(config, dtype):
@@ -294,11 +305,6 @@ class ELMo(Backbone):
     def stateful(self, *names):
         """The model with a memory from call to call; see `StatefulModel`."""
         return StatefulModel(self, names or ("sequence_output",))
-
-    def layers_above(self, number):
-        """The LSTMs above layer `number`, and the mix."""
-        above = range(number, self.config.num_layers)
-        return {"scalar_mix", *(f"{name}_{i}" for name in DIRECTIONS for i in above)}
 
 
 def make_word_layers(config, dtype):

@@ -1,19 +1,39 @@
 """Published ELMo weights to our configuration and weights, and back."""
 
+import functools
 from pathlib import Path
 
 import numpy as np
 
 from zoo.checkpoint import Converted, save_checkpoint
+from zoo.family import Layout, only_layout
 from zoo.files import filling
 from zoo.models.elmo import bilm, many_langs
 from zoo.models.elmo.model import ELMoConfig
 from zoo.models.elmo.tables import new_mix, shapes, table
 
-__all__ = ["new_mix", "read", "recognise", "shapes", "write"]
+__all__ = ["layouts", "new_mix", "read", "recognise", "shapes", "write"]
 
 OPTIONS = "*options.json"  # the authors put the sizes before it
 WORDS = "vocab*.txt"
+
+
+def layouts():
+    """The layouts that are read, and the one that is written, tuple of `Layout`."""
+    return tuple(
+        Layout(
+            name,
+            lambda directory, name=name: name in find_layouts(directory),
+            functools.partial(read, layout=name),
+            write_contents if name == "hdf5" else None,
+        )
+        for name in READERS
+    )
+
+
+def write_contents(directory, contents):
+    """Writes a `Converted`; see `write`."""
+    write(directory, "hdf5", contents.config, contents.weights)
 
 
 def recognise(directory):
@@ -29,6 +49,11 @@ def recognise(directory):
     Raises:
         ValueError: if there is more than one.
     """
+    return only_layout(find_layouts(directory), directory)
+
+
+def find_layouts(directory):
+    """Names of all layouts of an ELMo in a directory, list of str."""
     directory, found = Path(directory), []
     if any(directory.glob(OPTIONS)):
         if any(directory.glob("*.hdf5")):
@@ -37,12 +62,7 @@ def recognise(directory):
             found.append("tf1")
     if any((directory / name).is_file() for name in many_langs.STATES):
         found.append("many_langs")
-    if len(found) > 1:
-        raise ValueError(
-            f"A directory must hold one checkpoint. Received: {', '.join(found)} in "
-            f"`{directory}`. Pass `layout=` to choose."
-        )
-    return found[0] if found else None
+    return found
 
 
 def read(directory, layout=None):
@@ -118,7 +138,7 @@ READERS = {
 }
 
 
-def write(directory, layout, config, arrays, tokenizer=None, labels=None, head=None):
+def write(directory, layout, config, arrays):
     """Writes options.json and weights.hdf5, as bilm-tf and AllenNLP read them.
 
     The layout is the one in which bilm-tf dumps what it has trained: without the
@@ -131,7 +151,6 @@ def write(directory, layout, config, arrays, tokenizer=None, labels=None, head=N
         arrays: dict of our path to array. Those under "softmax/" are left out. The
             files have no place for the mix, which must be as it began, nor for a
             task's head.
-        tokenizer, labels, head: ignored; the rest of the family's interface.
 
     Raises:
         ValueError: if the layout is another, cannot hold such a model, or something

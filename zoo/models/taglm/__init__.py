@@ -1,9 +1,9 @@
-"""TagLM (Peters et al. 2017)."""
+"""TagLM (Peters et al. 2017). Its authors published no weights."""
 
+from zoo.family import Family
 from zoo.models.taglm.model import TagLM, TagLMConfig
-from zoo.models.taglm.weights import read, recognise, write
+from zoo.text import TaggerTokenizer
 
-BACKBONE = TagLM
-TagLM.write_layout = staticmethod(write)
+__all__ = ["FAMILY", "TagLM", "TagLMConfig"]
 
-__all__ = ["BACKBONE", "TagLM", "TagLMConfig", "read", "recognise", "write"]
+FAMILY = Family(backbone=TagLM, tokenizers=(TaggerTokenizer,), learning_rate=1e-3)

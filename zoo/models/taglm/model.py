@@ -6,7 +6,14 @@ import keras
 from keras import ops
 
 from zoo.backbone import Backbone
-from zoo.layers import LSTM, CharacterCNN, ScalarMix, WordEmbedding
+from zoo.layers import (
+    LSTM,
+    AsInUse,
+    AtWords,
+    CharacterCNN,
+    ScalarMix,
+    WordEmbedding,
+)
 
 DIRECTIONS = ("forward", "backward")
 PIECES = "token_ids"  # the tokens of a model that reads pieces of words
@@ -97,48 +104,6 @@ class TagLMConfig:
                 f"`lm_layers` must be one of {[*LM_LAYERS]}, or a number from 0. "
                 f"Received: {layers!r}."
             )
-
-
-@keras.saving.register_keras_serializable(package="zoo")
-class AsInUse(keras.layers.Layer):
-    """A model that computes the same in training and in use: its dropout is off.
-
-    `training=False` of a call within a functional model is overruled by the outer
-    call's, which this layer does not hand on.
-
-    Args:
-        model: keras.Model.
-    """
-
-    def __init__(self, model, **kwargs):
-        super().__init__(**kwargs)
-        self.model = model
-        self.supports_jit = model.supports_jit
-
-    def call(self, inputs):
-        """Calls the model."""
-        return self.model(inputs, training=False)
-
-
-@keras.saving.register_keras_serializable(package="zoo")
-class AtWords(keras.layers.Layer):
-    """Vectors of words from those of pieces: a word's is that of its first piece.
-
-    Inputs:
-        hidden (B, N, P, D), outputs of N layers; positions int (B, L), one more than
-        the place of a word's first piece.
-
-    Returns:
-        (B, N, L, D), 0 where the position is 0 or there is no such place.
-    """
-
-    def call(self, hidden, positions):
-        """Takes the vectors; see the class."""
-        length = ops.shape(hidden)[2]
-        places = ops.clip(positions - 1, 0, length - 1)[:, None, :, None]
-        inside = (positions > 0) & (positions <= length)
-        words = ops.take_along_axis(hidden, places, axis=2)
-        return words * ops.cast(inside, words.dtype)[:, None, :, None]
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -331,9 +296,27 @@ class TagLM(Backbone):
         """One of each layer: what the first one reads is of another width."""
         return self.config.num_layers
 
-    def layers_above(self, number):
-        """Names of the layers that layer output `number` does not depend on."""
-        above = range(number + 2, self.config.num_layers + 1)
-        lstms = {f"tagger_{d}_{i}" for d in DIRECTIONS for i in above}
-        places = [place for place in self.config.lm_positions if place > number]
-        return lstms | {f"{part}_mix_{i}" for part in self.parts for i in places}
+    def groups(self):
+        """Language models and what words become, then the two LSTMs of each layer.
+
+        What language models add to the input of a layer is in the group of the layer.
+        """
+        words = ("word_embedding", "character_encoder", "dropout", "lm_dropout")
+        bottom = [name for name in words if name in self.named_layers]
+        return (
+            (*self.parts, *bottom),
+            *(
+                (*self._mixes(i - 1), *(f"tagger_{d}_{i}" for d in DIRECTIONS))
+                for i in range(1, self.config.num_layers + 1)
+            ),
+        )
+
+    @property
+    def own_layers(self):
+        """What language models add to the last output, no layer output depends on."""
+        return {"sequence_output": self._mixes(self.config.num_layers)}
+
+    def _mixes(self, place):
+        """Names of the mixes of language models at one place."""
+        found = [f"{part}_mix_{place}" for part in self.parts]
+        return tuple(name for name in found if name in self.named_layers)

@@ -7,7 +7,7 @@ import keras
 import numpy as np
 
 from zoo import registry
-from zoo.backbone import freeze_layers, frozen_layers
+from zoo.freezing import freeze_layers, frozen_layers
 from zoo.models.taglm import TagLM, TagLMConfig
 from zoo.tasks import TokenClassifier
 from zoo.tasks.text_input import join_words
@@ -99,8 +99,7 @@ def extend_vocabulary(model, words, vectors):
         ValueError: if the model has no vectors of words, or of another width.
     """
     old = model.backbone
-    known = getattr(model.tokenizer, "words", None)
-    if old.family != TagLM.family or known is None:
+    if not isinstance(old, TagLM) or model.tokenizer.words is None:
         raise ValueError(
             "Only a TagLM with vectors of words can have more of them. Received: "
             f"a model of family {old.family!r} without any. See `zoo.make_tagger`."

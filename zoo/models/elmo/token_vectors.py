@@ -51,7 +51,8 @@ class TokenVectors:
         for start in range(0, len(words), BLOCK):
             block = np.array([words[start : start + BLOCK]])
             mask = np.ones(block.shape, "int32")
-            inputs = elmo.tokenizer.inputs(block, None, mask)
+            features = {"tokens": block, "padding_mask": mask}
+            inputs = elmo.tokenizer.inputs(features)
             vectors = elmo.encode_words(elmo.config, elmo.named_layers, inputs)
             found.append(np.asarray(vectors, "float32")[0])
         empty = np.zeros((0, elmo.config.projection_dim), "float32")

@@ -105,6 +105,7 @@ class WordTokenizer(WordSplitter):
     tokens = property(lambda self: self.specials + self.vocabulary)
     vocabulary_size = property(lambda self: len(self.specials) + len(self.vocabulary))
     unknown_id = 1
+    files = {"vocabulary": "vocabulary.txt"}
 
     def normalize(self, words):
         """What of words (...) is looked up: digits and case by the options."""
@@ -138,9 +139,10 @@ class WordTokenizer(WordSplitter):
         ids = _fill(ids, stand_ins[self.unknown], plain, flat)
         return tf.reshape(ids, tf.shape(words))
 
-    def inputs(self, tokens, segment_ids, padding_mask):
-        """Word_ids and padding_mask, (B, L); see `WordSplitter.inputs`."""
-        return {"word_ids": self.ids(tokens), "padding_mask": padding_mask}
+    def inputs(self, features):
+        """Word_ids and padding_mask, (B, L); see `Tokenizer.inputs`."""
+        ids = self.ids(features["tokens"])
+        return {"word_ids": ids, "padding_mask": features["padding_mask"]}
 
     def save_vocabulary(self, path):
         """Writes the vocabulary to a file, one word per line."""

@@ -51,6 +51,7 @@ class CharacterTokenizer(WordSplitter):
     """
 
     vocabulary_size = 262  # of characters, 0 included
+    files = {"vocabulary": "vocabulary.txt"}
     _markers = (BEGIN_WORD, END_WORD, PAD)
 
     def __init__(self, max_characters=50, vocabulary=None, punctuation=False):
@@ -123,10 +124,11 @@ class CharacterTokenizer(WordSplitter):
             words = tf.convert_to_tensor(words, tf.string)
         return self._words.lookup(words)
 
-    def inputs(self, tokens, segment_ids, padding_mask):
-        """Character_ids (B, L, C) and padding_mask; see `WordSplitter.inputs`."""
-        ids = self.spell(tokens, padding_mask > 0)
-        return {"character_ids": ids, "padding_mask": padding_mask}
+    def inputs(self, features):
+        """Character_ids (B, L, C) and padding_mask; see `Tokenizer.inputs`."""
+        mask = features["padding_mask"]
+        ids = self.spell(features["tokens"], mask > 0)
+        return {"character_ids": ids, "padding_mask": mask}
 
     def get_config(self):
         """Plain values; the vocabulary's content, where there is one."""

@@ -7,7 +7,7 @@ import pathlib
 import numpy as np
 import pytest
 
-from zoo.text import characters
+from zoo.text import unicode_classes
 from zoo.text.wordpiece_training import count_words
 
 MAKER = pathlib.Path(__file__).parents[1] / "goldens" / "make_unicode14.py"
@@ -22,10 +22,10 @@ CODES = [
 
 def known(word):
     """Writes unassigned characters as the tokenizer does."""
-    kinds = characters.classes()
-    unassigned = characters.UNASSIGNED
+    kinds = unicode_classes.classes()
+    unassigned = unicode_classes.UNASSIGNED
     return "".join(
-        characters.UNKNOWN if kinds[ord(c)] == unassigned else c for c in word
+        unicode_classes.UNKNOWN if kinds[ord(c)] == unassigned else c for c in word
     )
 
 
@@ -37,7 +37,7 @@ def test_every_character_in_a_word(google, lowercase):
 
 
 def test_sigma_beside_every_character_with_casing(google):
-    casing = characters.casing()
+    casing = unicode_classes.casing()
     beside = [chr(code) for code in CODES[:0x20000:3] if casing[code]]
     text = " ".join(f"Σ A{c}Σ AΣ{c} AΣ{c}A A’{c}Σ {c}Σ 1{c}Σ ΣΣ{c}Σ" for c in beside)
     assert len(beside) > 500
@@ -59,11 +59,11 @@ def test_file_is_what_its_maker_makes(google, tmp_path, monkeypatch):
 
 
 def test_data_stays_small():
-    path = pathlib.Path(characters.__file__).with_name("unicode14.npz")
+    path = pathlib.Path(unicode_classes.__file__).with_name("unicode14.npz")
     assert path.stat().st_size < 20_000
 
 
 def test_character_class_escapes_what_means_something():
     member = np.zeros(0x110000, bool)
     member[[ord(c) for c in "-]^\\é"]] = True
-    assert characters.character_class(member) == r"\--\-\\-\^é-é"
+    assert unicode_classes.character_class(member) == r"\--\-\\-\^é-é"

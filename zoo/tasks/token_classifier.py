@@ -1,19 +1,20 @@
 """A label for every word of a text."""
 
+import pathlib
+
 import keras
 import numpy as np
 import tensorflow as tf
 
-from zoo.data import WordPacker
+from zoo.data import WordPacker, read_conll
 from zoo.evaluation import allowed_transitions, span_scores
 from zoo.layers import CRF, crf
-from zoo.tasks.base import Task, as_numpy
-from zoo.tasks.paths import PathLoss, TagAccuracy
-from zoo.tasks.text_input import as_columns, join_words, label_ids, label_names
+from zoo.tasks.base import Task
+from zoo.tasks.chain import PathLoss, TagAccuracy
+from zoo.tasks.text_input import join_words, label_ids, label_names
 
 DECODERS = ("softmax", "crf")
 ROWS = 32  # at least, at once: a long text is many rows
-PADS = {"tags": "", "scores": 0.0, "words": "", "begins": -1, "ends": -1}
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -40,8 +41,8 @@ class TokenClassifier(Task):
         **kwargs: sequence_length and name, see `zoo.tasks.Task`.
 
     Inputs:
-        texts (B,); as a graph, the backbone's and word_positions int32 (B, W), 0 for
-        padding.
+        texts (B,); as a graph, the backbone's and word_positions int32 (B, W), the
+        place of the first token of each word, -1 for padding.
 
     Returns:
         float32 (B, W, T) logits, or with "crf" (B, W, T, T) potentials; see
@@ -54,6 +55,7 @@ class TokenClassifier(Task):
 
     task_name = "token_classifier"
     answers_tokens = False
+    answer_pads = {"tags": "", "scores": 0.0, "words": "", "begins": -1, "ends": -1}
     packer = WordPacker
 
     def __init__(
@@ -76,7 +78,8 @@ class TokenClassifier(Task):
         self.allowed = scheme and allowed_transitions(labels, scheme)
         inputs = backbone.make_inputs(backbone.config)
         positions = keras.Input((None,), dtype="int32", name="word_positions")
-        x = backbone.at_positions(inputs, positions)["sequence_output"]
+        places = keras.ops.maximum(positions, 0)
+        x = backbone.at_positions(inputs, places)["sequence_output"]
         x = keras.layers.Dropout(
             head_dropout, dtype=backbone.dtype_policy, name="head_dropout"
         )(x)
@@ -88,7 +91,7 @@ class TokenClassifier(Task):
             name="classifier",
         )(x)
         if decoder == "crf":
-            outputs = CRF(name="crf")(outputs, mask=positions > 0)
+            outputs = CRF(name="crf")(outputs, mask=positions >= 0)
         inputs["word_positions"] = positions
         options = {
             "labels": labels,
@@ -102,16 +105,38 @@ class TokenClassifier(Task):
 
     # Training ------------------------------------------------------------------
 
-    def fit(self, x=None, y=None, *args, **kwargs):
-        """Keras' `fit`, on sentences of words or on texts."""
-        held_out = kwargs.get("validation_data")
-        if isinstance(held_out, tuple):
-            kwargs["validation_data"] = (join_words(held_out[0]), *held_out[1:])
-        return super().fit(join_words(x), y, *args, **kwargs)
+    def as_text(self, x):
+        """Sentences of words as texts."""
+        return join_words(x)
 
-    def evaluate(self, x=None, y=None, *args, **kwargs):
-        """Keras' `evaluate`, on sentences of words or on texts."""
-        return super().evaluate(join_words(x), y, *args, **kwargs)
+    @classmethod
+    def read(cls, path):
+        """Reads words and tags from a file of columns, see `zoo.data.read_conll`.
+
+        The first and the last column are words and tags; of a file whose name ends in
+        `.conllu`, the second and the fourth.
+        """
+        universal = ".conllu" in pathlib.Path(path).suffixes
+        return read_conll(path, *((1, 3) if universal else ()))
+
+    @classmethod
+    def data_options(cls, labels):
+        """The names of the tags."""
+        return {"labels": sorted({tag for tags in labels for tag in tags})}
+
+    def measure(self, x, labels):
+        """As of every task; of tags of spans also precision, recall and F1."""
+        scores = super().measure(x, labels)
+        if self.options["scheme"]:
+            spans = self.score(x, labels)
+            scores |= {name: spans[name] for name in ("precision", "recall", "f1")}
+        return scores
+
+    def answer_rows(self, x):
+        """Yields for each text a dict of lists, as long as the text has words."""
+        for words in self.tag(x):
+            keys = ("word", "tag", "score", "begin", "end")
+            yield {f"{key}s": [word[key] for word in words] for key in keys}
 
     def default_loss(self):
         """Cross-entropy, averaged over words, or of paths, averaged over rows."""
@@ -144,41 +169,22 @@ class TokenClassifier(Task):
         """Texts of labels as they are; `finish` splits them."""
         return y
 
-    def batches(self, x, y=None, *args, **kwargs):
-        """Tokenised batches, see `TextTraining`; a label for every word.
-
-        Raises:
-            ValueError: if a sentence has more words or fewer than labels.
-        """
-        x = join_words(x)
-        if y is not None and not isinstance(x, tf.data.Dataset):
-            y = self._check_counts(x, y)
-        return super().batches(x, y, *args, **kwargs)
-
-    def _check_counts(self, x, y):
-        """Sentences of labels, encoded; raises unless there is one for every word."""
-        y = self.encode_labels(y)
-        words = self.tokenizer.split(as_columns(x)[0])[0].row_lengths().numpy()
-        labels = [len(row.split()) for row in y]
+    def check_rows(self, columns, y):
+        """Raises ValueError unless there is a label for every word."""
+        words = self.tokenizer.split(columns[0])[0].row_lengths().numpy()
+        labels = [len(row.split()) for row in self.encode_labels(y)]
         for row, counts in enumerate(zip(words.tolist(), labels, strict=False)):
             if counts[0] != counts[1]:
                 raise ValueError(
                     "A sentence must have a label for every word. Received: "
                     f"{counts[1]} labels for {counts[0]} words in row {row}."
                 )
-        return y
 
-    def _dataset_batches(self, dataset):
-        def check(x, y, *weight):
-            words = self.tokenizer.split(tf.nest.flatten(x)[0])[0].row_lengths()
-            equal = tf.reduce_all(words == tf.strings.split(y).row_lengths())
-            tf.debugging.Assert(equal, ["A sentence must have a label for every word."])
-            return x, y, *weight
-
-        spec = dataset.element_spec
-        if isinstance(spec, tuple) and len(spec) > 1:
-            dataset = dataset.map(check)
-        return super()._dataset_batches(dataset)
+    def check_tensors(self, columns, y):
+        """`check_rows` in a tf.data pipeline."""
+        words = self.tokenizer.split(columns[0])[0].row_lengths()
+        equal = tf.reduce_all(words == tf.strings.split(y).row_lengths())
+        tf.debugging.Assert(equal, ["A sentence must have a label for every word."])
 
     def finish(self, x, y=None, weight=None):
         """Labels as int32 (B, W), -1 for padding, and their weights."""
@@ -188,7 +194,7 @@ class TokenClassifier(Task):
         labels = tf.strings.split(y)
         numbers = self.numbers(labels.values)
         dense = labels.with_values(numbers).to_tensor(-1, shape=tf.shape(positions))
-        dense = tf.where(positions > 0, dense, -1)
+        dense = tf.where(positions >= 0, dense, -1)
         real = tf.cast(dense >= 0, tf.float32)
         weight = tf.ones_like(real[:, 0]) if weight is None else weight
         if self.options["decoder"] == "crf":
@@ -265,7 +271,7 @@ class TokenClassifier(Task):
         def body(number, found):
             block = {k: v[(number - 1) * size : number * size] for k, v in x.items()}
             emissions = classifier(block, training=False)
-            emissions = tf.boolean_mask(emissions, block["word_positions"] > 0)
+            emissions = tf.boolean_mask(emissions, block["word_positions"] >= 0)
             return number + 1, found.write(number, emissions)
 
         _, found = tf.while_loop(
@@ -276,36 +282,18 @@ class TokenClassifier(Task):
         )
         return found.concat()
 
-    def answer(self, x, batch_size=None):
-        """What the exported model answers, as numpy; see `answer_batch`."""
-        (texts,) = as_columns(join_words(x))
-        order = tf.argsort(tf.strings.length(texts), direction="DESCENDING")
-        size, parts = batch_size or 32, []
-        for start in range(0, max(len(texts), 1), size):
-            chosen = tf.gather(texts, order[start : start + size])
-            rows = self.preprocessor.windows((chosen,))
-            answers = self._compiled_describe(chosen, *rows)
-            parts.append({key: as_numpy(value) for key, value in answers.items()})
-        width, back = max(p["tags"].shape[1] for p in parts), np.argsort(order.numpy())
-        return {
-            key: np.concatenate([_widened(p[key], width, pad) for p in parts])[back]
-            for key, pad in PADS.items()
-        }
+    def answer_eagerly(self, texts):
+        """`answer_batch`, of which most is compiled."""
+        return self._compiled_describe(texts, *self.preprocessor.windows((texts,)))
 
     def predict(self, x, *args, **kwargs):
         """Keras' `predict`, on token ids; text has `answer` and `tag`."""
-        if self.takes_text(join_words(x)):
+        if self.takes_text(self.as_text(x)):
             raise TypeError(
                 "Sentences have different numbers of words. Received: text. Use "
                 "`answer` or `tag`."
             )
         return super().predict(x, *args, **kwargs)
-
-    def _one_batch(self, x, y=None, sample_weight=None):
-        x = join_words(x)
-        if y is not None and self.takes_text(x):
-            y = self._check_counts(x, y)
-        return super()._one_batch(x, y, sample_weight)
 
     def tag(self, texts, batch_size=None):
         """Words with their tags and places.
@@ -341,9 +329,3 @@ class TokenClassifier(Task):
         """
         found = [[word["tag"] for word in row] for row in self.tag(x, batch_size)]
         return span_scores([row.split() for row in self.encode_labels(y)], found)
-
-
-def _widened(array, width, pad):
-    """An array (B, W) with so many columns."""
-    more = ((0, 0), (0, width - array.shape[1]))
-    return np.pad(array, more, constant_values=pad)

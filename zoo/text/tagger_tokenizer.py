@@ -2,10 +2,10 @@
 
 import tensorflow as tf
 
-from zoo.text.spelling import CharacterTokenizer
+from zoo.text.character_tokenizer import CharacterTokenizer
 from zoo.text.splitting import WordSplitter
-from zoo.text.word_ids import WordTokenizer
-from zoo.text.wordpiece import WordPieceTokenizer
+from zoo.text.tokenizer import Tokenizer, describe_tokenizer, restore_tokenizer
+from zoo.text.word_tokenizer import WordTokenizer
 
 
 class TaggerTokenizer(WordSplitter):
@@ -30,7 +30,8 @@ class TaggerTokenizer(WordSplitter):
 
     Example:
       >>> tokenizer = TaggerTokenizer(["the", "cat"])
-      >>> sorted(tokenizer.inputs([["the", "cat"]], None, [[1, 1]]))
+      >>> features = {"tokens": [["the", "cat"]], "padding_mask": [[1, 1]]}
+      >>> sorted(tokenizer.inputs(features))
       ['character_ids', 'padding_mask', 'word_ids']
     """
 
@@ -51,33 +52,36 @@ class TaggerTokenizer(WordSplitter):
             self.characters = CharacterTokenizer(max_characters)
         self.others = {name: _restored(other) for name, other in (others or {}).items()}
         for name, other in self.others.items():
-            if not isinstance(other, (WordSplitter, WordPieceTokenizer)):
+            if not isinstance(other, Tokenizer):
                 raise TypeError(
                     "`others` must be tokenizers of words or word pieces. Received: "
                     f"{type(other).__name__} as {name!r}."
                 )
+
+    files = {"vocabulary": "vocabulary.txt"}
 
     @property
     def vocabulary_size(self):
         """Words with an id, special ones included; 0 without a vocabulary."""
         return self.words.vocabulary_size if self.words else 0
 
-    def inputs(self, tokens, segment_ids, padding_mask):
-        """All that the tokenizers make, what is of others under their names."""
-        padding_mask = tf.convert_to_tensor(padding_mask)
+    def inputs(self, features):
+        """All that the tokenizers make; that of others has their name before it."""
+        features = {k: tf.convert_to_tensor(v) for k, v in features.items()}
+        tokens, mask = features["tokens"], features["padding_mask"]
         found = {}
         for tokenizer in (self.words, self.characters):
             if tokenizer:
-                found |= tokenizer.inputs(tokens, segment_ids, padding_mask)
+                found |= tokenizer.inputs(features)
         for name, other in self.others.items():
-            if isinstance(other, WordPieceTokenizer):
-                own = in_pieces(other, tf.convert_to_tensor(tokens), padding_mask)
-            else:
-                words = with_markers(other, tokens, padding_mask)
-                own = other.inputs(words, segment_ids, padding_mask)
+            if other.tokens_are_words:
+                words = with_markers(other, tokens, mask)
+                own = other.inputs({**features, "tokens": words})
                 own.pop("padding_mask")
+            else:
+                own = in_pieces(other, tokens, mask)
             found |= {f"{name}_{key}": value for key, value in own.items()}
-        return {**found, "padding_mask": padding_mask}
+        return {**found, "padding_mask": mask}
 
     def get_config(self):
         """Plain values; the vocabulary's content, where there is one."""
@@ -85,11 +89,32 @@ class TaggerTokenizer(WordSplitter):
         length = self.characters.max_characters if self.characters else None
         config["max_characters"] = length
         if self.others:
-            config["others"] = {
-                name: {"class_name": type(other).__name__, **other.get_config()}
-                for name, other in self.others.items()
-            }
+            others = self.others.items()
+            config["others"] = {k: describe_tokenizer(other) for k, other in others}
         return config
+
+    def to_files(self):
+        """As of every tokenizer; files of others have their name before them."""
+        arguments, contents = super().to_files()
+        for name, other in self.others.items():
+            own, files = other.to_files()
+            arguments["others"][name] = {"class_name": type(other).__name__, **own}
+            contents |= {f"{name}_{file}": content for file, content in files.items()}
+        return arguments, contents
+
+    @classmethod
+    def from_files(cls, arguments, contents):
+        """The inverse of `to_files`."""
+        others = {}
+        for name, description in (arguments.get("others") or {}).items():
+            prefix = f"{name}_"
+            files = {
+                file.removeprefix(prefix): content
+                for file, content in contents.items()
+                if file.startswith(prefix)
+            }
+            others[name] = restore_tokenizer(description, files)
+        return super().from_files({**arguments, "others": others}, contents)
 
 
 def with_markers(tokenizer, words, mask):
@@ -148,21 +173,6 @@ def _columns(mask):
 def _restored(tokenizer):
     """A tokenizer, or the one that a dict of its class and arguments describes."""
     if type(tokenizer) is CharacterTokenizer:
-        return CharacterTokenizer(tokenizer.max_characters)  # all that spelling needs
-    if not isinstance(tokenizer, dict):
-        return tokenizer
-    arguments = dict(tokenizer)
-    kinds = {kind.__name__: kind for kind in (*_kinds(), WordPieceTokenizer)}
-    name = arguments.pop("class_name", None)
-    if name not in kinds:
-        raise ValueError(
-            f"`class_name` must be one of {sorted(kinds)}. Received: {name!r}."
-        )
-    return kinds[name](**arguments)
-
-
-def _kinds(base=WordSplitter):
-    """The classes of tokenizers whose tokens are words."""
-    for kind in base.__subclasses__():
-        yield kind
-        yield from _kinds(kind)
+        # Spelling needs nothing else.
+        return CharacterTokenizer(tokenizer.max_characters)
+    return restore_tokenizer(tokenizer) if isinstance(tokenizer, dict) else tokenizer

@@ -9,16 +9,16 @@ import functools
 import numpy as np
 import tensorflow as tf
 
-from zoo.text import characters
+from zoo.text import unicode_classes
 
 MAX_CHARACTERS = 200
-_CODES = np.arange(characters.MAX_CODE + 1)
+_CODES = np.arange(unicode_classes.MAX_CODE + 1)
 # What ends a word in normalized text. Other punctuation stands between white space.
 SEPARATORS = (
     (_CODES == ord(" "))
-    | (_CODES == ord(characters.ISOLATION))
-    | (characters.classes() == characters.CHINESE)
-    | ((characters.classes() == characters.PUNCTUATION) & (_CODES < 0x80))
+    | (_CODES == ord(unicode_classes.ISOLATION))
+    | (unicode_classes.classes() == unicode_classes.CHINESE)
+    | ((unicode_classes.classes() == unicode_classes.PUNCTUATION) & (_CODES < 0x80))
 )
 _SEPARATOR_EDGES = (np.flatnonzero(np.diff(SEPARATORS)) + 1).astype(np.int32)
 _MARKER = "\u00ad"  # in no normalized text, and of a sigma's size
@@ -40,7 +40,7 @@ def settle(texts, lowercase):
         texts = _lower_sigmas(texts) if lowercase else texts
         return _mend(texts, _settled_pattern(), _void_long_words)
 
-    return _mend(texts, _settled_pattern(characters.SIGMA * lowercase), finish)
+    return _mend(texts, _settled_pattern(unicode_classes.SIGMA * lowercase), finish)
 
 
 def _mend(texts, pattern, function):
@@ -59,7 +59,7 @@ def _mend(texts, pattern, function):
 @functools.cache
 def _settled_pattern(excluded=""):
     """Matches texts without words over the limit and without excluded characters."""
-    end = characters.character_class(SEPARATORS)
+    end = unicode_classes.character_class(SEPARATORS)
     inside = f"[^{end}{excluded}]{{0,{MAX_CHARACTERS}}}"
     return f"(?:{inside}[{end}])*{inside}"
 
@@ -75,16 +75,18 @@ def _lower_sigmas(texts):
     after, before = _sigma_patterns()
     texts = tf.strings.regex_replace(texts, after, rf"{_MARKER}\1\2")
     texts = tf.strings.regex_replace(texts, before, "\\1\u03c2")
-    return tf.strings.regex_replace(texts, f"[{_MARKER}{characters.SIGMA}]", "\u03c3")
+    left = f"[{_MARKER}{unicode_classes.SIGMA}]"
+    return tf.strings.regex_replace(texts, left, "\u03c3")
 
 
 @functools.cache
 def _sigma_patterns():
-    casing = characters.casing()
-    isolation = _CODES == ord(characters.ISOLATION)
-    cased = characters.character_class(casing == characters.CASED)
-    skipped = characters.character_class((casing == characters.IGNORABLE) | isolation)
-    after = f"{characters.SIGMA}([{skipped}]*)([^{cased}{skipped}]|\\z)"
+    casing = unicode_classes.casing()
+    isolation = _CODES == ord(unicode_classes.ISOLATION)
+    cased = unicode_classes.character_class(casing == unicode_classes.CASED)
+    ignorable = casing == unicode_classes.IGNORABLE
+    skipped = unicode_classes.character_class(ignorable | isolation)
+    after = f"{unicode_classes.SIGMA}([{skipped}]*)([^{cased}{skipped}]|\\z)"
     return after, f"([{cased}][{skipped}]*){_MARKER}"
 
 

@@ -21,7 +21,7 @@ from zoo.text import (
     match_vectors,
     save_vocabulary,
 )
-from zoo.text.word_ids import CLASSES
+from zoo.text.word_tokenizer import CLASSES
 
 ROOT = pathlib.Path(__file__).parents[2]
 VOCABULARY = ["the", "cat", "Paris", "paris", "Bonn", "0000", "1st", "\u00e9t\u00e9"]

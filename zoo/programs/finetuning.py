@@ -1,21 +1,22 @@
 """What the command line adds to `fit`: files in, a model out."""
 
 import os
-import pathlib
 
 from zoo import registry
-from zoo.data import hash_split, read_conll, read_labelled
+from zoo.data import hash_split
 from zoo.files import replacing
-from zoo.tasks import Task, TokenClassifier
+from zoo.tasks import Task, TextClassifier, find_task
 from zoo.training import finetuning_optimizer
+
+EPOCHS = 3  # unless the preset says otherwise
 
 
 def run(
     preset,
     data,
     valid=None,
-    task="text_classifier",
-    epochs=3,
+    task=TextClassifier.task_name,
+    epochs=None,
     batch_size=32,
     learning_rate=None,
     layer_decay=1.0,
@@ -26,11 +27,12 @@ def run(
 
     Args:
         preset: see `zoo.from_preset`.
-        data: file of labelled texts, see `read`.
+        data: file of labelled texts, see `read` of the task.
         valid: the same for validation; by default a tenth of `data`, by hash.
-        task: "text_classifier", "text_regressor" or "token_classifier".
-        epochs, batch_size: int.
-        learning_rate: float, the peak; by default that of the preset's family.
+        task: name of a task that is trained on labelled rows.
+        epochs: int, by default the preset's, or 3.
+        batch_size: int.
+        learning_rate: float, the peak; by default that of the preset or its family.
         layer_decay: float, see `zoo.training.finetuning_optimizer`.
         seed: int, of the head, the order of the rows and dropout.
         **options: of `zoo.from_preset`; None means the default.
@@ -39,15 +41,16 @@ def run(
         The trained task.
     """
     options = {key: value for key, value in options.items() if value is not None}
-    rows = read(data, task)
-    train, held_out = (rows, read(valid, task)) if valid else split_off(*rows)
-    if task == "text_classifier":
-        options["labels"] = sorted(set(rows[1]))
-    if task == "token_classifier":
-        options["labels"] = sorted({tag for tags in rows[1] for tag in tags})
+    kind = trainable_task(task)
+    rows = kind.read(data)
+    train, held_out = (rows, kind.read(valid)) if valid else split_off(*rows)
+    options |= kind.data_options(rows[1])
     model = registry.from_preset(preset, task=task, seed=seed, **options)
+    defaults = model.backbone.defaults
     if learning_rate is None:
-        learning_rate = registry.LEARNING_RATES[model.backbone.family]
+        family = registry.FAMILIES[model.backbone.family]
+        learning_rate = defaults.get("learning_rate") or family.learning_rate
+    epochs = epochs or defaults.get("epochs") or EPOCHS
     model.compile(
         finetuning_optimizer(
             model.backbone,
@@ -60,27 +63,33 @@ def run(
     )
     model.fit(
         train[0],
-        targets(model, train[1]),
+        model.parse_labels(train[1]),
         batch_size=batch_size,
         epochs=epochs,
-        validation_data=(held_out[0], targets(model, held_out[1])),
+        validation_data=(held_out[0], model.parse_labels(held_out[1])),
         seed=seed,
     )
     return model
 
 
-def read(path, task):
-    """Texts and labels: of a task of words, of CoNLL's columns, else of a table.
+def trainable_task(name):
+    """The class of a task that is trained on labelled rows of a file.
 
-    Args:
-        path: see `zoo.data.read_conll` and `zoo.data.read_labelled`. The first and the
-            last column are words and tags, of a file `.conllu` the second and fourth.
-        task: str.
+    Raises:
+        ValueError: if there is none of this name.
     """
-    if task != "token_classifier":
-        return read_labelled(path)
-    universal = ".conllu" in pathlib.Path(path).suffixes
-    return read_conll(path, *((1, 3) if universal else ()))
+    kind = find_task(name)
+    if kind.read is None:
+        raise ValueError(
+            f"A task must learn from labelled rows: {', '.join(trainable_tasks())}. "
+            f"Received: {name!r}."
+        )
+    return kind
+
+
+def trainable_tasks():
+    """Names of the tasks that are trained on labelled rows, list of str."""
+    return [name for name, kind in registry.TASKS.items() if kind.read is not None]
 
 
 def split_off(texts, labels):
@@ -98,33 +107,6 @@ def split_off(texts, labels):
     return [take(texts, labels, split[name]) for name in ("train", "valid")]
 
 
-def score(model, texts, labels):
-    """What a model has on labelled texts: dict of float.
-
-    A tagger of spans also has their precision, recall and F1.
-    """
-    scores = model.evaluate(texts, targets(model, labels), verbose=0, return_dict=True)
-    if isinstance(model, TokenClassifier) and model.options["scheme"]:
-        spans = model.score(texts, labels)
-        scores |= {name: spans[name] for name in ("precision", "recall", "f1")}
-    return {name: float(value) for name, value in scores.items()}
-
-
-def answer(model, rows):
-    """What a model answers, a dict of plain values for each row.
-
-    Of words, there are as many values as the row has words.
-    """
-    if isinstance(model, TokenClassifier):
-        for words in model.tag(rows):
-            keys = ("word", "tag", "score", "begin", "end")
-            yield {f"{key}s": [word[key] for word in words] for key in keys}
-        return
-    answers = model.answer(rows)
-    for values in zip(*(array.tolist() for array in answers.values()), strict=True):
-        yield dict(zip(answers, values, strict=True))
-
-
 def take(texts, labels, rows):
     """Rows of texts, or of both columns of pairs, and of labels."""
     if isinstance(texts, tuple):
@@ -132,15 +114,6 @@ def take(texts, labels, rows):
             labels[r] for r in rows
         ]
     return [texts[r] for r in rows], [labels[r] for r in rows]
-
-
-def targets(model, labels):
-    """Labels from a file, as the model's `fit` takes them.
-
-    Raises:
-        ValueError: if a regressor's target is not a number.
-    """
-    return labels if model.labels else [float(label) for label in labels]
 
 
 def load(model, task="auto"):

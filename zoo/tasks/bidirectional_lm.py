@@ -1,19 +1,17 @@
 """The language model over words: pretraining, and how likely a text is."""
 
 import keras
-import numpy as np
 import tensorflow as tf
 from keras import ops
 
 from zoo.data import NextWordPacker
 from zoo.layers import CarriedState, KeepState, SampledSoftmax
-from zoo.tasks.base import Task, as_numpy
-from zoo.tasks.text_input import as_columns
+from zoo.tasks.base import Task
 from zoo.tasks.token_metrics import Likelihood, Perplexity
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class LanguageModel(Task):
+class BidirectionalLM(Task):
     """Predicts every word from those before it, and from those after it.
 
     Two models, one for each direction, share the words' vectors and the softmax; the
@@ -48,9 +46,13 @@ class LanguageModel(Task):
             words there are.
     """
 
-    task_name = "language_model"
+    task_name = "bidirectional_lm"
+    former_names = ("language_model",)
+    former_classes = ("zoo>LanguageModel",)
     packer = NextWordPacker
     answers_tokens = False
+    pretrains = True
+    read = None
 
     def __init__(
         self,
@@ -61,12 +63,12 @@ class LanguageModel(Task):
         rows=None,
         **kwargs,
     ):
-        if not hasattr(backbone, "connect_language_model"):
+        if backbone.predicts != "both":
             raise ValueError(
                 "A language model needs a backbone of two directions. Received: one "
                 f"of family {backbone.family!r}, which has none."
             )
-        vocabulary = getattr(tokenizer, "vocabulary", None)
+        vocabulary = tokenizer.vocabulary if tokenizer else None
         if num_words is None and vocabulary is None:
             raise ValueError(
                 "`num_words` must say how many words there are where the tokenizer "
@@ -90,8 +92,6 @@ class LanguageModel(Task):
         if rows:
             keep = KeepState(carried, name="keep_state")
             outputs = keep(outputs, [found[name] for name in states])
-        names = {layer.name for layer in keras.Model(inputs, outputs).layers}
-        self.idle_layers = {*backbone.named_layers} - names
         options = {"num_words": num_words, "num_samples": num_samples, "rows": rows}
         super().__init__(inputs, outputs, backbone, tokenizer, options, **kwargs)
 
@@ -107,10 +107,9 @@ class LanguageModel(Task):
             mask = keras.Input((None,), dtype="int32", name="padding_mask")
             return {**inputs, "padding_mask": mask}, {}, None
         fresh = keras.Input((), rows, dtype="int32", name="fresh")
-        symbols = backbone.make_states(backbone.config)
-        shapes = [symbol.shape[1:] for symbol in symbols.values()]
-        carried = CarriedState(rows, shapes, name="carried_state")
-        states = dict(zip(symbols, carried(fresh), strict=True))
+        shapes = backbone.state_shapes(backbone.config)
+        carried = CarriedState(rows, list(shapes.values()), name="carried_state")
+        states = dict(zip(shapes, carried(fresh), strict=True))
         return {**inputs, "fresh": fresh}, states, carried
 
     def complete(self, inputs):
@@ -129,9 +128,9 @@ class LanguageModel(Task):
         """The perplexity."""
         return [Perplexity()]
 
-    def unused_layers(self):
-        """Those of the backbone that predict nothing."""
-        return self.idle_layers
+    def layers_used(self):
+        """Those that both language models consist of."""
+        return self.backbone.layers_for("predictions")
 
     def batches(self, x, y=None, sample_weight=None, *args, **kwargs):
         """Batches of texts; targets and weights are made, not given.
@@ -171,17 +170,6 @@ class LanguageModel(Task):
                 "which adds up, or `evaluate`."
             )
         return super().predict(x, *args, **kwargs)
-
-    def answer(self, x, batch_size=None):
-        """What the exported model answers, as numpy; see `answer_batch`."""
-        (texts,) = as_columns(x)
-        order = tf.argsort(tf.strings.length(texts), direction="DESCENDING")
-        size, parts = batch_size or 32, []
-        for start in range(0, max(len(texts), 1), size):
-            answers = self.answer_batch(tf.gather(texts, order[start : start + size]))
-            parts.append({key: as_numpy(value) for key, value in answers.items()})
-        back = np.argsort(order.numpy())
-        return {k: np.concatenate([p[k] for p in parts])[back] for k in parts[0]}
 
     def answer_batch(self, texts):
         """How likely texts are, in a graph.

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from zoo.text.spelling import CharacterTokenizer, longest
+from zoo.text.character_tokenizer import CharacterTokenizer, longest
 from zoo.text.vocabulary import lookup
 
 PAD, UNKNOWN = "<pad>", "<oov>"
@@ -59,6 +59,7 @@ class UnicodeSpeller(CharacterTokenizer):
     """
 
     cls_id, sep_id = SENTENCE_BEGIN, SENTENCE_END
+    files = {"vocabulary": "vocabulary.txt", "characters": "characters.txt"}
 
     def __init__(self, characters, vocabulary=None, max_characters=50):
         super().__init__(max_characters)
@@ -108,12 +109,13 @@ class UnicodeSpeller(CharacterTokenizer):
         words = tf.convert_to_tensor(words, tf.string)
         return super().word_ids(tf.strings.substr(words, 0, room, "UTF8_CHAR"))
 
-    def inputs(self, tokens, segment_ids, padding_mask):
+    def inputs(self, features):
         """As `CharacterTokenizer`, and word_ids (B, L), of <pad> where no word is."""
-        found = super().inputs(tokens, segment_ids, padding_mask)
+        found = super().inputs(features)
         if self.vocabulary:
-            ids = self.word_ids(tokens)
-            found["word_ids"] = tf.where(padding_mask > 0, ids, self._no_word)
+            ids = self.word_ids(features["tokens"])
+            mask = features["padding_mask"] > 0
+            found["word_ids"] = tf.where(mask, ids, self._no_word)
         return found
 
     def get_config(self):

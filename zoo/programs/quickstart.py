@@ -12,6 +12,7 @@ from zoo.data import hash_split, read_labelled
 from zoo.evaluation import accuracy, confusion_matrix
 from zoo.files import replacing
 from zoo.serving import ask, curl_lines, diagnose, docker_lines, format_findings
+from zoo.tasks import TextClassifier
 from zoo.training import finetuning_optimizer
 
 PRESET = "bert_mini_en_uncased_books"
@@ -81,7 +82,7 @@ def run(
         echo(f"\n{arm}: fine-tuning, {epochs} epochs")
         model = registry.from_preset(
             preset,
-            task="text_classifier",
+            task=TextClassifier.task_name,
             labels=names,
             pooling="mean",
             load_weights=pretrained,

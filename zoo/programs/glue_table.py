@@ -9,7 +9,8 @@ from zoo import registry
 from zoo.data import read_glue
 from zoo.evaluation import bootstrap_interval, evaluate_glue, glue_metrics
 from zoo.files import replacing
-from zoo.finetuning import take
+from zoo.programs.finetuning import take
+from zoo.tasks import TextClassifier, TextRegressor
 from zoo.training import finetuning_optimizer
 
 ARMS = {"preset": True, "random": False}
@@ -63,7 +64,7 @@ def compare(
         raise ValueError(f"`arms` must be of {list(ARMS)}. Received: {arms}.")
     parts = split(data, task, examples)
     settings = {"epochs": epochs, "batch_size": batch_size, **options}
-    run = _remembered(preset, pathlib.Path(output), task, parts, settings, echo)
+    run = _cached_runs(preset, pathlib.Path(output), task, parts, settings, echo)
 
     results = {"task": task, "examples": len(parts["train"][1])}
     results["settings"] = {**settings, "seeds": seeds}
@@ -91,7 +92,7 @@ def _search(task, parts, run, arm, rates, seeds):
     return {"rate": best, "searched": searched, "dev": dev}, runs
 
 
-def _remembered(preset, output, task, parts, settings, echo):
+def _cached_runs(preset, output, task, parts, settings, echo):
     """`finetune` as a function of arm, rate and seed, run once and read ever after.
 
     Raises:
@@ -151,13 +152,10 @@ def split(data, task, examples):
 def finetune(preset, task, parts, arm, rate, seed, epochs, batch_size, **options):
     """One run: predictions for valid and dev, as JSON holds them."""
     texts, labels = parts["train"]
-    if task == "stsb":
-        kind = "text_regressor"
-    else:
-        kind = "text_classifier"
-        options["labels"] = sorted(set(labels))
+    kind = TextRegressor if task == "stsb" else TextClassifier
+    options |= kind.data_options(labels)
     model = registry.from_preset(
-        preset, task=kind, load_weights=ARMS[arm], seed=seed, **options
+        preset, task=kind.task_name, load_weights=ARMS[arm], seed=seed, **options
     )
     model.compile(
         finetuning_optimizer(model.backbone, len(labels), epochs, batch_size, rate)

@@ -1,0 +1,39 @@
+"""Which layers of a model are not trainable, by name."""
+
+
+def layer_tree(layer, path):
+    """Dict of path to layer: a layer and those inside it, outer ones first."""
+    tree = {path: layer}
+    for own in layer._flatten_layers(include_self=False, recursive=False):
+        tree |= layer_tree(own, f"{path}/{own.name}")
+    return tree
+
+
+def frozen_layers(model):
+    """Paths of the layers that are not trainable.
+
+    Args:
+        model: backbone or task, with `layer_tree`.
+
+    Returns:
+        list of str.
+    """
+    tree = model.layer_tree().items()
+    return [path for path, layer in tree if not layer.trainable]
+
+
+def freeze_layers(model, frozen):
+    """Undoes `frozen_layers`; returns the model.
+
+    Args:
+        model: backbone or task, with `layer_tree`.
+        frozen: list of str; in files of version 0.1.0 list of int, the numbers of
+            the layers in the order of Keras.
+    """
+    layers = model.layer_tree()
+    if frozen and isinstance(frozen[0], int):
+        layers = dict(enumerate(model._flatten_layers()))
+    if frozen:
+        for path, layer in layers.items():
+            layer.trainable = path not in frozen
+    return model

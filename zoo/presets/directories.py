@@ -1,0 +1,105 @@
+"""Where presets are: names, directories and hubs."""
+
+import difflib
+import functools
+import json
+import os
+import pathlib
+
+from zoo.presets.hubs import cache_root, download
+from zoo.presets.records import RECORD, verified
+
+
+def preset_root():
+    """The directory of the shipped presets.
+
+    Returns:
+        pathlib.Path: inside an installed package, or beside the package in a checkout.
+    """
+    package = pathlib.Path(__file__).parents[1]
+    inside = package / "_presets"
+    return inside if inside.is_dir() else package.parent / "presets"
+
+
+@functools.cache
+def _directories():
+    records = {}
+    for path in sorted(preset_root().glob("*/published.json")):
+        records.update(dict.fromkeys(json.loads(path.read_text("utf-8")), path))
+    for path in sorted(preset_root().glob(f"*/*/{RECORD}")):
+        records[path.parent.name] = path  # what is shipped needs no download
+    return records
+
+
+def list_presets(family=None):
+    """Names of all presets, shipped and published.
+
+    Args:
+        family: str, such as "bert", or None for all.
+
+    Returns:
+        tuple of str, sorted.
+    """
+    names = sorted(_directories())
+    return tuple(n for n in names if not family or preset_info(n)["family"] == family)
+
+
+def preset_info(name):
+    """The record of a preset.
+
+    Args:
+        name: str, from `list_presets`.
+
+    Returns:
+        dict: family, description, backbone, parameters, source, licence, and more.
+
+    Raises:
+        KeyError: if there is none, with the nearest names.
+    """
+    if name not in _directories():
+        near = difflib.get_close_matches(name, _directories(), n=3, cutoff=0.5)
+        hint = f" Did you mean {', '.join(near)}?" if near else ""
+        raise KeyError(
+            f"No preset is called {name!r}.{hint} `zoo.list_presets()` names all; a "
+            "directory must exist, a hub's name begins with hf:// or kaggle://."
+        )
+    path = _directories()[name]
+    record = json.loads(path.read_text("utf-8"))
+    record = record if path.name == RECORD else record[name]
+    return {"name": name, **record}
+
+
+def find_preset(preset):
+    """The directory that holds a preset's files.
+
+    Args:
+        preset: name, directory, or URI: `hf://owner/name`, `kaggle://owner/...`.
+
+    Returns:
+        pathlib.Path of an existing directory.
+
+    Raises:
+        KeyError: if the name is unknown.
+        FileNotFoundError: if the files are not here and cannot be fetched.
+        ValueError: if the URI is of another kind, or a published file's checksum is
+            not the one that was recorded.
+    """
+    text = os.fspath(preset)
+    if "://" in text:
+        return download(text)
+    if pathlib.Path(text).is_dir():
+        return pathlib.Path(text)
+    if os.sep in text or text.startswith("."):
+        raise FileNotFoundError(
+            f"A preset directory must exist. Received: {text!r}, which does not."
+        )
+    record = preset_info(text)
+    if "weights" in record:
+        return _directories()[text].parent
+    source, directory = record["source"], cache_root() / text
+    if not directory.is_dir():
+        directory = download(source["uri"], text, source["files"])
+    for name, checksum in source.get("sha256", {}).items():
+        if (directory / name).is_file():
+            verified(directory, name, checksum)
+    return directory

@@ -1,0 +1,126 @@
+"""The causal language model: every token predicts the next one."""
+
+import keras
+import tensorflow as tf
+
+from zoo.tasks.base import Task
+from zoo.tasks.token_metrics import TokenAccuracy
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class CausalLM(Task):
+    """Predicts every token of a row from those before it.
+
+    The loss is the mean over all tokens but the first of each row.
+
+    Source: Devlin et al. 2019, section 5.1, for a causal BERT.
+
+    Args:
+        backbone: `zoo.backbone.Backbone` that predicts the next token.
+        tokenizer: from `zoo.text`, or None for token ids only.
+        head_activation: str, of a head that has one; by default the backbone's.
+        head_layer_norm_epsilon: float, likewise.
+        **kwargs: sequence_length and name, see `zoo.tasks.Task`.
+
+    Inputs:
+        texts (B,); as a graph, the backbone's.
+
+    Returns:
+        float32 (B, L, V), logits of the token after each position. `answer` gives the
+        log-probability of a text, the number of predicted tokens and the perplexity.
+
+    Raises:
+        ValueError: if the backbone does not predict the next token.
+    """
+
+    task_name = "causal_lm"
+    answers_tokens = False
+    pretrains = True
+    learning_rate = 1e-4
+    read = None
+
+    def __init__(
+        self,
+        backbone,
+        tokenizer=None,
+        head_activation=None,
+        head_layer_norm_epsilon=None,
+        **kwargs,
+    ):
+        if backbone.predicts != "next":
+            raise ValueError(
+                "A causal language model needs a backbone that predicts the next token."
+                f" Received: one of family {backbone.family!r}, which does not. A BERT "
+                "does with `causal=True`."
+            )
+        inputs = backbone.make_inputs(backbone.config)
+        head = backbone.make_token_head(head_activation, head_layer_norm_epsilon)
+        logits = head(backbone(inputs)["sequence_output"])
+        options = {
+            "head_activation": head_activation,
+            "head_layer_norm_epsilon": head_layer_norm_epsilon,
+        }
+        super().__init__(inputs, logits, backbone, tokenizer, options, **kwargs)
+
+    def default_loss(self):
+        """Cross-entropy, averaged over the predicted tokens."""
+        return keras.losses.SparseCategoricalCrossentropy(
+            from_logits=True, reduction="mean_with_sample_weight"
+        )
+
+    def default_metrics(self):
+        """Accuracy."""
+        return [TokenAccuracy("accuracy")]
+
+    def batches(self, x, y=None, sample_weight=None, *args, **kwargs):
+        """Batches of texts; targets and weights are made, not given.
+
+        Raises:
+            ValueError: if targets are given.
+        """
+        if y is not None or sample_weight is not None:
+            raise ValueError(
+                "A causal language model makes its own targets. Received: `y` or "
+                "`sample_weight`. Give texts only."
+            )
+        return super().batches(x, None, None, *args, **kwargs)
+
+    def finish(self, x, *targets):
+        """An example: x, the next tokens int32 (B, L) and weights float32 (B, L)."""
+        ids, mask = x[self.backbone.tokens], x["padding_mask"]
+        following = tf.pad(ids[:, 1:], [[0, 0], [0, 1]])
+        return x, following, tf.cast(tf.pad(mask[:, 1:], [[0, 0], [0, 1]]), tf.float32)
+
+    def predict(self, x, *args, **kwargs):
+        """Keras' `predict`, on token ids; text has `answer`.
+
+        Raises:
+            TypeError: if `x` is text.
+        """
+        if self.takes_text(self.as_text(x)):
+            raise TypeError(
+                "`predict` cannot return logits of texts of different lengths. "
+                "Received: text. Use `answer`."
+            )
+        return super().predict(x, *args, **kwargs)
+
+    def answer_batch(self, texts):
+        """How likely texts are, in a graph.
+
+        Args:
+            texts: string (B,).
+
+        Returns:
+            dict of (B,): log_probability float32, of all tokens but the first; tokens
+            int32, how many were predicted; perplexity float32, of a token.
+        """
+        x, following, weight = self.finish(self.preprocessor((texts,)))
+        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
+            following, self(x, training=False)
+        )
+        total, count = (tf.reduce_sum(v, 1) for v in (losses * weight, weight))
+        return {
+            "log_probability": -total,
+            "tokens": tf.cast(count, tf.int32),
+            "perplexity": tf.exp(tf.math.divide_no_nan(total, count)),
+        }

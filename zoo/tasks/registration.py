@@ -1,0 +1,48 @@
+"""The tasks by name."""
+
+import keras
+
+from zoo.family import register_class
+from zoo.tasks.base import Task
+
+TASKS = {}  # name to class, see `register_task`
+
+
+def register_task(kind):
+    """Makes a task known to `zoo.from_preset`, to the command line and to files.
+
+    Args:
+        kind: subclass of `zoo.tasks.Task`.
+
+    Returns:
+        The class.
+
+    Raises:
+        TypeError: if it is no such class.
+        ValueError: if it has no name, or another task has it.
+    """
+    if not (isinstance(kind, type) and issubclass(kind, Task)):
+        raise TypeError(f"`kind` must be a subclass of Task. Received: {kind!r}.")
+    known = TASKS.get(kind.task_name)
+    if not kind.task_name or (known and known is not kind):
+        raise ValueError(
+            "A task must have a `task_name` of its own. Received: "
+            f"{kind.task_name!r} of {kind.__name__}."
+        )
+    register_class(kind)
+    for name in kind.former_classes:
+        keras.saving.get_custom_objects()[name] = kind
+    TASKS[kind.task_name] = kind
+    return kind
+
+
+def find_task(name):
+    """The class of a task, by its name or a name that it had in earlier versions.
+
+    Raises:
+        ValueError: if there is none.
+    """
+    for kind in TASKS.values():
+        if name in (kind.task_name, *kind.former_names):
+            return kind
+    raise ValueError(f"`task` must be one of {sorted(TASKS)}. Received: {name!r}.")

@@ -1,0 +1,158 @@
+"""The base of all tokenizers: framing of rows, inputs of models, and files."""
+
+import json
+from typing import NamedTuple
+
+import tensorflow as tf
+
+KINDS = {}  # name to class, see `register_tokenizer`
+
+
+class Framing(NamedTuple):
+    """The tokens around the texts of a row.
+
+    Args:
+        begin: tuple of tokens before the first text.
+        between: tuple of tokens between two texts. They belong to the text before.
+        end: tuple of tokens after the last text.
+    """
+
+    begin: tuple = ()
+    between: tuple = ()
+    end: tuple = ()
+
+
+class Tokenizer(tf.Module):
+    """The base of tokenizers: text to ragged rows of tokens.
+
+    A subclass is called with texts, and gives `pad_id`, `vocabulary_size`,
+    `get_config`, `inputs` and, if its rows have markers, `framing`.
+
+    Attributes:
+        framing: `Framing`, by default no markers.
+        files: dict of the name of a constructor argument to the name of the file that
+            holds it in a preset directory. A `.txt` file holds a list of str, one per
+            line; a `.json` file holds any plain value, such as tokens with line
+            breaks; any other file holds bytes.
+        tokens_are_words: bool, whether tokens are the words themselves, as strings.
+
+    Inputs:
+        texts: str, or a list, array or tensor (B,) of strings.
+
+    Returns:
+        tf.RaggedTensor (B, None) of tokens; of one str, a tensor (None,).
+    """
+
+    framing = Framing()
+    files = {}
+    tokens_are_words = False
+
+    def inputs(self, features):
+        """Makes the inputs of a model from dense rows of tokens.
+
+        Args:
+            features: dict of tensors (B, L): tokens; padding_mask int32, 1 = token;
+                for rows of several texts segment_ids int32, the number of the text.
+
+        Returns:
+            dict of int32 (B, L, ...), with padding_mask.
+        """
+        raise NotImplementedError
+
+    def get_config(self):
+        """Returns the constructor's arguments as plain values, with all content."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_config(cls, config):
+        """Builds the tokenizer that `get_config` described."""
+        return cls(**config)
+
+    def __reduce__(self):
+        """Rebuilds a pickle or a copy from the configuration."""
+        return type(self).from_config, (self.get_config(),)
+
+    def to_files(self):
+        """Separates the configuration into small values and files.
+
+        Returns:
+            dict of arguments, and dict of file name to bytes.
+
+        Raises:
+            ValueError: if an entry of a `.txt` file has a line break.
+        """
+        arguments, contents = self.get_config(), {}
+        for name, file in self.files.items():
+            if arguments.get(name) is not None:
+                contents[file] = _encode(arguments.pop(name), file)
+        return arguments, contents
+
+    @classmethod
+    def from_files(cls, arguments, contents):
+        """The inverse of `to_files`.
+
+        Args:
+            arguments: dict of plain values.
+            contents: dict of file name to bytes.
+        """
+        found = {
+            name: _decode(contents[file], file)
+            for name, file in cls.files.items()
+            if file in contents
+        }
+        return cls(**arguments, **found)
+
+
+def register_tokenizer(kind):
+    """Makes a class of tokenizers known by its name; returns the class."""
+    KINDS[kind.__name__] = kind
+    return kind
+
+
+def restore_tokenizer(description, contents=None):
+    """Builds a tokenizer.
+
+    Args:
+        description: dict of class_name and arguments.
+        contents: dict of file name to bytes, see `Tokenizer.from_files`.
+
+    Raises:
+        ValueError: if the class is not known.
+    """
+    arguments = dict(description)
+    name = arguments.pop("class_name", None)
+    if name not in KINDS:
+        raise ValueError(
+            f"`class_name` must be one of {sorted(KINDS)}. Received: {name!r}. "
+            "Register the family that the tokenizer belongs to first."
+        )
+    return KINDS[name].from_files(arguments, contents or {})
+
+
+def describe_tokenizer(tokenizer):
+    """The inverse of `restore_tokenizer`; None for None."""
+    if tokenizer is None:
+        return None
+    return {"class_name": type(tokenizer).__name__, **tokenizer.get_config()}
+
+
+def _encode(value, file):
+    if file.endswith(".json"):
+        return (json.dumps(value, ensure_ascii=False) + "\n").encode("utf-8")
+    if not file.endswith(".txt"):
+        return bytes(value)
+    broken = [entry for entry in value if "\n" in entry]
+    if broken:
+        raise ValueError(
+            f"An entry of {file} must not have a line break. Received: {broken[0]!r}. "
+            "Use a tokenizer that keeps its vocabulary in a JSON file."
+        )
+    return "".join(f"{entry}\n" for entry in value).encode("utf-8")
+
+
+def _decode(content, file):
+    if file.endswith(".json"):
+        return json.loads(content)
+    if not file.endswith(".txt"):
+        return content
+    return tuple(content.decode("utf-8").split("\n")[:-1])
