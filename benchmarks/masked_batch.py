@@ -76,8 +76,8 @@ def make_zoo(data, vocabulary, threads):
     packer = zoo.data.Packer(tokenizer, LENGTH)
 
     def example(seed, texts):
-        token_ids, segment_ids, _ = packer.pack((texts,))
-        x = packer.dense(token_ids, segment_ids, LENGTH)
+        rows, _ = packer.pack((texts,))
+        x = packer.dense(rows, LENGTH)
         return x | zoo.data.mask_tokens(
             x["token_ids"], tokenizer, seed, MASK_RATE, PREDICTIONS
         )
@@ -86,7 +86,7 @@ def make_zoo(data, vocabulary, threads):
     batches = tf.data.Dataset.from_tensor_slices(texts).batch(BATCH_SIZE)
     dataset = tf.data.Dataset.zip(seeds, batches)
     dataset = dataset.map(example, tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)
-    lengths = packer.pack((tf.constant(texts),))[0].row_lengths().numpy()
+    lengths = packer.pack((tf.constant(texts),))[0]["tokens"].row_lengths().numpy()
     return lambda: count_rows(x["token_ids"] for x in dataset), batch_facts(
         lengths, ZOO
     )

@@ -88,7 +88,7 @@ def test_a_tagger_is_trained_scored_and_asked(preset, tmp_path):
 
 
 def test_rows_for_validation_are_never_none(tmp_path):
-    from zoo import finetuning
+    from zoo.programs import finetuning
 
     for count in range(2, 9):
         texts = [f"text {row}" for row in range(count)]
@@ -126,7 +126,7 @@ def test_pretrain_writes_a_preset_and_resumes(tmp_path):
     import zoo
 
     tiny.write_corpus(tmp_path / "corpus.txt")
-    recipe = tiny.recipe(next_sentence=True, ema=0.9)
+    recipe = tiny.recipe({"next_sentence": True}, ema=0.9)
     (tmp_path / "recipe.json").write_text(json.dumps(recipe))
     common = ["bert", "--data", tmp_path, "--recipe", tmp_path / "recipe.json"]
     common += ["--output", tmp_path / "run", "--every", 2, "--tensorboard"]

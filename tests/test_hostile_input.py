@@ -147,7 +147,7 @@ def test_failed_export_leaves_nothing(classifier, tmp_path, monkeypatch):
 
 
 def test_failed_preset_leaves_nothing(classifier, tmp_path, monkeypatch):
-    monkeypatch.setattr("zoo.presets._sha256", _fail)
+    monkeypatch.setattr("zoo.presets.records.sha256", _fail)
     with pytest.raises(ValueError, match="planted"):
         classifier.save_to_preset(tmp_path / "preset")
     assert not list(tmp_path.iterdir())

@@ -87,15 +87,15 @@ def write_corpus(path, documents=40):
     path.write_text("\n\n".join("\n".join(lines) for lines in tens), "utf-8")
 
 
-def recipe(**fields):
+def recipe(options=(), **fields):
     """A recipe of four updates on `*.txt`, as JSON holds it."""
     return {
         "family": "bert",
+        "objective": {"name": "masked_lm", "shards": 2, **dict(options)},
         "config": {**CONFIG, "vocabulary_size": 140, "dropout": 0.1},
         "train": ["*.txt"],
         "valid": ["*.txt"],
         "stages": [[16, 8, 2], [24, 4, 2]],
         "warmup_steps": 1,
-        "shards": 2,
         **fields,
     }

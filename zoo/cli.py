@@ -84,7 +84,7 @@ def convert(source, output, layout, task, half):
 
 
 @main.command()
-@click.argument("family", default="bert")
+@click.argument("family", required=False)
 @click.option("--data", required=True, help="Directory of the recipe's text files.")
 @click.option("--output", required=True, help="Vocabulary, checkpoint, log, preset.")
 @click.option(

@@ -5,8 +5,6 @@ from collections.abc import Callable
 
 import keras
 
-from zoo.text import register_tokenizer
-
 FAMILIES = {}  # name to `Family`, see `register_family`
 
 
@@ -34,8 +32,8 @@ class Family:
 
     Args:
         backbone: subclass of `zoo.backbone.Backbone`. Its `family` is the name.
-        tokenizers: tuple of classes of `zoo.text.Tokenizer`. The first is the usual
-            one.
+        tokenizers: tuple of subclasses of `zoo.text.Tokenizer`, or of names of
+            classes in `zoo.text`, which need no TensorFlow. The first is the usual one.
         learning_rate: float, for fine-tuning, unless a preset has its own.
         layouts: tuple of `Layout`.
         heads: dict of the name of a pretrained head to the first part of the paths of
@@ -97,7 +95,8 @@ def register_family(family):
         )
     register_class(family.backbone)
     for kind in family.tokenizers:
-        register_class(register_tokenizer(kind))
+        if isinstance(kind, type):
+            register_class(kind)
     FAMILIES[family.name] = family
     return family
 

@@ -105,7 +105,7 @@ def adapt(preset, train, dev, epochs, directory, rows=32):
         Perplexity on `dev` before and after, list of float.
     """
     keras.utils.set_random_seed(0)
-    model = zoo.from_preset(preset, task="language_model")
+    model = zoo.from_preset(preset, task="bidirectional_lm")
     longest, words = model.tokenizer.max_characters, model.tokenizer.vocabulary
     model.tokenizer = CharacterTokenizer(longest, words)  # which splits no word
     model.sequence_length = None

@@ -23,7 +23,7 @@ def preset(tmp_path_factory):
     elmo = ELMo(ELMoConfig(**tiny.ELMO_CONFIG))
     tokenizer = CharacterTokenizer(12, tiny.WORDS, punctuation=True)
     directory = tmp_path_factory.mktemp("presets") / "elmo"
-    zoo.LanguageModel(elmo, tokenizer).save_to_preset(directory)
+    zoo.BidirectionalLM(elmo, tokenizer).save_to_preset(directory)
     return directory
 
 

@@ -40,9 +40,9 @@ class Family:
     @property
     def tasks(self):
         """Names of the tasks that it can have."""
-        without = {"masked_lm"} if self.characters else {"language_model"}
-        if self.family == "taglm":
-            without.add("language_model")
+        without = {"masked_lm", "bidirectional_lm", "causal_lm"}
+        predicts = "next" if self.causal else PREDICTS.get(self.family)
+        without -= {*TASKS_OF.get(predicts, ())}
         return [case.name for case in TASKS if case.name not in without]
 
     def inputs(self, rows=3, length=10, seed=0):
@@ -62,6 +62,12 @@ class Family:
         return {key: found[key].astype("int32") for key in self.pads}
 
 
+PREDICTS = {"bert": "masked", "elmo": "both"}
+TASKS_OF = {
+    "masked": ["masked_lm"],
+    "next": ["masked_lm", "causal_lm"],
+    "both": ["bidirectional_lm"],
+}
 BERT_PADS = {"token_ids": 0, "segment_ids": 0, "padding_mask": 0}
 FAMILIES = [
     Family(
@@ -168,7 +174,13 @@ TASKS = [
         (1,),
     ),
     Case("masked_lm", {"mask_rate": 0.3}, lambda texts, labels: None, ("P", 64)),
-    Case("language_model", {"num_samples": None}, lambda texts, labels: None, (2, "L")),
+    Case(
+        "bidirectional_lm",
+        {"num_samples": None},
+        lambda texts, labels: None,
+        (2, "L"),
+    ),
+    Case("causal_lm", {}, lambda texts, labels: None, ("L", 64)),
     Case("text_embedder", {"layers": [-2, -1]}, vectors, (32,)),
     Case(
         "token_classifier",

@@ -10,6 +10,7 @@ import numpy as np
 
 import zoo.layers
 import zoo.models
+from zoo.family import FAMILIES
 from zoo.training import AdamW
 
 import cases  # isort: skip
@@ -23,7 +24,7 @@ def set_weights(model, stored, prefix):
 
 def make_backbone(family, stored):
     """The family's backbone with the stored weights."""
-    backbone_class = zoo.models.FAMILIES[family.family].BACKBONE
+    backbone_class = FAMILIES[family.family].backbone
     backbone = backbone_class(backbone_class.config_class(**family.config))
     set_weights(backbone, stored, family.name)
     return backbone

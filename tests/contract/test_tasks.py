@@ -129,7 +129,7 @@ def test_padding_changes_nothing(case, build_task):
         else np.pad(value, ((0, 0), (0, 9), (0, 0))[: value.ndim])
         for key, value in x.items()
     }
-    mask = 1.0 if weight is None or case.task != "language_model" else weight
+    mask = 1.0 if weight is None or case.task != "bidirectional_lm" else weight
     expected = task(x) * mask
     padded = task(more)[tuple(map(slice, expected.shape))]
     np.testing.assert_allclose(padded * mask, expected, atol=1e-5)

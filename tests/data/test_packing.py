@@ -21,7 +21,7 @@ class Numbers:
         return tf.strings.to_number(tf.strings.split(texts), tf.int32)
 
     def inputs(self, features):
-        return features
+        return {"token_ids": features.pop("tokens"), **features}
 
 
 def text(ids):
@@ -64,9 +64,9 @@ def test_pairs_are_cut_as_the_loop_cuts_them(room):
 @pytest.mark.parametrize("length", range(13))
 def test_single_texts_are_cut_at_the_end(length):
     ids = list(range(10, 10 + length))
-    token_ids, segment_ids, cut = Packer(Numbers(), 8).pack((tf.constant([text(ids)]),))
-    assert token_ids.to_list() == [[CLS, *ids[:6], SEP]]
-    assert segment_ids.to_list() == [[0] * (2 + min(6, length))]
+    rows, cut = Packer(Numbers(), 8).pack((tf.constant([text(ids)]),))
+    assert rows.keys() == {"tokens"}
+    assert rows["tokens"].to_list() == [[CLS, *ids[:6], SEP]]
     assert int(cut) == (length > 6)
 
 

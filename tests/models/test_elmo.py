@@ -323,7 +323,9 @@ def test_vectors_of_known_words_are_computed_once(tmp_path, monkeypatch):
     cache = TokenVectors(elmo, known)
     rows = [["<S>", "the", "cat", "</S>", ""], ["<S>", "a", "cat", "sat", "</S>"]]
     mask = (np.array(rows) != "").astype("int32")
-    expected = elmo(elmo.tokenizer.inputs(tf.constant(rows), None, mask))
+    expected = elmo(
+        elmo.tokenizer.inputs({"tokens": tf.constant(rows), "padding_mask": mask})
+    )
     expected = expected["sequence_output"]
     computed, compute = [], TokenVectors.compute
     monkeypatch.setattr(

@@ -285,13 +285,13 @@ def test_training_goes_on_and_is_written_back(layout, training, dumped, tmp_path
     keras.utils.set_random_seed(0)
     if layout == "tf1":
         write_words(training)
-        model = zoo.from_preset(training, task="language_model", num_samples=4)
+        model = zoo.from_preset(training, task="bidirectional_lm", num_samples=4)
         kernel = zoo.from_preset(training).spare_heads["softmax/kernel"]
         np.testing.assert_array_equal(model.get_layer("softmax").kernel, kernel)
     else:
         backbone = zoo.from_preset(dumped)
         tokenizer = CharacterTokenizer(12, WORDS)
-        model = zoo.LanguageModel(backbone, tokenizer, num_samples=4)
+        model = zoo.BidirectionalLM(backbone, tokenizer, num_samples=4)
     before = {v.path: v.numpy() for v in model.backbone.weights}
     model.compile(zoo.training.Adagrad(0.05, global_clipnorm=10.0))
     perplexity = [model.evaluate(TEXTS, return_dict=True, verbose=0)["perplexity"]]

@@ -40,7 +40,9 @@ def published(tmp_path):
 def inputs_of(elmo, texts):
     """A batch of sentences with their markers."""
     words = elmo.tokenizer([f"<bos> {text} <eos>" for text in texts]).to_tensor("")
-    return elmo.tokenizer.inputs(words, None, tf.cast(words != "", tf.int32))
+    return elmo.tokenizer.inputs(
+        {"tokens": words, "padding_mask": tf.cast(words != "", tf.int32)}
+    )
 
 
 @pytest.mark.parametrize("options", [make_options(), WITHOUT_WORDS])

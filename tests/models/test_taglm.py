@@ -55,7 +55,9 @@ def make_task(*arguments, **fields):
 def inputs_of(tokenizer, texts):
     """A backbone's inputs."""
     words = tokenizer([f"<S> {text} </S>" for text in texts]).to_tensor("")
-    return tokenizer.inputs(words, None, tf.cast(words != "", tf.int32))
+    return tokenizer.inputs(
+        {"tokens": words, "padding_mask": tf.cast(words != "", tf.int32)}
+    )
 
 
 @pytest.mark.parametrize("layers", ["top", "mix"])
@@ -295,8 +297,9 @@ def test_every_language_model_has_its_own_markers():
     tokenizer = TaggerTokenizer(["the"], others={"lm_0": speller})
     words = tf.constant([["<S>", "the", "cat", "</S>"], ["<S>", "</S>", "", ""]])
     mask = tf.constant([[1, 1, 1, 1], [1, 1, 0, 0]])
-    own = tokenizer.inputs(words, None, mask)
+    own = tokenizer.inputs({"tokens": words, "padding_mask": mask})
     theirs = [["<bos>", "the", "cat", "<eos>"], ["<bos>", "<eos>", "", ""]]
-    expected = speller.inputs(tf.constant(theirs), None, mask)
+    features = {"tokens": tf.constant(theirs), "padding_mask": mask}
+    expected = speller.inputs(features)
     for name in ("word_ids", "character_ids"):
         np.testing.assert_array_equal(own[f"lm_0_{name}"], expected[name])

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from zoo.tasks.text_input import (
     as_columns,
-    holds_pairs,
+    count_columns,
     holds_text,
     label_ids,
     label_tensor,
@@ -30,7 +30,7 @@ LABELS = ("no", "yes", "perhaps")
 )
 def test_every_kind_of_text_is_one_column(texts):
     for x in (texts, tf.constant(texts)):
-        assert holds_text(x) and not holds_pairs(x)
+        assert holds_text(x) and count_columns(x) == 1
         (column,) = as_columns(x)
         assert column.numpy().tolist() == BYTES
 
@@ -47,7 +47,7 @@ def test_a_series_is_a_column():
 
 def test_a_tuple_is_a_pair_of_columns():
     pair = (TEXTS, np.array(BYTES))
-    assert holds_text(pair) and holds_pairs(pair)
+    assert holds_text(pair) and count_columns(pair) == 2
     first, second = as_columns(pair)
     assert first.numpy().tolist() == second.numpy().tolist() == BYTES
 
@@ -56,8 +56,8 @@ def test_datasets_tell_by_their_types():
     texts = tf.data.Dataset.from_tensor_slices(TEXTS).batch(2)
     pairs = tf.data.Dataset.zip(tf.data.Dataset.zip(texts, texts), texts)
     ids = tf.data.Dataset.from_tensors({"token_ids": [[1]]})
-    assert holds_text(texts) and not holds_pairs(texts)
-    assert holds_text(pairs) and holds_pairs(pairs)
+    assert holds_text(texts) and count_columns(texts) == 1
+    assert holds_text(pairs) and count_columns(pairs) == 2
     assert not holds_text(ids)
 
 

@@ -50,7 +50,7 @@ def test_fit_on_text_is_fit_on_its_batches(make_task, texts, labels):
     model.fit(texts, labels, batch_size=5, epochs=4, seed=9, verbose=0)
     other = make_task(compile={"optimizer": AdamW(1e-2, epsilon=1e-3), **EAGER})
     packer, other.preprocessor = other.preprocessor, None
-    lengths = packer.pack((tf.constant(texts),))[0].row_lengths()
+    lengths = packer.pack((tf.constant(texts),))[0]["tokens"].row_lengths()
     ids = np.array([tiny.LABELS.index(label) for label in labels])
     steps = 0
     for rows in plan_batches(lengths, 5, seed=9, epochs=range(4)).as_numpy_iterator():

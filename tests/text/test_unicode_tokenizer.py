@@ -73,12 +73,16 @@ def test_a_models_inputs_in_a_dataset():
     tokens = tf.constant([["<bos>", "the", "<eos>"], ["<bos>", "<eos>", ""]])
     mask = tf.constant([[1, 1, 1], [1, 1, 0]])
     data = tf.data.Dataset.from_tensors((tokens, mask))
-    (found,) = data.map(lambda tokens, mask: speller.inputs(tokens, None, mask))
+    (found,) = data.map(
+        lambda tokens, mask: speller.inputs({"tokens": tokens, "padding_mask": mask})
+    )
     assert found["word_ids"].numpy().tolist() == [[1, 4, 2], [1, 2, 3]]
     assert found["padding_mask"].numpy().tolist() == mask.numpy().tolist()
     assert found["character_ids"][0, 0].numpy().tolist() == plain("<bos>", 50, 5)
     assert not found["character_ids"][1, 2].numpy().any()
-    plainly = UnicodeSpeller(CHARACTERS).inputs(tokens, None, mask)
+    plainly = UnicodeSpeller(CHARACTERS).inputs(
+        {"tokens": tokens, "padding_mask": mask}
+    )
     assert plainly.keys() == {"character_ids", "padding_mask"}
 
 

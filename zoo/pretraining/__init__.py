@@ -1,5 +1,13 @@
 """Pretraining by a recipe."""
 
+from zoo.pretraining.bidirectional_lm import StreamPretraining
+from zoo.pretraining.causal_lm import CausalPretraining
+from zoo.pretraining.masked_lm import MaskedPretraining
+from zoo.pretraining.recipes import Recipe, find_recipe, register_objective
 from zoo.pretraining.running import run
+from zoo.pretraining.tagger import TaggerTraining
 
-__all__ = ["run"]
+for kind in (MaskedPretraining, CausalPretraining, StreamPretraining, TaggerTraining):
+    register_objective(kind)
+
+__all__ = ["Recipe", "find_recipe", "register_objective", "run"]

@@ -2,7 +2,6 @@
 
 import dataclasses
 
-import keras
 import tensorflow as tf
 
 from zoo import registry
@@ -16,18 +15,34 @@ from zoo.data import (
     write_word_corpus,
 )
 from zoo.pretraining.optimizer import make_optimizer
-from zoo.recipes import find_files, find_held_out
+from zoo.pretraining.recipes import find_files, find_held_out
+from zoo.pretraining.start import start_model, start_tokenizer
 from zoo.saving import preset_variables
-from zoo.tasks import LanguageModel
+from zoo.tasks import BidirectionalLM
 
 EVALUATION_STEPS = 5  # words at once: the whole softmax of more takes much memory
+
+
+@dataclasses.dataclass(frozen=True)
+class BidirectionalLMOptions:
+    """What a recipe says of a language model over words.
+
+    Args:
+        tokenizer: dict, arguments of the family's first tokenizer.
+        num_words: words that the model predicts, the most frequent ones; None for all.
+        num_samples: words that are sampled for an update, or None.
+    """
+
+    tokenizer: dict = dataclasses.field(default_factory=dict)
+    num_words: int | None = None
+    num_samples: int | None = None
 
 
 class StreamPretraining:
     """What a run of a language model over words needs, prepared once.
 
     Args:
-        recipe: `zoo.recipes.Recipe`.
+        recipe: `zoo.pretraining.Recipe`.
         data: directory with the text.
         output: pathlib.Path of the run.
 
@@ -40,6 +55,9 @@ class StreamPretraining:
         ValueError: if the recipe has several stages: the rows' states go through.
     """
 
+    name = BidirectionalLM.task_name
+    Options = BidirectionalLMOptions
+
     def __init__(self, recipe, data, output):
         if len(recipe.stages) > 1:
             raise ValueError(
@@ -48,17 +66,19 @@ class StreamPretraining:
             )
         self.recipe, self.directory = recipe, output / "examples"
         self.sizes = recipe.sizes()
+        self.tokenizer = start_tokenizer(recipe) or self._tokenizer()
         self.corpus = self._prepared("train", find_files(data, recipe.train))
-        words = self.corpus.words[: recipe.num_words]
-        self.tokenizer = self._tokenizer(vocabulary=words)
+        if recipe.start is None:
+            words = self.corpus.words[: recipe.options.num_words]
+            self.tokenizer = self._tokenizer(vocabulary=words)
         paths = find_held_out(data, recipe.valid)
         self.held_out = {n: self._prepared(n, [path]) for n, path in paths.items()}
         for corpus in self.held_out.values():
             self.streams(corpus, EVALUATION_STEPS, None)  # refuses what is too short
 
     def _tokenizer(self, **options):
-        kind = registry.TOKENIZERS[self.recipe.family]
-        return kind(**self.recipe.tokenizer, **options)
+        family = registry.FAMILIES[self.recipe.family]
+        return registry.tokenizer_classes(family)[0](**self.recipe.options.tokenizer, **options)
 
     def _prepared(self, name, paths):
         """The corpus of some files, written once."""
@@ -69,19 +89,18 @@ class StreamPretraining:
                 for line in document
                 for sentence in split_sentences(line)
             )
-            write_word_corpus(sentences, self._tokenizer(), self.directory / name)
+            write_word_corpus(sentences, self.tokenizer, self.directory / name)
         return read_word_corpus(self.directory / name)
 
     def build(self):
         """The compiled model that the recipe begins with."""
         ((_, rows, _),) = self.recipe.stages
-        keras.utils.set_random_seed(self.recipe.seed)
-        model = LanguageModel(
-            registry.build_backbone(
-                self.recipe.family, self.recipe.config, self.recipe.dtype
-            ),
+        model = start_model(
+            self.recipe,
+            BidirectionalLM,
             self.tokenizer,
-            num_samples=self.recipe.num_samples,
+            self.recipe.config,
+            num_samples=self.recipe.options.num_samples,
             rows=rows,
         )
         model.compile(make_optimizer(self.recipe))
@@ -96,7 +115,7 @@ class StreamPretraining:
         """Training batches from update `start` on.
 
         Args:
-            model: `LanguageModel`.
+            model: `BidirectionalLM`.
             start: int, updates done.
 
         Returns:
@@ -135,7 +154,7 @@ class StreamPretraining:
             self.recipe.family, {**config, **self.recipe.finetuning_config}
         )
         options = {**model.options, "rows": None}
-        copy = LanguageModel(backbone, model.tokenizer, **options)
+        copy = BidirectionalLM(backbone, model.tokenizer, **options)
         trained = {variable.path: variable for variable in model.variables}
         for variable in preset_variables(copy):
             variable.assign(trained[variable.path])

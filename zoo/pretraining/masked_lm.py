@@ -1,8 +1,8 @@
 """Masked language models: pairs of sentences, hidden tokens."""
 
 import dataclasses
+import functools
 
-import keras
 import numpy as np
 import tensorflow as tf
 
@@ -18,16 +18,38 @@ from zoo.data import (
 )
 from zoo.files import replacing
 from zoo.pretraining.optimizer import make_optimizer
-from zoo.recipes import find_files
+from zoo.pretraining.recipes import find_files
+from zoo.pretraining.start import start_model, start_tokenizer
 from zoo.tasks import MaskedLM
 from zoo.text import WordPieceTokenizer, save_vocabulary, train_wordpiece
+
+
+@dataclasses.dataclass(frozen=True)
+class MaskedLMOptions:
+    """What a recipe says of a masked language model.
+
+    Args:
+        lowercase: whether the vocabulary is of lower case.
+        next_sentence: whether the model also tells next sentences from others.
+        whole_words: whether whole words are hidden.
+        dynamic: whether masks are drawn anew whenever a row is read, or once for all.
+        repeats: how often a document is cut into pairs, each time anew.
+        shards: files of examples per length.
+    """
+
+    lowercase: bool = True
+    next_sentence: bool = False
+    whole_words: bool = False
+    dynamic: bool = True
+    repeats: int = 1
+    shards: int = 8
 
 
 class MaskedPretraining:
     """What a run of a masked language model needs, prepared once.
 
     Args:
-        recipe: `zoo.recipes.Recipe`.
+        recipe: `zoo.pretraining.Recipe`.
         data: directory with the text.
         output: pathlib.Path of the run.
 
@@ -36,6 +58,9 @@ class MaskedPretraining:
         files: dict of length, or "valid", to a list of pathlib.Path.
         sizes: list of int, tokens of each update, padding included.
     """
+
+    name = MaskedLM.task_name
+    Options = MaskedLMOptions
 
     def __init__(self, recipe, data, output):
         self.recipe = recipe
@@ -47,17 +72,28 @@ class MaskedPretraining:
         """The compiled model that the recipe begins with."""
         recipe = self.recipe
         config = {**recipe.config, "vocabulary_size": self.tokenizer.vocabulary_size}
-        keras.utils.set_random_seed(recipe.seed)
-        model = MaskedLM(
-            registry.build_backbone(recipe.family, config, recipe.dtype),
+        model = start_model(
+            recipe,
+            MaskedLM,
             self.tokenizer,
+            config,
             max_predictions=max_predictions(recipe.sequence_length),
-            whole_words=recipe.whole_words,
-            next_sentence=recipe.next_sentence,
+            whole_words=recipe.options.whole_words,
+            next_sentence=recipe.options.next_sentence,
             sequence_length=recipe.sequence_length,
         )
         model.compile(make_optimizer(recipe))
         return model
+
+    def example(self, model, step, batch):
+        """A training example of a batch of stored rows."""
+        if not self.recipe.options.dynamic:
+            return model.fixed_example(batch)
+        return model.make_example(unmask(batch), (self.recipe.seed, step))
+
+    def held_out_example(self, model, batch):
+        """An example whose masks are the stored ones."""
+        return model.fixed_example(batch)
 
     def batches(self, model, start):
         """Training batches from update `start` on, stage after stage.
@@ -70,12 +106,7 @@ class MaskedPretraining:
             tf.data.Dataset of as many batches as there are updates left.
         """
         recipe = self.recipe
-
-        def example(step, batch):
-            if not recipe.dynamic:
-                return model.fixed_example(batch)
-            return model.make_example(unmask(batch), (recipe.seed, step))
-
+        example = functools.partial(self.example, model)
         dataset, begin = None, 0
         for length, rows, steps in recipe.stages:
             done = max(start - begin, 0)
@@ -108,7 +139,7 @@ class MaskedPretraining:
         """
         records = read_records(self.files["valid"], batch_size)
         steps = sum(1 for _ in records)  # Keras warns where it does not know
-        batches = records.map(model.fixed_example)
+        batches = records.map(lambda batch: self.held_out_example(model, batch))
         batches = batches.apply(tf.data.experimental.assert_cardinality(steps))
         scores = model.evaluate(batches, return_dict=True, verbose=0)
         loss = scores.get("masked_lm_loss", scores["loss"])
@@ -120,7 +151,7 @@ class MaskedPretraining:
         backbone = registry.build_backbone(
             self.recipe.family, {**config, **self.recipe.finetuning_config}
         )
-        copy = MaskedLM(
+        copy = type(model)(
             backbone,
             model.tokenizer,
             sequence_length=model.sequence_length,
@@ -132,13 +163,15 @@ class MaskedPretraining:
 
 def prepare_vocabulary(recipe, data, output):
     """Learns `vocabulary.txt` from the training text, once; returns the tokenizer."""
-    path = output / "vocabulary.txt"
+    path, lowercase = output / "vocabulary.txt", recipe.options.lowercase
+    if recipe.start is not None:
+        return start_tokenizer(recipe)
     if not path.exists():
         documents = read_documents(find_files(data, recipe.train))
         lines = (line.replace("[UNK]", " ") for text in documents for line in text)
         size = recipe.config["vocabulary_size"]
-        save_vocabulary(train_wordpiece(lines, size, recipe.lowercase), path)
-    return WordPieceTokenizer(path, lowercase=recipe.lowercase)
+        save_vocabulary(train_wordpiece(lines, size, lowercase), path)
+    return WordPieceTokenizer(path, lowercase=lowercase)
 
 
 def prepare_examples(recipe, data, output, tokenizer):
@@ -155,7 +188,8 @@ def prepare_examples(recipe, data, output, tokenizer):
     """
     config = {**tokenizer.get_config(), "specials_in_text": True}
     marked = WordPieceTokenizer.from_config(config)  # WikiText's [UNK] is one token
-    wanted = {length: ("train", length, recipe.repeats) for length, *_ in recipe.stages}
+    options = recipe.options
+    wanted = {n: ("train", n, options.repeats) for n, *_ in recipe.stages}
     if recipe.valid:
         wanted["valid"] = ("valid", recipe.sequence_length, 1)
     files = {}
@@ -174,10 +208,10 @@ def prepare_examples(recipe, data, output, tokenizer):
                 recipe.seed,
                 repeats,
                 max_predictions=max_predictions(length),
-                whole_words=recipe.whole_words,
+                whole_words=options.whole_words,
             )
             with replacing(directory) as temporary:
-                write_records(batches, temporary, recipe.shards)
+                write_records(batches, temporary, options.shards)
         files[key] = sorted(directory.iterdir())
     return files
 

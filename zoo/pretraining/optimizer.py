@@ -7,7 +7,7 @@ def make_optimizer(recipe):
     """A new optimizer.
 
     Args:
-        recipe: `zoo.recipes.Recipe`.
+        recipe: `zoo.pretraining.Recipe`.
 
     Returns:
         keras.optimizers.Optimizer.

@@ -5,12 +5,21 @@ import json
 import pathlib
 
 from zoo import presets
-from zoo.backbone import check_fields
+from zoo.config import check_fields
 
-NAMES = {
-    "task": ("masked_lm", "language_model", "token_classifier"),
-    "optimizer": ("adamw", "adagrad"),
-}
+OBJECTIVES = {}  # name to class, see `register_objective`
+OPTIMIZERS = ("adamw", "adagrad")
+
+
+def register_objective(kind):
+    """Makes an objective known to recipes.
+
+    Args:
+        kind: class with `name`, the name of its task; `Options`, a dataclass of what a
+            recipe may say of it; and what `zoo.pretraining.run` calls.
+    """
+    OBJECTIVES[kind.name] = kind
+    return kind
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,30 +28,21 @@ class Recipe:
 
     Args:
         family: name of the family, such as "bert".
-        task: "masked_lm", "language_model" or "token_classifier".
+        objective: dict of name, such as "masked_lm", and the options of the objective;
+            see `Options` in its module.
         config: dict, fields of the family's config while pretraining.
         train, valid: glob patterns of text files below the data directory, see
             `zoo.data.read_documents`; a tagger's, see `zoo.data.read_conll`.
+        start: name or directory of a preset that the run starts from; in JSON "from".
         finetuning_config: dict, fields that the finished preset has instead.
-        tokenizer: dict, arguments of a language model's tokenizer.
-        tagger: dict, arguments of `zoo.make_tagger` besides the config's.
-        num_words: words that a language model tells apart, the most frequent ones.
-        num_samples: words that are sampled for an update of a language model, or None.
-        lowercase: whether the vocabulary is of lower case.
         stages: list of (tokens per row, rows per update, updates). Short rows first
-            teach the same in a third of the time. A language model has one stage, and
-            so has a tagger, whose longer sentences are left out.
-        next_sentence: whether the model also tells next sentences from others.
-        whole_words: whether whole words are hidden.
-        dynamic: whether masks are drawn anew whenever a row is read, or once for all.
-        repeats: how often a document is cut into pairs, each time anew.
-        shards: files of examples per length.
+            teach the same in a third of the time.
         optimizer: "adamw" or "adagrad".
         learning_rate: its peak; it rises for `warmup_steps`, then falls to zero.
         warmup_steps: updates.
-        decays: whether the rate falls to zero, or stays at its peak.
+        decays: whether the rate falls to zero, or keeps its peak.
         clip_norm: largest norm of all gradients together.
-        accumulator: what Adagrad's sums of squares begin with.
+        accumulator: initial sum of squares of Adagrad.
         weight_decay, beta_2: see `zoo.training.AdamW`.
         ema: momentum of averaged weights, such as 0.999, or 0 for none.
         dtype: policy while pretraining, such as "mixed_bfloat16".
@@ -51,26 +51,18 @@ class Recipe:
 
     Raises:
         ValueError: if a stage is not three positive integers, a row has less than 5
-            tokens, the warm-up is longer than the run, or a name is unknown.
+            tokens, the warm-up is longer than the run, or a name or an option of the
+            objective is unknown.
     """
 
     family: str
+    objective: dict
     config: dict
     train: list
     valid: list = ()
-    task: str = "masked_lm"
-    tokenizer: dict = dataclasses.field(default_factory=dict)
-    tagger: dict = dataclasses.field(default_factory=dict)
-    num_words: int | None = None
-    num_samples: int | None = None
+    start: str | None = None
     finetuning_config: dict = dataclasses.field(default_factory=dict)
-    lowercase: bool = True
     stages: list = ((128, 32, 1000),)
-    next_sentence: bool = False
-    whole_words: bool = False
-    dynamic: bool = True
-    repeats: int = 1
-    shards: int = 8
     optimizer: str = "adamw"
     learning_rate: float = 1e-3
     warmup_steps: int = 100
@@ -97,12 +89,52 @@ class Recipe:
                 f"`warmup_steps` must be at most {self.steps}, the updates of all "
                 f"stages. Received: {self.warmup_steps}."
             )
-        for field, names in NAMES.items():
-            if getattr(self, field) not in names:
-                raise ValueError(
-                    f"`{field}` must be one of {names}. Received: "
-                    f"{getattr(self, field)!r}."
-                )
+        if self.optimizer not in OPTIMIZERS:
+            raise ValueError(
+                f"`optimizer` must be one of {OPTIMIZERS}. Received: "
+                f"{self.optimizer!r}."
+            )
+        name = self.objective.get("name")
+        if name not in OBJECTIVES:
+            raise ValueError(
+                f"`objective` must have a name out of {sorted(OBJECTIVES)}. Received: "
+                f"{name!r}."
+            )
+        _ = self.options
+
+    @property
+    def kind(self):
+        """The class of the objective."""
+        return OBJECTIVES[self.objective["name"]]
+
+    @property
+    def options(self):
+        """The options of the objective, an instance of its `Options`."""
+        options = {k: v for k, v in self.objective.items() if k != "name"}
+        check_fields(f"the objective {self.kind.name!r}", self.kind.Options, options)
+        return self.kind.Options(**options)
+
+    @classmethod
+    def from_json(cls, fields, name="a recipe"):
+        """Makes a recipe from the object in a JSON file.
+
+        Raises:
+            ValueError: if a field is unknown or missing.
+        """
+        fields = dict(fields)
+        if "from" in fields:
+            fields["start"] = fields.pop("from")
+        check_fields(name, cls, fields)
+        missing = [k for k in ("family", "objective", "config") if k not in fields]
+        if missing:
+            raise ValueError(f"{name} must have {', '.join(missing)}. Received: none.")
+        return cls(**fields)
+
+    def to_json(self):
+        """The inverse of `from_json`; lists for tuples."""
+        fields = dataclasses.asdict(self)
+        fields["from"] = fields.pop("start")
+        return json.loads(json.dumps(fields))
 
     @property
     def steps(self):
@@ -119,12 +151,12 @@ class Recipe:
         return max(length for length, _, _ in self.stages)
 
 
-def find_recipe(name, family):
+def find_recipe(name, family=None):
     """Reads a recipe.
 
     Args:
         name: name of a shipped preset, or path of a JSON file.
-        family: str, which the recipe must be of.
+        family: str, which the recipe must be of; None for any.
 
     Returns:
         Recipe.
@@ -133,16 +165,15 @@ def find_recipe(name, family):
         FileNotFoundError: if there is none.
         ValueError: if the file is no recipe, or of another family.
     """
-    path = presets.preset_root() / family / name / "recipe.json"
-    path = path if path.is_file() else pathlib.Path(name)
+    shipped = presets.preset_root().glob(f"{family or '*'}/{name}/recipe.json")
+    path = next(shipped, pathlib.Path(name))
     if not path.is_file():
+        place = f" in family {family!r}" if family else ""
         raise FileNotFoundError(
-            f"No recipe is called {name!r} in family {family!r}, and no file either."
+            f"No recipe is called {name!r}{place}, and no file has this name."
         )
-    fields = json.loads(path.read_text("utf-8"))
-    check_fields("a recipe", Recipe, fields)
-    recipe = Recipe(**fields)
-    if recipe.family != family:
+    recipe = Recipe.from_json(json.loads(path.read_text("utf-8")), f"the recipe {path}")
+    if family and recipe.family != family:
         raise ValueError(f"{path} is of family {recipe.family!r}, not {family!r}.")
     return recipe
 

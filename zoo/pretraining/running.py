@@ -1,6 +1,5 @@
 """Training by a recipe: from text files to a preset."""
 
-import dataclasses
 import json
 import pathlib
 import shutil
@@ -8,27 +7,17 @@ import shutil
 import keras
 
 from zoo import presets
-from zoo.backbone import check_fields
 from zoo.files import replacing
-from zoo.pretraining.masked import MaskedPretraining
-from zoo.pretraining.streams import StreamPretraining
-from zoo.pretraining.tagging import TaggerTraining
-from zoo.recipes import Recipe
+from zoo.pretraining.recipes import Recipe
 from zoo.training import train_steps
 from zoo.training.resume import check_interval
-
-OBJECTIVES = {
-    "masked_lm": MaskedPretraining,
-    "language_model": StreamPretraining,
-    "token_classifier": TaggerTraining,
-}
 
 
 def run(recipe, data, output, every=100, tensorboard=False):
     """Pretrains a model; run again, it resumes.
 
     Args:
-        recipe: `zoo.recipes.Recipe`.
+        recipe: `Recipe`.
         data: directory with the text.
         output: directory for vocabulary, examples, checkpoint, log, report and preset.
         every: int, updates between checkpoints.
@@ -44,7 +33,7 @@ def run(recipe, data, output, every=100, tensorboard=False):
     output = pathlib.Path(output)
     check_interval(recipe.steps, every)
     begin(recipe, output)
-    objective = OBJECTIVES[recipe.task](recipe, data, output)
+    objective = recipe.kind(recipe, data, output)
     model = objective.build()
     callbacks = [keras.callbacks.TensorBoard(output / "tensorboard")] * tensorboard
     model = train_steps(
@@ -57,7 +46,7 @@ def run(recipe, data, output, every=100, tensorboard=False):
         callbacks,
         objective.sizes,
     )
-    report = {"recipe": dataclasses.asdict(recipe), "tokens": objective.tokens()}
+    report = {"recipe": recipe.to_json(), "tokens": objective.tokens()}
     shutil.rmtree(output / "preset", ignore_errors=True)
     objective.finished(model).save_to_preset(output / "preset", dtype="float16")
     if recipe.valid:
@@ -75,13 +64,12 @@ def begin(recipe, output):
     Raises:
         ValueError: naming the fields that differ.
     """
-    path, fields = output / "recipe.json", dataclasses.asdict(recipe)
+    path, fields = output / "recipe.json", recipe.to_json()
     fields.pop("card")
-    fields = json.loads(json.dumps(fields))  # tuples are lists there
     if path.exists():
         found = json.loads(path.read_text("utf-8"))
-        check_fields(f"the recipe in {path}", Recipe, found)
-        found = dataclasses.asdict(Recipe(**found))  # fields that came later, too
+        # Fields that were added later have their defaults.
+        found = Recipe.from_json(found, f"the recipe in {path}").to_json()
         differing = [key for key in fields if fields[key] != found.get(key)]
         if differing:
             raise ValueError(

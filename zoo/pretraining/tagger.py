@@ -1,12 +1,26 @@
 """Taggers, trained on sentences whose words have tags."""
 
+import dataclasses
+
 import numpy as np
 
 from zoo.data import read_conll
-from zoo.finetuning import score
 from zoo.pretraining.optimizer import make_optimizer
-from zoo.recipes import find_files, find_held_out
-from zoo.taggers import make_tagger
+from zoo.pretraining.recipes import find_files, find_held_out
+from zoo.pretraining.start import start_model
+from zoo.programs.taggers import make_tagger
+from zoo.tasks import TokenClassifier
+
+
+@dataclasses.dataclass(frozen=True)
+class TaggerOptions:
+    """What a recipe says of a tagger.
+
+    Args:
+        tagger: dict, arguments of `zoo.make_tagger` besides those of the config.
+    """
+
+    tagger: dict = dataclasses.field(default_factory=dict)
 
 
 class TaggerTraining:
@@ -15,7 +29,7 @@ class TaggerTraining:
     Sentences with more words than a row of the recipe are not trained on.
 
     Args:
-        recipe: `zoo.recipes.Recipe`.
+        recipe: `zoo.pretraining.Recipe`.
         data: directory with files in CoNLL's columns.
         output: pathlib.Path of the run.
 
@@ -28,6 +42,9 @@ class TaggerTraining:
         ValueError: if the recipe has several stages, there is no sentence, or a tag
             of a held-out file is not trained on.
     """
+
+    name = TokenClassifier.task_name
+    Options = TaggerOptions
 
     def __init__(self, recipe, data, output):
         if len(recipe.stages) > 1:
@@ -67,8 +84,13 @@ class TaggerTraining:
     def build(self):
         """The compiled model that the recipe begins with."""
         recipe = self.recipe
-        options = {"seed": recipe.seed, "dtype": recipe.dtype, **recipe.tagger}
-        model = make_tagger(*self.train, **recipe.config, **options)
+        if recipe.start is None:
+            options = {"seed": recipe.seed, "dtype": recipe.dtype}
+            options |= recipe.options.tagger
+            model = make_tagger(*self.train, **recipe.config, **options)
+        else:
+            labels = TokenClassifier.data_options(self.train[1])
+            model = start_model(recipe, TokenClassifier, None, {}, **labels)
         model.compile(make_optimizer(recipe))
         return model
 
@@ -100,7 +122,7 @@ class TaggerTraining:
         Returns:
             dict of file name to dict of float.
         """
-        return {name: score(model, *rows) for name, rows in self.valid.items()}
+        return {name: model.measure(*rows) for name, rows in self.valid.items()}
 
     def finished(self, model):
         """The model as it is."""

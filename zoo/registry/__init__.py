@@ -1,14 +1,17 @@
 """Names to models: the only room that knows every family and every task by name."""
 
 import zoo.models  # noqa: F401, which registers the families
-from zoo.family import FAMILIES, Family, Layout, register_family
+from zoo import family as families
+from zoo.family import FAMILIES, Family, Layout
 from zoo.registry.from_preset import (
     build_backbone,
     build_tokenizer,
     from_preset,
     load_model,
 )
+from zoo.registry.sources import tokenizer_classes
 from zoo.tasks import TASKS, find_task, register_task
+from zoo.text import register_tokenizer
 
 __all__ = [
     "FAMILIES",
@@ -22,4 +25,24 @@ __all__ = [
     "load_model",
     "register_family",
     "register_task",
+    "tokenizer_classes",
 ]
+
+
+def register_family(family):
+    """Makes a family known to `zoo.from_preset`, to the command line and to files.
+
+    Args:
+        family: `zoo.Family`.
+
+    Returns:
+        The family.
+
+    Raises:
+        TypeError: if it is no `Family`.
+        ValueError: if another backbone has its name.
+    """
+    families.register_family(family)
+    for kind in tokenizer_classes(family):
+        register_tokenizer(kind)
+    return family

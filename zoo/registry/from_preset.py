@@ -11,7 +11,7 @@ import keras
 from zoo.checkpoint import assign
 from zoo.config import check_fields
 from zoo.presets import find_preset, list_presets, preset_info
-from zoo.registry.sources import find_family, read_source
+from zoo.registry.sources import find_family, read_source, tokenizer_classes
 from zoo.saving import preset_variables
 from zoo.tasks import find_task
 
@@ -169,11 +169,12 @@ def build_tokenizer(family, description, files=None):
         ValueError: if the class is none of the family's.
     """
     name, arguments = description.get("class_name"), description.get("arguments", {})
-    for kind in family.tokenizers:
+    kinds = tokenizer_classes(family)
+    for kind in kinds:
         known = inspect.signature(kind.__init__).parameters.keys()
         if kind.__name__ == name or (name is None and arguments.keys() <= known):
             return kind.from_files(arguments, files or {})
-    names = [kind.__name__ for kind in family.tokenizers]
+    names = [kind.__name__ for kind in kinds]
     raise ValueError(
         f"The tokenizer of a preset of family {family.name!r} must be one of {names}. "
         f"Received: {name or sorted(arguments)}."

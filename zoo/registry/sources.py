@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from zoo import text
 from zoo.family import FAMILIES, only_layout
 from zoo.presets import RECORD, read_preset
 from zoo.tasks import TASKS, find_task
@@ -48,6 +49,18 @@ def find_family(name):
             f"`family` must be one of {sorted(FAMILIES)}. Received: {name!r}."
         )
     return FAMILIES[name]
+
+
+def tokenizer_classes(family):
+    """The classes of a family's tokenizers, a tuple.
+
+    Args:
+        family: `zoo.Family`.
+    """
+    return tuple(
+        getattr(text, kind) if isinstance(kind, str) else kind
+        for kind in family.tokenizers
+    )
 
 
 def read_source(directory):

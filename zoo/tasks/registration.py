@@ -4,8 +4,13 @@ import keras
 
 from zoo.family import register_class
 from zoo.tasks.base import Task
+from zoo.text.tokenizer import KINDS
 
 TASKS = {}  # name to class, see `register_task`
+
+for tokenizer in KINDS.values():
+    # The text room knows no Keras, whose files hold tokenizers.
+    register_class(tokenizer)
 
 
 def register_task(kind):

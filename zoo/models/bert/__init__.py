@@ -3,13 +3,12 @@
 from zoo.family import Family
 from zoo.models.bert.model import BERT, BERTConfig
 from zoo.models.bert.weights import layouts, read, recognise, write
-from zoo.text import WordPieceTokenizer
 
 __all__ = ["BERT", "FAMILY", "BERTConfig", "read", "recognise", "write"]
 
 FAMILY = Family(
     backbone=BERT,
-    tokenizers=(WordPieceTokenizer,),
+    tokenizers=("WordPieceTokenizer",),
     learning_rate=5e-5,
     layouts=layouts(),
     heads={"masked_lm_head": "masked_lm_head", "next_sentence": "next_sentence"},

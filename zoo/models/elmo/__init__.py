@@ -4,7 +4,6 @@ from zoo.family import Family
 from zoo.models.elmo.model import ELMo, ELMoConfig
 from zoo.models.elmo.token_vectors import TokenVectors
 from zoo.models.elmo.weights import layouts, read, recognise, write
-from zoo.text import CharacterTokenizer, UnicodeSpeller
 
 __all__ = [
     "ELMo",
@@ -18,7 +17,7 @@ __all__ = [
 
 FAMILY = Family(
     backbone=ELMo,
-    tokenizers=(CharacterTokenizer, UnicodeSpeller),
+    tokenizers=("CharacterTokenizer", "UnicodeSpeller"),
     learning_rate=1e-3,
     layouts=layouts(),
     heads={"softmax": "softmax"},

@@ -2,8 +2,7 @@
 
 from zoo.family import Family
 from zoo.models.taglm.model import TagLM, TagLMConfig
-from zoo.text import TaggerTokenizer
 
 __all__ = ["FAMILY", "TagLM", "TagLMConfig"]
 
-FAMILY = Family(backbone=TagLM, tokenizers=(TaggerTokenizer,), learning_rate=1e-3)
+FAMILY = Family(backbone=TagLM, tokenizers=("TaggerTokenizer",), learning_rate=1e-3)

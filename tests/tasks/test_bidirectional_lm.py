@@ -20,7 +20,7 @@ def make(rows=None, num_samples=None, seed=0, tokenizer=True, **fields):
     """A tiny language model with weights that are not small."""
     elmo = ELMo(ELMoConfig(**{**tiny.ELMO_CONFIG, **fields}))
     tokenizer = CharacterTokenizer(12, tiny.WORDS) if tokenizer else None
-    model = zoo.LanguageModel(
+    model = zoo.BidirectionalLM(
         elmo, tokenizer, num_words=len(tiny.WORDS), num_samples=num_samples, rows=rows
     )
     draw = np.random.default_rng(seed)
@@ -276,9 +276,9 @@ def test_an_export_says_how_likely_a_text_is(tmp_path):
 
 def test_what_it_refuses():
     with pytest.raises(ValueError, match="no vocabulary. Received: None"):
-        zoo.LanguageModel(make().backbone, CharacterTokenizer(12))
+        zoo.BidirectionalLM(make().backbone, CharacterTokenizer(12))
     with pytest.raises(ValueError, match="at least the tokenizer's .* 5 and 5"):
-        zoo.LanguageModel(make().backbone, make().tokenizer, num_words=5)
+        zoo.BidirectionalLM(make().backbone, make().tokenizer, num_words=5)
     with pytest.raises(ValueError, match="takes streams, .*rows=3"):
         make(rows=3).answer(["a text"])
     with pytest.raises(ValueError, match="makes its own targets"):

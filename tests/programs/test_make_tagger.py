@@ -11,7 +11,7 @@ import zoo
 from zoo import presets, pretraining
 from zoo.data import write_conll
 from zoo.models.elmo import ELMo, ELMoConfig
-from zoo.recipes import Recipe
+from zoo.pretraining import Recipe
 from zoo.text import CharacterTokenizer
 from zoo.training.resume import SaveWhole
 
@@ -187,9 +187,11 @@ def recipe(**fields):
     return Recipe(
         **{
             "family": "taglm",
-            "task": "token_classifier",
+            "objective": {
+                "name": "token_classifier",
+                "tagger": {"language_models": ["elmo_of_test"], "scheme": "IOB2"},
+            },
             "config": {**SIZES, "lm_positions": [0], "lm_layers": "mix"},
-            "tagger": {"language_models": ["elmo_of_test"], "scheme": "IOB2"},
             "train": ["train.tsv"],
             "valid": ["test.tsv"],
             "stages": [[10, 4, 10]],

@@ -8,22 +8,25 @@ import tiny
 
 import zoo
 from zoo import pretraining
-from zoo.pretraining.streams import StreamPretraining
-from zoo.recipes import Recipe
+from zoo.pretraining import Recipe
+from zoo.pretraining.bidirectional_lm import StreamPretraining
 
 
-def recipe(**fields):
+def recipe(objective=(), **fields):
     """Ten updates of a tiny ELMo."""
     return {
         "family": "elmo",
-        "task": "language_model",
+        "objective": {
+            "name": "bidirectional_lm",
+            "tokenizer": {"max_characters": 12, "punctuation": True},
+            "num_words": 40,
+            "num_samples": 16,
+            **dict(objective),
+        },
         "config": {**tiny.ELMO_CONFIG, "dropout": 0.1},
         "finetuning_config": {"dropout": 0.3},
-        "tokenizer": {"max_characters": 12, "punctuation": True},
         "train": ["*.txt"],
         "valid": ["a.txt"],
-        "num_words": 40,
-        "num_samples": 16,
         "stages": [[5, 4, 10]],
         "learning_rate": 0.01,
         "warmup_steps": 2,
@@ -47,7 +50,7 @@ def test_a_run_ends_in_a_preset(finished):
     perplexity = report["valid"]["a.txt"]["perplexity"]
     assert 5 < perplexity < 60
     model = zoo.from_preset(finished / "run" / "preset")
-    assert type(model) is zoo.LanguageModel and model.options["rows"] is None
+    assert type(model) is zoo.BidirectionalLM and model.options["rows"] is None
     assert model.backbone.config.dropout == 0.3
     assert model.tokenizer.punctuation and len(model.tokenizer.vocabulary) == 40
     answers = model.answer(["the film, good!", ""])
@@ -98,7 +101,7 @@ def test_the_recipe_names_the_optimizer(finished, optimizer):
 @pytest.mark.parametrize(
     "fields, message",
     [
-        ({"task": "elmo"}, "`task` must be one of .*Received: 'elmo'"),
+        ({"objective": {"name": "elmo"}}, "a name out of .*Received: 'elmo'"),
         ({"optimizer": "sgd"}, "`optimizer` must be one of .*Received: 'sgd'"),
     ],
 )

@@ -17,8 +17,8 @@ import tensorflow as tf
 import tiny
 
 from zoo import pretraining
-from zoo.pretraining.masked import MaskedPretraining
-from zoo.recipes import Recipe
+from zoo.pretraining import Recipe
+from zoo.pretraining.masked_lm import MaskedPretraining
 
 KILLED = 3
 
@@ -28,15 +28,15 @@ def prepared(tmp_path_factory):
     """A recipe with its tokenizer and its files of examples."""
     folder = tmp_path_factory.mktemp("pretraining")
     tiny.write_corpus(folder / "a.txt")
-    recipe = Recipe(**tiny.recipe(next_sentence=True))
+    recipe = Recipe(**tiny.recipe({"next_sentence": True}))
     (folder / "run").mkdir()
     return MaskedPretraining(recipe, folder, folder / "run")
 
 
-def of_recipe(prepared, **fields):
+def of_recipe(prepared, options=(), **fields):
     """The same examples under another recipe."""
     other = copy.copy(prepared)
-    other.recipe = Recipe(**tiny.recipe(**fields))
+    other.recipe = Recipe(**tiny.recipe(options, **fields))
     return other
 
 
@@ -50,7 +50,7 @@ def assert_equal(ours, theirs):
 
 def test_every_length_has_its_examples(prepared):
     assert set(prepared.files) == {16, 24, "valid"}
-    shards = prepared.recipe.shards
+    shards = prepared.recipe.options.shards
     assert all(len(files) == shards for files in prepared.files.values())
     assert 0 < prepared.tokens() < 16 * 8 * 2 + 24 * 4 * 2
 
@@ -58,7 +58,7 @@ def test_every_length_has_its_examples(prepared):
 @pytest.mark.parametrize("dynamic", [True, False])
 @pytest.mark.parametrize("start", [1, 2, 3])
 def test_batches_from_a_step_on_are_those_of_the_whole_run(prepared, start, dynamic):
-    run = of_recipe(prepared, next_sentence=True, dynamic=dynamic)
+    run = of_recipe(prepared, {"next_sentence": True, "dynamic": dynamic})
     model = run.build()
     whole, rest = take(run.batches(model, 0)), take(run.batches(model, start))
     shapes = [x["token_ids"].shape for x, _, _ in whole]
@@ -71,7 +71,7 @@ def test_batches_from_a_step_on_are_those_of_the_whole_run(prepared, start, dyna
 @pytest.mark.parametrize("dynamic", [True, False])
 def test_masks_are_drawn_anew_only_if_asked(prepared, dynamic):
     """The second pass over so few examples must meet the same rows."""
-    run = of_recipe(prepared, stages=[[16, 8, 120]], dynamic=dynamic)
+    run = of_recipe(prepared, {"dynamic": dynamic}, stages=[[16, 8, 120]])
     model = run.build()
     seen = {}
     for x, y, weight in take(run.batches(model, 0)):
@@ -92,6 +92,9 @@ def test_masks_are_drawn_anew_only_if_asked(prepared, dynamic):
     [
         ({"stages": [[16, 8]]}, r"A stage must be .*Received: \[16, 8\]"),
         ({"stages": [[4, 8, 2]]}, "at least 5"),
+        ({"objective": {"name": "x"}}, "a name out of .*'masked_lm'.*Received: 'x'"),
+        ({"options": {"masks": 3}}, "Unknown option of the objective 'masked_lm'"),
+        ({"options": {"tokenizer": {}}}, "Received: 'tokenizer'. Did you mean"),
         ({"warmup_steps": 5}, "at most 4, the updates of all stages. Received: 5"),
     ],
 )
@@ -128,7 +131,7 @@ def test_jax_pretrains_what_tensorflow_reads(tmp_path):
     if importlib.util.find_spec("jax") is None:
         pytest.skip("JAX is not installed: `pip install .[jax]`.")
     tiny.write_corpus(tmp_path / "a.txt")
-    recipe = tiny.recipe(next_sentence=True, stages=[[16, 8, 10]])
+    recipe = tiny.recipe({"next_sentence": True}, stages=[[16, 8, 10]])
     (tmp_path / "r.json").write_text(json.dumps(recipe))
     assert start_run(tmp_path, "run", KERAS_BACKEND="jax").wait() == 0
     written = weights_of(tmp_path / "run")
@@ -141,7 +144,7 @@ def test_kill_9_changes_no_bit(tmp_path):
     """Killed at three random moments of its training, it ends as if undisturbed."""
     tiny.write_corpus(tmp_path / "a.txt")
     stages = [[16, 8, 150], [24, 4, 150]]
-    recipe = tiny.recipe(next_sentence=True, stages=stages, ema=0.9)
+    recipe = tiny.recipe({"next_sentence": True}, stages=stages, ema=0.9)
     (tmp_path / "r.json").write_text(json.dumps(recipe))
     assert start_run(tmp_path, "whole").wait() == 0
     draw = random.Random(0)

@@ -9,8 +9,8 @@ import pytest
 import zoo
 from zoo.checkpoint import read_vectors, write_vectors
 from zoo.data import SkipGrams
+from zoo.programs.word_vectors import chunk_size, encode_corpus, gradients, sum_rows
 from zoo.text import WordTokenizer
-from zoo.word_vectors import chunk_size, encode_corpus, gradients, sum_rows
 
 CLASSES = [["cat", "dog", "cow"], ["red", "blue", "green"], ["one", "two", "three"]]
 FRAMES = ["the {} sleeps here", "a {} coat hangs there", "{} times it rang"]

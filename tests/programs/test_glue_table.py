@@ -7,8 +7,8 @@ import pytest
 import tiny
 from click.testing import CliRunner
 
-from zoo import comparison
 from zoo.cli import main
+from zoo.programs import glue_table
 from zoo.registry import build_backbone
 
 
@@ -62,17 +62,17 @@ def test_both_arms_are_searched_and_scored(folder, tmp_path):
 
 
 def test_correlations(folder, tmp_path):
-    results = comparison.compare(
+    results = glue_table.compare(
         folder / "preset", folder, tmp_path, "stsb", seeds=1, epochs=1, rates=[1e-3]
     )
     low, high = results["interval"]
     assert results["metric"] == "pearson"
     assert low <= results["difference"] <= high and low < high
-    assert "spearman" in comparison.table(results)[0]
+    assert "spearman" in glue_table.table(results)[0]
 
 
 def test_one_arm_alone(folder, tmp_path):
-    results = comparison.compare(
+    results = glue_table.compare(
         folder / "preset",
         folder,
         tmp_path,
@@ -84,17 +84,17 @@ def test_one_arm_alone(folder, tmp_path):
         echo=str,
     )
     assert "random" not in results and "difference" not in results
-    assert len(comparison.table(results)) == 3
+    assert len(glue_table.table(results)) == 3
     with pytest.raises(ValueError, match="`arms` must be of"):
-        comparison.compare(folder / "preset", folder, tmp_path, arms=["best"])
+        glue_table.compare(folder / "preset", folder, tmp_path, arms=["best"])
 
 
 def test_parts_share_no_example(folder):
-    parts = comparison.split(folder, "sst2", 40)
+    parts = glue_table.split(folder, "sst2", 40)
     texts = [parts[name][0] for name in ("valid", "train", "dev")]
     assert [len(part) for part in texts] == [9, 40, 30]
     with pytest.raises(ValueError, match="at most 81.*Received: 82"):
-        comparison.split(folder, "sst2", 82)
+        glue_table.split(folder, "sst2", 82)
 
 
 def test_the_difference_is_the_mean_over_seeds():
@@ -103,6 +103,6 @@ def test_the_difference_is_the_mean_over_seeds():
         "preset": [{"dev": labels}, {"dev": ["0", "1", "1", "1"]}],
         "random": [{"dev": ["1", "1", "1", "1"]}] * 2,
     }
-    found = comparison.difference("sst2", labels, runs)
+    found = glue_table.difference("sst2", labels, runs)
     assert found["difference"] == pytest.approx(0.375)
     assert found["interval"][0] <= 0.375 <= found["interval"][1]

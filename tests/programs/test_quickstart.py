@@ -5,7 +5,7 @@ import json
 import pytest
 import tiny
 
-from zoo import quickstart
+from zoo.programs import quickstart
 from zoo.registry import build_backbone
 from zoo.text import WordPieceTokenizer
 

@@ -1,0 +1,41 @@
+"""Causal language models on rows of text: every token predicts the next one."""
+
+from zoo.data import unmask
+from zoo.pretraining.masked_lm import MaskedPretraining
+from zoo.pretraining.optimizer import make_optimizer
+from zoo.pretraining.start import start_model
+from zoo.tasks import CausalLM
+
+
+class CausalPretraining(MaskedPretraining):
+    """What a run of a causal language model needs, prepared once.
+
+    The rows are those of a masked language model before tokens are hidden, so that
+    the two objectives can be compared on the same text.
+
+    Args:
+        recipe, data, output: see `MaskedPretraining`.
+    """
+
+    name = CausalLM.task_name
+
+    def build(self):
+        """The compiled model that the recipe begins with."""
+        recipe = self.recipe
+        config = {**recipe.config, "vocabulary_size": self.tokenizer.vocabulary_size}
+        length = recipe.sequence_length
+        model = start_model(
+            recipe, CausalLM, self.tokenizer, config, sequence_length=length
+        )
+        model.compile(make_optimizer(recipe))
+        return model
+
+    def example(self, model, step, batch):
+        """A training example of a batch of stored rows."""
+        return self.held_out_example(model, batch)
+
+    def held_out_example(self, model, batch):
+        """The rows without masks, and their next tokens."""
+        rows = unmask(batch)
+        rows.pop("next_sentence", None)
+        return model.finish(rows)

@@ -1,0 +1,34 @@
+"""The model that a run starts with."""
+
+import keras
+
+from zoo import registry
+
+
+def start_model(recipe, task, tokenizer, config, **options):
+    """A new model, or that of the preset that the recipe starts from.
+
+    Args:
+        recipe: `zoo.pretraining.Recipe`.
+        task: subclass of `zoo.tasks.Task`.
+        tokenizer: `zoo.text.Tokenizer`, of a new model.
+        config: dict, fields of the family's config, of a new model.
+        **options: of the task.
+
+    Returns:
+        The task.
+    """
+    keras.utils.set_random_seed(recipe.seed)
+    if recipe.start is None:
+        backbone = registry.build_backbone(recipe.family, config, recipe.dtype)
+        return task(backbone, tokenizer, **options)
+    return registry.from_preset(
+        recipe.start, task.task_name, dtype=recipe.dtype, **recipe.config, **options
+    )
+
+
+def start_tokenizer(recipe):
+    """The tokenizer of the preset that the recipe starts from, or None."""
+    if recipe.start is None:
+        return None
+    return registry.from_preset(recipe.start, None, load_weights=False).tokenizer
