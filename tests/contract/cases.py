@@ -20,6 +20,7 @@ class Family:
         attention: whether attention scores can be asked for.
         characters: how many ids a token has, 0 for one that is no list.
         beside: names of inputs that cannot be derived from the tokens.
+        least_weights: how many variables a task on it trains at least.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Family:
     attention: bool = True
     characters: int = 0
     beside: tuple = ()
+    least_weights: int = 16
 
     @property
     def tokens(self):
@@ -121,6 +123,16 @@ FAMILIES = [
         characters=6,
         beside=("character_ids",),
     ),
+    # Of a user, see `own_family.py`.
+    Family(
+        "bag",
+        "bag",
+        {"vocabulary_size": 60},
+        {"sequence_output": ("L", 16)},
+        {"word_ids": 0, "padding_mask": 0},
+        attention=False,
+        least_weights=3,
+    ),
 ]
 
 
@@ -195,4 +207,18 @@ TASKS = [
         ("W", 3, 3),
         "token_classifier_crf",
     ),
+    # Of a user, see `own_family.py`.
+    Case(
+        "pair_ranker",
+        {},
+        lambda texts, labels: ["first" if x == "good" else "second" for x in labels],
+        (1,),
+    ),
 ]
+
+
+def columns_of(task, texts):
+    """Texts as the task takes them: for each further column in another order."""
+    count = len(task.required_columns)
+    columns = [[*texts[i:], *texts[:i]] for i in range(count)]
+    return columns[0] if count == 1 else tuple(columns)

@@ -4,6 +4,7 @@ import itertools
 
 import cases
 import keras
+import own_family
 import pytest
 import tiny
 
@@ -54,6 +55,7 @@ def tokenizers(tokenizer):
         "bert": tokenizer,
         "elmo": CharacterTokenizer(12, tiny.WORDS),
         "taglm": TaggerTokenizer([*tiny.PLAIN, *tiny.GOOD], max_characters=12),
+        "bag": own_family.BagTokenizer([*tiny.PLAIN, *tiny.GOOD, *tiny.BAD]),
     }
 
 

@@ -10,6 +10,8 @@ import numpy as np
 
 import zoo
 
+import cases  # isort: skip
+import own_family  # isort: skip # noqa: F401, which registers it
 import tiny  # isort: skip
 
 TEXTS = tiny.make_texts(8, seed=4)[0]
@@ -17,7 +19,8 @@ TEXTS = tiny.make_texts(8, seed=4)[0]
 
 def answers(model):
     """What the model answers to the tiny texts, one [MASK] in each."""
-    return model.answer([f"{text} [MASK]" for text in TEXTS])
+    texts = [f"{text} [MASK]" for text in TEXTS]
+    return model.answer(cases.columns_of(model, texts))
 
 
 if __name__ == "__main__":

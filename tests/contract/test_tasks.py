@@ -23,7 +23,8 @@ def weights_of(model):
 
 def one_batch(task, case):
     """x, y, sample_weight of the eight texts, as `fit` makes them."""
-    (batch,) = task.batches(TEXTS, case.targets(TEXTS, LABELS), batch_size=8)
+    x, y = cases.columns_of(task, TEXTS), case.targets(TEXTS, LABELS)
+    (batch,) = task.batches(x, y, batch_size=8)
     return keras.utils.unpack_x_y_sample_weight(batch)
 
 
@@ -84,7 +85,8 @@ def saved(build_task, tmp_path_factory):
         schedule = zoo.training.WarmupLinearDecay(1e-2, 2, 9)
         optimizer = zoo.training.AdamW(schedule, epsilon=1e-3, layer_decay=0.9)
         task = build_task(case, optimizer=optimizer)
-        task.fit(TEXTS, case.targets(TEXTS, LABELS), verbose=0)
+        x, y = cases.columns_of(task, TEXTS), case.targets(TEXTS, LABELS)
+        task.fit(x, y, verbose=0)
         path = directory / f"{case.name}.keras"
         task.save(path)
         tasks[case.name] = task, path
@@ -102,10 +104,10 @@ def test_a_file_holds_the_task_and_its_compilation(case, saved):
         copy.optimizer.variables, task.optimizer.variables, strict=True
     ):
         np.testing.assert_array_equal(ours.numpy(), theirs.numpy(), err_msg=ours.path)
-    y = case.targets(TEXTS, LABELS)
-    assert copy.evaluate(TEXTS, y, verbose=0) == task.evaluate(TEXTS, y, verbose=0)
+    x, y = cases.columns_of(task, TEXTS), case.targets(TEXTS, LABELS)
+    assert copy.evaluate(x, y, verbose=0) == task.evaluate(x, y, verbose=0)
     for model in (copy, task):
-        model.fit(TEXTS, y, verbose=0)
+        model.fit(x, y, verbose=0)
     np.testing.assert_array_equal(weights_of(copy), weights_of(task))
 
 
@@ -117,7 +119,7 @@ def test_every_trainable_weight_gets_a_gradient(case, family, build_task):
     gradients = tape.gradient(loss, [v.value for v in task.trainable_weights])
     for variable, gradient in zip(task.trainable_weights, gradients, strict=True):
         assert gradient is not None, variable.path
-    assert len(gradients) > 15
+    assert len(gradients) >= family.least_weights
 
 
 def test_padding_changes_nothing(case, build_task):
@@ -157,7 +159,8 @@ def test_two_replicas_train_as_one(case, build_task, two_replicas):
         with scope():
             task = build_task(case, fields=SMALLEST, run_eagerly=False)
         y = case.targets(TEXTS, LABELS)
-        history = task.fit(TEXTS[:5], None if y is None else y[:5], verbose=0)
+        x = cases.columns_of(task, TEXTS[:5])
+        history = task.fit(x, None if y is None else y[:5], verbose=0)
         results.append((history.history["loss"], weights_of(task)))
     for ours, theirs in zip(*results, strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-5)

@@ -78,7 +78,9 @@ class StreamPretraining:
 
     def _tokenizer(self, **options):
         family = registry.FAMILIES[self.recipe.family]
-        return registry.tokenizer_classes(family)[0](**self.recipe.options.tokenizer, **options)
+        return registry.tokenizer_classes(family)[0](
+            **self.recipe.options.tokenizer, **options
+        )
 
     def _prepared(self, name, paths):
         """The corpus of some files, written once."""

@@ -1,0 +1,107 @@
+"""A user's own family and task: what is not in the contract table."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import own_family
+import pytest
+import tiny
+from click.testing import CliRunner
+
+import zoo
+from zoo.cli import main
+
+HERE = pathlib.Path(__file__).parent
+VOCABULARY = [*tiny.PLAIN, *tiny.GOOD, *tiny.BAD]
+
+
+@pytest.fixture(scope="module")
+def preset(tmp_path_factory):
+    """The directory of a bag of embeddings with its tokenizer."""
+    directory = tmp_path_factory.mktemp("bag") / "preset"
+    tokenizer = own_family.BagTokenizer(VOCABULARY)
+    backbone = own_family.Bag(own_family.BagConfig(tokenizer.vocabulary_size))
+    backbone.tokenizer = tokenizer
+    backbone.save_to_preset(directory)
+    return directory
+
+
+def invoke(*arguments):
+    """Runs the command line; returns what it printed."""
+    result = CliRunner().invoke(main, [str(a) for a in arguments])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_files_fine_tune_evaluate_and_predict(preset, tmp_path):
+    queries, _ = tiny.make_texts(40, seed=1)
+    texts, labels = tiny.make_texts(40, seed=2)
+    lines = ["query\tfirst\tsecond\tbetter"]
+    for query, text, label in zip(queries, texts, labels, strict=True):
+        other = tiny.BAD[0] if label == "good" else tiny.GOOD[0]
+        better = "first" if label == "good" else "second"
+        lines.append("\t".join([query, text, other, better]))
+    data, model = tmp_path / "pairs.tsv", tmp_path / "ranker.keras"
+    data.write_text("\n".join(lines) + "\n", "utf-8")
+    options = ["--data", data, "--task", "pair_ranker", "--output", model]
+    invoke("finetune", preset, *options, "--epochs", 10, "--batch-size", 8)
+    scores = json.loads(invoke("evaluate", model, "--data", data))
+    assert scores["accuracy"] > 0.8
+    ranker = zoo.load_model(model)
+    assert isinstance(ranker, own_family.PairRanker)
+    (answer,) = ranker.answer_rows((["film"], ["good"], ["bad"]))
+    assert answer["better"] == "first" and answer["margin"] > 0
+    # The learning rate is that of the family.
+    assert ranker.optimizer.get_config()["learning_rate"]
+
+
+def test_an_export_passes_the_doctor(preset, tmp_path):
+    ranker = zoo.from_preset(preset, task="pair_ranker")
+    version = ranker.export(tmp_path / "ranker")
+    found = zoo.serving.ask(
+        version, {"query": ["a"], "first": ["good"], "second": ["bad film"]}
+    )
+    expected = ranker.answer((["a"], ["good"], ["bad film"]))
+    assert found["margin"] == pytest.approx(expected["margin"], abs=1e-6)
+    assert "passed" in invoke("doctor", version)
+
+
+def test_columns_are_checked(preset):
+    ranker = zoo.from_preset(preset, task="pair_ranker")
+    with pytest.raises(ValueError, match="`query`, `first`, `second`. Received: 2"):
+        ranker.predict((["a"], ["b"]))
+
+
+def test_the_first_word_has_a_place_without_markers(preset):
+    tagger = zoo.from_preset(preset, task="token_classifier", labels=["x", "y"])
+    (words,) = tagger.tag(["good film !"])
+    assert [word["word"] for word in words] == ["good", "film", "!"]
+
+
+def test_layers_learn_at_rates_by_their_groups(preset):
+    backbone = zoo.from_preset(preset, task=None)
+    depths = zoo.training.layer_depths(backbone)
+    assert depths == {"word_embedding": 0, "mean": 0, "add_0": 1, "add_1": 2}
+
+
+def test_a_name_is_taken_once():
+    class Other(own_family.Bag):
+        pass
+
+    with pytest.raises(ValueError, match="a family 'bag', of Bag. Received: Other"):
+        zoo.register_family(zoo.Family(backbone=Other, tokenizers=()))
+    with pytest.raises(TypeError, match="must be a zoo.Family"):
+        zoo.register_family(Other)
+    with pytest.raises(TypeError, match="subclass of Task"):
+        zoo.register_task(Other)
+    assert zoo.register_task(own_family.PairRanker) is own_family.PairRanker
+
+
+def test_a_process_that_does_not_know_the_family_says_so(preset):
+    code = f"import zoo; zoo.from_preset({str(preset)!r})"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=HERE.parent
+    )
+    assert "`family` must be one of" in done.stderr and "'bag'" in done.stderr
