@@ -1,7 +1,9 @@
 """The command `zoo`: thin commands over the public API."""
 
 import dataclasses
+import importlib
 import json
+import os
 import pathlib
 import sys
 
@@ -24,8 +26,19 @@ class Commands(click.Group):
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="keras-context-zoo")
-def main():
+@click.option(
+    "--import",
+    "modules",
+    multiple=True,
+    metavar="MODULE",
+    help="Import a Python module of your own first, which registers a family or a task.",
+)
+def main(modules):
     """Contextual word representations in Keras: from raw text to TF Serving."""
+    if modules:
+        sys.path.append(os.getcwd())
+    for module in modules:
+        importlib.import_module(module)
 
 
 @main.command()
@@ -68,9 +81,9 @@ def info(name):
 @click.argument("output", type=click.Path())
 @click.option(
     "--layout",
-    type=click.Choice(["zoo", "hugging_face", "keras_nlp", "hdf5"]),
     default="zoo",
     show_default=True,
+    help="zoo, or one that the family writes, such as hugging_face.",
 )
 @click.option("--task", default="auto", show_default=True)
 @click.option("--half", is_flag=True, help="Store weights in float16.")
@@ -136,16 +149,19 @@ def vectors(files, output, **options):
 @click.option("--output", required=True, help="The .keras file to write.")
 @click.option(
     "--task",
-    type=click.Choice(["text_classifier", "text_regressor", "token_classifier"]),
-    default="text_classifier",
-    show_default=True,
+    help="A task that learns from labelled rows; by default text classification.",
 )
 @click.option("--decoder", type=click.Choice(["softmax", "crf"]), help="Of tags.")
 @click.option("--scheme", help="Of tags of spans: IOB1, IOB2 or BIOES.")
-@click.option("--epochs", default=3, show_default=True)
+@click.option("--epochs", type=int, help="By default the preset's, or 3.")
 @click.option("--batch-size", default=32, show_default=True)
-@click.option("--learning-rate", type=float, help="By default the family's.")
-@click.option("--layer-decay", default=1.0, show_default=True, help="Of BERT's.")
+@click.option("--learning-rate", type=float, help="By default the preset's.")
+@click.option(
+    "--layer-decay",
+    default=1.0,
+    show_default=True,
+    help="Factor of the learning rate from each group of layers to the one below.",
+)
 @click.option("--sequence-length", type=int)
 @click.option("--dtype", help="Policy, such as mixed_bfloat16.")
 @click.option("--seed", default=0, show_default=True)

@@ -78,9 +78,8 @@ class StreamPretraining:
 
     def _tokenizer(self, **options):
         family = registry.FAMILIES[self.recipe.family]
-        return registry.tokenizer_classes(family)[0](
-            **self.recipe.options.tokenizer, **options
-        )
+        kind = registry.tokenizer_classes(family)[0]
+        return kind(**self.recipe.options.tokenizer, **options)
 
     def _prepared(self, name, paths):
         """The corpus of some files, written once."""

@@ -15,7 +15,7 @@ def run(
     preset,
     data,
     valid=None,
-    task=TextClassifier.task_name,
+    task=None,
     epochs=None,
     batch_size=32,
     learning_rate=None,
@@ -29,7 +29,8 @@ def run(
         preset: see `zoo.from_preset`.
         data: file of labelled texts, see `read` of the task.
         valid: the same for validation; by default a tenth of `data`, by hash.
-        task: name of a task that is trained on labelled rows.
+        task: name of a task that is trained on labelled rows; by default
+            `TextClassifier`.
         epochs: int, by default the preset's, or 3.
         batch_size: int.
         learning_rate: float, the peak; by default that of the preset or its family.
@@ -41,11 +42,11 @@ def run(
         The trained task.
     """
     options = {key: value for key, value in options.items() if value is not None}
-    kind = trainable_task(task)
+    kind = trainable_task(task or TextClassifier.task_name)
     rows = kind.read(data)
     train, held_out = (rows, kind.read(valid)) if valid else split_off(*rows)
     options |= kind.data_options(rows[1])
-    model = registry.from_preset(preset, task=task, seed=seed, **options)
+    model = registry.from_preset(preset, kind.task_name, seed=seed, **options)
     defaults = model.backbone.defaults
     if learning_rate is None:
         family = registry.FAMILIES[model.backbone.family]
