@@ -4,15 +4,16 @@ import dataclasses
 import functools
 
 import keras
-import numpy as np
 from keras import ops
 
 from zoo.config import check_fields
 from zoo.freezing import freeze_layers, frozen_layers, layer_tree
+from zoo.layers import StatefulModel
 from zoo.saving import save_preset
+from zoo.token_inputs import TokenInputs
 
 
-class Backbone(keras.Model):
+class Backbone(TokenInputs, keras.Model):
     """A Keras functional model made from one frozen config.
 
     A family sets `family` and `config_class`, and writes these functions:
@@ -48,13 +49,6 @@ class Backbone(keras.Model):
     defaults = {}  # what the preset says of fine-tuning, e.g. learning_rate
     on_request = ("layer_outputs", "attention_scores")
     own_layers = {}  # output to the names of layers that only it depends on
-    tokens = "token_ids"  # the input that the others are derived from
-    derived_inputs = {
-        "segment_ids": lambda ids, config: ops.zeros_like(ids),
-        "padding_mask": lambda ids, config: ops.cast(
-            ops.not_equal(ids, config.pad_id), "int32"
-        ),
-    }
 
     def __init__(self, config, dtype=None, name=None, parts=None, **kwargs):
         if not isinstance(config, self.config_class):
@@ -213,6 +207,10 @@ class Backbone(keras.Model):
         shapes = self.state_shapes(self.config)
         return {name: ops.zeros((rows, *shape)) for name, shape in shapes.items()}
 
+    def stateful(self, *names):
+        """The model with a memory from call to call; see `zoo.layers.StatefulModel`."""
+        return StatefulModel(self, names or ("sequence_output",))
+
     def step(self, inputs, states, outputs=("sequence_output",)):
         """Reads the next tokens of rows, one or several.
 
@@ -230,76 +228,6 @@ class Backbone(keras.Model):
         found = model({**self.complete(inputs), **states})
         return {k: found[k] for k in outputs}, {k: found[k] for k in states}
 
-    # Calls -----------------------------------------------------------------------
-
-    def __call__(self, inputs, *args, **kwargs):
-        """Calls the model; a dict without masks is completed first."""
-        if not isinstance(inputs, dict):
-            inputs = {self.tokens: inputs}
-        return super().__call__(self.complete(inputs), *args, **kwargs)
-
-    def predict(self, x, *args, **kwargs):
-        """Keras' `predict`, on token ids."""
-        x = np.asarray(x) if isinstance(x, list) else x
-        self._refuse_text(x)
-        return super().predict(x, *args, **kwargs)
-
-    def complete(self, inputs):
-        """Adds the inputs that can be derived from the tokens.
-
-        Args:
-            inputs: dict with at least token_ids, int (B, L), or what the family has
-                in their place.
-
-        Returns:
-            dict with every input of the model.
-
-        Raises:
-            TypeError: if the token ids are strings.
-            ValueError: if there are none, or more than the model has positions, or
-                an input is missing that cannot be derived.
-        """
-        if self.tokens not in inputs:
-            raise ValueError(
-                f"{type(self).__name__} needs `{self.tokens}`. Received: "
-                f"{sorted(inputs)}."
-            )
-        tokens = inputs[self.tokens]
-        if not hasattr(tokens, "dtype"):
-            tokens = np.asarray(tokens)
-        self._refuse_text(tokens)
-        length, longest = tokens.shape[1:2], self.config.max_sequence_length
-        if longest and length and length[0] and length[0] > longest:
-            raise ValueError(
-                f"The sequence must have at most {longest} tokens, the positions that "
-                f"the model has. Received: {length[0]}. Truncate it."
-            )
-        complete = {
-            key: ops.convert_to_tensor(value, "int32")
-            if not hasattr(value, "dtype") or isinstance(value, np.ndarray)
-            else value
-            for key, value in {**inputs, self.tokens: tokens}.items()
-        }
-        for key, derive in self.derived_inputs.items():
-            if complete.get(key) is None:
-                complete[key] = derive(tokens, self.config)
-        missing = self.input.keys() - complete.keys()
-        if missing:
-            raise ValueError(
-                f"{type(self).__name__} needs `{'`, `'.join(sorted(missing))}`, too. "
-                f"Received: {sorted(inputs)}. Its tokenizer's `inputs` makes them."
-            )
-        return complete
-
-    def _refuse_text(self, x):
-        if hasattr(x, "dtype") and is_text(x):
-            raise TypeError(
-                f"{type(self).__name__} takes token ids, not text. Received: strings. "
-                'Load the preset with a task, such as `task="text_embedder"`, and '
-                "call its `predict`; or give it what `zoo.data.Packer(tokenizer, "
-                "length)((texts,))` makes of texts, of the backbone's `.tokenizer`."
-            )
-
     # Files -----------------------------------------------------------------------
 
     def variable_paths(self):
@@ -312,7 +240,7 @@ class Backbone(keras.Model):
 
     def save_to_preset(self, directory, layout="zoo", dtype="float32"):
         """Writes a directory that `zoo.from_preset` reads; see `save_preset`."""
-        save_preset(self, directory, layout, dtype)
+        save_preset(self, None, directory, layout, dtype)
 
     def layer_tree(self):
         """Dict of path to layer, from the model itself, ".", to inner layers."""
@@ -358,9 +286,3 @@ class Backbone(keras.Model):
         backbone.origin = config.get("origin")
         backbone.defaults = config.get("defaults") or {}
         return freeze_layers(backbone, config.get("frozen"))
-
-
-def is_text(tensor):
-    """Whether an array or tensor holds strings, by its dtype."""
-    dtype = str(getattr(tensor.dtype, "name", tensor.dtype))
-    return dtype in ("string", "object") or dtype.startswith(("str", "bytes"))

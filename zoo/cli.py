@@ -31,7 +31,7 @@ class Commands(click.Group):
     "modules",
     multiple=True,
     metavar="MODULE",
-    help="Import a Python module of your own first, which registers a family or a task.",
+    help="Import a module of your own first, which registers a family or a task.",
 )
 def main(modules):
     """Contextual word representations in Keras: from raw text to TF Serving."""
@@ -151,7 +151,7 @@ def vectors(files, output, **options):
     "--task",
     help="A task that learns from labelled rows; by default text classification.",
 )
-@click.option("--decoder", type=click.Choice(["softmax", "crf"]), help="Of tags.")
+@click.option("--decoder", help="Of tags: softmax or crf.")
 @click.option("--scheme", help="Of tags of spans: IOB1, IOB2 or BIOES.")
 @click.option("--epochs", type=int, help="By default the preset's, or 3.")
 @click.option("--batch-size", default=32, show_default=True)

@@ -15,15 +15,15 @@ def preset_variables(model):
     return [v for v in model.weights if "carried_state" not in v.path]
 
 
-def save_preset(model, directory, layout="zoo", dtype="float32"):
+def save_preset(backbone, task, directory, layout="zoo", dtype="float32"):
     """Writes a preset directory, whole or not at all.
 
     Pretraining heads that came with the preset, and that no task uses, are saved with
     a backbone and with a task that pretrains.
 
     Args:
-        model: `zoo.backbone.Backbone`, with its tokenizer if it has one, or
-            `zoo.tasks.Task`.
+        backbone: `zoo.backbone.Backbone`, with its tokenizer if it has one.
+        task: `zoo.tasks.Task` on it, or None.
         directory: path; must not exist, or be empty.
         layout: "zoo", or another that the family writes, e.g. "hugging_face".
         dtype: "float32" or "float16", of the stored weights; "zoo" only.
@@ -32,11 +32,10 @@ def save_preset(model, directory, layout="zoo", dtype="float32"):
         FileExistsError: if the directory holds something.
         ValueError: if the layout is unknown or cannot hold the model.
     """
-    backbone = getattr(model, "backbone", model)
-    task = None if backbone is model else model.preset_record()
-    arrays = model_arrays(model)
-    if task is None or model.pretrains:
+    arrays = model_arrays(backbone, task)
+    if task is None or task.pretrains:
         arrays = {**backbone.spare_heads, **arrays}
+    task = task and task.preset_record()
     if layout != "zoo":
         _write_foreign(backbone, arrays, task, directory, layout)
         return
@@ -60,14 +59,14 @@ def save_preset(model, directory, layout="zoo", dtype="float32"):
     write_preset(directory, record, arrays, files, dtype)
 
 
-def model_arrays(model):
-    """Dict of path to float32 array of what a preset of the model holds."""
-    paths = getattr(model, "backbone", model).variable_paths()
+def model_arrays(backbone, task=None):
+    """Dict of path to float32 array of what a preset of a model holds."""
+    paths = backbone.variable_paths()
     return {
         paths.get(id(v), v.path): np.asarray(
             keras.ops.convert_to_numpy(v.value), "float32"
         )
-        for v in preset_variables(model)
+        for v in preset_variables(task or backbone)
     }
 
 

@@ -37,5 +37,4 @@ class CausalPretraining(MaskedPretraining):
     def held_out_example(self, model, batch):
         """The rows without masks, and their next tokens."""
         rows = unmask(batch)
-        rows.pop("next_sentence", None)
-        return model.finish(rows)
+        return model.finish({name: rows[name] for name in model.input})

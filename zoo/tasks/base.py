@@ -268,7 +268,7 @@ class Task(LabelledFiles, Answering, TextTraining, DistributedTraining, keras.Mo
             dtype: "float32" or "float16", of the stored weights; "zoo" only.
         """
         self.backbone.tokenizer = self.tokenizer
-        save_preset(self, directory, layout, dtype)
+        save_preset(self.backbone, self, directory, layout, dtype)
 
     def preset_record(self):
         """What a preset says of the task, a dict of plain values."""

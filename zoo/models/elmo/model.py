@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from zoo.backbone import Backbone
-from zoo.layers import LSTM, CharacterCNN, ScalarMix, StatefulModel
+from zoo.layers import LSTM, CharacterCNN, ScalarMix
 
 FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
 DIRECTIONS = ("forward", "backward")
@@ -301,10 +301,6 @@ class ELMo(Backbone):
             outputs[-1] = dropout(outputs[-1])
             found.append((outputs, states))
         return found
-
-    def stateful(self, *names):
-        """The model with a memory from call to call; see `StatefulModel`."""
-        return StatefulModel(self, names or ("sequence_output",))
 
 
 def make_word_layers(config, dtype):

@@ -1,0 +1,95 @@
+"""The inputs of a backbone: tokens, and what can be derived from them."""
+
+import numpy as np
+from keras import ops
+
+
+class TokenInputs:
+    """Overrides the calls of `keras.Model`, so that tokens alone are enough.
+
+    Attributes:
+        tokens: str, the input that the others are derived from.
+        derived_inputs: dict of the name of an input to a function of tokens and config.
+    """
+
+    tokens = "token_ids"
+    derived_inputs = {
+        "segment_ids": lambda ids, config: ops.zeros_like(ids),
+        "padding_mask": lambda ids, config: ops.cast(
+            ops.not_equal(ids, config.pad_id), "int32"
+        ),
+    }
+
+    def __call__(self, inputs, *args, **kwargs):
+        """Calls the model; a dict without masks is completed first."""
+        if not isinstance(inputs, dict):
+            inputs = {self.tokens: inputs}
+        return super().__call__(self.complete(inputs), *args, **kwargs)
+
+    def predict(self, x, *args, **kwargs):
+        """Keras' `predict`, on token ids."""
+        x = np.asarray(x) if isinstance(x, list) else x
+        self._refuse_text(x)
+        return super().predict(x, *args, **kwargs)
+
+    def complete(self, inputs):
+        """Adds the inputs that can be derived from the tokens.
+
+        Args:
+            inputs: dict with at least token_ids, int (B, L), or what the family has
+                in their place.
+
+        Returns:
+            dict with every input of the model.
+
+        Raises:
+            TypeError: if the token ids are strings.
+            ValueError: if there are none, or more than the model has positions, or
+                an input is missing that cannot be derived.
+        """
+        if self.tokens not in inputs:
+            raise ValueError(
+                f"{type(self).__name__} needs `{self.tokens}`. Received: "
+                f"{sorted(inputs)}."
+            )
+        tokens = inputs[self.tokens]
+        if not hasattr(tokens, "dtype"):
+            tokens = np.asarray(tokens)
+        self._refuse_text(tokens)
+        length, longest = tokens.shape[1:2], self.config.max_sequence_length
+        if longest and length and length[0] and length[0] > longest:
+            raise ValueError(
+                f"The sequence must have at most {longest} tokens, the positions that "
+                f"the model has. Received: {length[0]}. Truncate it."
+            )
+        complete = {
+            key: ops.convert_to_tensor(value, "int32")
+            if not hasattr(value, "dtype") or isinstance(value, np.ndarray)
+            else value
+            for key, value in {**inputs, self.tokens: tokens}.items()
+        }
+        for key, derive in self.derived_inputs.items():
+            if complete.get(key) is None:
+                complete[key] = derive(tokens, self.config)
+        missing = self.input.keys() - complete.keys()
+        if missing:
+            raise ValueError(
+                f"{type(self).__name__} needs `{'`, `'.join(sorted(missing))}`, too. "
+                f"Received: {sorted(inputs)}. Its tokenizer's `inputs` makes them."
+            )
+        return complete
+
+    def _refuse_text(self, x):
+        if hasattr(x, "dtype") and is_text(x):
+            raise TypeError(
+                f"{type(self).__name__} takes token ids, not text. Received: strings. "
+                'Load the preset with a task, such as `task="text_embedder"`, and '
+                "call its `predict`; or give it what `zoo.data.Packer(tokenizer, "
+                "length)((texts,))` makes of texts, of the backbone's `.tokenizer`."
+            )
+
+
+def is_text(tensor):
+    """Whether an array or tensor holds strings, by its dtype."""
+    dtype = str(getattr(tensor.dtype, "name", tensor.dtype))
+    return dtype in ("string", "object") or dtype.startswith(("str", "bytes"))
