@@ -168,10 +168,8 @@ class ELMo(Backbone):
     def groups(self):
         """What makes the vectors of words, then the two LSTMs of each layer."""
         words = ("token_encoder", "word_embedding", "projection", "dropout")
-        lstms = (
-            tuple(f"{direction}_{i}" for direction in DIRECTIONS)
-            for i in range(self.config.num_layers)
-        )
+        layers = range(self.config.num_layers)
+        lstms = (tuple(f"{side}_{i}" for side in DIRECTIONS) for i in layers)
         return tuple(name for name in words if name in self.named_layers), *lstms
 
     @staticmethod
