@@ -5,7 +5,7 @@ Names are imported when they are first used, so that `import zoo` costs no Tenso
 
 import importlib
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _PLACES = {
     "BidirectionalLM": "zoo.tasks",
