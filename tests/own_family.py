@@ -58,7 +58,7 @@ class Bag(Backbone):
             keras.layers.Embedding(size, width, dtype=dtype, name="word_embedding"),
             Pooling("mean", dtype=dtype, name="mean"),
             *(
-                keras.layers.Dense(width, "tanh", dtype=dtype, name=f"add_{i}")
+                keras.layers.Dense(width, "tanh", dtype=dtype, name=f"bag_{i}")
                 for i in range(config.num_layers)
             ),
         ]
@@ -72,7 +72,7 @@ class Bag(Backbone):
         for i in range(config.num_layers):
             mean = layers["mean"](x, mask)
             added = (
-                layers[f"add_{i}"](mean)[:, None] * ops.cast(mask, x.dtype)[..., None]
+                layers[f"bag_{i}"](mean)[:, None] * ops.cast(mask, x.dtype)[..., None]
             )
             x = x + added
             hidden.append(x)
@@ -80,7 +80,7 @@ class Bag(Backbone):
 
     def groups(self):
         layers = range(self.config.num_layers)
-        return ("word_embedding", "mean"), *((f"add_{i}",) for i in layers)
+        return ("word_embedding", "mean"), *((f"bag_{i}",) for i in layers)
 
 
 class BagTokenizer(WordTokenizer):

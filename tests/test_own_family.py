@@ -83,7 +83,7 @@ def test_the_first_word_has_a_place_without_markers(preset):
 def test_layers_learn_at_rates_by_their_groups(preset):
     backbone = zoo.from_preset(preset, task=None)
     depths = zoo.training.layer_depths(backbone)
-    assert depths == {"word_embedding": 0, "mean": 0, "add_0": 1, "add_1": 2}
+    assert depths == {"word_embedding": 0, "mean": 0, "bag_0": 1, "bag_1": 2}
 
 
 def test_a_name_is_taken_once():

@@ -175,13 +175,14 @@ def test_it_is_stateless_and_states_are_explicit():
     elmo(inputs_of(TEXTS[::-1]))
     np.testing.assert_array_equal(elmo(x)["sequence_output"], first)
     model = elmo.with_outputs("sequence_output", *STATES)
-    zero = {
-        name: tf.zeros((3, *symbol.shape[1:]))
-        for name, symbol in elmo.make_states(elmo.config).items()
-    }
+    zero = elmo.make_states(3)
     outputs = model({**x, **zero})
     np.testing.assert_array_equal(outputs["sequence_output"], first)
-    outputs = model({**x, **{name: outputs[name] for name in STATES}})
+    found, states = elmo.step(x, zero)
+    np.testing.assert_array_equal(found["sequence_output"], first)
+    for name in STATES:
+        np.testing.assert_array_equal(states[name], outputs[name])
+    outputs = model({**x, **states})
     memory = elmo.stateful("sequence_output")
     np.testing.assert_array_equal(memory(x)["sequence_output"], first)
     second = memory(x)["sequence_output"].numpy()

@@ -102,7 +102,7 @@ def test_a_column_has_one_dimension():
 
 
 def test_the_columns_of_a_pair_are_of_one_length():
-    with pytest.raises(ValueError, match=r"one length. Received: lengths \[3, 2\]"):
+    with pytest.raises(ValueError, match=r"same length. Received: lengths \[3, 2\]"):
         as_columns((TEXTS, TEXTS[:2]))
 
 
