@@ -38,9 +38,9 @@ RULES = {
     # On TensorFlow's CPU it is one operation, which no function of Keras reaches.
     "layers/normalization": (set(), {"keras", "tensorflow"}),
     # Two thirds of a batch's words are repetitions; only TensorFlow can leave them out.
-    "layers/characters": (set(), {"keras", "tensorflow"}),
+    "layers/character_cnn": (set(), {"keras", "tensorflow"}),
     # `keras.ops.scan` fails on TensorFlow for sequences of unknown length.
-    "layers/scanning": (set(), {"keras", "tensorflow"}),
+    "layers/scan": (set(), {"keras", "tensorflow"}),
     "backbone": ({"saving"}, {"keras", "numpy"}),
     "saving": ({"presets"}, {"keras", "numpy"}),
     "checkpoint": (set(), {"numpy", *FORMATS}),

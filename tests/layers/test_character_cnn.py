@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from zoo.layers import CharacterCNN, Highway, characters
+from zoo.layers import CharacterCNN, Highway, character_cnn
 from zoo.text import CharacterTokenizer
 
 FILTERS = [(1, 3), (2, 4), (4, 5)]
@@ -111,7 +111,7 @@ def test_words_are_encoded_in_blocks_of_one_size(power, size, monkeypatch):
     """Of the smallest power of 2 that holds all places, up to a bound."""
     layer, ids, encoded = make(), words(), []
     expected = make(distinct=False)(ids)
-    monkeypatch.setattr(characters, "BLOCK_POWER", power)
+    monkeypatch.setattr(character_cnn, "BLOCK_POWER", power)
     encode = layer.encode
 
     def record(block):

@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 from zoo.layers import WordEmbedding
-from zoo.layers.words import random_vectors
+from zoo.layers.word_embedding import random_vectors
 
 SIZE, DIM = 9, 4
 TABLE = np.random.default_rng(0).normal(size=(SIZE, DIM)).astype("float32")

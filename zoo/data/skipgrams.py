@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from zoo.data.streams import SentenceOrder
+from zoo.data.token_streams import SentenceOrder
 
 
 @dataclasses.dataclass

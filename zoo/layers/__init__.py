@@ -1,17 +1,17 @@
 """Layers shared by the families, usable in any Keras model."""
 
 from zoo.layers.attention import MultiHeadAttention
-from zoo.layers.carrying import CarriedState, KeepState, StatefulModel
-from zoo.layers.characters import CharacterCNN, Highway
+from zoo.layers.carried_state import CarriedState, KeepState, StatefulModel
+from zoo.layers.character_cnn import CharacterCNN, Highway
 from zoo.layers.crf import CRF
 from zoo.layers.embeddings import PositionEmbedding
 from zoo.layers.heads import MaskedLMHead, Pooling
-from zoo.layers.mixing import ScalarMix
+from zoo.layers.lstm import LSTM
 from zoo.layers.normalization import LayerNorm
-from zoo.layers.recurrent import LSTM
-from zoo.layers.softmax import SampledSoftmax
+from zoo.layers.sampled_softmax import SampledSoftmax
+from zoo.layers.scalar_mix import ScalarMix
 from zoo.layers.transformer import TransformerEncoderBlock, WithScores, get_activation
-from zoo.layers.words import WordEmbedding
+from zoo.layers.word_embedding import WordEmbedding
 
 __all__ = [
     "CRF",

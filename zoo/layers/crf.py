@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from zoo.layers.scanning import scan
+from zoo.layers.scan import scan
 
 IMPOSSIBLE = -1e9  # a logarithm of zero that stays finite in sums
 

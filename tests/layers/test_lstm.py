@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from zoo.layers import LSTM, scanning
+from zoo.layers import LSTM, scan
 
 MASK = np.array([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0], [0, 1, 1, 1, 0], [0, 0, 0, 0, 0]])
 
@@ -106,7 +106,7 @@ def gradients(layer, inputs, mask, training):
 @pytest.mark.parametrize("steps", [2, 64])
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_packed_it_is_the_same(case, steps, monkeypatch):
-    monkeypatch.setattr(scanning, "STEPS", steps)  # prepared at once
+    monkeypatch.setattr(scan, "STEPS", steps)  # prepared at once
     layer = make(*case, packed=True)
     assert not layer.supports_jit and make(*case).supports_jit
     x, m, c = data(layer)

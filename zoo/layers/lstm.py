@@ -6,7 +6,7 @@ import math
 import keras
 from keras import ops
 
-from zoo.layers.recurrence import run_packed, run_plain, run_trained
+from zoo.layers.lstm_steps import run_packed, run_plain, run_trained
 
 
 @keras.saving.register_keras_serializable(package="zoo")

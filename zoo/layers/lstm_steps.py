@@ -2,7 +2,7 @@
 
 from keras import ops
 
-from zoo.layers.scanning import scan, scan_packed
+from zoo.layers.scan import scan, scan_packed
 
 
 def clip(x, bound):
