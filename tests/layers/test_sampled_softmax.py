@@ -109,7 +109,7 @@ def test_sixteen_bits():
 
 
 def test_sizes_must_be_positive():
-    with pytest.raises(ValueError, match="must be positive. Received: 0 and None"):
+    with pytest.raises(ValueError, match="positive. Received: vocabulary_size=0, num_"):
         SampledSoftmax(0)
-    with pytest.raises(ValueError, match="must be positive. Received: 9 and 0"):
+    with pytest.raises(ValueError, match="vocabulary_size=9, num_samples=0"):
         SampledSoftmax(9, 0)

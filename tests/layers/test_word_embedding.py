@@ -206,7 +206,7 @@ def test_rows_are_assigned_on_both_sides_of_the_edge():
     "vectors", [[[1.0] * 4, [1.0] * 3], np.ones((2, 3)), np.ones(4), []]
 )
 def test_vectors_of_another_width_are_refused(vectors):
-    with pytest.raises(ValueError, match="`vectors` must be of width 4"):
+    with pytest.raises(ValueError, match="`vectors` must all be of width 4"):
         make().assign_rows([1, 2], vectors)
 
 

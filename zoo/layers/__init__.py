@@ -4,10 +4,12 @@ from zoo.layers.attention import MultiHeadAttention
 from zoo.layers.carried_state import CarriedState, KeepState, StatefulModel
 from zoo.layers.character_cnn import CharacterCNN, Highway
 from zoo.layers.crf import CRF
-from zoo.layers.embeddings import PositionEmbedding
 from zoo.layers.heads import MaskedLMHead, Pooling
+from zoo.layers.lora import enable_lora, is_lora, merged_weights
 from zoo.layers.lstm import LSTM
 from zoo.layers.normalization import LayerNorm
+from zoo.layers.position_embedding import PositionEmbedding
+from zoo.layers.quantization import quantize_layers, quantized_layers
 from zoo.layers.sampled_softmax import SampledSoftmax
 from zoo.layers.scalar_mix import ScalarMix
 from zoo.layers.transformer import TransformerEncoderBlock, WithScores, get_activation
@@ -31,5 +33,10 @@ __all__ = [
     "TransformerEncoderBlock",
     "WithScores",
     "WordEmbedding",
+    "enable_lora",
     "get_activation",
+    "is_lora",
+    "merged_weights",
+    "quantize_layers",
+    "quantized_layers",
 ]
