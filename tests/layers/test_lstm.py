@@ -232,7 +232,7 @@ def test_a_config_makes_the_same_layer():
     [
         ({"units": 0}, "must be positive"),
         ({"units": 2, "cell_clip": -1.0}, "must be positive"),
-        ({"units": 2, "projection_clip": 3.0}, "`projection_clip` needs `projection_dim`"),
+        ({"units": 2, "projection_clip": 3.0}, "needs `projection_dim`"),
     ],
 )
 def test_impossible_options_are_refused(options, message):
