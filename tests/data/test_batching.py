@@ -91,7 +91,7 @@ def test_batches_hold_as_many_rows_as_the_budget_allows(count, budget, shuffle):
 
 def test_a_plan_has_one_kind_of_size():
     for sizes in ((None, None), (3, 40)):
-        with pytest.raises(ValueError, match="`batch_size` or `token_budget`"):
+        with pytest.raises(ValueError, match="Exactly one of `batch_size` and"):
             plan_batches([1, 2], sizes[0], token_budget=sizes[1])
 
 

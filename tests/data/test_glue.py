@@ -93,7 +93,7 @@ def test_what_is_absent_is_named(glue):
         ValueError, match="`task` must be one of .*'ax', 'cola'.* 'sst'"
     ):
         read_glue(glue, "sst", "train")
-    with pytest.raises(FileNotFoundError, match=r"no dev.tsv .* holds \['train.tsv'\]"):
+    with pytest.raises(FileNotFoundError, match=r"no dev.tsv .* contains \['train.tsv'\]"):
         read_glue(glue, "mrpc", "dev")
 
 

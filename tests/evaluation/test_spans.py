@@ -122,5 +122,5 @@ def test_what_cannot_be_is_refused():
         allowed_transitions(["O", "E-PER"], "IOB2")
     with pytest.raises(ValueError, match="2 tags for 1 words in sentence 0"):
         span_scores([["O"]], [["O", "O"]])
-    with pytest.raises(ValueError, match="as many sentences"):
+    with pytest.raises(ValueError, match="the same number of sentences"):
         span_scores([["O"]], [])

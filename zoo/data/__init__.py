@@ -1,4 +1,4 @@
-"""Token ids to batches: packing, batching by length, masking, corpora."""
+"""From files and token ids to batches: packing, batching by length, masking."""
 
 from zoo.data.batching import Epoch, bucket_length, plan_batches, untuned
 from zoo.data.conll import read_conll, write_conll

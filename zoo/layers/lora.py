@@ -15,8 +15,9 @@ def enable_lora(model, rank, alpha=None):
     not trainable are left out. After the call only A and B are trainable, so call it
     with a backbone to train the head in full.
 
-    Files hold `W + alpha / rank A B` in place of W. A loaded model has no LoRA, and
-    all its weights are trainable.
+    Files of tasks and backbones hold `W + alpha / rank A B` in place of W. A loaded
+    task or backbone has no LoRA, and all its weights are trainable. To assign True to
+    `trainable` of a model with LoRA also makes all weights trainable.
 
     Source: Hu et al. 2021, section 4.1; the computation is that of
     `keras.layers.Dense.enable_lora` and `keras.layers.Embedding.enable_lora`.
