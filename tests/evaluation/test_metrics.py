@@ -37,7 +37,7 @@ def test_f1_is_of_class_1_whichever_comes_first():
     assert evaluate_glue("mrpc", *swapped)["f1"] == pytest.approx(4 / 7)
 
 
-def test_a_classifiers_answers_are_taken_as_they_are():
+def test_answers_of_a_classifier_are_accepted():
     answers = np.array([str(x).encode() for x in PREDICTIONS], "object")
     expected = evaluate_glue("mrpc", REFERENCES, PREDICTIONS)
     assert evaluate_glue("mrpc", REFERENCES, answers) == expected
@@ -72,7 +72,7 @@ def test_correlations():
 
 
 @pytest.mark.filterwarnings("error")
-def test_constant_predictions_correlate_with_nothing():
+def test_constant_predictions_have_correlation_zero():
     assert evaluate_glue("cola", REFERENCES, [1] * 8) == {"matthews": 0.0}
     assert evaluate_glue("stsb", [1.0, 2.0], [3.0, 3.0]) == {
         "pearson": 0.0,
@@ -92,8 +92,8 @@ def test_constant_predictions_correlate_with_nothing():
         ("stsb", [1.0], [np.nan], r"stsb must be finite numbers. Received: \[nan\]"),
         ("stsb", [1.0], ["close"], r"finite numbers. Received: \['close'\]"),
         ("sst2", [1], [1, 0], r"the same length, .* Received: shapes \(1,\)"),
-        ("sst2", [], [], "not empty"),
-        ("sst2", [[1]], [[1]], "of one axis"),
+        ("sst2", [], [], "must not be empty"),
+        ("sst2", [[1]], [[1]], "must have one axis"),
         ("sst", [1], [1], "`task` must be one of .* Received: 'sst'"),
     ],
 )
