@@ -77,15 +77,10 @@ def plan_batches(
 ):
     """Plans which rows form each batch. The plan depends on seed and epoch only.
 
-    With `shuffle`, the function
-
-    1. permutes the rows and divides them into pools of 64 batches,
-    2. sorts each pool by length, with `batch_size` by length rounded up to a multiple
-       of 8,
-    3. divides each pool into batches and permutes the batches.
-
-    Without `shuffle`, it sorts all rows by length, longest first, so that the first
-    batch needs the most memory.
+    With `shuffle`, the rows are permuted and divided into pools of 64 batches. Each
+    pool is sorted by length (with `batch_size`, by length rounded up to a multiple of
+    8). Then the batches are permuted. Without `shuffle`, all rows are sorted by length,
+    longest first, so that the first batch needs the most memory.
 
     Args:
         lengths: int (N,), tokens of each row.
@@ -94,16 +89,15 @@ def plan_batches(
         seed: int.
         epochs: iterable of int, e.g. range(3); or an `Epoch`, for one epoch whose
             number is read when the iteration starts.
-        token_budget: int, used instead of `batch_size`: upper bound of the number of
-            rows times the longest length of a batch. A row that is longer than the
-            budget is a batch of its own.
+        token_budget: int, instead of `batch_size`: bound of rows times longest length
+            in a batch. A row longer than the budget is a batch of its own.
 
     Returns:
         tf.data.Dataset of int32 (batch_size or fewer,), row numbers, epoch by epoch.
 
     Raises:
-        ValueError: if both or none of `batch_size` and `token_budget` are given, one is
-            not positive, or there are no rows.
+        ValueError: if not exactly one of `batch_size` and `token_budget` is given and
+            positive, or there are no rows.
     """
     lengths = tf.cast(lengths, tf.int64)
     count = int(lengths.shape[0])

@@ -17,34 +17,28 @@ def mask_tokens(
     """Chooses the tokens to predict and replaces most of them by [MASK].
 
     In a row of n tokens, special tokens included, `min(max_predictions, max(1,
-    round(mask_rate n)))` tokens are chosen without replacement. Special tokens are
-    never chosen. A chosen token is replaced by [MASK], or by a random token of the
-    vocabulary, or is kept.
+    round(mask_rate n)))` tokens are chosen without replacement, never special ones. A
+    chosen token becomes [MASK] or a random token, or does not change.
 
     Source: Devlin et al. 2019, section 3.1, and `create_pretraining_data.py`.
     `keras_nlp.layers.MaskedLMMaskGenerator` takes more than twice the time.
 
     Args:
         token_ids: int32 (B, L), padded with `tokenizer.pad_id`.
-        tokenizer: object with pad_id, cls_id, sep_id, mask_id and vocabulary_size;
-            with `whole_words` also vocabulary.
+        tokenizer: object with pad_id, cls_id, sep_id, mask_id and vocabulary_size.
         seed: int (2,). The same seed gives the same masks.
         mask_rate: float in (0, 1), share of tokens to choose.
-        max_predictions: int, upper bound of P. P is also at most
-            `max(1, round(mask_rate L))`.
+        max_predictions: int; P is at most that and `max(1, round(mask_rate L))`.
         mask_token_rate: float, probability that a chosen token becomes [MASK].
-        random_token_rate: float, probability that a chosen token becomes a random one.
+        random_token_rate: float, probability that it becomes a random token.
         replacements: tuple (low, high): the ids of random tokens are in [low, high). By
-            default all tokens of the vocabulary, special ones included, as in the
-            source.
-        whole_words: bool, whether to choose all pieces of a word together, where "##"
-            starts a piece that continues a word. Words are chosen in random order. A
-            word with too many pieces for the remaining number is ignored.
+            default the whole vocabulary, special tokens included, as in the source.
+        whole_words: bool, whether to choose all pieces of a word together ("##"
+            continues a word), in random order. Words with too many pieces are ignored.
 
     Returns:
-        dict of token_ids int32 (B, L), mask_positions int32 (B, P), in ascending order
-        with zeros at the end, mask_ids int32 (B, P), and mask_weights float32 (B, P),
-        1 = to predict.
+        dict of token_ids int32 (B, L), mask_positions int32 (B, P), ascending with
+        zeros at the end, mask_ids int32 (B, P), mask_weights float32 (B, P), 1 = chosen.
     """
     shape = tf.shape(token_ids)
     draws = tf.random.stateless_uniform((shape[0], 3, shape[1]), seed)

@@ -51,23 +51,19 @@ def scan(step, state, inputs, reverse=False):
 def scan_packed(step, prepare, state, inputs, mask, reverse=False):
     """Calls a function for each step, with only the rows that have a token there.
 
-    The state of the other rows does not change. The function needs TensorFlow without
-    XLA, since shapes depend on values.
+    The state of the other rows does not change. Needs TensorFlow without XLA.
 
     Args:
-        step: function of the state and the prepared input of some rows to their next
-            state.
-        prepare: function of the inputs of up to 64 steps (M, ...) to (M, G). It is
-            called for 64 steps at a time, so its memory does not grow with the
-            sequence.
+        step: function of state and prepared input of some rows to their next state.
+        prepare: function of the inputs of up to 64 steps (M, ...) to (M, G). Its memory
+            does not grow with the sequence.
         state: tuple of tensors (B, ...).
         inputs: (N, ...), the inputs of the N tokens, in the order of `tf.where(mask)`.
         mask: bool (L, B), True at the N tokens.
         reverse: bool, whether to start at the last step.
 
     Returns:
-        The last state, and its first tensor after each step (L, B, ...), which is 0 at
-        masked steps.
+        The last state, and its first tensor after each step (L, B, ...), 0 if masked.
     """
     import tensorflow as tf
 
