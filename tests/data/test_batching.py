@@ -30,7 +30,7 @@ def test_every_epoch_has_every_row_once(count, batch_size, shuffle):
         assert sizes[1:] == [batch_size] * (steps - 1)
 
 
-def test_the_order_is_a_function_of_seed_and_epoch():
+def test_the_order_depends_on_seed_and_epoch_only():
     lengths = draw_lengths(60)
 
     def order(**options):
@@ -46,7 +46,7 @@ def test_the_number_of_batches_is_known():
     assert int(plan_batches([1] * 37, 8, epochs=range(3)).cardinality()) == 15
 
 
-def test_rows_of_like_length_share_a_batch():
+def test_rows_of_similar_length_share_a_batch():
     lengths = draw_lengths(8 * POOL * 2)
     batches = plan(lengths, 8)
     spread = [np.ptp((lengths[batch] + 7) // 8) for batch in batches]
@@ -91,7 +91,7 @@ def test_batches_hold_as_many_rows_as_the_budget_allows(count, budget, shuffle):
 
 def test_a_plan_has_one_kind_of_size():
     for sizes in ((None, None), (3, 40)):
-        with pytest.raises(ValueError, match="`batch_size` or `token_budget`"):
+        with pytest.raises(ValueError, match="Exactly one of `batch_size` and"):
             plan_batches([1, 2], sizes[0], token_budget=sizes[1])
 
 
@@ -109,7 +109,7 @@ def test_buckets_are_few_and_close():
     assert int(bucket_length(0, 512)) == 8
 
 
-def test_a_bucket_never_passes_the_maximum():
+def test_a_bucket_never_exceeds_the_maximum():
     assert int(bucket_length(497, 500)) == 500
     assert int(bucket_length(3, 5)) == 5
     graph = tf.function(lambda n: bucket_length(n, 500))

@@ -32,7 +32,7 @@ def test_tabs_remarks_and_words_with_spaces(tmp_path):
     assert read_conll(tmp_path / "empty.tsv") == ([], [])
 
 
-def test_documents_end_sentences_and_are_none(tmp_path):
+def test_document_lines_end_sentences(tmp_path):
     text = "#begin document (x); part 000\nEU B\nis O\n-DOCSTART- -X- O O\na O\n"
     (tmp_path / "a.txt").write_text(text + "\n#end document\n\n-DOCSTART-\nb O")
     words, tags = read_conll(tmp_path / "a.txt")
@@ -48,7 +48,7 @@ def test_universal_dependencies(tmp_path):
     assert found == ([["do", "n't", "1-2"]], [["AUX", "PART", "NUM"]])
 
 
-def test_spaces_of_other_kinds_are_parts_of_words(tmp_path):
+def test_other_space_characters_belong_to_words(tmp_path):
     (tmp_path / "a.txt").write_text("10\u00a0000  CD O \n", "utf-8")
     assert read_conll(tmp_path / "a.txt") == ([["10\u00a0000"]], [["O"]])
     (tmp_path / "a.tsv").write_text("a b\tNN \n", "utf-8")
@@ -74,7 +74,7 @@ def test_bad_lines_are_refused(tmp_path):
     with pytest.raises(ValueError, match="1 columns in line 2"):
         read_conll(tmp_path / "a.txt")
     for words, tags in (([["a b"]], [["O"]]), ([[""]], [["O"]])):
-        with pytest.raises(ValueError, match="no white space"):
+        with pytest.raises(ValueError, match="contain white space"):
             write_conll(tmp_path / "b.txt", words, tags)
     with pytest.raises(ValueError, match="lengths \\[1, 2\\] in sentence 0"):
         write_conll(tmp_path / "b.txt", [["a"]], [["O", "O"]])

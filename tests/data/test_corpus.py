@@ -15,7 +15,7 @@ DOCUMENTS = [["first line", "second line"], ["other document"]]
 @pytest.mark.parametrize(
     "suffix, opener", [("", open), (".gz", gzip.open), (".xz", lzma.open)]
 )
-def test_documents_are_parted_by_blank_lines(tmp_path, suffix, opener):
+def test_documents_are_separated_by_blank_lines(tmp_path, suffix, opener):
     path = tmp_path / f"a.txt{suffix}"
     with opener(path, "wt", encoding="utf-8") as file:
         file.write(TEXT)

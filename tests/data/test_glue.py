@@ -88,12 +88,14 @@ def test_damaged_files_are_refused(glue, name, content, message):
         read_glue(glue, "cola", name.split("/")[1].removesuffix(".tsv"))
 
 
-def test_what_is_absent_is_named(glue):
+def test_errors_name_what_is_missing(glue):
     with pytest.raises(
         ValueError, match="`task` must be one of .*'ax', 'cola'.* 'sst'"
     ):
         read_glue(glue, "sst", "train")
-    with pytest.raises(FileNotFoundError, match=r"no dev.tsv .* holds \['train.tsv'\]"):
+    with pytest.raises(
+        FileNotFoundError, match=r"no dev.tsv .* contains \['train.tsv'\]"
+    ):
         read_glue(glue, "mrpc", "dev")
 
 

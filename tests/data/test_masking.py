@@ -60,7 +60,7 @@ def test_positions_ascend_and_end_in_zeros(many):
     assert (positions[:, 6:] == 0).all() and (result["mask_ids"][:, 6:] == 0).all()
 
 
-def test_answers_are_the_words_that_stood_there(many):
+def test_mask_ids_are_the_original_tokens(many):
     ids, result = many
     original = np.take_along_axis(ids, result["mask_positions"][:, :6], axis=1)
     np.testing.assert_array_equal(result["mask_ids"][:, :6], original)
@@ -71,7 +71,7 @@ def test_answers_are_the_words_that_stood_there(many):
     np.testing.assert_array_equal(result["token_ids"][untouched], ids[untouched])
 
 
-def test_nothing_is_chosen_where_all_is_special():
+def test_special_tokens_are_never_chosen():
     result = mask(make_rows([2, 3], 8))
     assert result["mask_weights"].sum(axis=1).tolist() == [0, 1]
     assert result["token_ids"][0].tolist() == [CLS, SEP, 0, 0, 0, 0, 0, 0]

@@ -136,15 +136,15 @@ def test_lengths_and_random_texts_have_the_stated_probabilities():
     assert chi_square(observed, expected) < 148.2  # 98 degrees of freedom
 
 
-def test_nothing_gives_nothing_and_a_pair_has_two_tokens():
+def test_no_documents_give_no_pairs_and_a_pair_has_two_tokens():
     assert list(draw_pairs([], 10, random.Random(0))) == []
     assert list(draw_pairs([np.array([5])], 10, random.Random(0))) == []
-    with pytest.raises(ValueError, match="at least 2, a token each. Received: 1"):
+    with pytest.raises(ValueError, match="at least 2, one for each text. Received: 1"):
         list(draw_pairs([], 1, random.Random(0)))
 
 
 def make_corpus(count=30):
-    """Documents whose tokens are all different, so that a text tells its place."""
+    """Documents whose tokens are all different, so that each text is unique."""
     offsets, _ = make_documents(3, count)
     return [(np.arange(o[0], o[-1], dtype="uint16") + 10, o - o[0]) for o in offsets]
 
@@ -163,7 +163,7 @@ def texts_of(batch):
 
 
 @pytest.mark.parametrize("pool", [1, 200, 2**20])
-def test_rows_are_pairs_of_consecutive_or_of_foreign_texts(pool):
+def test_rows_are_pairs_of_consecutive_or_unrelated_texts(pool):
     documents = make_corpus()
     home = {int(id): n for n, (ids, _) in enumerate(documents) for id in ids}
     batches = list(pair_batches(documents, TOKENIZER, 24, seed=1, pool=pool, rows=7))

@@ -60,7 +60,7 @@ def test_steps_are_a_function_of_the_seed_and_their_number():
     assert any(other.words(s)[0].tolist() != first.words(s)[0].tolist() for s in steps)
 
 
-def test_frequent_words_are_thinned_out_and_windows_are_uniform():
+def test_frequent_words_are_subsampled_and_windows_are_uniform():
     draw = np.random.default_rng(0)
     ids = draw.permutation(np.repeat([0, 1, 2], [90_000, 9_000, 1_000]))
     offsets = np.arange(0, len(ids) + 1, 100)
@@ -73,7 +73,7 @@ def test_frequent_words_are_thinned_out_and_windows_are_uniform():
 
 
 def test_a_part_of_a_corpus():
-    """Offsets that do not begin at 0 leave the words before them out."""
+    """Words before the first offset are ignored."""
     grams = SkipGrams(IDS, OFFSETS[4:7], threshold=None)
     words = sorted(grams.words(0)[0].tolist())
     assert words == sorted([*SENTENCES[4], *SENTENCES[5]])

@@ -23,13 +23,13 @@ def corpus(tmp_path):
     return read_word_corpus(tmp_path / "corpus")
 
 
-def test_words_stand_by_falling_frequency(corpus):
+def test_words_are_sorted_by_frequency(corpus):
     assert corpus.words == ("<S>", "</S>", "<UNK>", "b", "a", "c")
     assert corpus.counts.tolist() == [1, 0, 1, 4, 3, 2]
     assert corpus.ids.dtype == np.int32 and corpus.offsets.dtype == np.int64
 
 
-def test_sentences_come_back_without_the_empty_ones(corpus):
+def test_empty_sentences_are_ignored(corpus):
     rows = [
         " ".join(corpus.words[i] for i in corpus.ids[begin:end])
         for begin, end in zip(corpus.offsets[:-1], corpus.offsets[1:], strict=True)

@@ -18,7 +18,7 @@ TYPES = ("PER", "LOC")
 
 
 def random_tags(draw, length, prefixes="BIES"):
-    """Tags in which anything may follow anything."""
+    """Random tags, which may violate every scheme."""
     choices = ["O", "O", *(f"{p}-{t}" for p in prefixes for t in TYPES)]
     return draw.choices(choices, k=length)
 
@@ -93,7 +93,7 @@ def test_scores_are_those_of_seqeval():
         assert ours["f1"] == pytest.approx(theirs["f1-score"])
 
 
-def test_no_spans_at_all():
+def test_sentences_without_spans():
     assert span_scores([["O"]], [["O"]])["f1"] == 0.0
     nothing = {"precision": 0.0, "recall": 0.0, "f1": 0.0, "types": {}}
     assert span_scores([], []) == nothing
@@ -113,7 +113,7 @@ def test_allowed_is_what_a_scheme_can_write(scheme):
     assert np.shape(allowed) == (end + 1, end + 1)
 
 
-def test_what_cannot_be_is_refused():
+def test_impossible_spans_are_refused():
     with pytest.raises(ValueError, match="not overlap"):
         write_spans([("PER", 0, 2), ("LOC", 1, 3)], 4, "IOB2")
     with pytest.raises(ValueError, match="`scheme` must be one of"):
@@ -122,5 +122,5 @@ def test_what_cannot_be_is_refused():
         allowed_transitions(["O", "E-PER"], "IOB2")
     with pytest.raises(ValueError, match="2 tags for 1 words in sentence 0"):
         span_scores([["O"]], [["O", "O"]])
-    with pytest.raises(ValueError, match="as many sentences"):
+    with pytest.raises(ValueError, match="the same number of sentences"):
         span_scores([["O"]], [])

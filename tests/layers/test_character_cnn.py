@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from zoo.layers import CharacterCNN, Highway, characters
+from zoo.layers import CharacterCNN, Highway, character_cnn
 from zoo.text import CharacterTokenizer
 
 FILTERS = [(1, 3), (2, 4), (4, 5)]
@@ -60,7 +60,7 @@ def test_it_is_the_equation_at_full_length():
         )
 
 
-def test_more_columns_of_padding_change_no_bit():
+def test_more_columns_of_padding_do_not_change_the_output():
     layer, ids = make(), words("ab cd ef gh ij kl mn op")[:1, :, :4]
     found = np.asarray(layer(ids))
     assert ids.shape[2] < 12
@@ -70,8 +70,8 @@ def test_more_columns_of_padding_change_no_bit():
         np.testing.assert_array_equal(layer(ids), found)
 
 
-def test_a_column_less_would_change_the_numbers():
-    """What the columns are added for: the reference, cut, is another function."""
+def test_one_column_less_would_change_the_output():
+    """Shows that the added columns are necessary, by the truncated reference."""
     layer, ids = make(), words("ab cd ef gh ij kl mn op")[0, :, :4]
     for columns, same in ((4, True), (3, False)):
         found = np.array([reference(layer, word, 4 + columns) for word in ids])
@@ -108,10 +108,10 @@ def test_every_word_is_encoded_once_with_the_same_gradients(monkeypatch):
 
 @pytest.mark.parametrize("power, size", [(2, 4), (3, 8), (7, 32)])
 def test_words_are_encoded_in_blocks_of_one_size(power, size, monkeypatch):
-    """Of the smallest power of 2 that holds all places, up to a bound."""
+    """The size is the smallest power of 2 that holds all positions, up to a bound."""
     layer, ids, encoded = make(), words(), []
     expected = make(distinct=False)(ids)
-    monkeypatch.setattr(characters, "BLOCK_POWER", power)
+    monkeypatch.setattr(character_cnn, "BLOCK_POWER", power)
     encode = layer.encode
 
     def record(block):
@@ -124,7 +124,7 @@ def test_words_are_encoded_in_blocks_of_one_size(power, size, monkeypatch):
     assert set(encoded) == {size} and len(encoded) == -(-5 // size)
 
 
-def test_no_words_at_all():
+def test_an_input_without_words():
     assert tuple(make()(np.zeros((2, 0, 5), "int32")).shape) == (2, 0, 7)
 
 
@@ -136,14 +136,14 @@ def test_a_config_makes_the_same_layer():
     np.testing.assert_array_equal(copy(words()), layer(words()))
 
 
-def test_no_projection_where_the_widths_agree():
+def test_no_projection_if_the_widths_are_equal():
     layer = CharacterCNN(FILTERS, 6, projection_dim=12)
     layer.build((None, None, None))
     assert not [w.path for w in layer.weights if "projection" in w.path]
     assert tuple(layer(words()).shape) == (3, 7, 12)
 
 
-def test_a_highway_hands_past_what_it_does_not_gate():
+def test_a_highway_mixes_its_input_and_its_dense_layer():
     x = keras.random.normal((2, 3, 4), seed=0)
     layer = Highway(gate_bias=-30.0)
     np.testing.assert_allclose(layer(x), x, atol=1e-6)

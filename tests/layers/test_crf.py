@@ -23,7 +23,7 @@ def make(boundaries=True):
 
 
 def score(layer, row, path):
-    """Of one path, by the definition."""
+    """The score of one path by the definition."""
     transitions = layer.transitions.numpy()
     total = sum(EMISSIONS[row, t, tag] for t, tag in enumerate(path))
     total += sum(transitions[i, j] for i, j in itertools.pairwise(path))
@@ -71,7 +71,7 @@ def test_a_path_has_its_score():
 
 
 def test_the_gradient_is_the_difference_quotient():
-    """Of the likelihood, in every weight and every emission."""
+    """The gradient of the likelihood, for every weight and every emission."""
     layer = make()
     tags = np.where(MASK, np.arange(16).reshape(4, 4) % 3, -1)
     emissions = tf.Variable(EMISSIONS)
@@ -100,7 +100,7 @@ def test_the_gradient_is_the_difference_quotient():
     assert not gradients[0].numpy()[~MASK].any()
 
 
-def test_probabilities_of_a_long_text_add_up():
+def test_probabilities_of_a_long_text_sum_to_one():
     draw = np.random.default_rng(0)
     emissions = draw.normal(0, 8, (1, 4000, 3)).astype("float32") + 20
     potentials = make()(emissions, mask=np.ones((1, 4000), bool))

@@ -13,7 +13,7 @@ EPSILON = 1e-12
 
 
 def make(dtype="float32", width=6):
-    """A layer with weights that are not its first ones."""
+    """A layer with weights that are not the initial ones."""
     layer = LayerNorm(epsilon=EPSILON, dtype=dtype)
     layer.build((None, width))
     generator = np.random.default_rng(0)
@@ -90,7 +90,7 @@ def test_one_operation_on_the_cpu(shape, dtype):
     assert [op for op in operations if "Norm" in op] == ["_MklLayerNorm[]"]
 
 
-def test_without_onednn_it_is_keras_own(monkeypatch):
+def test_without_onednn_keras_computes_it(monkeypatch):
     monkeypatch.setenv("TF_ENABLE_ONEDNN_OPTS", "0")
     layer = make()
     graph = tf.function(lambda x: layer(x)).get_concrete_function(tf.ones((2, 6)))

@@ -34,7 +34,7 @@ def test_some_positions_are_those_of_all(causal, masked):
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("causal", [False, True])
 def test_scale_and_mask_are_merged_into_the_scores(causal, dtype):
-    """The order of operations decides, and no cast may stand between them."""
+    """TensorFlow merges them only in one order and without a cast between them."""
     keras.utils.set_random_seed(0)
     block = TransformerEncoderBlock(2, 8, causal=causal, dtype=dtype, stddev=0.3)
     x = tf.cast(keras.random.normal((2, 5, 4), seed=1), dtype)

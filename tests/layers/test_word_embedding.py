@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 from zoo.layers import WordEmbedding
-from zoo.layers.words import random_vectors
+from zoo.layers.word_embedding import random_vectors
 
 SIZE, DIM = 9, 4
 TABLE = np.random.default_rng(0).normal(size=(SIZE, DIM)).astype("float32")
@@ -59,7 +59,7 @@ def test_without_random_vectors_they_are_zero():
     assert not found[IDS >= SIZE].any() and found[IDS == 8].any()
 
 
-def test_drawn_vectors_are_uniform_and_do_not_resemble_each_other():
+def test_drawn_vectors_are_uniform_and_uncorrelated():
     keys = np.concatenate([np.arange(500), 2**30 - 1 - np.arange(500)])
     vectors = np.asarray(random_vectors(keys.astype("int32"), 300, 0.1))
     bound = 0.1 * math.sqrt(3)
@@ -74,7 +74,7 @@ def test_drawn_vectors_are_uniform_and_do_not_resemble_each_other():
     np.testing.assert_array_equal(vectors[7], drawn(7, 300, 0.1).astype("float32"))
 
 
-def test_a_drawn_vector_stays_when_the_vocabulary_grows():
+def test_a_drawn_vector_does_not_change_when_the_vocabulary_grows():
     for size in (SIZE, SIZE + 5):
         found = WordEmbedding(size, DIM)(np.array([size + 77]))
         expected = drawn(77, DIM, 1 / math.sqrt(DIM)).astype("float32")
@@ -123,7 +123,7 @@ def test_gradients_are_those_of_the_trainable_rows_only():
 
 
 @pytest.mark.parametrize("dtype", ["float32", "mixed_float16", "mixed_bfloat16"])
-def test_sixteen_bits_take_rows_and_not_the_table(dtype):
+def test_16_bits_cast_rows_and_not_the_table(dtype):
     layer = make(num_frozen=3, dtype=dtype, random_stddev=0.5)
     ids = keras.Input((None,), dtype="int32")
     model = keras.Model(ids, layer(ids))
@@ -206,7 +206,7 @@ def test_rows_are_assigned_on_both_sides_of_the_edge():
     "vectors", [[[1.0] * 4, [1.0] * 3], np.ones((2, 3)), np.ones(4), []]
 )
 def test_vectors_of_another_width_are_refused(vectors):
-    with pytest.raises(ValueError, match="`vectors` must be of width 4"):
+    with pytest.raises(ValueError, match="`vectors` must all be of width 4"):
         make().assign_rows([1, 2], vectors)
 
 

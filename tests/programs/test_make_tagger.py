@@ -170,7 +170,7 @@ def test_bad_arguments_are_refused(root):
         zoo.make_tagger(SENTENCES, TAGS, lstm_dimension=3)
     with pytest.raises(ValueError, match="minimum=None"):
         zoo.make_tagger(SENTENCES, TAGS, vectors=VECTORS, minimum=None, **SIZES)
-    with pytest.raises(ValueError, match="one of 3 layers, from 0 on. Received: 3"):
+    with pytest.raises(ValueError, match="must be from -3 to 2. Received: 3"):
         zoo.make_tagger(SENTENCES, TAGS, ["elmo_of_test"], lm_layers=3, **SIZES)
     with pytest.raises(ValueError, match="or a number from 0. Received: True"):
         zoo.make_tagger(SENTENCES, TAGS, lm_layers=True, **SIZES)

@@ -1,4 +1,4 @@
-"""Token ids to batches: packing, batching by length, masking, corpora."""
+"""From files and token ids to batches: packing, batching by length, masking."""
 
 from zoo.data.batching import Epoch, bucket_length, plan_batches, untuned
 from zoo.data.conll import read_conll, write_conll
@@ -9,8 +9,8 @@ from zoo.data.packing import NextWordPacker, Packer, WordPacker
 from zoo.data.pairs import Pair, draw_pairs, pair_batches
 from zoo.data.records import read_records, unmask, write_records
 from zoo.data.skipgrams import SkipGrams
-from zoo.data.streams import TokenStreams
 from zoo.data.tables import hash_split, read_labelled
+from zoo.data.token_streams import TokenStreams
 from zoo.data.word_corpus import (
     WordCorpus,
     read_word_corpus,

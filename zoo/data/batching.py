@@ -1,21 +1,24 @@
-"""Batches of rows of like length, reshuffled every epoch from a seed."""
+"""Batches of rows of similar length, shuffled in every epoch from a seed."""
 
 import uuid
 
 import tensorflow as tf
 
-POOL = 64  # batches whose rows are sorted together: longer pools pad less, mix less
+# The rows of this many batches are sorted by length together. A larger pool needs less
+# padding and shuffles less.
+POOL = 64
 
 
 def bucket_length(length, maximum):
     """Rounds a length up, so that there are few distinct shapes.
 
-    To multiples of 8 up to 64, then 16 up to 128, 32 up to 256, and so on: at most
-    four shapes per octave and a quarter of padding.
+    Lengths up to 64 are rounded up to multiples of 8, lengths up to 128 to multiples of
+    16, lengths up to 256 to multiples of 32, and so on. Between L and 2 L there are at
+    most four shapes. From 32 tokens on, less than a quarter of a row is padding.
 
     Args:
         length: int or scalar int tensor.
-        maximum: int, the result is never larger.
+        maximum: int, upper bound of the result.
 
     Returns:
         Scalar int32 tensor.
@@ -27,13 +30,13 @@ def bucket_length(length, maximum):
 
 
 class Epoch:
-    """A number that a dataset reads whenever it is begun anew.
+    """The number of the epoch, which a dataset reads at the start of each iteration.
 
-    A raw resource, since a `tf.Variable` made in a strategy's scope is mirrored, which
-    tf.data cannot read.
+    It is a raw resource. `tf.data` cannot read a `tf.Variable` that was created in the
+    scope of a strategy.
 
     Args:
-        number: int.
+        number: int, the first epoch.
     """
 
     def __init__(self, number=0):
@@ -43,12 +46,12 @@ class Epoch:
         self.assign(number)
 
     def assign(self, number):
-        """Sets the number, int."""
+        """Assigns a number, int."""
         value = tf.constant(number, tf.int64)
         tf.raw_ops.AssignVariableOp(resource=self._handle, value=value)
 
     def dataset(self):
-        """A dataset of the number alone."""
+        """Returns a `tf.data.Dataset` with the number as its only element."""
         handle = self._handle
         return tf.data.Dataset.from_tensors(0).map(
             lambda _: tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.int64)
@@ -56,10 +59,10 @@ class Epoch:
 
 
 def untuned():
-    """Options of a dataset without tf.data's autotuning.
+    """Returns the options of a dataset without autotuning.
 
-    Its thread sleeps longer and longer, up to a minute, and a dataset that has ended
-    waits for it: `fit` and `predict` would return so much later.
+    The autotuning thread of `tf.data` sleeps up to a minute, and the end of a dataset
+    waits for it. `fit` and `predict` would return that much later.
 
     Returns:
         tf.data.Options.
@@ -72,29 +75,29 @@ def untuned():
 def plan_batches(
     lengths, batch_size, shuffle=True, seed=0, epochs=(0,), token_budget=None
 ):
-    """Decides which rows form each batch: a function of the seed and the epoch only.
+    """Plans which rows form each batch. The plan depends on seed and epoch only.
 
-    With `shuffle`, the rows are permuted, cut into pools of 64 batches, sorted by
-    length within a pool, in steps of 8 if batches have a size, and the batches
-    permuted; without, they are sorted by length, longest first, so that memory is
-    claimed at once.
+    With `shuffle`, the rows are permuted and divided into pools of 64 batches. Each
+    pool is sorted by length (with `batch_size`, by length rounded up to a multiple of
+    8). Then the batches are permuted. Without `shuffle`, all rows are sorted by length,
+    longest first, so that the first batch needs the most memory.
 
     Args:
-        lengths: int (N,), of every row.
-        batch_size: int, rows per batch; the last one may be shorter.
+        lengths: int (N,), tokens of each row.
+        batch_size: int, rows per batch; the last batch may have fewer.
         shuffle: bool.
         seed: int.
         epochs: iterable of int, e.g. range(3); or an `Epoch`, for one epoch whose
-            number is read when the dataset is begun.
-        token_budget: int, instead of `batch_size`: a batch has as many rows as fit
-            when all are as long as its longest. A longer row is a batch of its own.
+            number is read when the iteration starts.
+        token_budget: int, instead of `batch_size`: bound of rows times longest length
+            in a batch. A row longer than the budget is a batch of its own.
 
     Returns:
         tf.data.Dataset of int32 (batch_size or fewer,), row numbers, epoch by epoch.
 
     Raises:
-        ValueError: if not just one of the sizes is given and positive, or there are
-            no rows.
+        ValueError: if not exactly one of `batch_size` and `token_budget` is given and
+            positive, or there are no rows.
     """
     lengths = tf.cast(lengths, tf.int64)
     count = int(lengths.shape[0])
@@ -133,18 +136,19 @@ def plan_batches(
 def _check_sizes(count, batch_size, token_budget):
     if (batch_size is None) == (token_budget is None):
         raise ValueError(
-            "Give `batch_size` or `token_budget`, the other one None. Received: "
+            "Exactly one of `batch_size` and `token_budget` must be None. Received: "
             f"batch_size={batch_size}, token_budget={token_budget}."
         )
     if count < 1 or (batch_size or token_budget or 0) < 1:
         raise ValueError(
-            "There must be at least one row and one row or token per batch. Received: "
-            f"{count} rows, batch_size={batch_size}, token_budget={token_budget}."
+            "There must be at least one row, and the size of a batch must be positive. "
+            f"Received: {count} rows, batch_size={batch_size}, "
+            f"token_budget={token_budget}."
         )
 
 
 def _epoch_order(lengths, batch_size, token_budget, shuffle, seeds):
-    """Row numbers in the order of an epoch, and the pool of each, int64 (N,)."""
+    """The row numbers in the order of an epoch, and the pool of each, int64 (N,)."""
     if not shuffle:
         order = tf.cast(tf.argsort(-lengths, stable=True), tf.int32)
         return order, tf.zeros_like(lengths)
@@ -159,7 +163,7 @@ def _epoch_order(lengths, batch_size, token_budget, shuffle, seeds):
 
 
 def _cut(lengths, pool, token_budget):
-    """Starts and ends, int32 (M,), of batches of rows that are sorted by length."""
+    """The starts and ends, int32 (M,), of batches of sorted rows."""
     count = tf.size(lengths)
     widest = tf.cast(token_budget // tf.maximum(tf.reduce_min(lengths), 1), tf.int32)
 

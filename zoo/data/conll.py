@@ -1,4 +1,4 @@
-"""Tagged sentences in columns, as CoNLL's shared tasks and Universal Dependencies."""
+"""Tagged sentences in columns: CoNLL's shared tasks and Universal Dependencies."""
 
 import itertools
 import pathlib
@@ -8,28 +8,32 @@ from zoo.files import open_any, replacing
 
 DOCUMENT = "-DOCSTART-"
 REMARKS = ("# ", "#begin document", "#end document")
-_NO_WORD = re.compile(r"\d+[-.]\d+(\t[^\t]*){9}")  # of CoNLL-U
+# In CoNLL-U: a line of several words (1-2) or of an empty word (8.1).
+_NO_WORD = re.compile(r"\d+[-.]\d+(\t[^\t]*){9}")
 
 
 def read_conll(path, word=0, tag=-1):
-    """Reads words and tags from a file of one word per line.
+    """Reads words and tags from a file with one word per line.
 
-    Columns are parted by tabs if the line has any, else by spaces; an empty line ends a
-    sentence, and so does one of `-DOCSTART-`. Left out are lines of `# ` and a remark
-    before a sentence, OntoNotes' lines of documents, and in CoNLL-U's ten columns the
-    lines of several words (1-2) and of words that are not there (8.1).
+    Columns are separated by tabs if the line has a tab, else by spaces. An empty line
+    or a line that starts with `-DOCSTART-` ends a sentence. These lines are ignored:
+
+    - comments that start with `# ` before a sentence,
+    - `#begin document` and `#end document` of OntoNotes,
+    - in CoNLL-U with ten columns, lines of several words (1-2) and empty words (8.1).
 
     Args:
-        path: str or path, plain, `.gz` or `.xz`, in UTF-8.
-        word, tag: int, numbers of the columns; negative ones count from the last. Of
-            CoNLL-U, 1 and 3 are words and universal parts of speech.
+        path: str or path, a UTF-8 file, plain, `.gz` or `.xz`.
+        word, tag: int, numbers of the two columns, from 0; negative numbers count from
+            the last column. In CoNLL-U, 1 is the word and 3 the universal part of
+            speech.
 
     Returns:
-        sentences of words and sentences of tags, two lists of lists of str.
+        The words and the tags of all sentences, two lists of lists of str.
 
     Raises:
         FileNotFoundError: if there is no such file.
-        ValueError: if a line has too few columns, or is no UTF-8.
+        ValueError: if a line has too few columns, or the file is not UTF-8.
     """
     path = pathlib.Path(path)
     if not path.is_file():
@@ -47,14 +51,16 @@ def read_conll(path, word=0, tag=-1):
                 ):
                     rows.append(_chosen(path, number, fields, word, tag))
     except UnicodeDecodeError as error:
-        raise ValueError(f"`{path}` must be UTF-8. Received: {error}.") from error
+        raise ValueError(
+            f"`{path}` must be UTF-8 text. Received: {error}. Convert it first."
+        ) from error
     sentences = [rows for rows in sentences if rows]
     words = [[row[0] for row in rows] for rows in sentences]
     return words, [[row[1] for row in rows] for rows in sentences]
 
 
 def _split(line):
-    """A line's fields; an empty line has one, which is empty."""
+    """Splits a line into fields; an empty line has one empty field."""
     line = line.rstrip("\r\n")
     if "\t" in line:
         return [field.strip(" ") for field in line.split("\t")]
@@ -66,21 +72,26 @@ def _chosen(path, number, fields, word, tag):
     if min(wanted) < 0 or max(wanted) >= len(fields) or wanted[0] == wanted[1]:
         raise ValueError(
             f"Every line of {path} must have a column {word} of words and {tag} of "
-            f"tags. Received: {len(fields)} columns in line {number}: {fields!r:.80}."
+            f"tags. Received: {len(fields)} columns in line {number}: {fields!r:.80}. "
+            "Pass the numbers of the two columns."
         )
     return fields[wanted[0]], fields[wanted[1]]
 
 
 def write_conll(path, words, *columns):
-    """Writes sentences as `conlleval` reads them, whole or not at all.
+    """Writes tagged sentences in the format that `conlleval` reads.
+
+    If writing fails, an existing file does not change.
 
     Args:
-        path: where to write.
-        words: sentences of words, list of lists of str.
-        *columns: the same of tags, such as the true and the predicted ones.
+        path: str or path, file to write.
+        words: list of lists of str, the words of each sentence.
+        *columns: lists of lists of str of the same lengths, such as the true and the
+            predicted tags.
 
     Raises:
-        ValueError: if sentences differ in length, or a field is empty or has a space.
+        ValueError: if the columns of a sentence differ in length, or a field is empty
+            or contains white space.
     """
     lines = []
     for row, sentence in enumerate(zip(words, *columns, strict=True)):
@@ -92,7 +103,7 @@ def write_conll(path, words, *columns):
         for fields in zip(*sentence, strict=True):
             if any(len(field.split()) != 1 for field in fields):
                 raise ValueError(
-                    "A field must have no white space and not be empty. Received: "
+                    "A field must not be empty or contain white space. Received: "
                     f"{fields} in sentence {row}."
                 )
             lines.append(" ".join(fields))

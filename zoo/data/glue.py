@@ -1,11 +1,11 @@
-"""GLUE's own files: a TSV for each split, in which quotes are ordinary characters."""
+"""The files of GLUE: one TSV for each split, without quoting."""
 
 import pathlib
 
 from zoo.files import open_any
 
 PAIR = ("sentence1", "sentence2")
-# Task: its directory, its columns of text, its column of labels and their type.
+# Task: directory, columns of text, column of labels, type of the labels.
 TASKS = {
     "cola": ("CoLA", ("sentence",), "label", int),
     "sst2": ("SST-2", ("sentence",), "label", int),
@@ -18,28 +18,30 @@ TASKS = {
     "wnli": ("WNLI", PAIR, "label", int),
     "ax": ("diagnostic", PAIR, "label", str),
 }
-COLA_HEADER = ["source", "label", "mark", "sentence"]  # its train and dev have none
+# The train and dev files of CoLA have no header.
+COLA_HEADER = ["source", "label", "mark", "sentence"]
 
 
 def read_glue(directory, task, split):
     """Reads a split of a GLUE task.
 
     Args:
-        directory: str or path that holds CoLA, SST-2 and so on.
-        task: "cola", "sst2", "mrpc", "qqp", "stsb", "mnli", "qnli", "rte", "wnli" or
-            "ax".
+        directory: str or path, with the directories CoLA, SST-2 and so on.
+        task: str, "cola", "sst2", "mrpc", "qqp", "stsb", "mnli", "qnli", "rte", "wnli"
+            or "ax".
         split: str, name of the file without `.tsv` or `.tsv.gz`: "train", "dev" or
             "test"; for "mnli" also "dev_matched" and so on; for "ax" "diagnostic".
 
     Returns:
-        texts as they stand in the file, list of str, or for pairs a tuple of two
-        lists; list of labels, or None where the file has none, as in GLUE's tests.
-        Labels are int, float (0 to 5) for "stsb", and str for "mnli", "qnli", "rte".
+        The texts, list of str, or a tuple of two lists for pairs; and a list of labels,
+        or None if the file has no labels, like the test files of GLUE. Labels are int,
+        float from 0 to 5 for "stsb", and str for "mnli", "qnli", "rte" and "ax".
 
     Raises:
         FileNotFoundError: if there is no such file.
-        ValueError: if there is no such task, a column is missing or a row damaged.
-            Only in "qqp" are rows with too few columns left out: its files have some.
+        ValueError: if there is no such task, a column is missing, or a row has a wrong
+            number of columns. In "qqp", rows with too few columns are ignored, since
+            the published files contain some.
     """
     if task not in TASKS:
         raise ValueError(f"`task` must be one of {sorted(TASKS)}. Received: {task!r}.")
@@ -75,7 +77,7 @@ def _find(folder, split):
             return path
     held = sorted(path.name for path in folder.glob("*"))
     raise FileNotFoundError(
-        f"There is no {split}.tsv or {split}.tsv.gz in {folder}. It holds {held}."
+        f"There is no {split}.tsv or {split}.tsv.gz in {folder}. It contains {held}."
     )
 
 

@@ -1,4 +1,4 @@
-"""Documents to pairs of texts, for next-sentence prediction."""
+"""Pairs of texts from documents, for next-sentence prediction."""
 
 import bisect
 import dataclasses
@@ -10,16 +10,17 @@ import tensorflow as tf
 
 from zoo.data.masking import mask_tokens
 
-TRIES = 10  # to find another document
+# Number of draws to find another document.
+TRIES = 10
 
 
 @dataclasses.dataclass(frozen=True)
 class Pair:
-    """Two texts as ranges of a corpus' tokens.
+    """Two texts as ranges of tokens of a corpus.
 
     Args:
-        first, second: (begin, end), positions of tokens in the flat corpus.
-        random: bool, whether the second text is from elsewhere.
+        first, second: tuple (begin, end), positions of tokens in the flat corpus.
+        random: bool, whether the second text is from another document.
     """
 
     first: tuple
@@ -28,25 +29,29 @@ class Pair:
 
 
 def draw_pairs(documents, max_tokens, draw, short_rate=0.1, random_rate=0.5):
-    """Pairs of consecutive texts, and pairs of texts that have nothing to do.
+    """Draws pairs of consecutive texts and pairs of unrelated texts.
 
-    Each document is cut into chunks of sentences of about `max_tokens` tokens, or,
-    with probability `short_rate`, of a length uniform in 2 to `max_tokens`. A chunk is
-    parted between two sentences; its end is the second text, or, with probability
-    `random_rate` or where there is no end, a text of that length from another
-    document, and the end goes back to the next chunk. A pair that is too long loses
-    tokens of the longer text, in front or at the end, each by the toss of a coin.
+    1. Each document is split into chunks of whole sentences of about `max_tokens`
+       tokens. With probability `short_rate`, a target length from 2 to `max_tokens` is
+       drawn for the whole document.
+    2. Each chunk is split at a random sentence boundary. The first half is the first
+       text.
+    3. The second half is the second text. With probability `random_rate`, or if there
+       is no second half, a text of that length from another document is the second
+       text. The second half then belongs to the next chunk.
+    4. While a pair has more than `max_tokens` tokens, the longer text loses a token, at
+       its start or end with equal probability.
 
-    Source: Devlin et al. 2019, released code `create_pretraining_data.py`, whose order
-    of draws is followed, so that the same `random.Random` gives the same pairs.
+    Source: Devlin et al. 2019, released code `create_pretraining_data.py`. The order of
+    draws is the same, so the same `random.Random` gives the same pairs.
 
     Args:
-        documents: list of integer arrays (S + 1,): sentence i of a document of S holds
-            the tokens from position [i] to [i + 1] of the flat corpus. No sentence is
-            empty.
-        max_tokens: int, of a pair, without special tokens.
+        documents: list of integer arrays (S + 1,), one for each document of S
+            sentences. Sentence i has the tokens from position [i] to [i + 1] of the
+            flat corpus. No sentence is empty.
+        max_tokens: int, tokens of a pair without special tokens.
         draw: `random.Random`.
-        short_rate, random_rate: float in [0, 1].
+        short_rate, random_rate: float in [0, 1], see above.
 
     Yields:
         Pair, document by document.
@@ -56,7 +61,8 @@ def draw_pairs(documents, max_tokens, draw, short_rate=0.1, random_rate=0.5):
     """
     if max_tokens < 2:
         raise ValueError(
-            f"`max_tokens` must be at least 2, a token each. Received: {max_tokens}."
+            "`max_tokens` must be at least 2, one for each text. Received: "
+            f"{max_tokens}."
         )
     documents = [[int(p) for p in offsets] for offsets in documents if len(offsets) > 1]
     for index, offsets in enumerate(documents):
@@ -83,13 +89,13 @@ def draw_pairs(documents, max_tokens, draw, short_rate=0.1, random_rate=0.5):
 
 
 def _chunk_end(offsets, begin, target):
-    """The first sentence boundary at least `target` tokens on, or the last."""
+    """The first sentence boundary after at least `target` tokens, or the last one."""
     end = bisect.bisect_left(offsets, offsets[begin] + target)
     return min(max(end, begin + 1), len(offsets) - 1)
 
 
 def _elsewhere(documents, index, target, draw):
-    """A range of whole sentences of another document, if one is found."""
+    """Draws a range of whole sentences, if possible from another document."""
     for _ in range(TRIES):
         other = draw.randint(0, len(documents) - 1)
         if other != index:
@@ -111,21 +117,22 @@ def _truncated(first, second, max_tokens, draw):
 
 
 def pair_rows(pairs, tokens, tokenizer, length):
-    """Lays pairs out as `[CLS] first [SEP] second [SEP]`.
+    """Makes a row `[CLS] first [SEP] second [SEP]` of each pair.
 
     Args:
         pairs: list of `Pair`, each of at most `length - 3` tokens.
         tokens: integer array (T,), the flat corpus.
-        tokenizer: has pad_id, cls_id and sep_id.
-        length: int, L.
+        tokenizer: object with pad_id, cls_id and sep_id.
+        length: int, L, tokens of a row.
 
     Returns:
         dict of int32 arrays: token_ids, segment_ids and padding_mask (B, L), and
-        next_sentence (B,), 1 where the second text is from elsewhere.
+        next_sentence (B,), 1 if the second text is from another document.
     """
     begin_a, end_a = np.array([pair.first for pair in pairs]).T[:, :, None]
     begin_b, end_b = np.array([pair.second for pair in pairs]).T[:, :, None]
-    middle = end_a - begin_a + 1  # the first [SEP]
+    # The column of the first [SEP].
+    middle = end_a - begin_a + 1
     last = middle + end_b - begin_b + 1
     column = np.arange(length)[None]
     source = np.where(column < middle, begin_a - 1, begin_b - middle - 1) + column
@@ -144,23 +151,25 @@ def pair_rows(pairs, tokens, tokenizer, length):
 def pair_batches(
     documents, tokenizer, length, seed=0, repeats=1, pool=2**23, rows=1024, **masking
 ):
-    """Masked pairs of any number of documents, in little memory.
+    """Makes batches of masked pairs from any number of documents.
 
-    Documents are gathered to pools; those of a pool are shuffled, paired `repeats`
-    times, each time anew, and the pairs shuffled.
+    The function holds one pool of documents in memory at a time. It shuffles the
+    documents of a pool, draws pairs from all of them `repeats` times, and shuffles the
+    pairs.
 
     Args:
         documents: iterable of (token ids, offsets), from `tokenize_documents`.
         tokenizer: see `zoo.data.mask_tokens`.
-        length: int, L, tokens per row, special ones included.
-        seed: int, of everything that is drawn.
-        repeats: int, how often a document is paired and masked.
-        pool: int, tokens; a random text is from a document of the same pool.
-        rows: int, B, at most.
-        **masking: of `zoo.data.mask_tokens`, e.g. whole_words.
+        length: int, L, tokens per row, special tokens included.
+        seed: int, seed of all random choices.
+        repeats: int, number of times that pairs are drawn from a document.
+        pool: int, tokens of a pool, at least. A random text is from a document of the
+            same pool.
+        rows: int, upper bound of B.
+        **masking: arguments of `zoo.data.mask_tokens`, e.g. whole_words.
 
     Yields:
-        dict of arrays (B, ...), as `zoo.data.write_records` takes them.
+        dict of arrays (B, ...), the input of `zoo.data.write_records`.
     """
     step = 0
     for number, gathered in enumerate(_pools(documents, pool)):
@@ -178,7 +187,7 @@ def pair_batches(
             masked = mask_tokens(ids, tokenizer, (seed, step), **masking)
             missing = masking.get("max_predictions", 20) - masked["mask_ids"].shape[1]
             for key in ("mask_positions", "mask_ids", "mask_weights"):
-                # Other programs want as many columns as they are told.
+                # Other programs need exactly `max_predictions` columns.
                 masked[key] = tf.pad(masked[key], [[0, 0], [0, missing]])
             yield {**batch, **{key: value.numpy() for key, value in masked.items()}}
             step += 1

@@ -1,32 +1,33 @@
-"""Words and the words around them, for skip-gram."""
+"""Pairs of neighbouring words, for skip-gram."""
 
 import dataclasses
 
 import numpy as np
 
-from zoo.data.streams import SentenceOrder
+from zoo.data.token_streams import SentenceOrder
 
 
 @dataclasses.dataclass
 class SkipGrams:
-    """Pairs of a word and one near it, a function of the seed and the step only.
+    """Pairs of a word and a neighbouring word. They depend on seed and step only.
 
-    The sentences of an epoch are permuted, and a step takes the next so many words of
-    them. A word of share f of the corpus is kept with probability `sqrt(t / f)`, at
-    most 1; each kept word draws its window uniformly from 1 to `window`, and its pairs
-    are the kept words of its sentence within that distance. A sentence that a step
-    ends in is cut there.
+    1. The sentences are permuted in each epoch. A step takes the next `words_per_step`
+       words. A sentence that is not complete at the end of a step is split there.
+    2. A word with the relative frequency f is kept with probability
+       `min(1, sqrt(t / f))`.
+    3. Each kept word draws a window size uniformly from 1 to `window`. It forms a pair
+       with each kept word of its sentence in the window.
 
-    Source: Mikolov et al. 2013b, section 2.3, for subsampling (the released program
-    keeps `sqrt(t / f) + t / f`); the windows and dropping words first are as in the
-    program.
+    Source: Mikolov et al. 2013b, section 2.3, for step 2 (the released program uses
+    `sqrt(t / f) + t / f`); the released program, for the window sizes and for the order
+    of steps 2 and 3.
 
     Args:
-        ids: int (T,), the corpus, ids from 0; an array on disk will do.
-        offsets: int (S + 1,): sentence i holds the ids from offset [i] to [i + 1].
-        window: int, words at most to each side.
-        threshold: float, t; None keeps every word.
-        words_per_step: int, words of a step before any is dropped.
+        ids: int (T,), word ids of the corpus, from 0; also an array on disk.
+        offsets: int (S + 1,). Sentence i has the ids from offsets[i] to offsets[i + 1].
+        window: int, largest number of words on each side.
+        threshold: float, t; None to keep every word.
+        words_per_step: int, words of a step before words are removed.
         seed: int.
 
     Raises:
@@ -41,7 +42,7 @@ class SkipGrams:
     seed: int = 0
 
     def __post_init__(self):
-        """Counts words and the steps of an epoch."""
+        """Counts the words and the steps of an epoch."""
         self.offsets = np.asarray(self.offsets, np.int64)
         if self.window < 1 or self.words_per_step < 1:
             raise ValueError(
@@ -60,14 +61,14 @@ class SkipGrams:
         self._order = SentenceOrder(np.diff(self.offsets), self.seed)
 
     def words(self, step):
-        """The kept words of one step.
+        """Returns the kept words of one step.
 
         Args:
-            step: int, from 0 over all epochs.
+            step: int, from 0, counted over all epochs.
 
         Returns:
-            int (M,) each: ids, numbers of their sentences within the epoch, and the
-            windows that they drew.
+            Tuple of three int (M,): the ids, the number of the sentence in the epoch,
+            and the window size of each word.
         """
         epoch, number = divmod(int(step), self.steps_per_epoch)
         order, begins = self._order(epoch)
@@ -75,20 +76,20 @@ class SkipGrams:
         places = np.arange(begin, min(begin + self.words_per_step, self.total))
         sentences = np.searchsorted(begins, places, side="right") - 1
         ids = self.ids[self.offsets[order[sentences]] + places - begins[sentences]]
-        # NumPy takes [s, e] and [s, e, 0] for the same seed.
+        # For NumPy, the seeds [s, e] and [s, e, 0] are the same, hence the 1.
         draw = np.random.default_rng([self.seed, epoch, number + 1])
         kept = draw.random(len(ids)) < self.keep[ids]
         windows = draw.integers(1, self.window + 1, len(ids))
         return ids[kept], sentences[kept], windows[kept]
 
     def batch(self, step):
-        """The pairs of one step.
+        """Returns the pairs of one step.
 
         Args:
-            step: int, from 0 over all epochs.
+            step: int, from 0, counted over all epochs.
 
         Returns:
-            dict of int32 (P,), as many as there happen to be: centres and contexts.
+            dict of int32 (P,): centres and contexts. P differs from step to step.
         """
         ids, sentences, windows = self.words(step)
         centres, contexts = [ids[:0]], [ids[:0]]

@@ -1,4 +1,4 @@
-"""Corpora of words on disk, for language models over words."""
+"""Corpora of word numbers on disk, for language models over words."""
 
 import collections
 import dataclasses
@@ -11,9 +11,12 @@ from zoo.data.corpus import UNKNOWN_MARK
 from zoo.files import replacing
 
 MARKERS = ("<S>", "</S>", "<UNK>")
-LINES = 8192  # sentences tokenised at once
-BLOCK = 2**24  # ids renumbered at once
-_HIDDEN = "\ue000"  # stands for an unknown word while punctuation is split
+# Sentences in one call of the tokenizer.
+LINES = 8192
+# Ids that are renumbered at once.
+BLOCK = 2**24
+# Replaces `[UNK]` before the tokenizer, which would split off the brackets.
+_HIDDEN = "\ue000"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,11 +24,13 @@ class WordCorpus:
     """Sentences as numbers of words.
 
     Args:
-        words: tuple of str, all distinct words: `<S>`, `</S>` and `<UNK>`, then by
-            falling frequency, equally frequent ones in the order of their bytes.
-        counts: int64 (W,), how often each occurs.
-        ids: int32 (T,), an array on disk.
-        offsets: int64 (S + 1,): sentence i holds the ids from offset [i] to [i + 1].
+        words: tuple of str, all distinct words: `<S>`, `</S>`, `<UNK>`, then the others
+            in the order of decreasing frequency. Words of equal frequency are in the
+            order of their code points.
+        counts: int64 (W,), number of occurrences of each word.
+        ids: int32 (T,), the corpus, an array on disk.
+        offsets: int64 (S + 1,). Sentence i has the ids from offsets[i] to
+            offsets[i + 1].
     """
 
     words: tuple
@@ -35,14 +40,15 @@ class WordCorpus:
 
 
 def write_word_corpus(sentences, tokenizer, directory):
-    """Tokenises sentences and writes them, whole or not at all.
+    """Tokenises sentences and writes them to a directory.
 
-    What is in memory is the distinct words and the sentences' places, not the corpus.
+    The distinct words and the offsets of the sentences are held in memory, the corpus
+    is not. The directory is written completely or not at all.
 
     Args:
-        sentences: iterable of str; in them `[UNK]` is an unknown word.
+        sentences: iterable of str, in which `[UNK]` is an unknown word.
         tokenizer: callable, strings (B,) to ragged strings (B, None).
-        directory: path to write.
+        directory: str or path, directory to write.
 
     Raises:
         ValueError: if there is no word.
@@ -73,7 +79,7 @@ def write_word_corpus(sentences, tokenizer, directory):
 
 
 def _tokenised(sentences, tokenizer):
-    """Words of many sentences, list of str, and how many each has, int64 (S,)."""
+    """Yields words of many sentences, list of str, and their numbers, int64 (S,)."""
     batch = []
 
     def flush():
@@ -94,7 +100,7 @@ def _tokenised(sentences, tokenizer):
 
 
 def _renumber(directory, number, size):
-    """Writes `ids.npy` from the numbers in the order of appearance."""
+    """Writes `ids.npy`: the ids in the order of appearance, renumbered."""
     first = np.memmap(directory / "first", np.int32, "r", shape=(size,))
     ids = np.lib.format.open_memmap(
         directory / "ids.npy", "w+", dtype=np.int32, shape=(size,)
@@ -107,7 +113,13 @@ def _renumber(directory, number, size):
 
 
 def read_word_corpus(directory):
-    """Opens what `write_word_corpus` wrote.
+    """Opens a directory that `write_word_corpus` wrote.
+
+    Args:
+        directory: str or path.
+
+    Returns:
+        WordCorpus.
 
     Raises:
         FileNotFoundError: if a file is missing.
@@ -123,18 +135,19 @@ def read_word_corpus(directory):
 
 
 def stream_batches(streams, words, tokenizer, start=0):
-    """The batches of a language model that carries states, without end.
+    """Makes the batches of a language model that carries states over.
 
     Args:
         streams: `TokenStreams` over the ids of a corpus.
-        words: sequence of str, the corpus' words.
-        tokenizer: has `spell` and `word_ids`: a word that is not in its vocabulary is
-            read as it is spelled, but predicted as `<UNK>`.
-        start: int, the first step; every step is a function of its number.
+        words: sequence of str, the words of the corpus.
+        tokenizer: object with `spell` and `word_ids`. A word that is not in its
+            vocabulary is read by its characters, and predicted as `<UNK>`.
+        start: int, the first step.
 
     Returns:
-        tf.data.Dataset of dict of int32, the inputs of `zoo.tasks.LanguageModel`, whose
-        `finish`, mapped over it, adds targets and weights.
+        Infinite tf.data.Dataset of dict of int32, the inputs of
+        `zoo.tasks.LanguageModel`. Map its method `finish` over the dataset to add
+        targets and weights.
     """
     names = ("forward", "backward", "forward_targets", "backward_targets")
     words = tf.constant(words)

@@ -1,4 +1,4 @@
-"""Metrics by their official definitions, on arrays of references and predictions."""
+"""Metrics with their official definitions, on arrays and lists."""
 
 from zoo.evaluation.bootstrap import bootstrap_interval, paired_bootstrap
 from zoo.evaluation.classification import accuracy, confusion_matrix

@@ -1,17 +1,17 @@
-"""Metrics of single labels."""
+"""Metrics of classification: accuracy and confusion matrix."""
 
 import numpy as np
 
 
 def check_pairs(references, predictions):
-    """Both as arrays of one axis; bytes as text.
+    """Converts references and predictions to arrays of one axis, and bytes to text.
 
     Args:
-        references: sequence (N,) of what is true.
-        predictions: sequence (N,) of what was predicted.
+        references: sequence (N,), the true values.
+        predictions: sequence (N,), the predicted values.
 
     Returns:
-        two arrays (N,).
+        Two arrays (N,).
 
     Raises:
         ValueError: if they differ in length, are empty or have more than one axis.
@@ -23,8 +23,9 @@ def check_pairs(references, predictions):
         or not references.size
     ):
         raise ValueError(
-            "`references` and `predictions` must be of one axis, equally long and not "
-            f"empty. Received: shapes {references.shape} and {predictions.shape}."
+            "`references` and `predictions` must have one axis and the same length, "
+            "and must not be empty. Received: shapes "
+            f"{references.shape} and {predictions.shape}."
         )
     return references, predictions
 
@@ -37,18 +38,18 @@ def _as_array(values):
 
 
 def accuracy(references, predictions):
-    """The share of predictions that equal their reference, in [0, 1].
+    """Computes the share of predictions that equal their reference.
 
     Args:
         references: sequence (N,) of numbers or names.
-        predictions: sequence (N,) of the same.
+        predictions: sequence (N,) of numbers or names.
 
     Returns:
-        float.
+        float in [0, 1].
 
     Raises:
         ValueError: if they differ in length, or are empty.
-        TypeError: if one holds names and the other numbers.
+        TypeError: if one has names and the other numbers.
     """
     references, predictions = check_pairs(references, predictions)
     if (references.dtype.kind == "U") != (predictions.dtype.kind == "U"):
@@ -60,26 +61,27 @@ def accuracy(references, predictions):
 
 
 def confusion_matrix(references, predictions, labels):
-    """Counts of what was predicted for what.
+    """Counts each pair of a reference and a prediction.
 
     Args:
         references: sequence (N,) of labels.
         predictions: sequence (N,) of labels.
-        labels: sequence (C,) of all labels, the order of rows and columns.
+        labels: sequence (C,) of all labels, in the order of rows and columns.
 
     Returns:
-        int64 (C, C), [i, j] counts references i that were predicted as j.
+        int64 (C, C). Element [i, j] is the number of examples with the true label i and
+        the predicted label j.
 
     Raises:
-        ValueError: if the lengths differ, a label occurs twice, or one is unknown.
+        ValueError: if the lengths differ, or `labels` has a label twice or lacks one.
     """
     references, predictions = check_pairs(references, predictions)
     numbers = {label: number for number, label in enumerate(labels)}
     found = {*references.tolist(), *predictions.tolist()}
     if len(numbers) < len(labels) or not found <= numbers.keys():
         raise ValueError(
-            "`labels` must name every label once. Received: "
-            f"labels={list(labels)} for {sorted(found, key=str)}."
+            "`labels` must contain every label once. Received: labels="
+            f"{list(labels)}, and examples with {sorted(found, key=str)}."
         )
     matrix = np.zeros((len(labels), len(labels)), "int64")
     for pair in zip(references.tolist(), predictions.tolist(), strict=True):

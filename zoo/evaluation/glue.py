@@ -1,4 +1,4 @@
-"""GLUE's metrics, by the libraries of its official scoring."""
+"""The metrics of GLUE, computed by scikit-learn and SciPy."""
 
 import functools
 import importlib
@@ -13,26 +13,27 @@ NLI = ("contradiction", "entailment", "neutral")
 
 
 def glue_metrics(task):
-    """The metrics of a GLUE task.
+    """Returns the metrics of a GLUE task.
 
-    Each is a fraction: GLUE's tables show 100 times as much. Where a correlation is
-    undefined, since all references or all predictions are the same, it is 0.
+    Each metric is a fraction; the tables of GLUE show it times 100. A correlation is 0
+    if all references or all predictions are equal, where it is not defined.
 
-    Source: Wang et al. 2019, table 1, computed by scikit-learn and SciPy.
+    Source: Wang et al. 2019, table 1; computed by scikit-learn and SciPy, as in the
+    official scoring.
 
     Args:
-        task: "cola" and "ax" (Matthews' correlation), "mrpc" and "qqp" (accuracy, F1
-            of class 1), "stsb" (Pearson's and Spearman's correlations), "sst2",
-            "mnli", "qnli", "rte", "wnli" (accuracy).
+        task: str, "cola" or "ax" (Matthews' correlation), "mrpc" or "qqp" (accuracy, F1
+            of class 1), "stsb" (Pearson's and Spearman's correlation), "sst2", "mnli",
+            "qnli", "rte" or "wnli" (accuracy).
 
     Returns:
-        dict of name to function of references (N,) and predictions (N,) to float. They
-        are numbers for "stsb", names for "mnli", "ax", "qnli" and "rte", and 0 or 1,
-        or these as text, for the others.
+        dict of name to function of references (N,) and predictions (N,) to float. For
+        "stsb" they are numbers, for "mnli", "ax", "qnli" and "rte" names of labels, and
+        for the other tasks 0 and 1, as numbers or as text. A function raises ValueError
+        if the lengths differ or a label is unknown.
 
     Raises:
-        ValueError: if there is no such task; by the functions, if the lengths differ,
-            or the task has no such label.
+        ValueError: if there is no such task.
     """
     if task not in TASKS:
         raise ValueError(f"`task` must be one of {sorted(TASKS)}. Received: {task!r}.")
@@ -44,23 +45,22 @@ def glue_metrics(task):
 
 
 def evaluate_glue(task, references, predictions):
-    """All metrics of a GLUE task; see `glue_metrics`.
+    """Computes all metrics of a GLUE task; see `glue_metrics`.
 
     Args:
-        task: str.
-        references: sequence (N,).
-        predictions: sequence (N,).
+        task: str, see `glue_metrics`.
+        references: sequence (N,), the true labels or numbers.
+        predictions: sequence (N,), the predicted labels or numbers.
 
     Returns:
-        dict of str to float.
+        dict of the name of each metric to float.
 
     Raises:
-        ValueError: if there is no such task, the lengths differ, or the task has no
-            such label.
+        ValueError: if there is no such task, the lengths differ, or a label is unknown.
 
     Example:
-    >>> evaluate_glue("rte", ["entailment"], ["not_entailment"])
-    {'accuracy': 0.0}
+        >>> evaluate_glue("rte", ["entailment"], ["not_entailment"])
+        {'accuracy': 0.0}
     """
     metrics = glue_metrics(task)
     return {name: metric(references, predictions) for name, metric in metrics.items()}
@@ -79,20 +79,22 @@ def _scores(task, values):
     except ValueError:
         scores = np.array([np.nan])
     if not np.isfinite(scores).all():
-        raise ValueError(f"{task} takes finite numbers. Received: {values}.")
+        raise ValueError(
+            f"The labels of {task} must be finite numbers. Received: {values}."
+        )
     return scores
 
 
 def _numbers(task, values, labels):
-    """Labels to their numbers; a classifier of two numbers names them by text."""
+    """Converts labels to their numbers. The labels 0 and 1 may also be text."""
     numbers = {label: number for number, label in enumerate(labels)}
     if labels == BINARY:
         numbers |= {"0": 0, "1": 1}
     unknown = {*values.tolist()} - numbers.keys()
     if unknown:
         raise ValueError(
-            f"{task} has the labels {labels}. Received: "
-            f"{sorted(unknown, key=str)[:5]}. Translate them to its own."
+            f"The labels of {task} must be among {labels}. Received: "
+            f"{sorted(unknown, key=str)[:5]}. Convert the labels first."
         )
     return np.array([numbers[value] for value in values.tolist()])
 
@@ -129,7 +131,7 @@ def _spearman(references, predictions):
 
 ACCURACY = {"accuracy": accuracy}
 MATTHEWS = {"matthews": _matthews}
-# Task: its labels, or None for numbers, and its metrics.
+# Task: labels, or None for numbers, and metrics.
 TASKS = {
     "cola": (BINARY, MATTHEWS),
     "sst2": (BINARY, ACCURACY),

@@ -1,4 +1,4 @@
-"""Spans of tagged words: schemes, conversions, and the F1 of CoNLL."""
+"""Spans of tagged words: tagging schemes, conversion, and the F1 score of CoNLL."""
 
 import collections
 
@@ -6,7 +6,7 @@ import numpy as np
 
 OUTSIDE = "O"
 PREFIXES = ("B", "I", "E", "S", OUTSIDE)
-# Which prefix may follow which inside one span, and which may begin and end one.
+# The prefixes that may begin a span, end a span, and continue a span.
 BEGINS = {"IOB1": "IB", "IOB2": "B", "BIOES": "BS"}
 ENDS = {"IOB1": "IB", "IOB2": "IB", "BIOES": "ES"}
 INSIDE = {"IOB1": "I", "IOB2": "I", "BIOES": "IE"}
@@ -14,34 +14,41 @@ SCHEMES = tuple(BEGINS)
 
 
 def split_tag(tag):
-    """Prefix and type of a tag: `B-PER` is B and PER, `O` is O and nothing.
+    """Splits a tag into prefix and type: B and PER for `B-PER`, O and "" for `O`.
+
+    Args:
+        tag: str.
+
+    Returns:
+        Tuple of two str.
 
     Raises:
-        ValueError: if the prefix is none of a scheme's.
+        ValueError: if the prefix is not B, I, E, S or O.
     """
     prefix, _, kind = tag.partition("-")
     if prefix not in PREFIXES:
         raise ValueError(
-            f"A tag of spans must begin with one of {PREFIXES}. Received: {tag!r}."
+            f"A tag of a span must start with one of {PREFIXES}. Received: {tag!r}."
         )
     return prefix, kind
 
 
 def find_spans(tags):
-    """Spans of a tagged sentence, in any of the schemes.
+    """Finds the spans of a tagged sentence, in any scheme.
 
-    A span ends where another type begins, after E and S, and before B and S; it begins
-    at B and S, and wherever something that is not O follows no open span of its type.
-    So tags that break their scheme have spans, too, as in `conlleval` and seqeval.
+    A span ends before a tag of another type, before B, S and O, and after E and S. A
+    span begins at B, at S, and at any other tag except O that does not continue a span
+    of its type. The rule also finds spans in tags that violate their scheme, as
+    `conlleval` and seqeval do.
 
     Args:
         tags: sequence of str, such as O, B-PER, I-PER, E-PER, S-PER.
 
     Returns:
-        list of (type, begin, end): words begin to end - 1.
+        list of tuple (type, begin, end). The span has the words begin to end - 1.
 
     Raises:
-        ValueError: if a tag is one of words, such as NOUN, not of spans.
+        ValueError: if a tag is not a tag of spans, such as NOUN.
     """
     spans, begin = [], None
     before, type_before = OUTSIDE, ""
@@ -58,30 +65,32 @@ def find_spans(tags):
 
 
 def write_spans(spans, length, scheme):
-    """Tags of a sentence from its spans.
+    """Makes the tags of a sentence from its spans.
 
     Args:
-        spans: iterable of (type, begin, end) that do not overlap.
-        length: int, words of the sentence.
-        scheme: "IOB1" (B only between neighbours of one type), "IOB2" or "BIOES".
+        spans: iterable of (type, begin, end), which must not overlap.
+        length: int, number of words of the sentence.
+        scheme: str, "IOB2", "BIOES", or "IOB1", where B is used only after a span of
+            the same type.
 
     Returns:
         list of str.
 
     Raises:
-        ValueError: if the scheme is unknown, or spans overlap or leave the sentence.
+        ValueError: if the scheme is unknown, spans overlap, or a span is not inside the
+            sentence.
     """
     _check_scheme(scheme)
     tags = [OUTSIDE] * length
     for kind, begin, end in sorted(spans, key=lambda span: span[1]):
         if not 0 <= begin < end <= length or any(t != OUTSIDE for t in tags[begin:end]):
             raise ValueError(
-                "Spans must lie in the sentence and not overlap. Received: "
+                "Spans must be inside the sentence and must not overlap. Received: "
                 f"{(kind, begin, end)} in a sentence of {length} words."
             )
         prefixes = ["I"] * (end - begin)
-        after_its_like = begin > 0 and split_tag(tags[begin - 1])[1] == kind
-        if scheme != "IOB1" or after_its_like:
+        after_same_type = begin > 0 and split_tag(tags[begin - 1])[1] == kind
+        if scheme != "IOB1" or after_same_type:
             prefixes[0] = "B"
         if scheme == "BIOES":
             prefixes[-1] = "E" if end - begin > 1 else "S"
@@ -90,23 +99,34 @@ def write_spans(spans, length, scheme):
 
 
 def convert_tags(tags, scheme):
-    """Tags of a sentence in another scheme; see `find_spans` and `write_spans`."""
+    """Converts the tags of a sentence to another scheme.
+
+    Args:
+        tags: sequence of str, see `find_spans`.
+        scheme: str, see `write_spans`.
+
+    Returns:
+        list of str.
+
+    Raises:
+        ValueError: if a tag or the scheme is unknown.
+    """
     return write_spans(find_spans(tags), len(tags), scheme)
 
 
 def allowed_transitions(labels, scheme):
-    """Which tag may follow which.
+    """Computes which tag may follow which tag.
 
     Args:
         labels: sequence of str (T,), tags of one scheme.
-        scheme: "IOB1", "IOB2" or "BIOES".
+        scheme: str, "IOB1", "IOB2" or "BIOES".
 
     Returns:
-        bool (T + 1, T + 1): whether tag j may follow tag i; row T is the beginning and
-        column T the end of a sentence.
+        bool (T + 1, T + 1), whether tag j may follow tag i. Row T is the start of the
+        sentence, column T its end.
 
     Raises:
-        ValueError: if a label is no tag of the scheme.
+        ValueError: if a label is not a tag of the scheme.
     """
     _check_scheme(scheme)
     parts = [label.partition("-")[::2] for label in labels]
@@ -114,7 +134,7 @@ def allowed_transitions(labels, scheme):
     for label, (prefix, kind) in zip(labels, parts, strict=True):
         if label != OUTSIDE and (prefix not in known or not kind):
             raise ValueError(
-                f"Every label must be O or a prefix of {scheme}, a hyphen and a type. "
+                f"Every label must be O, or a prefix of {scheme}, a hyphen and a type. "
                 f"Received: {label!r}."
             )
     outside = (OUTSIDE, "")
@@ -130,7 +150,7 @@ def _may_follow(one, other, scheme):
     (prefix, kind), (following, kind_after) = one, other
     closes = prefix == OUTSIDE or prefix in ENDS[scheme]
     opens = following == OUTSIDE or following in BEGINS[scheme]
-    # In IOB1 a B says that a span of the same type was just before.
+    # In IOB1, B is used only after a span of the same type.
     if scheme == "IOB1" and following == "B":
         return prefix != OUTSIDE and kind == kind_after
     if closes and opens:
@@ -145,27 +165,28 @@ def _check_scheme(scheme):
 
 
 def span_scores(references, predictions):
-    """Precision, recall and F1 of spans, as CoNLL and seqeval count them.
+    """Computes precision, recall and F1 of spans, like `conlleval` and seqeval.
 
-    A span is right if type, begin and end are. Without spans on one side, a score that
-    would be 0 / 0 is 0.
+    A span is correct if its type, begin and end are correct. A score of 0 / 0 is 0.
 
     Args:
-        references, predictions: sequences of sentences of tags, in any scheme.
+        references, predictions: sequences of sentences, each a sequence of tags in any
+            scheme.
 
     Returns:
-        dict of precision, recall and f1 in [0, 1], and types: the same for every type,
-        with support, its number of references.
+        dict of precision, recall and f1 in [0, 1], and types: a dict of each type to
+        its precision, recall, f1 and support, the number of true spans.
 
     Raises:
-        ValueError: if the sentences differ in number or length.
+        ValueError: if the number or the lengths of the sentences differ.
     """
     if len(references) != len(predictions):
         raise ValueError(
-            "`references` and `predictions` must be as many sentences. Received: "
-            f"{len(references)} and {len(predictions)}."
+            "`references` and `predictions` must have the same number of sentences. "
+            f"Received: {len(references)} and {len(predictions)}."
         )
-    counts = collections.defaultdict(lambda: np.zeros(3, int))  # both, found, true
+    # For each type: correct spans, predicted spans, true spans.
+    counts = collections.defaultdict(lambda: np.zeros(3, int))
     for row, (true, found) in enumerate(zip(references, predictions, strict=True)):
         if len(true) != len(found):
             raise ValueError(

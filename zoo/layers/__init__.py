@@ -1,18 +1,20 @@
 """Layers shared by the families, usable in any Keras model."""
 
 from zoo.layers.attention import MultiHeadAttention
-from zoo.layers.carrying import CarriedState, KeepState, StatefulModel
-from zoo.layers.characters import CharacterCNN, Highway
+from zoo.layers.carried_state import CarriedState, KeepState, StatefulModel
+from zoo.layers.character_cnn import CharacterCNN, Highway
 from zoo.layers.crf import CRF
-from zoo.layers.embeddings import PositionEmbedding
 from zoo.layers.frozen_models import AsInUse, AtWords
 from zoo.layers.heads import MaskedLMHead, Pooling
-from zoo.layers.mixing import ScalarMix
+from zoo.layers.lora import enable_lora, is_lora, merged_weights
+from zoo.layers.lstm import LSTM
 from zoo.layers.normalization import LayerNorm
-from zoo.layers.recurrent import LSTM
-from zoo.layers.softmax import SampledSoftmax
+from zoo.layers.position_embedding import PositionEmbedding
+from zoo.layers.quantization import quantize_layers, quantized_layers
+from zoo.layers.sampled_softmax import SampledSoftmax
+from zoo.layers.scalar_mix import ScalarMix
 from zoo.layers.transformer import TransformerEncoderBlock, WithScores, get_activation
-from zoo.layers.words import WordEmbedding
+from zoo.layers.word_embedding import WordEmbedding
 
 __all__ = [
     "AsInUse",
@@ -34,5 +36,10 @@ __all__ = [
     "TransformerEncoderBlock",
     "WithScores",
     "WordEmbedding",
+    "enable_lora",
     "get_activation",
+    "is_lora",
+    "merged_weights",
+    "quantize_layers",
+    "quantized_layers",
 ]

@@ -3,30 +3,35 @@
 import keras
 from keras import ops
 
+from zoo.layers.quantization import CompositeLayer
+
 
 @keras.saving.register_keras_serializable(package="zoo")
-class MultiHeadAttention(keras.layers.Layer):
+class MultiHeadAttention(CompositeLayer):
     """Multi-head attention with flat kernels.
 
-    For head h: `softmax(q_h k_h^T / sqrt(K) - 1e9 (1 - mask)) v_h`, heads
-    concatenated, then the output projection. Kernels are (D, D) with head h in columns
-    hK to (h + 1)K. Scores and softmax are float32 under every policy.
+    For head h: `softmax(q_h k_h^T / sqrt(K) - 1e9 (1 - mask)) v_h`. The layer
+    concatenates the heads and applies the output projection. Kernels are (D, D), with
+    head h in columns hK to (h + 1)K. The softmax is float32 under every policy.
 
     Source: Vaswani et al. 2017, section 3.2. `keras.layers.MultiHeadAttention`
-    computes the same from (D, H, K) kernels; its einsum products do not flatten to
-    two dimensions, which costs a third of the step in bfloat16.
+    computes the same from (D, H, K) kernels. Its einsum products are not reduced to
+    products of two dimensions. That costs a third of the step in bfloat16.
 
     Args:
         num_heads: int, H. Must divide the width D of the input.
         dropout: float in [0, 1), probability of zeroing an attention weight.
-        stddev: float, of the truncated normal that initialises kernels (BERT: 0.02).
+        stddev: float, standard deviation of the truncated normal initial kernels
+            (BERT: 0.02).
 
     Inputs:
         query (B, L, D); optional attention_mask, bool or int, broadcast to (B, L, M),
-        1 = may be attended; optional key (B, M, D), by default the query itself.
+        1 = the query may attend to the position; optional key (B, M, D), by default
+        the query.
 
     Returns:
-        (B, L, D); with `return_scores=True` also the weights, float32 (B, H, L, M).
+        (B, L, D); with `return_scores=True` also the attention weights, float32
+        (B, H, L, M).
 
     Raises:
         ValueError: if `num_heads` does not divide D.
@@ -70,7 +75,7 @@ class MultiHeadAttention(keras.layers.Layer):
         return_scores=False,
         training=None,
     ):
-        """Attends; see the class for shapes."""
+        """Computes the attention; see the class for shapes."""
         hidden_dim = query.shape[-1]
         key = query if key is None else key
         flat_query, flat_key = (ops.reshape(x, (-1, hidden_dim)) for x in (query, key))
@@ -82,8 +87,8 @@ class MultiHeadAttention(keras.layers.Layer):
 
         q = heads(self.query(flat_query), query)
         k, v = heads(self.key(flat_key), key), heads(self.value(flat_key), key)
-        # TensorFlow merges product, scale and mask into one operation, in this order
-        # and without a cast between; -1e9 is too large for float16 only.
+        # TensorFlow merges product, scale and mask into one operation only if they
+        # come in this order, with no cast between them. -1e9 overflows in float16.
         scale = (hidden_dim // self.num_heads) ** -0.5
         scores = ops.matmul(q, ops.transpose(k, (0, 1, 3, 2))) * scale
         if attention_mask is not None:

@@ -3,29 +3,31 @@
 import keras
 from keras import ops
 
-from zoo.layers.scanning import scan
+from zoo.layers.scan import scan
 
-IMPOSSIBLE = -1e9  # a logarithm of zero that stays finite in sums
+# The score of an impossible transition. Sums of such scores are still finite.
+IMPOSSIBLE = -1e9
 
 
 @keras.saving.register_keras_serializable(package="zoo")
 class CRF(keras.layers.Layer):
-    """Scores of neighbouring tags: what a chain's likelihood and best path need.
+    """The potentials of a linear-chain CRF: scores of pairs of neighbouring tags.
 
-    `potentials[t, i, j] = emissions[t, j] + transitions[i, j]`, the score of tag j at t
-    after tag i. At the first token it is `emissions[0, j] + start[j]`, in row 0 (the
-    other rows are impossible); at the last one `end[j]` is added. Padding hands every
-    tag on at no cost, so that `log_partition`, `path_score`, `best_path` and
-    `marginals`, which take the potentials, need no mask.
+    `potentials[t, i, j] = emissions[t, j] + transitions[i, j]` is the score of tag j at
+    token t after tag i. At the first token the potential is `emissions[0, j] +
+    start[j]`, in row 0, and all other rows are impossible. At the last token `end[j]`
+    is added. At padding the tag does not change and the score is 0. Therefore
+    `log_partition`, `path_score`, `best_path` and `marginals`, which take the
+    potentials, need no mask.
 
     Source: Lafferty et al. 2001; Lample et al. 2016, section 2.2. Float32 under every
     policy.
 
     Args:
-        boundaries: bool, whether there are scores of the first and the last tag.
+        boundaries: bool, whether the first and the last tag have scores.
 
     Inputs:
-        emissions (B, L, T); optional mask (B, L), 1 = token, tokens first.
+        emissions (B, L, T); optional mask (B, L), 1 = token, tokens before padding.
 
     Returns:
         float32 (B, L, T, T).
@@ -37,7 +39,7 @@ class CRF(keras.layers.Layer):
         self.supports_masking = True
 
     def build(self, input_shape, *args, **kwargs):
-        """Creates the scores of transitions (T, T), start and end (T,)."""
+        """Creates the scores: transitions (T, T), start (T,) and end (T,)."""
         tags = input_shape[-1]
         self.transitions = self.add_weight(
             name="transitions", shape=(tags, tags), initializer="glorot_normal"
@@ -51,7 +53,7 @@ class CRF(keras.layers.Layer):
         self.built = True
 
     def call(self, emissions, mask=None):
-        """Potentials of the emissions; see the class."""
+        """Computes the potentials; see the class."""
         emissions = ops.cast(emissions, "float32")
         if mask is None:
             mask = ops.ones_like(emissions[:, :, 0])
@@ -65,11 +67,11 @@ class CRF(keras.layers.Layer):
         others = ops.reshape(ops.arange(tags) > 0, (1, 1, tags, 1))
         first = ops.where(others, IMPOSSIBLE, first[:, :, None, :])
         potentials = ops.concatenate([first, potentials[:, 1:]], axis=1)
-        handing_on = ops.where(ops.eye(tags, dtype="bool"), 0.0, IMPOSSIBLE)
-        return ops.where(mask[:, :, None, None], potentials, handing_on)
+        same_tag = ops.where(ops.eye(tags, dtype="bool"), 0.0, IMPOSSIBLE)
+        return ops.where(mask[:, :, None, None], potentials, same_tag)
 
     def compute_mask(self, inputs, mask=None):
-        """None: the potentials know where the padding is."""
+        """Returns None: the potentials contain the mask."""
         return None
 
     def compute_output_shape(self, input_shape, *args, **kwargs):
@@ -78,14 +80,15 @@ class CRF(keras.layers.Layer):
 
 
 def _is_last(mask):
-    """Where the last token of each row is, bool (B, L)."""
+    """Marks the last token of each row, bool (B, L)."""
     return mask & ~ops.pad(mask[:, 1:], ((0, 0), (0, 1)))
 
 
 def log_partition(potentials):
-    """The logarithm of the sum over all paths of exp(score).
+    """Computes the logarithm of the sum over all paths of exp(score).
 
-    Its gradient comes from one loop forward and one back, not from the loop's own.
+    The gradient is computed by one loop forward and one loop backward, instead of
+    automatic differentiation of the loop.
 
     Args:
         potentials: float32 (B, L, T, T), L at least 1.
@@ -107,14 +110,14 @@ def log_partition(potentials):
 
 
 def forward_backward(potentials):
-    """Sums over the paths, from both ends.
+    """Runs the forward algorithm, and the backward algorithm on request.
 
     Args:
         potentials: float32 (B, L, T, T).
 
     Returns:
         The logarithm of the sum over all paths (B,), and a function without arguments
-        of the probability (B, L, T, T) of every pair.
+        that returns the probability (B, L, T, T) of every pair of tags.
     """
     steps = ops.transpose(potentials, (1, 0, 2, 3))
     start = _only_first(steps)
@@ -143,9 +146,10 @@ def forward_backward(potentials):
 
 
 def _scaled(state, scores, axis):
-    """Sums over an axis; the largest is 0, and is counted apart.
+    """Sums over an axis in log space, and subtracts the largest sum of each row.
 
-    Else the sums of a long text would be large numbers of few digits.
+    The subtracted values are added up in the second state. Without this, the sums of a
+    long text would lose precision.
     """
     sums = ops.logsumexp(scores, axis=axis)
     largest = ops.max(sums, axis=-1)
@@ -153,18 +157,18 @@ def _scaled(state, scores, axis):
 
 
 def _only_first(steps):
-    """Before the first token there is one state: row 0 of its potentials."""
+    """The state before the first token: only tag 0, since only row 0 is possible."""
     tags = steps.shape[-1]
     start = ops.where(ops.arange(tags) == 0, 0.0, IMPOSSIBLE)
     return ops.zeros_like(steps[0, :, 0, :]) + start
 
 
 def path_score(potentials, tags):
-    """The score of given paths.
+    """Computes the scores of given paths.
 
     Args:
         potentials: float32 (B, L, T, T).
-        tags: int (B, L); -1 where there is no token.
+        tags: int (B, L); -1 at padding.
 
     Returns:
         float32 (B,).
@@ -180,18 +184,28 @@ def path_score(potentials, tags):
 
 
 def marginals(potentials):
-    """The probability of every tag at every token, float32 (B, L, T)."""
-    return ops.sum(forward_backward(potentials)[1](), axis=2)
-
-
-def best_path(potentials):
-    """The path of the highest score (Viterbi); of equal ones, the lowest tags.
+    """Computes the probability of every tag at every token.
 
     Args:
         potentials: float32 (B, L, T, T), L at least 1.
 
     Returns:
-        int32 (B, L), of padding the last token's tag, and the score float32 (B,).
+        float32 (B, L, T).
+    """
+    return ops.sum(forward_backward(potentials)[1](), axis=2)
+
+
+def best_path(potentials):
+    """Finds the path with the highest score by the Viterbi algorithm.
+
+    At equal scores the tag with the lower number is chosen.
+
+    Args:
+        potentials: float32 (B, L, T, T), L at least 1.
+
+    Returns:
+        int32 (B, L), the tags; at padding, the tag of the last token. float32 (B,), the
+        scores.
     """
     steps = ops.transpose(potentials, (1, 0, 2, 3))
     start = _only_first(steps)
@@ -215,13 +229,13 @@ def best_path(potentials):
 
 
 def forbid(potentials, allowed, mask=None):
-    """Makes transitions impossible, for the best path among the others.
+    """Makes some transitions impossible, so that `best_path` never takes them.
 
     Args:
         potentials: float32 (B, L, T, T).
-        allowed: bool (T + 1, T + 1), whether tag j may follow tag i; row T stands for
-            the beginning and column T for the end.
-        mask: (B, L), 1 = token, tokens first.
+        allowed: bool (T + 1, T + 1), whether tag j may follow tag i. Row T is the start
+            of the sentence, column T its end.
+        mask: (B, L), 1 = token, tokens before padding.
 
     Returns:
         float32 (B, L, T, T).
@@ -234,6 +248,6 @@ def forbid(potentials, allowed, mask=None):
     inside = allowed[:tags, :tags]
     first = ops.broadcast_to(allowed[tags, :tags], (tags, tags))
     place = ops.arange(ops.shape(mask)[1])[None, :, None, None]
-    fine = ops.where(place == 0, first, inside)
-    fine = fine & (allowed[:tags, tags] | ~_is_last(mask)[:, :, None, None])
-    return ops.where(fine | ~mask[:, :, None, None], potentials, IMPOSSIBLE)
+    kept = ops.where(place == 0, first, inside)
+    kept = kept & (allowed[:tags, tags] | ~_is_last(mask)[:, :, None, None])
+    return ops.where(kept | ~mask[:, :, None, None], potentials, IMPOSSIBLE)

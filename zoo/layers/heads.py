@@ -1,9 +1,10 @@
-"""Heads that several families share: pooling and the masked language model."""
+"""Heads that several families share: pooling and masked language model."""
 
 import keras
 from keras import ops
 
 from zoo.layers.normalization import LayerNorm
+from zoo.layers.quantization import CompositeLayer
 from zoo.layers.transformer import get_activation
 
 
@@ -12,9 +13,10 @@ class Pooling(keras.layers.Layer):
     """One vector per row from a sequence of vectors.
 
     Args:
-        mode: "cls" takes position 0; "mean" averages the positions whose mask is 1
-            (zeros if there are none), accumulated in float32.
-        normalize: bool, divide by the Euclidean norm (at least 1e-12).
+        mode: str, "cls" for the vector at position 0, or "mean" for the mean over the
+            positions with mask 1, computed in float32. The mean of no position is 0.
+        normalize: bool, whether to divide the vector by its Euclidean norm. A norm
+            below 1e-12 counts as 1e-12.
 
     Inputs:
         sequence (B, L, D); padding_mask (B, L), 1 = token.
@@ -34,7 +36,7 @@ class Pooling(keras.layers.Layer):
         self.normalize = normalize
 
     def call(self, sequence, padding_mask):
-        """Pools over L."""
+        """Pools over the L positions."""
         if self.mode == "cls":
             pooled = ops.cast(sequence[:, 0], "float32")
         else:
@@ -52,25 +54,27 @@ class Pooling(keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class MaskedLMHead(keras.layers.Layer):
-    """Predicts the token at chosen positions with the token table itself.
+class MaskedLMHead(CompositeLayer):
+    """Predicts tokens with the table of token embeddings.
 
-    `logits = norm(act(h W + b)) E^T + c`, with E the token embedding (shared, not
-    copied) and c a bias per token.
+    `logits = norm(act(h W + b)) E^T + c`, where E is the table of the token embedding
+    and c has a bias for each token. The head and the embedding share E. With LoRA, E is
+    the sum of the table and its update. With an int8 embedding, E is the dequantized
+    table.
 
     Source: Devlin et al. 2019, released code `run_pretraining.py`.
-    `keras_nlp.layers.MaskedLMHead` returns logits in the compute dtype; ours are
+    `keras_nlp.layers.MaskedLMHead` returns logits in the compute dtype; here they are
     float32 under every policy.
 
     Args:
         token_embedding: `keras.layers.Embedding`, (V, D).
         activation: str, see `zoo.layers.get_activation`.
         layer_norm_epsilon: float, added to the variance.
-        stddev: float, of the truncated normal that initialises the kernel.
+        stddev: float, standard deviation of the truncated normal initial kernel.
 
     Inputs:
-        sequence (B, L, D); optional mask_positions int (B, P), positions to predict,
-        by default all L of them.
+        sequence (B, L, D); optional mask_positions int (B, P), the positions to
+        predict, by default all L positions.
 
     Returns:
         float32 (B, P, V).
@@ -97,7 +101,7 @@ class MaskedLMHead(keras.layers.Layer):
         )
 
     def build(self, sequence_shape, *args, **kwargs):
-        """Creates the transform and the bias; the table exists already."""
+        """Creates the dense layer and the bias. The table belongs to the embedding."""
         hidden_dim = sequence_shape[-1]
         self.transform = keras.layers.Dense(
             hidden_dim,
@@ -117,27 +121,36 @@ class MaskedLMHead(keras.layers.Layer):
         self.built = True
 
     def call(self, sequence, mask_positions=None):
-        """Gathers the positions and scores every token of the vocabulary."""
+        """Computes a score for every token of the vocabulary; see the class."""
         hidden_dim = sequence.shape[-1]
         if mask_positions is not None:
             index = ops.cast(mask_positions, "int32")[:, :, None]
             sequence = ops.take_along_axis(sequence, index, axis=1)
         hidden = self.transform(ops.reshape(sequence, (-1, hidden_dim)))
         hidden = self.layer_norm(self.activation(hidden))
-        table = ops.cast(self.token_embedding.embeddings, self.compute_dtype)
-        logits = ops.cast(ops.matmul(hidden, ops.transpose(table)), "float32")
+        logits = ops.cast(ops.matmul(hidden, ops.transpose(self.table())), "float32")
         logits = logits + ops.cast(self.output_bias, "float32")
         shape = (*ops.shape(sequence)[:2], self.token_embedding.input_dim)
         return ops.reshape(logits, shape)
 
+    def table(self):
+        """The vectors of all tokens (V, D), in the compute dtype."""
+        embedding = self.token_embedding
+        if embedding.quantization_mode is None:
+            table = embedding.embeddings
+        else:
+            # `embedding.embeddings` holds integers without their scales.
+            table = embedding(ops.arange(embedding.input_dim, dtype="int32"))
+        return ops.cast(table, self.compute_dtype)
+
     def get_config(self):
-        """Adds the options and the embedding layer, which is not a plain value."""
+        """Adds the options and the config of the embedding layer."""
         embedding = keras.saving.serialize_keras_object(self.token_embedding)
         return {**super().get_config(), **self.options, "token_embedding": embedding}
 
     @classmethod
     def from_config(cls, config):
-        """Restores the embedding layer first."""
+        """Restores the embedding layer, then the head."""
         embedding = keras.saving.deserialize_keras_object(config["token_embedding"])
         return cls(**{**config, "token_embedding": embedding})
 

@@ -1,4 +1,4 @@
-"""Layer normalization."""
+"""Layer normalization, computed in one operation on a CPU."""
 
 import os
 import platform
@@ -9,14 +9,15 @@ from keras import ops
 
 @keras.saving.register_keras_serializable(package="zoo")
 class LayerNorm(keras.layers.LayerNormalization):
-    """Layer normalization over the last axis, mean and variance always in float32.
+    """Layer normalization over the last axis.
 
-    `(x - mean) / sqrt(variance + epsilon) * gamma + beta`.
+    `(x - mean) / sqrt(variance + epsilon) * gamma + beta`. Mean and variance are
+    float32 under every policy.
 
     Source: Ba et al. 2016. `keras.layers.LayerNormalization` computes the same in
-    eight passes over memory. On TensorFlow's CPU with oneDNN, when not training, this
-    one writes it as the batch norm of a batch whose rows are channels: that TensorFlow
-    merges into one operation, 2.4 times as fast.
+    eight passes over memory. Outside training, on a CPU with TensorFlow and oneDNN,
+    this layer calls TensorFlow's batch normalization with one channel for each row.
+    TensorFlow runs that as one operation, which is 2.4 times as fast.
 
     Args:
         epsilon: float, added to the variance.
@@ -28,16 +29,16 @@ class LayerNorm(keras.layers.LayerNormalization):
         (..., D).
 
     Example:
-    >>> layer = LayerNorm(epsilon=1e-12)
-    >>> layer(keras.ops.convert_to_tensor([[1.0, 3.0]])).numpy().tolist()
-    [[-1.0, 1.0]]
+        >>> layer = LayerNorm(epsilon=1e-12)
+        >>> layer(keras.ops.convert_to_tensor([[1.0, 3.0]])).numpy().tolist()
+        [[-1.0, 1.0]]
     """
 
     def call(self, x, training=None):
         """Normalizes over the last axis."""
         if training or self.compute_dtype == "float64" or not is_merged():
             return super().call(x)
-        # Casts from bfloat16 would stand in the way of the merger.
+        # TensorFlow does not merge the operation with casts from bfloat16.
         dtype = "float32" if self.compute_dtype == "float16" else self.compute_dtype
         x, gamma, beta = (ops.cast(t, dtype) for t in (x, self.gamma, self.beta))
         return ops.cast(
@@ -46,7 +47,7 @@ class LayerNorm(keras.layers.LayerNormalization):
 
 
 def is_merged():
-    """Whether TensorFlow merges it: it is the backend, with oneDNN, without a GPU."""
+    """Whether one operation computes it: TensorFlow on a CPU with oneDNN."""
     if keras.backend.backend() != "tensorflow":
         return False
     import tensorflow as tf
@@ -57,12 +58,12 @@ def is_merged():
 
 
 def normalize_rows(x, epsilon):
-    """Mean 0 and variance 1 over the last axis, in TensorFlow."""
+    """Scales each row to mean 0 and variance 1 over the last axis, in TensorFlow."""
     import tensorflow as tf
 
     shape = tf.shape(x)
-    # Were the number of rows known, its two vectors would be made constants, which
-    # are not merged.
+    # If the number of rows were known, TensorFlow would make constants of `scale` and
+    # `offset`. It does not merge batch normalization with constants.
     rows = tf.reduce_prod(shape[:-1])
     rows = tf.raw_ops.PlaceholderWithDefault(input=rows, shape=[])
     empty = tf.zeros((0,))

@@ -1,4 +1,4 @@
-"""The Transformer's encoder block."""
+"""The encoder block of the Transformer, and activations."""
 
 import functools
 
@@ -7,13 +7,21 @@ from keras import ops
 
 from zoo.layers.attention import MultiHeadAttention
 from zoo.layers.normalization import LayerNorm
+from zoo.layers.quantization import CompositeLayer
 
 
 def gelu_tanh(x):
-    """`x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))`.
+    """Computes `x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))`.
 
-    The same as `keras.activations.gelu`, in the one order of products that TensorFlow
-    merges into the matrix product before it: 1.07 times the speed of `predict`.
+    The function equals `keras.activations.gelu` with `approximate=True`. TensorFlow
+    merges it into the matrix product before it only in this order of products. That
+    makes `predict` 1.07 times as fast.
+
+    Args:
+        x: float tensor.
+
+    Returns:
+        float tensor of the shape of x.
     """
     inner = x + (0.044715 * ops.square(x)) * x
     return (0.5 * x) * (1.0 + ops.tanh(0.7978845608028654 * inner))
@@ -32,14 +40,14 @@ def get_activation(name):
     """Looks an activation up by name.
 
     Args:
-        name: "gelu" (the exact one, with erf), "gelu_tanh" (its approximation; the
-            two differ by up to 4.73e-4), "relu", "silu" or "tanh".
+        name: str, "gelu" (exact, with erf), "gelu_tanh" (its approximation, with a
+            difference of up to 4.73e-4), "relu", "silu" or "tanh".
 
     Returns:
         A function of one tensor.
 
     Raises:
-        ValueError: if the name is none of these.
+        ValueError: if the name is unknown.
     """
     if name not in ACTIVATIONS:
         raise ValueError(
@@ -49,43 +57,45 @@ def get_activation(name):
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class TransformerEncoderBlock(keras.layers.Layer):
+class TransformerEncoderBlock(CompositeLayer):
     """Self-attention and a feed-forward network, each with residual and norm.
 
-    After each sub-layer f: `x = norm(x + dropout(f(x)))`, the order of the paper and
-    of BERT. Every product is of two dimensions, (B * L, D) by (D, F).
+    `x = norm(x + dropout(f(x)))` for each sub-layer f, in the order of the paper and of
+    BERT. All matrix products with weights have two dimensions, (B * L, D) by (D, F).
 
-    Source: Vaswani et al. 2017, section 3.1; Devlin et al. 2019. The block of
-    `keras_nlp.layers.TransformerEncoder` is slower by about a tenth in float32 and a
-    third in bfloat16, since it multiplies in three dimensions, and its attention has
-    no dropout rate of its own.
+    Source: Vaswani et al. 2017, section 3.1; Devlin et al. 2019.
+    `keras_nlp.layers.TransformerEncoder` multiplies in three dimensions. It is slower
+    by about a tenth in float32 and by a third in bfloat16. It also has one dropout rate
+    for everything.
 
     Args:
         num_heads: int, H; must divide D.
         intermediate_dim: int, F.
         activation: str, see `zoo.layers.get_activation`.
-        dropout: float in [0, 1), on the output of each sub-layer.
-        attention_dropout: float in [0, 1), on attention weights.
+        dropout: float in [0, 1), probability on the output of each sub-layer.
+        attention_dropout: float in [0, 1), probability on attention weights.
         layer_norm_epsilon: float, added to the variance.
-        stddev: float, of the truncated normal that initialises kernels.
-        causal: bool, whether a position attends to itself and those before it only.
+        stddev: float, standard deviation of the truncated normal initial kernels.
+        causal: bool, whether a position attends only to itself and to earlier
+            positions.
 
     Inputs:
-        x (B, L, D); optional padding_mask (B, L), bool or int, 1 = token: no position
-        attends to padding; optional positions int32 (B, P), the only ones to compute.
+        x (B, L, D); optional padding_mask (B, L), bool or int, 1 = token; optional
+        positions int32 (B, P), to compute the output at these positions only. No
+        position attends to padding.
 
     Returns:
         (B, L, D), or (B, P, D) with positions; with `return_scores=True` also the
-        attention weights, float32 (B, H, L, L) or (B, H, P, L). The statistics of layer
-        norm and the softmax are float32 under every policy.
+        attention weights, float32 (B, H, L, L) or (B, H, P, L). The statistics of the
+        layer norm and the softmax are float32 under every policy.
 
     Raises:
         ValueError: if H does not divide D, or the activation is unknown.
 
     Example:
-    >>> block = TransformerEncoderBlock(num_heads=2, intermediate_dim=8)
-    >>> tuple(block(keras.ops.ones((1, 3, 4))).shape)
-    (1, 3, 4)
+        >>> block = TransformerEncoderBlock(num_heads=2, intermediate_dim=8)
+        >>> tuple(block(keras.ops.ones((1, 3, 4))).shape)
+        (1, 3, 4)
     """
 
     def __init__(
@@ -143,7 +153,7 @@ class TransformerEncoderBlock(keras.layers.Layer):
         return_scores=False,
         training=None,
     ):
-        """Applies the block; see the class for shapes."""
+        """Computes the block; see the class for shapes."""
         query = x
         if positions is not None:
             query = ops.take_along_axis(x, positions[:, :, None], axis=1)
@@ -169,19 +179,20 @@ class TransformerEncoderBlock(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="zoo")
 class WithScores(keras.layers.Layer):
-    """Calls a block, sharing its weights, and returns attention weights as well.
+    """Calls a block and also returns its attention weights.
 
-    A functional graph needs it, since Keras assumes that a layer has the same number
-    of outputs wherever it stands.
+    The layer shares the weights of the block. A functional model needs it, since Keras
+    expects the same number of outputs from every call of a layer.
 
     Args:
         block: `TransformerEncoderBlock`.
 
     Inputs:
-        As the block's.
+        x (B, L, D) and optional padding_mask (B, L), as of the block.
 
     Returns:
-        Tuple of the block's output (B, L, D) and the weights, float32 (B, H, L, L).
+        Tuple of the output of the block (B, L, D) and the attention weights, float32
+        (B, H, L, L).
     """
 
     def __init__(self, block, **kwargs):
@@ -189,16 +200,16 @@ class WithScores(keras.layers.Layer):
         self.block = block
 
     def get_config(self):
-        """Adds the block, which is not a plain value."""
+        """The name and the config of the block."""
         block = keras.saving.serialize_keras_object(self.block)
         return {"name": self.name, "block": block}
 
     @classmethod
     def from_config(cls, config):
-        """Restores the block first."""
+        """Restores the block, then the layer."""
         block = keras.saving.deserialize_keras_object(config["block"])
         return cls(**{**config, "block": block})
 
     def call(self, x, padding_mask=None, training=None):
-        """Applies the block."""
+        """Calls the block."""
         return self.block(x, padding_mask, return_scores=True, training=training)

@@ -1,4 +1,4 @@
-"""Pictures of training and results, each a self-contained file."""
+"""Plots of training and results, written to files."""
 
 from zoo.visualize.results import plot_confusion, plot_history
 

@@ -1,4 +1,4 @@
-"""Confusion matrices and training curves, drawn by matplotlib without a screen."""
+"""Plots of confusion matrices and training curves, without a display."""
 
 import pathlib
 
@@ -9,12 +9,13 @@ from zoo.files import replacing
 
 
 def plot_confusion(matrix, labels, path, title=""):
-    """Draws a confusion matrix.
+    """Plots a confusion matrix.
 
     Args:
-        matrix: int (C, C), rows are the true labels, columns the predicted ones.
+        matrix: int (C, C), a row for each true label and a column for each predicted
+            label.
         labels: sequence of str (C,).
-        path: where to write; the ending gives the format (.svg, .png, .pdf).
+        path: str or path, file to write. The suffix is the format: .svg, .png or .pdf.
         title: str.
 
     Returns:
@@ -35,14 +36,15 @@ def plot_confusion(matrix, labels, path, title=""):
 
 
 def plot_history(histories, path, metric="accuracy", title="", unit="epoch"):
-    """Draws training and validation curves of one or more runs.
+    """Plots training and validation curves of one or more runs.
 
     Args:
-        histories: dict of a run's name to the `history` dict of Keras' History.
-        path: where to write; the ending gives the format.
-        metric: str, a key of the histories; "val_" before it is drawn dashed.
+        histories: dict of the name of each run to the `history` dict of Keras' History.
+        path: str or path, file to write. The suffix is the format.
+        metric: str, a key of the histories. Values of "val_" and this key are plotted
+            as dashed lines.
         title: str.
-        unit: str, what one value of a history stands for.
+        unit: str, label of the horizontal axis, such as "epoch".
 
     Returns:
         pathlib.Path of the file.

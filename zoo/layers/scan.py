@@ -3,23 +3,24 @@
 import keras
 from keras import ops
 
-STEPS = 64  # whose inputs are prepared at once
+# The inputs of this many steps are prepared at once.
+STEPS = 64
 
 
 def scan(step, state, inputs, reverse=False):
-    """Calls a function for every step of a sequence.
+    """Calls a function for each step of a sequence.
 
-    `keras.ops.scan` is not used on TensorFlow: of several inputs it does not take an
-    unknown length.
+    On TensorFlow, `keras.ops.scan` does not accept several inputs of unknown length,
+    so this function uses `tf.while_loop` there.
 
     Args:
-        step: function of state and inputs of a step to the state after it.
+        step: function of the state and the inputs of a step to the next state.
         state: tuple of tensors.
         inputs: tuple of tensors (L, ...).
-        reverse: bool, whether the last step comes first.
+        reverse: bool, whether to start at the last step.
 
     Returns:
-        The last state, and the states after every step, a tuple of tensors (L, ...).
+        The last state, and the states after each step, a tuple of tensors (L, ...).
     """
     if keras.backend.backend() != "tensorflow":
         return ops.scan(lambda *a: (step(*a),) * 2, state, inputs, reverse=reverse)
@@ -48,23 +49,21 @@ def scan(step, state, inputs, reverse=False):
 
 
 def scan_packed(step, prepare, state, inputs, mask, reverse=False):
-    """`scan` of the rows alone that have a token in a step, in TensorFlow.
+    """Calls a function for each step, with only the rows that have a token there.
 
-    Rows without one are neither computed nor changed. Needs shapes that depend on
-    values, so XLA cannot do it.
+    The state of the other rows does not change. Needs TensorFlow without XLA.
 
     Args:
-        step: function of state and prepared input, both of some rows, to the state
-            after it.
-        prepare: function of the inputs of up to 64 steps (M, ...) to (M, G), so that
-            the memory for it does not grow with the sequence.
+        step: function of state and prepared input of some rows to their next state.
+        prepare: function of the inputs of up to 64 steps (M, ...) to (M, G). Its memory
+            does not grow with the sequence.
         state: tuple of tensors (B, ...).
-        inputs: (N, ...), of the tokens in the order of `tf.where(mask)`.
-        mask: bool (L, B), true at the N tokens.
-        reverse: bool, whether the last step comes first.
+        inputs: (N, ...), the inputs of the N tokens, in the order of `tf.where(mask)`.
+        mask: bool (L, B), True at the N tokens.
+        reverse: bool, whether to start at the last step.
 
     Returns:
-        The last state, and its first part after every step (L, B, ...), 0 for no token.
+        The last state, and its first tensor after each step (L, B, ...), 0 if masked.
     """
     import tensorflow as tf
 
@@ -75,7 +74,9 @@ def scan_packed(step, prepare, state, inputs, mask, reverse=False):
     shape = (None, *state[0].shape[1:])
     outputs = tf.TensorArray(
         state[0].dtype, length + 1, element_shape=shape, infer_shape=False
-    ).write(length, state[0][:0])  # nothing cannot be concatenated, if there is no step
+    )
+    # Without any step `concat` would fail, so an empty tensor is added.
+    outputs = outputs.write(length, state[0][:0])
 
     def body(count, state, prepared, outputs):
         index = length - 1 - count if reverse else count
@@ -88,9 +89,9 @@ def scan_packed(step, prepare, state, inputs, mask, reverse=False):
         number = counts[index]
         places = starts[index] + _at_least_two(number, tf.shape(mask)[1] > 1)
         rows = tf.gather(tokens, places)[:, 1]
-        before = tuple(tf.gather(part, rows) for part in state)
+        before = tuple(tf.gather(tensor, rows) for tensor in state)
         after = step(before, tf.gather(prepared, places - starts[first]))
-        after, rows = tuple(part[:number] for part in after), rows[:number, None]
+        after, rows = tuple(tensor[:number] for tensor in after), rows[:number, None]
         state = tuple(
             map(tf.tensor_scatter_nd_update, state, (rows,) * len(after), after)
         )
@@ -101,7 +102,7 @@ def scan_packed(step, prepare, state, inputs, mask, reverse=False):
         lambda count, *_: count < length,
         body,
         (0, tuple(state), prepared, outputs),
-        (tf.TensorShape([]), tuple(part.shape for part in state), *shapes),
+        (tf.TensorShape([]), tuple(tensor.shape for tensor in state), *shapes),
     )
     shape = tf.concat([tf.shape(mask), tf.shape(state[0])[1:]], axis=0)
     sequence = tf.scatter_nd(tokens, outputs.concat(), tf.cast(shape, tokens.dtype))
@@ -110,16 +111,16 @@ def scan_packed(step, prepare, state, inputs, mask, reverse=False):
 
 
 def _block(index, length):
-    """The first of the steps that are prepared at once, and the one after them."""
+    """The block of steps that contains a step: its first step and its end."""
     first = index // STEPS * STEPS
     return first, ops.minimum(first + STEPS, length)
 
 
 def _at_least_two(number, several):
-    """The numbers below `number`, int64; with `several`, [0, 0] instead of [0].
+    """The numbers from 0 to `number - 1`, int64; with `several`, [0, 0] for [0].
 
-    Of one row, a product is computed in another way, with other last bits; so that a
-    row does not depend on the others of its batch, it is computed twice.
+    TensorFlow multiplies a single row in another way, with different last bits. A
+    single row is therefore computed twice, so that it does not depend on its batch.
     """
     import tensorflow as tf
 

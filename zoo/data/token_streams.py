@@ -1,4 +1,4 @@
-"""Running text as contiguous streams, for language models that carry a state."""
+"""Contiguous streams of tokens, for language models that carry states over."""
 
 import dataclasses
 
@@ -6,18 +6,18 @@ import numpy as np
 
 
 class SentenceOrder:
-    """The order of sentences in an epoch, a function of the seed and the epoch only.
+    """The order of sentences in an epoch. It depends on seed and epoch only.
 
     Args:
-        sizes: int (S,), places that each sentence takes.
-        seed: int; None leaves the sentences in order.
+        sizes: int (S,), number of tokens of each sentence.
+        seed: int; None to keep the order of the sentences.
 
     Inputs:
         int, the epoch.
 
     Returns:
-        int (S,), the sentences in their order, and int (S + 1,), where each begins
-        among all places. Those of the latest epoch are kept.
+        int (S,), the sentences in their order, and int (S + 1,), the position of the
+        first token of each. The result for the latest epoch is cached.
     """
 
     def __init__(self, sizes, seed):
@@ -38,26 +38,28 @@ class SentenceOrder:
 
 @dataclasses.dataclass
 class TokenStreams:
-    """Batches of neighbouring tokens, a function of the seed and the step only.
+    """Batches of consecutive tokens. They depend on seed and step only.
 
-    The sentences of an epoch are permuted, each is `<S> words </S>`, and the whole is
-    cut into as many streams as a batch has rows; a step takes the next tokens of every
-    stream, so that row r goes on where row r of the step before ended. `</S>` is never
-    read and `<S>` never predicted; the other way round in the backward streams, which
-    read every sentence from its end. What is left at the end of the streams, fewer
-    tokens than a step takes, is dropped.
+    1. The sentences `<S> words </S>` are permuted in each epoch and concatenated.
+    2. The result is split into `batch_size` streams of equal length.
+    3. Each step takes the next `steps` tokens of every stream. Row r of a step
+       therefore continues row r of the previous step.
+    4. The tokens at the end of the streams that do not fill a step are ignored.
 
-    Source: Peters et al. 2018, released code `bilm/data.py`; there every row takes its
-    sentences from one queue, here from a part of the corpus of its own, so that any
-    step can be made without those before it.
+    The forward streams never read `</S>` and never predict `<S>`. The backward streams
+    read every sentence from its end, never read `<S>` and never predict `</S>`.
+
+    Source: Peters et al. 2018, released code `bilm/data.py`. There all rows take their
+    sentences from one queue. Here each row has its own share of the corpus, so any step
+    can be computed without the previous steps.
 
     Args:
-        ids: int (T,), the corpus; an array on disk will do.
-        offsets: int (S + 1,): sentence i holds the ids from offset [i] to [i + 1].
+        ids: int (T,), the corpus; also an array on disk.
+        offsets: int (S + 1,). Sentence i has the ids from offsets[i] to offsets[i + 1].
         batch_size: int, B.
         steps: int, L, tokens of a row in one step.
-        begin_id, end_id: int, of `<S>` and `</S>`.
-        seed: int, of the permutations; None leaves the sentences in order.
+        begin_id, end_id: int, ids of `<S>` and `</S>`.
+        seed: int, seed of the permutations; None to keep the order of the sentences.
 
     Raises:
         ValueError: if the corpus is too small for one step.
@@ -74,26 +76,28 @@ class TokenStreams:
     def __post_init__(self):
         """Counts the steps of an epoch."""
         self.offsets = np.asarray(self.offsets, np.int64)
-        # A sentence of n words has n + 1 places: as many are read as predicted.
+        # A sentence of n words has n + 1 places, each with a token to read and a token
+        # to predict.
         self.places = int(self.offsets[-1] - self.offsets[0]) + len(self.offsets) - 1
         self.steps_per_epoch = self.places // self.batch_size // self.steps
         if self.steps_per_epoch < 1:
             raise ValueError(
                 f"The corpus must have {self.batch_size * self.steps} tokens for one "
-                f"step of {self.batch_size} rows. Received: {self.places}."
+                f"step of {self.batch_size} rows. Received: {self.places}. Decrease "
+                "`batch_size` or `steps`."
             )
         self._order = SentenceOrder(np.diff(self.offsets) + 1, self.seed)
 
     def batch(self, step):
-        """The tokens of one step.
+        """Returns the tokens of one step.
 
         Args:
-            step: int, from 0 over all epochs.
+            step: int, from 0, counted over all epochs.
 
         Returns:
-            dict of int32 (B, L): forward and backward, the tokens that are read, and
-            forward_targets and backward_targets, those to predict. The backward ones
-            stand in the order of the text: position L - 1 is read first.
+            dict of int32 (B, L): forward and backward, the tokens to read, and
+            forward_targets and backward_targets, the tokens to predict. The backward
+            tokens are in the order of the text, so position L - 1 is read first.
         """
         epoch, number = divmod(int(step), self.steps_per_epoch)
         order, begins = self._order(epoch)

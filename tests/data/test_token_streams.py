@@ -11,7 +11,7 @@ OFFSETS = np.cumsum([0, *map(len, SENTENCES)])
 
 
 def reference(streams, epoch, backward):
-    """All that is read and predicted in an epoch, (B, N) each."""
+    """The tokens that are read and predicted in an epoch, (B, N) each."""
     order = np.arange(len(SENTENCES))
     if streams.seed is not None:
         order = np.random.default_rng([streams.seed, epoch]).permutation(order)
@@ -30,7 +30,7 @@ def reference(streams, epoch, backward):
 
 @pytest.mark.parametrize("seed", [None, 0, 7])
 @pytest.mark.parametrize("batch_size, steps", [(1, 1), (3, 4), (2, 5), (4, 9)])
-def test_steps_go_on_where_the_ones_before_ended(seed, batch_size, steps):
+def test_steps_continue_the_previous_steps(seed, batch_size, steps):
     streams = TokenStreams(IDS, OFFSETS, batch_size, steps, seed=seed)
     count = streams.steps_per_epoch
     for epoch in (1, 0):  # in any order
@@ -45,7 +45,7 @@ def test_steps_go_on_where_the_ones_before_ended(seed, batch_size, steps):
                 assert parts[0].dtype == np.int32
 
 
-def test_epochs_have_orders_of_their_own():
+def test_every_epoch_has_another_order():
     streams = TokenStreams(IDS, OFFSETS, 2, 5, seed=3)
     first, second = (streams.batch(n * streams.steps_per_epoch) for n in (0, 1))
     assert (first["forward"] != second["forward"]).any()

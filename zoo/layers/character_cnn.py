@@ -1,27 +1,29 @@
-"""Vectors of words from their characters."""
+"""Word vectors from characters: a convolutional network with highway layers."""
 
 import math
 
 import keras
 from keras import ops
 
+from zoo.layers.quantization import CompositeLayer
 from zoo.layers.transformer import get_activation
 
-BLOCK_POWER = 7  # of 2: words computed at once
+# At most 2 to this power words are computed at once.
+BLOCK_POWER = 7
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class Highway(keras.layers.Layer):
-    """A dense layer with a gate past it.
+class Highway(CompositeLayer):
+    """A highway layer: a gate mixes a dense layer with its input.
 
     `y = g relu(x W + b) + (1 - g) x`, `g = sigmoid(x G + c)`.
 
-    Source: Srivastava et al. 2015; bilm-tf, which calls G and c "carry" although they
-    gate what is transformed (AllenNLP gates the other part, so its G and c are the
-    negative of these).
+    Source: Srivastava et al. 2015; bilm-tf. bilm-tf calls G and c "carry", although g
+    is the weight of the dense layer. In AllenNLP g is the weight of the input, so its
+    G and c have the opposite sign.
 
     Args:
-        gate_bias: float, what c starts from; -2.0 hands nearly everything past.
+        gate_bias: float, initial value of c. At -2.0 the output is close to the input.
 
     Inputs:
         (..., D).
@@ -35,7 +37,7 @@ class Highway(keras.layers.Layer):
         self.gate_bias = gate_bias
 
     def build(self, input_shape):
-        """Creates the weights of both products."""
+        """Creates the two dense layers."""
         width = input_shape[-1]
         normal = keras.initializers.RandomNormal(stddev=1 / math.sqrt(width))
         self.gate, self.transform = (
@@ -59,45 +61,48 @@ class Highway(keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class CharacterCNN(keras.layers.Layer):
-    """A vector for a word: convolutions over its characters, highways, projection.
+class CharacterCNN(CompositeLayer):
+    """A vector for each word: convolutions over characters, highways, projection.
 
-    For every filter width, the largest response over the word; all of them
-    concatenated, through the highways, to `projection_dim`.
+    The layer takes the maximum of each filter over the word. It concatenates the
+    maxima of all filters and applies the activation, the highway layers and a
+    projection to `projection_dim`.
 
-    Words that occur several times in a batch are computed once: in a batch of running
-    text two thirds of the positions are repetitions or padding. That needs shapes that
-    depend on values, so neither XLA nor other backends than TensorFlow do it. Outside
-    training they are computed in blocks: memory has a bound, and the last bits of a
-    word's vector do not depend on how many other words there are.
+    A word that occurs several times in a batch is computed once. In running text, two
+    thirds of the positions are repetitions or padding. Repetitions are found only by
+    TensorFlow and without XLA, since the shapes depend on the values. Outside training
+    the layer computes the distinct words in blocks. This bounds the memory, and the
+    last bits of a vector do not depend on the number of other words.
 
-    A row may have fewer characters than `max_characters`: as many columns of padding
-    are added as the widest filter needs to see nothing but padding once. That gives
-    the very same numbers as `max_characters` columns do, while one column less would
-    not, since padding is learned and takes part in the maximum.
+    A row may have fewer than `max_characters` characters. The layer then adds columns
+    of padding until the widest filter covers padding alone at one place. The result
+    equals that of `max_characters` columns bit for bit. One column less could change
+    it, since the vector of padding is learned and takes part in the maximum.
 
     Source: Kim et al. 2015; Jozefowicz et al. 2016; Peters et al. 2018 (ELMo), whose
     released code `bilm/model.py` gives initializers and order.
 
     Args:
         filters: list of (width in characters, number of filters).
-        embedding_dim: int, width of a character's vector.
-        num_highways: int.
-        projection_dim: int, P; no projection where the filters together are as many.
+        embedding_dim: int, width of the vector of a character.
+        num_highways: int, number of highway layers.
+        projection_dim: int, P. If it equals the number of all filters, there is no
+            projection.
         activation: str, "relu" or "tanh".
-        num_characters: int, K: ids run from 1 to K, and 0 stands where no word is.
-        max_characters: int, of a word, markers and padding included.
-        pad_id: int, of the padding within a word; by default K, the last id.
-        distinct: bool, False to compute every position by itself, as XLA needs.
+        num_characters: int, K. The ids of characters are 1 to K.
+        max_characters: int, characters of a word, markers and padding included.
+        pad_id: int, id of the padding inside a word; by default K, the last id.
+        distinct: bool, whether repeated words are computed once. XLA needs False.
 
     Inputs:
-        int (B, L, C), C at most `max_characters`; all 0 where no word is.
+        int (B, L, C), C at most `max_characters`; 0 in all columns of a position
+        without a word.
 
     Returns:
         (B, L, P).
 
     Raises:
-        ValueError: if there is no filter, or one is wider than `max_characters`, or
+        ValueError: if there is no filter, a filter is wider than `max_characters`, or
             the input has too many characters.
     """
 
@@ -120,8 +125,9 @@ class CharacterCNN(keras.layers.Layer):
         self.widest = max((width for width, _ in self.filters), default=0)
         if not 0 < self.widest <= max_characters:
             raise ValueError(
-                "`filters` must be pairs of a width from 1 to `max_characters` and a "
-                f"number. Received: {filters}, max_characters={max_characters}."
+                "`filters` must be pairs of a width, from 1 to `max_characters`, and a "
+                f"number of filters. Received: filters={filters}, "
+                f"max_characters={max_characters}."
             )
         self.embedding_dim = embedding_dim
         self.num_highways = num_highways
@@ -134,7 +140,7 @@ class CharacterCNN(keras.layers.Layer):
 
     @property
     def distinct(self):
-        """Whether words that occur several times are computed once."""
+        """Whether repeated words are computed once."""
         return not self.supports_jit
 
     @distinct.setter
@@ -188,10 +194,11 @@ class CharacterCNN(keras.layers.Layer):
         if isinstance(shape[2], int) and shape[2] > self.max_characters:
             raise ValueError(
                 f"A word must have at most {self.max_characters} characters, markers "
-                f"included. Received: an input of shape {tuple(character_ids.shape)}."
+                f"included. Received: an input of shape {tuple(character_ids.shape)}. "
+                "Increase `max_characters` or truncate the words."
             )
         words = ops.reshape(character_ids, (-1, shape[2]))
-        # TensorFlow's convolution of no rows has a wrong shape, hence one more.
+        # TensorFlow's convolution of zero rows has a wrong shape, so one row is added.
         words = ops.pad(words, ((0, 1), (0, 0)))
         if self.distinct:
             rows = ops.shape(words)[0]
@@ -215,8 +222,8 @@ class CharacterCNN(keras.layers.Layer):
         table = ops.cast(self.embeddings, self.compute_dtype)
         table = ops.concatenate([ops.zeros_like(table[:1]), table], axis=0)
         x = ops.take(table, words, axis=0)
-        parts = [ops.max(layer(x), axis=1) for layer in self.convolutions]
-        x = self.activation(ops.concatenate(parts, axis=-1))
+        maxima = [ops.max(layer(x), axis=1) for layer in self.convolutions]
+        x = self.activation(ops.concatenate(maxima, axis=-1))
         for layer in self.highways:
             x = layer(x)
         return x if self.projection is None else self.projection(x)
@@ -227,13 +234,13 @@ class CharacterCNN(keras.layers.Layer):
 
 
 def distinct_rows(rows):
-    """The rows of a matrix without repetitions, in TensorFlow.
+    """Finds the distinct rows of a matrix, in TensorFlow.
 
     Args:
         rows: int (W, C).
 
     Returns:
-        int (U, C), and int (W,), the number of each row among them.
+        int (U, C), the distinct rows, and int (W,), the index of each row among them.
     """
     import tensorflow as tf
 
@@ -241,20 +248,20 @@ def distinct_rows(rows):
 
 
 def block_size(rows):
-    """How many words are computed at once: 128, or a power of 2 for fewer rows."""
+    """The number of words that are computed at once: a power of 2, at most 128."""
     powers = [2**power for power in range(1, BLOCK_POWER)]
     sizes = ops.convert_to_tensor(powers, "int32")
     return 2 ** (1 + ops.sum(ops.cast(sizes < rows, "int32")))
 
 
 def in_blocks(function, rows, shape, dtype):
-    """Applies a function to blocks of rows, all of the same size, in TensorFlow.
+    """Applies a function to blocks of rows of one size, in TensorFlow.
 
     Args:
-        function: of (S, C) to (S, P).
+        function: function of a block (S, C) to (S, P).
         rows: (U, C).
         shape: S and P, int.
-        dtype: str, of the result.
+        dtype: str, dtype of the result.
 
     Returns:
         (U, P).

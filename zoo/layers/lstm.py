@@ -1,4 +1,4 @@
-"""Recurrent layers."""
+"""A long short-term memory with projection and clipping."""
 
 import functools
 import math
@@ -6,11 +6,12 @@ import math
 import keras
 from keras import ops
 
-from zoo.layers.recurrence import run_packed, run_plain, run_trained
+from zoo.layers.lstm_steps import run_packed, run_plain, run_trained
+from zoo.layers.quantization import MatrixLayer
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class LSTM(keras.layers.Layer):
+class LSTM(MatrixLayer):
     """A long short-term memory with optional projection and clipping.
 
     With input x, output m and cell c, the gates i, f, o and the candidate g:
@@ -20,24 +21,28 @@ class LSTM(keras.layers.Layer):
     `m_t = clip((sigmoid(o) tanh(c_t)) P, projection_clip)`.
 
     The columns of W, U and b are in the order i, f, g, o, as in Keras. The forget bias
-    is added at every step and not stored in b. Where the mask is 0 the state is handed
-    on unchanged and the output is 0, so that padding on either side has no influence.
+    is added at every step and is not stored in b. At masked steps the state does not
+    change and the output is 0, so padding on either side has no effect.
 
-    Source: Sak et al. 2014 for the projection; TensorFlow 1's `LSTMCell` for the
-    clipping. `keras.layers.LSTM` has neither; it multiplies x_t in every step, and
-    its gradient adds up U's in every step: here both are one product each.
+    After `quantize("int8")`, W, U and P are stored as int8 with a scale for each
+    column. The steps compute with dequantized values.
+
+    Source: Sak et al. 2014 for the projection; `LSTMCell` of TensorFlow 1 for the
+    clipping. `keras.layers.LSTM` has neither. It multiplies x_t by W at every step, and
+    its gradient adds up the gradient of U at every step. Here each of the two is one
+    product.
 
     Args:
         units: int, width D of the cell.
         projection_dim: int, width P of the output; None for D and no projection.
-        cell_clip: float, bound of |c|; None for none.
-        projection_clip: float, bound of |m| after the projection; None for none.
-        forget_bias: float, 1.0 as in Jozefowicz et al. 2015.
-        reverse: bool, whether it reads from the last position to the first. The
-            output stays in the order of the input.
-        packed: bool, whether, outside training, steps without a token are not even
-            computed, which XLA and other backends than TensorFlow cannot do. With a
-            sixth of a batch padding that saves an eighth of ELMo's time on a CPU.
+        cell_clip: float, bound of |c|; None for no bound.
+        projection_clip: float, bound of |m| after the projection; None for no bound.
+        forget_bias: float, added to the forget gate; 1.0 as in Jozefowicz et al. 2015.
+        reverse: bool, whether to read from the last position to the first. The output
+            is in the order of the input.
+        packed: bool, whether to skip the computation at masked steps outside training.
+            Only TensorFlow without XLA can do that. If a sixth of a batch is padding,
+            it saves an eighth of the time of ELMo on a CPU.
 
     Inputs:
         x (B, L, I); optional mask (B, L), bool or number, 1 = token; optional
@@ -45,18 +50,21 @@ class LSTM(keras.layers.Layer):
 
     Returns:
         Tuple of the sequence (B, L, P) and the state after its last token, m (B, P)
-        and c (B, D). Gates and cell are float32 under 16-bit policies, c stays so.
+        and c (B, D). Under 16-bit policies the gates and the cell are float32, and so
+        is the returned c.
 
     Raises:
         ValueError: if a width or a bound is not positive, or `projection_clip` is
             given without a projection.
 
     Example:
-    >>> layer = LSTM(8, projection_dim=4)
-    >>> sequence, output, cell = layer(keras.ops.ones((2, 3, 5)))
-    >>> tuple(sequence.shape), tuple(output.shape), tuple(cell.shape)
-    ((2, 3, 4), (2, 4), (2, 8))
+        >>> layer = LSTM(8, projection_dim=4)
+        >>> sequence, output, cell = layer(keras.ops.ones((2, 3, 5)))
+        >>> tuple(sequence.shape), tuple(output.shape), tuple(cell.shape)
+        ((2, 3, 4), (2, 4), (2, 8))
     """
+
+    matrices = {"kernel": 0, "recurrent_kernel": 0, "projection_kernel": 0}
 
     def __init__(
         self,
@@ -75,12 +83,13 @@ class LSTM(keras.layers.Layer):
         if any(size is not None and size <= 0 for size in sizes):
             raise ValueError(
                 "`units`, `projection_dim`, `cell_clip` and `projection_clip` must be "
-                f"positive. Received: {sizes}. None leaves the last three out."
+                f"positive. Received: {sizes}. Use None for no projection or no bound."
             )
         if projection_clip and not projection_dim:
             raise ValueError(
-                "`projection_clip` bounds what the projection gives. Received: "
-                f"{projection_clip}, and no `projection_dim`."
+                "`projection_clip` needs `projection_dim`. Received: projection_clip="
+                f"{projection_clip}, projection_dim={projection_dim}. Use `cell_clip` "
+                "to bound the cell."
             )
         self.units = units
         self.projection_dim = projection_dim
@@ -92,7 +101,7 @@ class LSTM(keras.layers.Layer):
 
     @property
     def packed(self):
-        """Whether steps without a token are not computed."""
+        """Whether masked steps are skipped outside training."""
         return not self.supports_jit
 
     @packed.setter
@@ -101,45 +110,43 @@ class LSTM(keras.layers.Layer):
 
     @property
     def output_dim(self):
-        """Width of the output."""
+        """Width P of the output."""
         return self.projection_dim or self.units
 
     def build(self, input_shape, *args, **kwargs):
         """Creates the weights. `input_shape` is (B, L, I)."""
         gates = 4 * self.units
-        # W and U are one Glorot matrix, as in TensorFlow 1.
+        # The limit is that of one Glorot matrix of W and U, as in TensorFlow 1.
         limit = math.sqrt(6 / (input_shape[-1] + self.output_dim + gates))
         uniform = keras.initializers.RandomUniform
-        self.kernel = self.add_weight(
-            name="kernel",
-            shape=(input_shape[-1], gates),
-            initializer=uniform(-limit, limit),
+        self.add_matrix(
+            "kernel", (input_shape[-1], gates), initializer=uniform(-limit, limit)
         )
-        self.recurrent_kernel = self.add_weight(
-            name="recurrent_kernel",
-            shape=(self.output_dim, gates),
+        self.add_matrix(
+            "recurrent_kernel",
+            (self.output_dim, gates),
             initializer=uniform(-limit, limit),
         )
         self.bias = self.add_weight(name="bias", shape=(gates,), initializer="zeros")
         self.projection_kernel = None
         if self.projection_dim:
-            self.projection_kernel = self.add_weight(
-                name="projection_kernel",
-                shape=(self.units, self.projection_dim),
+            self.add_matrix(
+                "projection_kernel",
+                (self.units, self.projection_dim),
                 initializer="glorot_uniform",
             )
         self.built = True
 
     def call(self, x, mask=None, initial_state=None, training=None):
-        """Runs over the sequence; see the class for shapes."""
+        """Reads the sequence; see the class for shapes."""
         wide = "float64" if self.compute_dtype == "float64" else "float32"
         cast = functools.partial(ops.cast, dtype=self.compute_dtype)
         batch, length = ops.shape(x)[0], ops.shape(x)[1]
         forget = ops.repeat(ops.arange(4) == 1, self.units)
         bias = self.bias + self.forget_bias * ops.cast(forget, self.bias.dtype)
 
-        def share(x):
-            return ops.matmul(x, cast(self.kernel)) + cast(bias)
+        def multiply(x):
+            return ops.matmul(x, self.matrix("kernel")) + cast(bias)
 
         x = ops.transpose(x, (1, 0, 2))
         if mask is not None:
@@ -148,10 +155,10 @@ class LSTM(keras.layers.Layer):
         options["reverse"] = self.reverse
         packed = self.packed and mask is not None and not training
         if packed:
-            run = functools.partial(run_packed, share=share, mask=mask, **options)
+            run = functools.partial(run_packed, multiply=multiply, mask=mask, **options)
             x = x[mask]
         else:
-            x = share(ops.reshape(x, (-1, x.shape[-1])))
+            x = multiply(ops.reshape(x, (-1, x.shape[-1])))
             x = ops.reshape(x, (length, batch, 4 * self.units))
             mask = mask if mask is None else mask[:, :, None]
             run = functools.partial(
@@ -161,20 +168,20 @@ class LSTM(keras.layers.Layer):
             ops.zeros((batch, self.output_dim)),
             ops.zeros((batch, self.units)),
         )
-        weights = [cast(self.recurrent_kernel)]
+        weights = [self.matrix("recurrent_kernel")]
         if self.projection_dim:
-            weights.append(cast(self.projection_kernel))
+            weights.append(self.matrix("projection_kernel"))
         sequence, m, c = run(x, cast(m), ops.cast(c, wide), *weights)
         if mask is not None and not packed:
             sequence = sequence * cast(mask)
         return ops.transpose(sequence, (1, 0, 2)), m, c
 
     def compute_output_shape(self, input_shape, *args, **kwargs):
-        """Of the sequence and the state."""
+        """The shapes of the sequence and of the two states."""
         batch, length, _ = input_shape
         sequence = (batch, length, self.output_dim)
         return sequence, (batch, self.output_dim), (batch, self.units)
 
     def compute_mask(self, inputs, mask=None, *args, **kwargs):
-        """The sequence keeps the mask, the state has none."""
+        """The sequence has the mask of the input, the states have none."""
         return mask, None, None

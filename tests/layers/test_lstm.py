@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from zoo.layers import LSTM, scanning
+from zoo.layers import LSTM, scan
 
 MASK = np.array([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0], [0, 1, 1, 1, 0], [0, 0, 0, 0, 0]])
 
@@ -85,7 +85,7 @@ def test_it_is_the_equation(case, training):
 
 
 def loss_of(layer, x, state, mask, training):
-    """A scalar that depends on every output, each in its own way."""
+    """A scalar that depends on every output in a different way."""
     outputs = layer(x, mask=mask, initial_state=state, training=training)
     total = 0.0
     for number, output in enumerate(outputs):
@@ -105,8 +105,8 @@ def gradients(layer, inputs, mask, training):
 
 @pytest.mark.parametrize("steps", [2, 64])
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_packed_it_is_the_same(case, steps, monkeypatch):
-    monkeypatch.setattr(scanning, "STEPS", steps)  # prepared at once
+def test_packed_results_are_the_same(case, steps, monkeypatch):
+    monkeypatch.setattr(scan, "STEPS", steps)  # prepared at once
     layer = make(*case, packed=True)
     assert not layer.supports_jit and make(*case).supports_jit
     x, m, c = data(layer)
@@ -139,7 +139,7 @@ def test_shapes_may_be_unknown(packed):
 
 @pytest.mark.parametrize("mask", [None, MASK], ids=["full", "masked"])
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_its_gradient_is_the_loops(case, mask):
+def test_the_gradient_equals_automatic_differentiation(case, mask):
     layer = make(*case)
     inputs = data(layer)
     expected = gradients(layer, inputs, mask, training=False)
@@ -170,7 +170,7 @@ def test_its_gradient_is_the_difference_quotient():
 
 
 @pytest.mark.parametrize("reverse", [False, True])
-def test_a_sequence_in_parts_is_the_sequence(reverse):
+def test_a_split_sequence_gives_the_same_result(reverse):
     layer = make(reverse=reverse)
     x, m, c = data(layer)
     whole = layer(x, initial_state=(m, c))
@@ -185,7 +185,7 @@ def test_a_sequence_in_parts_is_the_sequence(reverse):
 
 @pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
 @pytest.mark.parametrize("training", [False, True, "packed"])
-def test_16_bits_are_close_and_the_cell_is_wide(policy, training):
+def test_16_bit_outputs_are_close_and_the_cell_is_float32(policy, training):
     packed, training = training == "packed", training is True
     layer, half = make(dtype="float32"), make(dtype=policy, packed=packed)
     x, m, c = (part.astype("float32") for part in data(layer))
@@ -197,7 +197,7 @@ def test_16_bits_are_close_and_the_cell_is_wide(policy, training):
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_sequence_without_steps_hands_the_state_on(packed):
+def test_a_sequence_without_steps_returns_the_initial_state(packed):
     layer = make(packed=packed)
     x, m, c = data(layer, length=0)
     sequence, *state = layer(x, mask=MASK[:, :0], initial_state=(m, c))
@@ -232,7 +232,7 @@ def test_a_config_makes_the_same_layer():
     [
         ({"units": 0}, "must be positive"),
         ({"units": 2, "cell_clip": -1.0}, "must be positive"),
-        ({"units": 2, "projection_clip": 3.0}, "no `projection_dim`"),
+        ({"units": 2, "projection_clip": 3.0}, "needs `projection_dim`"),
     ],
 )
 def test_impossible_options_are_refused(options, message):

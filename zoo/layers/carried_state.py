@@ -1,4 +1,4 @@
-"""States that a model keeps from one batch to the next."""
+"""Recurrent states that a model carries over from one batch to the next."""
 
 import keras
 from keras import ops
@@ -6,22 +6,26 @@ from keras import ops
 
 @keras.saving.register_keras_serializable(package="zoo")
 class CarriedState(keras.layers.Layer):
-    """What the rows of the batch before ended with, for models that read on.
+    """The final states of the previous batch, as the initial states of this batch.
 
-    Training and evaluation have states of their own, so that neither disturbs the
-    other. They are saved with the model. On several replicas each keeps its own rows'
-    states; a file holds those of all rows, so that it may be read on fewer or more
-    replicas of as many rows together. Of several workers each saves its own rows.
+    Training and evaluation have separate states. The states are saved with the model.
+    With several replicas, each replica keeps the states of its own rows. A file holds
+    the states of all rows, so it can be loaded with another number of replicas if the
+    total number of rows is the same. With several workers, each worker saves its own
+    rows.
 
     Args:
-        rows: int, R, rows of a batch (of a replica's part of it).
-        shapes: list of tuple, the shape of each state of a row.
+        rows: int, R, rows of a batch on one replica.
+        shapes: list of tuple, the shape of each state of one row.
 
     Inputs:
-        fresh int (R,), 1 where a row begins anew, from zeros.
+        fresh int (R,), 1 where a row starts from zeros.
 
     Returns:
         list of float32 (R, ...), the states.
+
+    Raises:
+        ValueError: if a file holds the states of another number of rows.
     """
 
     def __init__(self, rows, shapes, **kwargs):
@@ -30,10 +34,11 @@ class CarriedState(keras.layers.Layer):
         self.shapes = [tuple(shape) for shape in shapes]
 
     def build(self, fresh_shape):
-        """Creates the states, zeros."""
+        """Creates the states, which are zero."""
+        # `add_weight` has no argument `synchronization`.
         self.states = {
             kind: [
-                keras.Variable(  # `add_weight` has no synchronization
+                keras.Variable(
                     "zeros",
                     (self.rows, *shape),
                     "float32",
@@ -50,50 +55,51 @@ class CarriedState(keras.layers.Layer):
         self.built = True
 
     def kept(self, training):
-        """The variables of training or of evaluation."""
+        """The variables for training or for evaluation."""
         return self.states["training" if training else "evaluation"]
 
     def call(self, fresh, training=None):
-        """Reads the states."""
+        """Returns the states, zeros for rows that start."""
         keep = 1 - ops.cast(fresh, "float32")
         states = [ops.convert_to_tensor(v) for v in self.kept(training)]
         return [s * ops.reshape(keep, (-1, *[1] * (s.ndim - 1))) for s in states]
 
     def save_own_variables(self, store):
-        """Writes the states of all replicas' rows."""
+        """Saves the states of the rows of all replicas."""
         for index, variable in enumerate(self.non_trainable_variables):
             store[str(index)] = ops.concatenate([*_replicas(variable)])
 
     def load_own_variables(self, store):
-        """Gives every replica its rows' states."""
+        """Assigns to every replica the states of its rows."""
         for index, variable in enumerate(self.non_trainable_variables):
-            parts, states = _replicas(variable), store[str(index)]
-            if len(states) != len(parts) * self.rows:
+            replicas, states = _replicas(variable), store[str(index)]
+            if len(states) != len(replicas) * self.rows:
                 raise ValueError(
-                    "States must be of as many rows as the model reads. Received: "
-                    f"{len(states)}, and {len(parts)} replicas of {self.rows} rows. "
-                    "Save a preset to go on without them."
+                    "The file must hold a state for each row of a batch. Received: "
+                    f"states of {len(states)} rows, for {len(replicas)} replicas of "
+                    f"{self.rows} rows. To continue without states, save the model as "
+                    "a preset."
                 )
-            for number, part in enumerate(parts):
-                part.assign(states[number * self.rows :][: self.rows])
+            for number, replica in enumerate(replicas):
+                replica.assign(states[number * self.rows :][: self.rows])
 
     def compute_output_spec(self, fresh, training=None):
-        """float32 of the states' shapes."""
+        """float32 tensors of the shapes of the states."""
         shapes = [(self.rows, *shape) for shape in self.shapes]
         return [keras.KerasTensor(shape, dtype="float32") for shape in shapes]
 
 
 def _replicas(variable):
-    """What holds the values of each replica, in order; without a strategy, itself."""
+    """The variable of each replica; without a strategy, only the variable."""
     return getattr(variable.value, "values", (variable,))
 
 
 @keras.saving.register_keras_serializable(package="zoo")
 class KeepState(keras.layers.Layer):
-    """Stores what the next batch begins with, and hands its first input on.
+    """Stores the initial states of the next batch, and returns its first input.
 
     Args:
-        carried: `CarriedState`, already built.
+        carried: built `CarriedState`, which holds the states.
 
     Inputs:
         x (...); states, a list as `CarriedState` returns.
@@ -113,23 +119,24 @@ class KeepState(keras.layers.Layer):
         return x
 
     def compute_output_spec(self, x, states, training=None):
-        """As x."""
+        """The shape and dtype of x."""
         return keras.KerasTensor(x.shape, dtype=x.dtype)
 
 
 class StatefulModel:
-    """A recurrent backbone that begins where the call before ended, row by row.
+    """A recurrent backbone that carries its states over from call to call.
 
-    ELMo's published vectors were made so: row r of a batch goes on from row r of the
-    batch before, whatever its sentence was. The authors advise a few sentences to warm
-    up before the vectors count.
+    Row r of a batch starts with the final state of row r of the previous batch,
+    whatever its sentence was. The published vectors of ELMo were computed this way.
+    The authors advise to run a few sentences first, and to ignore their vectors.
 
     Args:
         backbone: `zoo.backbone.Backbone` with states.
-        names: outputs, see the backbone.
+        names: list of str, outputs of the backbone.
 
     Inputs:
-        as the model's. Rows beyond a smaller batch keep their states.
+        As the backbone's. If a batch has fewer rows, the states of the other rows do
+        not change.
 
     Returns:
         dict of the outputs.
@@ -141,11 +148,11 @@ class StatefulModel:
         self.reset()
 
     def reset(self):
-        """Forgets everything: the next call begins at zero."""
+        """Resets the states: the next call starts from zeros."""
         self.states = self.backbone.make_states(0)
 
     def __call__(self, inputs):
-        """Runs the model and remembers its states."""
+        """Runs the model and keeps its states."""
         inputs = self.backbone.complete(inputs)
         rows = inputs["padding_mask"].shape[0]
         more = max(rows - next(iter(self.states.values())).shape[0], 0)

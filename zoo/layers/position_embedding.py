@@ -1,4 +1,4 @@
-"""Embeddings of tokens and positions."""
+"""Learned embeddings of positions."""
 
 import keras
 from keras import ops
@@ -6,24 +6,24 @@ from keras import ops
 
 @keras.saving.register_keras_serializable(package="zoo")
 class PositionEmbedding(keras.layers.Layer):
-    """A learned vector per position, the same for every row.
+    """A learned vector for each position, the same for every row.
 
-    Source: Devlin et al. 2019, section 3.2 (BERT); positions count from 0.
-    `keras_nlp.layers.PositionEmbedding` broadcasts to the batch before the sum,
-    a copy of the activations that this one does not make.
+    Source: Devlin et al. 2019, section 3.2 (BERT). The first position is 0.
+    `keras_nlp.layers.PositionEmbedding` copies the vectors for each row of the batch;
+    this layer does not.
 
     Args:
-        max_sequence_length: int, rows in the table.
-        stddev: float, of the truncated normal that initialises the table.
+        max_sequence_length: int, rows of the table.
+        stddev: float, standard deviation of the truncated normal initial table.
 
     Inputs:
-        (B, L, D), of which only the shape is read.
+        (B, L, D), of which the layer uses only the shape.
 
     Returns:
         (1, L, D), to be added to the input.
 
     Raises:
-        ValueError: if L is known and larger than the table.
+        ValueError: if L is known and larger than `max_sequence_length`.
     """
 
     def __init__(self, max_sequence_length, stddev=0.02, **kwargs):
@@ -44,9 +44,9 @@ class PositionEmbedding(keras.layers.Layer):
         """Returns the first L rows of the table."""
         if inputs.shape[1] is not None and inputs.shape[1] > self.max_sequence_length:
             raise ValueError(
-                "The sequence is longer than the table of positions. Received: "
-                f"length {inputs.shape[1]}, max_sequence_length="
-                f"{self.max_sequence_length}. Truncate the input."
+                f"A sequence must have at most {self.max_sequence_length} positions. "
+                f"Received: length {inputs.shape[1]}. Truncate the input or increase "
+                "`max_sequence_length`."
             )
         return ops.cast(self.embeddings, self.compute_dtype)[
             None, : ops.shape(inputs)[1]

@@ -1,27 +1,27 @@
-"""The steps of an LSTM, forward and back."""
+"""The steps of an LSTM and their gradient."""
 
 from keras import ops
 
-from zoo.layers.scanning import scan, scan_packed
+from zoo.layers.scan import scan, scan_packed
 
 
 def clip(x, bound):
-    """X between -bound and bound; None is no bound."""
+    """Clips x to [-bound, bound]; None for no bound."""
     return x if bound is None else ops.clip(x, -bound, bound)
 
 
 def cell(x, m, c, kernel, projection, clips):
-    """One step.
+    """Computes one step.
 
     Args:
-        x: (B, 4 D), the input's share of the gates.
-        m, c: (B, P) and (B, D), the state before.
-        kernel: (P, 4 D).
+        x: (B, 4 D), the product of the input and W, with the bias.
+        m, c: (B, P) and (B, D), the state before the step.
+        kernel: (P, 4 D), U.
         projection: (D, P), or None.
-        clips: bounds of c and m, float or None.
+        clips: tuple of the bounds of c and m, float or None.
 
     Returns:
-        m, c and gates (B, 4 D), the activations.
+        m, c and a tuple of the four gates (B, D), after their activations.
     """
     z = ops.cast(x + ops.matmul(m, kernel), c.dtype)
     i, f, g, o = ops.split(z, 4, axis=-1)
@@ -33,16 +33,16 @@ def cell(x, m, c, kernel, projection, clips):
 
 
 def run_plain(x, m, c, kernel, projection=None, *, mask, clips, reverse):
-    """All steps; keeps nothing for a gradient.
+    """Computes all steps, for use outside training.
 
     Args:
-        x: (L, B, 4 D), the input's share of the gates.
+        x: (L, B, 4 D), the product of the input and W, with the bias.
         m, c, kernel, projection, clips: see `cell`.
         mask: bool (L, B, 1), or None.
-        reverse: bool.
+        reverse: bool, whether to start at the last step.
 
     Returns:
-        The states m (L, B, P), and the last m and c.
+        m after each step (L, B, P), and the last m and c.
     """
 
     def step(state, inputs):
@@ -54,34 +54,46 @@ def run_plain(x, m, c, kernel, projection=None, *, mask, clips, reverse):
     return sequence, m, c
 
 
-def run_packed(x, m, c, kernel, projection=None, *, share, mask, clips, reverse):
-    """`run_plain` on tokens only; the states m are 0 where none is.
+def run_packed(x, m, c, kernel, projection=None, *, multiply, mask, clips, reverse):
+    """Computes all steps like `run_plain`, but only for the tokens.
 
     Args:
-        x: (N, I), the input of the tokens, step by step.
-        share: function of some rows of x to their share of the gates, (M, 4 D).
+        x: (N, I), the input of all N tokens, step by step.
+        multiply: function of some rows of x (M, I) to their product with W, with the
+            bias, (M, 4 D).
         mask: bool (L, B).
-        m, c, kernel, projection, clips, reverse: as there.
+        m, c, kernel, projection, clips, reverse: see `run_plain`.
+
+    Returns:
+        m after each step (L, B, P), 0 at masked steps, and the last m and c.
     """
 
     def step(state, x):
         return cell(x, *state, kernel, projection, clips)[:2]
 
-    (m, c), sequence = scan_packed(step, share, (m, c), x, mask, reverse)
+    (m, c), sequence = scan_packed(step, multiply, (m, c), x, mask, reverse)
     return sequence, m, c
 
 
 def _kept(mask, after, before):
-    """The state after a token, or the one before where the mask says there is none."""
+    """The state after a step: `after` at tokens, `before` at masked steps."""
     if not mask:
         return after
     return tuple(ops.where(mask[0], a, b) for a, b in zip(after, before, strict=True))
 
 
 def run_trained(x, m, c, *weights, mask, clips, reverse):
-    """`run_plain`, with a gradient of its own: the kernels' is one product each.
+    """Computes all steps like `run_plain`, with a custom gradient.
 
-    Everything that is elementwise is done for all steps at once, before the loop back.
+    The gradient of each kernel is one product over all steps. The backward loop
+    contains no elementwise operation that can be computed for all steps at once.
+
+    Args:
+        x, m, c, mask, clips, reverse: see `run_plain`.
+        *weights: the kernel and, if there is one, the projection.
+
+    Returns:
+        m after each step (L, B, P), and the last m and c.
     """
 
     @ops.custom_gradient
@@ -109,19 +121,19 @@ def run_trained(x, m, c, *weights, mask, clips, reverse):
 
 
 def _before(states, first, reverse):
-    """The states before each step, from those after it."""
-    parts = (states[1:], first[None]) if reverse else (first[None], states[:-1])
-    return ops.concatenate(parts, axis=0)
+    """The state before each step, from the states after each step."""
+    shifted = (states[1:], first[None]) if reverse else (first[None], states[:-1])
+    return ops.concatenate(shifted, axis=0)
 
 
 def back(upstream, states, kernel, projection, mask, clips, reverse):
-    """Gradients of `run_trained`.
+    """Computes the gradients of `run_trained`.
 
     Args:
         upstream: gradients of its three outputs.
-        states: m before and after every step, c before and after every step, all
-            (L, B, ...), and the gates, a tuple of four.
-        kernel, projection, mask, clips, reverse: as there.
+        states: m before and after each step, c before and after each step, all
+            (L, B, ...), and a tuple of the four gates.
+        kernel, projection, mask, clips, reverse: see `run_trained`.
 
     Returns:
         Gradients of x, m, c, kernel and, if there is one, the projection.
@@ -136,8 +148,10 @@ def back(upstream, states, kernel, projection, mask, clips, reverse):
     xs = (
         upstream[0],
         output_open,
-        o * (1 - squashed * squashed),  # d h / d c
-        ops.concatenate(  # d c / d z of i, f and g, and d h / d z of o
+        # d h / d c
+        o * (1 - squashed * squashed),
+        # d c / d z of i, f and g, and d h / d z of o
+        ops.concatenate(
             [
                 cell_open * g * i * (1 - i),
                 cell_open * c_before * f * (1 - f),
@@ -146,7 +160,8 @@ def back(upstream, states, kernel, projection, mask, clips, reverse):
             ],
             axis=-1,
         ),
-        cell_open * f + (1 - keep),  # d c / d c before
+        # d c / d c before
+        cell_open * f + (1 - keep),
         ops.cast(ops.zeros_like(cs[:, :, :1]) + 1 - keep, narrow),
     )
     kernel, outward = ops.transpose(kernel), None
@@ -173,13 +188,13 @@ def back(upstream, states, kernel, projection, mask, clips, reverse):
 
 
 def _inside(x, bound):
-    """1 where the clipped x depends on what was clipped, else 0."""
+    """The derivative of clipping, from the clipped values: 1 inside, 0 at the bound."""
     if bound is None:
         return ops.ones_like(x)
     return ops.cast(ops.abs(x) < bound, x.dtype)
 
 
 def _product(a, b):
-    """Sum over steps and rows of a^T b."""
+    """Sums a^T b over steps and rows."""
     a, b = (ops.reshape(t, (-1, t.shape[-1])) for t in (a, b))
     return ops.matmul(ops.transpose(a), b)

@@ -1,4 +1,4 @@
-"""The loss of a language model over many words."""
+"""The loss of a language model with a large vocabulary."""
 
 import math
 
@@ -8,33 +8,36 @@ from keras import ops
 
 @keras.saving.register_keras_serializable(package="zoo")
 class SampledSoftmax(keras.layers.Layer):
-    """Negative log-likelihoods of words, by a softmax over all or over a sample.
+    """Negative log-likelihood of words, by a softmax over all words or over a sample.
 
-    All: `-log softmax(h E^T + c)[t]` of the target t. With a sample s of `num_samples`
-    words, while training: `-log softmax([h E_t + c_t, h E_s^T + c_s - log Q_s])[0]`,
-    with Q the expected count of a word in the sample, so that the sum over the sample
-    is on average that over all words. Words are numbered by falling frequency, and
-    drawn by Zipf's law, `P(k) = log((k + 2) / (k + 1)) / log(V + 1)`, one from each of
-    `num_samples` equal parts of the probability, so that `Q = num_samples P` and
-    frequent words come nearly as often as expected. The target itself, where it was
-    drawn, does not count.
+    Over all words, the loss of a target t is `-log softmax(h E^T + c)[t]`. In training
+    with a sample s of `num_samples` words, it is
+    `-log softmax([h E_t + c_t, h E_s^T + c_s - log Q_s])[0]`, where Q is the expected
+    count of a word in the sample. With this correction, the sum over the sample has the
+    sum over all words as its expected value.
 
-    Source: Bengio and Senecal 2003 for the estimate; Jozefowicz et al. 2016, and
-    bilm-tf after it, draw without replacement by TensorFlow's
-    `log_uniform_candidate_sampler`, which fails under XLA and is on no other backend,
-    and subtract log Q from the target's logit, too.
+    Word ids must be in the order of decreasing frequency. Words are drawn by Zipf's
+    law, `P(k) = log((k + 2) / (k + 1)) / log(V + 1)`. The interval [0, 1) of cumulative
+    probability is divided into `num_samples` equal intervals, and one word is drawn
+    from each, so `Q = num_samples P`. A drawn word that equals the target is ignored.
+
+    Source: Bengio and Senecal 2003 for the estimate. Jozefowicz et al. 2016 and bilm-tf
+    draw without replacement by TensorFlow's `log_uniform_candidate_sampler`, which
+    fails under XLA and exists on no other backend. They also subtract log Q from the
+    logit of the target.
 
     Args:
-        vocabulary_size: int, V, of the words.
-        num_samples: int, words drawn for each batch; None for the whole softmax.
-        seed: int, of the samples.
+        vocabulary_size: int, V, number of words.
+        num_samples: int, words drawn for each batch; None for the softmax over all
+            words.
+        seed: int, seed of the samples.
 
     Inputs:
         hidden (..., D); targets int (...).
 
     Returns:
-        float32 (...), also under 16-bit policies. The whole softmax takes `V` floats
-        for each target at once.
+        float32 (...), also under 16-bit policies. The softmax over all words needs V
+        floats of memory for each target.
 
     Raises:
         ValueError: if a size is not positive.
@@ -45,14 +48,15 @@ class SampledSoftmax(keras.layers.Layer):
         if vocabulary_size < 1 or (num_samples is not None and num_samples < 1):
             raise ValueError(
                 "`vocabulary_size` and `num_samples` must be positive. Received: "
-                f"{vocabulary_size} and {num_samples}."
+                f"vocabulary_size={vocabulary_size}, num_samples={num_samples}. Use "
+                "`num_samples=None` for a softmax over all words."
             )
         self.vocabulary_size = vocabulary_size
         self.num_samples = num_samples
         self.seed_generator = keras.random.SeedGenerator(seed)
 
     def build(self, hidden_shape, *args, **kwargs):
-        """Creates the table (V, D) and the bias (V,)."""
+        """Creates the kernel E (V, D) and the bias c (V,)."""
         width = hidden_shape[-1]
         self.kernel = self.add_weight(
             name="kernel",
@@ -65,7 +69,7 @@ class SampledSoftmax(keras.layers.Layer):
         self.built = True
 
     def call(self, hidden, targets, training=None):
-        """Scores the targets; see the class."""
+        """Computes the loss of each target; see the class."""
         shape = ops.shape(targets)
         hidden = ops.reshape(hidden, (-1, hidden.shape[-1]))
         targets = ops.cast(ops.reshape(targets, (-1,)), "int32")
@@ -80,7 +84,7 @@ class SampledSoftmax(keras.layers.Layer):
         return ops.reshape(ops.logsumexp(logits, axis=1) - own, shape)
 
     def draw(self):
-        """Words of a sample, int32 (num_samples,)."""
+        """Draws the words of a sample, int32 (num_samples,)."""
         jitter = keras.random.uniform((self.num_samples,), seed=self.seed_generator)
         uniform = (ops.arange(self.num_samples, dtype="float32") + jitter) / float(
             self.num_samples
@@ -89,13 +93,13 @@ class SampledSoftmax(keras.layers.Layer):
         return ops.clip(ops.cast(words, "int32"), 0, self.vocabulary_size - 1)
 
     def expected(self, words):
-        """The logarithm of a word's expected count in a sample, float32."""
+        """Computes log Q, the logarithm of the expected count of words, float32."""
         rank = ops.cast(words, "float32")
         share = ops.log1p(1 / (rank + 1)) / math.log(self.vocabulary_size + 1)
         return ops.log(share * self.num_samples)
 
     def sampled_logits(self, hidden, targets, samples):
-        """Corrected logits of the sample (N, S), and the targets' logits (N,)."""
+        """Computes corrected logits of the sample (N, S), and of the targets (N,)."""
         words = ops.concatenate([targets, samples], axis=0)
         rows = self._cast(ops.take(self.kernel, words, axis=0))
         offsets = ops.cast(ops.take(self.bias, words, axis=0), "float32")
@@ -110,5 +114,5 @@ class SampledSoftmax(keras.layers.Layer):
         return ops.cast(x, self.compute_dtype)
 
     def compute_output_spec(self, hidden, targets, training=None):
-        """float32, of the targets' shape."""
+        """float32, of the shape of the targets."""
         return keras.KerasTensor(targets.shape, dtype="float32")

@@ -1,4 +1,4 @@
-"""One sequence from the outputs of several layers."""
+"""A learned weighted sum of the outputs of several layers."""
 
 import keras
 from keras import ops
@@ -8,29 +8,30 @@ from keras import ops
 class ScalarMix(keras.layers.Layer):
     """A weighted sum of layers: `gamma sum_j softmax(w)_j h_j`.
 
-    Source: Peters et al. 2018 (ELMo), equation 1. The sum of squares of w, times
-    `l2`, is a loss: it pulls towards the mean of the layers.
+    Source: Peters et al. 2018 (ELMo), equation 1. The loss `l2 sum_j w_j^2` pulls the
+    weights towards the mean of the layers.
 
-    With `layer_norm_epsilon` every h_j is first made mean 0 and variance 1, **over all
-    tokens of the batch and all dimensions together**, as both reference programs do:
-    a token's vector then depends on the other rows. The programs differ in epsilon
-    (bilm-tf 1e-12, AllenNLP 1e-13) and in whether the mask of the sentence's first
-    and last marker is 0 (bilm-tf) or 1 (AllenNLP).
+    With `layer_norm_epsilon`, every h_j is first scaled to mean 0 and variance 1,
+    **over all tokens of the batch and all dimensions together**. The vector of a token
+    then depends on the other rows. Both reference programs do this. They differ in
+    epsilon (bilm-tf 1e-12, AllenNLP 1e-13), and in the mask of the two markers of a
+    sentence (bilm-tf 0, AllenNLP 1).
 
     Args:
-        layer: int, j of the only layer, so that it is `gamma h_j` without w; negative
-            ones count from the last. None for the sum of all.
-        layer_norm_epsilon: float, or None for no normalization.
+        layer: int, number of the only layer j, for `gamma h_j` without w. A negative
+            number counts from the last layer. None for the sum of all layers.
+        layer_norm_epsilon: float, added to the variance; None for no normalization.
         l2: float, factor of the loss.
 
-    Raises:
-        ValueError: if there is no such layer.
-
     Inputs:
-        (B, N, L, D); optional mask (B, L), 1 = token, for the normalization only.
+        (B, N, L, D); optional mask (B, L), 1 = token, which only the normalization
+        uses.
 
     Returns:
         (B, L, D). Weights, sum and statistics are float32 under 16-bit policies.
+
+    Raises:
+        ValueError: if there is no such layer.
     """
 
     def __init__(self, layer=None, layer_norm_epsilon=None, l2=0.0, **kwargs):
@@ -40,11 +41,11 @@ class ScalarMix(keras.layers.Layer):
         self.l2 = l2
 
     def build(self, input_shape, *args, **kwargs):
-        """Creates w (N,), zeros, and gamma (1,), one."""
+        """Creates w (N,), initially zeros, and gamma (1,), initially 1."""
         number = input_shape[1]
         if self.layer is not None and not -number <= self.layer < number:
             raise ValueError(
-                f"`layer` must be one of {number} layers, from 0 on. Received: "
+                f"`layer` must be from {-number} to {number - 1}. Received: "
                 f"{self.layer}."
             )
         self.gamma = self.add_weight(name="gamma", shape=(1,), initializer="ones")
@@ -59,7 +60,7 @@ class ScalarMix(keras.layers.Layer):
         self.built = True
 
     def call(self, layers, mask=None):
-        """Mixes the layers; see the class for shapes."""
+        """Computes the sum; see the class for shapes."""
         wide = "float64" if self.compute_dtype == "float64" else "float32"
         if self.layer is not None:
             number = self.layer % layers.shape[1]
@@ -74,7 +75,7 @@ class ScalarMix(keras.layers.Layer):
         return ops.cast(ops.cast(self.gamma, wide) * mixed, self.compute_dtype)
 
     def normalize(self, x, mask):
-        """Mean 0 and variance 1 over the batch, layer by layer; padding becomes 0."""
+        """Scales each layer to mean 0 and variance 1; padding becomes 0."""
         if mask is None:
             mask = ops.ones_like(x[:, 0, :, 0])
         mask = ops.cast(mask, x.dtype)[:, None, :, None]

@@ -62,7 +62,7 @@ def test_evaluation_is_never_sampled():
     np.testing.assert_allclose(found, whole(layer, hidden, targets), rtol=1e-5)
 
 
-def test_samples_follow_their_law():
+def test_samples_follow_zipfs_law():
     layer, *_ = make(200_000)
     found = np.bincount(ops.convert_to_numpy(layer.draw()), minlength=WORDS)
     expected = np.exp(ops.convert_to_numpy(layer.expected(np.arange(WORDS))))
@@ -78,7 +78,7 @@ def test_samples_follow_their_law():
     assert chi_square < 90  # at most 49 degrees of freedom: one in 3,000
 
 
-def test_the_mean_gradient_of_samples_is_near_that_of_the_whole():
+def test_the_mean_gradient_of_samples_is_close_to_the_exact_one():
     layer, hidden, targets = make(100)
     hidden = 0.3 * hidden
     import tensorflow as tf
@@ -93,7 +93,7 @@ def test_the_mean_gradient_of_samples_is_near_that_of_the_whole():
     assert np.abs(found - exact).max() < 0.1 * np.abs(exact).max()
 
 
-def test_every_batch_draws_anew_and_a_seed_repeats_it():
+def test_samples_differ_between_batches_and_depend_on_the_seed():
     layer, hidden, targets = make(5)
     again, *_ = make(5)
     first, second = (np.array(layer(hidden, targets, training=True)) for _ in range(2))
@@ -109,7 +109,7 @@ def test_sixteen_bits():
 
 
 def test_sizes_must_be_positive():
-    with pytest.raises(ValueError, match="must be positive. Received: 0 and None"):
+    with pytest.raises(ValueError, match="positive. Received: vocabulary_size=0, num_"):
         SampledSoftmax(0)
-    with pytest.raises(ValueError, match="must be positive. Received: 9 and 0"):
+    with pytest.raises(ValueError, match="vocabulary_size=9, num_samples=0"):
         SampledSoftmax(9, 0)

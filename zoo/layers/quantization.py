@@ -1,0 +1,186 @@
+"""Layers whose weights can be stored as int8."""
+
+import contextlib
+import gc
+
+import keras
+from keras import ops
+
+
+class CompositeLayer(keras.layers.Layer):
+    """A layer of other layers, some of which may be quantized.
+
+    Keras rebuilds the inner layers from the arguments of the outer layer, in full
+    precision. The build config of this class therefore records which inner layers are
+    quantized, and `build_from_config` quantizes them again, before Keras assigns the
+    weights of the file.
+    """
+
+    def get_build_config(self):
+        """Adds the quantized inner layers to the shapes of the inputs."""
+        config = super().get_build_config()
+        quantized = quantized_layers(self)
+        return {**config, "quantized": quantized} if config and quantized else config
+
+    def build_from_config(self, config):
+        """Builds the layer and quantizes the inner layers that the config names."""
+        super().build_from_config(config)
+        quantize_layers(self, config.get("quantized", {}))
+
+
+class MatrixLayer(keras.layers.Layer):
+    """A layer whose own matrices `quantize("int8")` stores as int8.
+
+    A matrix W becomes integers `Q = round(s W)` in [-127, 127] and a float scale
+    `s = 127 / max |W|` for each column or row. The layer computes with `Q / s` in the
+    compute dtype. In contrast to `keras.layers.Dense`, it does not quantize its
+    inputs. Quantized matrices are not trainable.
+
+    A subclass lists its matrices in `matrices`, creates them with `add_matrix`, and
+    reads them with `matrix`.
+    """
+
+    # Name of each matrix: the axis over which the values share a scale.
+    matrices = {}
+
+    def add_matrix(self, name, shape, **options):
+        """Creates a matrix as the attribute `name`, and its scale if it is int8.
+
+        Args:
+            name: str, a key of `matrices`.
+            shape: tuple of two int.
+            **options: further arguments of `add_weight` for a float matrix.
+        """
+        if self.quantization_mode == "int8":
+            self._add_int8(name, shape)
+        else:
+            setattr(self, name, self.add_weight(name=name, shape=shape, **options))
+
+    def _add_int8(self, name, shape):
+        scales = shape[1 + self.matrices[name]]
+        options = {"trainable": False, "autocast": False}
+        integers = self.add_weight(
+            name=name, shape=shape, initializer="zeros", dtype="int8", **options
+        )
+        scale = self.add_weight(
+            name=f"{name}_scale", shape=(scales,), initializer="ones", **options
+        )
+        setattr(self, name, integers)
+        setattr(self, f"{name}_scale", scale)
+
+    def matrix(self, name):
+        """The value of a matrix in the compute dtype."""
+        weight = getattr(self, name)
+        if self.quantization_mode == "int8":
+            scale = ops.expand_dims(getattr(self, f"{name}_scale"), self.matrices[name])
+            weight = ops.cast(weight, self.variable_dtype) / scale
+        return ops.cast(weight, self.compute_dtype)
+
+    def quantize(self, mode=None, type_check=True, config=None):
+        """Replaces every matrix by integers and scales.
+
+        Args:
+            mode: str, "int8".
+            type_check: bool, ignored.
+            config: `keras.quantizers.QuantizationConfig`, of which only the mode is
+                used.
+
+        Raises:
+            NotImplementedError: if the mode is not "int8".
+        """
+        if mode != "int8":
+            raise NotImplementedError(
+                f'`mode` of a {type(self).__name__} must be "int8". Received: {mode}.'
+            )
+        for name, axis in self.matrices.items():
+            weight = getattr(self, name)
+            if weight is not None:
+                integers, scale = int8_values(weight, axis)
+                delattr(self, name)
+                self._add_int8(name, integers.shape)
+                getattr(self, name).assign(integers)
+                getattr(self, f"{name}_scale").assign(scale)
+        self._is_quantized = True
+        self.dtype_policy = f"int8_from_{self.dtype_policy.name}"
+
+    def _int8_call(self, *args, **kwargs):
+        return self.call(*args, **kwargs)
+
+    @classmethod
+    def from_config(cls, config):
+        """Creates the layer; the dtype policy is passed by its name."""
+        # Keras cannot record a policy object among the arguments of a layer.
+        policy = keras.dtype_policies.get(config.get("dtype"))
+        return cls(**{**config, "dtype": policy.name})
+
+
+def int8_values(matrix, axis):
+    """A matrix as integers and scales.
+
+    Args:
+        matrix: float (N, M).
+        axis: int, 0 for a scale for each column or -1 for a scale for each row.
+
+    Returns:
+        int8 (N, M) and float (M,) or (N,).
+    """
+    integers, scale = keras.quantizers.abs_max_quantize(matrix, axis, to_numpy=True)
+    return integers, ops.squeeze(scale, axis)
+
+
+def quantized_layers(model):
+    """Which layers of a built layer or model are quantized.
+
+    Args:
+        model: built `keras.layers.Layer` or `keras.Model`.
+
+    Returns:
+        dict of str to str: the number of the layer, counted over all inner layers, and
+        its mode, such as "int8". `quantize_layers` takes this dict.
+    """
+    layers = enumerate(model._flatten_layers())
+    return {str(i): x.quantization_mode for i, x in layers if x.quantization_mode}
+
+
+def quantize_layers(model, modes="int8"):
+    """Quantizes layers of a built layer or model, all inner layers included.
+
+    The function does what `model.quantize(mode)` of Keras does, without a warning for
+    every layer that cannot be quantized. It is also faster. Layers that are already
+    quantized do not change.
+
+    Args:
+        model: built `keras.layers.Layer` or `keras.Model`.
+        modes: str, "int8", to quantize all layers that support it; or a dict from
+            `quantized_layers` of a model of the same structure, to quantize the same
+            layers.
+    """
+    layers = list(model._flatten_layers())
+    if isinstance(modes, str):
+        modes = {str(i): modes for i, x in enumerate(layers) if _can_be_quantized(x)}
+    with _without_old_garbage():
+        for number, layer in enumerate(layers):
+            mode = modes.get(str(number))
+            if mode and layer.quantization_mode is None:
+                layer.quantize(mode)
+
+
+def _can_be_quantized(layer):
+    has_method = type(layer).quantize is not keras.layers.Layer.quantize
+    return has_method and len(list(layer._flatten_layers())) == 1
+
+
+@contextlib.contextmanager
+def _without_old_garbage():
+    """Hides existing objects from the garbage collector.
+
+    Keras runs the collector for every weight that it deletes. With all objects of
+    TensorFlow, that takes a tenth of a second for each layer.
+    """
+    was_frozen = gc.get_freeze_count()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        if not was_frozen:
+            gc.unfreeze()

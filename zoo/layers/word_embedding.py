@@ -1,0 +1,221 @@
+"""Word vectors from ids: learned, pretrained, or drawn from the id."""
+
+import math
+
+import keras
+from keras import ops
+
+from zoo.layers.quantization import MatrixLayer, int8_values
+
+# Bits of a random number. Numbers of this many bits and a half fit float32 exactly.
+BITS = 23
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class WordEmbedding(MatrixLayer):
+    """A vector for each word id: learned, frozen, or drawn from the id.
+
+    - Id 0 is padding and has the zero vector.
+    - Ids from 1 to V - 1 have a row of the table. The last `num_frozen` rows are not
+      trained. They are for words with pretrained vectors that are rare or missing in
+      the training data.
+    - An id i of at least V has the vector that `random_vectors` draws from i - V. This
+      vector does not change when the vocabulary grows.
+
+    After `quantize("int8")` the table is stored as int8 with a scale for each row.
+
+    Source: Ma and Hovy 2016, for the initial bound sqrt(3 / D); Dhingra et al. 2017,
+    for the vectors of words that are not in the training data.
+
+    Args:
+        vocabulary_size: int, V, special tokens included.
+        embedding_dim: int, D.
+        num_frozen: int, number of frozen rows at the end of the table.
+        stddev: float, standard deviation of the uniform initial rows; None for
+            1 / sqrt(D).
+        random_stddev: float, standard deviation of the vectors of ids of at least V;
+            0.0 for zero vectors, None for 1 / sqrt(D).
+
+    Inputs:
+        int (...).
+
+    Returns:
+        (..., D) in the compute dtype. Random vectors are computed in float32.
+
+    Raises:
+        ValueError: if a size is not positive or `num_frozen` is not in [0, V].
+    """
+
+    matrices = {"embeddings": -1, "frozen_embeddings": -1}
+
+    def __init__(
+        self,
+        vocabulary_size,
+        embedding_dim,
+        num_frozen=0,
+        stddev=None,
+        random_stddev=None,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        if vocabulary_size < 1 or embedding_dim < 1:
+            raise ValueError(
+                "`vocabulary_size` and `embedding_dim` must be at least 1. Received: "
+                f"vocabulary_size={vocabulary_size}, embedding_dim={embedding_dim}."
+            )
+        if not 0 <= num_frozen <= vocabulary_size:
+            raise ValueError(
+                "`num_frozen` must be in [0, vocabulary_size]. Received: num_frozen="
+                f"{num_frozen}, vocabulary_size={vocabulary_size}."
+            )
+        self.vocabulary_size = vocabulary_size
+        self.embedding_dim = embedding_dim
+        self.num_frozen = num_frozen
+        self.stddev = stddev
+        self.random_stddev = random_stddev
+
+    def build(self, input_shape):
+        """Creates the trainable and the frozen weight; None for one without rows."""
+        self.embeddings = self.frozen_embeddings = None
+        bound = math.sqrt(3) * self._spread(self.stddev)
+        for name, begin, end in self._ranges():
+            self.add_matrix(
+                name,
+                (end - begin, self.embedding_dim),
+                initializer=keras.initializers.RandomUniform(-bound, bound),
+                trainable=name == "embeddings",
+                # The layer casts the rows that it takes, not the whole table.
+                autocast=False,
+            )
+        self.built = True
+
+    def _ranges(self):
+        """The name of each weight that has rows, with its first id and its end."""
+        trained = self.vocabulary_size - self.num_frozen
+        ranges = [
+            ("embeddings", 0, trained),
+            ("frozen_embeddings", trained, self.vocabulary_size),
+        ]
+        return [(name, begin, end) for name, begin, end in ranges if begin < end]
+
+    def _take(self, name, rows):
+        """Rows of a weight; int8 rows are dequantized."""
+        found = ops.take(getattr(self, name), rows, axis=0)
+        if self.quantization_mode == "int8":
+            scale = ops.take(getattr(self, f"{name}_scale"), rows, axis=0)
+            found = ops.cast(found, self.variable_dtype) / scale[..., None]
+        return found
+
+    def call(self, word_ids):
+        """Returns the vectors; see the class."""
+        ids = ops.cast(word_ids, "int32")
+        size, vectors = self.vocabulary_size, 0.0
+        for name, begin, end in self._ranges():
+            inside = (ids >= begin) & (ids < end)
+            found = self._take(name, ops.where(inside, ids - begin, 0))
+            vectors = ops.where(inside[..., None], found, vectors)
+        vectors = ops.where(ids[..., None] > 0, vectors, 0.0)
+        stddev = self._spread(self.random_stddev)
+        if stddev:
+            keys = ops.maximum(ids - size, 0)
+            drawn = random_vectors(keys, self.embedding_dim, stddev)
+            drawn = ops.cast(drawn, vectors.dtype)
+            vectors = ops.where(ids[..., None] >= size, drawn, vectors)
+        return ops.cast(vectors, self.compute_dtype)
+
+    def _spread(self, stddev):
+        return 1 / math.sqrt(self.embedding_dim) if stddev is None else stddev
+
+    def assign_rows(self, ids, vectors):
+        """Assigns vectors to some words, frozen or not.
+
+        Args:
+            ids: int (K,), word ids, such as `zoo.text.match_vectors` returns.
+            vectors: float (K, D).
+
+        Raises:
+            ValueError: if an id has no row, or the width of the vectors is not D.
+        """
+        ids = ops.convert_to_numpy(ids)
+        vectors = _matrix(vectors, self.embedding_dim)
+        inside = (ids >= 0) & (ids < self.vocabulary_size)
+        if len(ids) != len(vectors) or not inside.all():
+            raise ValueError(
+                f"`ids` must be in [0, {self.vocabulary_size}), one for each vector. "
+                f"Received: {len(ids)} ids, {int((~inside).sum())} of them outside, "
+                f"and {len(vectors)} vectors."
+            )
+        for name, begin, end in self._ranges():
+            own = (ids >= begin) & (ids < end)
+            values = {name: vectors[own]}
+            if self.quantization_mode == "int8" and own.any():
+                integers, scale = int8_values(ops.convert_to_tensor(vectors[own]), -1)
+                values = {name: integers, f"{name}_scale": scale}
+            for weight, new in values.items():
+                rows = ops.convert_to_numpy(getattr(self, weight)).copy()
+                rows[ids[own] - begin] = ops.convert_to_numpy(new)
+                getattr(self, weight).assign(rows)
+
+    def table(self):
+        """All rows, numpy float (V, D). Row 0 is not used."""
+        rows = [
+            self._take(name, ops.arange(end - begin, dtype="int32"))
+            for name, begin, end in self._ranges()
+        ]
+        return ops.convert_to_numpy(ops.concatenate(rows))
+
+    def compute_output_shape(self, input_shape):
+        """(..., D)."""
+        return (*input_shape, self.embedding_dim)
+
+
+def random_vectors(keys, embedding_dim, stddev):
+    """Computes pseudorandom vectors that depend only on their keys.
+
+    Component j of key k is `m(k + m(j + c))` in 32 bits, where m is the finalizer of
+    MurmurHash3. Its highest 23 bits are scaled to a number between -1 and 1, both
+    excluded, and multiplied by sqrt(3) `stddev`. There is only one rounding, so all
+    backends return the same bits.
+
+    Args:
+        keys: int32 (...), not negative.
+        embedding_dim: int, D.
+        stddev: float, standard deviation of the uniform components.
+
+    Returns:
+        float32 (..., D).
+    """
+    columns = ops.arange(embedding_dim, dtype="int32")
+    columns = _mixed(ops.cast(columns, "uint32") + _word(0x9E3779B9))
+    bits = _mixed(ops.cast(keys, "uint32")[..., None] + columns)
+    numbers = ops.cast(ops.right_shift(bits, _word(32 - BITS)), "int32")
+    half = 2 ** (BITS - 1)
+    centred = ops.cast(numbers, "float32") - (half - 0.5)
+    return centred * (math.sqrt(3) * stddev / half)
+
+
+def _mixed(x):
+    """The finalizer of MurmurHash3, uint32."""
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
+        x = ops.bitwise_xor(x, ops.right_shift(x, _word(shift))) * _word(factor)
+    return ops.bitwise_xor(x, ops.right_shift(x, _word(16)))
+
+
+def _word(number):
+    return ops.convert_to_tensor(number, "uint32")
+
+
+def _matrix(vectors, width):
+    """Checks vectors and returns them as numpy (N, D)."""
+    try:
+        matrix = ops.convert_to_numpy(vectors)
+    except ValueError:
+        # The vectors have different widths.
+        matrix = ops.convert_to_numpy([])
+    if matrix.ndim != 2 or matrix.shape[1] != width:
+        raise ValueError(
+            f"`vectors` must all be of width {width}. Received: "
+            f"{matrix.shape if matrix.size else 'different widths'}. Truncate or pad "
+            "them."
+        )
+    return matrix
