@@ -5,6 +5,7 @@ its directory) is read.
 """
 
 import contextlib
+import io
 import json
 import re
 import zipfile
@@ -118,9 +119,12 @@ def save_checkpoint(path, arrays):
             # Hugging Face's loader asks who wrote the file; "pt" is what it admits.
             save_file(arrays, partial, metadata={"format": "pt"})
         elif path.suffix in (".h5", ".hdf5"):
-            with h5py.File(partial, "w") as file:
+            # If the disk is full, HDF5 crashes when it closes a file on it.
+            content = io.BytesIO()
+            with h5py.File(content, "w") as file:
                 for name, array in arrays.items():
                     file[name] = array
+            partial.write_bytes(content.getbuffer())
         else:
             with open(partial, "wb") as file:
                 np.savez(file, **arrays)
