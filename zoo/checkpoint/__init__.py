@@ -1,4 +1,4 @@
-"""Checkpoints of any format as name -> array, and tables that rename their arrays."""
+"""Reads and writes checkpoint files, and converts the names and layouts of arrays."""
 
 from zoo.checkpoint.converted import Converted
 from zoo.checkpoint.formats import Checkpoint, open_checkpoint, save_checkpoint

@@ -1,29 +1,29 @@
-"""What a family's converter makes of a published checkpoint."""
+"""The result of converting a published checkpoint."""
 
 import dataclasses
 
 
 @dataclasses.dataclass(frozen=True)
 class Converted:
-    """A published checkpoint in our terms.
+    """A published checkpoint, converted to the weights and configs of this package.
 
     Args:
-        layout: str, the layout it was read from.
-        config: the family's config.
-        weights: dict of path to float32 array, the backbone's and the heads'.
-        heads: tuple of str, out of "masked_lm_head", "next_sentence", "classifier",
-            "spans" and "softmax"; each is the first part of its arrays' paths.
-        head_options: dict, arguments of `zoo.layers.MaskedLMHead` with which the
-            masked language model was trained. They are the encoder's activation and
-            epsilon, except in keras-nlp: there "gelu" and 1e-5, whatever the encoder.
+        layout: str, the layout of the published checkpoint.
+        config: config of the family.
+        weights: dict of path to float32 array, for the backbone and the heads.
+        heads: tuple of str, some of "masked_lm_head", "next_sentence", "classifier",
+            "spans" and "softmax". The paths of a head's arrays begin with its name.
+        head_options: dict, the arguments of `zoo.layers.MaskedLMHead` with which the
+            masked language model was trained. They are the activation and the epsilon
+            of the encoder, except in keras-nlp, which always uses "gelu" and 1e-5.
         tokenizer: dict of the tokenizer's arguments, such as vocabulary (tuple of
             str) and lowercase (bool), or None if the checkpoint has no vocabulary.
         labels: tuple of str, names of the classifier's outputs, or None.
-        pooling: "mean", "cls" or None: how a sentence-transformers model pools.
-        normalize: bool, whether it then divides by the norm.
-        sequence_length: int, how many tokens it reads, or None.
-        architecture: str, Hugging Face's class, or None. It tells what a classifier
-            classifies: texts, tokens ("BertForTokenClassification") or choices.
+        pooling: "mean", "cls" or None, the pooling of a sentence-transformers model.
+        normalize: bool, whether the pooled vector is divided by its norm.
+        sequence_length: int, the largest number of tokens of a text, or None.
+        architecture: str, the class of Hugging Face, or None. It says whether a
+            classifier labels texts, tokens ("BertForTokenClassification") or choices.
     """
 
     layout: str

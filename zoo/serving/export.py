@@ -78,12 +78,7 @@ def write_version(
             the model breaks a rule of the server, or it answers differently after
             loading.
     """
-    if keras.config.backend() != "tensorflow":
-        raise ValueError(
-            "An export needs the Keras backend tensorflow. Received: "
-            f"{keras.config.backend()}. Save the model, set KERAS_BACKEND=tensorflow "
-            "and load it in a new process."
-        )
+    _check_backend()
     base_dir = pathlib.Path(base_dir)
     check_version(base_dir, version)
     endpoints = {
@@ -108,6 +103,15 @@ def write_version(
             return publish(staging, base_dir, version)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
+
+
+def _check_backend():
+    if keras.config.backend() != "tensorflow":
+        raise ValueError(
+            "An export needs the Keras backend tensorflow. Received: "
+            f"{keras.config.backend()}. Save the model, set KERAS_BACKEND=tensorflow "
+            "and load it in a new process."
+        )
 
 
 class _Endpoint:
