@@ -1,4 +1,4 @@
-"""Opens compressed files, and writes files and directories whole or not at all."""
+"""Opens compressed files, and writes files and directories completely or not at all."""
 
 import contextlib
 import errno

@@ -72,7 +72,7 @@ def test_float16_output(save_function, failures):
 def test_bfloat16_output(save_function, failures):
     found = failures(save_function(lambda x: {"y": tf.cast(x, "bfloat16")}, FLOATS))
     assert set(found) == {"dtypes"}
-    assert "is bfloat16, which the server cannot write as JSON" in found["dtypes"]
+    assert "is bfloat16, which the server's JSON does not support" in found["dtypes"]
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "complex64"])

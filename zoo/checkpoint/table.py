@@ -59,7 +59,7 @@ class Row:
     """One of our arrays, its names in checkpoints, and its layout there.
 
     Args:
-        target: str, the path of our variable. `{i}` stands for the number of a layer.
+        target: str, the path of our variable. `{i}` is the number of a layer.
         sources: str or tuple of str, the names that checkpoints use. `convert` reads
             the first name that exists. If others exist, they must hold equal values:
             tied weights are often stored twice. `revert` writes the first name.
@@ -100,7 +100,7 @@ def expand(rows, num_layers, first=0):
     - `{n}`: the number of the layer, from `first`
     - `{_i}`: empty for the first layer, then `_1`, `_2` and so on, as Keras counts
 
-    If only a source has placeholders, they stand for the number after the last layer.
+    If only a source has placeholders, they are the number after the last layer.
 
     Args:
         rows: iterable of `Row`.

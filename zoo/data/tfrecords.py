@@ -9,7 +9,7 @@ import tensorflow as tf
 from zoo.data.batching import untuned
 from zoo.files import replacing
 
-# From our name of a feature to its name in the files of two other programs: the released
+# From our name of a feature to its name in the files of other programs: the released
 # code of BERT ("google") and the TF model garden ("garden").
 NAMES = {
     "google": {
@@ -174,8 +174,8 @@ def _layout(files):
             f"Received: the features {sorted(found)}. Write them with `write_records`."
         )
     raise ValueError(
-        f"{files[0]} must hold at least one example. Received: an empty file. Write the "
-        "files again."
+        f"{files[0]} must hold at least one example. Received: an empty file. Write "
+        "the files again."
     )
 
 

@@ -20,8 +20,8 @@ _MESSAGE_LENGTH = 300
 _ADVICE = (
     (
         "Could not find variable",
-        "the checkpoint lacks a variable; tf.saved_model.save does this to models of "
-        "Keras 3, so export with keras.export.ExportArchive",
+        "the checkpoint lacks a variable, because tf.saved_model.save does not store "
+        "those of Keras 3; export with keras.export.ExportArchive",
     ),
     (
         "Op type not registered",
@@ -64,7 +64,7 @@ def check_answers(trials):
         ),
         _batching_finding(trials),
         judge("finite", _finite_problems(answered), "no number is NaN or infinite"),
-        judge("strings", _string_problems(answered), "JSON can carry every string"),
+        judge("strings", _string_problems(answered), "JSON can represent every string"),
     ]
 
 

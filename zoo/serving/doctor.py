@@ -17,10 +17,10 @@ def diagnose(directory, timeout=300):
     """Examines a SavedModel under the conditions of TensorFlow Serving.
 
     First the doctor reads what the graph declares. Then it loads the model with
-    TensorFlow's C loader, in a process that does not import TensorFlow for Python, on
-    the CPU and without XLA, as the server does. It sends these requests: each row
-    alone, the first row again, all rows in one batch, the empty string, and the
-    warm-up records. No real server is used.
+    TensorFlow's C loader, in a process that does not import TensorFlow for Python. This
+    process uses the CPU, and XLA is disabled, as in the server. The doctor sends these
+    requests: each row alone, the first row again, all rows in one batch, the empty
+    string, and the warm-up records. It does not use a real server.
 
     A SavedModel is a program that can read and write files. The doctor runs it.
 
@@ -81,7 +81,8 @@ def _directory_finding(version):
         "directory",
         False,
         f"the server ignores {name!r}: a directory with saved_model.pb must be named "
-        "with an integer. Rename it to 1 and serve its parent directory",
+        "with an integer of at most 64 bits. Rename it to 1 and serve its parent "
+        "directory",
     )
 
 

@@ -51,7 +51,7 @@ def write_version(
     The version is written under a temporary name, which the server ignores. Then a
     self-check loads it as the server does, in a process that imports neither Keras nor
     TensorFlow for Python. It sends the examples and compares the answers with those of
-    the functions. Only then the directory is renamed to its version number.
+    the functions. At the end the directory is renamed to its version number.
 
     Several processes may export to the same `base_dir` at the same time. Each gets a
     version of its own.

@@ -91,7 +91,7 @@ def lint(graph, core_operations):
             f"signatures: {', '.join(graph.signatures)}",
         ),
         judge("dense", _dense_problems(graph), "every input and output is dense"),
-        judge("dtypes", _dtype_problems(graph), "JSON can carry every data type"),
+        judge("dtypes", _dtype_problems(graph), "JSON can represent every data type"),
         judge(
             "batch_dimension",
             _batch_problems(graph),
@@ -111,7 +111,7 @@ def _tag_problems(graph):
     if [SERVE_TAG] in graph.tags:
         return []
     return [
-        f"the server loads the graph with the only tag {SERVE_TAG!r}; tags here: "
+        f"the server loads the graph whose only tag is {SERVE_TAG!r}; tags here: "
         f"{graph.tags}. Export with keras.export.ExportArchive"
     ]
 
@@ -152,8 +152,8 @@ def _dense_problems(graph):
 
 def _dtype_problems(graph):
     return [
-        f"{where} is {endpoint.dtype}, which the server cannot write as JSON; cast it "
-        "to float32 or an integer"
+        f"{where} is {endpoint.dtype}, which the server's JSON does not support; "
+        "cast it to float32 or an integer"
         for where, endpoint in _endpoints(graph)
         if endpoint.tensor and endpoint.dtype not in REST_DTYPES
     ]

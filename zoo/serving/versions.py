@@ -44,7 +44,7 @@ def find_versions(base_dir):
     """Finds all versions of a model that the server sees.
 
     The server does not check that an entry is a directory, and neither does this
-    function. If several names stand for one number, such as `7` and `007`, the server
+    function. If several names have the same number, such as `7` and `007`, the server
     uses the last one in the order of bytes.
 
     Args:
@@ -142,7 +142,7 @@ def _next_version(base_dir):
 
 
 def find_version(directory):
-    """Finds the SavedModel that a path stands for.
+    """Finds the SavedModel at a path.
 
     Args:
         directory: path of a version directory, or of a directory of versions.
