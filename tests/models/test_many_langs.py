@@ -226,7 +226,7 @@ def without(found, *names):
         (remove("token_embedder.pkl"), FileNotFoundError, "at .*token_embedder.pkl"),
         (cut("encoder.pkl"), ValueError, "encoder.pkl.*must hold a complete"),
         (cut("token_embedder.pkl"), ValueError, "token_embedder.pkl.*must hold a comp"),
-        (write("encoder.pkl", b"\x80\x02}."), ValueError, "encoder.pkl.*as torch 0.4"),
+        (write("encoder.pkl", b"\x80\x02}."), ValueError, "encoder.pkl.*of torch 0.4"),
         (write("config.json", b"{"), ValueError, "config.json.*must be JSON"),
         (write("config.json", b"[]"), ValueError, "must hold an object"),
         (write("config.json", b"{}"), ValueError, "must name another configuration"),
