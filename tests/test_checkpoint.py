@@ -166,7 +166,7 @@ def test_an_index_cannot_leave_its_directory(tmp_path, shard):
     save_checkpoint(tmp_path / "file.safetensors", ARRAYS)
     path = tmp_path / "inner" / "model.safetensors.index.json"
     path.write_text(json.dumps({"weight_map": {"b": shard}}))
-    with pytest.raises(ValueError, match="beside it only"):
+    with pytest.raises(ValueError, match="in its own directory"):
         open_checkpoint(path)
 
 
@@ -181,7 +181,7 @@ def test_an_index_must_agree_with_its_shards(tmp_path):
     index["weight_map"]["c"] = "shard-0.safetensors"
     path.write_text(json.dumps(index))
     with pytest.raises(
-        ValueError, match="'shard-0.safetensors' holds 'c'; it does not"
+        ValueError, match="'shard-0.safetensors' holds 'c', but it does not"
     ):
         open_checkpoint(path)
 
@@ -201,5 +201,5 @@ def test_hdf5_data_in_other_files_is_not_read(tmp_path):
         layout[:] = h5py.VirtualSource(tmp_path / "other.h5", "a", (3,))
         file.create_virtual_dataset("a", layout)
     for name in ("external.h5", "virtual.h5"):
-        with pytest.raises(ValueError, match=f"{name}.*'a' keeps its data in another"):
+        with pytest.raises(ValueError, match=f"{name}.*'a' stores its data in another"):
             open_checkpoint(tmp_path / name)

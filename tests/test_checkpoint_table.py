@@ -43,14 +43,14 @@ def test_converts_to_float32_by_the_first_name_that_is_there():
     (
         ({"b": None}, r"missing: 'b', for 'dense/bias'"),
         ({"w": None}, r"missing: 'w' or 'weight', for 'dense/kernel'"),
-        ({"c": np.ones((1, 7))}, r"left over: 'c' \(1, 7\)"),
+        ({"c": np.ones((1, 7))}, r"unused: 'c' \(1, 7\)"),
         (
             {"w": KERNEL.T},
             r"'dense/kernel' must be \(3, 2\); 'w' is \(3, 2\), which 'transpose' "
             r"makes \(2, 3\)",
         ),
-        ({"w": KERNEL.astype(int)}, r"'w' must be floating point, is int64"),
-        ({"weight": KERNEL + 1}, r"'weight' must equal 'w', both are 'dense/kernel'"),
+        ({"w": KERNEL.astype(int)}, r"'w' must be floating point, but is int64"),
+        ({"weight": KERNEL + 1}, r"'weight' must equal 'w', because both"),
     ),
 )
 def test_an_array_that_does_not_fit_is_named(changes, message):
@@ -63,7 +63,7 @@ def test_an_array_that_does_not_fit_is_named(changes, message):
 def test_all_faults_are_named_at_once():
     with pytest.raises(ValueError) as error:
         convert({"b": np.ones(3, "float32"), "c": KERNEL}, ROWS, EXPECTED)
-    for word in ("missing: 'w'", "must be (2,); 'b' is (3,)", "left over: 'c' (2, 3)"):
+    for word in ("missing: 'w'", "must be (2,); 'b' is (3,)", "unused: 'c' (2, 3)"):
         assert word in str(error.value)
 
 
@@ -82,7 +82,7 @@ def test_a_tied_array_and_an_ignored_one_are_accounted_for():
         "step": np.int64(1),
     }
     assert convert(checkpoint, ROWS, EXPECTED, ignore=(".*/adam_m", "step"))
-    with pytest.raises(ValueError, match=r"left over: 'w/adam_m'"):
+    with pytest.raises(ValueError, match=r"unused: 'w/adam_m'"):
         convert(checkpoint, ROWS, EXPECTED, ignore=("adam_m", "step"))
 
 
@@ -114,7 +114,7 @@ def test_reverting_writes_the_first_name():
     back = revert(arrays, ROWS)
     assert set(back) == {"w", "b"}
     np.testing.assert_array_equal(back["w"], KERNEL)
-    with pytest.raises(ValueError, match="left over: 'c', which no row takes"):
+    with pytest.raises(ValueError, match="unused: 'c'; no row writes it"):
         revert({**arrays, "c": KERNEL}, ROWS)
     with pytest.raises(ValueError, match="missing: 'dense/bias'"):
         revert({"dense/kernel": KERNEL}, ROWS)
@@ -140,10 +140,10 @@ def test_assigns_every_variable_but_random_states():
     ("changes", "message"),
     (
         ({"dense/bias": None}, r"missing: 'dense/bias' \(2,\)"),
-        ({"other": np.ones(3)}, r"left over: 'other' \(3,\)"),
+        ({"other": np.ones(3)}, r"unused: 'other' \(3,\)"),
         (
             {"dense/bias": np.ones(3)},
-            r"'dense/bias' must be \(2,\), the array is \(3,\)",
+            r"'dense/bias' must be \(2,\), but the array is \(3,\)",
         ),
     ),
 )

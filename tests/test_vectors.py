@@ -71,7 +71,7 @@ def test_words_with_spaces_and_repeated_words(tmp_path):
     "content, message",
     [
         ("a 1 2\nb 1\n", "in line 2"),
-        ("a 1 2\nb 1 2 3\n", "more in line 2"),
+        ("a 1 2\nb 1 2 3\n", "more numbers in line 2"),
         ("2 2\na 1 2\nb 1 x\n", "in line 3"),
         ("a\n", "in line 1"),
         ("", "empty first line"),
@@ -87,9 +87,9 @@ def test_damaged_text_is_refused(tmp_path, content, message):
 def test_damaged_binaries_are_refused(tmp_path):
     path = tmp_path / "a.bin"
     for content, message in (
-        (binary()[:40], "must hold 4 vectors. Received: 2"),
+        (binary()[:40], "must hold 4 vectors, .*Received: 2"),
         (b"hello\n", "begin with two counts"),
-        (b"4 3\n" + b"x" * 10_000, "no word where word 0"),
+        (b"4 3\n" + b"x" * 10_000, "longer word after 0 vectors"),
     ):
         path.write_bytes(content)
         with pytest.raises(ValueError, match=message):
@@ -102,7 +102,7 @@ def test_damaged_binaries_are_refused(tmp_path):
 
 
 def test_bad_words_are_not_written(tmp_path):
-    with pytest.raises(ValueError, match="of one line"):
+    with pytest.raises(ValueError, match="must have one line"):
         write_vectors(tmp_path / "a.txt", ["a\nb"], VECTORS[:1])
     with pytest.raises(ValueError, match="3 words and 4 vectors"):
         write_vectors(tmp_path / "a.txt", WORDS[:3], VECTORS)

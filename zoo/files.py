@@ -1,69 +1,149 @@
-"""Files: compressed ones opened, new ones there only once they are complete."""
+"""Opens compressed files, and writes files and directories completely or not at all."""
 
 import contextlib
+import errno
 import gzip
 import lzma
 import os
 import pathlib
 import shutil
+import stat
 import uuid
 
 OPENERS = {".gz": gzip.open, ".xz": lzma.open}
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
+ADVICE = {
+    **dict.fromkeys(FULL, "Free some space, or write to another place."),
+    **dict.fromkeys(DENIED, "Choose a place where you have permission to write."),
+}
+NOTHING_WRITTEN = "Nothing was written."
+MODEL_SUFFIXES = (".keras", ".h5", ".hdf5")
+
 
 def open_any(path, mode="rb", **options):
-    """Opens a file, plain, `.gz` or `.xz`.
+    """Opens a file, which may be compressed.
 
     Args:
-        path: pathlib.Path.
-        mode: str, as of `open`, with its b or t.
-        **options: of `open`, such as encoding.
+        path: pathlib.Path. The suffix `.gz` means gzip, `.xz` means lzma, and any
+            other suffix means no compression.
+        mode: str, the mode of `open`, with its b or t.
+        **options: options of `open`, such as encoding.
+
+    Returns:
+        The open file.
     """
     return OPENERS.get(path.suffix, open)(path, mode, **options)
 
 
-@contextlib.contextmanager
-def replacing(path):
-    """Gives another name to write to, and renames it at the end.
+class WriteErrors(contextlib.AbstractContextManager):
+    """Replaces the error of a full disk by an OSError with one clear sentence.
 
-    A reader sees the previous file or the complete new one, whenever the writer is
-    killed; if the block raises, what it wrote is removed.
+    Libraries such as TensorFlow, h5py and safetensors report a full disk with
+    exceptions of their own. This context manager recognises them by the text of the
+    operating system's error. Other exceptions pass through unchanged.
 
     Args:
-        path: file, or directory that does not exist or is empty; directories above
-            it are made.
+        path: the path to name in the message.
+        numbers: tuple of int, the error numbers to replace: `FULL`, `DENIED` or both.
+
+    Raises:
+        OSError: with the number of the error that occurred.
+
+    Example:
+        with WriteErrors("report.json"):
+            write_report("report.json")
+    """
+
+    def __init__(self, path, numbers=FULL):
+        self.path = path
+        self.numbers = numbers
+
+    def __exit__(self, kind, error, trace):
+        """Replaces the exception, if there is one that this class recognises."""
+        number = self._find_number(error)
+        if number is None:
+            return
+        message = f"{os.strerror(number)} while writing {self.path}. {NOTHING_WRITTEN}"
+        # If contexts are nested, the message names the outermost path.
+        repeated = NOTHING_WRITTEN in str(error)
+        cause = error.__cause__ if repeated else error
+        raise OSError(number, f"{message} {ADVICE[number]}") from cause
+
+    def _find_number(self, error):
+        if isinstance(error, OSError) and error.errno is not None:
+            return error.errno if error.errno in self.numbers else None
+        if not isinstance(error, Exception):
+            return None
+        full = [number for number in FULL if number in self.numbers]
+        return next((n for n in full if os.strerror(n) in str(error)), None)
+
+
+@contextlib.contextmanager
+def replacing(path):
+    """Yields a temporary path to write to, and renames it to `path` at the end.
+
+    Until then `path` does not change. If the block raises an exception, the temporary
+    file or directory is removed. If the process is killed, it may remain.
+
+    The written files get the permissions that `open` would give them. If `path` is a
+    symbolic link, the link is kept, and the file or directory that it points to is
+    replaced. The working directory and a mount point cannot be renamed. If `path` is
+    one of them, the entries of the temporary directory are moved into it.
+
+    Args:
+        path: path of a file, or of a directory that is empty or does not exist.
+            Missing parent directories are created.
 
     Yields:
-        pathlib.Path beside `path` with the same suffix, which does not exist yet.
+        pathlib.Path that does not exist yet, on the same disk as `path` and with the
+        same suffix.
+
+    Raises:
+        OSError: if the disk is full, the permission to write is missing or the
+            directory is not empty.
 
     Example:
         with replacing("results.json") as temporary:
             temporary.write_text("{}")
     """
     path = pathlib.Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{uuid.uuid4().hex}-{path.name}")
+    target = pathlib.Path(os.path.realpath(path))
+    inside = _cannot_be_renamed(target)
+    place = target if inside else target.parent
+    temporary = place / f".{uuid.uuid4().hex}-{path.name or target.name}"
+    with WriteErrors(path, FULL + DENIED):
+        place.mkdir(parents=True, exist_ok=True)
+        mode = _mode_of_new_file(temporary)
     try:
-        yield temporary
-        os.replace(temporary, path)
+        with WriteErrors(path):
+            yield temporary
+        with WriteErrors(path, FULL + DENIED):
+            _set_modes(temporary, mode, target)
+            if inside and temporary.is_dir():
+                _move_entries(temporary, target)
+            else:
+                os.replace(temporary, target)
     finally:
-        if temporary.is_dir():
-            shutil.rmtree(temporary, ignore_errors=True)
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            _remove(temporary)
 
 
 @contextlib.contextmanager
 def filling(directory):
-    """Makes a directory under another name, and renames it at the end.
+    """Yields a temporary directory, and renames it to `directory` at the end.
 
     Args:
-        directory: path; must not exist, or be empty.
+        directory: path of a directory that is empty or does not exist; see
+            `replacing`.
 
     Yields:
-        pathlib.Path of an empty directory beside it.
+        pathlib.Path of an empty directory on the same disk.
 
     Raises:
-        FileExistsError: if the directory holds something.
+        FileExistsError: if the directory is not empty, or the path is a file.
+        OSError: if the disk is full or the permission to write is missing.
     """
     directory = pathlib.Path(directory)
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
@@ -74,3 +154,91 @@ def filling(directory):
     with replacing(directory) as temporary:
         temporary.mkdir()
         yield temporary
+
+
+def save_whole(save, path, overwrite=True, **options):
+    """Calls a function that writes a model file, so that it is complete or absent.
+
+    Args:
+        save: function of a path and `options`, such as `keras.Model.save` of a model.
+        path: path of a `.keras` or `.h5` file; see `replacing`. Any other value is
+            passed to `save` unchanged: an address such as `hf://owner/name` or
+            `gs://bucket/name.keras`, an open file, or a path with another suffix.
+        overwrite: bool. If it is False and the file exists, `save` decides what to do:
+            `keras.Model.save` asks the user.
+        **options: further arguments of `save`, such as zipped.
+
+    Returns:
+        What `save` returns.
+
+    Raises:
+        OSError: if the disk is full or the permission to write is missing.
+    """
+    if not _is_local_model(path):
+        return save(path, overwrite=overwrite, **options)
+    if not overwrite and os.path.exists(path):
+        return save(path, overwrite=False, **options)
+    with replacing(path) as temporary:
+        return save(temporary, overwrite=True, **options)
+
+
+def _is_local_model(path):
+    if not isinstance(path, (str, os.PathLike)):
+        return False
+    path = os.fspath(path)
+    return "://" not in path and path.endswith(MODEL_SUFFIXES)
+
+
+def _cannot_be_renamed(path):
+    """Whether a path is the working directory or a mount point."""
+    return path.is_dir() and (
+        os.path.ismount(path) or os.path.samefile(path, os.curdir)
+    )
+
+
+def _mode_of_new_file(path):
+    """The permissions that `open` gives to a new file; the umask decides them."""
+    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+    try:
+        return stat.S_IMODE(os.fstat(descriptor).st_mode)
+    finally:
+        os.close(descriptor)
+        os.unlink(path)
+
+
+def _set_modes(temporary, mode, target):
+    """Sets the permissions of new files to `mode`; a replaced file keeps its own.
+
+    safetensors creates files that only their owner can read.
+    """
+    directory = temporary.is_dir()
+    for file in temporary.rglob("*") if directory else [temporary]:
+        status = file.lstat()
+        if stat.S_ISREG(status.st_mode) and stat.S_IMODE(status.st_mode) != mode:
+            file.chmod(mode)
+    if target.exists() and target.is_dir() == directory:
+        shutil.copymode(target, temporary)
+
+
+def _move_entries(temporary, directory):
+    """Moves all entries of a directory inside of `directory` up, or none of them."""
+    if any(entry != temporary for entry in directory.iterdir()):
+        raise OSError(
+            errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), os.fspath(directory)
+        )
+    moved = []
+    try:
+        for entry in sorted(temporary.iterdir()):
+            os.rename(entry, directory / entry.name)
+            moved.append(entry)
+    except OSError:
+        for entry in moved:
+            os.rename(directory / entry.name, entry)
+        raise
+
+
+def _remove(path):
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

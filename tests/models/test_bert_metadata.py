@@ -94,7 +94,7 @@ def test_a_configuration_of_other_sizes_is_refused(tmp_path):
     ):
         read(tmp_path)
     change_json(tmp_path / "config.json", intermediate_size=12, num_hidden_layers=1)
-    with pytest.raises(ValueError, match="left over: 'bert.encoder.layer.1.attention"):
+    with pytest.raises(ValueError, match="unused: 'bert.encoder.layer.1.attention"):
         read(tmp_path)
     change_json(tmp_path / "config.json", num_hidden_layers=3)
     with pytest.raises(ValueError, match="missing: 'bert.encoder.layer.2.attention"):

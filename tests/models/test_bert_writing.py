@@ -230,7 +230,7 @@ def test_what_does_not_belong_together_is_refused(tmp_path):
     short = {**tokenizer, "vocabulary": tokenizer["vocabulary"][1:]}
     with pytest.raises(ValueError, match="16 tokens, 17 rows"):
         write(*arguments, weights, short)
-    with pytest.raises(ValueError, match="left over: 'other'"):
+    with pytest.raises(ValueError, match="unused: 'other'"):
         write(*arguments, {**weights, "other": np.ones(1)})
     weights = {**weights, "pooler/bias": np.ones(3)}
     with pytest.raises(ValueError, match=r"'pooler/bias' must be \(8,\)"):

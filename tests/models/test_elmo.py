@@ -235,7 +235,7 @@ def test_layer_norm_sees_the_markers_or_not(which):
         (lambda o: o["char_cnn"].update(n_characters=300), "must be 262.*261"),
         (lambda o: o["lstm"].update(dim=13), "shape: 'forward_0/kernel'"),
         (lambda o: o["lstm"].update(n_layers=3), "missing.*Cell2"),
-        (lambda o: o["lstm"].update(n_layers=1), "left over.*Cell1"),
+        (lambda o: o["lstm"].update(n_layers=1), "unused.*Cell1"),
     ],
 )
 def test_wrong_options_are_refused(change, message, tmp_path):

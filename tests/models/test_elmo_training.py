@@ -235,11 +235,11 @@ def empty(*shape):
         (change(**{"lm/softmax/b": None}), ValueError, "missing: 'lm/softmax/b'"),
         (change(**{"lm/softmax/W": empty(9, OUT)}), ValueError, "'softmax/kernel'"),
         (change(**{"lm/softmax/W": empty(8, 7)}), ValueError, "'softmax/kernel'"),
-        (change(**{"lm/other": empty(2)}), ValueError, "left over: 'lm/other'"),
+        (change(**{"lm/other": empty(2)}), ValueError, "unused: 'lm/other'"),
         (change(**{"lm/char_embed": empty(262, 4)}), ValueError, "embeddings"),
         (change(**{"lm/CNN/W_cnn_2": None}), ValueError, "missing: 'lm/CNN/W_cnn_2'"),
         (options("lstm", n_layers=3), ValueError, "missing: .*RNN_0.*cell_2"),
-        (options("lstm", n_layers=1), ValueError, "left over: .*RNN_1.*cell_1"),
+        (options("lstm", n_layers=1), ValueError, "unused: .*RNN_1.*cell_1"),
         (options("lstm", dim=13), ValueError, "shape: 'forward_0/kernel'"),
         (options("char_cnn", n_characters=300), ValueError, "must be 262.*261"),
         (

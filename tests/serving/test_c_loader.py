@@ -83,9 +83,9 @@ def test_process_is_isolated_and_sees_no_gpu(good_version, tmp_path, monkeypatch
 
 
 def test_missing_packages(monkeypatch, tmp_path, good_version):
-    with pytest.raises(FileNotFoundError, match="needs the package no_such_package"):
+    with pytest.raises(FileNotFoundError, match="package no_such_package must be"):
         session._package_directory("no_such_package")
     monkeypatch.setattr(session, "_package_directory", lambda name: tmp_path)
     session._tensorflow_library.cache_clear()
-    with pytest.raises(FileNotFoundError, match="needs libtensorflow_cc of the Tens"):
+    with pytest.raises(FileNotFoundError, match="needs libtensorflow_cc, which Tens"):
         session._tensorflow_library()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from zoo.serving import records, session
+from zoo.serving import session, warmup
 
 FLOATS = tf.TensorSpec([None, 3], tf.float32, name="x")
 TEXT = tf.TensorSpec([None], tf.string, name="text")
@@ -38,14 +38,14 @@ def test_stateful_lstm(tmp_path, failures):
     found = failures(tmp_path / "1")
     assert {"state", "repeat", "batch_dimension"} <= set(found)
     assert "AssignVariableOp" in found["state"]
-    assert "state is kept between requests" in found["repeat"]
+    assert "keeps state between requests" in found["repeat"]
     assert "fixed dimension 0 of 1" in found["batch_dimension"]
 
 
 def test_jit_compile(save_function, failures):
     found = failures(save_function(lambda x: {"y": x * 2}, FLOATS, jit_compile=True))
     assert set(found) == {"xla", "answers"}
-    assert "demands XLA compilation" in found["xla"]
+    assert "requires XLA compilation" in found["xla"]
     assert "export without jit_compile=True" in found["answers"]
 
 
@@ -72,7 +72,7 @@ def test_float16_output(save_function, failures):
 def test_bfloat16_output(save_function, failures):
     found = failures(save_function(lambda x: {"y": tf.cast(x, "bfloat16")}, FLOATS))
     assert set(found) == {"dtypes"}
-    assert "is bfloat16, which has no JSON form" in found["dtypes"]
+    assert "is bfloat16, which the server's JSON does not support" in found["dtypes"]
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "complex64"])
@@ -97,7 +97,7 @@ def test_python_function(save_function, failures):
 
     found = failures(save_function(function, FLOATS))
     assert set(found) == {"python", "answers"}
-    assert "runs PyFunc; the Python function stays behind" in found["python"]
+    assert "runs PyFunc; an export does not contain Python" in found["python"]
 
 
 def test_missing_custom_operation(save_function, edit_graph, failures):
@@ -145,13 +145,13 @@ def test_random_answer(save_function, failures):
         save_function(lambda x: {"y": x + tf.random.uniform(tf.shape(x))}, FLOATS)
     )
     assert set(found) == {"repeat", "batching"}
-    assert "chance plays" in found["repeat"]
+    assert "uses random numbers" in found["repeat"]
 
 
 def test_answer_that_depends_on_the_batch(save_function, failures):
     found = failures(save_function(lambda x: {"y": x - tf.reduce_mean(x, 0)}, FLOATS))
     assert set(found) == {"batching"}
-    assert "differs when a row is alone and in a batch" in found["batching"]
+    assert "differs between a single row and a batch" in found["batching"]
 
 
 def test_scalar_output(save_function, failures):
@@ -197,14 +197,14 @@ def test_nan_for_the_empty_string(save_function, failures):
 
     found = failures(save_function(function, TEXT))
     assert set(found) == {"finite"}
-    assert "NaN or infinity in its answer to the empty string" in found["finite"]
+    assert "NaN or infinite in the answer to the empty string" in found["finite"]
 
 
 @pytest.mark.parametrize(
     "name, function, message",
     [
         ("y_bytes", tf.strings.upper, "'y_bytes' of 'serving_default' is text"),
-        ("y", lambda text: text + b"\xff", "is not UTF-8; end its name in _bytes"),
+        ("y", lambda text: text + b"\xff", "is not UTF-8; give it a name that ends"),
     ],
 )
 def test_text_and_bytes(save_function, failures, name, function, message):
@@ -244,7 +244,7 @@ def test_edited_declarations(
 
 
 def warmup_path(directory):
-    return directory / records.WARMUP_PATH
+    return directory / warmup.WARMUP_PATH
 
 
 def test_warmup_with_a_wrong_checksum(version_copy, failures):
@@ -254,13 +254,13 @@ def test_warmup_with_a_wrong_checksum(version_copy, failures):
     found = failures(version_copy)
     assert set(found) == {"warm-up"}
     assert "record 0 with a wrong CRC" in found["warm-up"]
-    assert "the server refuses a version whose warm-up fails" in found["warm-up"]
+    assert "the server does not load a version whose warm-up" in found["warm-up"]
 
 
 def test_warmup_cut_short(version_copy, failures):
     data = warmup_path(version_copy).read_bytes()
     warmup_path(version_copy).write_bytes(data[:-3])
-    assert "record 1 is cut short" in failures(version_copy)["warm-up"]
+    assert "record 1 is incomplete" in failures(version_copy)["warm-up"]
 
 
 IDS = np.zeros((1, 6), np.int64)
@@ -270,19 +270,19 @@ IDS = np.zeros((1, 6), np.int64)
     "payload, message",
     [
         (
-            records.encode_request("clf", "classify", {"text": np.array(["a"])}),
+            warmup.encode_request("clf", "classify", {"text": np.array(["a"])}),
             "there is no signature 'classify'",
         ),
         (
-            records.encode_request("clf", "tokens", {"ids": IDS}),
+            warmup.encode_request("clf", "tokens", {"ids": IDS}),
             r"the inputs ['ids'] must be those of 'tokens', ['token_ids']",
         ),
         (
-            records.encode_request("clf", "tokens", {"token_ids": IDS.astype("int32")}),
-            "input 'token_ids' is int32, 'tokens' takes int64",
+            warmup.encode_request("clf", "tokens", {"token_ids": IDS.astype("int32")}),
+            "input 'token_ids' is int32, but 'tokens' takes int64",
         ),
         (
-            records.encode_request("clf", "tokens", {"token_ids": IDS[:, :4]}),
+            warmup.encode_request("clf", "tokens", {"token_ids": IDS[:, :4]}),
             "a record fails: ",
         ),
         (b"\xff\xff", "must be a PredictionLog"),
@@ -290,13 +290,13 @@ IDS = np.zeros((1, 6), np.int64)
     ids=["signature", "names", "dtype", "shape", "bytes"],
 )
 def test_warmup_that_does_not_fit(version_copy, failures, payload, message):
-    records.write_records(warmup_path(version_copy), [payload])
+    warmup.write_records(warmup_path(version_copy), [payload])
     assert message in failures(version_copy)["warm-up"]
 
 
 def test_too_many_warmup_records(version_copy, failures):
-    payload = records.encode_request("clf", "tokens", {"token_ids": IDS})
-    records.write_records(warmup_path(version_copy), [payload] * 1001)
+    payload = warmup.encode_request("clf", "tokens", {"token_ids": IDS})
+    warmup.write_records(warmup_path(version_copy), [payload] * 1001)
     assert "there are 1001 records" in failures(version_copy)["warm-up"]
 
 
@@ -306,7 +306,7 @@ def test_model_that_hangs(save_function, failures):
         return {"y": loop[0]}
 
     found = failures(save_function(function, FLOATS), timeout=4)
-    assert "hangs" in found["answers"]
+    assert "a request does not end" in found["answers"]
 
 
 def test_process_that_crashes(good_version, tmp_path, monkeypatch, failures):
@@ -315,7 +315,7 @@ def test_process_that_crashes(good_version, tmp_path, monkeypatch, failures):
     monkeypatch.setattr(session, "_PROGRAM", program)
     found = failures(good_version)
     assert "the process ended with code -6: last words" in found["load"]
-    assert "could not be read, see `load`" in found["operations"]
+    assert "could not be read; see `load`" in found["operations"]
     assert "answers" not in found
 
 

@@ -1,4 +1,4 @@
-"""Our protocol buffers, TFRecords and versions against TensorFlow's own readers."""
+"""Our protocol buffers and TFRecords against TensorFlow's own readers."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from functions import functions_of
 from tensorflow.core.protobuf import saved_model_pb2
 from tensorflow_serving.apis import prediction_log_pb2
 
-from zoo.serving import records, versions, wire
+from zoo.serving import warmup, wire
 from zoo.serving.graph import SavedGraph
 
 ARRAYS = [
@@ -54,7 +54,7 @@ def test_refused_tensors():
     with pytest.raises(TypeError, match="numbers, booleans or strings.*complex128"):
         wire.encode_tensor(np.array([1j]))
     half = tf.make_tensor_proto(np.ones(2, np.float16)).SerializeToString()
-    with pytest.raises(ValueError, match="must be of float32.*DataType 19"):
+    with pytest.raises(ValueError, match="must hold float32.*DataType 19"):
         wire.decode_tensor(wire.TensorProto.FromString(half))
     proto = wire.encode_tensor(np.ones(3, np.float32))
     proto.tensor_shape.dim[0].size = 4
@@ -123,21 +123,21 @@ def test_broken_files(tmp_path):
 
 def test_records_are_those_of_tensorflow(tmp_path):
     payloads = [b"", b"123456789", bytes(range(256)) * 3]
-    records.write_records(tmp_path / "ours", payloads)
+    warmup.write_records(tmp_path / "ours", payloads)
     theirs = tf.data.TFRecordDataset(str(tmp_path / "ours"))
     assert [record.numpy() for record in theirs] == payloads
     with tf.io.TFRecordWriter(str(tmp_path / "theirs")) as writer:
         for payload in payloads:
             writer.write(payload)
-    assert records.read_records(tmp_path / "theirs") == payloads
+    assert warmup.read_records(tmp_path / "theirs") == payloads
 
 
 def test_requests_written_by_the_official_classes():
     log = prediction_log_pb2.PredictionLog()
-    assert records.decode_request(log.SerializeToString()) is None
+    assert warmup.decode_request(log.SerializeToString()) is None
     inputs = log.predict_log.request.inputs
     inputs["text"].CopyFrom(tf.make_tensor_proto(["a", "b"]))
-    name, read = records.decode_request(log.SerializeToString())
+    name, read = warmup.decode_request(log.SerializeToString())
     assert name == "serving_default"
     assert read["text"].tolist() == [b"a", b"b"]
 
@@ -146,37 +146,16 @@ def test_crc_of_the_standard():
     # RFC 3720, B.4: the CRC-32C of 32 zero bytes.
     crc = 0x8A9136AA
     masked = ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
-    assert records.masked_crc32c(bytes(32)) == masked
+    assert warmup.masked_crc32c(bytes(32)) == masked
 
 
 def test_broken_records(tmp_path):
     path = tmp_path / "records"
-    records.write_records(path, [b"abc"])
+    warmup.write_records(path, [b"abc"])
     data = path.read_bytes()
     path.write_bytes(data[:-1])
-    with pytest.raises(ValueError, match="record 0 is cut short"):
-        records.read_records(path)
+    with pytest.raises(ValueError, match="record 0 is incomplete"):
+        warmup.read_records(path)
     path.write_bytes(data[:12] + b"x" + data[13:])
     with pytest.raises(ValueError, match="checksum must match.*record 0"):
-        records.read_records(path)
-
-
-def test_find_version(tmp_path):
-    base = tmp_path / "models" / "clf"
-    with pytest.raises(FileNotFoundError, match="path must be a directory.*clf"):
-        versions.find_version(base)
-    base.mkdir(parents=True)
-    with pytest.raises(FileNotFoundError, match="has neither. Export a model first"):
-        versions.find_version(base)
-    for name in ("v1", "0.1"):
-        (base / name).mkdir()
-        (base / name / "saved_model.pb").touch()
-    with pytest.raises(ValueError, match=r"named with an integer.*\['0.1', 'v1'\]"):
-        versions.find_version(base)
-    for name in ("9", "10"):
-        (base / name).mkdir()
-        (base / name / "saved_model.pb").touch()
-    assert versions.find_version(base) == base / "10"
-    assert versions.find_version(base / "9") == base / "9"
-    with pytest.raises(FileNotFoundError, match="Did you mean .*clf?"):
-        versions.find_version(base.parent)
+        warmup.read_records(path)

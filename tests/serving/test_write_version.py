@@ -12,8 +12,8 @@ from tensorflow_serving.apis import prediction_log_pb2
 
 from zoo.serving import Signature, diagnose, export, format_findings, write_version
 from zoo.serving.graph import SavedGraph
-from zoo.serving.records import WARMUP_PATH
 from zoo.serving.session import Request, run_in_c_loader
+from zoo.serving.warmup import WARMUP_PATH
 
 FLOATS = tf.TensorSpec([None, 3], tf.float32, name="x")
 EXAMPLE = {"x": np.ones((2, 3), np.float32)}
@@ -118,10 +118,10 @@ def nan(x):
 @pytest.mark.parametrize(
     "function, message",
     [
-        (Wrong(), "signature 'm' answers 'y' with .*, its function with"),
+        (Wrong(), "signature 'm' answers 'y' with .*, but its function with"),
         (nan, "signature 'm' answers 'y' with .*nan"),
         (sum_rows, "output 'y' of 'm' is a scalar"),
-        (compiled, "demands XLA compilation"),
+        (compiled, "requires XLA compilation"),
         (lambda x: {"y": tf.cast(x, "float16")}, "is float16"),
         (
             lambda x: {"y": tf.numpy_function(np.sin, [x], tf.float32)},
@@ -132,7 +132,7 @@ def nan(x):
 )
 def test_refused_by_the_self_check(tmp_path, function, message):
     signatures = {"m": Signature(function, [FLOATS], EXAMPLE)}
-    with pytest.raises(ValueError, match=f"(?s)must answer.*{message}"):
+    with pytest.raises(ValueError, match=f"(?s)must give the same answers.*{message}"):
         write_version(tmp_path, signatures, [])
     assert list(tmp_path.iterdir()) == []
 
@@ -140,7 +140,7 @@ def test_refused_by_the_self_check(tmp_path, function, message):
 def test_loading_failure_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(export, "_CHECK_SECONDS", 0.01)
     signatures = {"m": Signature(double, [FLOATS], EXAMPLE)}
-    with pytest.raises(ValueError, match="must answer.*no answer within 0.01 s"):
+    with pytest.raises(ValueError, match="must give the same.*no answer within 0.01 s"):
         write_version(tmp_path, signatures, [])
     assert list(tmp_path.iterdir()) == []
 
@@ -243,7 +243,7 @@ def test_other_backends(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["../out.txt", WARMUP_PATH.name])
 def test_refused_extra_files(tmp_path, name):
     signatures = {"m": Signature(double, [FLOATS], EXAMPLE)}
-    with pytest.raises(ValueError, match="`extra_files` must be plain file names"):
+    with pytest.raises(ValueError, match="`extra_files` must be file names without"):
         write_version(tmp_path / "m", signatures, [], extra_files={name: "text"})
     assert [path.name for path in tmp_path.iterdir()] == ["m"]
     assert list((tmp_path / "m").iterdir()) == []

@@ -1,7 +1,7 @@
-"""Checkpoints of any format as name -> array, and tables that rename their arrays."""
+"""Reads and writes checkpoint files, and converts the names and layouts of arrays."""
 
 from zoo.checkpoint.converted import Converted
-from zoo.checkpoint.files import Checkpoint, open_checkpoint, save_checkpoint
+from zoo.checkpoint.formats import Checkpoint, open_checkpoint, save_checkpoint
 from zoo.checkpoint.table import Row, assign, convert, expand, revert
 from zoo.checkpoint.vectors import read_vectors, write_vectors
 

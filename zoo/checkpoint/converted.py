@@ -1,30 +1,29 @@
-"""What a family's converter makes of a published checkpoint."""
+"""The result of converting a published checkpoint."""
 
 import dataclasses
 
 
 @dataclasses.dataclass(frozen=True)
 class Converted:
-    """A checkpoint in our terms: one that was read, or one to write.
+    """A checkpoint in the terms of this package: read, or to be written.
 
     Args:
-        layout: str, the layout it was read from.
-        config: the family's config.
-        weights: dict of path to float32 array, the backbone's and the heads'.
-        heads: tuple of str, out of "masked_lm_head", "next_sentence", "classifier",
-            "spans" and "softmax"; each is the first part of its arrays' paths.
-        head_options: dict, arguments of `zoo.layers.MaskedLMHead` with which the
-            masked language model was trained. They are the encoder's activation and
-            epsilon, except in keras-nlp: there "gelu" and 1e-5, whatever the encoder.
+        layout: str, the layout of the published checkpoint.
+        config: config of the family.
+        weights: dict of path to float32 array, for the backbone and the heads.
+        heads: tuple of str, some of "masked_lm_head", "next_sentence", "classifier",
+            "spans" and "softmax". The paths of a head's arrays begin with its name.
+        head_options: dict, the arguments of `zoo.layers.MaskedLMHead` with which the
+            masked language model was trained. They are the activation and the epsilon
+            of the encoder, except in keras-nlp, which always uses "gelu" and 1e-5.
         tokenizer: dict of the tokenizer's arguments, such as vocabulary (tuple of
             str) and lowercase (bool), or None if the checkpoint has no vocabulary.
-        labels: tuple of str, names of the outputs of a classifier of texts, or None.
-        pooling: "mean", "cls" or None: how a sentence-transformers model pools.
-        normalize: bool, whether it then divides by the norm.
-        sequence_length: int, how many tokens it reads, or None.
-        classifies: "texts", "words" or "choices", or None: what the head
-            "classifier" is for.
-        options: dict, the arguments of the task that a model is written with.
+        labels: tuple of str, names of the outputs of a classifier, or None.
+        pooling: "mean", "cls" or None, the pooling of a sentence-transformers model.
+        normalize: bool, whether the pooled vector is divided by its norm.
+        sequence_length: int, the largest number of tokens of a text, or None.
+        classifies: "texts", "words" or "choices", or None: what a classifier labels.
+        options: dict, the arguments of the task that is to be written.
     """
 
     layout: str

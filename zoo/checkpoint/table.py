@@ -1,4 +1,7 @@
-"""Tables of rows between the names and layouts of a checkpoint and ours."""
+"""Tables that map the arrays of a checkpoint to the variables of this package.
+
+In this module, "our" means the names and layouts of this package.
+"""
 
 import dataclasses
 import re
@@ -7,39 +10,40 @@ import numpy as np
 
 
 def _merge_last(array, num_heads):
-    """(..., H, K) to (..., HK)."""
+    """Reshapes (..., H, K) to (..., HK)."""
     if array.ndim < 2 or array.shape[-2] != num_heads:
         return array
     return array.reshape(*array.shape[:-2], -1)
 
 
 def _split_last(array, num_heads):
-    """(..., HK) to (..., H, K)."""
+    """Reshapes (..., HK) to (..., H, K)."""
     return array.reshape(*array.shape[:-1], num_heads, -1)
 
 
 def _merge_first(array, num_heads):
-    """(H, K, D) to (HK, D)."""
+    """Reshapes (H, K, D) to (HK, D)."""
     if array.ndim < 2 or array.shape[0] != num_heads:
         return array
     return array.reshape(-1, *array.shape[2:])
 
 
 def _split_first(array, num_heads):
-    """(HK, D) to (H, K, D)."""
+    """Reshapes (HK, D) to (H, K, D)."""
     return array.reshape(num_heads, -1, *array.shape[1:])
 
 
 def _swap_gates(array):
-    """Four gates along the last axis, the two in the middle in the other order."""
+    """Exchanges the second and the third of four gates along the last axis."""
     if array.shape[-1] % 4:
         return array
     first, second, third, fourth = np.split(array, 4, axis=-1)
     return np.concatenate([first, third, second, fourth], axis=-1)
 
 
-# name: (from the checkpoint's layout to ours, the inverse); an array that does not fit
-# is handed back as it is, so that the check of shapes can tell both.
+# From the name of an operation to a function from the checkpoint's layout to ours, and
+# to its inverse. An array of an unsuitable shape is returned unchanged. Then the check
+# of shapes reports it.
 OPERATIONS = {
     "copy": (lambda array, _: array, lambda array, _: array),
     "transpose": (lambda array, _: array.T, lambda array, _: array.T),
@@ -52,16 +56,21 @@ OPERATIONS = {
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One array of ours, where a checkpoint keeps it, and in which layout.
+    """One of our arrays, its names in checkpoints, and its layout there.
 
     Args:
-        target: our variable's path. `{i}` stands for the number of a layer.
-        sources: str or tuple of str, the names under which checkpoints hold it. The
-            first that is there is read; others that are there must hold the same
-            values (tied weights are often stored twice). The first is written.
-        operation: how the stored array becomes ours: "copy", "transpose",
-            "merge_last" (..., H, K) to (..., HK), "merge_first" (H, K, D) to (HK, D),
-            "swap_gates" i, g, f, o to i, f, g, o, "first" (1, ...) to (...).
+        target: str, the path of our variable. `{i}` is the number of a layer.
+        sources: str or tuple of str, the names that checkpoints use. `convert` reads
+            the first name that exists. If others exist, they must hold equal values:
+            tied weights are often stored twice. `revert` writes the first name.
+        operation: str, the conversion of the stored array to ours:
+
+            - "copy": no change
+            - "transpose": reversed axes
+            - "merge_last": (..., H, K) to (..., HK)
+            - "merge_first": (H, K, D) to (HK, D)
+            - "swap_gates": gates i, g, f, o to i, f, g, o
+            - "first": (1, ...) to (...)
 
     Raises:
         ValueError: if the operation is unknown.
@@ -72,25 +81,31 @@ class Row:
     operation: str = "copy"
 
     def __post_init__(self):
-        """Checks the operation; a single source becomes a tuple."""
+        """Checks the operation, and converts a single source to a tuple."""
         if isinstance(self.sources, str):
             object.__setattr__(self, "sources", (self.sources,))
         if self.operation not in OPERATIONS:
             raise ValueError(
                 f"`operation` must be one of {sorted(OPERATIONS)}. Received: "
-                f"{self.operation!r}."
+                f"{self.operation!r}. Use one of these names."
             )
 
 
 def expand(rows, num_layers, first=0):
-    """Repeats the rows that stand for a layer.
+    """Repeats the rows whose target has a placeholder, once for each layer.
+
+    The placeholders of a target or source are:
+
+    - `{i}`: the number of the layer, from 0
+    - `{n}`: the number of the layer, from `first`
+    - `{_i}`: empty for the first layer, then `_1`, `_2` and so on, as Keras counts
+
+    If only a source has placeholders, they are the number after the last layer.
 
     Args:
-        rows: iterable of `Row`; `{i}` counts layers from 0, `{n}` from `first`, and
-            `{_i}` is nothing for the first layer, then `_1`, `_2`, as Keras counts. In
-            the sources of a row that stands for no layer they go on after the last.
+        rows: iterable of `Row`.
         num_layers: int.
-        first: int.
+        first: int, the value of `{n}` for the first layer.
 
     Returns:
         list of `Row` without placeholders.
@@ -105,21 +120,26 @@ def expand(rows, num_layers, first=0):
 
 
 def convert(checkpoint, rows, expected, ignore=(), num_heads=None):
-    """Turns a checkpoint's arrays into ours; nothing may be left over on either side.
+    """Converts the arrays of a checkpoint to ours.
+
+    Every expected array must be in the checkpoint, and a row must use every array of
+    the checkpoint.
 
     Args:
         checkpoint: mapping of str to array.
-        rows: iterable of `Row`, expanded.
+        rows: iterable of `Row` without placeholders.
         expected: dict of our path to shape.
-        ignore: regular expressions; a name that one matches in full is no weight.
+        ignore: iterable of str, regular expressions. A name that one of them matches
+            completely is not a weight, and no row needs to use it.
         num_heads: int, for the operations that merge heads.
 
     Returns:
         dict of our path to float32 array.
 
     Raises:
-        ValueError: naming every array that is missing, left over, of another shape or
-            not of floating point, and every pair of sources that disagree.
+        ValueError: if arrays are missing or unused, have another shape, are not
+            floating point, or differ between two sources of a row. The message lists
+            all of them.
     """
     arrays, problems, used = {}, [], set()
     for row in rows:
@@ -138,7 +158,7 @@ def convert(checkpoint, rows, expected, ignore=(), num_heads=None):
     targets = {row.target for row in rows}
     problems += [f"no row makes {t!r}" for t in expected if t not in targets]
     problems += [
-        f"left over: {name!r} {checkpoint[name].shape}, which no row takes"
+        f"unused: {name!r} {checkpoint[name].shape}; no row reads it"
         for name in checkpoint
         if name not in used and not any(re.fullmatch(i, name) for i in ignore)
     ]
@@ -147,21 +167,24 @@ def convert(checkpoint, rows, expected, ignore=(), num_heads=None):
 
 
 def _convert_row(checkpoint, row, found, expected, num_heads):
-    """Our array and a list of what is wrong with it."""
+    """Converts one array; returns it and a list of problems."""
     stored = checkpoint[found[0]]
     array = OPERATIONS[row.operation][0](stored, num_heads)
-    # Shapes do not catch a missing transpose of a square kernel; only goldens do.
+    # This cannot detect a missing transpose of a square kernel. Only goldens can.
     if array.shape != expected:
         heads = f" with num_heads={num_heads}" if "merge" in row.operation else ""
         return None, [
             f"shape: {row.target!r} must be {expected}; {found[0]!r} is "
             f"{stored.shape}, which {row.operation!r}{heads} makes {array.shape}"
         ]
-    # bfloat16 is no floating point type in NumPy's own books, hence the name.
+    # NumPy does not count bfloat16 as a floating point type, so the name is compared.
     if "float" not in stored.dtype.name:
-        return None, [f"dtype: {found[0]!r} must be floating point, is {stored.dtype}"]
+        return None, [
+            f"dtype: {found[0]!r} must be floating point, but is {stored.dtype}"
+        ]
     problems = [
-        f"disagreement: {other!r} must equal {found[0]!r}, both are {row.target!r}"
+        f"different values: {other!r} must equal {found[0]!r}, because both are "
+        f"{row.target!r}"
         for other in found[1:]
         if not np.array_equal(checkpoint[other], stored)
     ]
@@ -169,26 +192,27 @@ def _convert_row(checkpoint, row, found, expected, num_heads):
 
 
 def revert(arrays, rows, num_heads=None):
-    """The inverse of `convert`: our arrays under a checkpoint's names and layouts.
+    """Converts our arrays to the names and layouts of a checkpoint.
+
+    This is the inverse of `convert`.
 
     Args:
         arrays: dict of our path to array.
-        rows: iterable of `Row`, expanded.
+        rows: iterable of `Row` without placeholders.
         num_heads: int, for the operations that merge heads.
 
     Returns:
-        dict of each row's first source to array.
+        dict of the first source of each row to array.
 
     Raises:
-        ValueError: naming every array without a row and every row without an array.
+        ValueError: if an array has no row or a row has no array. The message lists all
+            of them.
     """
     rows = list(rows)
     targets = [row.target for row in rows]
     problems = [f"missing: {t!r}" for t in targets if t not in arrays]
-    problems += [
-        f"left over: {n!r}, which no row takes" for n in set(arrays) - {*targets}
-    ]
-    _raise_if_any(problems, "The arrays must be the table's and no others")
+    problems += [f"unused: {n!r}; no row writes it" for n in set(arrays) - {*targets}]
+    _raise_if_any(problems, "The arrays must be the table's arrays and no others")
     return {
         row.sources[0]: OPERATIONS[row.operation][1](arrays[row.target], num_heads)
         for row in rows
@@ -196,16 +220,16 @@ def revert(arrays, rows, num_heads=None):
 
 
 def assign(variables, arrays):
-    """Gives every variable its array; on any error none is changed.
+    """Assigns an array to every variable. If there is an error, no variable changes.
 
     Args:
-        variables: iterable of `keras.Variable`, or dict of path to it; states of seed
-            generators are left.
+        variables: iterable of `keras.Variable`, or dict of path to `keras.Variable`.
+            States of seed generators are ignored.
         arrays: dict of path to array.
 
     Raises:
-        ValueError: naming every variable without an array, every array without a
-            variable, every shape that differs and every path that occurs twice.
+        ValueError: if a variable has no array, an array has no variable, shapes differ
+            or two variables have one path. The message lists all of them.
     """
     targets, problems = {}, []
     named = isinstance(variables, dict)
@@ -213,7 +237,7 @@ def assign(variables, arrays):
     for path, variable in pairs:
         if path.endswith("seed_generator_state"):
             continue
-        # The same variable twice is a shared one, such as a tied table.
+        # A shared variable, such as a tied embedding table, may occur twice.
         if targets.setdefault(path, variable) is not variable:
             problems.append(f"two variables have the path {path!r}")
     for path, variable in targets.items():
@@ -222,10 +246,11 @@ def assign(variables, arrays):
             problems.append(f"missing: {path!r} {shape}")
         elif tuple(arrays[path].shape) != shape:
             problems.append(
-                f"shape: {path!r} must be {shape}, the array is {arrays[path].shape}"
+                f"shape: {path!r} must be {shape}, but the array is "
+                f"{arrays[path].shape}"
             )
     problems += [
-        f"left over: {path!r} {array.shape}, which no variable takes"
+        f"unused: {path!r} {array.shape}; no variable has this path"
         for path, array in arrays.items()
         if path not in targets
     ]

@@ -1,4 +1,8 @@
-"""Torch's files without torch, by an unpickler that admits tensors only."""
+"""Reads files of `torch.save` without torch, by an unpickler that accepts only tensors.
+
+The errors of this module begin with "it" or "its". `zoo.checkpoint.formats` adds the
+path of the file.
+"""
 
 import collections
 import dataclasses
@@ -10,7 +14,7 @@ import zipfile
 import numpy as np
 from ml_dtypes import bfloat16
 
-# What unpickling raises on bytes that are no pickle, or not one of tensors.
+# The exceptions that unpickling raises if bytes are not a pickle of tensors.
 UNPICKLE_ERRORS = (
     pickle.UnpicklingError,
     ArithmeticError,
@@ -25,38 +29,39 @@ UNPICKLE_ERRORS = (
 )
 
 
-# How every file before version 1.6 begins: the pickle of a number.
+# The first bytes of every file before version 1.6: the pickle of a number.
 LEGACY_MAGIC = bytes.fromhex("80028a0a6cfc9c46f9206aa850192e")
 LEGACY_VERSION = 1001
 
 
 def open_torch(path):
-    """Opens a file of `torch.save`, of any version from 0.4.
+    """Opens a file of `torch.save`, version 0.4 or later.
 
-    Since version 1.6 it is a zip file, before that it was five pickles and the data.
+    Since version 1.6 the file is a zip archive. Before, it was five pickles and data.
 
     Args:
-        path: `Path`.
+        path: pathlib.Path.
 
     Returns:
         dict of str to a function without arguments that reads the array.
 
     Raises:
-        ValueError: if it is no such file, or holds anything but one dict of tensors.
+        ValueError: if it is not such a file, or does not hold exactly one dict of
+            tensors.
     """
     with open(path, "rb") as file:
         legacy = file.read(len(LEGACY_MAGIC)) == LEGACY_MAGIC
     if not legacy and not zipfile.is_zipfile(path):
         raise ValueError(
-            f"`{path}` must be a file as torch 0.4 and later write it. Load it with "
-            "torch and save it again, best as safetensors."
+            f"`{path}` must be in the format of torch 0.4 or later. Received: another "
+            "format. Load the file with torch and save it again as safetensors."
         )
     tensors, read = (_open_legacy if legacy else _open_zip)(path)
     if not isinstance(tensors, dict) or not all(
         isinstance(name, str) and isinstance(tensor, _TorchTensor)
         for name, tensor in tensors.items()
     ):
-        raise ValueError("it holds something other than one dict of tensors")
+        raise ValueError("it does not hold exactly one dict of tensors")
     return {
         name: lambda tensor=tensor: tensor.read(read)
         for name, tensor in tensors.items()
@@ -64,11 +69,15 @@ def open_torch(path):
 
 
 def _open_zip(path):
-    """The object that a zip file holds, and a function of key to a storage's bytes."""
+    """Opens a zip archive.
+
+    Returns:
+        the object in it, and a function from the key of a storage to its bytes.
+    """
     archive = zipfile.ZipFile(path)
     pickles = [n for n in archive.namelist() if re.fullmatch(r"[^/]+/data\.pkl", n)]
     if len(pickles) != 1:
-        raise ValueError("it holds no single `data.pkl`")
+        raise ValueError("it does not hold exactly one `data.pkl`")
     root = pickles[0].split("/")[0]
     order = f"{root}/byteorder"
     if order in archive.namelist() and archive.read(order) != b"little":
@@ -79,10 +88,14 @@ def _open_zip(path):
 
 
 def _open_legacy(path):
-    """The same of a file before version 1.6.
+    """Opens a file of a version before 1.6.
 
-    After the magic number: a version, a dict about the machine, the object, a list of
-    keys; then for each key the number of elements, 8 bytes, and the elements.
+    After the magic number it holds four pickles: a version, a dict about the machine,
+    the object, and a list of keys. Then it holds, for each key, the number of elements
+    as 8 bytes, and the elements.
+
+    Returns:
+        the object, and a function from the key of a storage to its bytes.
     """
     places = {}
     with open(path, "rb") as file:
@@ -95,7 +108,7 @@ def _open_legacy(path):
         unpickler = _TensorUnpickler(file)
         tensors, keys = _load(unpickler), _load(_PlainUnpickler(file))
         if not isinstance(keys, list) or {*map(str, keys)} != {*unpickler.found}:
-            raise ValueError("its list of storages is not the one of its tensors")
+            raise ValueError("its list of storages does not match its tensors")
         for key in keys:
             dtype, size = unpickler.found[key]
             if int.from_bytes(file.read(8), "little") != size:
@@ -113,16 +126,25 @@ def _open_legacy(path):
 
 
 def _load(unpickler):
-    """What a pickle holds; of its many errors one."""
+    """Loads a pickle, and raises one ValueError for all errors."""
     try:
         return unpickler.load()
     except UNPICKLE_ERRORS as error:
-        raise ValueError(f"its pickle is refused: {error}") from error
+        raise ValueError(f"its pickle was refused: {error}") from error
 
 
 @dataclasses.dataclass(frozen=True)
 class _TorchTensor:
-    """A view of a stored array: offset, shape and strides count elements."""
+    """A view of a stored array.
+
+    Args:
+        dtype: NumPy type of the elements.
+        key: str, the key of the storage.
+        size: int, number of elements of the storage.
+        offset: int, the index of the first element of the view.
+        shape: tuple of int.
+        strides: tuple of int, in elements.
+    """
 
     dtype: type
     key: str
@@ -132,48 +154,50 @@ class _TorchTensor:
     strides: tuple
 
     def read(self, read_storage):
-        """Reads the storage and takes the view, which must lie inside of it."""
+        """Reads the storage and returns a copy of the view, which must be inside it."""
         base = np.frombuffer(read_storage(self.key), self.dtype)
         numbers = (self.offset, *self.shape, *self.strides)
         if not all(isinstance(n, int) and n >= 0 for n in numbers):
-            raise ValueError("its shape is not of numbers from 0")
-        # A stride of 0 could make a small storage look like a huge array.
+            raise ValueError("its shape must hold integers that are not negative")
+        # With a stride of 0, a small storage could represent a huge array.
         count = math.prod(self.shape)
         if len(base) != self.size or count > self.size:
-            raise ValueError("its storage does not fit its shape")
+            raise ValueError("its storage does not match its shape")
         last = self.offset + sum(
             (n - 1) * step for n, step in zip(self.shape, self.strides, strict=True)
         )
         if count and last >= self.size:
-            raise ValueError("it reaches outside of its storage")
-        # NumPy checks nothing here: without the above it would read foreign memory.
+            raise ValueError("it exceeds its storage")
+        # NumPy does not check the bounds here. The checks above protect other memory.
         strides = tuple(step * base.itemsize for step in self.strides)
         view = np.lib.stride_tricks.as_strided
         return view(base[self.offset :], self.shape, strides).copy()
 
 
 class _PlainUnpickler(pickle.Unpickler):
-    """Admits numbers, strings and what holds them, and no class or function."""
+    """Accepts numbers, strings and containers of them, but no class or function."""
 
     def find_class(self, module, name):
-        """Refuses every global."""
+        """Refuses every global name."""
         raise pickle.UnpicklingError(
-            f"it asks for {module}.{name}, which is no part of a tensor; nothing of it "
-            "was executed"
+            f"it asks for {module}.{name}, which no tensor needs; no code of it was "
+            "executed"
         )
 
 
 class _TensorUnpickler(_PlainUnpickler):
-    """Admits tensors in (ordered) dicts and no other class or function.
+    """Accepts tensors in (ordered) dicts, but no other class or function.
 
-    Source: `torch.serialization`, which stores the data of a tensor beside the pickle
-    and in it a persistent id ("storage", type, key, device, number of elements).
+    The data of a tensor is stored outside of the pickle. The pickle holds a persistent
+    id for it: ("storage", type, key, device, number of elements).
+
+    Source: `torch.serialization`.
 
     Args:
         file: binary file.
 
     Attributes:
-        found: dict of each storage's key to its dtype and number of elements.
+        found: dict from the key of a storage to its dtype and number of elements.
     """
 
     storages = {
@@ -194,9 +218,9 @@ class _TensorUnpickler(_PlainUnpickler):
         self.found = {}
 
     def find_class(self, module, name):
-        """Looks a global up in a closed list."""
-        # A pickle may set attributes of what it is given: bound methods and str
-        # take none, so that no load can change a later one.
+        """Looks up a global name in a fixed list."""
+        # A pickle can set attributes of the objects that it gets. Bound methods and
+        # str have no attributes to set, so one load cannot change a later one.
         known = {
             ("collections", "OrderedDict"): collections.OrderedDict,
             ("torch._utils", "_rebuild_tensor"): self.rebuild_tensor,
@@ -209,21 +233,21 @@ class _TensorUnpickler(_PlainUnpickler):
         return known[module, name]
 
     def persistent_load(self, identifier):
-        """A storage: its dtype, key and number of elements."""
+        """Returns the dtype, the key and the number of elements of a storage."""
         kind, storage, key, _, size, *part = identifier
-        # The key becomes the name of a member of the archive.
+        # The key becomes part of the name of a member of the archive.
         if kind != "storage" or not re.fullmatch(r"\w+", key):
-            raise pickle.UnpicklingError(f"it names a storage {key!r}")
+            raise pickle.UnpicklingError(f"its storage {key!r} is not valid")
         found = self.storages[storage], size
-        # Old files may name a part of a storage, which no tensor of a model needs.
+        # Old files may name a part of a storage. No tensor of a model needs that.
         if any(part) or self.found.setdefault(key, found) != found:
-            raise pickle.UnpicklingError(f"it takes storage {key!r} for several")
+            raise pickle.UnpicklingError(f"it uses storage {key!r} in different ways")
         return self.storages[storage], key, size
 
     def rebuild_tensor(self, storage, offset, shape, strides, *unused):
-        """Stands for `torch._utils._rebuild_tensor_v2` and its predecessor."""
+        """Replaces `torch._utils._rebuild_tensor_v2` and its predecessor."""
         return _TorchTensor(*storage, offset, tuple(shape), tuple(strides))
 
     def rebuild_parameter(self, tensor, *unused):
-        """Stands for `torch._utils._rebuild_parameter`."""
+        """Replaces `torch._utils._rebuild_parameter`."""
         return tensor

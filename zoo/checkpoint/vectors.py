@@ -1,4 +1,4 @@
-"""Files of word vectors: GloVe's, word2vec's and fastText's."""
+"""Reads and writes files of word vectors: GloVe, word2vec and fastText."""
 
 import itertools
 import lzma
@@ -8,35 +8,43 @@ import numpy as np
 
 from zoo.files import OPENERS, open_any, replacing
 
-LONGEST_WORD = 4096  # bytes; more is no file of vectors
-BLOCK = 2**20  # bytes read at once
+# In bytes. A file with a longer word is not a file of vectors.
+LONGEST_WORD = 4096
+# In bytes, the size of one read.
+BLOCK = 2**20
 
 
 def read_vectors(path, words=None, limit=None):
     """Reads the word vectors that GloVe, word2vec or fastText wrote.
 
-    The text formats have a word and its numbers on each line, parted by spaces; those
-    of word2vec and fastText begin with a line of two counts. A word may hold spaces
-    (GloVe 840B has such): the last numbers are the vector. A file ending in .bin is
-    word2vec's binary format (fastText's, a model with n-grams, is not read: use its
-    .vec). The first of equal words counts.
+    There are two kinds of files:
+
+    - Text. Each line has a word and its numbers, separated by spaces. The files of
+      word2vec and fastText begin with a line of two counts. A word may contain spaces,
+      as some words of GloVe 840B do: the last numbers are the vector.
+    - The binary format of word2vec, if the name ends in `.bin`. The binary format of
+      fastText, a model with n-grams, is not supported: use its `.vec` file.
+
+    If a word occurs several times, its first vector is used.
 
     Args:
-        path: str or path, plain, `.gz` or `.xz`.
-        words: collection of str, the only ones to keep; None keeps all.
-        limit: int, how many lines are read at most.
+        path: str or pathlib.Path, plain, `.gz` or `.xz`.
+        words: collection of str, the words to keep, or None for all.
+        limit: int, the largest number of vectors to read, or None for all.
 
     Returns:
         list of str (V,), the words, and float32 (V, D).
 
     Raises:
         FileNotFoundError: if there is no such file.
-        ValueError: if a vector has another width than the first, or is none, or the
-            file ends early.
+        ValueError: if a line is not a word and a vector, the vectors have different
+            widths, or the file is incomplete.
     """
     path = pathlib.Path(path)
     if not path.is_file():
-        raise FileNotFoundError(f"There is no file of vectors at `{path}`.")
+        raise FileNotFoundError(
+            f"There is no file of vectors at `{path}`. Check the path."
+        )
     binary = path.with_suffix("") if path.suffix in OPENERS else path
     read = _binary_rows if binary.suffix == ".bin" else _text_rows
     found, vectors = {}, []
@@ -47,14 +55,16 @@ def read_vectors(path, words=None, limit=None):
                     found[word] = len(vectors)
                     vectors.append(vector)
     except (EOFError, OSError, lzma.LZMAError) as error:
-        raise ValueError(f"`{path}` must be complete. Received: {error}.") from error
+        raise ValueError(
+            f"`{path}` must be complete. Received: {error}. Download the file again."
+        ) from error
     width = len(vectors[0]) if vectors else 0
     matrix = np.array(vectors, "float32").reshape(len(vectors), width)
     return list(found), matrix
 
 
 def _text_rows(path, file):
-    """Words and vectors of a text file, line by line."""
+    """Yields the words and vectors of a text file."""
     first, count = file.readline(), None
     fields = first.split()
     if len(fields) == 2 and all(field.isdigit() for field in fields):
@@ -69,12 +79,16 @@ def _text_rows(path, file):
             found += 1
     if count is not None and found < count:
         raise ValueError(
-            f"`{path}` must hold {count} vectors, as it begins with. Received: {found}."
+            f"`{path}` must hold {count} vectors, as its first line says. Received: "
+            f"{found} of them. Download the file again."
         )
 
 
 def _none(path):
-    raise ValueError(f"`{path}` must hold word vectors. Received: an empty first line.")
+    raise ValueError(
+        f"`{path}` must hold word vectors. Received: an empty first line. Check the "
+        "path."
+    )
 
 
 def _text_row(path, number, line, width):
@@ -85,19 +99,19 @@ def _text_row(path, number, line, width):
         vector = np.zeros(0)
     if not fields[0] or not len(vector) or len(vector) != (width or len(vector)):
         raise ValueError(
-            f"Every line of `{path}` must be a word and {width or 'some'} numbers. "
-            f"Received in line {number}: {line[:60]!r}."
+            f"Every line of `{path}` must hold a word and {width or 'some'} numbers. "
+            f"Received: {line[:60]!r} in line {number}. Correct the line."
         )
     if width is not None and _is_number(fields[0].split(b" ")[-1], fields[0]):
         raise ValueError(
-            f"Every line of `{path}` must be a word and {width} numbers. Received: "
-            f"more in line {number}: {line[:60]!r}."
+            f"Every line of `{path}` must hold a word and {width} numbers. Received: "
+            f"more numbers in line {number}: {line[:60]!r}. Correct the line."
         )
     return fields[0].decode("utf-8", "replace"), vector
 
 
 def _is_number(field, word):
-    """Whether a word of several parts ends in a number, so that it holds too many."""
+    """Whether a word with spaces ends in a number; the line then has too many."""
     if field == word:
         return False
     try:
@@ -108,12 +122,12 @@ def _is_number(field, word):
 
 
 def _binary_rows(path, file):
-    """Words and vectors of word2vec's binary format."""
+    """Yields the words and vectors of word2vec's binary format."""
     header = file.readline(100).split()
     if len(header) != 2 or not all(field.isdigit() for field in header):
         raise ValueError(
-            f"`{path}` must begin with two counts, as word2vec writes. Received: "
-            f"{header!r:.60}."
+            f"`{path}` must begin with two counts, as files of word2vec do. Received: "
+            f"{header!r:.60}. Use a text file if the format is another one."
         )
     count, width = map(int, header)
     buffer, place = b"", 0
@@ -123,11 +137,16 @@ def _binary_rows(path, file):
             if space >= 0 and len(buffer) - space > 4 * width:
                 break
             if space < 0 and len(buffer) - place > LONGEST_WORD:
-                raise ValueError(f"`{path}` has no word where word {number} should be.")
+                raise ValueError(
+                    f"`{path}` must hold words of at most {LONGEST_WORD} bytes. "
+                    f"Received: a longer word after {number} vectors. Download the "
+                    "file again."
+                )
             more = file.read(max(BLOCK, 4 * width))
             if not more:
                 raise ValueError(
-                    f"`{path}` must hold {count} vectors. Received: {number} of them."
+                    f"`{path}` must hold {count} vectors, as its first line says. "
+                    f"Received: {number} of them. Download the file again."
                 )
             buffer, place, space = buffer[place:] + more, 0, -1
         word = buffer[place:space].lstrip(b"\n").decode("utf-8", "replace")
@@ -137,24 +156,26 @@ def _binary_rows(path, file):
 
 
 def write_vectors(path, words, vectors, header=False):
-    """Writes vectors as text, whole or not at all.
+    """Writes vectors as text, completely or not at all.
 
     Args:
-        path: where to write.
+        path: path of the file.
         words: sequence of str (V,).
         vectors: float (V, D).
-        header: bool, whether a line of counts comes first, as word2vec's and
-            fastText's readers want.
+        header: bool, whether to write a first line with the counts V and D, which
+            programs for files of word2vec and fastText need.
 
     Raises:
-        ValueError: if there are not as many words as vectors, or a word has a line
-            break or is empty.
+        ValueError: if the numbers of words and vectors differ, or a word is empty or
+            contains a line break.
+        OSError: if the disk is full or the permission to write is missing.
     """
     vectors = np.asarray(vectors, "float32")
     if len(words) != len(vectors):
         raise ValueError(
             "There must be a vector for every word. Received: "
-            f"{len(words)} words and {len(vectors)} vectors."
+            f"{len(words)} words and {len(vectors)} vectors. Give as many vectors as "
+            "words."
         )
     with replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
         if header:
@@ -162,6 +183,7 @@ def write_vectors(path, words, vectors, header=False):
         for word, vector in zip(words, vectors, strict=True):
             if not word or "\n" in word or "\r" in word:
                 raise ValueError(
-                    f"A word must be of one line and not empty. Received: {word!r}."
+                    "A word must have one line and must not be empty. Received: "
+                    f"{word!r}. Remove or change it."
                 )
             file.write(f"{word} {' '.join(map(repr, vector.tolist()))}\n")

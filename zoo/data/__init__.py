@@ -7,9 +7,9 @@ from zoo.data.glue import read_glue
 from zoo.data.masking import mask_tokens, next_tokens
 from zoo.data.packing import NextWordPacker, Packer, WordPacker
 from zoo.data.pairs import Pair, draw_pairs, pair_batches
-from zoo.data.records import read_records, unmask, write_records
 from zoo.data.skipgrams import SkipGrams
 from zoo.data.tables import hash_split, read_labelled
+from zoo.data.tfrecords import read_records, unmask, write_records
 from zoo.data.token_streams import TokenStreams
 from zoo.data.word_corpus import (
     WordCorpus,

@@ -2,6 +2,7 @@
 
 import collections
 import dataclasses
+import io
 import pathlib
 
 import numpy as np
@@ -68,8 +69,8 @@ def write_word_corpus(sentences, tokenizer, directory):
         offsets = np.cumsum(np.concatenate(lengths))
         ranked = sorted(counts.keys() - {*MARKERS}, key=lambda w: (-counts[w], w))
         ranked = [*MARKERS, *ranked]
-        np.save(temporary / "offsets.npy", offsets)
-        np.save(temporary / "counts.npy", np.array([counts[w] for w in ranked]))
+        _save_array(temporary / "offsets.npy", offsets)
+        _save_array(temporary / "counts.npy", np.array([counts[w] for w in ranked]))
         (temporary / "words.txt").write_text(
             "".join(f"{word}\n" for word in ranked), "utf-8"
         )
@@ -99,15 +100,23 @@ def _tokenised(sentences, tokenizer):
         yield flush()
 
 
+def _save_array(path, array):
+    """Writes a `.npy` file; `np.save` to a path does not notice every full disk."""
+    content = io.BytesIO()
+    np.save(content, array)
+    path.write_bytes(content.getbuffer())
+
+
 def _renumber(directory, number, size):
     """Writes `ids.npy`: the ids in the order of appearance, renumbered."""
     first = np.memmap(directory / "first", np.int32, "r", shape=(size,))
-    ids = np.lib.format.open_memmap(
-        directory / "ids.npy", "w+", dtype=np.int32, shape=(size,)
-    )
-    for start in range(0, size, BLOCK):
-        ids[start : start + BLOCK] = number[first[start : start + BLOCK]]
-    ids.flush()
+    descr = np.lib.format.dtype_to_descr(number.dtype)
+    header = {"descr": descr, "fortran_order": False, "shape": (size,)}
+    # If the disk is full, a write to a memory map kills the process.
+    with open(directory / "ids.npy", "wb") as file:
+        np.lib.format.write_array_header_1_0(file, header)
+        for start in range(0, size, BLOCK):
+            file.write(number[first[start : start + BLOCK]].tobytes())
     del first
     (directory / "first").unlink()
 

@@ -1,6 +1,6 @@
 """Export to TensorFlow Serving, a doctor for SavedModels, and a small client.
 
-Importing this package, and the doctor, import neither TensorFlow nor Keras.
+Neither this package nor the doctor imports TensorFlow or Keras.
 """
 
 import importlib
@@ -23,7 +23,7 @@ __all__ = list(_MODULES)
 
 
 def __getattr__(name):
-    """Import a public name when it is first used."""
+    """Imports a public name when it is first used."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = importlib.import_module(f"{__name__}.{_MODULES[name]}")

@@ -1,7 +1,7 @@
-"""Checks of what a model answered to the doctor's requests.
+"""Checks of the answers that a model gives to the doctor's requests.
 
-Checks compare answers with one another, since the doctor does not know the right ones:
-the same row must get the same answer again, and alone as in a batch.
+The doctor does not know the correct answers, so the checks compare answers with each
+other. A row must get the same answer each time, alone and in a batch.
 """
 
 import re
@@ -10,17 +10,18 @@ import numpy as np
 
 from zoo.serving.lint import judge
 
-# Relative and absolute. Kernels add in another order when the batch is larger.
+# Both are relative and absolute tolerances. In a larger batch, kernels add numbers in
+# another order.
 _REPEAT_TOLERANCE = 1e-6
 _BATCH_TOLERANCE = 1e-4
 _MESSAGE_LENGTH = 300
 
-# What TensorFlow says -> what its user can do.
+# Pattern of an error message of TensorFlow, and advice for the user.
 _ADVICE = (
     (
         "Could not find variable",
-        "a variable is not in the checkpoint, as happens to Keras 3 models with "
-        "tf.saved_model.save; export with keras.export.ExportArchive",
+        "the checkpoint lacks a variable, because tf.saved_model.save does not store "
+        "those of Keras 3; export with keras.export.ExportArchive",
     ),
     (
         "Op type not registered",
@@ -29,12 +30,12 @@ _ADVICE = (
     ("XLA compilation disabled", "export without jit_compile=True"),
     ("No OpKernel was registered.*Cudnn", "build the layer with use_cudnn=False"),
     ("[Tt]able not initialized", "track the lookup table when exporting"),
-    ("callback pyfunc_", "replace the Python function by TensorFlow operations"),
+    ("callback pyfunc_", "replace the Python function with TensorFlow operations"),
 )
 
 
 def advise(message):
-    """Shorten TensorFlow's message and add what to do about it, where that is known."""
+    """Shortens an error message of TensorFlow and adds advice, if there is any."""
     short = " ".join(message.split())[:_MESSAGE_LENGTH]
     for pattern, advice in _ADVICE:
         if re.search(pattern, message, re.DOTALL):
@@ -43,13 +44,13 @@ def advise(message):
 
 
 def check_answers(trials):
-    """Check answers for errors, repeatability, independence of the batch, and JSON.
+    """Checks answers for errors, repeatability, dependence on the batch, and JSON.
 
     Args:
         trials: list of Trial with answers.
 
     Returns:
-        list of Finding; only the first when nothing was answered.
+        list of Finding. If no request was answered, it has one entry.
     """
     findings = [_answers_finding(trials)]
     answered = [trial for trial in trials if not trial.answer.error]
@@ -59,16 +60,16 @@ def check_answers(trials):
         judge(
             "repeat",
             _repeat_problems(answered),
-            "the same request gets the same answer again",
+            "a repeated request gets the same answer",
         ),
         _batching_finding(trials),
         judge("finite", _finite_problems(answered), "no number is NaN or infinite"),
-        judge("strings", _string_problems(answered), "JSON can carry every string"),
+        judge("strings", _string_problems(answered), "JSON can represent every string"),
     ]
 
 
 def _answers_finding(trials):
-    # One fault makes many requests fail; it is reported once.
+    # One defect makes many requests fail. It is reported once.
     problems = {}
     for trial in trials:
         if trial.answer.error:
@@ -79,14 +80,14 @@ def _answers_finding(trials):
     ]
     if reasons and not any(trial.kind == "warm-up" for trial in trials):
         reasons.append(
-            "if the made-up requests make no sense to this model, give it warm-up "
-            "records and they are used instead"
+            "these requests are made up; if they are not valid for this model, give "
+            "it warm-up records, and the doctor will use those"
         )
     return judge("answers", reasons, f"{len(trials)} requests were answered")
 
 
 def _outputs(trials, kind):
-    """Answers to one kind of trial: dict from signature name to list of dicts."""
+    """Returns the answers to one kind of trial, a list of dicts by signature name."""
     found = {}
     for trial in trials:
         if trial.kind == kind:
@@ -97,8 +98,8 @@ def _outputs(trials, kind):
 def _repeat_problems(trials):
     first = _outputs(trials, "row")
     return [
-        f"output {key!r} of {name!r} differs when the request is repeated: state is "
-        "kept between requests, or chance plays"
+        f"output {key!r} of {name!r} differs when the request is repeated: the model "
+        "keeps state between requests, or uses random numbers"
         for name, (again,) in _outputs(trials, "repeat").items()
         for key, value in again.items()
         if name in first and not _same(value, first[name][0][key], _REPEAT_TOLERANCE)
@@ -106,16 +107,16 @@ def _repeat_problems(trials):
 
 
 def _batching_finding(trials):
-    """Compare rows asked alone with the same rows in one batch.
+    """Compares the answers to single rows with the answers to one batch of them.
 
-    Outputs may be as wide as the longest row of their batch; then only what both have
-    is compared, and the width is a warning.
+    The width of an output may depend on the longest row of the batch. In that case
+    the common part is compared, and the finding is a warning.
     """
-    broken = {trial.signature for trial in trials if trial.answer.error}
-    whole = [trial for trial in trials if trial.signature not in broken]
-    rows = _outputs(whole, "row")
+    failed = {trial.signature for trial in trials if trial.answer.error}
+    complete = [trial for trial in trials if trial.signature not in failed]
+    rows = _outputs(complete, "row")
     problems, warnings = [], []
-    for name, (batch,) in _outputs(whole, "batch").items():
+    for name, (batch,) in _outputs(complete, "batch").items():
         for key, value in batch.items():
             where = f"output {key!r} of {name!r}"
             singles = [answer[key] for answer in rows[name]]
@@ -127,14 +128,14 @@ def _batching_finding(trials):
                 continue
             pairs = [(value[i : i + 1], row) for i, row in enumerate(singles)]
             if not all(_same(*_overlap(*pair), _BATCH_TOLERANCE) for pair in pairs):
-                problems.append(f"{where} differs when a row is alone and in a batch")
+                problems.append(f"{where} differs between a single row and a batch")
             elif any(one.shape != other.shape for one, other in pairs):
                 warnings.append(f"the width of {where} depends on the other rows")
-    fine = "rows get the same answers alone and in one batch"
-    if broken:
-        fine = f"warning: not compared for {sorted(broken)}, which did not answer"
+    fine = "single rows and a batch get the same answers"
+    if failed:
+        fine = f"warning: not compared for {sorted(failed)}, which did not answer"
     if warnings:
-        fine = f"warning: {'; '.join(warnings)}; return lengths too, or strings"
+        fine = f"warning: {'; '.join(warnings)}; also return lengths, or use strings"
     return judge("batching", problems, fine)
 
 
@@ -164,13 +165,14 @@ def _finite_problems(trials):
                 where = f"output {key!r} of {trial.signature!r}"
                 problems.setdefault(where, _describe(trial))
     return [
-        f"{where} has NaN or infinity in its answer to {request}, which is not JSON"
+        f"{where} is NaN or infinite in the answer to {request}; JSON has no such "
+        "numbers"
         for where, request in problems.items()
     ]
 
 
 def _describe(trial):
-    """Name the request for a reader, who will try the empty string first."""
+    """Describes a request so that a reader can repeat it."""
     values = list(trial.request.inputs.values())
     if all(value.dtype.kind == "O" and not any(value.flat) for value in values):
         return "the empty string"
@@ -178,7 +180,10 @@ def _describe(trial):
 
 
 def _string_problems(trials):
-    """The server writes strings into JSON as they are, unless the name says bytes."""
+    """Checks strings: the server encodes them as base64 only if a name ends in _bytes.
+
+    All other strings are written to JSON without a change.
+    """
     found = {}
     for trial in trials:
         for key, value in trial.answer.outputs.items():
@@ -189,13 +194,13 @@ def _string_problems(trials):
         text = all(map(_is_utf8, values))
         if key.endswith("_bytes") and text and any(values):
             problems.append(
-                f"output {key!r} of {name!r} is text, but REST sends names that end "
-                "in _bytes as base64; rename it"
+                f"output {key!r} of {name!r} is text, but its name ends in _bytes, so "
+                "REST sends it as base64; rename it"
             )
         elif not key.endswith("_bytes") and not text:
             problems.append(
-                f"output {key!r} of {name!r} is not UTF-8; end its name in _bytes and "
-                "REST sends it as base64"
+                f"output {key!r} of {name!r} is not UTF-8; give it a name that ends "
+                "in _bytes, and REST sends it as base64"
             )
     return problems
 

@@ -1,16 +1,25 @@
-"""Run a SavedModel through TensorFlow's C library, with no TensorFlow in Python.
+"""A program that runs a SavedModel through TensorFlow's C library.
 
-TensorFlow Serving and this program end in the same C++ function, `LoadSavedModel`.
-What Python can load by other means (Keras variables, Python functions) fails here as
-it fails in the server. The program is run by path, in a process of its own:
+TensorFlow Serving and this program call the same C++ function, `LoadSavedModel`.
+Keras variables and Python functions, which Python can load by other means, fail here
+as they fail in the server. The program imports only the standard library. It is
+started by its path, in a process of its own:
 
     python -I c_loader.py < job.json > events.jsonl
 
-Job: `library` path of libtensorflow_cc; `extensions` paths of op libraries;
-`directory`; `tag`; `runs`, a list of {"feeds": {tensor: base64 TensorProto},
-"fetches": [tensor]}. Events, one JSON object a line, in this order: `operations`
-(base64 OpList of the library without extensions), `loaded`, then `outputs` or `error`
-for each run with its index `run`. An `error` before `loaded` is the last event.
+The job is a JSON object:
+    library: path of libtensorflow_cc.
+    extensions: list of paths of operation libraries.
+    directory: path of the SavedModel.
+    tag: the tag of the graph to load.
+    runs: list of {"feeds": {tensor: base64 TensorProto}, "fetches": [tensor]}.
+
+The events are JSON objects, one on each line, in this order:
+    operations: base64 OpList of the library without extensions.
+    loaded: true.
+    run: index of a run, with `outputs` or `error`; one event for each run.
+
+An `error` before `loaded` is the last event.
 """
 
 import base64
@@ -24,13 +33,13 @@ _STRING_STRUCT_BYTES = 24
 
 
 class _Output(ctypes.Structure):
-    """TF_Output: one output of an operation."""
+    """The C struct TF_Output: one output of an operation."""
 
     _fields_ = [("operation", ctypes.c_void_p), ("index", ctypes.c_int)]
 
 
 class _Buffer(ctypes.Structure):
-    """TF_Buffer."""
+    """The C struct TF_Buffer: bytes and their length."""
 
     _fields_ = [
         ("data", ctypes.c_void_p),
@@ -40,7 +49,7 @@ class _Buffer(ctypes.Structure):
 
 
 class LoaderError(Exception):
-    """TensorFlow refused; the message is its own."""
+    """An error of TensorFlow, with its message."""
 
 
 _POINTER_RESULTS = (
@@ -51,14 +60,20 @@ _POINTER_RESULTS = (
 
 
 class Library:
-    """The C functions that are needed, with TensorFlow's status turned into errors."""
+    """TensorFlow's shared library.
+
+    Args:
+        path: str, path of libtensorflow_cc.
+
+    Raises:
+        OSError: if the library cannot be opened.
+    """
 
     def __init__(self, path):
-        """Open the shared library at `path`."""
-        # Op libraries look for TensorFlow's symbols among the global ones.
+        # Operation libraries search for TensorFlow's symbols among the global ones.
         self.c = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
         for name in _POINTER_RESULTS:
-            # ctypes would cut addresses to 32 bits.
+            # By default ctypes truncates addresses to 32 bits.
             getattr(self.c, name).restype = ctypes.c_void_p
         for name in ("TF_NewBufferFromString", "TF_GetAllOpList"):
             getattr(self.c, name).restype = ctypes.POINTER(_Buffer)
@@ -68,32 +83,40 @@ class Library:
         self.status = ctypes.c_void_p(self.c.TF_NewStatus())
 
     def check(self):
-        """Raise LoaderError if the last call failed."""
+        """Raises LoaderError if the last call failed."""
         if self.c.TF_GetCode(self.status):
             message = self.c.TF_Message(self.status)
             raise LoaderError(message.decode("utf-8", "replace"))
 
     def disable_xla(self):
-        """Refuse XLA compilation, as the server does unless started with a flag."""
-        # The C API has no such function; this is tensorflow::DisableXlaCompilation().
+        """Disables XLA compilation, as the server does unless a flag enables it."""
+        # The C API lacks this function: it is tensorflow::DisableXlaCompilation().
         self.c._ZN10tensorflow21DisableXlaCompilationEv()
 
     def operations(self):
-        """Every registered operation, as a serialized OpList."""
+        """Returns every registered operation, as a serialized OpList."""
         buffer = self.c.TF_GetAllOpList().contents
         return ctypes.string_at(buffer.data, buffer.length)
 
     def load_extension(self, path):
-        """Register the operations of an op library."""
+        """Registers the operations of an operation library."""
         self.c.TF_LoadLibrary(path.encode(), self.status)
         self.check()
 
 
 class Session:
-    """A SavedModel, loaded as the server loads it."""
+    """A SavedModel, loaded as the server loads it.
+
+    Args:
+        library: Library.
+        directory: str, path of the SavedModel.
+        tag: str, the tag of the graph.
+
+    Raises:
+        LoaderError: if TensorFlow cannot load it.
+    """
 
     def __init__(self, library, directory, tag):
-        """Load `directory`; raises LoaderError with TensorFlow's message."""
         self.tensorflow = library
         self.graph = ctypes.c_void_p(library.c.TF_NewGraph())
         self.session = ctypes.c_void_p(
@@ -111,7 +134,18 @@ class Session:
         library.check()
 
     def run(self, feeds, fetches):
-        """Feed serialized TensorProtos by tensor name; returns described tensors."""
+        """Runs the graph once.
+
+        Args:
+            feeds: dict from tensor name to serialized TensorProto.
+            fetches: list of tensor names.
+
+        Returns:
+            list of dicts with the dtype, the shape and the content of each fetch.
+
+        Raises:
+            LoaderError: if TensorFlow reports an error.
+        """
         inputs = (_Output * len(feeds))(*map(self._endpoint, feeds))
         outputs = (_Output * len(fetches))(*map(self._endpoint, fetches))
         values = (ctypes.c_void_p * len(feeds))(*map(self._tensor, feeds.values()))
@@ -142,8 +176,8 @@ class Session:
 
     def _tensor(self, proto):
         c = self.tensorflow.c
-        # Overwritten by the next call, so any tensor will do; the process ends soon
-        # and frees it.
+        # TF_TensorFromProto replaces its type and shape. The process ends soon, and
+        # its memory is freed.
         tensor = ctypes.c_void_p(c.TF_AllocateTensor(1, None, 0, ctypes.c_size_t(4)))
         buffer = c.TF_NewBufferFromString(proto, ctypes.c_size_t(len(proto)))
         c.TF_TensorFromProto(buffer, tensor, self.tensorflow.status)
@@ -177,12 +211,12 @@ def _base64(data):
 
 
 def _emit(**event):
-    # Flushed, so that a crash or a hang leaves what came before.
+    # Flushed, so that a crash or an endless loop does not lose earlier events.
     print(json.dumps(event), flush=True)
 
 
 def main():
-    """Do the job on standard input."""
+    """Runs the job on standard input."""
     job = json.load(sys.stdin)
     try:
         library = Library(job["library"])

@@ -1,8 +1,8 @@
 """Instructions and a REST client for a model in TensorFlow Serving.
 
-The texts and the client follow the server's documented protocol and its source. No
-real server has been exercised with them by the authors: the tests speak to a stand-in,
-and to a real one only where the environment variable TFS_URL names it.
+They follow the documented protocol and the source code of the server. The authors have
+not tried them with a real server. The tests use a replacement for it, and a real server
+only if the environment variable TFS_URL gives its address.
 """
 
 import base64
@@ -20,15 +20,16 @@ LOCAL_URL = "http://localhost:8501"
 
 
 def curl_lines(name, example, url=LOCAL_URL):
-    """Shell commands that ask a served model.
+    """Makes shell commands that send requests to a served model.
 
     Args:
-        name: str, the model's name in the server.
+        name: str, the name of the model in the server.
         example: dict from input name to numpy array, for `serving_default`.
         url: str, scheme, host and port of the server's REST interface.
 
     Returns:
-        str: commands for the state of the model, its signatures, and a prediction.
+        str: commands that ask for the state of the model, its signatures, and a
+        prediction.
     """
     body = json.dumps({"instances": _rows(example)}, ensure_ascii=False)
     model = _model_url(url, name)
@@ -42,14 +43,16 @@ def curl_lines(name, example, url=LOCAL_URL):
 
 
 def docker_lines(base_dir, name):
-    """Shell commands that serve a model with the server's official image.
+    """Makes shell commands that serve a model with the official Docker image.
+
+    The authors have not tried these commands.
 
     Args:
-        base_dir: directory with the integer versions, as given to `write_version`.
-        name: str, the model's name in the server.
+        base_dir: path of the directory of versions, as given to `write_version`.
+        name: str, the name of the model in the server.
 
     Returns:
-        str: commands; REST on port 8501 and gRPC on port 8500. Untried, see the module.
+        str: the commands. REST is on port 8501 and gRPC on port 8500.
     """
     mount = f"{pathlib.Path(base_dir).resolve()}:/models/{name}:ro"
     return "\n".join(
@@ -63,10 +66,10 @@ def docker_lines(base_dir, name):
 
 
 def models_config(models):
-    """File for the server's `--model_config_file`, to serve several models.
+    """Makes a file for the server's `--model_config_file`, to serve several models.
 
     Args:
-        models: dict from name to base directory, as the server sees it.
+        models: dict from name to base directory, a path on the server.
 
     Returns:
         str: a ModelServerConfig in text format.
@@ -83,31 +86,33 @@ def models_config(models):
 
 
 def batching_config(max_batch_size=32, batch_timeout_micros=2000, num_batch_threads=4):
-    """File for the server's `--batching_parameters_file`, with `--enable_batching`.
+    """Makes a file for the server's `--batching_parameters_file`.
 
-    Requests of different callers are put into one batch. Rows of different widths are
-    left to fail on purpose: the server can only pad with a row's own first value,
-    which silently corrupts token ids. Signatures that take strings need no padding.
+    With `--enable_batching` the server puts requests of several clients into one
+    batch. Rows of different widths then fail, and this file does not enable padding:
+    the server pads a row with its own first value, which changes the answer for token
+    ids without an error. Signatures that take strings need no padding.
 
     Args:
-        max_batch_size: int, rows at most in a batch.
-        batch_timeout_micros: int, microseconds that a request waits for others.
-        num_batch_threads: int, batches processed at a time.
+        max_batch_size: int, the largest number of rows in a batch, at least 1.
+        batch_timeout_micros: int, microseconds that a request waits for others, at
+            least 0.
+        num_batch_threads: int, number of batches processed at a time, at least 1.
 
     Returns:
-        str: BatchingParameters in text format; allowed sizes are the powers of two up
-        to the largest, so that the model sees few shapes.
+        str: BatchingParameters in text format. The allowed sizes are the powers of two
+        and the largest size, so that the model gets few different shapes.
 
     Raises:
-        ValueError: a number is less than 1 (the timeout: less than 0).
+        ValueError: if a number is too small.
     """
     if max_batch_size < 1 or num_batch_threads < 1 or batch_timeout_micros < 0:
         raise ValueError(
             "Sizes must be at least 1 and the timeout at least 0. Received: "
             f"max_batch_size={max_batch_size}, num_batch_threads={num_batch_threads}, "
-            f"batch_timeout_micros={batch_timeout_micros}. Leave them out for defaults."
+            f"batch_timeout_micros={batch_timeout_micros}. Omit them for defaults."
         )
-    # The server demands that the last size be the largest batch.
+    # The server requires that the last size is the largest batch.
     powers = (2**exponent for exponent in range(max_batch_size.bit_length()))
     sizes = [size for size in powers if size < max_batch_size] + [max_batch_size]
     lines = [
@@ -121,27 +126,27 @@ def batching_config(max_batch_size=32, batch_timeout_micros=2000, num_batch_thre
 
 
 def predict(url, name, texts, timeout=60):
-    """Ask a served model about texts, in the row format of REST.
+    """Sends texts to a served model, in the row format of REST.
 
     Args:
         url: str, scheme, host and port of the server's REST interface.
-        name: str, the model's name in the server.
+        name: str, the name of the model in the server.
         texts: list of str, for a `serving_default` with one string input.
-        timeout: seconds.
+        timeout: int or float, seconds.
 
     Returns:
-        list with one prediction for each text: a dict from output name to value, or
-        the bare value where the signature has only one output.
+        list with one prediction for each text: a dict from output name to value. If
+        the signature has one output, a prediction is its value without the name.
 
     Raises:
-        TypeError: `texts` is no list of str.
-        ConnectionError: there is no server.
-        ValueError: the server refused the request, or sent something else than rows.
+        TypeError: if `texts` is not a list of str.
+        ConnectionError: if there is no server.
+        ValueError: if the server rejects the request, or does not send rows.
     """
     if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
         raise TypeError(
             "`texts` must be a list of strings. Received: "
-            f"{texts!r:.80}. Put a single text into a list."
+            f"{texts!r:.80}. Wrap a single text in a list."
         )
     request = urllib.request.Request(
         f"{_model_url(url, name)}:predict",
@@ -167,11 +172,11 @@ def _send(request, timeout):
         raise ValueError(
             "The server must accept the request. Received: status "
             f"{error.code} from {request.full_url}: {_error_text(error)}. Check the "
-            "model's name and inputs at its /metadata."
+            "name and the inputs of the model at its /metadata."
         ) from error
     except json.JSONDecodeError as error:
         raise ValueError(
-            "The server must answer in JSON. Received: something else from "
+            "The server must answer in JSON. Received: another format from "
             f"{request.full_url}. Check the port: REST is 8501, gRPC is 8500."
         ) from error
     except OSError as error:
@@ -212,5 +217,5 @@ def _to_json(value):
     try:
         return value.decode("utf-8")
     except UnicodeDecodeError:
-        # The server's own notation for bytes that are no text.
+        # This is the server's notation for bytes that are not UTF-8.
         return {"b64": base64.b64encode(value).decode("ascii")}

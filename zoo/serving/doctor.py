@@ -1,37 +1,41 @@
-"""Says whether TensorFlow Serving can serve a SavedModel, and if not, why."""
+"""Checks whether TensorFlow Serving can serve a SavedModel, and says why if not."""
 
 import dataclasses
+import os
+import pathlib
 
 from zoo.serving.answers import advise, check_answers
 from zoo.serving.graph import SavedGraph
 from zoo.serving.lint import Finding, judge, lint
 from zoo.serving.probes import make_trials, read_warmup
-from zoo.serving.records import WARMUP_PATH
 from zoo.serving.session import Answer, run_in_c_loader
-from zoo.serving.versions import find_version, is_version_name
+from zoo.serving.versions import find_version, parse_version
+from zoo.serving.warmup import WARMUP_PATH
 
 
 def diagnose(directory, timeout=300):
-    """Examine a SavedModel as TensorFlow Serving would use it.
+    """Examines a SavedModel under the conditions of TensorFlow Serving.
 
-    What the graph declares is read; then the model is loaded through TensorFlow's C
-    loader in a process without Python's TensorFlow, on the CPU, with XLA refused as
-    the server refuses it, and asked: each row alone, the first one again, all in one
-    batch, the empty string, and the warm-up records. No real server takes part. A
-    SavedModel is a program, which can read and write files: this runs it.
+    First the doctor reads what the graph declares. Then it loads the model with
+    TensorFlow's C loader, in a process that does not import TensorFlow for Python. This
+    process uses the CPU, and XLA is disabled, as in the server. The doctor sends these
+    requests: each row alone, the first row again, all rows in one batch, the empty
+    string, and the warm-up records. It does not use a real server.
+
+    A SavedModel is a program that can read and write files. The doctor runs it.
 
     Args:
-        directory: a version directory, or a directory of integer versions, of which
-            the newest is taken.
-        timeout: seconds for loading and all requests.
+        directory: path of a version directory, or of a directory of versions. In the
+            second case the doctor examines the newest version.
+        timeout: int or float, seconds for loading and for all requests together.
 
     Returns:
-        list of Finding. Checks of answers are left out where nothing was answered.
+        list of Finding. If no request was answered, there are no checks of answers.
 
     Raises:
-        FileNotFoundError: there is no SavedModel, or TensorFlow is not installed.
-        ValueError: the versions have names that the server ignores, or
-            saved_model.pb is broken.
+        FileNotFoundError: if there is no SavedModel, or TensorFlow is not installed.
+        ValueError: if the server ignores the names of all versions, or
+            saved_model.pb is damaged.
     """
     version = find_version(directory)
     graph = SavedGraph(version)
@@ -50,13 +54,13 @@ def diagnose(directory, timeout=300):
 
 
 def format_findings(findings):
-    """Write findings as lines for people.
+    """Formats findings as text.
 
     Args:
         findings: list of Finding.
 
     Returns:
-        str: one line for each finding and a last one with the count.
+        str: one line for each finding, and a last line with the counts.
     """
     lines = [
         f"{'ok  ' if finding.passed else 'FAIL'} {finding.check}: {finding.reason}"
@@ -68,20 +72,24 @@ def format_findings(findings):
 
 
 def _directory_finding(version):
-    # "." and links too.
+    # The server sees the name of a link. A path such as "." has another name.
     name = version.resolve().name
-    if is_version_name(name):
+    names = [pathlib.Path(os.path.abspath(version)).name, name]
+    if any(parse_version(name) is not None for name in names):
         return Finding("directory", True, f"{version} is a version")
     return Finding(
         "directory",
         False,
         f"the server ignores {name!r}: a directory with saved_model.pb must be named "
-        "with an integer. Rename it to 1 and serve its parent",
+        "with an integer of at most 64 bits. Rename it to 1 and serve its parent "
+        "directory",
     )
 
 
 def _load_finding(report):
-    problems = [] if report.loaded else [f"{advise(report.error)}; nothing was asked"]
+    problems = []
+    if not report.loaded:
+        problems.append(f"{advise(report.error)}; no request was sent")
     return judge("load", problems, "TensorFlow's C loader loads the model")
 
 
@@ -99,8 +107,8 @@ def _warmup_finding(version, trials, problems):
     errors = {trial.answer.error for trial in records} - {""}
     problems = problems + [f"a record fails: {advise(error)}" for error in errors]
     if problems:
-        problems.append("the server refuses a version whose warm-up fails")
+        problems.append("the server does not load a version whose warm-up fails")
     fine = f"{len(records)} records work"
     if not (version / WARMUP_PATH).is_file():
-        fine = f"warning: there is no {WARMUP_PATH}; first requests will be slow"
+        fine = f"warning: there is no {WARMUP_PATH}; the first requests will be slow"
     return judge("warm-up", problems, fine)

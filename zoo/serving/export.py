@@ -1,4 +1,4 @@
-"""Writes versions of a model for TensorFlow Serving, and publishes only sound ones."""
+"""Writes versions of a model for TensorFlow Serving, and checks them before use."""
 
 import dataclasses
 import pathlib
@@ -11,12 +11,13 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.saved_model.experimental import TrackableResource
 
-from zoo.serving import records
+from zoo.files import DENIED, FULL, WriteErrors
 from zoo.serving.answers import advise
 from zoo.serving.graph import SavedGraph
 from zoo.serving.lint import lint
 from zoo.serving.session import Request, run_in_c_loader
 from zoo.serving.versions import check_version, publish
+from zoo.serving.warmup import WARMUP_PATH, encode_request, write_records
 
 _TOLERANCE = 1e-5
 _CHECK_SECONDS = 600
@@ -24,15 +25,17 @@ _CHECK_SECONDS = 600
 
 @dataclasses.dataclass(frozen=True)
 class Signature:
-    """What clients can call.
+    """A function that clients of the server can call.
 
     Args:
-        function: called with one tensor per spec, by keyword; returns a dict from
-            output name to dense tensor. Dimension 0 of all of them is the batch.
-        specs: dict from input name to tf.TensorSpec, or a list of named specs. One
-            input is best: REST clients can then send bare values.
-        example: dict from input name to a numpy array, a real request; sent to the
-            model before publication and by the server before it announces the version.
+        function: function with one keyword argument for each spec, a tensor. It returns
+            a dict from output name to dense tensor. Dimension 0 of all tensors is the
+            batch.
+        specs: dict from input name to tf.TensorSpec, or list of specs with names. With
+            one input, REST clients can send values without the input's name.
+        example: dict from input name to numpy array, a valid request. `write_version`
+            sends it to the model. The server sends it before it makes the version
+            available.
     """
 
     function: Callable
@@ -43,36 +46,39 @@ class Signature:
 def write_version(
     base_dir, signatures, track, version=None, check=True, extra_files=None
 ):
-    """Export a model as a new version directory of a TensorFlow Serving model.
+    """Exports a model as a new version directory for TensorFlow Serving.
 
-    The version is written beside its final place, loaded as the server loads it (in a
-    process with neither Keras nor TensorFlow's Python), asked the examples, compared
-    with the functions, and only then renamed; the server never sees half a version.
+    The version is written under a temporary name, which the server ignores. Then a
+    self-check loads it as the server does, in a process that imports neither Keras nor
+    TensorFlow for Python. It sends the examples and compares the answers with those of
+    the functions. At the end the directory is renamed to its version number.
+
+    Several processes may export to the same `base_dir` at the same time. Each gets a
+    version of its own.
 
     Args:
-        base_dir: directory of the model; its parent need not exist.
-        signatures: dict from name to Signature. The first is also `serving_default`.
-        track: list of tf.Modules and Keras models that hold what the functions use:
-            variables, lookup tables, assets.
-        version: int of at least 1; None takes the highest present plus one.
-        check: False publishes without the self-check.
-        extra_files: dict from file name to str or bytes, kept in `assets.extra`.
+        base_dir: path of the directory of the model. Missing directories are created.
+        signatures: dict from name to Signature. The first one is also
+            `serving_default`.
+        track: list of tf.Modules and Keras models that hold everything that the
+            functions use: variables, lookup tables, assets.
+        version: int of at least 1, or None for the highest existing version plus one.
+        check: bool, whether to run the self-check.
+        extra_files: dict from file name to str or bytes, stored in `assets.extra`.
 
     Returns:
         pathlib.Path of the version directory.
 
     Raises:
-        FileExistsError: the version exists.
-        TypeError: an input or output is not a dense tensor.
-        ValueError: a name, spec or example is wrong, a resource is not tracked, the
-            model breaks a rule of the server or answers differently after loading.
+        FileExistsError: if the version exists.
+        OSError: if the disk is full or the permission to write is missing. Nothing is
+            written then.
+        TypeError: if an input or output is not a dense tensor.
+        ValueError: if a name, a spec or an example is wrong, a resource is not tracked,
+            the model breaks a rule of the server, or it answers differently after
+            loading.
     """
-    if keras.config.backend() != "tensorflow":
-        raise ValueError(
-            "Exporting needs the Keras backend tensorflow. Received: "
-            f"{keras.config.backend()}. Save the model, set KERAS_BACKEND=tensorflow "
-            "and load it in a new process."
-        )
+    _check_backend()
     base_dir = pathlib.Path(base_dir)
     check_version(base_dir, version)
     endpoints = {
@@ -83,22 +89,42 @@ def write_version(
             "`signatures` must have at least one entry. Received: none. Give "
             '{"serving_default": Signature(...)}.'
         )
-    base_dir.mkdir(parents=True, exist_ok=True)
-    # The server ignores names that are no integers.
-    staging = pathlib.Path(tempfile.mkdtemp(prefix=".tmp-", dir=base_dir))
+    with WriteErrors(base_dir, FULL + DENIED):
+        base_dir.mkdir(parents=True, exist_ok=True)
+        # The server ignores names that are not integers.
+        staging = pathlib.Path(tempfile.mkdtemp(prefix=".tmp-", dir=base_dir))
     try:
-        staging.chmod(0o755)
-        _save(staging, endpoints, track)
-        _write_extras(staging, base_dir.name, endpoints, extra_files or {})
-        if check:
-            _check_answers(staging, endpoints)
-        return publish(staging, base_dir, version)
+        with WriteErrors(base_dir):
+            staging.chmod(0o755)
+            _save(staging, endpoints, track)
+            _write_extras(staging, base_dir.name, endpoints, extra_files or {})
+            if check:
+                _check_answers(staging, endpoints)
+            return publish(staging, base_dir, version)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
 
 
+def _check_backend():
+    if keras.config.backend() != "tensorflow":
+        raise ValueError(
+            "An export needs the Keras backend tensorflow. Received: "
+            f"{keras.config.backend()}. Save the model, set KERAS_BACKEND=tensorflow "
+            "and load it in a new process."
+        )
+
+
 class _Endpoint:
-    """A signature whose parts agree: dense specs, named, with an example that fits."""
+    """A checked signature.
+
+    Args:
+        name: str.
+        signature: Signature.
+
+    Raises:
+        TypeError: if a spec is not dense or has no name.
+        ValueError: if a spec or the example is wrong.
+    """
 
     def __init__(self, name, signature):
         self.name = name
@@ -111,13 +137,13 @@ class _Endpoint:
         if unknown:
             raise ValueError(
                 "`example` must have the names of `specs`. Received: "
-                f"{sorted(unknown)} beside {list(self.specs)} in signature {name!r}. "
-                "Remove or rename them."
+                f"{sorted(unknown)} in signature {name!r}, whose specs are "
+                f"{list(self.specs)}. Remove or rename them."
             )
         self._function = signature.function
 
     def call(self, inputs):
-        """Call the function and refuse what cannot be a response."""
+        """Calls the function and checks that the server can send its outputs."""
         outputs = self._function(**inputs)
         dense = isinstance(outputs, dict) and all(
             isinstance(output, tf.Tensor) for output in outputs.values()
@@ -131,8 +157,8 @@ class _Endpoint:
         return outputs
 
     def call_on_example(self):
-        """Answer of the function itself, as numpy arrays by output name."""
-        # The loader answers on the CPU; a GPU's TF32 would differ in the third digit.
+        """Calls the function; returns a dict from output name to numpy array."""
+        # The C loader uses the CPU. TF32 on a GPU would differ in the third digit.
         with tf.device("CPU:0"):
             inputs = {key: tf.constant(value) for key, value in self.example.items()}
             outputs = self.call(inputs)
@@ -152,12 +178,12 @@ def _named_specs(signature_name, specs):
         if not isinstance(spec, tf.TensorSpec) or not isinstance(name, str):
             raise TypeError(
                 "`specs` must hold tf.TensorSpecs with names. Received: "
-                f"{name}={spec} in signature {signature_name!r}. Inputs of a server "
-                "are dense; make ragged tensors from them inside the function."
+                f"{name}={spec} in signature {signature_name!r}. A server takes only "
+                "dense inputs. Make ragged tensors inside the function."
             )
         if not spec.shape.rank or spec.shape[0] is not None:
             raise ValueError(
-                "Dimension 0 of every spec must be the batch and so None. Received: "
+                "Dimension 0 of every spec must be the batch, None. Received: "
                 f"{name}={spec.shape} in signature {signature_name!r}. Give shape "
                 "[None, ...]."
             )
@@ -188,8 +214,8 @@ def _save(directory, endpoints, track):
     archive = keras.export.ExportArchive()
     for resource in track:
         archive.track(resource)
-        # Keras collects the tables below a resource itself, but skips all of them
-        # when the walk meets a TypeError, as it can with wrapt on Python 3.13.
+        # Keras collects the tables of a resource itself. But if it meets a TypeError,
+        # which wrapt can raise on Python 3.13, it skips all of them.
         for node in tf.train.TrackableView(resource).descendants():
             if isinstance(node, TrackableResource):
                 archive.track(node)
@@ -200,27 +226,27 @@ def _save(directory, endpoints, track):
     except AssertionError as error:
         raise ValueError(
             "Everything that a signature's function uses must be in `track`. Received: "
-            f"an untracked resource: {error}. Put the tf.Module that holds it there."
+            f"an untracked resource: {error}. Add the tf.Module that holds it."
         ) from error
 
 
 def _write_extras(directory, model_name, endpoints, extra_files):
-    extras = directory / records.WARMUP_PATH.parent
+    extras = directory / WARMUP_PATH.parent
     extras.mkdir(exist_ok=True)
     for name, content in extra_files.items():
         path = extras / name
-        if path.parent != extras or path.name == records.WARMUP_PATH.name:
+        if path.parent != extras or path.name == WARMUP_PATH.name:
             raise ValueError(
-                "`extra_files` must be plain file names other than the warm-up "
-                f"file's. Received: {name!r}. Rename it."
+                "`extra_files` must be file names without a directory, other than "
+                f"{WARMUP_PATH.name!r}. Received: {name!r}. Rename it."
             )
         data = content.encode("utf-8") if isinstance(content, str) else content
         path.write_bytes(data)
     payloads = [
-        records.encode_request(model_name, name, endpoint.example)
+        encode_request(model_name, name, endpoint.example)
         for name, endpoint in endpoints.items()
     ]
-    records.write_records(directory / records.WARMUP_PATH, payloads)
+    write_records(directory / WARMUP_PATH, payloads)
 
 
 def _check_answers(directory, endpoints):
@@ -243,15 +269,15 @@ def _check_answers(directory, endpoints):
             if not _agree(expected, received):
                 _refuse(
                     f"signature {endpoint.name!r} answers {name!r} with "
-                    f"{received!r:.200}, its function with {expected!r:.200}"
+                    f"{received!r:.200}, but its function with {expected!r:.200}"
                 )
 
 
 def _refuse(reason):
     raise ValueError(
-        "A version must answer in TensorFlow's C loader as its functions do. "
-        f"Received: {reason}. Nothing was published; `zoo.serving.diagnose` on an "
-        "export made with check=False says more."
+        "A version must give the same answers in TensorFlow's C loader as its "
+        f"functions. Received: {reason}. Nothing was published. For details, export "
+        "with check=False and call `zoo.serving.diagnose`."
     )
 
 

@@ -1,4 +1,4 @@
-"""What a SavedModel directory says about itself, read from its protocol buffer."""
+"""Reads the graph and the signatures of a SavedModel from its protocol buffer."""
 
 import dataclasses
 import itertools
@@ -10,8 +10,8 @@ from zoo.serving import wire
 
 SERVE_TAG = "serve"
 
-# The operations of tensorflow-text that every TensorFlow Serving from 2.12 on links.
-# Source: REGISTER_OP in tensorflow/text 2.12.1, pinned by serving's workspace.bzl.
+# The operations of tensorflow-text in every TensorFlow Serving since version 2.12.
+# Source: REGISTER_OP in tensorflow/text 2.12.1; workspace.bzl of the server pins it.
 TEXT_OPS = frozenset(
     """
     CaseFoldUTF8 ConstrainedSequence FastBertNormalize FastWordpieceTokenizeWithOffsets
@@ -36,8 +36,10 @@ TEXT_OPS = frozenset(
 class Endpoint:
     """One input or output of a signature.
 
-    `tensor` is its name in the graph, None when it is no dense tensor (ragged, sparse);
-    `shape` is None when the rank is unknown, and has -1 for an unknown size.
+    Args:
+        tensor: str, its name in the graph, or None if it is ragged or sparse.
+        dtype: str, as NumPy names it.
+        shape: tuple of int with -1 for an unknown size, or None for an unknown rank.
     """
 
     tensor: str | None
@@ -47,7 +49,13 @@ class Endpoint:
 
 @dataclasses.dataclass(frozen=True)
 class GraphSignature:
-    """Named inputs and outputs, as clients see them."""
+    """Inputs and outputs by name, as clients see them.
+
+    Args:
+        inputs: dict from name to Endpoint.
+        outputs: dict from name to Endpoint.
+        method_name: str, such as "tensorflow/serving/predict".
+    """
 
     inputs: dict[str, Endpoint]
     outputs: dict[str, Endpoint]
@@ -57,18 +65,20 @@ class GraphSignature:
 class SavedGraph:
     """The graph with the tag `serve` of a SavedModel directory.
 
+    Args:
+        directory: path of a directory that holds saved_model.pb.
+
     Attributes:
-        tags: list of the tags of every graph in the file.
-        signatures: dict from name to GraphSignature; empty without the tag `serve`.
+        tags: list with the tags of each graph in the file, a list of str.
+        signatures: dict from name to GraphSignature. It is empty if no graph has the
+            tag `serve`.
+
+    Raises:
+        FileNotFoundError: if there is no saved_model.pb.
+        ValueError: if the file is not a SavedModel.
     """
 
     def __init__(self, directory):
-        """Read `directory`/saved_model.pb.
-
-        Raises:
-            FileNotFoundError: there is no such file.
-            ValueError: the file is no SavedModel.
-        """
         path = pathlib.Path(directory, "saved_model.pb")
         if not path.is_file():
             raise FileNotFoundError(
@@ -80,7 +90,7 @@ class SavedGraph:
         except DecodeError as error:
             raise ValueError(
                 "saved_model.pb must be a SavedModel protocol buffer. Received: "
-                f"{path}, which does not parse. Export the model again."
+                f"{path}, which cannot be parsed. Export the model again."
             ) from error
         graphs = saved_model.meta_graphs
         self.tags = [list(graph.meta_info_def.tags) for graph in graphs]
@@ -94,28 +104,28 @@ class SavedGraph:
         self.signatures = {
             name: _read_signature(signature)
             for name, signature in sorted(meta.signature_def.items())
-            # TensorFlow keeps the initialisers of the model in such an entry.
+            # TensorFlow stores the initialisers of the model under such a name.
             if not name.startswith("__saved_model_")
         }
 
     def operations(self):
-        """Names of all operations, in the graph and in its functions.
+        """Finds all operations, in the graph and in its functions.
 
         Returns:
-            set of str.
+            set of str, their names.
         """
         bodies = (function.node_def for function in self._functions.values())
         nodes = itertools.chain(self._nodes.values(), *bodies)
         return {node.op for node in nodes} - self._functions.keys()
 
     def reachable(self, signature):
-        """What a request can touch, through calls of functions too.
+        """Finds the nodes that a request may run, also in the functions it calls.
 
         Args:
             signature: GraphSignature.
 
         Returns:
-            (nodes, functions): lists of NodeDef and of FunctionDef.
+            list of NodeDef and list of FunctionDef.
         """
         tensors = [output.tensor for output in signature.outputs.values()]
         nodes = self._ancestors(filter(None, tensors))

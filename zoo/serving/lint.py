@@ -1,4 +1,4 @@
-"""Rules of TensorFlow Serving that the protocol buffer alone can show to be broken."""
+"""Checks of a saved graph against rules of TensorFlow Serving, without running it."""
 
 import dataclasses
 import re
@@ -7,7 +7,8 @@ from zoo.serving.graph import SERVE_TAG, TEXT_OPS
 
 DEFAULT_SIGNATURE = "serving_default"
 
-# Source: tensorflow_serving/util/json_tensor.cc, the types it reads from JSON.
+# The types that the server reads from JSON.
+# Source: tensorflow_serving/util/json_tensor.cc.
 REST_DTYPES = frozenset(
     "float32 float64 int8 int16 int32 int64 uint8 uint32 uint64 bool string".split()
 )
@@ -16,19 +17,20 @@ _METHODS = frozenset(
     f"tensorflow/serving/{method}" for method in ("predict", "classify", "regress")
 )
 
-# Operations that no request may reach: check, pattern, advice, and the good case.
+# Operations that no request may run: name of the check, pattern, advice, and the reason
+# of a finding that passed.
 _FORBIDDEN = (
     (
         "python",
         "(Eager)?PyFunc",
-        "the Python function stays behind in the exporting process",
+        "an export does not contain Python functions; use TensorFlow operations",
         "no Python function is called",
     ),
     (
         "xla",
         "_?Xla",
-        "the server does not compile; use operations with kernels of their own",
-        "nothing demands XLA compilation",
+        "the server does not compile; use operations that have a kernel",
+        "no signature requires XLA compilation",
     ),
     (
         "cudnn",
@@ -41,7 +43,8 @@ _FORBIDDEN = (
         "Assign|Resource(Scatter|Apply|SparseApply|StridedSliceAssign)"
         "|LookupTable(Insert|Remove|Import)|RngReadAndSkip|RngSkip"
         "|Stateful(Uniform|StandardNormal|TruncatedNormal|RandomBinomial)",
-        "requests would see each other's state; make it an input and an output",
+        "one request would change the answers to others; make the state an input and "
+        "an output",
         "no request changes a variable, a table or a random seed",
     ),
 )
@@ -49,9 +52,13 @@ _FORBIDDEN = (
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """Result of one check; the reason says what was seen, and what to do if it failed.
+    """The result of one check.
 
-    A reason that begins with "warning:" passed, but deserves a look.
+    Args:
+        check: str, the name of the check.
+        passed: bool.
+        reason: str, what the check found, with advice if it failed. If a check passed
+            with a warning, its reason begins with "warning:".
     """
 
     check: str
@@ -60,29 +67,31 @@ class Finding:
 
 
 def judge(check, problems, fine):
-    """Make a Finding that passes with the reason `fine` if there are no problems."""
+    """Makes a Finding that passes, with the reason `fine`, if there are no problems."""
     return Finding(check, not problems, "; ".join(problems) or fine)
 
 
 def lint(graph, core_operations):
-    """Check what the saved graph declares.
+    """Checks what the saved graph declares.
 
     Args:
         graph: SavedGraph.
-        core_operations: names of the operations of the installed TensorFlow.
+        core_operations: set of str, the operations of the installed TensorFlow.
 
     Returns:
-        list of Finding, always of the same checks.
+        list of Finding, always of the same checks in the same order.
     """
     return [
-        judge("tag", _tag_problems(graph), f"a graph has the tag {SERVE_TAG!r} alone"),
+        judge(
+            "tag", _tag_problems(graph), f"a graph has {SERVE_TAG!r} as its only tag"
+        ),
         judge(
             "signatures",
             _signature_problems(graph),
             f"signatures: {', '.join(graph.signatures)}",
         ),
         judge("dense", _dense_problems(graph), "every input and output is dense"),
-        judge("dtypes", _dtype_problems(graph), "JSON can carry every data type"),
+        judge("dtypes", _dtype_problems(graph), "JSON can represent every data type"),
         judge(
             "batch_dimension",
             _batch_problems(graph),
@@ -102,7 +111,7 @@ def _tag_problems(graph):
     if [SERVE_TAG] in graph.tags:
         return []
     return [
-        f"the server loads the graph with the tag {SERVE_TAG!r}; tags here: "
+        f"the server loads the graph whose only tag is {SERVE_TAG!r}; tags here: "
         f"{graph.tags}. Export with keras.export.ExportArchive"
     ]
 
@@ -111,21 +120,21 @@ def _signature_problems(graph):
     problems = []
     if DEFAULT_SIGNATURE not in graph.signatures:
         problems.append(
-            f"there is no {DEFAULT_SIGNATURE!r}, which clients get when they name "
-            f"none; signatures here: {list(graph.signatures)}"
+            f"there is no {DEFAULT_SIGNATURE!r}, which answers requests that name no "
+            f"signature; signatures here: {list(graph.signatures)}"
         )
     for name, signature in graph.signatures.items():
-        # The server checks the name of the method even where it does not use it.
+        # The server checks the name of the method even if it does not use it.
         if signature.method_name not in _METHODS:
             problems.append(
                 f"signature {name!r} has the method name {signature.method_name!r}, "
-                "which the server refuses; it must be tensorflow/serving/predict"
+                "which the server rejects; it must be tensorflow/serving/predict"
             )
     return problems
 
 
 def _endpoints(graph):
-    """Yield every input and output with a phrase that says where it is."""
+    """Yields every input and output with a description of its place."""
     for name, signature in graph.signatures.items():
         for side in ("inputs", "outputs"):
             for key, endpoint in getattr(signature, side).items():
@@ -134,8 +143,8 @@ def _endpoints(graph):
 
 def _dense_problems(graph):
     return [
-        f"{where} is ragged or sparse and cannot be fed or fetched; pad it with "
-        "`to_tensor`"
+        f"{where} is ragged or sparse, which a client can neither send nor get; pad "
+        "it with `to_tensor`"
         for where, endpoint in _endpoints(graph)
         if endpoint.tensor is None
     ]
@@ -143,8 +152,8 @@ def _dense_problems(graph):
 
 def _dtype_problems(graph):
     return [
-        f"{where} is {endpoint.dtype}, which has no JSON form in the server; cast it "
-        "to float32 or an integer"
+        f"{where} is {endpoint.dtype}, which the server's JSON does not support; "
+        "cast it to float32 or an integer"
         for where, endpoint in _endpoints(graph)
         if endpoint.tensor and endpoint.dtype not in REST_DTYPES
     ]
@@ -153,7 +162,7 @@ def _dtype_problems(graph):
 def _batch_problems(graph):
     problems = []
     for where, endpoint in _endpoints(graph):
-        # An unknown rank says nothing; the doctor sends real batches anyway.
+        # If the rank is unknown, only the answers to the doctor's batches can tell.
         if endpoint.tensor is None or endpoint.shape is None:
             continue
         if not endpoint.shape:
@@ -161,16 +170,17 @@ def _batch_problems(graph):
         elif endpoint.shape[0] != -1:
             problems.append(
                 f"{where} has a fixed dimension 0 of {endpoint.shape[0]}; it must be "
-                "the batch, of any size"
+                "the batch, whose size is None"
             )
     return problems
 
 
 def _rest_finding(graph):
-    """Warn of what surprises REST clients but works.
+    """Warns of rows of REST that clients may not expect.
 
-    Source: json_tensor.cc. Every named input must be in every row, defaults or not; the
-    name of an only output is dropped.
+    If there are several inputs, every row must have all of them, even those with a
+    default value. If there is one output, the server omits its name.
+    Source: tensorflow_serving/util/json_tensor.cc.
     """
     warnings = []
     for name, signature in graph.signatures.items():
@@ -181,28 +191,29 @@ def _rest_finding(graph):
             )
         if len(signature.outputs) == 1:
             warnings.append(
-                f"signature {name!r} has one output, so REST rows come without its "
+                f"signature {name!r} has one output, so REST rows do not have its "
                 f"name {list(signature.outputs)[0]!r}"
             )
     if warnings:
         return Finding("rest", True, f"warning: {'; '.join(warnings)}")
-    return Finding("rest", True, "REST rows can be bare values and keep output names")
+    fine = "REST rows can be values without input names, and have output names"
+    return Finding("rest", True, fine)
 
 
 def _operation_problems(graph, core_operations):
     if not core_operations:
-        return ["TensorFlow's list of operations could not be read, see `load`"]
+        return ["TensorFlow's list of operations could not be read; see `load`"]
     unknown = sorted(graph.operations() - core_operations - TEXT_OPS)
     if not unknown:
         return []
     return [
         f"the server has no operation {', '.join(unknown)}: neither TensorFlow nor the "
-        "tensorflow-text that it links registers it. Use core operations"
+        "server's tensorflow-text registers it. Use core operations"
     ]
 
 
 def _reachable_findings(graph):
-    """Check only what requests run: saving a model stores much that none does."""
+    """Checks the nodes that requests run; a SavedModel has many others."""
     reachable = {
         name: graph.reachable(signature) for name, signature in graph.signatures.items()
     }
@@ -217,14 +228,14 @@ def _reachable_findings(graph):
                 )
             if check == "xla" and any(map(_must_compile, [*nodes, *functions])):
                 problems.append(
-                    f"signature {name!r} demands XLA compilation, which the server "
-                    "refuses; export without jit_compile=True"
+                    f"signature {name!r} requires XLA compilation, which the server "
+                    "rejects; export without jit_compile=True"
                 )
         findings.append(judge(check, problems, fine))
     return findings
 
 
-# TensorFlow sets the attribute on functions, and on the nodes that call them.
 def _must_compile(node_or_function):
+    # TensorFlow sets the attribute of functions and of the nodes that call them.
     attributes = node_or_function.attr
     return "_XlaMustCompile" in attributes and attributes["_XlaMustCompile"].b

@@ -1,17 +1,23 @@
-"""Requests with which the doctor tries a model: real ones if it has any, else made up.
+"""The requests that the doctor sends to a model.
 
-A request that comes with the model as warm-up record is realistic; whatever is made up
-from types and shapes alone is plausible for a text, a mask or a table of numbers, and
-may be refused by, say, a model that expects images in its strings.
+If the model has warm-up records, the doctor sends their rows. Otherwise it makes up
+requests from the types and shapes of the inputs. Those are plausible for texts, masks
+and numbers. A model that expects encoded images in its strings may reject them.
 """
 
 import dataclasses
 
 import numpy as np
 
-from zoo.serving import records, wire
+from zoo.serving import wire
 from zoo.serving.lint import REST_DTYPES
 from zoo.serving.session import Answer, Request
+from zoo.serving.warmup import (
+    MAX_WARMUP_RECORDS,
+    WARMUP_PATH,
+    decode_request,
+    read_records,
+)
 
 _MAX_ROWS = 4
 _UNKNOWN_SIZE = 8
@@ -24,10 +30,14 @@ _TEXTS = (
 
 @dataclasses.dataclass(frozen=True)
 class Trial:
-    """One request, why it is sent, and later its answer.
+    """One request and its answer.
 
-    `kind` is "row" (a batch of one), "repeat" (row 0 again), "batch" (all rows) or
-    "warm-up" (a record as it is).
+    Args:
+        signature: str, the name of the signature.
+        kind: str: "row" (a batch of one row), "repeat" (row 0 again), "batch" (all
+            rows) or "warm-up" (an unchanged record).
+        request: Request.
+        answer: Answer.
     """
 
     signature: str
@@ -37,14 +47,14 @@ class Trial:
 
 
 def make_trials(graph, warmup):
-    """Plan the requests for every signature.
+    """Makes the requests for every signature.
 
     Args:
         graph: SavedGraph.
         warmup: list of (signature name, inputs), valid for the graph.
 
     Returns:
-        list of Trial, in the order in which to send them.
+        list of Trial in the order of sending, without answers.
     """
     trials = []
     for name, signature in graph.signatures.items():
@@ -60,7 +70,7 @@ def make_trials(graph, warmup):
 
 
 def _askable(signature):
-    """Whether requests can be made and answers read; if not, the lint says why."""
+    """Whether requests can be made and answers can be read; if not, `lint` says why."""
     endpoints = [*signature.inputs.values(), *signature.outputs.values()]
     return (
         all(endpoint.tensor for endpoint in endpoints)
@@ -73,7 +83,7 @@ def _rows(signature, recorded):
     rows = [row for inputs in recorded for row in _split(inputs)]
     if not rows:
         rows = [_make_row(signature, index) for index in range(len(_TEXTS))]
-    # Rows of different widths do not fit into one batch.
+    # Only rows of equal shapes form a batch.
     shapes = {key: value.shape for key, value in rows[0].items()}
     rows = [
         row
@@ -82,7 +92,7 @@ def _rows(signature, recorded):
     ]
     if all(endpoint.dtype == "string" for endpoint in signature.inputs.values()):
         rows.append({key: np.full_like(rows[0][key], b"") for key in rows[0]})
-    # A batch of one would prove nothing.
+    # A batch of one row would not be different from the row.
     return rows if len(rows) > 1 else rows * 2
 
 
@@ -91,7 +101,7 @@ def _stack(values):
 
 
 def _split(inputs):
-    # A scalar has no rows; the lint reports it.
+    # A scalar has no rows; `lint` reports it.
     if not inputs or any(not np.ndim(value) for value in inputs.values()):
         return [inputs]
     size = min(len(value) for value in inputs.values())
@@ -110,7 +120,7 @@ def _make_row(signature, index):
 
 def _make_value(endpoint, index):
     if endpoint.shape == ():
-        # A scalar is the same for all rows of a batch.
+        # All rows of a batch share a scalar.
         shape, index = (), 0
     else:
         batch, *sizes = endpoint.shape or (1,)
@@ -128,36 +138,36 @@ def _make_value(endpoint, index):
 
 
 def read_warmup(directory, graph):
-    """Read the warm-up records of a version and check them against its signatures.
+    """Reads the warm-up records of a version and compares them with its signatures.
 
     Args:
         directory: pathlib.Path of the version.
-        graph: SavedGraph of it.
+        graph: SavedGraph of the version.
 
     Returns:
-        (list of (signature name, inputs), list of problems); both are empty when there
-        is no file.
+        list of (signature name, inputs), and list of str, the problems. Both are empty
+        if there is no file.
     """
-    path = directory / records.WARMUP_PATH
+    path = directory / WARMUP_PATH
     if not path.is_file():
         return [], []
     try:
-        payloads = records.read_records(path)
+        payloads = read_records(path)
     except ValueError as error:
         return [], [str(error)]
     requests, problems = [], []
-    if len(payloads) > records.MAX_WARMUP_RECORDS:
+    most = MAX_WARMUP_RECORDS
+    if len(payloads) > most:
         problems.append(
-            f"there are {len(payloads)} records; the server refuses more than "
-            f"{records.MAX_WARMUP_RECORDS}"
+            f"there are {len(payloads)} records; the server accepts at most {most}"
         )
-    for index, payload in enumerate(payloads[: records.MAX_WARMUP_RECORDS]):
+    for index, payload in enumerate(payloads[:most]):
         try:
-            request = records.decode_request(payload)
+            request = decode_request(payload)
         except ValueError as error:
             problems.append(f"record {index}: {error}")
             continue
-        # Classify and regress records are left to the server.
+        # The doctor does not check records of other kinds, such as classify.
         if request is None:
             continue
         mismatch = _mismatch(graph, *request)
@@ -179,5 +189,5 @@ def _mismatch(graph, name, inputs):
     for key, value in inputs.items():
         dtype = "string" if value.dtype.kind == "O" else value.dtype.name
         if dtype != expected[key].dtype:
-            return f"input {key!r} is {dtype}, {name!r} takes {expected[key].dtype}"
+            return f"input {key!r} is {dtype}, but {name!r} takes {expected[key].dtype}"
     return ""

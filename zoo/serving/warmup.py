@@ -1,7 +1,7 @@
 """Warm-up requests of TensorFlow Serving: a TFRecord file of PredictionLogs.
 
-The server runs every record before it announces a version as available; one record
-that fails makes the whole version fail to load.
+The server runs every record before it makes a version available. If one record fails,
+the server does not load the version.
 """
 
 import pathlib
@@ -19,7 +19,7 @@ def _crc_table():
     table = []
     for byte in range(256):
         for _ in range(8):
-            # The Castagnoli polynomial, bits reversed.
+            # The Castagnoli polynomial with its bits in reverse order.
             byte = (byte >> 1) ^ (0x82F63B78 if byte & 1 else 0)
         table.append(byte)
     return table
@@ -29,7 +29,7 @@ _CRC_TABLE = _crc_table()
 
 
 def masked_crc32c(data):
-    """Checksum of bytes as TFRecord stores it: CRC-32C, rotated, plus a constant."""
+    """Computes TFRecord's checksum of bytes: CRC-32C, rotated, plus a constant."""
     crc = 0xFFFFFFFF
     for byte in data:
         crc = _CRC_TABLE[(crc ^ byte) & 0xFF] ^ (crc >> 8)
@@ -38,7 +38,12 @@ def masked_crc32c(data):
 
 
 def write_records(path, payloads):
-    """Write byte strings as a TFRecord file."""
+    """Writes a TFRecord file.
+
+    Args:
+        path: path of the file.
+        payloads: iterable of bytes, the records.
+    """
     with open(path, "wb") as file:
         for payload in payloads:
             header = struct.pack("<Q", len(payload))
@@ -47,12 +52,18 @@ def write_records(path, payloads):
 
 
 def read_records(path):
-    """Read the byte strings of a TFRecord file.
+    """Reads a TFRecord file.
+
+    Args:
+        path: path of the file.
+
+    Returns:
+        list of bytes, the records.
 
     Raises:
-        ValueError: a record is cut short or a checksum differs.
+        ValueError: if a record is incomplete or a checksum is wrong.
     """
-    # Record: length, its checksum, payload, its checksum; all little-endian.
+    # A record is a length, its checksum, a payload and its checksum, little-endian.
     data = memoryview(pathlib.Path(path).read_bytes())
     payloads, position = [], 0
     while position < len(data):
@@ -67,8 +78,8 @@ def _checked(data, start, length, index):
     stop = start + length
     if stop + 4 > len(data):
         raise ValueError(
-            "A TFRecord file must end after a whole record. Received: record "
-            f"{index} is cut short. Write the file again."
+            "A TFRecord file must end with a complete record. Received: record "
+            f"{index} is incomplete. Write the file again."
         )
     (expected,) = struct.unpack("<I", data[stop : stop + 4])
     if masked_crc32c(data[start:stop]) != expected:
@@ -80,15 +91,15 @@ def _checked(data, start, length, index):
 
 
 def encode_request(model_name, signature_name, inputs):
-    """One warm-up record: a Predict request.
+    """Makes a warm-up record of a Predict request.
 
     Args:
-        model_name: str; the server does not look at it.
+        model_name: str; the server does not read it.
         signature_name: str.
         inputs: dict from input name to numpy array.
 
     Returns:
-        Serialized PredictionLog.
+        bytes, a serialized PredictionLog.
     """
     log = wire.PredictionLog()
     request = log.predict_log.request
@@ -100,21 +111,24 @@ def encode_request(model_name, signature_name, inputs):
 
 
 def decode_request(payload):
-    """Read one warm-up record.
+    """Reads a warm-up record.
+
+    Args:
+        payload: bytes, a serialized PredictionLog.
 
     Returns:
-        (signature name, dict from input name to numpy array), or None when the record
-        is of another kind (classify, regress, ...).
+        str, the signature's name, and dict from input name to numpy array. None if the
+        record is not a Predict request but, for example, a Classify request.
 
     Raises:
-        ValueError: the bytes are no PredictionLog, or hold a tensor that is broken.
+        ValueError: if the bytes are not a PredictionLog, or a tensor in it is damaged.
     """
     try:
         log = wire.PredictionLog.FromString(payload)
     except DecodeError as error:
         raise ValueError(
-            "A warm-up record must be a PredictionLog. Received: bytes that do not "
-            "parse. Write them with tensorflow_serving.apis or `write_version`."
+            "A warm-up record must be a PredictionLog. Received: bytes that cannot be "
+            "parsed. Write them with tensorflow_serving.apis or `write_version`."
         ) from error
     if not log.HasField("predict_log"):
         return None

@@ -1,10 +1,11 @@
-"""Checkpoint files as a mapping of name -> array, read lazily.
+"""Opens checkpoint files of several formats as mappings from name to array.
 
-Nothing in a file is executed, and nothing outside of it (or, for a sharded one, of
-its directory) is read.
+Reading a file never executes code that is stored in it. It never reads another file,
+except the shards of a sharded checkpoint, which must be in the same directory.
 """
 
 import contextlib
+import io
 import json
 import re
 import zipfile
@@ -20,7 +21,7 @@ from safetensors.numpy import save_file
 from zoo.checkpoint.torch_files import open_torch
 from zoo.files import replacing
 
-# What the libraries raise on a damaged file.
+# The exceptions that libraries raise if a file is damaged.
 READ_ERRORS = (
     OSError,
     ValueError,
@@ -34,10 +35,10 @@ READ_ERRORS = (
 
 
 class Checkpoint(Mapping):
-    """Arrays by name, each read when it is asked for.
+    """A mapping from name to array. An array is read from the file on each access.
 
     Args:
-        path: `Path`, for error messages.
+        path: pathlib.Path, for error messages.
         readers: dict of str to a function without arguments that returns an array.
 
     Raises:
@@ -59,68 +60,79 @@ class Checkpoint(Mapping):
         return iter(self._readers)
 
     def __len__(self):
-        """Number of arrays."""
+        """Returns the number of arrays."""
         return len(self._readers)
 
 
 def open_checkpoint(path):
-    """Opens a checkpoint; its arrays are read one by one when asked for.
+    """Opens a checkpoint without reading its arrays.
 
     Args:
-        path: str or `Path`: a TensorFlow checkpoint (its prefix, its `.index` file or
-            a directory that holds one), `.safetensors`, `.h5`, `.hdf5`, `.npz`, a
-            file of `torch.save` (`.bin`, `.pt`, `.pth`, `.pkl`), or the `.index.json`
-            of a sharded checkpoint, whose shards must lie beside it.
+        path: str or pathlib.Path of one of these:
+
+            - a TensorFlow checkpoint: its prefix, its `.index` file, or a directory
+              that holds one
+            - a `.safetensors`, `.h5`, `.hdf5` or `.npz` file
+            - a file of `torch.save`: `.bin`, `.pt`, `.pth` or `.pkl`
+            - the `.index.json` of a sharded checkpoint, whose shards must be in the
+              same directory
 
     Returns:
-        `Checkpoint`, a mapping of str to arrays in the stored dtypes. HDF5 names are
-        dataset paths.
+        `Checkpoint`, a mapping from str to arrays of the stored dtypes. The names of
+        an HDF5 file are paths of datasets.
 
     Raises:
         FileNotFoundError: if there is no such file.
-        ValueError: if it is damaged, of another kind, or holds anything but arrays.
+        ValueError: if the file is damaged, has another format, or holds objects other
+            than arrays.
     """
     path = Path(path)
     prefix = _tensorflow_prefix(path)
     if prefix is not None:
         return Checkpoint(prefix, _open_tensorflow(prefix))
     if not path.is_file():
-        raise FileNotFoundError(f"There is no checkpoint at `{path}`.")
+        raise FileNotFoundError(
+            f"There is no checkpoint at `{path}`. Check the path, or download the file."
+        )
     for suffix, opener in FORMATS.items():
         if path.name.endswith(suffix):
             with _reading(path, f"{suffix} checkpoint"):
                 return Checkpoint(path, opener(path))
     raise ValueError(
-        f"A checkpoint must be a TensorFlow one or end in {', '.join(FORMATS)}. "
-        f"Received: `{path}`."
+        f"A checkpoint must be of TensorFlow, or end in {', '.join(FORMATS)}. "
+        f"Received: `{path}`. Rename the file if its suffix is wrong."
     )
 
 
 def save_checkpoint(path, arrays):
-    """Writes arrays to a file, which appears only once it is complete.
+    """Writes arrays to a file, completely or not at all.
 
     Args:
-        path: str or `Path` that ends in `.safetensors`, `.h5`, `.hdf5` or `.npz`.
-        arrays: dict of str to array; for HDF5 the names are dataset paths.
+        path: str or pathlib.Path that ends in `.safetensors`, `.h5`, `.hdf5` or `.npz`.
+        arrays: dict of str to array. In HDF5 the names are paths of datasets.
 
     Raises:
-        ValueError: if the path ends in anything else.
+        ValueError: if the path has another suffix.
+        OSError: if the disk is full or the permission to write is missing.
     """
     path = Path(path)
     if path.suffix not in (".safetensors", ".h5", ".hdf5", ".npz"):
         raise ValueError(
-            "A checkpoint is written as .safetensors, .h5, .hdf5 or .npz. Received: "
-            f"`{path}`."
+            "A new checkpoint must end in .safetensors, .h5, .hdf5 or .npz. Received: "
+            f"`{path}`. Choose one of these suffixes."
         )
     arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     with replacing(path) as partial:
         if path.suffix == ".safetensors":
-            # Hugging Face's loader asks who wrote the file; "pt" is what it admits.
+            # The loader of Hugging Face requires this entry.
             save_file(arrays, partial, metadata={"format": "pt"})
         elif path.suffix in (".h5", ".hdf5"):
-            with h5py.File(partial, "w") as file:
+            # If the disk is full, HDF5 crashes when it closes a file there.
+            content = io.BytesIO()
+            with h5py.File(content, "w") as file:
                 for name, array in arrays.items():
                     file[name] = array
+            partial.write_bytes(content.getbuffer())
         else:
             with open(partial, "wb") as file:
                 np.savez(file, **arrays)
@@ -128,11 +140,11 @@ def save_checkpoint(path, arrays):
 
 @contextlib.contextmanager
 def _reading(path, what, errors=READ_ERRORS):
-    """Turns the many errors of a damaged file into one that names it."""
+    """Replaces the exceptions of a damaged file by one ValueError that names it."""
     try:
         yield
     except errors as error:
-        # What was raised further in has named the file already.
+        # A nested context has already named the file.
         if str(path) in str(error) and isinstance(error, ValueError):
             raise
         raise ValueError(
@@ -142,14 +154,15 @@ def _reading(path, what, errors=READ_ERRORS):
 
 
 def _tensorflow_prefix(path):
-    """The prefix of the TensorFlow checkpoint at `path`, or None if there is none."""
+    """Finds the prefix of the TensorFlow checkpoint at `path`, or returns None."""
     if not path.is_dir():
         prefix = path.with_suffix("") if path.suffix == ".index" else path
         return prefix if Path(f"{prefix}.index").is_file() else None
     found = sorted(file.with_suffix("") for file in path.glob("*.index"))
     state = path / "checkpoint"
     if state.is_file():
-        # Only the name counts: the directory is the one of the machine that wrote it.
+        # The directory in this file is on the machine that wrote it, so only the name
+        # is used.
         latest = re.search(r'^model_checkpoint_path: "(.*)"', state.read_text(), re.M)
         named = [p for p in found if latest and p.name == Path(latest[1]).name]
         found = named or found
@@ -157,13 +170,13 @@ def _tensorflow_prefix(path):
         raise ValueError(
             "A directory must hold exactly one TensorFlow checkpoint, or a file "
             f"`checkpoint` that names one. Received: {[p.name for p in found]} in "
-            f"`{path}`. Pass the prefix of one."
+            f"`{path}`. Pass the prefix of the checkpoint."
         )
     return found[0]
 
 
 def _open_tensorflow(prefix):
-    # Slow to import, and no other format needs it.
+    # TensorFlow is slow to import, and no other format needs it.
     import tensorflow as tf
 
     errors = (*READ_ERRORS, tf.errors.OpError)
@@ -189,9 +202,10 @@ def _open_hdf5(path):
     def visit(name, item):
         if not isinstance(item, h5py.Dataset):
             return
-        # `visititems` follows no link out of the file, but data may lie elsewhere.
+        # `visititems` does not follow links to other files, but a dataset itself may
+        # store its data in another file.
         if item.is_virtual or item.external:
-            raise ValueError(f"dataset {name!r} keeps its data in another file")
+            raise ValueError(f"dataset {name!r} stores its data in another file")
         readers[name] = lambda: item[()]
 
     file.visititems(visit)
@@ -200,27 +214,28 @@ def _open_hdf5(path):
 
 def _open_npz(path):
     file = np.load(path, allow_pickle=False)
-    # NumPy would hand other members out as bytes.
+    # NumPy would return other members as bytes.
     if not all(name.endswith(".npy") for name in file.zip.namelist()):
-        raise ValueError("it holds something other than arrays")
+        raise ValueError("it holds members that are not arrays")
     return {name: lambda name=name: file[name] for name in file.files}
 
 
 def _open_shards(path):
-    """Follows an index of shards, which may name files beside it only."""
+    """Opens the shards that an index names; they must be in its directory."""
     readers, shards = {}, {}
     for name, shard in json.loads(path.read_text("utf-8"))["weight_map"].items():
-        # The index comes with the download: it may not choose files of this machine.
+        # The index is downloaded, so it must not choose other files of this machine.
         if Path(shard).name != shard or not shard.endswith((".safetensors", ".bin")):
             raise ValueError(
-                f"`{path}` may name .safetensors or .bin files beside it only. "
-                f"Received: {shard!r}."
+                f"`{path}` must name .safetensors or .bin files in its own directory. "
+                f"Received: {shard!r}. Download the checkpoint again."
             )
         if shard not in shards:
             shards[shard] = open_checkpoint(path.parent / shard)
         if name not in shards[shard]:
             raise ValueError(
-                f"`{path}` says that {shard!r} holds {name!r}; it does not."
+                f"`{path}` says that {shard!r} holds {name!r}, but it does not. "
+                "Download all shards again."
             )
         readers[name] = lambda shard=shard, name=name: shards[shard][name]
     return readers

@@ -124,11 +124,11 @@ def test_other_files_are_refused(tmp_path):
         read_records([path], 2)
     with tf.io.TFRecordWriter(str(path)) as writer:
         writer.write(tf.train.Example().SerializeToString())
-    with pytest.raises(ValueError, match="no masked-language-model examples"):
+    with pytest.raises(ValueError, match="must be those of a masked language"):
         read_records([path], 2)
     with tf.io.TFRecordWriter(str(path)):
         pass
-    with pytest.raises(ValueError, match="holds no example"):
+    with pytest.raises(ValueError, match="must hold at least one example"):
         read_records([path], 2)
     with pytest.raises(ValueError, match="names='hugging', shards=1"):
         write_records([], tmp_path, 1, "hugging")

@@ -1,4 +1,4 @@
-"""Masked-language-model examples in sharded TFRecord files."""
+"""Writes and reads examples of masked language models in sharded TFRecord files."""
 
 import contextlib
 import pathlib
@@ -9,7 +9,8 @@ import tensorflow as tf
 from zoo.data.batching import untuned
 from zoo.files import replacing
 
-# Our name of a feature, and that of the two programs that write and read such files.
+# From our name of a feature to its name in the files of other programs: the released
+# code of BERT ("google") and the TF model garden ("garden").
 NAMES = {
     "google": {
         "token_ids": "input_ids",
@@ -29,30 +30,37 @@ NAMES["garden"] = {
 
 
 def write_records(batches, directory, shards=1, names="google"):
-    """Writes examples to `examples-00000-of-00004.tfrecord` and so on, in turn.
+    """Writes examples to `examples-00000-of-00004.tfrecord` and so on.
 
-    Source: Devlin et al. 2019, released code `create_pretraining_data.py`; "garden"
-    are the names that the TF model garden's loaders call v2.
+    Consecutive examples go to different files. All files appear at the end, after
+    they are complete.
+
+    Source: Devlin et al. 2019, released code `create_pretraining_data.py`. The names
+    "garden" are those that the loaders of the TF model garden call v2.
 
     Args:
-        batches: iterable of dicts of arrays (B, ...): token_ids, segment_ids and
-            padding_mask int (B, L); mask_positions and mask_ids int (B, P),
-            mask_weights float (B, P); optionally next_sentence int (B,), 1 where the
-            second text is from elsewhere.
-        directory: where the files appear, each when it is complete.
-        shards: int, files.
-        names: "google" or "garden".
+        batches: iterable of dicts of arrays (B, ...):
+
+            - token_ids, segment_ids and padding_mask: int (B, L)
+            - mask_positions and mask_ids: int (B, P)
+            - mask_weights: float (B, P)
+            - next_sentence, optional: int (B,), 1 if the second text does not follow
+              the first one
+        directory: path of the directory of the files.
+        shards: int, the number of files, at least 1.
+        names: str, "google" or "garden", the names of the features.
 
     Returns:
-        list of pathlib.Path.
+        list of pathlib.Path, the files.
 
     Raises:
-        ValueError: if the names are unknown or there is no shard.
+        ValueError: if the names are unknown or `shards` is less than 1.
+        OSError: if the disk is full or the permission to write is missing.
     """
     if names not in NAMES or shards < 1:
         raise ValueError(
-            f"`names` must be one of {sorted(NAMES)} and `shards` positive. Received: "
-            f"names={names!r}, shards={shards}."
+            f"`names` must be one of {sorted(NAMES)}, and `shards` at least 1. "
+            f"Received: names={names!r}, shards={shards}. Omit them for the defaults."
         )
     directory = pathlib.Path(directory)
     paths = [
@@ -83,28 +91,34 @@ def _example(row, names):
             feature = tf.train.Feature(int64_list=tf.train.Int64List(value=values))
         features[names[key]] = feature
     features = tf.train.Features(feature=features)
-    # Maps are in any order otherwise, and the same shard would differ in its bytes.
+    # Otherwise the order of a map is arbitrary, and equal shards differ in their bytes.
     return tf.train.Example(features=features).SerializeToString(deterministic=True)
 
 
 def read_records(files, batch_size, seed=None, start=0, buffer=10_000):
-    """Batches of the examples in TFRecord files, ours, Google's or the garden's.
+    """Reads batches of examples from TFRecord files.
+
+    The files may be from `write_records`, from the released code of BERT or from the
+    TF model garden.
 
     Args:
-        files: list of paths, all of one length and with the same features.
+        files: list of paths. The examples of all files must have the same features and
+            the same sequence length.
         batch_size: int, B.
-        seed: int, of the order; None for one pass in the order of the files, the last
-            batch as short as it comes.
-        start: int, batches to leave out; the data position when training resumes.
-        buffer: int, examples that are shuffled together.
+        seed: int, the seed of the order of files and examples. If it is None, the
+            dataset is one pass in the order of the files, and its last batch may be
+            smaller.
+        start: int, the number of batches to skip: the position in the data if training
+            resumes.
+        buffer: int, the size of the shuffle buffer, in examples.
 
     Returns:
-        tf.data.Dataset of dicts as `write_records` takes them, int32 and float32;
-        without end if there is a seed.
+        tf.data.Dataset of dicts as `write_records` takes them, int32 and float32. It
+        is infinite if there is a seed.
 
     Raises:
-        FileNotFoundError: if there are no files.
-        ValueError: if the first one holds no examples of this kind.
+        FileNotFoundError: if `files` is empty.
+        ValueError: if the first file holds no examples of masked language models.
     """
     files = [str(path) for path in files]
     spec, ours = _layout(files)
@@ -128,7 +142,7 @@ def read_records(files, batch_size, seed=None, start=0, buffer=10_000):
 
 
 def _shuffled(files, seed, buffer):
-    """All records again and again, files and records in another order each time."""
+    """Returns an infinite dataset of the records, in a new order in each epoch."""
 
     def epoch_files(epoch):
         seeds = tf.stack([tf.constant(seed, tf.int64), epoch])
@@ -144,9 +158,11 @@ def _shuffled(files, seed, buffer):
 
 
 def _layout(files):
-    """The features of the first example, and our names of them."""
+    """Returns the features of the first example, and our names of them."""
     if not files:
-        raise FileNotFoundError("There are no TFRecord files. Received: an empty list.")
+        raise FileNotFoundError(
+            "There are no TFRecord files. Received: an empty list. Check the directory."
+        )
     for record in tf.data.TFRecordDataset(files[:1]).take(1).as_numpy_iterator():
         found = tf.train.Example.FromString(record).features.feature
         for names in NAMES.values():
@@ -154,10 +170,13 @@ def _layout(files):
             if names["token_ids"] in found and names["mask_ids"] in found:
                 return {name: _spec(found[name]) for name in ours}, ours
         raise ValueError(
-            f"The examples of {files[0]} are no masked-language-model examples. They "
-            f"hold {sorted(found)}."
+            f"The examples of {files[0]} must be those of a masked language model. "
+            f"Received: the features {sorted(found)}. Write them with `write_records`."
         )
-    raise ValueError(f"{files[0]} holds no example.")
+    raise ValueError(
+        f"{files[0]} must hold at least one example. Received: an empty file. Write "
+        "the files again."
+    )
 
 
 def _spec(feature):
@@ -167,13 +186,14 @@ def _spec(feature):
 
 
 def unmask(batch):
-    """The batch before its tokens were hidden, without the mask features.
+    """Restores the original tokens of a batch, and removes the features of the mask.
 
     Args:
         batch: dict of tensors, from `read_records`.
 
     Returns:
-        dict with the original token_ids int32 (B, L) and what else is no mask.
+        dict with the original token_ids, int32 (B, L), and the features whose names do
+        not begin with "mask_".
     """
     rows, columns = tf.unstack(tf.shape(batch["mask_positions"]))
     row = tf.repeat(tf.range(rows)[:, None], columns, axis=1)
