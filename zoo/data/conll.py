@@ -29,7 +29,7 @@ def read_conll(path, word=0, tag=-1):
 
     Raises:
         FileNotFoundError: if there is no such file.
-        ValueError: if a line has too few columns, or is no UTF-8.
+        ValueError: if a line has too few columns, no word or no tag, or is no UTF-8.
     """
     path = pathlib.Path(path)
     if not path.is_file():
@@ -68,7 +68,13 @@ def _chosen(path, number, fields, word, tag):
             f"Every line of {path} must have a column {word} of words and {tag} of "
             f"tags. Received: {len(fields)} columns in line {number}: {fields!r:.80}."
         )
-    return fields[wanted[0]], fields[wanted[1]]
+    found = fields[wanted[0]], fields[wanted[1]]
+    if not all(field.strip() for field in found):
+        raise ValueError(
+            f"Every line of {path} must have a word and a tag. Received: one without "
+            f"in line {number}: {fields!r:.80}. Fill it in, or remove the line."
+        )
+    return found
 
 
 def write_conll(path, words, *columns):

@@ -27,7 +27,8 @@ def read_labelled(path):
 
     Raises:
         FileNotFoundError: if there is no such file.
-        ValueError: if the columns cannot be told, or a line has too few of them.
+        ValueError: if the columns cannot be told, or a line has too few of them or
+            no label.
     """
     path = pathlib.Path(path)
     if not path.is_file():
@@ -44,6 +45,11 @@ def read_labelled(path):
             raise ValueError(
                 f"Every line of {path} must have {wanted + 1} columns. Received: "
                 f"{len(row)} in row {number}: {str(row)[:80]}."
+            )
+        if not row[columns["label"]].strip():
+            raise ValueError(
+                f"Every row of {path} must have a label. Received: none in row "
+                f"{number}: {str(row)[:80]}. Fill it in, or remove the row."
             )
     texts = [row[columns["text"]] for row in body]
     if "pair" in columns:
