@@ -1,5 +1,6 @@
 """What the command line adds to `fit`: files in, a model out."""
 
+import math
 import os
 import pathlib
 
@@ -8,6 +9,8 @@ from zoo.data import hash_split, read_conll, read_labelled
 from zoo.files import replacing
 from zoo.tasks import Task, TokenClassifier
 from zoo.training import finetuning_optimizer
+
+LARGEST = 3.4e38  # of a float32, nearly
 
 
 def run(
@@ -75,8 +78,14 @@ def read(path, task):
     Args:
         path: see `zoo.data.read_conll` and `zoo.data.read_labelled`. The first and the
             last column are words and tags, of a file `.conllu` the second and fourth.
-        task: str.
+        task: str. Labels of "text_regressor" are float.
+
+    Raises:
+        ValueError: if the file is not as the task needs it.
     """
+    if task == "text_regressor":
+        texts, labels = read_labelled(path)
+        return texts, numbers(labels, path)
     if task != "token_classifier":
         return read_labelled(path)
     universal = ".conllu" in pathlib.Path(path).suffixes
@@ -138,9 +147,38 @@ def targets(model, labels):
     """Labels from a file, as the model's `fit` takes them.
 
     Raises:
-        ValueError: if a regressor's target is not a number.
+        ValueError: if a regressor's target is not a finite number.
     """
-    return labels if model.labels else [float(label) for label in labels]
+    return labels if model.labels else numbers(labels)
+
+
+def numbers(labels, source="the data"):
+    """Labels as numbers, which a regressor is trained on.
+
+    Args:
+        labels: list of str or float.
+        source: what the message calls the place where they come from.
+
+    Returns:
+        list of float.
+
+    Raises:
+        ValueError: if a label is not a number, is not finite, or is too large for
+            float32.
+    """
+    found = []
+    for row, label in enumerate(labels, start=1):
+        try:
+            number = float(label)
+        except ValueError:
+            number = math.nan
+        if not abs(number) <= LARGEST:  # nor is NaN
+            raise ValueError(
+                f"Every label of {source} must be a finite number. Received: "
+                f"{label!r:.40} in row {row}. Correct the row, or remove it."
+            )
+        found.append(number)
+    return found
 
 
 def load(model, task="auto"):
