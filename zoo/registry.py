@@ -11,6 +11,7 @@ import keras
 from zoo import presets
 from zoo.backbone import check_fields
 from zoo.checkpoint import assign
+from zoo.files import check_archive
 from zoo.models import FAMILIES
 from zoo.saving import preset_variables
 from zoo.tasks import TASKS
@@ -32,6 +33,7 @@ for tokenizer_class in (*TOKENIZERS.values(), UnicodeSpeller):
 
 LEARNING_RATES = {"bert": 5e-5, "elmo": 1e-3, "taglm": 1e-3, "masked_lm": 1e-4}
 WARMUP_STEPS = 50
+KERAS_MEMBERS = ("config.json", "metadata.json", "model.weights.h5")
 PRETRAINED_HEADS = SPARE_HEADS = ("masked_lm_head", "next_sentence", "softmax")
 
 
@@ -150,11 +152,21 @@ def load_model(path, **kwargs):
 
     Raises:
         FileNotFoundError: if there is no such file.
+        ValueError: if the file is damaged, or is a directory.
     """
-    if not pathlib.Path(path).is_file():
+    path = pathlib.Path(path)
+    if path.is_dir():
+        raise ValueError(
+            f"A `.keras` file is needed. Received: {path}, a directory. Load the "
+            "directory of a preset with `from_preset`."
+        )
+    if not path.is_file():
         raise FileNotFoundError(
             f"No such file: {path}. For a preset directory, use `from_preset`."
         )
+    if path.suffix == ".keras":
+        # Keras does not compare all checksums, and calls a damaged file missing.
+        check_archive(path, KERAS_MEMBERS)
     return keras.saving.load_model(path, **kwargs)
 
 
