@@ -102,6 +102,32 @@ def test_rows_for_validation_are_never_none(tmp_path):
     assert found == ([["do"]], [["AUX"]])
 
 
+@pytest.mark.parametrize("label", ["nan", "inf", "-inf", "1e39", "good", "1,5"])
+def test_targets_of_a_regressor_are_finite_numbers(preset, label, tmp_path):
+    from zoo import finetuning
+
+    path = tmp_path / "train.tsv"
+    path.write_text(f"text\tscore\na film\t0.5\na plot\t-1e3\nan end\t{label}\n")
+    task = ("--task", "text_regressor", "--output", tmp_path / "model.keras")
+    output = run("finetune", preset, "--data", path, *task, code=1)
+    message = f"Every label of {path} must be a finite number. Received: '{label}'"
+    assert f"Error: {message} in row 3." in output
+    assert not (tmp_path / "model.keras").exists()
+    with pytest.raises(ValueError, match="of the data must be .* in row 2"):
+        finetuning.numbers(["0.5", label])
+
+
+def test_a_regressor_is_trained_and_scored(preset, tmp_path):
+    path = tmp_path / "train.tsv"
+    path.write_text("text\tscore\n" + "a film\t 0.5\na plot\t-1e3\n" * 4)
+    output = tmp_path / "model.keras"
+    common = ("--data", path)
+    options = ("--task", "text_regressor", "--epochs", 1, "--output", output)
+    run("finetune", preset, *common, *options)
+    scores = json.loads(run("evaluate", output, *common).splitlines()[-1])
+    assert 0 < scores["mean_absolute_error"] < 1e3
+
+
 def test_export_and_doctor(model, tmp_path):
     assert run("export", model, tmp_path / "served").strip().endswith("/1")
     assert "checks passed" in run("doctor", tmp_path / "served")

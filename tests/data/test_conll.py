@@ -73,6 +73,10 @@ def test_bad_lines_are_refused(tmp_path):
     (tmp_path / "a.txt").write_text("a O\nb\n")
     with pytest.raises(ValueError, match="1 columns in line 2"):
         read_conll(tmp_path / "a.txt")
+    for line in ("a\t", "\tO", "a\t\u00a0", "a\tx\t "):
+        (tmp_path / "a.txt").write_text(f"b\tO\n{line}\n", "utf-8")
+        with pytest.raises(ValueError, match="a word and a tag.* without in line 2"):
+            read_conll(tmp_path / "a.txt")
     for words, tags in (([["a b"]], [["O"]]), ([[""]], [["O"]])):
         with pytest.raises(ValueError, match="contain white space"):
             write_conll(tmp_path / "b.txt", words, tags)

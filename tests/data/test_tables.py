@@ -48,6 +48,19 @@ def test_errors(tmp_path):
         read_labelled(path)
 
 
+@pytest.mark.parametrize("label", ["", "  ", "\u00a0"])
+def test_a_row_without_a_label_is_refused(tmp_path, label):
+    path = tmp_path / "t.tsv"
+    path.write_text(f"text\tlabel\na film\tgood\na dull film\t{label}\n", "utf-8")
+    message = r"Every row of .*t\.tsv must have a label.* none in row 2: .*a dull film"
+    with pytest.raises(ValueError, match=f"{message}.*remove the row"):
+        read_labelled(path)
+    path = tmp_path / "t.csv"
+    path.write_text(f"good,a film\n{label},a dull film\ngood,a plot\n", "utf-8")
+    with pytest.raises(ValueError, match=r"t\.csv must have a label.* in row 2"):
+        read_labelled(path)
+
+
 def test_hash_split_is_fixed_and_complete():
     texts = [f"text {i}" for i in range(2000)] + ["text 7"]
     split = hash_split(texts, [("test", 0.1), ("train", 0.9)])

@@ -8,7 +8,7 @@ from zoo.data.masking import mask_tokens, next_tokens
 from zoo.data.packing import NextWordPacker, Packer, WordPacker
 from zoo.data.pairs import Pair, draw_pairs, pair_batches
 from zoo.data.skipgrams import SkipGrams
-from zoo.data.tables import hash_split, read_labelled
+from zoo.data.tables import as_numbers, hash_split, read_labelled
 from zoo.data.tfrecords import read_records, unmask, write_records
 from zoo.data.token_streams import TokenStreams
 from zoo.data.word_corpus import (
@@ -27,6 +27,7 @@ __all__ = [
     "TokenStreams",
     "WordCorpus",
     "WordPacker",
+    "as_numbers",
     "bucket_length",
     "draw_pairs",
     "hash_split",

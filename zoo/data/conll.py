@@ -33,7 +33,8 @@ def read_conll(path, word=0, tag=-1):
 
     Raises:
         FileNotFoundError: if there is no such file.
-        ValueError: if a line has too few columns, or the file is not UTF-8.
+        ValueError: if a line has too few columns, no word or no tag, or the file is not
+            UTF-8.
     """
     path = pathlib.Path(path)
     if not path.is_file():
@@ -75,7 +76,13 @@ def _chosen(path, number, fields, word, tag):
             f"tags. Received: {len(fields)} columns in line {number}: {fields!r:.80}. "
             "Pass the numbers of the two columns."
         )
-    return fields[wanted[0]], fields[wanted[1]]
+    found = fields[wanted[0]], fields[wanted[1]]
+    if not all(field.strip() for field in found):
+        raise ValueError(
+            f"Every line of {path} must have a word and a tag. Received: one without "
+            f"in line {number}: {fields!r:.80}. Fill it in, or remove the line."
+        )
+    return found
 
 
 def write_conll(path, words, *columns):

@@ -2,12 +2,14 @@
 
 import csv
 import hashlib
+import math
 import pathlib
 
 from zoo.files import open_any
 
 TEXT_NAMES = ("text", "sentence", "review", "sentence1", "question1", "premise")
 PAIR_NAMES = ("text_pair", "sentence2", "question2", "hypothesis")
+LARGEST = 3.4e38  # of a float32, nearly
 LABEL_NAMES = ("label", "class", "sentiment", "score")
 
 
@@ -27,7 +29,8 @@ def read_labelled(path):
 
     Raises:
         FileNotFoundError: if there is no such file.
-        ValueError: if the columns cannot be told, or a line has too few of them.
+        ValueError: if the columns cannot be told, or a line has too few of them or
+            no label.
     """
     path = pathlib.Path(path)
     if not path.is_file():
@@ -44,6 +47,11 @@ def read_labelled(path):
             raise ValueError(
                 f"Every line of {path} must have {wanted + 1} columns. Received: "
                 f"{len(row)} in row {number}: {str(row)[:80]}."
+            )
+        if not row[columns["label"]].strip():
+            raise ValueError(
+                f"Every row of {path} must have a label. Received: none in row "
+                f"{number}: {str(row)[:80]}. Fill it in, or remove the row."
             )
     texts = [row[columns["text"]] for row in body]
     if "pair" in columns:
@@ -95,3 +103,32 @@ def hash_split(texts, parts):
                 split[name].append(row)
                 break
     return split
+
+
+def as_numbers(labels, source="the data"):
+    """Converts labels to numbers that a regressor can be trained on.
+
+    Args:
+        labels: list of str or float.
+        source: what the message calls the place where they come from.
+
+    Returns:
+        list of float.
+
+    Raises:
+        ValueError: if a label is not a number, is not finite, or is too large for
+            float32.
+    """
+    found = []
+    for row, label in enumerate(labels, start=1):
+        try:
+            number = float(label)
+        except ValueError:
+            number = math.nan
+        if not abs(number) <= LARGEST:  # nor is NaN
+            raise ValueError(
+                f"Every label of {source} must be a finite number. Received: "
+                f"{label!r:.40} in row {row}. Correct the row, or remove it."
+            )
+        found.append(number)
+    return found

@@ -11,9 +11,12 @@ import keras
 from zoo.checkpoint import assign
 from zoo.config import check_fields
 from zoo.presets import find_preset, list_presets, preset_info
+from zoo.registry.archives import check_archive
 from zoo.registry.sources import find_family, read_source, tokenizer_classes
 from zoo.saving import preset_variables
 from zoo.tasks import find_task
+
+KERAS_MEMBERS = ("config.json", "metadata.json", "model.weights.h5")
 
 
 def from_preset(
@@ -101,11 +104,21 @@ def load_model(path, **kwargs):
 
     Raises:
         FileNotFoundError: if there is no such file.
+        ValueError: if the file is damaged, or is a directory.
     """
-    if not pathlib.Path(path).is_file():
+    path = pathlib.Path(path)
+    if path.is_dir():
+        raise ValueError(
+            f"A `.keras` file is needed. Received: {path}, a directory. Load the "
+            "directory of a preset with `from_preset`."
+        )
+    if not path.is_file():
         raise FileNotFoundError(
             f"No such file: {path}. For a preset directory, use `from_preset`."
         )
+    if path.suffix == ".keras":
+        # Keras does not compare all checksums, and calls a damaged file missing.
+        check_archive(path, KERAS_MEMBERS)
     return keras.saving.load_model(path, **kwargs)
 
 

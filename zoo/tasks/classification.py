@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from zoo.data import as_numbers
 from zoo.layers import Pooling
 from zoo.tasks.base import Task
 from zoo.tasks.text_input import label_ids, label_names, label_tensor
@@ -219,13 +220,19 @@ class TextRegressor(SequenceHead):
             **kwargs,
         )
 
-    def parse_labels(self, labels):
-        """Numbers, of which each must be finite.
+    @classmethod
+    def read(cls, path):
+        """Reads texts and numbers from a table, see `zoo.data.read_labelled`.
 
         Raises:
-            ValueError: if a label is not a number.
+            ValueError: if a label is not a finite number.
         """
-        return [float(label) for label in labels]
+        texts, labels = super().read(path)
+        return texts, as_numbers(labels, path)
+
+    def parse_labels(self, labels):
+        """Labels as finite numbers, see `zoo.data.as_numbers`."""
+        return as_numbers(labels)
 
     def default_loss(self):
         """Mean squared error."""

@@ -1,0 +1,46 @@
+"""Files that version 0.1.0 wrote give the same numbers; see `goldens/earlier_files`."""
+
+import json
+import pathlib
+
+import earlier_files
+import numpy as np
+import pytest
+
+GOLDEN = pathlib.Path(__file__).parent / "goldens" / "earlier_files"
+CASES = json.loads((GOLDEN / "cases.json").read_text("utf-8"))["cases"]
+INPUTS = earlier_files.read_inputs(GOLDEN)
+LARGEST = 1_000_000  # bytes of all files together
+
+
+@pytest.fixture(scope="module")
+def expected():
+    """Dict of name, and key of a measurement, to array."""
+    with np.load(GOLDEN / "expected.npz") as arrays:
+        return dict(arrays)
+
+
+@pytest.mark.filterwarnings("ignore:Even though the `tf.config")
+@pytest.mark.parametrize("name", CASES)
+def test_an_earlier_file_gives_the_same_numbers(name, expected):
+    case = CASES[name]
+    model = earlier_files.load(GOLDEN, case)
+    found = earlier_files.measure(model, case["asks"], INPUTS)
+    wanted = {
+        key.removeprefix(f"{name}/"): value
+        for key, value in expected.items()
+        if key.startswith(f"{name}/")
+    }
+    assert found.keys() == wanted.keys()
+    for key, value in wanted.items():
+        earlier_files.compare(
+            found[key], value, key, case.get("atol", earlier_files.ATOL)
+        )
+
+
+def test_every_file_is_read_and_they_are_small():
+    files = [path for path in GOLDEN.rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) < LARGEST
+    read = {case["path"] for case in CASES.values()}
+    own = {"cases.json", "expected.npz"}
+    assert read | own == {path.relative_to(GOLDEN).parts[0] for path in files}
