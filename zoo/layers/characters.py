@@ -68,8 +68,8 @@ class CharacterCNN(keras.layers.Layer):
     Words that occur several times in a batch are computed once: in a batch of running
     text two thirds of the positions are repetitions or padding. That needs shapes that
     depend on values, so neither XLA nor other backends than TensorFlow do it. Outside
-    training they are computed in blocks: memory has a bound, and the last bits of a
-    word's vector do not depend on how many other words there are.
+    training they are computed in blocks: memory has a bound, and the other words
+    of a batch change a word's vector by rounding only, about 1e-7.
 
     A row may have fewer characters than `max_characters`: as many columns of padding
     are added as the widest filter needs to see nothing but padding once. That gives

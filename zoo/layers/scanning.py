@@ -118,8 +118,9 @@ def _block(index, length):
 def _at_least_two(number, several):
     """The numbers below `number`, int64; with `several`, [0, 0] instead of [0].
 
-    Of one row, a product is computed in another way, with other last bits; so that a
-    row does not depend on the others of its batch, it is computed twice.
+    A product of one row is rounded in another way than one of several rows. A row
+    that is computed twice avoids that. The other rows then change no bit of it with
+    oneDNN on AVX-512. Elsewhere they change the last bits.
     """
     import tensorflow as tf
 
