@@ -213,8 +213,8 @@ def test_it_reads_the_mask_of_keras():
     model = keras.Model(inputs, layer(x))
     short, long = np.array([[3, 4]]), np.array([[3, 4, 0, 0]])
     found, expected = model(long), model(short)
-    np.testing.assert_array_equal(found[1], expected[1])
-    np.testing.assert_array_equal(found[0][:, :2], expected[0])
+    np.testing.assert_allclose(found[1], expected[1], atol=1e-6)
+    np.testing.assert_allclose(found[0][:, :2], expected[0], atol=1e-6)
     assert not np.any(found[0][:, 2:])
 
 

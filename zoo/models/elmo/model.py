@@ -116,7 +116,8 @@ class ELMo(Backbone):
     table of words (ELMoForManyLangs). Both that code and
     AllenNLP's keep the LSTMs' states from one batch to the next: there a vector depends
     on what was asked before. Here every call begins at zero, unless it is given states;
-    `stateful` carries them as they do.
+    `stateful` carries them as they do. The other rows of a batch change a row by
+    rounding only, less than 1e-6.
 
     Args:
         config: `ELMoConfig`.
