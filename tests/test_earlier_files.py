@@ -31,7 +31,9 @@ def test_an_earlier_file_gives_the_same_numbers(name, expected):
         for key, value in expected.items()
         if key.startswith(f"{name}/")
     }
-    assert found.keys() == wanted.keys()
+    # A file of an uncompiled task gives a compiled one.
+    new = {key for key in found if key.startswith("optimizer_")}
+    assert wanted.keys() <= found.keys() <= wanted.keys() | new
     for key, value in wanted.items():
         earlier_files.compare(
             found[key], value, key, case.get("atol", earlier_files.ATOL)

@@ -14,7 +14,7 @@ from zoo.presets import find_preset, list_presets, preset_info
 from zoo.registry.archives import check_archive
 from zoo.registry.sources import find_family, read_source, tokenizer_classes
 from zoo.saving import preset_variables
-from zoo.tasks import find_task
+from zoo.tasks import Task, find_task
 
 KERAS_MEMBERS = ("config.json", "metadata.json", "model.weights.h5")
 
@@ -119,7 +119,10 @@ def load_model(path, **kwargs):
     if path.suffix == ".keras":
         # Keras does not compare all checksums, and calls a damaged file missing.
         check_archive(path, KERAS_MEMBERS)
-    return keras.saving.load_model(path, **kwargs)
+    model = keras.saving.load_model(path, **kwargs)
+    if isinstance(model, Task) and not model.compiled and kwargs.get("compile", True):
+        model.compile()
+    return model
 
 
 def _build_part(record, dtype):

@@ -1,5 +1,6 @@
 """The base of every task: a functional model that also takes text."""
 
+import contextvars
 import copy
 
 import keras
@@ -19,6 +20,8 @@ from zoo.tasks.text_training import TextTraining
 from zoo.training import AdamW, WarmupLinearDecay
 
 WARMUP_STEPS = 50
+# Whether a new task is compiled; Keras compiles those that it loads from files.
+COMPILES = contextvars.ContextVar("COMPILES", default=True)
 
 
 class Task(LabelledFiles, Answering, TextTraining, DistributedTraining, keras.Model):
@@ -95,7 +98,8 @@ class Task(LabelledFiles, Answering, TextTraining, DistributedTraining, keras.Mo
         self.preprocessor = None
         self.sequence_length = sequence_length
         self.truncation_reported = False
-        self.compile()
+        if COMPILES.get():
+            self.compile()
 
     @property
     def pair(self):
@@ -337,4 +341,8 @@ class Task(LabelledFiles, Answering, TextTraining, DistributedTraining, keras.Mo
         }
         config = dict(config)
         frozen = config.pop("frozen", None)
-        return freeze_layers(cls(**{**config, **parts}), frozen)
+        token = COMPILES.set(False)
+        try:
+            return freeze_layers(cls(**{**config, **parts}), frozen)
+        finally:
+            COMPILES.reset(token)
