@@ -38,7 +38,7 @@ def mask_tokens(
 
     Returns:
         dict of token_ids int32 (B, L), mask_positions int32 (B, P), ascending with
-        zeros at the end, mask_ids int32 (B, P), mask_weights float32 (B, P), 1 = chosen.
+        zeros at the end, mask_ids int32 (B, P), and mask_weights float32 (B, P).
     """
     shape = tf.shape(token_ids)
     draws = tf.random.stateless_uniform((shape[0], 3, shape[1]), seed)
