@@ -272,7 +272,7 @@ def without(found, *names):
         (
             entries("word.dic", {**without(WORDS, "<oov>"), "b": 9}),
             ValueError,
-            "`vocabulary` must hold.*without <oov>",
+            "`vocabulary` must include.*without <oov>",
         ),
     ],
 )

@@ -296,7 +296,7 @@ def match_vectors(tokenizer, words, vectors):
     """
     if len(words) != len(vectors):
         raise ValueError(
-            "`vectors` must have one vector for each word. Received: "
+            "`vectors` must have a vector for every word. Received: "
             f"{len(words)} words and {len(vectors)} vectors."
         )
     shapes = sorted({np.shape(vector) for vector in vectors})
