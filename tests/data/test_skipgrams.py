@@ -90,7 +90,7 @@ def test_a_step_without_pairs():
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        ((IDS[:0], [0, 0, 0]), "must have a word"),
+        ((IDS[:0], [0, 0, 0]), "must have words"),
         ((IDS, OFFSETS, 0), "`window` and `words_per_step` must be at least 1"),
         ((IDS, OFFSETS, 1, None, 0), "`window` and `words_per_step` must be at least"),
     ],

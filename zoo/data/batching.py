@@ -1,21 +1,24 @@
-"""Batches of rows of like length, reshuffled every epoch from a seed."""
+"""Batches of rows of similar length, shuffled in every epoch from a seed."""
 
 import uuid
 
 import tensorflow as tf
 
-POOL = 64  # batches whose rows are sorted together: longer pools pad less, mix less
+# The number of batches whose rows are sorted together. Larger pools need less padding,
+# but their order is less random.
+POOL = 64
 
 
 def bucket_length(length, maximum):
-    """Rounds a length up, so that there are few distinct shapes.
+    """Rounds a length up, so that there are few different shapes.
 
-    To multiples of 8 up to 64, then 16 up to 128, 32 up to 256, and so on: at most
-    four shapes per octave and a quarter of padding.
+    Lengths up to 64 become multiples of 8, lengths up to 128 multiples of 16, lengths
+    up to 256 multiples of 32, and so on. There are at most four shapes per octave, with
+    at most a quarter of padding.
 
     Args:
         length: int or scalar int tensor.
-        maximum: int, the result is never larger.
+        maximum: int, limit of the result.
 
     Returns:
         Scalar int32 tensor.
@@ -27,10 +30,10 @@ def bucket_length(length, maximum):
 
 
 class Epoch:
-    """A number that a dataset reads whenever it is begun anew.
+    """A number that a dataset reads each time when its iteration begins.
 
-    A raw resource, since a `tf.Variable` made in a strategy's scope is mirrored, which
-    tf.data cannot read.
+    It is a raw resource. A `tf.Variable` that is created in the scope of a strategy is
+    mirrored, and tf.data cannot read mirrored variables.
 
     Args:
         number: int.
@@ -48,7 +51,7 @@ class Epoch:
         tf.raw_ops.AssignVariableOp(resource=self._handle, value=value)
 
     def dataset(self):
-        """A dataset of the number alone."""
+        """Returns a dataset with the number as its only element."""
         handle = self._handle
         return tf.data.Dataset.from_tensors(0).map(
             lambda _: tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.int64)
@@ -56,10 +59,10 @@ class Epoch:
 
 
 def untuned():
-    """Options of a dataset without tf.data's autotuning.
+    """Returns options for a dataset without tf.data's autotuning.
 
-    Its thread sleeps longer and longer, up to a minute, and a dataset that has ended
-    waits for it: `fit` and `predict` would return so much later.
+    The thread of autotuning sleeps for longer and longer times, up to a minute. A
+    dataset waits for this thread at its end, so `fit` and `predict` would return late.
 
     Returns:
         tf.data.Options.
@@ -72,29 +75,30 @@ def untuned():
 def plan_batches(
     lengths, batch_size, shuffle=True, seed=0, epochs=(0,), token_budget=None
 ):
-    """Decides which rows form each batch: a function of the seed and the epoch only.
+    """Decides which rows form each batch, depending on the seed and the epoch only.
 
-    With `shuffle`, the rows are permuted, cut into pools of 64 batches, sorted by
-    length within a pool, in steps of 8 if batches have a size, and the batches
-    permuted; without, they are sorted by length, longest first, so that memory is
-    claimed at once.
+    With `shuffle`, the rows are shuffled and split into pools of 64 batches. Each pool
+    is sorted by length, and then the batches are shuffled. With `batch_size`, lengths
+    are rounded up to multiples of 8 before sorting. Without `shuffle`, rows are sorted
+    by length. The longest rows come first, so that the first batch needs the most
+    memory.
 
     Args:
-        lengths: int (N,), of every row.
-        batch_size: int, rows per batch; the last one may be shorter.
+        lengths: int (N,), the length of every row.
+        batch_size: int, rows per batch; the last batch may be smaller.
         shuffle: bool.
         seed: int.
-        epochs: iterable of int, e.g. range(3); or an `Epoch`, for one epoch whose
-            number is read when the dataset is begun.
-        token_budget: int, instead of `batch_size`: a batch has as many rows as fit
-            when all are as long as its longest. A longer row is a batch of its own.
+        epochs: iterable of int, e.g. range(3); or an `Epoch`, for a single epoch. Its
+            number is read when the iteration begins.
+        token_budget: int, instead of `batch_size`: maximum number of tokens in a batch,
+            padding included. A longer row is a batch of its own.
 
     Returns:
         tf.data.Dataset of int32 (batch_size or fewer,), row numbers, epoch by epoch.
 
     Raises:
-        ValueError: if not just one of the sizes is given and positive, or there are
-            no rows.
+        ValueError: if both or none of `batch_size` and `token_budget` are given, if the
+            given one is not positive, or if there are no rows.
     """
     lengths = tf.cast(lengths, tf.int64)
     count = int(lengths.shape[0])
@@ -133,18 +137,18 @@ def plan_batches(
 def _check_sizes(count, batch_size, token_budget):
     if (batch_size is None) == (token_budget is None):
         raise ValueError(
-            "Give `batch_size` or `token_budget`, the other one None. Received: "
-            f"batch_size={batch_size}, token_budget={token_budget}."
+            "Give either `batch_size` or `token_budget`, and None for the other. "
+            f"Received: batch_size={batch_size}, token_budget={token_budget}."
         )
     if count < 1 or (batch_size or token_budget or 0) < 1:
         raise ValueError(
-            "There must be at least one row and one row or token per batch. Received: "
+            "There must be at least one row, and one row or token per batch. Received: "
             f"{count} rows, batch_size={batch_size}, token_budget={token_budget}."
         )
 
 
 def _epoch_order(lengths, batch_size, token_budget, shuffle, seeds):
-    """Row numbers in the order of an epoch, and the pool of each, int64 (N,)."""
+    """Returns the row numbers in the order of an epoch, and their pools, int64 (N,)."""
     if not shuffle:
         order = tf.cast(tf.argsort(-lengths, stable=True), tf.int32)
         return order, tf.zeros_like(lengths)
@@ -159,7 +163,7 @@ def _epoch_order(lengths, batch_size, token_budget, shuffle, seeds):
 
 
 def _cut(lengths, pool, token_budget):
-    """Starts and ends, int32 (M,), of batches of rows that are sorted by length."""
+    """Returns starts and ends, int32 (M,), of batches of rows sorted by length."""
     count = tf.size(lengths)
     widest = tf.cast(token_budget // tf.maximum(tf.reduce_min(lengths), 1), tf.int32)
 

@@ -1,4 +1,4 @@
-"""Tagged sentences in columns, as CoNLL's shared tasks and Universal Dependencies."""
+"""Files of tagged sentences in columns: CoNLL shared tasks, Universal Dependencies."""
 
 import itertools
 import pathlib
@@ -8,28 +8,33 @@ from zoo.files import open_any, replacing
 
 DOCUMENT = "-DOCSTART-"
 REMARKS = ("# ", "#begin document", "#end document")
-_NO_WORD = re.compile(r"\d+[-.]\d+(\t[^\t]*){9}")  # of CoNLL-U
+# Lines of CoNLL-U for several words (1-2) and for words that are not in the text (8.1).
+_NO_WORD = re.compile(r"\d+[-.]\d+(\t[^\t]*){9}")
 
 
 def read_conll(path, word=0, tag=-1):
-    """Reads words and tags from a file of one word per line.
+    """Reads words and tags from a file with one word per line.
 
-    Columns are parted by tabs if the line has any, else by spaces; an empty line ends a
-    sentence, and so does one of `-DOCSTART-`. Left out are lines of `# ` and a remark
-    before a sentence, OntoNotes' lines of documents, and in CoNLL-U's ten columns the
-    lines of several words (1-2) and of words that are not there (8.1).
+    Columns are separated by tabs if the line has a tab, or else by spaces. An empty
+    line or a `-DOCSTART-` line ends a sentence. These lines are ignored:
+
+    - comments before a sentence, which begin with `# `;
+    - OntoNotes' lines `#begin document` and `#end document`;
+    - lines of CoNLL-U's ten columns for several words (1-2) or for words that are not
+      in the text (8.1).
 
     Args:
-        path: str or path, plain, `.gz` or `.xz`, in UTF-8.
-        word, tag: int, numbers of the columns; negative ones count from the last. Of
-            CoNLL-U, 1 and 3 are words and universal parts of speech.
+        path: str or path of a UTF-8 file, plain, `.gz` or `.xz`.
+        word, tag: int, numbers of the columns; negative numbers count from the last
+            one. In CoNLL-U, 1 is the column of words and 3 that of universal parts of
+            speech.
 
     Returns:
-        sentences of words and sentences of tags, two lists of lists of str.
+        Words and tags, two lists of lists of str, one list for each sentence.
 
     Raises:
-        FileNotFoundError: if there is no such file.
-        ValueError: if a line has too few columns, or is no UTF-8.
+        FileNotFoundError: if the file does not exist.
+        ValueError: if a line has too few columns, or if the file is not UTF-8.
     """
     path = pathlib.Path(path)
     if not path.is_file():
@@ -54,7 +59,7 @@ def read_conll(path, word=0, tag=-1):
 
 
 def _split(line):
-    """A line's fields; an empty line has one, which is empty."""
+    """Returns the fields of a line; an empty line has one empty field."""
     line = line.rstrip("\r\n")
     if "\t" in line:
         return [field.strip(" ") for field in line.split("\t")]
@@ -65,22 +70,26 @@ def _chosen(path, number, fields, word, tag):
     wanted = [column if column >= 0 else len(fields) + column for column in (word, tag)]
     if min(wanted) < 0 or max(wanted) >= len(fields) or wanted[0] == wanted[1]:
         raise ValueError(
-            f"Every line of {path} must have a column {word} of words and {tag} of "
-            f"tags. Received: {len(fields)} columns in line {number}: {fields!r:.80}."
+            f"Every line of {path} must have words in column {word} and tags in column "
+            f"{tag}. Received: {len(fields)} columns in line {number}: {fields!r:.80}."
         )
     return fields[wanted[0]], fields[wanted[1]]
 
 
 def write_conll(path, words, *columns):
-    """Writes sentences as `conlleval` reads them, whole or not at all.
+    """Writes sentences in the format that `conlleval` reads.
+
+    The file appears complete or not at all.
 
     Args:
-        path: where to write.
-        words: sentences of words, list of lists of str.
-        *columns: the same of tags, such as the true and the predicted ones.
+        path: path of the file.
+        words: list of lists of str, the words of each sentence.
+        *columns: lists of lists of str of the same lengths, e.g. true and predicted
+            tags.
 
     Raises:
-        ValueError: if sentences differ in length, or a field is empty or has a space.
+        ValueError: if columns differ in length, or if a field is empty or has white
+            space.
     """
     lines = []
     for row, sentence in enumerate(zip(words, *columns, strict=True)):

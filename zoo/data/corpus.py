@@ -11,8 +11,9 @@ from zoo.files import open_any
 SENTENCE_END = re.compile(
     r"""[.!?]+["'”’)\]]*(?=\s+["'“‘(\[_]*[A-Z0-9ÀÁÂÆÇÈÉÊÎÔŒÙÛ])"""
 )
-# What a full stop follows without ending a sentence.
-UNKNOWN_MARK = "[UNK]"  # what `read_documents` gives for WikiText's `<unk>`
+# `read_documents` replaces WikiText's `<unk>` by this word.
+UNKNOWN_MARK = "[UNK]"
+# A full stop after one of these does not end a sentence.
 ABBREVIATION = re.compile(
     r"""["'“‘(\[_]*([A-Z]|Mrs?|Ms|Mme|Mlle|Messrs|Dr|St|Prof|Rev|Hon|Capt|Col|Gen|Lt|
     Sergt|Sgt|Maj|Esq|Jr|Sr|vs|viz|No|Nos|Vol|Chap|pp?|cf|e\.g|i\.e)""",
@@ -21,13 +22,14 @@ ABBREVIATION = re.compile(
 
 
 def read_documents(paths):
-    """Reads text files, a paragraph per line and a blank line between documents.
+    """Reads text files with one paragraph per line and a blank line between documents.
 
-    Files called `.tokens` are WikiText's: documents are its articles, headings are
-    left out, its marks within numbers and words are undone, and `<unk>` is `[UNK]`.
+    A file with the suffix `.tokens` is in WikiText's format: its documents are the
+    articles, and headings are ignored. WikiText's marks inside numbers and words are
+    removed, and `<unk>` becomes `[UNK]`.
 
     Args:
-        paths: iterable of paths, or one; UTF-8, plain, `.gz` or `.xz`.
+        paths: path, or iterable of paths; UTF-8 files, plain, `.gz` or `.xz`.
 
     Yields:
         list of str, the lines of a document.
@@ -49,15 +51,15 @@ def read_documents(paths):
                         document = []
         except UnicodeDecodeError as error:
             raise ValueError(
-                f"A corpus must be UTF-8 text. Received: {path}, which is not, at "
-                f"byte {error.start}. Convert it first."
+                f"A corpus must be UTF-8 text. Received: {path}, with an error at "
+                f"byte {error.start}. Convert the file to UTF-8."
             ) from error
         if document:
             yield document
 
 
 def _wikitext(lines):
-    """WikiText's lines as plain text with a blank line before each article."""
+    """Yields WikiText's lines as plain text, with a blank line before each article."""
     for line in lines:
         if line.startswith(" = ") and not line.startswith(" = ="):
             yield ""
@@ -67,16 +69,17 @@ def _wikitext(lines):
 
 
 def split_sentences(line):
-    """Cuts a paragraph after the marks that end an English sentence.
+    """Splits a paragraph into English sentences.
 
-    A rule, not a model: `.`, `!` or `?` and closing quotes before white space and a
-    capital letter or a digit, unless a known abbreviation or an initial stands there.
+    This is a rule and not a model. A sentence ends at `.`, `!` or `?` and closing
+    quotes, if white space and a capital letter or a digit follow. A full stop after a
+    known abbreviation or an initial does not end a sentence.
 
     Args:
         line: str.
 
     Returns:
-        list of str, which with spaces between give the line.
+        list of str. The sentences, joined by spaces, are the line.
 
     Example:
         >>> split_sentences("Mr. Bunce slept. He woke! (So did I.)")
@@ -93,16 +96,17 @@ def split_sentences(line):
 
 
 def tokenize_documents(documents, tokenizer, lines_per_call=2048):
-    """Tokenises documents, many lines at once.
+    """Tokenizes documents, many lines at once.
 
     Args:
         documents: iterable of list of str.
         tokenizer: callable, string tensor (B,) to ragged int32 (B, None).
-        lines_per_call: int.
+        lines_per_call: int, number of lines that are tokenized at once.
 
     Yields:
-        token ids, uint16 or int32 (T,), and offsets, int64 (S + 1,), of a document:
-        line i holds the ids from offset [i] to [i + 1]; lines without ids are left out.
+        Token ids, uint16 or int32 (T,), and offsets, int64 (S + 1,), of a document.
+        Line i has the ids from position offset [i] to offset [i + 1]. Lines without ids
+        are ignored.
     """
     dtype = np.uint16 if tokenizer.vocabulary_size <= 2**16 else np.int32
 

@@ -1,11 +1,11 @@
-"""GLUE's own files: a TSV for each split, in which quotes are ordinary characters."""
+"""GLUE's own files: a TSV file for each split, without quoting."""
 
 import pathlib
 
 from zoo.files import open_any
 
 PAIR = ("sentence1", "sentence2")
-# Task: its directory, its columns of text, its column of labels and their type.
+# Task to its directory, its columns of text, its column of labels and their type.
 TASKS = {
     "cola": ("CoLA", ("sentence",), "label", int),
     "sst2": ("SST-2", ("sentence",), "label", int),
@@ -18,28 +18,33 @@ TASKS = {
     "wnli": ("WNLI", PAIR, "label", int),
     "ax": ("diagnostic", PAIR, "label", str),
 }
-COLA_HEADER = ["source", "label", "mark", "sentence"]  # its train and dev have none
+# CoLA's files train and dev have no header.
+COLA_HEADER = ["source", "label", "mark", "sentence"]
 
 
 def read_glue(directory, task, split):
     """Reads a split of a GLUE task.
 
+    Quotes are ordinary characters of a text.
+
     Args:
-        directory: str or path that holds CoLA, SST-2 and so on.
+        directory: str or path of the directory that contains CoLA, SST-2 and so on.
         task: "cola", "sst2", "mrpc", "qqp", "stsb", "mnli", "qnli", "rte", "wnli" or
             "ax".
         split: str, name of the file without `.tsv` or `.tsv.gz`: "train", "dev" or
-            "test"; for "mnli" also "dev_matched" and so on; for "ax" "diagnostic".
+            "test". "mnli" also has "dev_matched" and so on; "ax" has "diagnostic".
 
     Returns:
-        texts as they stand in the file, list of str, or for pairs a tuple of two
-        lists; list of labels, or None where the file has none, as in GLUE's tests.
-        Labels are int, float (0 to 5) for "stsb", and str for "mnli", "qnli", "rte".
+        - Texts without any change, list of str; a tuple of two lists for pairs.
+        - list of labels; None if the file has no labels, as GLUE's test files. Labels
+          are float (0 to 5) for "stsb", str for "mnli", "qnli", "rte" and "ax", and int
+          otherwise.
 
     Raises:
-        FileNotFoundError: if there is no such file.
-        ValueError: if there is no such task, a column is missing or a row damaged.
-            Only in "qqp" are rows with too few columns left out: its files have some.
+        FileNotFoundError: if the file does not exist.
+        ValueError: if the task is unknown, a column is missing, or a row or a label is
+            damaged. In "qqp", rows with too few columns are ignored, because its files
+            have some.
     """
     if task not in TASKS:
         raise ValueError(f"`task` must be one of {sorted(TASKS)}. Received: {task!r}.")
@@ -75,7 +80,8 @@ def _find(folder, split):
             return path
     held = sorted(path.name for path in folder.glob("*"))
     raise FileNotFoundError(
-        f"There is no {split}.tsv or {split}.tsv.gz in {folder}. It holds {held}."
+        f"There is no {split}.tsv or {split}.tsv.gz in {folder}. It holds {held}. "
+        "Choose another `split` or `directory`."
     )
 
 
@@ -89,5 +95,5 @@ def _convert(values, convert, path):
         return [convert(value) for value in values]
     except ValueError as error:
         raise ValueError(
-            f"A label of {path} must be of type {convert.__name__}. {error}."
+            f"Labels of {path} must be of type {convert.__name__}. Received: {error}."
         ) from error

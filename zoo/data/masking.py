@@ -1,4 +1,4 @@
-"""Masked-language-model examples, dense and vectorised."""
+"""Examples for masked language models, dense and vectorized."""
 
 import tensorflow as tf
 
@@ -14,31 +14,38 @@ def mask_tokens(
     replacements=None,
     whole_words=False,
 ):
-    """Chooses tokens to predict and hides most of them.
+    """Chooses tokens to predict, and replaces most of them.
 
-    Of a row of n tokens, special ones included, `min(max_predictions, max(1,
-    round(mask_rate n)))` are chosen without replacement, never special ones. A chosen
-    token becomes [MASK], or a random token of the whole vocabulary, or stays.
+    In a row of n tokens, special ones included, `min(max_predictions, max(1,
+    round(mask_rate n)))` tokens are chosen without replacement. Special tokens are
+    never chosen. A chosen token is replaced by [MASK], or replaced by a random token of
+    the whole vocabulary, or kept.
 
     Source: Devlin et al. 2019, section 3.1, and `create_pretraining_data.py`.
     `keras_nlp.layers.MaskedLMMaskGenerator` takes more than twice the time.
 
     Args:
         token_ids: int32 (B, L), padded with `tokenizer.pad_id`.
-        tokenizer: has pad_id, cls_id, sep_id, mask_id and vocabulary_size.
+        tokenizer: has pad_id, cls_id, sep_id, mask_id and vocabulary_size; with
+            `whole_words` also vocabulary.
         seed: int (2,), the same seed gives the same masks.
         mask_rate: float in (0, 1), share of tokens.
-        max_predictions: int; P is at most that and `max(1, round(mask_rate L))`.
+        max_predictions: int, maximum of P, which is also at most `max(1,
+            round(mask_rate L))`.
         mask_token_rate: float, probability that a chosen token becomes [MASK].
-        random_token_rate: float, probability that it becomes a random one.
-        replacements: (low, high), a random token's id is in [low, high); by default
-            the whole vocabulary, special tokens included, as the source has it.
-        whole_words: bool, choose words with all pieces ("##" continues a word), in
-            random order; a word that would be too much is left out.
+        random_token_rate: float, probability that a chosen token becomes a random one.
+        replacements: (low, high), the id of a random token is in [low, high). By
+            default the whole vocabulary, special tokens included, as in the source.
+        whole_words: bool, whether words are chosen with all of their pieces ("##"
+            continues a word), in random order. A word with too many pieces for the
+            remaining number is skipped.
 
     Returns:
-        dict of token_ids int32 (B, L), mask_positions int32 (B, P) ascending and then
-        0, mask_ids int32 (B, P), and mask_weights float32 (B, P), 1 = predicted.
+        dict of:
+        - token_ids int32 (B, L), after the replacements;
+        - mask_positions int32 (B, P), ascending and then 0;
+        - mask_ids int32 (B, P), the original tokens at these positions;
+        - mask_weights float32 (B, P), 1 = predicted.
     """
     shape = tf.shape(token_ids)
     draws = tf.random.stateless_uniform((shape[0], 3, shape[1]), seed)
@@ -66,7 +73,7 @@ def mask_tokens(
 
 
 def _put(values, chosen, positions, token_ids):
-    """`token_ids` (B, L) with the chosen ones of `values` (B, P) at their positions."""
+    """Returns `token_ids` (B, L) with the chosen `values` (B, P) at their positions."""
     cell = tf.where(chosen)
     row = tf.cast(cell[:, 0], tf.int32)
     index = tf.stack([row, tf.gather_nd(positions, cell)], axis=1)
@@ -84,22 +91,23 @@ def _continues(token_ids, tokenizer):
 
 
 def _count(tokens, mask_rate):
-    """How many of so many tokens are predicted, int32."""
-    # Python's and TensorFlow's rounding agree: halves go to the even neighbour.
+    """Returns the number of predictions for a number of tokens, int32."""
+    # TensorFlow rounds halves to even numbers, as Python does.
     count = tf.round(tf.cast(tokens, tf.float32) * mask_rate)
     return tf.maximum(1, tf.cast(count, tf.int32))
 
 
 def _choose(score, wanted, limit):
-    """The positions of each row's highest scores that are not negative.
+    """Returns the positions of the highest scores of each row that are not negative.
 
     Args:
         score: float32 (B, L).
-        wanted: int32 (B,), how many of each row.
+        wanted: int32 (B,), the number of positions in each row.
         limit: int32, P.
 
     Returns:
-        positions int32 (B, P), ascending and then 0, and which are meant, bool (B, P).
+        positions int32 (B, P), ascending and then 0; and bool (B, P), whether a
+        position is chosen.
     """
     length = tf.shape(score)[1]
     best, positions = tf.math.top_k(score, limit)
@@ -110,12 +118,12 @@ def _choose(score, wanted, limit):
 
 
 def _choose_words(score, continues, wanted):
-    """The pieces of words taken in the order of their first pieces' scores.
+    """Chooses the pieces of words in the order of the scores of their first pieces.
 
     Args:
-        score: float32 (B, L), negative where no token may be chosen.
+        score: float32 (B, L), negative for tokens that must not be chosen.
         continues: bool (B, L), whether a piece belongs to the word before it.
-        wanted: int32 (B,), at most so many pieces of each row.
+        wanted: int32 (B,), maximum number of pieces in each row.
 
     Returns:
         bool (B, L).
@@ -128,7 +136,7 @@ def _choose_words(score, continues, wanted):
     cell = tf.where(candidate, word + tf.range(rows)[:, None] * length, rows * length)
     sizes = tf.math.bincount(tf.reshape(cell, [-1]), minlength=rows * length + 1)
     sizes = tf.reshape(sizes[:-1], (rows, length))
-    # Words by the score of their first piece; what begins no word comes last.
+    # Words by the score of their first piece, then the tokens that begin no word.
     order = tf.argsort(tf.where(begins, -score, 1.0), axis=1)
     order = tf.gather(word, order, batch_dims=1)
     rank = tf.range(length)[None] < tf.reduce_sum(tf.cast(begins, tf.int32), 1)[:, None]
@@ -139,7 +147,8 @@ def _choose_words(score, continues, wanted):
         return tf.cumsum(sizes, axis=1) > wanted[:, None]
 
     def leave_out(sizes):
-        # From the first word that is too much on, all that are larger than the rest.
+        # Skips the first word that does not fit, and all later words that are larger
+        # than the remaining number of pieces.
         over = excess(sizes)
         rest = wanted - tf.reduce_sum(tf.where(over, 0, sizes), axis=1)
         return tf.where(over & (sizes > rest[:, None]), 0, sizes)
@@ -156,14 +165,14 @@ def _choose_words(score, continues, wanted):
 
 
 def next_tokens(token_ids, pad_id):
-    """Every token predicts the one after it: `mask_tokens` of a causal model.
+    """Makes examples for causal models: every token predicts the next one.
 
     Args:
         token_ids: int32 (B, L).
         pad_id: int.
 
     Returns:
-        dict as of `mask_tokens`, P = L - 1.
+        dict as from `mask_tokens`, with P = L - 1.
     """
     following = token_ids[:, 1:]
     positions = tf.range(tf.shape(following)[1])[None]

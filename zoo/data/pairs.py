@@ -10,16 +10,17 @@ import tensorflow as tf
 
 from zoo.data.masking import mask_tokens
 
-TRIES = 10  # to find another document
+# The number of attempts to find another document.
+TRIES = 10
 
 
 @dataclasses.dataclass(frozen=True)
 class Pair:
-    """Two texts as ranges of a corpus' tokens.
+    """Two texts, as ranges of the tokens of a corpus.
 
     Args:
         first, second: (begin, end), positions of tokens in the flat corpus.
-        random: bool, whether the second text is from elsewhere.
+        random: bool, whether the second text is from another place of the corpus.
     """
 
     first: tuple
@@ -28,23 +29,25 @@ class Pair:
 
 
 def draw_pairs(documents, max_tokens, draw, short_rate=0.1, random_rate=0.5):
-    """Pairs of consecutive texts, and pairs of texts that have nothing to do.
+    """Draws pairs of consecutive texts and pairs of unrelated texts.
 
-    Each document is cut into chunks of sentences of about `max_tokens` tokens, or,
-    with probability `short_rate`, of a length uniform in 2 to `max_tokens`. A chunk is
-    parted between two sentences; its end is the second text, or, with probability
-    `random_rate` or where there is no end, a text of that length from another
-    document, and the end goes back to the next chunk. A pair that is too long loses
-    tokens of the longer text, in front or at the end, each by the toss of a coin.
+    - Each document is split into chunks of sentences of about `max_tokens` tokens. With
+      probability `short_rate` the length is instead uniform in 2 to `max_tokens`.
+    - A chunk is split between two sentences. Its beginning is the first text.
+    - The second text is the end of the chunk. With probability `random_rate`, or if the
+      chunk has one sentence only, it is a text of about the remaining length from
+      another document. The end of the chunk then becomes a part of the next chunk.
+    - A pair that is too long loses tokens of its longer text. Each token is removed
+      from the beginning or from the end, both with probability 0.5.
 
-    Source: Devlin et al. 2019, released code `create_pretraining_data.py`, whose order
-    of draws is followed, so that the same `random.Random` gives the same pairs.
+    Source: Devlin et al. 2019, released code `create_pretraining_data.py`. The order of
+    random draws is the same, so the same `random.Random` gives the same pairs.
 
     Args:
-        documents: list of integer arrays (S + 1,): sentence i of a document of S holds
-            the tokens from position [i] to [i + 1] of the flat corpus. No sentence is
-            empty.
-        max_tokens: int, of a pair, without special tokens.
+        documents: list of integer arrays (S + 1,). Sentence i of a document with S
+            sentences has the tokens from position [i] to [i + 1] of the flat corpus. No
+            sentence is empty.
+        max_tokens: int, tokens of a pair, without special tokens.
         draw: `random.Random`.
         short_rate, random_rate: float in [0, 1].
 
@@ -56,7 +59,7 @@ def draw_pairs(documents, max_tokens, draw, short_rate=0.1, random_rate=0.5):
     """
     if max_tokens < 2:
         raise ValueError(
-            f"`max_tokens` must be at least 2, a token each. Received: {max_tokens}."
+            f"`max_tokens` must be at least 2, one per text. Received: {max_tokens}."
         )
     documents = [[int(p) for p in offsets] for offsets in documents if len(offsets) > 1]
     for index, offsets in enumerate(documents):
@@ -83,13 +86,16 @@ def draw_pairs(documents, max_tokens, draw, short_rate=0.1, random_rate=0.5):
 
 
 def _chunk_end(offsets, begin, target):
-    """The first sentence boundary at least `target` tokens on, or the last."""
+    """Returns the first end of a sentence after at least `target` tokens.
+
+    If the document is shorter, this is its last sentence.
+    """
     end = bisect.bisect_left(offsets, offsets[begin] + target)
     return min(max(end, begin + 1), len(offsets) - 1)
 
 
 def _elsewhere(documents, index, target, draw):
-    """A range of whole sentences of another document, if one is found."""
+    """Returns a range of whole sentences of another document, if one is found."""
     for _ in range(TRIES):
         other = draw.randint(0, len(documents) - 1)
         if other != index:
@@ -111,7 +117,7 @@ def _truncated(first, second, max_tokens, draw):
 
 
 def pair_rows(pairs, tokens, tokenizer, length):
-    """Lays pairs out as `[CLS] first [SEP] second [SEP]`.
+    """Packs pairs as `[CLS] first [SEP] second [SEP]`.
 
     Args:
         pairs: list of `Pair`, each of at most `length - 3` tokens.
@@ -120,12 +126,13 @@ def pair_rows(pairs, tokens, tokenizer, length):
         length: int, L.
 
     Returns:
-        dict of int32 arrays: token_ids, segment_ids and padding_mask (B, L), and
-        next_sentence (B,), 1 where the second text is from elsewhere.
+        dict of int32 arrays: token_ids, segment_ids and padding_mask (B, L); and
+        next_sentence (B,), 1 if the second text is from another place.
     """
     begin_a, end_a = np.array([pair.first for pair in pairs]).T[:, :, None]
     begin_b, end_b = np.array([pair.second for pair in pairs]).T[:, :, None]
-    middle = end_a - begin_a + 1  # the first [SEP]
+    # The positions of both [SEP].
+    middle = end_a - begin_a + 1
     last = middle + end_b - begin_b + 1
     column = np.arange(length)[None]
     source = np.where(column < middle, begin_a - 1, begin_b - middle - 1) + column
@@ -144,23 +151,23 @@ def pair_rows(pairs, tokens, tokenizer, length):
 def pair_batches(
     documents, tokenizer, length, seed=0, repeats=1, pool=2**23, rows=1024, **masking
 ):
-    """Masked pairs of any number of documents, in little memory.
+    """Yields batches of masked pairs from any number of documents, with little memory.
 
-    Documents are gathered to pools; those of a pool are shuffled, paired `repeats`
-    times, each time anew, and the pairs shuffled.
+    Documents are collected to pools. The documents of a pool are shuffled and paired
+    `repeats` times with new random draws, and the pairs are shuffled.
 
     Args:
         documents: iterable of (token ids, offsets), from `tokenize_documents`.
         tokenizer: see `zoo.data.mask_tokens`.
         length: int, L, tokens per row, special ones included.
-        seed: int, of everything that is drawn.
-        repeats: int, how often a document is paired and masked.
-        pool: int, tokens; a random text is from a document of the same pool.
-        rows: int, B, at most.
-        **masking: of `zoo.data.mask_tokens`, e.g. whole_words.
+        seed: int, for all random draws.
+        repeats: int, how often each document is paired and masked.
+        pool: int, tokens in a pool. A random text is from a document of the same pool.
+        rows: int, maximum of B.
+        **masking: arguments of `zoo.data.mask_tokens`, e.g. whole_words.
 
     Yields:
-        dict of arrays (B, ...), as `zoo.data.write_records` takes them.
+        dict of arrays (B, ...), the input of `zoo.data.write_records`.
     """
     step = 0
     for number, gathered in enumerate(_pools(documents, pool)):
@@ -178,7 +185,7 @@ def pair_batches(
             masked = mask_tokens(ids, tokenizer, (seed, step), **masking)
             missing = masking.get("max_predictions", 20) - masked["mask_ids"].shape[1]
             for key in ("mask_positions", "mask_ids", "mask_weights"):
-                # Other programs want as many columns as they are told.
+                # Other programs expect a fixed number of columns.
                 masked[key] = tf.pad(masked[key], [[0, 0], [0, missing]])
             yield {**batch, **{key: value.numpy() for key, value in masked.items()}}
             step += 1

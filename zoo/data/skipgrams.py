@@ -1,4 +1,4 @@
-"""Words and the words around them, for skip-gram."""
+"""Pairs of a word and a word near it, for skip-gram."""
 
 import dataclasses
 
@@ -9,28 +9,30 @@ from zoo.data.streams import SentenceOrder
 
 @dataclasses.dataclass
 class SkipGrams:
-    """Pairs of a word and one near it, a function of the seed and the step only.
+    """Pairs of a word and a word near it, which depend on the seed and the step only.
 
-    The sentences of an epoch are permuted, and a step takes the next so many words of
-    them. A word of share f of the corpus is kept with probability `sqrt(t / f)`, at
-    most 1; each kept word draws its window uniformly from 1 to `window`, and its pairs
-    are the kept words of its sentence within that distance. A sentence that a step
-    ends in is cut there.
+    - The sentences of an epoch are shuffled. A step reads the next `words_per_step`
+      words. If a step ends inside a sentence, the sentence is split there.
+    - A word with the share f of the corpus is kept with probability `min(1, sqrt(t /
+      f))`.
+    - Each kept word draws its window uniformly from 1 to `window`. Its pairs are the
+      kept words of the same sentence within this distance.
 
-    Source: Mikolov et al. 2013b, section 2.3, for subsampling (the released program
-    keeps `sqrt(t / f) + t / f`); the windows and dropping words first are as in the
-    program.
+    Source: Mikolov et al. 2013b, section 2.3, for subsampling; the released program
+    keeps a word with probability `sqrt(t / f) + t / f`. As in the program, windows are
+    random, and words are dropped before windows are applied.
 
     Args:
-        ids: int (T,), the corpus, ids from 0; an array on disk will do.
-        offsets: int (S + 1,): sentence i holds the ids from offset [i] to [i + 1].
-        window: int, words at most to each side.
+        ids: int (T,), the corpus, ids from 0; may be an array on disk.
+        offsets: int (S + 1,). Sentence i has the ids from position offset [i] to offset
+            [i + 1].
+        window: int, maximum number of words on each side.
         threshold: float, t; None keeps every word.
-        words_per_step: int, words of a step before any is dropped.
+        words_per_step: int, words of a step before subsampling.
         seed: int.
 
     Raises:
-        ValueError: if the corpus has no word, or a size is not positive.
+        ValueError: if the corpus has no word, or if a size is not positive.
     """
 
     ids: np.ndarray
@@ -41,7 +43,7 @@ class SkipGrams:
     seed: int = 0
 
     def __post_init__(self):
-        """Counts words and the steps of an epoch."""
+        """Counts the words and the steps of an epoch."""
         self.offsets = np.asarray(self.offsets, np.int64)
         if self.window < 1 or self.words_per_step < 1:
             raise ValueError(
@@ -50,7 +52,7 @@ class SkipGrams:
             )
         self.total = int(self.offsets[-1] - self.offsets[0])
         if self.total < 1:
-            raise ValueError("The corpus must have a word. Received: none.")
+            raise ValueError("The corpus must have words. Received: none.")
         self.counts = np.bincount(self.ids[self.offsets[0] : self.offsets[-1]])
         self.keep = np.ones(len(self.counts))
         if self.threshold is not None:
@@ -60,14 +62,13 @@ class SkipGrams:
         self._order = SentenceOrder(np.diff(self.offsets), self.seed)
 
     def words(self, step):
-        """The kept words of one step.
+        """Returns the kept words of one step.
 
         Args:
-            step: int, from 0 over all epochs.
+            step: int, from 0, counted over all epochs.
 
         Returns:
-            int (M,) each: ids, numbers of their sentences within the epoch, and the
-            windows that they drew.
+            Three int (M,): ids, numbers of the sentences within the epoch, and windows.
         """
         epoch, number = divmod(int(step), self.steps_per_epoch)
         order, begins = self._order(epoch)
@@ -75,20 +76,20 @@ class SkipGrams:
         places = np.arange(begin, min(begin + self.words_per_step, self.total))
         sentences = np.searchsorted(begins, places, side="right") - 1
         ids = self.ids[self.offsets[order[sentences]] + places - begins[sentences]]
-        # NumPy takes [s, e] and [s, e, 0] for the same seed.
+        # NumPy treats [s, e] and [s, e, 0] as the same seed, so numbers begin at 1.
         draw = np.random.default_rng([self.seed, epoch, number + 1])
         kept = draw.random(len(ids)) < self.keep[ids]
         windows = draw.integers(1, self.window + 1, len(ids))
         return ids[kept], sentences[kept], windows[kept]
 
     def batch(self, step):
-        """The pairs of one step.
+        """Returns the pairs of one step.
 
         Args:
-            step: int, from 0 over all epochs.
+            step: int, from 0, counted over all epochs.
 
         Returns:
-            dict of int32 (P,), as many as there happen to be: centres and contexts.
+            dict of centres and contexts, int32 (P,); P differs from step to step.
         """
         ids, sentences, windows = self.words(step)
         centres, contexts = [ids[:0]], [ids[:0]]

@@ -11,21 +11,26 @@ from zoo.data.corpus import UNKNOWN_MARK
 from zoo.files import replacing
 
 MARKERS = ("<S>", "</S>", "<UNK>")
-LINES = 8192  # sentences tokenised at once
-BLOCK = 2**24  # ids renumbered at once
-_HIDDEN = "\ue000"  # stands for an unknown word while punctuation is split
+# The number of sentences that are tokenized at once.
+LINES = 8192
+# The number of ids that are renumbered at once.
+BLOCK = 2**24
+# Replaces unknown words, so that splitting on punctuation does not change them.
+_HIDDEN = "\ue000"
 
 
 @dataclasses.dataclass(frozen=True)
 class WordCorpus:
-    """Sentences as numbers of words.
+    """Sentences as word ids.
 
     Args:
-        words: tuple of str, all distinct words: `<S>`, `</S>` and `<UNK>`, then by
-            falling frequency, equally frequent ones in the order of their bytes.
-        counts: int64 (W,), how often each occurs.
+        words: tuple of str, all distinct words: `<S>`, `</S>` and `<UNK>`, then the
+            most frequent word first. Equally frequent words are in the order of their
+            bytes.
+        counts: int64 (W,), how often each word occurs.
         ids: int32 (T,), an array on disk.
-        offsets: int64 (S + 1,): sentence i holds the ids from offset [i] to [i + 1].
+        offsets: int64 (S + 1,). Sentence i has the ids from position offset [i] to
+            offset [i + 1].
     """
 
     words: tuple
@@ -35,17 +40,18 @@ class WordCorpus:
 
 
 def write_word_corpus(sentences, tokenizer, directory):
-    """Tokenises sentences and writes them, whole or not at all.
+    """Tokenizes sentences and writes them to a directory.
 
-    What is in memory is the distinct words and the sentences' places, not the corpus.
+    The directory appears complete or not at all. The distinct words and the offsets of
+    sentences are in memory, but not the corpus.
 
     Args:
-        sentences: iterable of str; in them `[UNK]` is an unknown word.
+        sentences: iterable of str, in which `[UNK]` is an unknown word.
         tokenizer: callable, strings (B,) to ragged strings (B, None).
-        directory: path to write.
+        directory: path of the directory to write.
 
     Raises:
-        ValueError: if there is no word.
+        ValueError: if there are no words.
     """
     with replacing(directory) as temporary:
         temporary.mkdir()
@@ -73,7 +79,7 @@ def write_word_corpus(sentences, tokenizer, directory):
 
 
 def _tokenised(sentences, tokenizer):
-    """Words of many sentences, list of str, and how many each has, int64 (S,)."""
+    """Yields the words of many sentences, list of str, and their lengths (S,)."""
     batch = []
 
     def flush():
@@ -107,7 +113,13 @@ def _renumber(directory, number, size):
 
 
 def read_word_corpus(directory):
-    """Opens what `write_word_corpus` wrote.
+    """Opens a corpus that `write_word_corpus` wrote.
+
+    Args:
+        directory: str or path.
+
+    Returns:
+        `WordCorpus`.
 
     Raises:
         FileNotFoundError: if a file is missing.
@@ -123,18 +135,18 @@ def read_word_corpus(directory):
 
 
 def stream_batches(streams, words, tokenizer, start=0):
-    """The batches of a language model that carries states, without end.
+    """Returns the batches of a language model that carries states, without end.
 
     Args:
         streams: `TokenStreams` over the ids of a corpus.
-        words: sequence of str, the corpus' words.
-        tokenizer: has `spell` and `word_ids`: a word that is not in its vocabulary is
-            read as it is spelled, but predicted as `<UNK>`.
-        start: int, the first step; every step is a function of its number.
+        words: sequence of str, the words of the corpus.
+        tokenizer: has `spell` and `word_ids`. The model reads the characters of a word
+            outside of the vocabulary, and predicts `<UNK>` for it.
+        start: int, the first step; every step depends on its number only.
 
     Returns:
-        tf.data.Dataset of dict of int32, the inputs of `zoo.tasks.LanguageModel`, whose
-        `finish`, mapped over it, adds targets and weights.
+        tf.data.Dataset of dict of int32, the inputs of `zoo.tasks.LanguageModel`. Map
+        its `finish` over the dataset to add targets and weights.
     """
     names = ("forward", "backward", "forward_targets", "backward_targets")
     words = tf.constant(words)
