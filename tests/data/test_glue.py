@@ -76,7 +76,7 @@ def test_compressed_files_are_read(glue):
             "a\t1\t\tA.\na\t1\tB.\n",
             "have 4 columns. Received: 3 in row 2",
         ),
-        ("CoLA/dev.tsv", "a\tyes\t\tA.\n", "must be of type int. Received: invalid literal"),
+        ("CoLA/dev.tsv", "a\tyes\t\tA.\n", "type int. Received: invalid literal"),
         ("CoLA/dev.tsv", "a\t1\t\tA.\tB.\n", "4 columns. Received: 5 in row 1"),
         ("CoLA/test.tsv", "", r"must have the columns sentence. Received: \[\]"),
         ("CoLA/test.tsv", "A.\n", r"columns sentence. Received: \['A.'\]"),

@@ -139,7 +139,7 @@ def test_lengths_and_random_texts_have_the_stated_probabilities():
 def test_nothing_gives_nothing_and_a_pair_has_two_tokens():
     assert list(draw_pairs([], 10, random.Random(0))) == []
     assert list(draw_pairs([np.array([5])], 10, random.Random(0))) == []
-    with pytest.raises(ValueError, match="at least 2, a token each. Received: 1"):
+    with pytest.raises(ValueError, match="at least 2, one per text. Received: 1"):
         list(draw_pairs([], 1, random.Random(0)))
 
 
