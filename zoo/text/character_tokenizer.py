@@ -16,9 +16,9 @@ class CharacterTokenizer(WordSplitter):
     """Splits texts into words, and spells each word as the ids of its bytes, for ELMo.
 
     The ids of a word with the bytes b are `[258, b..., 259, 260, 260, ...] + 1`. The
-    words `<S>` and `</S>` are spelled with the single byte 256 and 257. The id 0 is
-    padding: it stands at positions without a word. A word is truncated to
-    `max_characters`, even in the middle of a character of several bytes.
+    word `<S>` is spelled with the single byte 256, and `</S>` with 257. Positions
+    without a word have the id 0. A word is truncated to `max_characters`, even in the
+    middle of a character of several bytes.
 
     Source: Peters et al. 2018; released code `bilm/data.py`. Case and accents are kept.
     The texts of the authors are already tokenized, so words are split on white space

@@ -20,13 +20,12 @@ class UnicodeSpeller(CharacterTokenizer):
     An id is the position of a character in `characters`. The ids of a word with the
     characters c are `[<eow>, c..., <bow>, <pad>, <pad>, ...] + 1`. Both markers are
     swapped, as in the reference program. The words `<bos>` and `<eos>` are spelled with
-    the single character of that name. The id 0 stands at positions without a word.
+    the single character of that name. Positions without a word have the id 0.
 
     Source: Che et al. 2018 (ELMoForManyLangs); released code, `create_one_batch`.
     Characters are code points. Bytes that are not UTF-8 are dropped. Case and accents
-    are kept. That code does not show two rules, which are assumptions here: the
-    spelling of `<bos>` and `<eos>`, and that the id of a long word is that of the
-    truncated word.
+    are kept. Two rules are assumptions, because that code does not show them. `<bos>`
+    and `<eos>` are spelled as above. A long word has the id of its truncated form.
 
     Args:
         characters: sequence of str without repetitions, in the order of their ids. It

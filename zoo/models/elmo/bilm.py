@@ -72,7 +72,7 @@ def read_options(path):
             f"Received: {characters}."
         )
     for name in ("cell_clip", "projection_clip"):
-        fields[name] = fields.get(name) or None  # 0 is no clipping
+        fields[name] = fields.get(name) or None  # 0 disables clipping
     fields["filters"] = tuple(map(tuple, fields["filters"]))
     return {"residual": False, **fields}
 

@@ -79,8 +79,8 @@ def read(directory):
 
     - the names of kinds in the sections of the configuration;
     - bilm-tf's names for the other keys of the configuration;
-    - from the second layer on, the input of a layer is added to its output, as in
-      AllenNLP's LSTM, of which this one is a copy.
+    - the addition of a layer's input to its output, from the second layer on, as in
+      AllenNLP's LSTM. The LSTM of ELMoForManyLangs is a copy of it.
 
     Args:
         directory: `Path` with config.json, the configuration that it names, char.dic,
@@ -216,7 +216,7 @@ def read_config(path):
             f"{fields['projection_dim']}."
         )
     for name in ("cell_clip", "projection_clip"):
-        fields[name] = fields[name] or None  # 0 is no clipping
+        fields[name] = fields[name] or None  # 0 disables clipping
     return fields | ({"word_dim": word_dim} if word_dim else {}), bool(word_dim)
 
 
