@@ -244,6 +244,6 @@ def test_google_configurations_must_be_complete(google):
     del values["num_attention_heads"]
     path.write_text(json.dumps(values))
     with pytest.raises(
-        ValueError, match="bert_config.json` must say num_attention_heads"
+        ValueError, match="bert_config.json` must have the values num_attention_heads"
     ):
         read(google)

@@ -249,7 +249,7 @@ def empty(*shape):
         ),
         (lambda d: write_words(d, [*WORDS, "a"]), ValueError, "8 rows.* 9 words"),
         (lambda d: write_words(d, WORDS[::-1]), ValueError, "must begin with <S>"),
-        (lambda d: write_words(d, [*WORDS[1:], "cat"]), ValueError, "every token once"),
+        (lambda d: write_words(d, [*WORDS[1:], "cat"]), ValueError, "repeated tokens"),
         (
             lambda d: (d / "vocab.txt").write_bytes(b"\xff\xfe"),
             ValueError,

@@ -267,12 +267,12 @@ def without(found, *names):
         (
             entries("char.dic", {**without(CHARACTERS, "<bow>"), "b": 16}),
             ValueError,
-            "`characters` must hold.*without <bow>",
+            "`characters` must include.*without <bow>",
         ),
         (
             entries("word.dic", {**without(WORDS, "<oov>"), "b": 9}),
             ValueError,
-            "`vocabulary` must hold.*without <oov>",
+            "`vocabulary` must include.*without <oov>",
         ),
     ],
 )
@@ -285,9 +285,9 @@ def test_what_does_not_fit_is_refused(damage, error, message, published):
 @pytest.mark.parametrize(
     "fields, message",
     [
-        ({"word_vocabulary_size": -1}, "an integer from 0.*Received: -1"),
+        ({"word_vocabulary_size": -1}, "or a positive integer.*Received: -1"),
         ({"word_dim": 0}, "`word_dim` must be a positive integer"),
-        ({"pad_character": 0}, "`pad_character` must be an id from 1.*Received: 0"),
+        ({"pad_character": 0}, "`pad_character` must be positive and.*Received: 0"),
         ({"pad_character": 262}, "below `vocabulary_size`.*Received: 262, and 262"),
     ],
 )

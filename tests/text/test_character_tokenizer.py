@@ -187,7 +187,7 @@ def test_a_saved_graph_keeps_the_vocabulary(tmp_path):
 
 
 def test_without_a_vocabulary_words_have_no_numbers():
-    with pytest.raises(ValueError, match="need a vocabulary.*Make one with"):
+    with pytest.raises(ValueError, match="need a vocabulary.*Give it a `vocabulary`"):
         CharacterTokenizer().word_ids(["a"])
 
 

@@ -107,13 +107,13 @@ def test_lives_on_by_its_configuration(rebuild, vocabulary):
 @pytest.mark.parametrize(
     "arguments, error, message",
     [
-        ((CHARACTERS[1:],), ValueError, "`characters` must hold.*without <bos>"),
-        (([*CHARACTERS, "a"],), ValueError, "entry once.*'a'"),
+        ((CHARACTERS[1:],), ValueError, "`characters` must include.*without <bos>"),
+        (([*CHARACTERS, "a"],), ValueError, "repeated entries.*'a'"),
         (("abc",), TypeError, "`characters` must be a sequence of str"),
         (([*CHARACTERS, 1],), TypeError, "`characters` must be a sequence of str"),
         ((CHARACTERS, ["<pad>", "a"]), ValueError, "`vocabulary` must.*without <oov>"),
-        ((CHARACTERS, [*WORDS, "tt"]), ValueError, "entry once.*'tt'"),
-        ((CHARACTERS, [*WORDS, "t\nt"]), ValueError, "no line break"),
+        ((CHARACTERS, [*WORDS, "tt"]), ValueError, "repeated entries.*'tt'"),
+        ((CHARACTERS, [*WORDS, "t\nt"]), ValueError, "or line breaks"),
         ((CHARACTERS, WORDS, 2), ValueError, "at least 3"),
     ],
 )

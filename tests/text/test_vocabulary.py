@@ -35,7 +35,7 @@ def test_absent_file(tmp_path):
     ("tokens", "message"),
     [
         (["a", " ", "b"], "must not have empty tokens. Received an empty one at id 1"),
-        (["a", "b", "a "], "every token once. Received 'a' at ids 0 and 2"),
+        (["a", "b", "a "], "repeated tokens. Received 'a' at ids 0 and 2"),
         (["a", "b"], r"special tokens \['\[UNK\]'\]. Received 2 tokens without"),
     ],
 )

@@ -240,11 +240,11 @@ def test_case_is_the_same_in_every_locale(locale):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        ({"vocabulary": ["a", "b", "a"]}, "every token once.*'a' at ids 0 and 2"),
+        ({"vocabulary": ["a", "b", "a"]}, "repeated tokens.*'a' at ids 0 and 2"),
         ({"vocabulary": ["a", ""]}, "must not have empty tokens"),
-        ({"vocabulary": ["a", "<S>"]}, r"without special tokens.*\['<S>'\]"),
-        ({"vocabulary": ["<unk>"], "lowercase": True}, "without special tokens"),
-        ({"vocabulary": ["<NUMBER>"], "unknown": "class"}, "without special tokens"),
+        ({"vocabulary": ["a", "<S>"]}, r"must not have special tokens.*\['<S>'\]"),
+        ({"vocabulary": ["<unk>"], "lowercase": True}, "must not have special tokens"),
+        ({"vocabulary": ["<NUMBER>"], "unknown": "class"}, "not have special tokens"),
         ({"vocabulary": ["a"], "unknown": "hash"}, "`unknown` must be one of.*'hash'"),
     ],
 )

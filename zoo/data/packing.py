@@ -4,34 +4,37 @@ import tensorflow as tf
 
 from zoo.data.batching import bucket_length
 
-LONGEST = 2**30  # tokens, where there is no limit
+# The number of tokens in a row without a limit.
+LONGEST = 2**30
 
 
 class Packer:
-    """Tokenises texts or pairs of texts and lays them out as rows of tokens.
+    """Tokenizes texts or pairs of texts, and packs them into rows of tokens.
 
-    The tokenizer's `framing` says which tokens stand before, between and after the
-    texts: BERT's rows are `[CLS] a [SEP]` and `[CLS] a [SEP] b [SEP]`. In a row of two
-    texts, the segment of a token is the number of its text. What does not fit is cut
-    from the end of the longer text, ties from the second.
+    The tokenizer's `framing` defines the special tokens before, between and after the
+    texts. The rows of BERT are `[CLS] a [SEP]` and `[CLS] a [SEP] b [SEP]`. In a row of
+    two texts, the segment of a token is the number of its text. A row that is too long
+    loses tokens from the end of its longer text, one by one. If both texts are equally
+    long, the second one loses a token.
 
-    A row is a dict of ragged features. Those in `pads` have one value for each token;
-    those in `own_width` have any number of values. A subclass may add to both.
+    A row is a dict of ragged features. The features in `pads` have one value for each
+    token. The features in `own_width` have any number of values. A subclass may add
+    features to both.
 
     Source: Devlin et al. 2019, released code `run_classifier.py`.
-    `keras_nlp.layers.MultiSegmentPacker` pads every batch to the maximum.
+    `keras_nlp.layers.MultiSegmentPacker` differs: it pads every batch to the maximum.
 
     Args:
-        tokenizer: `zoo.text.Tokenizer`: string tensor (B,) to ragged tokens (B, None).
-        sequence_length: int, the longest row in tokens, markers included. It must hold
-            two texts of one token and their markers. None for no limit.
-
-    Raises:
-        ValueError: if the length is too small.
+        tokenizer: `zoo.text.Tokenizer`, string tensor (B,) to ragged tokens (B, None).
+        sequence_length: int, maximum number of tokens in a row, special ones included.
+            None for no limit. A row must have room for two texts of one token each.
 
     Attributes:
-        own_width: dict of the name of a feature with a length of its own to what pads
-            it. It is an input of the model as it is.
+        own_width: dict of the name of a feature with a length of its own to the value
+            that pads it. The feature is an input of the model without any change.
+
+    Raises:
+        ValueError: if `sequence_length` is too small.
     """
 
     own_width = {}
@@ -44,30 +47,30 @@ class Packer:
         if self.limit < shortest:
             raise ValueError(
                 f"`sequence_length` must be at least {shortest}, to hold two texts and "
-                f"their special tokens. Received: {sequence_length}."
+                f"their special tokens. Received: {sequence_length}. Increase it."
             )
 
     def _markers(self, texts):
-        """How many markers a row of so many texts has."""
+        """Returns the number of special tokens in a row of so many texts."""
         begin, between, end = self.tokenizer.framing
         return len(begin) + (texts - 1) * len(between) + len(end)
 
     def pack(self, texts):
-        """Tokenises, truncates and joins.
+        """Tokenizes texts, truncates them and joins them to rows.
 
         Args:
             texts: tuple of one or two string tensors (B,).
 
         Returns:
-            dict of ragged features (B, None): tokens and, of two texts, segment_ids
-            int32; and the number of rows that were cut, a scalar int32.
+            dict of ragged features (B, None), and the number of truncated rows, a
+            scalar int32. The features are tokens and, for two texts, segment_ids int32.
 
         Raises:
             ValueError: if there are more than two texts.
         """
         if len(texts) > 2:
             raise ValueError(
-                f"A row holds one text or two. Received: {len(texts)} columns."
+                f"A row must hold one text or two. Received: {len(texts)} columns."
             )
         parts = [self.tokenizer(text) for text in texts]
         lengths = [tf.cast(part.row_lengths(), tf.int32) for part in parts]
@@ -85,7 +88,7 @@ class Packer:
         return self._framed(parts), tf.reduce_sum(tf.cast(cut, tf.int32))
 
     def _framed(self, parts):
-        """The features of parts that fit, with markers around them."""
+        """Returns the features of truncated parts, with special tokens around them."""
         rows = parts[0].nrows(out_type=tf.int32)
         begin, between, end = self.tokenizer.framing
 
@@ -93,7 +96,7 @@ class Packer:
             return tf.fill([rows, 1], token)
 
         def number(piece, text):
-            """The number of the text for every token of a piece."""
+            """Returns the number of the text for every token of a piece."""
             if isinstance(piece, tf.RaggedTensor):
                 return piece.with_values(tf.fill(tf.shape(piece.values), text))
             return tf.fill([rows, 1], text)
@@ -108,7 +111,7 @@ class Packer:
         return features
 
     def lengths(self, rows):
-        """How long rows are, int64 (N,); batches hold rows of similar length."""
+        """Returns the lengths of rows, int64 (N,), by which batches are formed."""
         return rows["tokens"].row_lengths()
 
     @property
@@ -117,20 +120,20 @@ class Packer:
         return {"tokens": self.tokenizer.pad_id, "segment_ids": 0}
 
     def inputs(self, features):
-        """The inputs of a model from padded features and padding_mask (B, L)."""
+        """Returns the inputs of a model for padded features and padding_mask (B, L)."""
         own = {name: features[name] for name in self.own_width}
         return {**self.tokenizer.inputs(features), **own}
 
     def dense(self, rows, length=None):
-        """Pads rows.
+        """Pads rows to a common length.
 
         Args:
             rows: dict of ragged features, from `pack`.
             length: int, L of the result; by default the bucket of the longest row.
 
         Returns:
-            dict of int32 (B, L, ...): the model's inputs, e.g. token_ids, segment_ids
-            and padding_mask.
+            dict of int32 (B, L, ...), the inputs of the model, e.g. token_ids,
+            segment_ids and padding_mask.
         """
         tokens = rows["tokens"]
         if length is None:
@@ -158,16 +161,18 @@ class Packer:
         return padded
 
     def selector(self, rows, bucketed=False):
-        """Makes a function that pads some of the rows.
+        """Makes a function that selects some of the rows and pads them.
 
-        Its operations are few: each costs time whenever a dataset begins.
+        The function has few operations, because each of them takes time at every start
+        of a dataset.
 
         Args:
             rows: dict of ragged features (N, None), from `pack`.
-            bucketed: bool, pad to the bucket of the longest row, not just to it.
+            bucketed: bool, whether to pad to the bucket of the longest row. If False,
+                rows are padded to the longest row itself.
 
         Returns:
-            A function of row numbers, int (B,), to what `dense` gives.
+            A function of row numbers, int (B,), to the same result as `dense`.
         """
         lengths = tf.cast(rows["tokens"].row_lengths(), tf.int32)
         starts = tf.cast(rows["tokens"].row_starts(), tf.int32)
@@ -193,28 +198,30 @@ class Packer:
         return select
 
     def __call__(self, texts):
-        """Packs and pads; see `pack` and `dense`."""
+        """Packs and pads texts; see `pack` and `dense`."""
         return self.dense(self.pack(texts)[0])
 
 
 class NextWordPacker(Packer):
-    """Lays texts out for two models that predict words, forward and backward.
+    """Packs texts for two models that predict words, forward and backward.
 
-    The forward model reads all words but the last and predicts the next one. The
-    backward model reads all but the first and predicts the one before.
+    The forward model reads all words except the last one, and predicts the next word.
+    The backward model reads all words except the first one, and predicts the previous
+    word.
 
     Args:
-        tokenizer: as `Packer`'s, of words, with `spell` and `word_ids`.
-        sequence_length: int or None, as `Packer`'s.
+        tokenizer: see `Packer`; a tokenizer of words with `spell` and `word_ids`.
+        sequence_length: int or None, see `Packer`.
     """
 
     def inputs(self, features):
-        """The inputs of `zoo.BidirectionalLM`, (B, L - 1, ...)."""
+        """Returns the inputs of `zoo.BidirectionalLM`, (B, L - 1, ...)."""
         tokens, mask = features["tokens"], features["padding_mask"]
         spelled = self.tokenizer.spell(tokens, mask > 0)
         ids = self.tokenizer.word_ids(tokens)
         mask = mask[:, 1:]
-        # A row's end has one place less than the row, and its last one is padding.
+        # Each model reads n - 1 of the n words of a row. In a padded row, the forward
+        # ids and the backward targets still hold the last word, so they are masked.
         return {
             "forward_ids": spelled[:, :-1] * mask[:, :, None],
             "backward_ids": spelled[:, 1:],
@@ -225,29 +232,31 @@ class NextWordPacker(Packer):
 
 
 class WordPacker(Packer):
-    """Lays texts out as rows of tokens, and says where each word begins.
+    """Packs texts into rows of tokens, with the position of each word.
 
-    Words are separated by white space. The place of a word is the place of its first
-    token, as in BERT's tagging (Devlin et al. 2019, section 5.3). If a text is cut,
-    words whose first token does not fit have no place; `windows` cuts no text.
+    Words are separated by white space. The position of a word is the position of its
+    first token, as in BERT's tagging (Devlin et al. 2019, section 5.3). If `pack`
+    truncates a text, a word whose first token is removed has no position. `windows`
+    does not truncate.
 
     Args:
-        tokenizer: as `Packer`'s, with `split` (texts to words) and `pieces` (words to
-            tokens, at least one each).
-        sequence_length: int or None, as `Packer`'s.
+        tokenizer: see `Packer`; also has `split` (texts to words) and `pieces` (words
+            to tokens, at least one token for each word).
+        sequence_length: int or None, see `Packer`.
     """
 
     own_width = {"word_positions": -1}
 
     def pack(self, texts):
-        """Tokenises and truncates.
+        """Tokenizes and truncates texts.
 
         Args:
             texts: tuple of one string tensor (B,).
 
         Returns:
-            dict of ragged features (B, None): tokens, and word_positions int32, one
-            for each word; and the number of rows that were cut, a scalar int32.
+            dict of ragged features (B, None), and the number of truncated rows, a
+            scalar int32. The features are tokens, and word_positions int32, one for
+            each word.
 
         Raises:
             ValueError: if the texts are pairs.
@@ -261,17 +270,18 @@ class WordPacker(Packer):
         return rows, tf.reduce_sum(tf.cast(lengths > room, tf.int32))
 
     def windows(self, texts):
-        """Pads; a text that does not fit becomes several rows, which overlap by half.
+        """Splits long texts into several rows, which overlap by half. Pads the rows.
 
-        A word has its place in the row where most is to both sides of it, at least a
-        quarter of a row except at the ends of the text.
+        The position of a word is in the row with the most tokens on both sides of the
+        word. There is at least a quarter of a row on each side, except at the ends of
+        the text.
 
         Args:
             texts: tuple of one string tensor (B,).
 
         Returns:
-            what `dense` gives, of N rows, N at least B, in which the words of a text
-            follow each other, row by row; and int64 (B,), the number of words.
+            The result of `dense` for N rows, N at least B, and the number of words of
+            each text, int64 (B,). The words of a text follow each other, row by row.
 
         Raises:
             ValueError: if the texts are pairs.
@@ -300,13 +310,15 @@ class WordPacker(Packer):
 
     @property
     def _first(self):
-        """The place of the first token that is no marker."""
+        """The position of the first token that is not a special token."""
         return len(self.tokenizer.framing.begin)
 
     def _pieces(self, texts):
-        """Tokens of texts, ragged (B, None), and where each word begins, from 0 on."""
+        """Returns the tokens of texts, ragged (B, None), and where each word begins."""
         if len(texts) != 1:
-            raise ValueError("Words are tagged in texts. Received: pairs of texts.")
+            raise ValueError(
+                "Words are tagged in single texts only. Received: pairs of texts."
+            )
         words = self.tokenizer.split(texts[0])[0]
         pieces = self.tokenizer.pieces(words.values)
         tokens = tf.RaggedTensor.from_row_splits(
@@ -318,12 +330,12 @@ class WordPacker(Packer):
 
 
 def _joined(pieces):
-    """Pieces of rows side by side, ragged; one piece as it is."""
+    """Joins pieces of rows to ragged rows; a single piece is returned unchanged."""
     return pieces[0] if len(pieces) == 1 else tf.concat(pieces, axis=1)
 
 
 def _head(ragged, lengths):
-    """The first `lengths[i]` values of row i."""
+    """Returns the first `lengths[i]` values of each row i."""
     index = tf.ragged.range(lengths)
     starts = tf.cast(ragged.row_starts(), tf.int32)
     return index.with_values(

@@ -1,4 +1,4 @@
-"""Text to ids, inside the TensorFlow graph."""
+"""Tokenizers: texts to token ids, inside the TensorFlow graph."""
 
 from zoo.text.character_tokenizer import CharacterTokenizer
 from zoo.text.splitting import split_punctuation, split_words

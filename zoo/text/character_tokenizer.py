@@ -1,56 +1,63 @@
-"""Words as rows of character ids, inside the TensorFlow graph."""
+"""Texts to words, and words to character ids, inside the TensorFlow graph."""
 
 import tensorflow as tf
 
 from zoo.text.splitting import SENTENCE_BEGIN, SENTENCE_END, WordSplitter
 from zoo.text.vocabulary import Vocabulary, lookup
 
-BEGIN, END = 256, 257  # a sentence's first and last word
+# The bytes of the first and of the last word of a sentence.
+BEGIN, END = 256, 257
 BEGIN_WORD, END_WORD, PAD = 258, 259, 260
 UNKNOWN = "<UNK>"
 FIRST_WORDS = (SENTENCE_BEGIN, SENTENCE_END, UNKNOWN)
 
 
 class CharacterTokenizer(WordSplitter):
-    """Text to words, and words to the ids of their bytes, as ELMo reads them.
+    """Splits texts into words, and spells each word as the ids of its bytes, for ELMo.
 
-    A word of the bytes b is `[258, b..., 259, 260, 260, ...] + 1`; the words `<S>` and
-    `</S>` have 256 and 257 for bytes; 0 stands where no word is. Bytes that do not fit
-    are dropped, even if that cuts a character of several bytes.
+    The ids of a word with the bytes b are `[258, b..., 259, 260, 260, ...] + 1`. The
+    word `<S>` is spelled with the single byte 256, and `</S>` with 257. Positions
+    without a word have the id 0. A word is truncated to `max_characters`, even in the
+    middle of a character of several bytes.
 
-    Source: Peters et al. 2018; released code `bilm/data.py`. Case and accents stay. The
-    authors' texts are tokenised before, so that white space is all that parts words.
+    Source: Peters et al. 2018; released code `bilm/data.py`. Case and accents are kept.
+    The texts of the authors are already tokenized, so words are split on white space
+    only.
 
     Args:
-      max_characters: int, of a word, both markers included; at least 3.
-      vocabulary: None, or the words that a language model predicts, which `word_ids`
-        numbers: path of a file with one word per line, or a sequence of str. The first
-        three are `<S>`, `</S>`, `<UNK>`; sampled softmaxes want the most frequent
-        words to come first. What is read is spelled, whether it is there or not.
-      punctuation: bool, whether punctuation is taken off the ends of words, see
-        `zoo.text.split_punctuation`; else it stays where it is attached.
+        max_characters: int, limit for the length of a word, both markers included; at
+            least 3.
+        vocabulary: path of a file with one word per line, or a sequence of str; None
+            for no vocabulary. It holds the words that a language model predicts, whose
+            ids `word_ids` returns. The first three are `<S>`, `</S>` and `<UNK>`. A
+            sampled softmax expects the most frequent words first. Spelling does not
+            depend on the vocabulary.
+        punctuation: bool, whether punctuation is split from the ends of words, see
+            `zoo.text.split_punctuation`. If False, it is kept as a part of the word.
 
     Attributes:
-      vocabulary: tuple of str, or None.
+        vocabulary: tuple of str, or None.
 
     Inputs:
-      texts: str, or a list, array or tensor (B,) of strings.
+        texts: str, or a list, array or tensor (B,) of strings.
 
     Returns:
-      tf.RaggedTensor string (B, None) of words; of one str, a tensor string (None,).
+        tf.RaggedTensor string (B, None) of words. For a single str, a tensor string
+        (None,).
 
     Raises:
-      FileNotFoundError: there is no such vocabulary file.
-      ValueError: there is no room for a character; the vocabulary begins otherwise or
-        has an empty or a repeated word.
+        FileNotFoundError: if the vocabulary file does not exist.
+        ValueError: if `max_characters` is less than 3; or if the vocabulary has another
+            beginning, an empty word or a repeated word.
 
     Example:
-      >>> tokenizer = CharacterTokenizer()
-      >>> tokenizer.spell(tokenizer("The")).numpy().tolist()
-      [[259, 85, 105, 102, 260]]
+        >>> tokenizer = CharacterTokenizer()
+        >>> tokenizer.spell(tokenizer("The")).numpy().tolist()
+        [[259, 85, 105, 102, 260]]
     """
 
-    vocabulary_size = 262  # of characters, 0 included
+    # The number of character ids, padding (0) included.
+    vocabulary_size = 262
     files = {"vocabulary": "vocabulary.txt"}
     _markers = (BEGIN_WORD, END_WORD, PAD)
 
@@ -58,8 +65,8 @@ class CharacterTokenizer(WordSplitter):
         super().__init__()
         if max_characters < 3:
             raise ValueError(
-                "`max_characters` must be at least 3, a character and two markers. "
-                f"Received: {max_characters}."
+                "`max_characters` must be at least 3, for one character and two "
+                f"markers. Received: {max_characters}."
             )
         self.max_characters = max_characters
         self.punctuation = punctuation
@@ -74,14 +81,16 @@ class CharacterTokenizer(WordSplitter):
             self._words = lookup(self.vocabulary, FIRST_WORDS.index(UNKNOWN))
 
     def spell(self, words, mask=None):
-        """Returns the ids of words' characters.
+        """Returns the character ids of words.
 
         Args:
-          words: string (...).
-          mask: bool (...), where words are; by default where they are not empty.
+            words: string (...).
+            mask: bool (...), True = word. By default, every string that is not empty is
+                a word.
 
         Returns:
-          int32 (..., C), C as long as the longest word needs, `max_characters` at most.
+            int32 (..., C). C is the length of the longest word, at most
+            `max_characters`.
         """
         words = tf.convert_to_tensor(words, tf.string)
         mask = words != self.pad_id if mask is None else tf.convert_to_tensor(mask)
@@ -94,7 +103,7 @@ class CharacterTokenizer(WordSplitter):
         return tf.where(mask[..., None], ids + 1, 0)
 
     def _letters(self, words):
-        """What stands between the markers: int32 (..., C), and how many, (...)."""
+        """Returns the ids between the markers, int32 (..., C), and their number."""
         marker = tf.where(words == SENTENCE_BEGIN, BEGIN, 0)
         marker = tf.where(words == SENTENCE_END, END, marker)
         room = self.max_characters - 2
@@ -104,34 +113,34 @@ class CharacterTokenizer(WordSplitter):
         return tf.where(marker[..., None] > 0, marker[..., None], ids), lengths
 
     def word_ids(self, words):
-        """Returns the numbers of words in the vocabulary.
+        """Returns the ids of words in the vocabulary.
 
         Args:
-          words: string (...), dense or ragged.
+            words: string (...), dense or ragged.
 
         Returns:
-          int32 (...), the number of `<UNK>` for a word that is not in it.
+            int32 (...). Words outside of the vocabulary have the id of `<UNK>`.
 
         Raises:
-          ValueError: the tokenizer has no vocabulary.
+            ValueError: if the tokenizer has no vocabulary.
         """
         if self._words is None:
             raise ValueError(
-                f"Numbers of words need a vocabulary. Received: a {type(self).__name__}"
-                " without one. Make one with `vocabulary=`."
+                "Word ids need a vocabulary. Received: a "
+                f"{type(self).__name__} without one. Give it a `vocabulary`."
             )
         if not isinstance(words, tf.RaggedTensor):
             words = tf.convert_to_tensor(words, tf.string)
         return self._words.lookup(words)
 
     def inputs(self, features):
-        """Character_ids (B, L, C) and padding_mask; see `Tokenizer.inputs`."""
+        """Returns character_ids (B, L, C) and padding_mask; see `Tokenizer.inputs`."""
         mask = features["padding_mask"]
         ids = self.spell(features["tokens"], mask > 0)
         return {"character_ids": ids, "padding_mask": mask}
 
     def get_config(self):
-        """Plain values; the vocabulary's content, where there is one."""
+        """Returns the constructor's arguments, with the content of the vocabulary."""
         config = {"max_characters": self.max_characters}
         if self.vocabulary:
             config["vocabulary"] = list(self.vocabulary)
@@ -141,5 +150,5 @@ class CharacterTokenizer(WordSplitter):
 
 
 def longest(lengths):
-    """The largest of int32 (...), at least 1."""
+    """Returns the maximum of int32 (...), at least 1."""
     return tf.reduce_max(tf.pad(tf.reshape(lengths, [-1]), [[1, 0]], constant_values=1))

@@ -1,14 +1,15 @@
-"""Packs a character table into the buffer that TensorFlow Text's normalizer reads.
+"""Encodes a character table in the format of TensorFlow Text's normalizer.
 
-The kernel `FastBertNormalize` maps every character of a text through a table it is
-given: a double-array trie over UTF-8 bytes with a pool of replacement strings, in a
-FlatBuffer. Exported models carry such buffers, so their layout does not change. We
-write our own table in that layout; nothing of the kernel's library decides a mapping.
+The kernel `FastBertNormalize` maps every character of a text through a table. The table
+is a double-array trie over UTF-8 bytes and a pool of replacement strings, in a
+FlatBuffer. The buffer is part of every exported model, so its format does not change.
+This module writes our own table in this format. The library of the kernel decides no
+mapping.
 
-In the trie, the child of node n by byte b sits at index n ^ offset(n) ^ b, and a
-node's own value at n ^ offset(n). All indices of one node's children therefore share
-a base, n ^ offset(n), that no other set of children has. Equal subtrees are stored
-once: a base can be reached from many nodes.
+The child of node n for byte b is at index `n ^ offset(n) ^ b`. The value of node n is
+at index `n ^ offset(n)`, its base. All children of a node share this base, and no other
+set of children has it. Equal subtrees are stored once, so several nodes can have the
+same base.
 """
 
 import itertools
@@ -16,7 +17,8 @@ import struct
 
 import numpy as np
 
-_DIFFERENT = 1 << 30  # this value's flag: the character is not kept as it is
+# A flag of values: the character is replaced or deleted.
+_DIFFERENT = 1 << 30
 _LENGTH_BITS = 6
 _HAS_VALUE = 1 << 8
 _IS_VALUE = 1 << 31
@@ -24,21 +26,21 @@ _PAGE = 256
 
 
 def normalizer_buffer(rules):
-    """Builds the normalizer's model from rules on characters.
+    """Builds the model of the normalizer from rules for characters.
 
-    Bytes that are not UTF-8 are deleted, as `bytes.decode(errors="ignore")` does.
+    Bytes that are not UTF-8 are deleted, as by `bytes.decode(errors="ignore")`.
 
     Args:
-      rules: iterable of (code points, replacement). The code points are an int, or a
-        boolean array over all code points; the replacement is a str of at most 63
-        bytes in UTF-8. Where rules meet, the last one holds; characters without a
-        rule are kept.
+        rules: iterable of (code points, replacement). The code points are an int, or a
+            boolean array over all code points. The replacement is a str of at most 63
+            bytes in UTF-8. If several rules match a character, the last one applies.
+            Characters without a rule are kept.
 
     Returns:
-      uint8 array, the `FastBertNormalizerModel` FlatBuffer.
+        uint8 array, the `FastBertNormalizerModel` FlatBuffer.
 
     Raises:
-      ValueError: a replacement is too long.
+        ValueError: if a replacement is too long.
     """
     pool, values = bytearray(), {"": _DIFFERENT}
     codes = np.zeros(0x110000, np.int64)
@@ -57,10 +59,11 @@ def normalizer_buffer(rules):
 
 
 def _trie(codes):
-    """Returns the distinct nodes and the root's number.
+    """Returns the distinct nodes and the number of the root.
 
-    A node is (value, ((byte, node number), ...)) with value 0 for none. Prefixes of
-    characters carry the deletion's value, for texts that end inside a character.
+    A node is (value, ((byte, node number), ...)); the value 0 means no value. Nodes
+    inside a character have the value for deletion, for texts that end inside a
+    character.
     """
     nodes, numbers, blocks = [], {}, {}
 
@@ -72,7 +75,7 @@ def _trie(codes):
         return numbers[key]
 
     def last_bytes(block):
-        """Returns the node before the last byte of 64 code points in a row."""
+        """Returns the node before the last byte of 64 consecutive code points."""
         values = codes[block * 64 : block * 64 + 64]
         key = values.tobytes()
         if key not in blocks:
@@ -93,7 +96,7 @@ def _trie(codes):
             return number(_DIFFERENT)
         if byte < 0xF0:
             return last_two_bytes((byte & 0xF) << 6)
-        # Past the last plane the blocks are empty; the kernel never looks there.
+        # Blocks beyond the last plane are empty. The kernel never reads them.
         starts = ((0x80 + i, (byte & 7) << 12 | i << 6) for i in range(64))
         return number(_DIFFERENT, ((b, last_two_bytes(start)) for b, start in starts))
 
@@ -102,7 +105,7 @@ def _trie(codes):
 
 
 def _lay_out(nodes, root):
-    """Returns the uint32 units of the double array."""
+    """Returns the units of the double array, uint32."""
     bases = _place([[0, *(byte for byte, _ in children)] for _, children in nodes])
     units = np.zeros((max(bases) // _PAGE + 1) * _PAGE, np.uint32)
 
@@ -120,16 +123,18 @@ def _lay_out(nodes, root):
 
 
 def _place(label_sets):
-    """Returns a base for each set of labels, with every base ^ label free.
+    """Returns a base for each set of labels, such that every base ^ label is free.
 
-    Every set has label 0, the place of a value, so no two share a base. Labels are
-    below 256, so a base and its children lie in one page of 256 units. Large sets go
-    first, into the emptiest page; single values then fill the holes.
+    Every set has the label 0, the place of a value, so no two sets share a base. Labels
+    are below 256, so a base and its children are in one page of 256 units. Large sets
+    are placed first, each in the page with the most free units. Sets of a single value
+    are placed last, in the units that are still free.
     """
     bases = [0] * len(label_sets)
     fresh = np.zeros((1, _PAGE), bool)
     used = fresh.copy()
-    used[0, 0] = True  # the root's own unit
+    # The unit of the root.
+    used[0, 0] = True
     branches = [i for i, labels in enumerate(label_sets) if labels != [0]]
     for i in sorted(branches, key=lambda i: -len(label_sets[i])):
         slots = np.arange(_PAGE)[:, None] ^ np.array(label_sets[i])
@@ -150,11 +155,11 @@ def _place(label_sets):
 
 
 def _flatbuffer(units, zero, pool):
-    """Writes the model's table: a bool, the units, the value of NUL, the pool."""
+    """Writes the table of the model: a bool, the units, the value of NUL, the pool."""
     units = units.astype("<u4").tobytes()
     vtable = struct.pack("<6H", 12, 20, 4, 8, 12, 16)
     table = 4 + len(vtable)
-    # An offset to a vector counts from the place where the offset itself stands.
+    # An offset to a vector is relative to the position of the offset itself.
     to_units = 20 - 8
     to_pool = 20 - 16 + 4 + len(units)
     parts = (

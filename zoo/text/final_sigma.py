@@ -1,7 +1,10 @@
-"""The two rules of WordPiece that look at more than one character.
+"""The two rules of WordPiece that depend on more than one character.
 
-Both work on normalized text, keep every byte's place, and are needed by few texts:
-the final sigma of lower-cased Greek, and the limit on a word's length.
+- A capital sigma at the end of a Greek word becomes a final sigma in lower case.
+- A word of more than 200 characters is unknown.
+
+Both rules are applied to normalized texts and do not move any byte. Few texts need
+them.
 """
 
 import functools
@@ -13,7 +16,8 @@ from zoo.text import unicode_classes
 
 MAX_CHARACTERS = 200
 _CODES = np.arange(unicode_classes.MAX_CODE + 1)
-# What ends a word in normalized text. Other punctuation stands between white space.
+# The characters that end a word in normalized text. Other punctuation is already
+# surrounded by white space.
 SEPARATORS = (
     (_CODES == ord(" "))
     | (_CODES == ord(unicode_classes.ISOLATION))
@@ -21,19 +25,20 @@ SEPARATORS = (
     | ((unicode_classes.classes() == unicode_classes.PUNCTUATION) & (_CODES < 0x80))
 )
 _SEPARATOR_EDGES = (np.flatnonzero(np.diff(SEPARATORS)) + 1).astype(np.int32)
-_MARKER = "\u00ad"  # in no normalized text, and of a sigma's size
+# Normalized texts do not contain this character. It has as many bytes as a sigma.
+_MARKER = "\u00ad"
 
 
 def settle(texts, lowercase):
     """Applies both rules to normalized texts.
 
     Args:
-      texts: string (B,), normalized.
-      lowercase: bool, whether capital sigmas are to be lowered.
+        texts: string (B,), normalized.
+        lowercase: bool, whether capital sigmas become lower case.
 
     Returns:
-      string (B,). A word of more than 200 characters has become one that is in no
-      vocabulary, of the same size.
+        string (B,). A word of more than 200 characters is replaced by a word of the
+        same number of bytes that is in no vocabulary.
     """
 
     def finish(texts):
@@ -58,19 +63,21 @@ def _mend(texts, pattern, function):
 
 @functools.cache
 def _settled_pattern(excluded=""):
-    """Matches texts without words over the limit and without excluded characters."""
+    """Matches texts without long words and without excluded characters."""
     end = unicode_classes.character_class(SEPARATORS)
     inside = f"[^{end}{excluded}]{{0,{MAX_CHARACTERS}}}"
     return f"(?:{inside}[{end}])*{inside}"
 
 
 def _lower_sigmas(texts):
-    """Lowers capital sigmas, to the final form where Unicode's Final_Sigma says so.
+    """Replaces capital sigmas by sigmas or, by Unicode's Final_Sigma, by final sigmas.
 
-    Final: in its white-space delimited token a cased letter comes before and none
-    comes after, case-ignorable characters skipped. First the sigmas with nothing
-    cased after them are marked (their matches cannot overlap, as the next sigma is
-    cased), then the marked ones with something cased before are final.
+    A sigma is final if a cased letter comes before it and no cased letter comes after
+    it. Only letters of the same token count; tokens are separated by white space.
+    Case-ignorable characters are skipped. The first expression marks the sigmas without
+    a cased letter after them. Its matches cannot overlap, because a sigma is cased
+    itself. The second one makes the marked sigmas with a cased letter before them
+    final.
     """
     after, before = _sigma_patterns()
     texts = tf.strings.regex_replace(texts, after, rf"{_MARKER}\1\2")
@@ -91,7 +98,7 @@ def _sigma_patterns():
 
 
 def _void_long_words(texts):
-    """Replaces words over the limit by characters of no vocabulary, size by size."""
+    """Replaces the characters of long words by unused characters of the same size."""
     codes = tf.strings.unicode_decode(texts, "UTF-8")
     rows = codes.value_rowids()
     separator = tf.searchsorted(_SEPARATOR_EDGES, codes.values, side="right") % 2 == 1

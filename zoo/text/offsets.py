@@ -1,4 +1,4 @@
-"""Where a token stands in the text that was tokenized, in bytes or in characters."""
+"""Positions of tokens in the original texts, in bytes or in characters."""
 
 import tensorflow as tf
 
@@ -6,29 +6,30 @@ _SPANS = tf.RaggedTensorSpec([None, None], tf.int64)
 _TEXTS = tf.TensorSpec([None], tf.string)
 
 
-# Compiled, because ragged tensors cost milliseconds when each op runs by itself.
+# Both functions are compiled: eager ops on ragged tensors take milliseconds each.
 @tf.function(input_signature=[_SPANS, _SPANS, _SPANS])
 def to_source(starts, ends, sources):
-    """Maps spans of normalized texts back to the original texts.
+    """Maps spans of normalized texts to spans of the original texts.
 
-    A token begins where its first kept character does, and ends where the next kept
-    character begins: accents and invisible characters that normalization dropped
-    belong to the token before them.
+    A token begins at its first kept character. It ends where the next kept character
+    begins. Accents and invisible characters that normalization deletes therefore belong
+    to the token before them.
 
     Args:
-      starts: tf.RaggedTensor int64 (B, None), where tokens begin in normalized bytes.
-      ends: the same, where they end.
-      sources: tf.RaggedTensor int64 (B, None), for each normalized byte and for the
-        text's end the original byte it came from.
+        starts: tf.RaggedTensor int64 (B, None), first bytes of tokens in normalized
+            texts.
+        ends: tf.RaggedTensor int64 (B, None), ends of tokens in normalized texts.
+        sources: tf.RaggedTensor int64 (B, None), the original byte of each normalized
+            byte and of the end of the text.
 
     Returns:
-      starts, ends: tf.RaggedTensor int64 (B, None), spans in original bytes.
+        starts, ends: tf.RaggedTensor int64 (B, None), spans in original bytes.
     """
     row_starts = tf.gather(sources.row_starts(), starts.value_rowids())
     first = tf.gather(sources.values, row_starts + starts.values)
     last = tf.gather(sources.values, row_starts + ends.values - 1)
-    # The first larger source in the row. Rows are put one behind the other, so that
-    # one search serves them all.
+    # The first larger source in the row. All rows are joined to one sorted sequence,
+    # so that one search is enough.
     sizes = tf.gather(sources.values, sources.row_limits() - 1)
     shifts = tf.cumsum(sizes, exclusive=True)
     ladder = sources.values + tf.gather(shifts, sources.value_rowids())
@@ -44,14 +45,16 @@ def to_characters(spans, texts):
     """Converts positions in bytes to positions in characters.
 
     Args:
-      spans: tf.RaggedTensor int64 (B, None), byte positions in their row's text.
-      texts: string (B,).
+        spans: tf.RaggedTensor int64 (B, None), byte positions in the text of their row.
+        texts: string (B,).
 
     Returns:
-      tf.RaggedTensor int64 (B, None): the number of characters that begin before.
+        tf.RaggedTensor int64 (B, None), the number of characters that begin before each
+        position.
     """
     joined = tf.io.decode_raw(tf.strings.reduce_join(texts), tf.uint8)
-    begins = tf.bitwise.bitwise_and(joined, 0xC0) != 0x80  # not a continuation byte
+    # A character begins at every byte that is not a continuation byte.
+    begins = tf.bitwise.bitwise_and(joined, 0xC0) != 0x80
     before = tf.concat([[0], tf.cumsum(tf.cast(begins, tf.int64))], 0)
     shifts = tf.cumsum(tf.strings.length(texts), exclusive=True)
     shifts = tf.gather(tf.cast(shifts, tf.int64), spans.value_rowids())

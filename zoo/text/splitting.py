@@ -1,4 +1,4 @@
-"""Texts to words at white space, with the way back."""
+"""Texts to words: splits on white space and on punctuation."""
 
 import tensorflow as tf
 import tensorflow_text as tf_text
@@ -7,8 +7,8 @@ from zoo.text import offsets
 from zoo.text.tokenizer import Framing, Tokenizer
 
 SENTENCE_BEGIN, SENTENCE_END = "<S>", "</S>"
-# White space of several bytes, which TensorFlow Text 2.20 cuts in the middle, and as
-# many spaces.
+# White space of several bytes, and as many spaces. TensorFlow Text 2.20 splits such
+# characters in the middle.
 WIDE_SPACES = (
     ("[\u0085\u00a0]", "  "),
     ("[\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]", "   "),
@@ -16,15 +16,15 @@ WIDE_SPACES = (
 
 
 def split_words(texts, unit="bytes"):
-    """Splits texts at Unicode's white space.
+    """Splits texts on Unicode white space.
 
     Args:
-      texts: string (B,).
-      unit: "bytes" of UTF-8, or "characters" as Python counts them.
+        texts: string (B,).
+        unit: "bytes" of UTF-8, or "characters" as Python counts them.
 
     Returns:
-      words: tf.RaggedTensor string (B, None); starts and ends: the same of int32, so
-      that a word is `text[start:end]`.
+        words: tf.RaggedTensor string (B, None).
+        starts, ends: tf.RaggedTensor int32 (B, None). A word is `text[start:end]`.
     """
     plain = texts
     for pattern, spaces in WIDE_SPACES:
@@ -37,22 +37,24 @@ def split_words(texts, unit="bytes"):
     return words, starts, ends
 
 
-# What parts words wherever it stands; the rest of punctuation only at their ends.
+# Dashes and ellipses, which separate words. Other punctuation is split from the ends
+# of words only.
 BREAKS = r"(\x{2014}|\x{2013}|\x{2015}|\x{2026}|-{2,}|\.{2,})"
 MARKS = r"[\pP\pS]"
 
 
 def split_punctuation(words):
-    """Takes punctuation and symbols off the ends of words.
+    """Splits punctuation and symbols from the ends of words.
 
-    Each mark becomes a word of its own; dashes and ellipses also part what stands on
-    both sides of them. What is inside of a word stays: "don't", "3.14", "well-known".
+    Each mark becomes a word of its own. Dashes and ellipses also separate the words on
+    both sides of them. Other marks inside a word are kept: "don't", "3.14",
+    "well-known".
 
     Args:
-      words: string (N,), none empty.
+        words: string (N,), none empty.
 
     Returns:
-      tf.RaggedTensor string (N, None).
+        tf.RaggedTensor string (N, None).
     """
     parts = tf.strings.split(tf.strings.regex_replace(words, BREAKS, r" \1 "))
     flat = parts.values
@@ -76,22 +78,26 @@ def split_punctuation(words):
 
 
 class WordSplitter(Tokenizer):
-    """The base of tokenizers whose tokens are the words themselves.
+    """The base class of tokenizers whose tokens are the words themselves.
+
+    Attributes:
+        punctuation: bool, whether punctuation is split from the ends of words.
 
     Inputs:
-      texts: str, or a list, array or tensor (B,) of strings.
+        texts: str, or a list, array or tensor (B,) of strings.
 
     Returns:
-      tf.RaggedTensor string (B, None) of words; of one str, a tensor string (None,).
+        tf.RaggedTensor string (B, None) of words. For a single str, a tensor string
+        (None,).
     """
 
     tokens_are_words = True
     pad_id, cls_id, sep_id = "", SENTENCE_BEGIN, SENTENCE_END
-    punctuation = False  # whether it is taken off the ends of words
+    punctuation = False
     split = staticmethod(split_words)
 
     def __call__(self, texts):
-        """Returns the texts' words; see the class."""
+        """Returns the words of texts; see the class."""
         texts = tf.convert_to_tensor(texts, tf.string)
         words = split_words(tf.reshape(texts, [-1]))[0]
         pieces = self.pieces(words.values)
@@ -101,12 +107,12 @@ class WordSplitter(Tokenizer):
         return words if texts.shape.rank else words.values
 
     def pieces(self, words):
-        """Words (N,) as rows of tokens, ragged (N, None), at least one each."""
+        """Returns the tokens of words (N,), ragged (N, None); at least one per word."""
         if self.punctuation:
             return split_punctuation(words)
         return tf.RaggedTensor.from_tensor(words[:, None])
 
     @property
     def framing(self):
-        """A marker before each row and after each text."""
+        """One marker before each row and one after each text."""
         return Framing((self.cls_id,), (self.sep_id,), (self.sep_id,))

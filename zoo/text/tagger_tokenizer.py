@@ -1,4 +1,4 @@
-"""Words for models that read them in several ways at once."""
+"""Words for models with several inputs: word ids, characters and word pieces."""
 
 import tensorflow as tf
 
@@ -9,30 +9,33 @@ from zoo.text.word_tokenizer import WordTokenizer
 
 
 class TaggerTokenizer(WordSplitter):
-    """Text to words, and words to ids, to characters, and to what other models read.
+    """Splits texts into words, and makes every input that a tagger reads.
+
+    The inputs are word ids, character ids and the inputs of language models.
 
     Args:
-      vocabulary: path or sequence of str, see `WordTokenizer`; None for no word ids.
-      lowercase, digits_to_zero, unknown: as of `WordTokenizer`.
-      max_characters: int, see `CharacterTokenizer`; None for no character ids.
-      others: dict of name to a tokenizer, those of the models that are read along:
-        of words, or `WordPieceTokenizer`.
+        vocabulary: path or sequence of str, see `WordTokenizer`; None for no word ids.
+        lowercase, digits_to_zero, unknown: see `WordTokenizer`.
+        max_characters: int, see `CharacterTokenizer`; None for no character ids.
+        others: dict of name to the tokenizer of a language model that the tagger reads:
+            a tokenizer of words, or `WordPieceTokenizer`.
 
     Inputs:
-      texts: str, or a list, array or tensor (B,) of strings.
+        texts: str, or a list, array or tensor (B,) of strings.
 
     Returns:
-      tf.RaggedTensor string (B, None) of words; of one str, a tensor string (None,).
+        tf.RaggedTensor string (B, None) of words. For a single str, a tensor string
+        (None,).
 
     Raises:
-      TypeError: another tokenizer is none of these.
-      ValueError: see the two tokenizers.
+        TypeError: if `others` has a value that is not a tokenizer.
+        ValueError: see `WordTokenizer` and `CharacterTokenizer`.
 
     Example:
-      >>> tokenizer = TaggerTokenizer(["the", "cat"])
-      >>> features = {"tokens": [["the", "cat"]], "padding_mask": [[1, 1]]}
-      >>> sorted(tokenizer.inputs(features))
-      ['character_ids', 'padding_mask', 'word_ids']
+        >>> tokenizer = TaggerTokenizer(["the", "cat"])
+        >>> features = {"tokens": [["the", "cat"]], "padding_mask": [[1, 1]]}
+        >>> sorted(tokenizer.inputs(features))
+        ['character_ids', 'padding_mask', 'word_ids']
     """
 
     def __init__(
@@ -54,19 +57,22 @@ class TaggerTokenizer(WordSplitter):
         for name, other in self.others.items():
             if not isinstance(other, Tokenizer):
                 raise TypeError(
-                    "`others` must be tokenizers of words or word pieces. Received: "
-                    f"{type(other).__name__} as {name!r}."
+                    "`others` must hold tokenizers of words or word pieces. Received: "
+                    f"{type(other).__name__} as {name!r}. Give an instance."
                 )
 
     files = {"vocabulary": "vocabulary.txt"}
 
     @property
     def vocabulary_size(self):
-        """Words with an id, special ones included; 0 without a vocabulary."""
+        """The number of word ids, special ones included; 0 without a vocabulary."""
         return self.words.vocabulary_size if self.words else 0
 
     def inputs(self, features):
-        """All that the tokenizers make; that of others has their name before it."""
+        """Returns the inputs of all tokenizers; see `Tokenizer.inputs`.
+
+        The name of a language model is the prefix of its inputs: `lm_0_character_ids`.
+        """
         features = {k: tf.convert_to_tensor(v) for k, v in features.items()}
         tokens, mask = features["tokens"], features["padding_mask"]
         found = {}
@@ -84,7 +90,7 @@ class TaggerTokenizer(WordSplitter):
         return {**found, "padding_mask": mask}
 
     def get_config(self):
-        """Plain values; the vocabulary's content, where there is one."""
+        """Returns the constructor's arguments, with the content of the vocabulary."""
         config = self.words.get_config() if self.words else {}
         length = self.characters.max_characters if self.characters else None
         config["max_characters"] = length
@@ -94,7 +100,10 @@ class TaggerTokenizer(WordSplitter):
         return config
 
     def to_files(self):
-        """As of every tokenizer; files of others have their name before them."""
+        """Separates the configuration into values and files; see `Tokenizer.to_files`.
+
+        The name of a language model is the prefix of its files.
+        """
         arguments, contents = super().to_files()
         for name, other in self.others.items():
             own, files = other.to_files()
@@ -104,7 +113,7 @@ class TaggerTokenizer(WordSplitter):
 
     @classmethod
     def from_files(cls, arguments, contents):
-        """The inverse of `to_files`."""
+        """Builds the tokenizer that `to_files` described."""
         others = {}
         for name, description in (arguments.get("others") or {}).items():
             prefix = f"{name}_"
@@ -118,12 +127,15 @@ class TaggerTokenizer(WordSplitter):
 
 
 def with_markers(tokenizer, words, mask):
-    """Rows of words between the markers of a tokenizer.
+    """Replaces the markers of rows by those of another tokenizer.
 
     Args:
-      tokenizer: with `cls_id` and `sep_id`, the first and the last word of a row.
-      words: string (B, L), a marker before and after the words of each row.
-      mask: int32 (B, L), 1 = word or marker.
+        tokenizer: has `cls_id` and `sep_id`, the first and the last word of a row.
+        words: string (B, L), a marker before and after the words of each row.
+        mask: int32 (B, L), 1 = word or marker.
+
+    Returns:
+        string (B, L).
     """
     markers = tokenizer.cls_id, tokenizer.sep_id
     if markers == (WordSplitter.cls_id, WordSplitter.sep_id):
@@ -134,16 +146,18 @@ def with_markers(tokenizer, words, mask):
 
 
 def in_pieces(tokenizer, words, mask):
-    """Rows of words as rows of word pieces, and where each word begins.
+    """Splits rows of words into word pieces.
 
     Args:
-      tokenizer: `WordPieceTokenizer`.
-      words: string (B, L), a marker before and after the words of each row.
-      mask: int32 (B, L), 1 = word or marker.
+        tokenizer: `WordPieceTokenizer`.
+        words: string (B, L), a marker before and after the words of each row.
+        mask: int32 (B, L), 1 = word or marker.
 
     Returns:
-      dict of int32: token_ids (B, P), `[CLS] pieces [SEP]`; word_positions (B, L), one
-      more than the place of a word's first piece, 0 where no word is.
+        dict of int32:
+        - token_ids (B, P), `[CLS] pieces [SEP]`;
+        - word_positions (B, L), one more than the position of a word's first piece, 0
+          at padding.
     """
     mask = tf.cast(mask, tf.int32)
     column, count = _columns(mask)
@@ -165,14 +179,14 @@ def in_pieces(tokenizer, words, mask):
 
 
 def _columns(mask):
-    """Numbers of the columns (L,) and of the tokens of each row (B, 1), int32."""
+    """Returns the column numbers (L,) and the tokens per row (B, 1), int32."""
     mask = tf.cast(mask, tf.int32)
     return tf.range(tf.shape(mask)[1]), tf.reduce_sum(mask, 1, keepdims=True)
 
 
 def _restored(tokenizer):
-    """A tokenizer, or the one that a dict of its class and arguments describes."""
+    """Returns the tokenizer, or builds it from a dict of its class and arguments."""
     if type(tokenizer) is CharacterTokenizer:
-        # Spelling needs nothing else.
+        # Spelling depends on `max_characters` only.
         return CharacterTokenizer(tokenizer.max_characters)
     return restore_tokenizer(tokenizer) if isinstance(tokenizer, dict) else tokenizer

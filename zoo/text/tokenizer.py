@@ -1,19 +1,20 @@
-"""The base of all tokenizers: framing of rows, inputs of models, and files."""
+"""The base class of all tokenizers: framing of rows, inputs of models, and files."""
 
 import json
 from typing import NamedTuple
 
 import tensorflow as tf
 
-KINDS = {}  # name to class, see `register_tokenizer`
+# Name to class, see `register_tokenizer`.
+KINDS = {}
 
 
 class Framing(NamedTuple):
-    """The tokens around the texts of a row.
+    """The special tokens of a row: before, between and after its texts.
 
     Args:
         begin: tuple of tokens before the first text.
-        between: tuple of tokens between two texts. They belong to the text before.
+        between: tuple of tokens between two texts. They belong to the first of the two.
         end: tuple of tokens after the last text.
     """
 
@@ -23,24 +24,24 @@ class Framing(NamedTuple):
 
 
 class Tokenizer(tf.Module):
-    """The base of tokenizers: text to ragged rows of tokens.
+    """The base class of tokenizers: texts to ragged rows of tokens.
 
-    A subclass is called with texts, and gives `pad_id`, `vocabulary_size`,
-    `get_config`, `inputs` and, if its rows have markers, `framing`.
+    A subclass defines `__call__`, `pad_id`, `vocabulary_size`, `get_config` and
+    `inputs`. It also defines `framing` if its rows have special tokens.
 
     Attributes:
-        framing: `Framing`, by default no markers.
-        files: dict of the name of a constructor argument to the name of the file that
-            holds it in a preset directory. A `.txt` file holds a list of str, one per
-            line; a `.json` file holds any plain value, such as tokens with line
-            breaks; any other file holds bytes.
+        framing: `Framing`, by default without special tokens.
+        files: dict of the name of a constructor argument to the name of its file in a
+            preset directory. A `.txt` file holds a list of str, one per line. A `.json`
+            file holds any plain value, such as tokens with line breaks. Any other file
+            holds bytes.
         tokens_are_words: bool, whether tokens are the words themselves, as strings.
 
     Inputs:
         texts: str, or a list, array or tensor (B,) of strings.
 
     Returns:
-        tf.RaggedTensor (B, None) of tokens; of one str, a tensor (None,).
+        tf.RaggedTensor (B, None) of tokens. For a single str, a tensor (None,).
     """
 
     framing = Framing()
@@ -48,11 +49,12 @@ class Tokenizer(tf.Module):
     tokens_are_words = False
 
     def inputs(self, features):
-        """Makes the inputs of a model from dense rows of tokens.
+        """Makes the inputs of a model from padded rows of tokens.
 
         Args:
             features: dict of tensors (B, L): tokens; padding_mask int32, 1 = token;
-                for rows of several texts segment_ids int32, the number of the text.
+                and, for rows of several texts, segment_ids int32, the number of the
+                text.
 
         Returns:
             dict of int32 (B, L, ...), with padding_mask.
@@ -69,11 +71,11 @@ class Tokenizer(tf.Module):
         return cls(**config)
 
     def __reduce__(self):
-        """Rebuilds a pickle or a copy from the configuration."""
+        """Pickles and copies the tokenizer by its configuration."""
         return type(self).from_config, (self.get_config(),)
 
     def to_files(self):
-        """Separates the configuration into small values and files.
+        """Separates the configuration into plain values and files.
 
         Returns:
             dict of arguments, and dict of file name to bytes.
@@ -89,11 +91,14 @@ class Tokenizer(tf.Module):
 
     @classmethod
     def from_files(cls, arguments, contents):
-        """The inverse of `to_files`.
+        """Builds the tokenizer that `to_files` described.
 
         Args:
             arguments: dict of plain values.
             contents: dict of file name to bytes.
+
+        Returns:
+            The tokenizer.
         """
         found = {
             name: _decode(contents[file], file)
@@ -104,20 +109,23 @@ class Tokenizer(tf.Module):
 
 
 def register_tokenizer(kind):
-    """Makes a class of tokenizers known by its name; returns the class."""
+    """Registers a class of tokenizers by its name, and returns the class."""
     KINDS[kind.__name__] = kind
     return kind
 
 
 def restore_tokenizer(description, contents=None):
-    """Builds a tokenizer.
+    """Builds a tokenizer from its description.
 
     Args:
         description: dict of class_name and arguments.
         contents: dict of file name to bytes, see `Tokenizer.from_files`.
 
+    Returns:
+        `Tokenizer`.
+
     Raises:
-        ValueError: if the class is not known.
+        ValueError: if the class is unknown.
     """
     arguments = dict(description)
     name = arguments.pop("class_name", None)
@@ -130,7 +138,7 @@ def restore_tokenizer(description, contents=None):
 
 
 def describe_tokenizer(tokenizer):
-    """The inverse of `restore_tokenizer`; None for None."""
+    """Returns the dict that `restore_tokenizer` reads; None for None."""
     if tokenizer is None:
         return None
     return {"class_name": type(tokenizer).__name__, **tokenizer.get_config()}

@@ -1,7 +1,7 @@
-"""What the tokenizer does with each character, frozen at Unicode 14.
+"""The class of each character for the tokenizer, fixed at Unicode 14.
 
-`unicode14.npz` is made from Python 3.11's `unicodedata`, so tokenization does not
-change with the Unicode version of the machine that trains or serves.
+`unicode14.npz` is made from `unicodedata` of Python 3.11. Tokenization therefore does
+not depend on the Unicode version of the machine that trains or serves.
 """
 
 import functools
@@ -17,9 +17,12 @@ KEEP, DELETE, SPACE, PUNCTUATION, CHINESE, UNASSIGNED, MARK = range(7)
 UNCASED, CASED, IGNORABLE = range(3)
 MAX_CODE = 0x10FFFF
 SIGMA = "\u03a3"
-UNKNOWN = "\uffff"  # a noncharacter: a word that holds it is in no vocabulary
-ISOLATION = "\t"  # set around punctuation; a text's own white space becomes " "
-PRIVATE = range(0x100000, 0x10FFFE)  # plane 16, the tokenizer's own stand-ins
+# A noncharacter: no vocabulary has a word that contains it.
+UNKNOWN = "\uffff"
+# Surrounds punctuation. White space of the text itself becomes " ".
+ISOLATION = "\t"
+# Plane 16, from which the tokenizer takes its stand-ins.
+PRIVATE = range(0x100000, 0x10FFFE)
 _HANGUL = range(0xAC00, 0xAC00 + 11172)
 _FILE = pathlib.Path(__file__).with_name("unicode14.npz")
 
@@ -28,7 +31,8 @@ _FILE = pathlib.Path(__file__).with_name("unicode14.npz")
 def classes():
     """Returns the class (KEEP ... MARK) of every code point, uint8 (0x110000,).
 
-    The private plane 16 counts as unassigned, to be free for stand-ins.
+    The private plane 16 is unassigned here, so that its characters are free for
+    stand-ins.
     """
     values = _expand("class")
     values[PRIVATE.start :] = UNASSIGNED
@@ -45,21 +49,23 @@ def casing():
 
 
 def rules(lowercase):
-    """Says what replaces each character before the text is split.
+    """Yields the replacement of each character before a text is split.
 
-    Characters are deleted, made a space, or, with `lowercase`, replaced by lower case
-    without accents: `NFD(lower(c))` less its non-spacing marks. Only a capital sigma
-    stays: its lower case depends on its neighbours. Punctuation beyond ASCII is
-    isolated here, because the splitter's own idea of it varies with its Unicode
-    version; for the same reason unassigned characters become UNKNOWN. ASCII
-    punctuation and Chinese characters are left to the splitter, which knows them by
-    fixed ranges.
+    - Some characters are deleted, and others become a space.
+    - With `lowercase`, a letter becomes its lower case without accents: `NFD(lower(c))`
+      without non-spacing marks. A capital sigma is kept, because its lower case depends
+      on its neighbours.
+    - Punctuation outside of ASCII is surrounded by `ISOLATION`, and unassigned
+      characters become `UNKNOWN`. For both, the splitter's rules depend on its Unicode
+      version.
+    - ASCII punctuation and Chinese characters are kept. The splitter knows them as
+      fixed ranges.
 
     Args:
-      lowercase: bool.
+        lowercase: bool.
 
     Yields:
-      (code points, replacement) as `double_array.normalizer_buffer` takes them.
+        (code points, replacement), see `double_array.normalizer_buffer`.
     """
     kinds = classes()
     yield kinds == DELETE, ""
@@ -82,21 +88,24 @@ def normalizer(lowercase, stand_ins=()):
     """Returns the model of `FastBertNormalize` for the rules, a uint8 array.
 
     Args:
-      lowercase: bool.
-      stand_ins: (character, replacement) pairs that come on top of the rules.
+        lowercase: bool.
+        stand_ins: (character, replacement) pairs, which have priority over the rules.
+
+    Returns:
+        uint8 array.
     """
     own = ((ord(character), text) for character, text in stand_ins)
     return double_array.normalizer_buffer(itertools.chain(rules(lowercase), own))
 
 
 def character_class(member):
-    """Writes a set of characters as a regular expression does, without the brackets.
+    """Writes a set of characters as a character class of regular expressions.
 
     Args:
-      member: boolean array over all code points.
+        member: boolean array over all code points.
 
     Returns:
-      str, for RE2 and for Python's `re`.
+        str without brackets, for RE2 and for Python's `re`.
     """
     edges = np.flatnonzero(np.diff(member, prepend=False, append=False)).tolist()
     ranges = zip(edges[::2], edges[1::2], strict=True)

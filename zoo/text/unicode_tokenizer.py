@@ -1,4 +1,4 @@
-"""Words as rows of the ids of a language's own characters."""
+"""Texts to words, and words to the ids of the characters of a language."""
 
 import tensorflow as tf
 
@@ -7,55 +7,57 @@ from zoo.text.vocabulary import lookup
 
 PAD, UNKNOWN = "<pad>", "<oov>"
 SENTENCE_BEGIN, SENTENCE_END = "<bos>", "<eos>"
-# The reference program calls the id of <eow> the one that begins a word, and that of
-# <bow> the one that ends it, and its models were trained so.
+# The reference program begins a word with the id of <eow> and ends it with the id of
+# <bow>. Its models were trained with this swap.
 BEGIN_WORD, END_WORD = "<eow>", "<bow>"
 SPECIAL_CHARACTERS = (PAD, UNKNOWN, BEGIN_WORD, END_WORD, SENTENCE_BEGIN, SENTENCE_END)
 SPECIAL_WORDS = (PAD, UNKNOWN)
 
 
 class UnicodeSpeller(CharacterTokenizer):
-    """Text to words, and words to the ids of their characters, for ELMoForManyLangs.
+    """Splits texts into words, and spells them as character ids of a language.
 
-    With ids as places in `characters`, a word of the characters c is
-    `[<eow>, c..., <bow>, <pad>, <pad>, ...] + 1`, both markers being swapped as in the
-    reference program; the words `<bos>` and `<eos>` are one character each, the one of
-    that name; 0 stands where no word is.
+    An id is the position of a character in `characters`. The ids of a word with the
+    characters c are `[<eow>, c..., <bow>, <pad>, <pad>, ...] + 1`. Both markers are
+    swapped, as in the reference program. The words `<bos>` and `<eos>` are spelled with
+    the single character of that name. Positions without a word have the id 0.
 
-    Source: Che et al. 2018; released code, `create_one_batch`. Characters are code
-    points. Bytes that are not UTF-8 are dropped. Case and accents stay.
-
-    What was not seen in that code but assumed: that `<bos>` and `<eos>` are spelled so,
-    and that a word that is cut is also looked up as cut.
+    Source: Che et al. 2018 (ELMoForManyLangs); released code, `create_one_batch`.
+    Characters are code points. Bytes that are not UTF-8 are dropped. Case and accents
+    are kept. Two rules are assumptions, because that code does not show them. `<bos>`
+    and `<eos>` are spelled as above. A long word has the id of its truncated form.
 
     Args:
-      characters: sequence of str, each once, <pad>, <oov>, <bow>, <eow>, <bos> and
-        <eos> among them; the order is that of the ids.
-      vocabulary: sequence of str, each once, <pad> and <oov> among them: the words
-        that have an id of their own. None for a model of characters alone.
-      max_characters: int, of a word, both markers included; at least 3.
+        characters: sequence of str without repetitions, in the order of their ids. It
+            includes <pad>, <oov>, <bow>, <eow>, <bos> and <eos>.
+        vocabulary: sequence of str without repetitions, the words with an id of their
+            own. It includes <pad> and <oov>. None for a model of characters only.
+        max_characters: int, limit for the length of a word, both markers included; at
+            least 3.
 
     Attributes:
-      characters: tuple of str. vocabulary: tuple of str, or None.
+        characters: tuple of str.
+        vocabulary: tuple of str, or None.
 
     Inputs:
-      texts: str, or a list, array or tensor (B,) of strings.
+        texts: str, or a list, array or tensor (B,) of strings.
 
     Returns:
-      tf.RaggedTensor string (B, None) of words; of one str, a tensor string (None,).
+        tf.RaggedTensor string (B, None) of words. For a single str, a tensor string
+        (None,).
 
     Raises:
-      TypeError: characters or words are no sequence of str.
-      ValueError: there is no room for a character; a special character or word is
-        missing, or one is there twice.
+        TypeError: if characters or words are not a sequence of str.
+        ValueError: if `max_characters` is less than 3, or if a special entry is
+            missing, or if an entry is repeated or has a line break.
 
     Example:
-      >>> characters = ["a", "b", *SPECIAL_CHARACTERS]
-      >>> tokenizer = UnicodeSpeller(characters, ["<pad>", "<oov>", "ab"])
-      >>> tokenizer.spell(["ab", "é"]).numpy().tolist()
-      [[5, 1, 2, 6], [5, 4, 6, 3]]
-      >>> tokenizer.word_ids(["ab", "é"]).numpy().tolist()
-      [2, 1]
+        >>> characters = ["a", "b", *SPECIAL_CHARACTERS]
+        >>> tokenizer = UnicodeSpeller(characters, ["<pad>", "<oov>", "ab"])
+        >>> tokenizer.spell(["ab", "é"]).numpy().tolist()
+        [[5, 1, 2, 6], [5, 4, 6, 3]]
+        >>> tokenizer.word_ids(["ab", "é"]).numpy().tolist()
+        [2, 1]
     """
 
     cls_id, sep_id = SENTENCE_BEGIN, SENTENCE_END
@@ -67,7 +69,7 @@ class UnicodeSpeller(CharacterTokenizer):
         ids = {character: i for i, character in enumerate(self.characters)}
         self._markers = tuple(ids[name] for name in (BEGIN_WORD, END_WORD, PAD))
         self._sentence = ids[SENTENCE_BEGIN], ids[SENTENCE_END]
-        # A name such as <bos> stands for what no text can spell.
+        # No text can spell the entries of several characters, such as <bos>.
         single = {ord(c): i for c, i in ids.items() if len(c) == 1}
         self._code_points = lookup(single, ids[UNKNOWN], single.values())
         if vocabulary is not None:
@@ -78,7 +80,7 @@ class UnicodeSpeller(CharacterTokenizer):
     vocabulary_size = property(lambda self: len(self.characters) + 1)
 
     def _letters(self, words):
-        """What stands between the markers: int32 (..., C), and how many, (...)."""
+        """Returns the ids between the markers, int32 (..., C), and their number."""
         begin, end = self._sentence
         marker = tf.where(words == SENTENCE_BEGIN, begin, -1)
         marker = tf.where(words == SENTENCE_END, end, marker)
@@ -94,23 +96,27 @@ class UnicodeSpeller(CharacterTokenizer):
         return tf.where(marker[..., None] >= 0, marker[..., None], ids), lengths
 
     def word_ids(self, words):
-        """Returns the numbers of words, that of <oov> for an unknown one.
+        """Returns the ids of words.
 
         Args:
-          words: string (...).
+            words: string (...).
 
         Returns:
-          int32 (...).
+            int32 (...). Unknown words have the id of <oov>.
 
         Raises:
-          ValueError: the tokenizer has no vocabulary.
+            ValueError: if the tokenizer has no vocabulary.
         """
         room = self.max_characters - 2
         words = tf.convert_to_tensor(words, tf.string)
         return super().word_ids(tf.strings.substr(words, 0, room, "UTF8_CHAR"))
 
     def inputs(self, features):
-        """As `CharacterTokenizer`, and word_ids (B, L), of <pad> where no word is."""
+        """Returns the inputs of `CharacterTokenizer`, and word_ids (B, L).
+
+        At padding, word_ids is the id of <pad>. Without a vocabulary there is no
+        word_ids.
+        """
         found = super().inputs(features)
         if self.vocabulary:
             ids = self.word_ids(features["tokens"])
@@ -119,12 +125,12 @@ class UnicodeSpeller(CharacterTokenizer):
         return found
 
     def get_config(self):
-        """Plain values, the contents of both dictionaries among them."""
+        """Returns the constructor's arguments, with the content of dictionaries."""
         return {**super().get_config(), "characters": list(self.characters)}
 
 
 def _unique(name, tokens, required):
-    """The tokens as a tuple, checked."""
+    """Checks the entries and returns them as a tuple."""
     if isinstance(tokens, str) or not all(isinstance(token, str) for token in tokens):
         raise TypeError(
             f"`{name}` must be a sequence of str. Received: {tokens!r:.60}. Read the "
@@ -134,14 +140,14 @@ def _unique(name, tokens, required):
     for token in tokens:
         if token in seen or "\n" in token:
             raise ValueError(
-                f"`{name}` must hold every entry once, and no line break. Received: "
-                f"{token!r}. Remove it, or rename one of the two."
+                f"`{name}` must not have repeated entries or line breaks. Received: "
+                f"{token!r}. Remove or rename this entry."
             )
         seen.add(token)
     missing = [token for token in required if token not in seen]
     if missing:
         raise ValueError(
-            f"`{name}` must hold {', '.join(required)}. Received: {len(tokens)} "
+            f"`{name}` must include {', '.join(required)}. Received: {len(tokens)} "
             f"entries without {', '.join(missing)}. Add them at their ids."
         )
     return tokens

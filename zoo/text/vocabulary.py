@@ -1,4 +1,4 @@
-"""Vocabularies as files and as lists: one token per line, the line number is the id."""
+"""Vocabularies in files and lists: one token per line, the line number is the id."""
 
 import collections.abc
 import os
@@ -10,21 +10,21 @@ from zoo.files import replacing
 
 
 class Vocabulary:
-    """Tokens in the order of their ids, with the way back from token to id.
+    """A list of tokens in the order of their ids, and a dict from token to id.
 
     Args:
-      source: path of a UTF-8 text file with one token per line, or a sequence of
-        str. White space around a token is stripped.
-      required: tokens that must be there.
+        source: path of a UTF-8 text file with one token per line, or a sequence of str.
+            White space around a token is removed.
+        required: tokens that the vocabulary must include.
 
     Attributes:
-      tokens: tuple of str; the index is the id.
-      ids: dict of token to id.
+        tokens: tuple of str; the index is the id.
+        ids: dict of token to id.
 
     Raises:
-      FileNotFoundError: there is no such file.
-      TypeError: `source` is neither a path nor a sequence of str.
-      ValueError: a token is empty, there twice, or required and absent.
+        FileNotFoundError: if the file does not exist.
+        TypeError: if `source` is neither a path nor a sequence of str.
+        ValueError: if a token is empty or repeated, or if a required token is missing.
     """
 
     def __init__(self, source, required=()):
@@ -45,36 +45,36 @@ class Vocabulary:
         if "" in self.ids:
             raise ValueError(
                 "`vocabulary` must not have empty tokens. Received an empty one at "
-                f"id {self.ids['']}. Remove the empty line, or give it a name."
+                f"id {self.ids['']}. Remove the empty line, or write a token into it."
             )
         if len(self.ids) < len(self.tokens):
             token, first = next(
                 (t, i) for i, t in enumerate(self.tokens) if self.ids[t] != i
             )
             raise ValueError(
-                "`vocabulary` must have every token once. Received "
+                "`vocabulary` must not have repeated tokens. Received "
                 f"{token!r} at ids {first} and {self.ids[token]}. Remove or rename "
                 "one of the two lines."
             )
         missing = [token for token in required if token not in self.ids]
         if missing:
             raise ValueError(
-                f"`vocabulary` must hold the special tokens {list(required)}. "
+                f"`vocabulary` must include the special tokens {list(required)}. "
                 f"Received {len(self.tokens)} tokens without {missing}. Add them, or "
                 "name the vocabulary's own special tokens in the arguments."
             )
 
 
 def lookup(keys, default, values=None):
-    """A table that graphs and exports can hold.
+    """Makes a lookup table that graphs and exported models can contain.
 
     Args:
-      keys: collection of str or of int, each once.
-      default: int, what an unknown key gets.
-      values: collection of int, by default the keys' places.
+        keys: collection of str or of int, without repetitions.
+        default: int, the value of unknown keys.
+        values: collection of int, by default the positions of the keys.
 
     Returns:
-      tf.lookup.StaticHashTable, string or int32 to int32.
+        tf.lookup.StaticHashTable, string or int32 to int32.
     """
     values = range(len(keys)) if values is None else values
     with tf.init_scope(), tf.device("CPU:0"):
@@ -84,11 +84,13 @@ def lookup(keys, default, values=None):
 
 
 def save_vocabulary(vocabulary, path):
-    """Writes a vocabulary as text, one token per line, whole or not at all.
+    """Writes a vocabulary to a text file, one token per line.
+
+    The file appears complete or not at all.
 
     Args:
-      vocabulary: sequence of str.
-      path: where to write; parent directories are made.
+        vocabulary: sequence of str.
+        path: path of the file; parent directories are created.
     """
     with replacing(path) as temporary:
         temporary.write_text("".join(f"{token}\n" for token in vocabulary), "utf-8")
@@ -99,7 +101,7 @@ def _read(path):
     if not path.is_file():
         raise FileNotFoundError(
             f"`vocabulary` must be an existing file. Received: {str(path)!r}. Give "
-            "the path of a vocab.txt, or a list of tokens."
+            "the path of a vocab.txt file, or a list of tokens."
         )
     lines = path.read_bytes().decode("utf-8").split("\n")
     return lines[:-1] if not lines[-1].strip() else lines

@@ -1,4 +1,4 @@
-"""Words as ids, inside the TensorFlow graph, and what stands for unknown words."""
+"""Texts to words, and words to ids, inside the TensorFlow graph."""
 
 import collections
 import re
@@ -12,7 +12,7 @@ from zoo.text.wordpiece_training import read_lines
 
 PAD, UNKNOWN = "", "<UNK>"
 SPECIALS = (PAD, UNKNOWN, SENTENCE_BEGIN, SENTENCE_END)
-# A token and the words that it stands for; the first that matches counts.
+# A token and the pattern of the words that it replaces. The first match is used.
 CLASSES = (
     ("<NUMBER>", r"[-+.,]*\p{Nd}[\p{Nd}.,:/-]*%?"),
     ("<PUNCTUATION>", r"[\pP\pS]+"),
@@ -28,52 +28,57 @@ RESERVED = {*SPECIALS, *(token for token, _ in CLASSES)}
 RESERVED |= {token.lower() for token in RESERVED}
 HASHES = 2**30
 MODES = ("unk", "random", "class")
-# As `split_words` has it; Python's own `split` knows four more separators.
+# The same words as in `split_words`. Python's `str.split` has four more separators.
 WORD = re.compile(
     "[^\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+"
 )
 
 
 class WordTokenizer(WordSplitter):
-    """Text to words, and words to ids, with a choice of what unknown words become.
+    """Splits texts into words, and maps words to ids.
 
-    Ids: 0 where no word is, then `<UNK>`, `<S>`, `</S>`, then the classes if
-    `unknown="class"`, then the vocabulary in its order. A word that is not in it as
-    written is looked up in lower case. If that fails, too, its id is, by `unknown`,
+    Ids are, in this order: 0 for padding, `<UNK>`, `<S>`, `</S>`, the classes if
+    `unknown="class"`, and the words of the vocabulary. A word that is not in the
+    vocabulary is looked up in lower case. If that fails, too, `unknown` says which id
+    the word has:
 
-    - "unk": that of `<UNK>`;
-    - "random": `vocabulary_size` + a hash of the word in [0, 2**30), of which
-      `zoo.layers.WordEmbedding` makes a vector: every word its own, always the same;
-    - "class": that of the first of `CLASSES` that fits the word as written (number,
-      punctuation, holding a digit, capitals, capitalised, -ing, -ed, -ly, -s), or
-      `<UNK>`.
+    - "unk": the id of `<UNK>`;
+    - "random": `vocabulary_size` + a hash of the word in [0, 2**30).
+      `zoo.layers.WordEmbedding` draws a vector from it. A word always has the same
+      vector.
+    - "class": the id of the first pattern in `CLASSES` that matches the word, or else
+      of `<UNK>`. The patterns are: number, punctuation, contains a digit, capitals,
+      capitalised, -ing, -ed, -ly, -s. They are applied before lower-casing.
 
-    Source: Dhingra et al. 2017 for vectors that are random but one per word. Lower
-    case is Unicode's, the same in every locale.
+    Source: Dhingra et al. 2017, for random vectors that are the same for each
+    occurrence of a word. Lower case is defined by Unicode and does not depend on the
+    locale.
 
     Args:
-      vocabulary: path of a text file with one word per line, or a sequence of str,
-        such as `count_words` gives; without special tokens.
-      lowercase: bool, whether words are lowered before they are looked up.
-      digits_to_zero: bool, whether ASCII digits become 0 before, as in TagLM.
-      unknown: str, see above.
+        vocabulary: path of a text file with one word per line, or a sequence of str,
+            for example from `count_words`. Special tokens are not part of it.
+        lowercase: bool, whether words become lower case before they are looked up.
+        digits_to_zero: bool, whether ASCII digits become 0 before words are looked up,
+            as in TagLM.
+        unknown: "unk", "random" or "class", see above.
 
     Inputs:
-      texts: str, or a list, array or tensor (B,) of strings.
+        texts: str, or a list, array or tensor (B,) of strings.
 
     Returns:
-      tf.RaggedTensor string (B, None) of words; of one str, a tensor string (None,).
+        tf.RaggedTensor string (B, None) of words. For a single str, a tensor string
+        (None,).
 
     Raises:
-      FileNotFoundError: there is no such vocabulary file.
-      TypeError: the vocabulary is not strings.
-      ValueError: it has an empty, repeated or special word, or `unknown` is none of
-        the three.
+        FileNotFoundError: if the vocabulary file does not exist.
+        TypeError: if the vocabulary has an entry that is not a str.
+        ValueError: if the vocabulary has an empty, repeated or special word, or if
+            `unknown` is not one of the three options.
 
     Example:
-      >>> tokenizer = WordTokenizer(["the", "cat"], unknown="class")
-      >>> tokenizer.ids(tokenizer("The cat purred 12 times")).numpy().tolist()
-      [13, 14, 10, 4, 12]
+        >>> tokenizer = WordTokenizer(["the", "cat"], unknown="class")
+        >>> tokenizer.ids(tokenizer("The cat purred 12 times")).numpy().tolist()
+        [13, 14, 10, 4, 12]
     """
 
     def __init__(
@@ -90,12 +95,12 @@ class WordTokenizer(WordSplitter):
         self._vocabulary = Vocabulary(vocabulary)
         classes = [token for token, _ in CLASSES] if unknown == "class" else []
         self.specials = (*SPECIALS, *classes)
-        # Words are looked up as `normalize` makes them, hence special ones as well.
+        # Words are looked up after `normalize`, so special tokens are normalized, too.
         keys = [s.lower() if lowercase else s for s in self.specials]
         taken = [key for key in keys if key in self._vocabulary.ids]
         if taken:
             raise ValueError(
-                "`vocabulary` must be without special tokens, which come before it. "
+                "`vocabulary` must not have special tokens; the tokenizer adds them. "
                 f"Received: {taken}. Remove these lines."
             )
         keys += self.vocabulary
@@ -108,20 +113,20 @@ class WordTokenizer(WordSplitter):
     files = {"vocabulary": "vocabulary.txt"}
 
     def normalize(self, words):
-        """What of words (...) is looked up: digits and case by the options."""
+        """Applies `lowercase` and `digits_to_zero` to words, string (...)."""
         words = tf.convert_to_tensor(words, tf.string)
         if self.digits_to_zero:
             words = tf.strings.regex_replace(words, "[0-9]", "0")
         return to_lower(words) if self.lowercase else words
 
     def ids(self, words):
-        """Returns the words' ids.
+        """Returns the ids of words.
 
         Args:
-          words: string (...), dense or ragged; "" where no word is.
+            words: string (...), dense or ragged; "" is padding.
 
         Returns:
-          int32 (...).
+            int32 (...).
         """
         if isinstance(words, tf.RaggedTensor):
             return words.with_flat_values(self.ids(words.flat_values))
@@ -140,7 +145,7 @@ class WordTokenizer(WordSplitter):
         return tf.reshape(ids, tf.shape(words))
 
     def inputs(self, features):
-        """Word_ids and padding_mask, (B, L); see `Tokenizer.inputs`."""
+        """Returns word_ids and padding_mask (B, L); see `Tokenizer.inputs`."""
         ids = self.ids(features["tokens"])
         return {"word_ids": ids, "padding_mask": features["padding_mask"]}
 
@@ -149,7 +154,7 @@ class WordTokenizer(WordSplitter):
         save_vocabulary(self.vocabulary, path)
 
     def get_config(self):
-        """Returns the constructor's arguments, with the vocabulary's content."""
+        """Returns the constructor's arguments, with the content of the vocabulary."""
         return {
             "vocabulary": list(self.vocabulary),
             "lowercase": self.lowercase,
@@ -159,11 +164,11 @@ class WordTokenizer(WordSplitter):
 
 
 def to_lower(words):
-    """Words in lower case.
+    """Returns words in lower case.
 
-    TensorFlow's rule is that of the machine's locale: in a Turkish one I becomes a
-    dotless i. So what locales disagree on goes first. A character 0, where TensorFlow
-    cuts the word, becomes the one for broken text.
+    TensorFlow's own rule depends on the locale: in a Turkish locale, I becomes a
+    dotless i. The characters on which locales disagree are therefore replaced first.
+    TensorFlow truncates a word at the character 0, so this character becomes U+FFFD.
     """
     words = tf.strings.regex_replace(tf.strings.lower(words), "\u0130", "i\u0307")
     words = tf.strings.regex_replace(words, r"\x00", "\ufffd")
@@ -171,18 +176,20 @@ def to_lower(words):
 
 
 def hashes(words):
-    """Fingerprints of words, int32 in [0, 2**30), the same on every machine."""
+    """Returns fingerprints of words, int32 in [0, 2**30), equal on all machines."""
     return tf.cast(tf.strings.to_hash_bucket_fast(words, HASHES), tf.int32)
 
 
 def classify(words):
-    """The ids of words' classes: of the first in `CLASSES` that fits, or of <UNK>.
+    """Returns the ids of the classes of words, or of <UNK> for words without a class.
+
+    The class of a word is the first one in `CLASSES` whose pattern matches it.
 
     Args:
-      words: string (N,).
+        words: string (N,).
 
     Returns:
-      int32 (N,).
+        int32 (N,).
     """
     ids = tf.fill(tf.shape(words), SPECIALS.index(UNKNOWN))
     for number, (_, pattern) in reversed(list(enumerate(CLASSES, len(SPECIALS)))):
@@ -191,28 +198,29 @@ def classify(words):
 
 
 def _fill(ids, function, *words):
-    """Puts `function` of the words where an id is missing, that is, -1."""
+    """Replaces missing ids (-1) by the result of `function` for their words."""
     places = tf.where(ids < 0)
     found = function(*(tf.gather_nd(part, places) for part in words))
     return tf.tensor_scatter_nd_update(ids, places, found)
 
 
 def count_words(texts, minimum=5, limit=None, lowercase=False, digits_to_zero=False):
-    """Makes a vocabulary for `WordTokenizer`: the words seen often enough.
+    """Makes a vocabulary for `WordTokenizer` from the frequent words of texts.
 
     Args:
-      texts: iterable of str (or UTF-8 bytes) or of `pathlib.Path`: a str is a text,
-        a path a UTF-8 file with any number of lines, `.gz` and `.xz` unpacked.
-      minimum: int, words seen less often are left out.
-      limit: int, number of words at most; None for no limit.
-      lowercase, digits_to_zero: bool, as the tokenizer's.
+        texts: iterable of str (or UTF-8 bytes) or of `pathlib.Path`. A str is a text. A
+            path is a UTF-8 file with any number of lines, plain, `.gz` or `.xz`.
+        minimum: int, lowest count of a word; rarer words are ignored.
+        limit: int, maximum number of words; None for no limit.
+        lowercase, digits_to_zero: bool, as in `WordTokenizer`.
 
     Returns:
-      list of str, from the most frequent word on, ties by the alphabet.
+        list of str, the most frequent word first. Equally frequent words are sorted
+        alphabetically.
 
     Raises:
-      TypeError: `texts` is a single str, or holds something else.
-      ValueError: `minimum` is less than 1.
+        TypeError: if `texts` is a single str, or has an entry of another type.
+        ValueError: if `minimum` is less than 1.
     """
     if minimum < 1:
         raise ValueError(f"`minimum` must be at least 1. Received: {minimum}.")
@@ -229,27 +237,28 @@ def count_words(texts, minimum=5, limit=None, lowercase=False, digits_to_zero=Fa
 
 
 def extend_tokenizer(tokenizer, words):
-    """Adds words to a vocabulary, all ids staying what they are.
+    """Adds words to the vocabulary of a tokenizer. The existing ids do not change.
 
-    Words that the vocabulary has are left out, and so are those that no text can
-    give: with white space, capitals under `lowercase`, digits under `digits_to_zero`.
+    A word is ignored if the vocabulary already has it, or if no text can produce it. No
+    text can produce a word with white space, a capital under `lowercase`, or a digit
+    under `digits_to_zero`.
 
     Args:
-      tokenizer: `WordTokenizer`; it is not changed.
-      words: sequence of str, such as those of a file of pretrained vectors.
+        tokenizer: `WordTokenizer`; it is not changed.
+        words: sequence of str, for example the words of a file of pretrained vectors.
 
     Returns:
-      `WordTokenizer`, and list of int, the places in `words` of those that it has
-      more, in the order of their ids.
+        `WordTokenizer`, and list of int: the positions in `words` of the words that
+        were added, in the order of their ids.
 
     Raises:
-      TypeError: `words` is a single str.
+        TypeError: if `words` is a single str.
 
     Example:
-      >>> old = WordTokenizer(["the"])
-      >>> new, places = extend_tokenizer(old, ["a", "the", "cat", "a"])
-      >>> new.vocabulary, places
-      (('the', 'a', 'cat'), [0, 2])
+        >>> old = WordTokenizer(["the"])
+        >>> new, places = extend_tokenizer(old, ["a", "the", "cat", "a"])
+        >>> new.vocabulary, places
+        (('the', 'a', 'cat'), [0, 2])
     """
     if isinstance(words, str):
         raise TypeError(
@@ -268,25 +277,26 @@ def extend_tokenizer(tokenizer, words):
 
 
 def match_vectors(tokenizer, words, vectors):
-    """Finds the vectors of a vocabulary's words among pretrained ones.
+    """Finds pretrained vectors for the words of a vocabulary.
 
-    A word, or special token, without a vector of its own has that of the same word in
-    lower case.
+    A word or special token without a vector of its own gets the vector of the same word
+    in lower case.
 
     Args:
-      tokenizer: `WordTokenizer`.
-      words: sequence of str (N,), as `zoo.checkpoint.read_vectors` gives them.
-      vectors: float (N, D).
+        tokenizer: `WordTokenizer`.
+        words: sequence of str (N,), from `zoo.checkpoint.read_vectors`.
+        vectors: float (N, D).
 
     Returns:
-      int64 (K,), ids of words that have a vector, and float (K, D), these vectors.
+        int64 (K,), the ids of words with a vector; and float (K, D), the vectors.
 
     Raises:
-      ValueError: there are not as many words as vectors, or these differ in width.
+        ValueError: if the numbers of words and vectors differ, or if vectors differ in
+            width.
     """
     if len(words) != len(vectors):
         raise ValueError(
-            "There must be a vector for every word. Received: "
+            "`vectors` must have a vector for every word. Received: "
             f"{len(words)} words and {len(vectors)} vectors."
         )
     shapes = sorted({np.shape(vector) for vector in vectors})
@@ -307,5 +317,5 @@ def match_vectors(tokenizer, words, vectors):
 
 
 def _is_word(word):
-    """Whether a text can give the word, and a file of one word per line hold it."""
+    """Whether a text can produce the word, and a vocabulary file can hold it."""
     return bool(WORD.fullmatch(word)) and word == word.strip() and word not in RESERVED

@@ -1,4 +1,4 @@
-"""BERT's WordPiece tokenizer, exact and inside the TensorFlow graph."""
+"""The WordPiece tokenizer of BERT, inside the TensorFlow graph."""
 
 import re
 
@@ -12,49 +12,56 @@ from zoo.text.vocabulary import Vocabulary, save_vocabulary
 
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _SPECIAL_STAND_INS = "\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4"
-_FILLER = "\x7f"  # a character of one byte that normalization deletes
-_MAX_BYTES = 256  # of a token, in the splitter's model
+# A character of one byte that normalization deletes.
+_FILLER = "\x7f"
+# The longest token in the model of the splitter.
+_MAX_BYTES = 256
 
 
 class WordPieceTokenizer(Tokenizer):
-    """Text to BERT's word pieces, id for id as Google's own tokenizer.
+    """Splits texts into BERT's word pieces, with the same ids as Google's tokenizer.
 
-    A text is cleaned and split at white space, punctuation and Chinese characters;
-    with `lowercase`, words are lowered and lose their accents. Each word is cut into
-    the longest pieces of the vocabulary from left to right, `##` marking all but the
-    first. A word that cannot be cut, or has more than 200 characters, is [UNK].
+    A text is cleaned and split on white space, punctuation and Chinese characters. With
+    `lowercase`, words become lower case and lose their accents. Each word is split from
+    left to right into the longest pieces of the vocabulary. All pieces but the first
+    begin with `##`. A word is [UNK] if it cannot be split, or if it has more than 200
+    characters.
 
-    Source: Devlin et al. 2019, `tokenization.py` under Python 3.11, whose Unicode 14
-    data is frozen in `unicode14.npz`; no other Unicode library decides anything. One
-    step is left out: NFD's ordering among the 25 spacing marks with a combining
-    class. It shows only if a vocabulary has two of them; the released ones have none.
-    Bytes that are not UTF-8 are dropped. All ops are TensorFlow's and TensorFlow
-    Text's, so the tokenizer runs in `tf.data`, `tf.function` and TF Serving.
+    All ops belong to TensorFlow or TensorFlow Text, so the tokenizer runs in `tf.data`,
+    `tf.function` and TF Serving.
+
+    Source: Devlin et al. 2019, `tokenization.py` under Python 3.11. The file
+    `unicode14.npz` holds the Unicode 14 data of that version; no other Unicode library
+    is used. One step is missing: the order of NFD among the 25 spacing marks with a
+    combining class. A text changes only if the vocabulary has two of these marks; the
+    released vocabularies have none. Bytes that are not UTF-8 are dropped.
 
     Args:
-      vocabulary: path of a `vocab.txt` (one token per line, the line number is the
-        id) or a sequence of str. Holds [PAD], [UNK], [CLS], [SEP] and [MASK].
-      lowercase: bool, true for "uncased" vocabularies.
-      specials_in_text: bool, whether [MASK] and the like written in a text are
-        special tokens. Google's tokenizer splits them like other text.
+        vocabulary: path of a `vocab.txt` file, or a sequence of str. The file has one
+            token per line, and the line number is the id. The vocabulary includes
+            [PAD], [UNK], [CLS], [SEP] and [MASK].
+        lowercase: bool, True for "uncased" vocabularies.
+        specials_in_text: bool, whether a special token that is written in a text, such
+            as [MASK], keeps its meaning. Google's tokenizer splits it like other text.
 
     Inputs:
-      texts: str, or a list, array or tensor (B,) of strings.
+        texts: str, or a list, array or tensor (B,) of strings.
 
     Returns:
-      tf.RaggedTensor int32 (B, None) of ids; of one str, a tensor int32 (None,).
+        tf.RaggedTensor int32 (B, None) of ids. For a single str, a tensor int32
+        (None,).
 
     Raises:
-      FileNotFoundError: there is no such vocabulary file.
-      TypeError: the vocabulary or the texts are not strings.
-      ValueError: the vocabulary has an empty, repeated or very long token or lacks a
-        special one; the texts have more than one dimension.
+        FileNotFoundError: if the vocabulary file does not exist.
+        TypeError: if the vocabulary or the texts are not strings.
+        ValueError: if a token of the vocabulary is empty, repeated or very long, or if
+            a special token is missing. Also if the texts have more than one dimension.
 
     Example:
-      >>> specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-      >>> tokenizer = WordPieceTokenizer([*specials, "un", "##able"])
-      >>> tokenizer(["Unable unable", "able"]).to_list()
-      [[5, 6, 5, 6], [1]]
+        >>> specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+        >>> tokenizer = WordPieceTokenizer([*specials, "un", "##able"])
+        >>> tokenizer(["Unable unable", "able"]).to_list()
+        [[5, 6, 5, 6], [1]]
     """
 
     def __init__(self, vocabulary, lowercase=True, specials_in_text=False):
@@ -71,7 +78,8 @@ class WordPieceTokenizer(Tokenizer):
             )
             self._splitter = tf_text.FastWordpieceTokenizer(
                 tokens,
-                max_bytes_per_word=2**30,  # `words` keeps the limit, in characters
+                # `final_sigma` applies the limit, which is in characters.
+                max_bytes_per_word=2**30,
                 unknown_token=tokens[self.unknown_id],
                 token_out_type=tf.int32,
             )
@@ -87,25 +95,45 @@ class WordPieceTokenizer(Tokenizer):
     mask_id = property(lambda self: self.token_to_id("[MASK]"))
 
     def token_to_id(self, token):
-        """Returns the id (int) of a token (str); KeyError if it has none."""
+        """Returns the id of a token.
+
+        Args:
+            token: str.
+
+        Returns:
+            int.
+
+        Raises:
+            KeyError: if the vocabulary does not have the token.
+        """
         if token not in self._vocabulary.ids:
             raise KeyError(
                 f"`token` must be in the vocabulary. Received: token={token!r}. "
-                "Tokenize it instead, to get the pieces that spell it."
+                "Call the tokenizer with it, to get its word pieces."
             )
         return self._vocabulary.ids[token]
 
     def id_to_token(self, id):
-        """Returns the token (str) of an id (int); ValueError if there is none."""
+        """Returns the token of an id.
+
+        Args:
+            id: int.
+
+        Returns:
+            str.
+
+        Raises:
+            ValueError: if there is no such id.
+        """
         if not 0 <= id < self.vocabulary_size:
             raise ValueError(
                 f"`id` must be in [0, {self.vocabulary_size}). Received: id={id}. "
-                "Drop the ids that pad a batch first."
+                "Remove padding and ids of other vocabularies first."
             )
         return self.vocabulary[id]
 
     def __call__(self, texts):
-        """Returns the texts' ids; see the class."""
+        """Returns the ids of texts; see the class."""
         texts = _strings(texts)
         normal = self._normalizer.normalize(self._guard_specials(_batch(texts)))
         ids = self._splitter.tokenize(final_sigma.settle(normal, self.lowercase))
@@ -114,7 +142,7 @@ class WordPieceTokenizer(Tokenizer):
     split = staticmethod(split_words)
 
     def pieces(self, words):
-        """Words (N,) as rows of ids, ragged (N, None); at least [UNK]."""
+        """Returns the ids of words (N,), ragged (N, None); [UNK] if there are none."""
         ids = self(words)
         empty = tf.cast(ids.row_lengths() == 0, tf.int64)
         unknown = tf.fill([tf.reduce_sum(empty)], self.unknown_id)
@@ -126,7 +154,10 @@ class WordPieceTokenizer(Tokenizer):
         return Framing((self.cls_id,), (self.sep_id,), (self.sep_id,))
 
     def inputs(self, features):
-        """Token_ids, segment_ids and padding_mask, int32 (B, L); see `Tokenizer`."""
+        """Returns token_ids, segment_ids and padding_mask, int32 (B, L).
+
+        See `Tokenizer.inputs`.
+        """
         tokens = features["tokens"]
         segments = features.get("segment_ids")
         return {
@@ -136,19 +167,21 @@ class WordPieceTokenizer(Tokenizer):
         }
 
     def tokenize_with_offsets(self, texts, unit="bytes"):
-        """Returns the ids and where their pieces stand in the original texts.
+        """Returns ids, and the positions of their pieces in the original texts.
+
+        A piece is `text[start:end]`, with the deleted accents and invisible characters
+        that follow it. [UNK] spans its whole word.
 
         Args:
-          texts: str, or a list, array or tensor (B,) of strings.
-          unit: "bytes" of UTF-8, or "characters" as Python counts them.
+            texts: str, or a list, array or tensor (B,) of strings.
+            unit: "bytes" of UTF-8, or "characters" as Python counts them.
 
         Returns:
-          ids, starts, ends: tf.RaggedTensor int32 (B, None), of one str tensors
-          (None,). A piece is `text[start:end]`, with the accents and invisible
-          characters that were dropped behind it; [UNK] spans its whole word.
+            ids, starts, ends: tf.RaggedTensor int32 (B, None). For a single str,
+            tensors (None,).
 
         Raises:
-          ValueError: `unit` is neither of the two.
+            ValueError: if `unit` is neither of the two.
         """
         if unit not in ("bytes", "characters"):
             raise ValueError(
@@ -171,14 +204,15 @@ class WordPieceTokenizer(Tokenizer):
         return ids.values, starts.values, ends.values
 
     def detokenize(self, ids):
-        """Joins pieces to words and words by spaces.
+        """Joins pieces to words, and words to texts with spaces between them.
+
+        Case, accents and spacing that tokenization removed are not restored.
 
         Args:
-          ids: int tensor (None,) or (B, None), dense or ragged.
+            ids: int tensor (None,) or (B, None), dense or ragged.
 
         Returns:
-          string tensor, () or (B,). Case, accents and spacing that tokenization
-          dropped do not come back.
+            string tensor, () or (B,).
         """
         joined = tf.strings.reduce_join(tf.gather(self._spelling, ids), axis=-1)
         return tf.strings.regex_replace(joined, "^ ", "")
@@ -188,7 +222,7 @@ class WordPieceTokenizer(Tokenizer):
         save_vocabulary(self.vocabulary, path)
 
     def get_config(self):
-        """Returns the constructor's arguments, with the vocabulary's content."""
+        """Returns the constructor's arguments, with the content of the vocabulary."""
         return {
             "vocabulary": list(self.vocabulary),
             "lowercase": self.lowercase,
@@ -196,10 +230,10 @@ class WordPieceTokenizer(Tokenizer):
         }
 
     def _guard_specials(self, texts):
-        """Replaces special tokens by their stand-ins, all bytes keeping their place."""
+        """Replaces special tokens by stand-ins. No byte changes its position."""
         if not self.specials_in_text:
             return texts
-        # A text's own stand-ins are unassigned characters like any other.
+        # A stand-in that is already in the text is an unassigned character.
         foreign = f"[{_SPECIAL_STAND_INS}]"
         texts = tf.strings.regex_replace(texts, foreign, unicode_classes.UNKNOWN)
         for special, stand_in in zip(SPECIALS, _SPECIAL_STAND_INS, strict=True):
@@ -221,8 +255,8 @@ def _strings(texts):
         ) from error
     if tensor.shape.rank not in (0, 1):
         raise ValueError(
-            "`texts` must have no or one dimension. Received: shape="
-            f"{tensor.shape}. Reshape them to (B,), or tokenize each part."
+            "`texts` must have zero dimensions or one dimension. Received: shape="
+            f"{tensor.shape}. Reshape them to (B,)."
         )
     return tensor
 
@@ -232,15 +266,18 @@ def _batch(texts):
 
 
 def _stand_ins(vocabulary, specials_in_text):
-    """Puts the vocabulary beyond the splitter's own idea of Unicode.
+    """Makes the vocabulary independent of the Unicode version of the splitter.
 
     Returns:
-      stand_ins: tuple of (character, replacement) for the normalizer: a character of
-        the private plane for each unassigned one that the vocabulary uses, and the
-        special tokens' stand-ins, isolated.
-      tokens: list of str, the vocabulary with the stand-ins in it. Tokens that no
-        text can give, as they hold a space or a deleted character, get a name that
-        the splitter cannot find.
+        stand_ins: tuple of (character, replacement) for the normalizer. Each unassigned
+        character of the vocabulary becomes a character of the private plane. The
+        stand-ins of special tokens are surrounded by spaces.
+        tokens: list of str, the vocabulary with the stand-ins in it. A token with a
+        space or a deleted character gets a name that the splitter cannot find, because
+        no text can produce the token.
+
+    Raises:
+        ValueError: if a token is too long.
     """
     longest = max(vocabulary, key=lambda token: len(token.encode()))
     if len(longest.encode()) > _MAX_BYTES:

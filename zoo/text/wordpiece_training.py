@@ -1,4 +1,4 @@
-"""Learns a WordPiece vocabulary from text, with the tokenizer's own idea of a word."""
+"""Learns a WordPiece vocabulary from texts, with the words of the tokenizer."""
 
 import collections
 import heapq
@@ -13,9 +13,11 @@ from zoo.files import open_any
 from zoo.text import final_sigma, unicode_classes
 from zoo.text.wordpiece import SPECIALS
 
-_CHUNK = 1 << 20  # characters handed to the normalizer at once
-_MAX_WORD = 50  # longer words teach nothing; the splitter takes tokens of 256 bytes
-# Always in a vocabulary: what a corpus lacks by its editing, other texts have.
+# The number of characters that the normalizer gets at once.
+_CHUNK = 1 << 20
+# Longer words are not learned from. A token of the splitter has at most 256 bytes.
+_MAX_WORD = 50
+# Every vocabulary has these characters, because an edited corpus may lack some of them.
 _ALWAYS = "".join(map(chr, range(0x21, 0x7F))) + "–—‘’“”…£€°"
 
 
@@ -24,34 +26,35 @@ def train_wordpiece(
 ):
     """Learns a vocabulary for `WordPieceTokenizer`.
 
-    Words are counted after the tokenizer's own cleaning and splitting. From single
-    characters, the most frequent pair of neighbouring pieces is joined into a new
-    piece again and again (byte-pair encoding); ties go by the alphabet, so equal
-    counts give equal vocabularies.
+    Texts are cleaned and split into words as in the tokenizer, and words are counted.
+    The pieces are single characters at first. The most frequent pair of neighbouring
+    pieces is then joined to a new piece, again and again (byte-pair encoding). Equally
+    frequent pairs are joined in alphabetical order, so equal counts give equal
+    vocabularies.
 
-    Source: Sennrich et al. 2016, algorithm 1. Schuster and Nakajima 2012, who join
-    the pair with the best likelihood, published no learner; the merges by count are
-    what the public WordPiece trainers do.
+    Source: Sennrich et al. 2016, algorithm 1. Schuster and Nakajima 2012 join the pair
+    with the best likelihood, but published no program. The public WordPiece trainers
+    join by count.
 
     Args:
-      texts: iterable of str (or UTF-8 bytes) or of `pathlib.Path`: a str is a text,
-        a path a UTF-8 file with any number of lines, `.gz` and `.xz` unpacked.
-      vocabulary_size: int, number of tokens at most, special ones included.
-      lowercase: bool, as the tokenizer's.
-      character_coverage: float in (0, 1], share of the corpus' characters that the
-        vocabulary must be able to spell. Words with a rarer character become [UNK].
-        Printable ASCII and common typographic signs are always in.
-      min_count: int, words seen less often are not learned from.
+        texts: iterable of str (or UTF-8 bytes) or of `pathlib.Path`. A str is a text. A
+            path is a UTF-8 file with any number of lines, plain, `.gz` or `.xz`.
+        vocabulary_size: int, maximum number of tokens, special ones included.
+        lowercase: bool, as in the tokenizer.
+        character_coverage: float in (0, 1], share of the characters in the corpus that
+            the vocabulary can spell. Words with a rarer character become [UNK].
+            Printable ASCII and common typographic signs are always included.
+        min_count: int, lowest count of a word; rarer words are ignored.
 
     Returns:
-      list of str: [PAD] [UNK] [CLS] [SEP] [MASK], the characters, then the joined
-      pieces from the first joined on. Shorter than `vocabulary_size` if the corpus
-      has no more pairs.
+        list of str: [PAD] [UNK] [CLS] [SEP] [MASK], the characters, and the joined
+        pieces in the order of joining. The list is shorter than `vocabulary_size` if
+        the corpus has no more pairs.
 
     Raises:
-      TypeError: `texts` is a single str, or holds something else.
-      ValueError: `vocabulary_size` cannot hold the characters, or
-        `character_coverage` is out of range.
+        TypeError: if `texts` is a single str, or has an entry of another type.
+        ValueError: if `vocabulary_size` is too small for the characters, or if
+            `character_coverage` is not in (0, 1].
     """
     if not 0 < character_coverage <= 1:
         raise ValueError(
@@ -65,7 +68,7 @@ def train_wordpiece(
         raise ValueError(
             "`vocabulary_size` must hold the special tokens and the characters, "
             f"{len(tokens)} in this corpus. Received: vocabulary_size="
-            f"{vocabulary_size}. Raise it, or lower `character_coverage`."
+            f"{vocabulary_size}. Increase it, or decrease `character_coverage`."
         )
     learnable = {
         word: count
@@ -76,14 +79,14 @@ def train_wordpiece(
 
 
 def count_words(texts, lowercase=True):
-    """Counts words as the tokenizer splits them, punctuation being words as well.
+    """Counts the words of the tokenizer; punctuation marks are words, too.
 
     Args:
-      texts: see `train_wordpiece`.
-      lowercase: bool.
+        texts: see `train_wordpiece`.
+        lowercase: bool.
 
     Returns:
-      collections.Counter of str to int.
+        collections.Counter of str to int.
     """
     separators = unicode_classes.character_class(final_sigma.SEPARATORS)
     pattern = re.compile(f"[^{separators}]+|[^ \t]")
@@ -99,7 +102,7 @@ def count_words(texts, lowercase=True):
 
 
 def _chunks(texts):
-    """Yields the texts joined by line ends into strings of some size."""
+    """Yields strings of about `_CHUNK` characters: lines joined by line breaks."""
     lines, size = [], 0
     for line in read_lines(texts):
         lines.append(line)
@@ -111,13 +114,16 @@ def _chunks(texts):
 
 
 def read_lines(texts):
-    """Yields the lines of files and the texts as they are, str.
+    """Yields texts and the lines of files, str.
 
     Args:
-      texts: see `train_wordpiece`.
+        texts: see `train_wordpiece`.
+
+    Yields:
+        str.
 
     Raises:
-      TypeError: `texts` is a single str, or holds something else.
+        TypeError: if `texts` is a single str, or has an entry of another type.
     """
     if isinstance(texts, (str, bytes, os.PathLike)):
         raise TypeError(
@@ -139,7 +145,7 @@ def read_lines(texts):
 
 
 def _alphabet(counts, lowercase, coverage):
-    """Returns the set of characters that the vocabulary spells."""
+    """Returns the set of characters that the vocabulary can spell."""
     frequency = collections.Counter()
     for word, count in counts.items():
         for character in word:
@@ -156,7 +162,7 @@ def _alphabet(counts, lowercase, coverage):
 
 
 def _single_pieces(alphabet):
-    """Returns every character alone, and with ## what can stand inside a word."""
+    """Returns every character, and with ## every character that can continue a word."""
     kinds = unicode_classes.classes()
     alone = (unicode_classes.PUNCTUATION, unicode_classes.CHINESE)
     inside = (c for c in alphabet if kinds[ord(c)] not in alone)
@@ -164,7 +170,7 @@ def _single_pieces(alphabet):
 
 
 def _join_pairs(tokens, counts, vocabulary_size):
-    """Adds joined pairs to the tokens, most frequent first."""
+    """Adds joined pairs to the tokens, the most frequent pair first."""
     spelled = [[w[0], *("##" + c for c in w[1:])] for w in counts]
     counts = list(counts.values())
     frequency, places = collections.Counter(), collections.defaultdict(set)
@@ -177,7 +183,8 @@ def _join_pairs(tokens, counts, vocabulary_size):
     known = set(tokens)
     while heap and len(tokens) < vocabulary_size:
         count, pair = heapq.heappop(heap)
-        if -count != frequency[pair]:  # out of date: back to its right place
+        # An outdated count: the pair returns to the heap with its new count.
+        if -count != frequency[pair]:
             if frequency[pair] > 0:
                 heapq.heappush(heap, (-frequency[pair], pair))
             continue
@@ -191,7 +198,7 @@ def _join_pairs(tokens, counts, vocabulary_size):
 
 
 def _join(pair, joined, spelled, counts, frequency, places):
-    """Joins one pair everywhere; returns the pairs that came into being."""
+    """Joins one pair in all words, and returns the pairs that are new."""
     born = set()
     for index in places.pop(pair):
         old, new, position = spelled[index], [], 0

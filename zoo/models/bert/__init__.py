@@ -1,4 +1,4 @@
-"""BERT (Devlin et al. 2019)."""
+"""The family of BERT (Devlin et al. 2019)."""
 
 from zoo.family import Family
 from zoo.models.bert.model import BERT, BERTConfig

@@ -1,11 +1,11 @@
-"""What the files beside the weights say: configuration, vocabulary, labels, pooling."""
+"""Reads the files beside the weights: configuration, vocabulary, labels, pooling."""
 
 import json
 import re
 
 from zoo.models.bert.model import BERTConfig
 
-# Our field: its name in bert_config.json and in Hugging Face's config.json.
+# Our field to its name in bert_config.json and in Hugging Face's config.json.
 SIZES = {
     "vocabulary_size": "vocab_size",
     "hidden_dim": "hidden_size",
@@ -21,7 +21,7 @@ FIELDS = {
     "attention_dropout": "attention_probs_dropout_prob",
     "initializer_range": "initializer_range",
 }
-# What "gelu" means differs: Google's and the model garden's code approximates it.
+# Google's and the model garden's "gelu" is the approximation with tanh.
 GOOGLE_ACTIVATIONS = {"gelu": "gelu_tanh", "relu": "relu", "tanh": "tanh"}
 HUGGING_FACE_ACTIVATIONS = {
     "gelu": "gelu",
@@ -33,19 +33,19 @@ HUGGING_FACE_ACTIVATIONS = {
     "swish": "silu",
     "tanh": "tanh",
 }
-# What keras-nlp's code fixes: in the encoder, and in the masked language model's head.
+# Values that are constants in keras-nlp: in the encoder, and in the masked LM head.
 KERAS_NLP_ENCODER = {"activation": "gelu_tanh", "layer_norm_epsilon": 1e-12}
 KERAS_NLP_HEAD = {"activation": "gelu", "layer_norm_epsilon": 1e-5}
 KERAS_NLP_FIELDS = (*SIZES, "dropout")
 
 
 def read_json(path, optional=False, kind=dict):
-    """Reads a JSON file of a dict or of a list of dict, as `kind` says.
+    """Reads a JSON file with a dict, or with a list of dict if `kind` is list.
 
-    An absent one is empty if it is `optional`.
+    If the file is missing and `optional`, the result is empty.
 
     Raises:
-        ValueError: if the file is no JSON of this kind.
+        ValueError: if the file does not hold JSON of this kind.
     """
     if optional and not path.is_file():
         return kind()
@@ -69,11 +69,11 @@ def read_config(directory, layout):
         layout: str.
 
     Returns:
-        dict of arguments of `BERTConfig`, dict of all that the file says.
+        dict of arguments of `BERTConfig`, and dict of all values in the file.
 
     Raises:
-        FileNotFoundError: if there is no such file.
-        ValueError: if it is incomplete, or of what `BERT` does not compute.
+        FileNotFoundError: if the file does not exist.
+        ValueError: if a value is missing, or if `BERT` cannot compute the model.
     """
     google = layout in ("google", "model_garden")
     path = directory / ("bert_config.json" if google else "config.json")
@@ -110,11 +110,11 @@ def read_config(directory, layout):
 def _require(values, names, path):
     missing = [name for name in names if name not in values]
     if missing:
-        raise ValueError(f"`{path}` must say {', '.join(missing)}.")
+        raise ValueError(f"`{path}` must have the values {', '.join(missing)}.")
 
 
 def _check_hugging_face(values, path):
-    """Refuses what `BERT` does not compute."""
+    """Raises if `BERT` cannot compute the model."""
     for name, known in (
         ("model_type", ("bert", None)),
         ("position_embedding_type", ("absolute", None)),
@@ -124,7 +124,7 @@ def _check_hugging_face(values, path):
     ):
         if values.get(name) not in known:
             raise ValueError(
-                f"`{name}` must be {known[0]!r}, since `BERT` computes nothing else. "
+                f"`{name}` must be {known[0]!r}; `BERT` supports nothing else. "
                 f"Received: {values[name]!r} in `{path}`."
             )
 
@@ -142,7 +142,7 @@ def _keras_nlp_config(values, path):
 
 
 def shapes(config, heads=(), num_classes=0):
-    """The shape of every array.
+    """Returns the shape of every array.
 
     Args:
         config: `BERTConfig`.
@@ -186,17 +186,17 @@ def shapes(config, heads=(), num_classes=0):
 
 
 def read_labels(names, num_classes):
-    """The names of a classifier's outputs in order.
+    """Returns the names of a classifier's outputs in their order.
 
     Args:
-        names: dict of number, as str, to name: Hugging Face's `id2label`; or None.
+        names: dict of number, as str, to name (Hugging Face's `id2label`), or None.
         num_classes: int, 0 if there is no classifier.
 
     Returns:
-        tuple of str, or None without names or classifier.
+        tuple of str; None if there are no names or there is no classifier.
 
     Raises:
-        ValueError: if an output has no name, or a name no output.
+        ValueError: if an output has no name, or if a name has no output.
     """
     if not names or not num_classes:
         return None
@@ -209,7 +209,7 @@ def read_labels(names, num_classes):
 
 
 def read_tokenizer(directory, layout, vocabulary_size):
-    """Reads the vocabulary and finds out whether it is of lower case.
+    """Reads the vocabulary, and finds out whether it is a lower-case one.
 
     Args:
         directory: `Path`.
@@ -217,17 +217,17 @@ def read_tokenizer(directory, layout, vocabulary_size):
         vocabulary_size: int, rows of the token embedding.
 
     Returns:
-        dict of vocabulary (tuple of str) and lowercase (bool), or None if the
-        checkpoint has no vocabulary.
+        dict of vocabulary (tuple of str) and lowercase (bool); None if the checkpoint
+        has no vocabulary.
 
     Raises:
-        ValueError: if there are more tokens than rows, or less, or if the tokenizer
-            is another than Google's.
+        ValueError: if the numbers of tokens and rows differ, or if the tokenizer
+            differs from Google's.
     """
     if layout == "keras_nlp":
         vocabulary = _read_vocabulary(directory / "assets/tokenizer/vocabulary.txt")
         config = read_json(directory / "tokenizer.json", optional=True)
-        # Its `strip_accents` is False even for models that never saw an accent.
+        # `strip_accents` is ignored. It is False even for models without accents.
         lowercase = config.get("config", {}).get("lowercase", False)
     elif layout == "hugging_face":
         vocabulary, lowercase = _hugging_face_tokenizer(directory)
@@ -246,11 +246,11 @@ def read_tokenizer(directory, layout, vocabulary_size):
 
 
 def _read_vocabulary(path):
-    """As Google's code does: the token of id n is line n, stripped. Or None."""
+    """Reads tokens as Google's code does: token n is line n, stripped. Or None."""
     if not path.is_file():
         return None
     try:
-        # Not `splitlines`, which also splits at characters that are tokens.
+        # `splitlines` would also split at characters that are tokens.
         lines = path.read_bytes().decode("utf-8").split("\n")
     except UnicodeDecodeError as error:
         raise ValueError(f"`{path}` must be UTF-8. Received: {error}.") from error
@@ -258,7 +258,7 @@ def _read_vocabulary(path):
 
 
 def _hugging_face_tokenizer(directory):
-    """Vocabulary or None, and case."""
+    """Returns the vocabulary, or None, and whether it is lower-case."""
     config = read_json(directory / "tokenizer_config.json", optional=True)
     fast = read_json(directory / "tokenizer.json", optional=True)
     normalizer = fast.get("normalizer") or {}
@@ -277,7 +277,7 @@ def _hugging_face_tokenizer(directory):
             f"`{directory}`."
         )
     vocabulary = _read_vocabulary(directory / "vocab.txt")
-    # transformers prefers this file, and only it has tokens that were added later.
+    # transformers prefers tokenizer.json. Only this file has tokens added later.
     if fast:
         model = fast.get("model", {})
         ids = {token["content"]: token["id"] for token in fast.get("added_tokens", ())}
@@ -295,9 +295,9 @@ def _hugging_face_tokenizer(directory):
 
 
 def _guess_lowercase(directory, vocabulary):
-    """Google's files do not say; their names do, else the vocabulary must."""
+    """Guesses the case from the directory's name, or else from the vocabulary."""
     name = directory.resolve().name.lower()
-    # "uncased" holds "cased" as well.
+    # "uncased" contains "cased".
     if "cased" in name:
         return "uncased" in name
     words = [token for token in vocabulary or () if not re.fullmatch(r"\[.*\]", token)]
@@ -305,17 +305,17 @@ def _guess_lowercase(directory, vocabulary):
 
 
 def read_pooling(directory):
-    """Reads how a sentence-transformers model turns tokens into one vector.
+    """Reads how a sentence-transformers model pools tokens to one vector.
 
     Args:
         directory: `Path`.
 
     Returns:
-        dict of pooling, normalize and sequence_length, as in `Converted`; empty if
-        this is no such model.
+        dict of pooling, normalize and sequence_length, see `Converted`; empty if this
+        is not such a model.
 
     Raises:
-        ValueError: if it pools in any way but by the first token or the mean.
+        ValueError: if the pooling is neither the first token nor the mean.
     """
     path = directory / "modules.json"
     if not path.is_file():
@@ -327,19 +327,18 @@ def read_pooling(directory):
     unknown = set(modules) - {"Transformer", "Pooling", "Normalize"}
     if unknown or not re.fullmatch(r"\w[\w.-]*", modules.get("Pooling", "")):
         raise ValueError(
-            "A sentence-transformers model must be of Transformer, Pooling in a "
-            "directory of its own and, optionally, Normalize. Received: "
-            f"{modules} in `{path}`."
+            "A sentence-transformers model must be of Transformer, Pooling (in its own "
+            f"directory) and, optionally, Normalize. Received: {modules} in `{path}`."
         )
     pooling = read_json(directory / modules["Pooling"] / "config.json")
     names = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}
-    # Models before version 5 have a flag for each way instead of one word.
+    # Before version 5, models have a flag for each pooling instead of one word.
     flags = [key for key in pooling if key.startswith("pooling_mode_") and pooling[key]]
     mode = pooling.get("pooling_mode", [names.get(key, key) for key in flags])
     mode = mode[0] if isinstance(mode, list) and len(mode) == 1 else mode
     if mode not in ("cls", "mean"):
         raise ValueError(
-            f"Pooling must be of the first token or the mean. Received: {mode} in "
+            f"Pooling must be the first token or the mean. Received: {mode} in "
             f"`{path.parent}`."
         )
     limits = read_json(directory / "sentence_bert_config.json", optional=True)

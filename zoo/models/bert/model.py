@@ -1,4 +1,4 @@
-"""BERT: bidirectional Transformer encoder."""
+"""BERT: a bidirectional Transformer encoder."""
 
 import dataclasses
 
@@ -26,11 +26,12 @@ EMBEDDINGS = (
 
 @dataclasses.dataclass(frozen=True)
 class BERTConfig:
-    """Sizes and switches of a BERT; the defaults are BERT-base uncased.
+    """Sizes and options of a BERT. The defaults are those of BERT-base uncased.
 
     Source: Devlin et al. 2019, section 3, and `modeling.py` of the released code.
-    Published checkpoints disagree on `activation`: Google's first release and Hugging
-    Face use the exact GELU, Google's later code and the model garden the tanh one.
+    Published checkpoints differ in `activation`. Google's first release and Hugging
+    Face use the exact GELU. Google's later code and the model garden use the
+    approximation with tanh.
 
     Args:
         vocabulary_size: tokens, special ones included.
@@ -39,21 +40,22 @@ class BERTConfig:
         num_heads: H, must divide `hidden_dim`.
         intermediate_dim: inner width F of the feed-forward network.
         max_sequence_length: rows in the table of positions.
-        num_segments: rows in the table of segments (the model garden's default is 16).
+        num_segments: rows in the table of segments (the default of the model garden is
+            16).
         activation: "gelu" or "gelu_tanh", see `zoo.layers.get_activation`.
         dropout: probability after embeddings and sub-layers, in [0, 1).
         attention_dropout: probability on attention weights, in [0, 1).
         layer_norm_epsilon: added to the variance.
-        initializer_range: standard deviation of truncated normal weights.
+        initializer_range: standard deviation of the truncated normal initial weights.
         pad_id: id of padding, from which a missing mask is derived.
-        pooler: whether there is a pooled output (some Hugging Face files have none).
-        causal: whether a position attends to itself and those before it only, as in
-            the left-to-right model of the paper's ablation (section 5.1).
+        pooler: whether there is a pooled output. Some Hugging Face files have none.
+        causal: whether a position attends only to itself and to earlier positions. The
+            paper's ablation has such a left-to-right model (section 5.1).
 
     Raises:
-        ValueError: if a size, epsilon or range is not positive, a probability not in
-            [0, 1), `pad_id` no token, the activation unknown, or `num_heads` does not
-            divide `hidden_dim`.
+        ValueError: if a size, epsilon or range is not positive, or a probability is not
+            in [0, 1). Also if `pad_id` is not a token, the activation is unknown, or
+            `num_heads` does not divide `hidden_dim`.
     """
 
     vocabulary_size: int = 30522
@@ -111,15 +113,15 @@ class BERTConfig:
 
 @keras.saving.register_keras_serializable(package="zoo")
 class BERT(Backbone):
-    """BERT's encoder, post-norm.
+    """BERT's encoder. Layer norm follows each residual connection (post-norm).
 
-    `x = norm(token + segment + position)`, then `num_layers` blocks; the pooled
+    `x = norm(token + segment + position)`, followed by `num_layers` blocks. The pooled
     output is `tanh(x[:, 0] W + b)`.
 
     Source: Devlin et al. 2019, section 3; released code `modeling.py`.
-    `keras_nlp.models.BertBackbone` fixes the tanh GELU, the epsilon and two segments,
-    and so cannot hold every published checkpoint; it fails our parity test on files
-    with the exact GELU.
+    `keras_nlp.models.BertBackbone` has a fixed tanh GELU, a fixed epsilon and two
+    segments, so it cannot hold every published checkpoint. It fails our parity test on
+    files with the exact GELU.
 
     Args:
         config: `BERTConfig`.
@@ -127,18 +129,19 @@ class BERT(Backbone):
         name: str.
 
     Inputs:
-        dict of int (B, L): token_ids; optional segment_ids (zeros) and padding_mask
-        (1 = token; by default where token_ids is not `pad_id`).
+        dict of int (B, L): token_ids, and optional segment_ids and padding_mask (1 =
+        token). By default, segment_ids is 0, and padding_mask is 1 for every token
+        other than `pad_id`.
 
     Returns:
-        dict of sequence_output (B, L, D) and, with a pooler, pooled_output (B, D). On
-        request, by `with_outputs`: layer_outputs (B, N + 1, L, D), attention_scores
-        float32 (B, N, H, L, L).
+        dict of sequence_output (B, L, D) and, with a pooler, pooled_output (B, D).
+        `with_outputs` adds layer_outputs (B, N + 1, L, D) and attention_scores float32
+        (B, N, H, L, L).
 
     Example:
-    >>> bert = BERT(BERTConfig(11, 4, 1, 2, 8))
-    >>> tuple(bert(keras.ops.ones((1, 3), "int32"))["sequence_output"].shape)
-    (1, 3, 4)
+        >>> bert = BERT(BERTConfig(11, 4, 1, 2, 8))
+        >>> tuple(bert(keras.ops.ones((1, 3), "int32"))["sequence_output"].shape)
+        (1, 3, 4)
     """
 
     family = "bert"
@@ -147,11 +150,11 @@ class BERT(Backbone):
 
     @property
     def predicts(self):
-        """Hidden tokens, or the next token if the model is causal."""
+        """The tokens to predict: "next" if the model is causal, or else "masked"."""
         return "next" if self.config.causal else "masked"
 
     def make_token_head(self, activation=None, layer_norm_epsilon=None):
-        """The head of the masked language model, which shares the table of tokens."""
+        """Makes the masked language model's head; it shares the token embedding."""
         config = self.config
         return MaskedLMHead(
             self.named_layers["token_embedding"],
@@ -163,19 +166,19 @@ class BERT(Backbone):
         )
 
     def groups(self):
-        """The embeddings, then one block each."""
+        """Returns the embeddings as one group, and each block as a group."""
         blocks = range(self.config.num_layers)
         return EMBEDDINGS, *((f"block_{i}",) for i in blocks)
 
     @staticmethod
     def make_inputs(config):
-        """Symbolic inputs, int32 (B, L) each."""
+        """Makes the symbolic inputs, int32 (B, L) each."""
         names = ("token_ids", "segment_ids", "padding_mask")
         return {name: keras.Input((None,), dtype="int32", name=name) for name in names}
 
     @staticmethod
     def make_layers(config, dtype):
-        """The named layers, not yet built."""
+        """Makes the layers by name; they are not built yet."""
         stddev = config.initializer_range
         normal = keras.initializers.TruncatedNormal(stddev=stddev)
 
@@ -229,7 +232,7 @@ class BERT(Backbone):
 
     @classmethod
     def connect(cls, config, layers, inputs, scores=False):
-        """Wires the layers; `scores` adds the attention weights to the outputs."""
+        """Connects the layers; `scores` adds the attention weights to the outputs."""
         x, mask, blocks = cls._begin(layers, inputs)
         hidden, weights = [x], []
         for block in blocks:
@@ -248,7 +251,7 @@ class BERT(Backbone):
 
     @classmethod
     def connect_at(cls, config, layers, inputs, positions):
-        """Wires the layers, the last block at position 0 and at `positions` only."""
+        """Connects the layers; the last block computes position 0 and `positions`."""
         x, mask, blocks = cls._begin(layers, inputs)
         for block in blocks[:-1]:
             x = block(x, mask)
@@ -260,7 +263,7 @@ class BERT(Backbone):
 
     @staticmethod
     def _begin(layers, inputs):
-        """The embeddings (B, L, D), the mask and the blocks."""
+        """Returns the embeddings (B, L, D), the mask and the blocks."""
         x = layers["token_embedding"](inputs["token_ids"])
         x = x + layers["segment_embedding"](inputs["segment_ids"])
         x = x + layers["position_embedding"](x)

@@ -1,11 +1,11 @@
-"""Where each published layout keeps BERT's arrays."""
+"""The names of BERT's arrays in each published layout."""
 
 import dataclasses
 import re
 
 from zoo.checkpoint import Row, expand
 
-# Ours, without its last part. `{i}` is the number of a block.
+# Our paths without their last part. `{i}` is the number of a block.
 ENCODER = (
     "token_embedding",
     "segment_embedding",
@@ -20,7 +20,7 @@ ENCODER = (
     "block_{i}/output_projection",
     "block_{i}/output_layer_norm",
 )
-# Hugging Face kept Google's names, with dots.
+# Hugging Face has Google's names, with dots.
 GOOGLE = (
     "bert/embeddings/word_embeddings",
     "bert/embeddings/token_type_embeddings",
@@ -35,7 +35,7 @@ GOOGLE = (
     "bert/encoder/layer_{i}/output/dense",
     "bert/encoder/layer_{i}/output/LayerNorm",
 )
-# The second generation of the model garden; the first numbers its layers instead.
+# The second generation of the model garden. The first generation numbers its layers.
 GARDEN = (
     "_embedding_layer",
     "_type_embedding_layer",
@@ -59,11 +59,11 @@ class Layout:
 
     Args:
         encoder: tuple of `Row`, the embeddings and the blocks.
-        parts: dict of what a checkpoint may hold besides, "pooler" and heads, to a
-            tuple of alternatives, each a tuple of `Row`. The first alternative of
-            which the checkpoint has anything is read, the others are left.
-        ignore: tuple of regular expressions, names of arrays that are no weights.
-        first: int, the number of the first block where the layout counts all layers.
+        parts: dict of the optional parts of a checkpoint ("pooler" and heads) to a
+            tuple of alternatives, each a tuple of `Row`. The first alternative with an
+            array in the checkpoint is read; the others are ignored.
+        ignore: tuple of regular expressions, the names of arrays that are not weights.
+        first: int, the number of the first block, for layouts that count all layers.
     """
 
     encoder: tuple
@@ -72,15 +72,15 @@ class Layout:
     first: int = 0
 
     def choose(self, num_layers, checkpoint):
-        """Finds out what a checkpoint holds.
+        """Finds out which parts a checkpoint holds.
 
         Args:
             num_layers: int.
             checkpoint: container of the names of arrays.
 
         Returns:
-            list of `Row` for all of it, tuple of the names of parts, tuple of regular
-            expressions for what to leave.
+            list of `Row` for all parts; tuple of the names of the parts; and tuple of
+            regular expressions for the arrays to ignore.
         """
         rows = expand(self.encoder, num_layers, self.first)
         found, ignore = [], list(self.ignore)
@@ -88,7 +88,7 @@ class Layout:
             for alternative in alternatives:
                 alternative = expand(alternative, num_layers, self.first)
                 names = [s for row in alternative for s in row.sources]
-                # Escaped in full: what is left is exactly what a better row replaces.
+                # Only these arrays are ignored, so their names are escaped.
                 if part in found:
                     ignore += map(re.escape, names)
                 elif any(name in checkpoint for name in names):
@@ -97,20 +97,22 @@ class Layout:
         return rows, tuple(found), tuple(ignore)
 
     def written(self, config, heads):
-        """The rows by which a model with these heads is written, a list of `Row`."""
+        """Returns the rows to write a model with these heads, a list of `Row`."""
         parts = ("pooler", *heads) if config.pooler else heads
         rows = [row for part in parts for row in self.parts[part][0]]
         return expand((*self.encoder, *rows), config.num_layers, self.first)
 
 
 def _rows(modules, endings, transposed=False, heads=False):
-    """Rows from a layout's names of modules and of the arrays inside of them.
+    """Makes rows from a layout's names of modules and of their arrays.
 
     Args:
-        modules: dict of our module to the layout's, one name or several.
-        endings: dict of our array ("embeddings", "gamma", ...) to one ending or more.
-        transposed: bool, kernels are stored as (outputs, inputs).
-        heads: bool, the attention's kernels are stored as (D, H, K) and (H, K, D).
+        modules: dict of our module to the layout's name, or to several names.
+        endings: dict of our array ("embeddings", "gamma", ...) to one or several
+            endings.
+        transposed: bool, whether kernels are stored as (outputs, inputs).
+        heads: bool, whether the kernels of attention are stored as (D, H, K) and (H, K,
+            D).
 
     Returns:
         tuple of `Row`.
@@ -138,7 +140,7 @@ def _rows(modules, endings, transposed=False, heads=False):
 
 
 def _masked_lm(transform, layer_norm, output_bias, endings, **style):
-    """Rows of the masked language model's head, `style` as for `_rows`."""
+    """Makes rows of the masked language model's head; `style` as in `_rows`."""
     modules = {
         "masked_lm_head/transform": transform,
         "masked_lm_head/layer_norm": layer_norm,
@@ -148,9 +150,10 @@ def _masked_lm(transform, layer_norm, output_bias, endings, **style):
 
 
 def _google():
-    """TensorFlow 1 checkpoints of the released code; kernels are (inputs, outputs).
+    """Layout of TensorFlow 1 checkpoints of the released code.
 
-    Only the logits of sentence pairs, classes and spans are (outputs, inputs).
+    Kernels are stored as (inputs, outputs), except the logits of sentence pairs,
+    classes and spans: these are stored as (outputs, inputs).
     """
     endings = {name: f"/{name}" for name in ("gamma", "beta", "kernel", "bias")}
     endings["embeddings"] = ""
@@ -179,10 +182,10 @@ def _google():
 
 
 def _hugging_face():
-    """State dicts of `transformers`; kernels are (outputs, inputs).
+    """Layout of state dicts of `transformers`; kernels are (outputs, inputs).
 
-    A `BertModel` has no prefix, files of 2018 call gains and offsets gamma and beta,
-    and torch's own files repeat tied arrays.
+    A `BertModel` has no prefix. Files of 2018 have the names gamma and beta in layer
+    norms. Torch's own files repeat tied arrays.
     """
     endings = {
         "embeddings": ".weight",
@@ -221,19 +224,19 @@ def _hugging_face():
 
 
 def _rooted(names):
-    """The names under the roots of the garden's three ways to save a model."""
+    """Adds the prefixes of the model garden's three ways to save a model."""
     roots = ("encoder/", "model/encoder_network/", "model/")
     return tuple(root + name for root in roots for name in names)
 
 
 def _garden_names():
-    """All names of each module of `ENCODER`, in its order."""
+    """Returns all names of each module of `ENCODER`, in its order."""
     names = [
         (f"layer_with_weights-{number}", name)
         for name, number in zip(GARDEN[:4], (0, 2, 1, 3), strict=True)
     ]
     for name in GARDEN[4:]:
-        # The released bert_base_uncased alone has the last of these aliases.
+        # Only the released bert_base_uncased has the last of these names.
         alias = name.replace("_attention_layer/_output", "_attention_output")
         blocks = (f"layer_with_weights-{{n}}/{n}" for n in dict.fromkeys((name, alias)))
         names.append((*blocks, f"_transformer_layers/{{i}}/{name}"))
@@ -241,17 +244,18 @@ def _garden_names():
 
 
 def _model_garden():
-    """TensorFlow 2 checkpoints of tf-models-official, named by object and attribute.
+    """Layout of TensorFlow 2 checkpoints of tf-models-official.
 
-    Three generations of names, saved in three ways. In a checkpoint of a pretrainer
-    the pooler is that of the head for sentence pairs: the encoder's is not trained.
+    Arrays are named by object and attribute, with three generations of names and three
+    ways to save a model. In a checkpoint of a pretrainer the pooler is that of the
+    sentence pair head, because the encoder's own pooler is not trained.
     """
     end = "/.ATTRIBUTES/VARIABLE_VALUE"
     leaves = ("embeddings", "gamma", "beta", "kernel", "bias")
     endings = {name: f"/{name}{end}" for name in leaves}
     modules = dict(zip(ENCODER, _garden_names(), strict=True))
     table, *encoder = _rows(modules, endings, heads=True)
-    # A pretrainer's table is saved where it is met first, in the head.
+    # A pretrainer saves its table under the first path that leads to it: the head's.
     tied = tuple(f"{root}masked_lm/embedding_table{end}" for root in ("", "model/"))
     table = Row(table.target, table.sources + tied)
     head = ("masked_lm/", "model/masked_lm/")
@@ -287,17 +291,17 @@ def _model_garden():
 
 
 def _keras_nlp():
-    """The names in model.weights.h5 and, behind "task/", in task.weights.h5.
+    """Layout of model.weights.h5 and, with the prefix "task/", of task.weights.h5.
 
-    Keras numbers the arrays of a layer and the layers of a class; Keras 2 had another
-    name for the root.
+    Keras numbers the arrays of a layer and the layers of a class. The root has another
+    name in Keras 2.
     """
     endings = {"gamma": "/vars/0", "beta": "/vars/1"}
     endings |= {"kernel": "/vars/0", "bias": "/vars/1", "embeddings": "/vars/0"}
     block = "transformer_encoder{_i}/"
     attention = block + "_self_attention_layer/"
     names = (
-        # By class: the tables of tokens and of segments are of different ones.
+        # Names of classes: tokens and segments have tables of different classes.
         "reversible_embedding",
         "embedding",
         "position_embedding",

@@ -1,4 +1,4 @@
-"""Published BERT checkpoints to our configuration and weights, and back."""
+"""Converts published BERT checkpoints to our configuration and weights, and back."""
 
 import dataclasses
 import functools
@@ -21,7 +21,7 @@ from zoo.models.bert.writing import WRITERS, write
 
 __all__ = ["layouts", "read", "recognise", "write"]
 
-# What the head "classifier" of a class of Hugging Face's classifies.
+# The kind of input that the head "classifier" of a Hugging Face class classifies.
 CLASSIFIES = {
     None: "texts",
     "BertForSequenceClassification": "texts",
@@ -37,7 +37,7 @@ HUGGING_FACE_FILES = (
 
 
 def layouts():
-    """The layouts that are read, and those that are written, tuple of `Layout`."""
+    """Returns the layouts that can be read or written, tuple of `Layout`."""
     return tuple(
         Layout(
             name,
@@ -68,23 +68,23 @@ def write_contents(layout, directory, contents):
 
 
 def recognise(directory):
-    """Names the layout of the BERT checkpoint in a directory.
+    """Returns the layout of the BERT checkpoint in a directory.
 
     Args:
         directory: str or `Path`.
 
     Returns:
-        "google", "model_garden", "hugging_face", "keras_nlp", or None if there is no
+        "google", "model_garden", "hugging_face" or "keras_nlp"; None if there is no
         checkpoint of a BERT.
 
     Raises:
-        ValueError: if there is more than one.
+        ValueError: if there is more than one checkpoint.
     """
     return only_layout(find_layouts(directory), directory)
 
 
 def find_layouts(directory):
-    """Names of all layouts of a BERT checkpoint in a directory, list of str."""
+    """Returns the names of all layouts of BERT checkpoints in a directory."""
     directory = Path(directory)
     found = []
     config = read_json(directory / "config.json", optional=True)
@@ -104,22 +104,23 @@ def find_layouts(directory):
 
 
 def read(directory, layout=None, activation=None):
-    """Reads a published checkpoint; every array in it must be accounted for.
+    """Reads a published checkpoint. No array of it is ignored silently.
 
     Args:
         directory: str or `Path`.
-        layout: str, see `recognise`, by which it is found if it is not given.
-        activation: str that replaces the configuration's. Google's files say "gelu"
-            for both of its forms; "gelu_tanh" is assumed, as its code has been since
-            February 2019. The first release computed "gelu", the exact one.
+        layout: str, see `recognise`; by default, the layout is recognised.
+        activation: str that replaces the activation of the configuration. Google's
+            files say "gelu" for both forms. The default is "gelu_tanh", which Google's
+            code computes since February 2019. The first release computes "gelu", the
+            exact form.
 
     Returns:
         `Converted`.
 
     Raises:
         FileNotFoundError: if the configuration is missing.
-        ValueError: if this is no BERT or one that `BERT` cannot compute, a file is
-            damaged, or configuration, weights and vocabulary do not agree.
+        ValueError: if this is not a BERT, if `BERT` cannot compute it, or if a file is
+            damaged. Also if configuration, weights and vocabulary do not agree.
     """
     directory = Path(directory)
     layout = layout or recognise(directory)
@@ -155,7 +156,7 @@ def read(directory, layout=None, activation=None):
 
 
 def _describe(directory, layout):
-    """What to say about a directory of no known layout."""
+    """Returns the error message for a directory without a known layout."""
     if layout is not None:
         return f"`layout` must be one of {sorted(LAYOUTS)}. Received: {layout!r}."
     config = read_json(directory / "config.json", optional=True)
@@ -170,7 +171,7 @@ def _describe(directory, layout):
 
 
 def _open(directory, layout):
-    """Name to array, for all files of the checkpoint."""
+    """Returns the arrays of all files of the checkpoint by name."""
     if layout == "keras_nlp":
         checkpoint = dict(open_checkpoint(directory / "model.weights.h5"))
         task = directory / "task.weights.h5"
@@ -185,7 +186,7 @@ def _open(directory, layout):
 
 
 def _num_classes(rows, checkpoint):
-    """Outputs of the classifier, 0 if there is none."""
+    """Returns the number of the classifier's outputs, 0 if there is none."""
     for row in rows:
         if row.target == "classifier/bias":
             found = [source for source in row.sources if source in checkpoint]

@@ -1,4 +1,4 @@
-"""Our BERT as a directory that another library loads."""
+"""Writes our BERT as a directory that another library loads."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ from zoo.models.bert.metadata import (
 )
 from zoo.models.bert.tables import HEADS, LAYOUTS
 
-# Heads, whether there is a pooler: the class of Hugging Face's that has just these.
+# Heads, and whether there is a pooler, to the Hugging Face class with exactly these.
 ARCHITECTURES = {
     ((), True): "BertModel",
     ((), False): "BertModel",
@@ -27,7 +27,7 @@ ARCHITECTURES = {
     (("spans",), True): "BertForQuestionAnswering",
     (("spans",), False): "BertForQuestionAnswering",
 }
-# keras-nlp's class for a head, and the module that defines it.
+# A head to keras-nlp's class for it, and to the module of the class.
 TASKS = {
     "masked_lm_head": ("BertMaskedLM", "bert_masked_lm"),
     "classifier": ("BertTextClassifier", "bert_text_classifier"),
@@ -37,23 +37,26 @@ TASKS = {
 def write(
     directory, layout, config, weights, tokenizer=None, labels=None, head_options=None
 ):
-    """Writes a directory that another library loads; it appears complete or not at all.
+    """Writes a directory that another library loads.
 
-    keras-nlp has no place for `initializer_range` and `pad_id`, which change no
-    output; its tokenizer differs from Google's in rare characters.
+    The directory appears complete or not at all. keras-nlp has no place for
+    `initializer_range` and `pad_id`, which change no output. The tokenizer of keras-nlp
+    differs from Google's in rare characters.
 
     Args:
-        directory: str or `Path`, absent or empty.
+        directory: str or `Path`, missing or empty.
         layout: "hugging_face" or "keras_nlp".
         config: `BERTConfig`.
-        weights: dict of path to array, the encoder's and those of the heads to write.
-        tokenizer: dict, as `Converted.tokenizer`.
+        weights: dict of path to array, for the encoder and for the heads to write.
+        tokenizer: dict, see `Converted.tokenizer`.
         labels: tuple of str, names of the classifier's outputs.
-        head_options: dict, as `Converted.head_options`; by default the encoder's.
+        head_options: dict, see `Converted.head_options`; by default those of the
+            encoder.
 
     Raises:
-        ValueError: if the directory is not empty, the layout unknown or unable to hold
-            this, or if weights, vocabulary, labels and config do not agree.
+        ValueError: if the directory is not empty, or if the layout is unknown or cannot
+            hold this model. Also if weights, vocabulary, labels and config do not
+            agree.
     """
     directory = Path(directory)
     if layout not in WRITERS:
@@ -86,10 +89,10 @@ def write(
 
 
 def _check(config, tokenizer, labels, num_classes):
-    """Raises if the vocabulary or the labels do not fit."""
+    """Raises if the vocabulary or the labels do not agree with the model."""
     if config.causal:
         raise ValueError(
-            'Only the layout "zoo" holds a causal BERT. Received: causal=True.'
+            'A causal BERT must be in layout "zoo". Received: causal=True.'
         )
     tokens = len(tokenizer["vocabulary"]) if tokenizer else config.vocabulary_size
     if tokens != config.vocabulary_size:
@@ -105,24 +108,24 @@ def _check(config, tokenizer, labels, num_classes):
 
 
 def _hugging_face(config, heads, head_options, tokenizer, labels, num_classes):
-    """What `transformers` reads beside the weights.
+    """Returns the files beside the weights that `transformers` reads.
 
     Returns:
         dict of file name to dict (JSON) or tuple of str (lines).
 
     Raises:
-        ValueError: if no class of Hugging Face's computes this.
+        ValueError: if no class of Hugging Face computes this model.
     """
     if (heads, config.pooler) not in ARCHITECTURES:
         raise ValueError(
-            "`weights` must hold heads, with or without pooler, for which Hugging Face "
-            f"has a class: {sorted(ARCHITECTURES)}. Received: {(heads, config.pooler)}."
+            "The heads, and whether there is a pooler, must be those of a Hugging Face "
+            f"class: {sorted(ARCHITECTURES)}. Received: {(heads, config.pooler)}."
         )
     encoder = {name: getattr(config, name) for name in head_options}
     if "masked_lm_head" in heads and head_options != encoder:
         raise ValueError(
             "Hugging Face's masked language model always has the encoder's options, "
-            f"{encoder}. Received: {head_options}. Leave the head's arrays out."
+            f"{encoder}. Received: {head_options}. Remove the arrays of the head."
         )
     values = {theirs: getattr(config, ours) for ours, theirs in FIELDS.items()}
     values |= {
@@ -135,7 +138,7 @@ def _hugging_face(config, heads, head_options, tokenizer, labels, num_classes):
         "pad_token_id": config.pad_id,
     }
     if num_classes:
-        # Without names transformers would assume two outputs.
+        # Without names, transformers assumes two outputs.
         labels = labels or [f"LABEL_{i}" for i in range(num_classes)]
         values["id2label"] = {str(i): label for i, label in enumerate(labels)}
         values["label2id"] = {label: i for i, label in enumerate(labels)}
@@ -151,13 +154,13 @@ def _hugging_face(config, heads, head_options, tokenizer, labels, num_classes):
 
 
 def _keras_nlp(config, heads, head_options, tokenizer, labels, num_classes):
-    """What a keras-nlp preset holds beside the weights.
+    """Returns the files of a keras-nlp preset beside the weights.
 
     Returns:
         dict of file name to dict (JSON) or tuple of str (lines).
 
     Raises:
-        ValueError: if no class of keras-nlp's computes this.
+        ValueError: if no class of keras-nlp computes this model.
     """
     fixed = {**KERAS_NLP_ENCODER, "attention_dropout": config.dropout, "pooler": True}
     received = {name: getattr(config, name) for name in fixed}
@@ -169,19 +172,19 @@ def _keras_nlp(config, heads, head_options, tokenizer, labels, num_classes):
     if labels or heads not in ((), *((head,) for head in TASKS)):
         raise ValueError(
             f"keras-nlp holds one head of {sorted(TASKS)}, and no labels. Received: "
-            f"{heads}, {labels}. Leave the arrays of other heads, and labels, out."
+            f"{heads}, {labels}. Remove the arrays of other heads, and the labels."
         )
     if "masked_lm_head" in heads and head_options != KERAS_NLP_HEAD:
         raise ValueError(
             f"keras-nlp's masked language model always has {KERAS_NLP_HEAD}. Received: "
-            f"{head_options}. Leave the head's arrays out and train it there."
+            f"{head_options}. Remove the arrays of the head, and train it there."
         )
     fields = {name: getattr(config, name) for name in KERAS_NLP_FIELDS}
     backbone = _keras_object("BertBackbone", "bert_backbone", **fields)
     documents = {"config.json": backbone}
     if tokenizer:
         case = tokenizer["lowercase"]
-        # keras-nlp lower-cases without stripping accents, unless it is told to.
+        # By default, keras-nlp keeps accents when it lower-cases.
         options = {"vocabulary": None, "lowercase": case, "strip_accents": case}
         options = _keras_object("BertTokenizer", "bert_tokenizer", **options)
         documents["tokenizer.json"] = options
@@ -206,7 +209,7 @@ WRITERS = {"hugging_face": _hugging_face, "keras_nlp": _keras_nlp}
 
 
 def _keras_object(name, module, **config):
-    """A class of keras-nlp and its arguments, as Keras serializes them."""
+    """Returns a class of keras-nlp and its arguments, as Keras serializes them."""
     return {
         "module": f"keras_hub.src.models.bert.{module}",
         "class_name": name,
@@ -216,9 +219,9 @@ def _keras_object(name, module, **config):
 
 
 def _weight_files(layout, arrays):
-    """File name to arrays."""
+    """Returns the arrays of each file by its name."""
     if layout == "hugging_face":
-        # Tied arrays once only: transformers ties them again when it loads.
+        # Tied arrays are written once. transformers ties them again when it loads.
         return {"model.safetensors": arrays}
     model = {n: a for n, a in arrays.items() if not n.startswith("task/")}
     task = {n.removeprefix("task/"): arrays[n] for n in arrays if n not in model}
@@ -227,7 +230,7 @@ def _weight_files(layout, arrays):
 
 
 def _write_document(path, document):
-    """Writes a dict as JSON, a sequence of str as lines."""
+    """Writes a dict as JSON, or a sequence of str as lines."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if isinstance(document, dict):
         text = json.dumps(document, indent=2) + "\n"

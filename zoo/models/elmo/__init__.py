@@ -1,4 +1,4 @@
-"""ELMo (Peters et al. 2018)."""
+"""The family of ELMo (Peters et al. 2018)."""
 
 from zoo.family import Family
 from zoo.models.elmo.model import ELMo, ELMoConfig

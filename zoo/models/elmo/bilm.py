@@ -1,4 +1,4 @@
-"""The files of bilm-tf: options.json with an HDF5 file or a training checkpoint."""
+"""Reads bilm-tf's files: options.json with an HDF5 file or a training checkpoint."""
 
 import json
 import re
@@ -8,7 +8,7 @@ import numpy as np
 from zoo.checkpoint import Row, convert, open_checkpoint, revert
 from zoo.models.elmo.tables import INPUT, RECURRENT, shapes, table
 
-# Key in options.json: our field, in its section.
+# Key in a section of options.json to our field.
 LSTM_OPTIONS = {
     "dim": "lstm_dim",
     "projection_dim": "projection_dim",
@@ -25,7 +25,7 @@ CNN_OPTIONS = {
 }
 REQUIRED = ("dim", "projection_dim", "n_layers", "filters", "n_highway")
 
-# What a training checkpoint holds besides weights.
+# The names in a training checkpoint that are not weights.
 TRAINING_STATE = r"lm/.+/Adagrad|global_step|train_perplexity"
 SOFTMAX_ROWS = [
     Row("softmax/kernel", "lm/softmax/W"),
@@ -36,10 +36,10 @@ CELL_PARTS = {"W_0": "kernel", "B": "bias", "W_P_0": "projection/kernel"}
 
 
 def read_options(path):
-    """The config that an options.json describes.
+    """Reads the config from an options.json file.
 
-    `n_characters` is 262 in files for use and 261 in files for training, which count
-    the id that stands where no word is or do not; the weights are the same.
+    `n_characters` is 262 in files for inference and 261 in files for training. Only the
+    first number includes the id of padding; the weights are the same.
 
     Args:
         path: `Path`.
@@ -48,8 +48,8 @@ def read_options(path):
         dict of arguments of `ELMoConfig`.
 
     Raises:
-        ValueError: if the file is no JSON, lacks a size, or describes a model that is
-            not of characters.
+        ValueError: if the file is not JSON, if a size is missing, or if the model does
+            not read characters.
     """
     try:
         options = json.loads(path.read_text("utf-8"))
@@ -72,13 +72,13 @@ def read_options(path):
             f"Received: {characters}."
         )
     for name in ("cell_clip", "projection_clip"):
-        fields[name] = fields.get(name) or None  # 0 is no clipping
+        fields[name] = fields.get(name) or None  # 0 disables clipping
     fields["filters"] = tuple(map(tuple, fields["filters"]))
     return {"residual": False, **fields}
 
 
 def read_hdf5(path, config):
-    """Weights of a published HDF5 file.
+    """Reads the weights of a published HDF5 file.
 
     Args:
         path: path of the file.
@@ -88,7 +88,7 @@ def read_hdf5(path, config):
         dict of our path to float32 array.
 
     Raises:
-        ValueError: naming what is missing, left over or of another shape, or that the
+        ValueError: if an array is missing, left over or of another shape, or if the
             file is damaged.
     """
     arrays = split_kernels(open_checkpoint(path), r".*/W_0", config.projection_dim)
@@ -96,7 +96,7 @@ def read_hdf5(path, config):
 
 
 def split_kernels(arrays, pattern, width):
-    """Dict of the arrays, every matrix whose name matches in two: input and state."""
+    """Splits every matrix whose name matches in two parts: for input and state."""
     found = {}
     for name, array in arrays.items():
         if re.fullmatch(pattern, name):
@@ -107,7 +107,7 @@ def split_kernels(arrays, pattern, width):
 
 
 def as_hdf5(weights, config):
-    """The inverse of `read_hdf5`: dict of the file's names to arrays."""
+    """The inverse of `read_hdf5`: returns a dict of the file's names to arrays."""
     rows = table(config)
     targets = {row.target for row in rows}
     arrays = revert({k: v for k, v in weights.items() if k in targets}, rows)
@@ -119,7 +119,7 @@ def as_hdf5(weights, config):
 
 
 def write_options(path, config):
-    """Writes options.json, the inverse of `read_options`."""
+    """Writes options.json; the inverse of `read_options`."""
     lstm = {key: getattr(config, ours) for key, ours in LSTM_OPTIONS.items()}
     cnn = {key: getattr(config, ours) for key, ours in CNN_OPTIONS.items()}
     cnn |= {"embedding": {"dim": config.embedding_dim}, "n_characters": 262}
@@ -127,7 +127,7 @@ def write_options(path, config):
 
 
 def training_name(name):
-    """What an array of the HDF5 file is called in a training checkpoint."""
+    """Returns the name of an array of the HDF5 file in a training checkpoint."""
 
     def rename(found):
         direction, number, part = found.groups()
@@ -138,21 +138,21 @@ def training_name(name):
 
 
 def read_training(directory, config):
-    """Weights of a training checkpoint of TensorFlow 1, the softmax among them.
+    """Reads the weights of a TensorFlow 1 training checkpoint, with the softmax.
 
-    Adagrad's accumulators, the step and the perplexity are left; they are not even
-    read. Everything else must be a weight.
+    Adagrad's accumulators, the step and the perplexity are ignored. Everything else
+    must be a weight.
 
     Args:
         directory: `Path` of a directory with one checkpoint.
         config: `ELMoConfig`.
 
     Returns:
-        dict of our path to float32 array; softmax/kernel (V, P) and softmax/bias (V,)
-        of the V words that training counted.
+        dict of our path to float32 array; with softmax/kernel (V, P) and softmax/bias
+        (V,) for the V words of the training vocabulary.
 
     Raises:
-        ValueError: naming what is missing, left over or of another shape, or that the
+        ValueError: if an array is missing, left over or of another shape, or if the
             checkpoint is damaged.
     """
     checkpoint = open_checkpoint(directory)
@@ -172,7 +172,7 @@ def read_training(directory, config):
 
 
 def read_words(path, count):
-    """The words that training counted, one on each line.
+    """Reads the words of the training vocabulary, one on each line.
 
     Args:
         path: `Path`.
@@ -182,7 +182,7 @@ def read_words(path, count):
         tuple of str.
 
     Raises:
-        ValueError: if the file is not UTF-8, or has another number of words.
+        ValueError: if the file is not UTF-8, or if it has another number of words.
     """
     try:
         text = path.read_bytes().decode("utf-8")
@@ -194,6 +194,6 @@ def read_words(path, count):
     if len(words) != count:
         raise ValueError(
             f"`{path}` must have a word for each of the softmax's {count} rows. "
-            f"Received: {len(words)} words. Use the file of the training, or none."
+            f"Received: {len(words)} words. Use the file of the training, or no file."
         )
     return words

@@ -1,4 +1,4 @@
-"""The files of ELMoForManyLangs: dictionaries and two state dicts of torch."""
+"""Reads ELMoForManyLangs' files: dictionaries and two state dicts of torch."""
 
 import json
 import re
@@ -40,7 +40,7 @@ LSTM_ROWS = [
         ("projection_kernel", "state_projection.weight", "transpose"),
     )
 ]
-# Our field, by section and key of the configuration.
+# Key in a section of the configuration to our field.
 ENCODER = {
     "dim": "lstm_dim",
     "projection_dim": "projection_dim",
@@ -65,30 +65,35 @@ SIZES = (
 def read(directory):
     """Reads a directory of ELMoForManyLangs.
 
-    The program's cells add nothing to the forget gate: their stored bias holds it. Ours
-    add 1, which is subtracted here. Its highways gate what is handed past, ours what is
-    transformed: the gate's weights change their sign. Characters have the ids of
-    char.dic plus 1, those of words are the ids of word.dic.
+    - The cells of the program add nothing to the forget gate; the stored bias includes
+      it. Our cells add 1, so 1 is subtracted here.
+    - The highways of the program apply the gate to the input; ours apply it to the
+      transformed input. The weights of the gate change their sign.
+    - The id of a character is its id in char.dic plus 1. The id of a word is that in
+      word.dic.
 
-    Source: Che et al. 2018; released code, which keeps the LSTMs' states from batch to
-    batch and draws the order of batches: see `ELMo` about states. Not compared with a
-    released model. Assumed, since neither the files nor their description say it: what
-    the sections of the configuration call their kind, and that other keys are called
-    as bilm-tf's; that a layer's input is added to its output from the second on, as in
-    AllenNLP's LSTM, of which this one is a copy.
+    Source: Che et al. 2018; released code. That code keeps the LSTMs' states from batch
+    to batch and draws the order of batches; see `ELMo` about states. Results were not
+    compared with a released model. Three facts are assumptions, because neither the
+    files nor their description contain them:
+
+    - the names of kinds in the sections of the configuration;
+    - bilm-tf's names for the other keys of the configuration;
+    - the addition of a layer's input to its output, from the second layer on, as in
+      AllenNLP's LSTM. The LSTM of ELMoForManyLangs is a copy of it.
 
     Args:
         directory: `Path` with config.json, the configuration that it names, char.dic,
-            token_embedder.pkl, encoder.pkl and, if it has words, word.dic.
+            token_embedder.pkl, encoder.pkl and, for a model with words, word.dic.
 
     Returns:
-        `ELMoConfig`, dict of our path to float32 array, and dict of the tokenizer's
-        arguments.
+        `ELMoConfig`, dict of our path to float32 array, and dict of the arguments of
+        the tokenizer.
 
     Raises:
         FileNotFoundError: if a file is missing.
         ValueError: if a file is damaged, describes another kind of model, or does not
-            fit the others.
+            agree with the other files.
     """
     fields, has_words = read_config(find_config(directory))
     characters = read_dictionary(directory / "char.dic")
@@ -114,7 +119,7 @@ def read(directory):
 
 
 def table(config):
-    """The rows between both state dicts and a config's weights."""
+    """Returns the rows between both state dicts and the weights of a config."""
     rows = ROWS + expand(FILTER_ROWS, len(config.filters))
     rows += expand(HIGHWAY_ROWS, config.num_highways)
     prefix = "token_encoder/"
@@ -129,7 +134,7 @@ def table(config):
 
 
 def _in_parts(name, array):
-    """Dict of an array's parts, with what the program computes in another way."""
+    """Splits an array into named parts, and converts those with another definition."""
     if name.startswith("highways.") and array.ndim and len(array) % 2 == 0:
         transform, gate = np.split(array, 2)
         return {f"{name}/transform": transform, f"{name}/gate": -gate}
@@ -140,9 +145,9 @@ def _in_parts(name, array):
 
 
 def find_config(directory):
-    """The configuration that config.json names, which must lie beside it.
+    """Finds the configuration that config.json names.
 
-    The name is a path on the machine of the training: only its last part counts.
+    The name is a path on the machine of the training. Only its last part is used.
 
     Args:
         directory: `Path`.
@@ -151,8 +156,8 @@ def find_config(directory):
         `Path` in the directory or in its folder `configs`.
 
     Raises:
-        FileNotFoundError: if one of the two is missing.
-        ValueError: if config.json names none.
+        FileNotFoundError: if one of the two files is missing.
+        ValueError: if config.json names no configuration.
     """
     path = directory / "config.json"
     named = _read_json(path).get("config_path")
@@ -172,16 +177,16 @@ def find_config(directory):
 
 
 def read_config(path):
-    """The config that a configuration describes.
+    """Reads the config from a configuration file.
 
     Args:
         path: `Path`.
 
     Returns:
-        dict of arguments of `ELMoConfig`, and whether words have vectors of their own.
+        dict of arguments of `ELMoConfig`, and whether the model has word vectors.
 
     Raises:
-        ValueError: if it lacks a size or describes a model that is none of characters.
+        ValueError: if a size is missing, or if the model does not read characters.
     """
     values = _read_json(path)
     try:
@@ -211,14 +216,14 @@ def read_config(path):
             f"{fields['projection_dim']}."
         )
     for name in ("cell_clip", "projection_clip"):
-        fields[name] = fields[name] or None  # 0 is no clipping
+        fields[name] = fields[name] or None  # 0 disables clipping
     return fields | ({"word_dim": word_dim} if word_dim else {}), bool(word_dim)
 
 
 def _read_json(path):
-    """The object in a JSON file."""
+    """Reads a JSON file that holds an object."""
     if not path.is_file():
-        raise FileNotFoundError(f"ELMoForManyLangs needs `{path}`; it is not there.")
+        raise FileNotFoundError(f"ELMoForManyLangs needs `{path}`. It does not exist.")
     try:
         values = json.loads(path.read_text("utf-8"))
     except ValueError as error:
@@ -229,9 +234,10 @@ def _read_json(path):
 
 
 def read_dictionary(path):
-    """The entries of a dictionary, in the order of their ids.
+    """Reads the entries of a dictionary in the order of their ids.
 
-    A line is an entry, a tab and its id; an ideographic space may have been stripped.
+    A line has an entry, a tab and an id. An empty entry is an ideographic space that
+    was stripped.
 
     Args:
         path: `Path`.
@@ -240,12 +246,12 @@ def read_dictionary(path):
         tuple of str.
 
     Raises:
-        FileNotFoundError: if there is no such file.
-        ValueError: if a line is of another form, an entry or an id is there twice, or
+        FileNotFoundError: if the file does not exist.
+        ValueError: if a line has another form, if an entry or an id is repeated, or if
             an id is missing.
     """
     if not path.is_file():
-        raise FileNotFoundError(f"ELMoForManyLangs needs `{path}`; it is not there.")
+        raise FileNotFoundError(f"ELMoForManyLangs needs `{path}`. It does not exist.")
     try:
         lines = path.read_bytes().decode("utf-8").split("\n")
     except UnicodeDecodeError as error:
@@ -263,15 +269,15 @@ def read_dictionary(path):
         entry = entry or "\u3000"
         if entry in found or int(place) in places:
             raise ValueError(
-                f"`{path}` must hold every entry and every id once. Received in line "
-                f"{number}: {line[:60]!r}, again."
+                f"`{path}` must have every entry and every id once. Received repeated "
+                f"ones in line {number}: {line[:60]!r}."
             )
         found[entry] = int(place)
         places.add(int(place))
     outside = [entry for entry, place in found.items() if place >= len(found)]
     if outside:
         raise ValueError(
-            f"The ids in `{path}` must be those below {len(found)}, the number of its "
+            f"The ids in `{path}` must be below {len(found)}, the number of its "
             f"lines. Received: {found[outside[0]]}, of {outside[0]!r}."
         )
     return tuple(sorted(found, key=found.get))

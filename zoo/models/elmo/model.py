@@ -1,4 +1,4 @@
-"""ELMo: a bidirectional language model over characters of words."""
+"""ELMo: a bidirectional language model that reads the characters of words."""
 
 import dataclasses
 
@@ -16,38 +16,36 @@ MIXES = {None: None, "bilm": 1e-12, "allennlp": 1e-13}
 
 @dataclasses.dataclass(frozen=True)
 class ELMoConfig:
-    """Sizes and switches of an ELMo; the defaults are the original's.
+    """Sizes and options of an ELMo. The defaults are those of the original model.
 
     Source: Peters et al. 2018, section 3.4; options.json of the released models.
 
     Args:
-        vocabulary_size: characters, the one that stands where no word is included.
+        vocabulary_size: characters, padding (0) included.
         embedding_dim: width of a character's vector.
         filters: pairs of width in characters and number.
-        num_highways: layers after the filters.
-        activation: of the filters, "relu" or "tanh".
-        max_characters: of a word, two markers included.
+        num_highways: highway layers after the filters.
+        activation: activation of the filters, "relu" or "tanh".
+        max_characters: characters of a word, two markers included.
         lstm_dim: width of an LSTM's cell.
-        projection_dim: P, width of a word's vector and of an LSTM's output; the
-            output of the model has twice as many.
+        projection_dim: P, width of a word's vector and of an LSTM's output.
         num_layers: LSTMs of each direction.
-        cell_clip, projection_clip: bounds of cell and output; None for none.
-        residual: whether an LSTM's input is added to its output, from the second on.
+        cell_clip, projection_clip: bounds of cell and output; None for no clipping.
+        residual: whether every LSTM but the first adds its input to its output.
         dropout: probability on the input of every LSTM and on the last output.
-        mix_layer_norm: None, or "bilm" or "allennlp", whose layer norm over the whole
-            batch the mix then has; see `zoo.layers.ScalarMix`.
+        mix_layer_norm: None, "bilm" or "allennlp": the program whose layer norm over
+            the whole batch the mix has, see `zoo.layers.ScalarMix`.
         mix_top_only: whether the output is the last layer alone.
-        mix_l2: factor of the loss that pulls the mix to the mean.
+        mix_l2: factor of the loss that pulls the mix towards the mean.
         max_sequence_length: words in a row, None for no limit.
         initializer_range: standard deviation of the kernels of task heads.
-        pad_character: id of what fills a word up; None for the last one.
-        word_vocabulary_size: words that have a vector of their own besides, as in
-            ELMoForManyLangs; 0 for none, and then no input of words.
-        word_dim: width of such a vector.
+        pad_character: id that pads a word; None for the last id.
+        word_vocabulary_size: words in an additional table of vectors, as in
+            ELMoForManyLangs; 0 for no table and no input word_ids.
+        word_dim: width of a vector in this table.
 
     Raises:
-        ValueError: if a size is not positive, dropout not in [0, 1), or an option
-            unknown.
+        ValueError: if a size is not positive, or another value is not allowed.
     """
 
     vocabulary_size: int = 262
@@ -73,7 +71,7 @@ class ELMoConfig:
     word_dim: int = 100
 
     def __post_init__(self):
-        """Checks what the layers do not; JSON's lists become tuples."""
+        """Checks the values that layers do not check. JSON's lists become tuples."""
         filters = tuple(tuple(pair) for pair in self.filters)
         object.__setattr__(self, "filters", filters)
         for name in SIZES:
@@ -85,13 +83,13 @@ class ELMoConfig:
         words, pad = self.word_vocabulary_size, self.pad_character
         if not isinstance(words, int) or words < 0:
             raise ValueError(
-                "`word_vocabulary_size` must be an integer from 0, 0 for no words. "
+                "`word_vocabulary_size` must be 0 (no words) or a positive integer. "
                 f"Received: {words!r}."
             )
         if pad is not None and not 0 < pad < self.vocabulary_size:
             raise ValueError(
-                "`pad_character` must be an id from 1 and below `vocabulary_size`, or "
-                f"None for the last one. Received: {pad}, and {self.vocabulary_size}."
+                "`pad_character` must be positive and below `vocabulary_size`, or None "
+                f"for the last id. Received: {pad}, and {self.vocabulary_size}."
             )
         if not 0 <= self.dropout < 1:
             raise ValueError(f"`dropout` must be in [0, 1). Received: {self.dropout}.")
@@ -106,17 +104,17 @@ class ELMoConfig:
 class ELMo(Backbone):
     """ELMo's two language models and the mix of their layers.
 
-    A word's vector comes from its characters and, where the config has words, from a
-    table: `projection([table[word], cnn(characters)])`. A stack of LSTMs reads the
-    vectors forward, another one backward, neither sees the other. Layer 0 is the word's
-    vector twice, layer j the outputs of both LSTMs j; the output is a weighted sum of
-    the layers.
+    The vector of a word is computed from its characters and, if the config has words,
+    from a table: `projection([table[word], cnn(characters)])`. One stack of LSTMs reads
+    the vectors forward and another one backward, independently. Layer 0 is the word's
+    vector twice. Layer j is the outputs of both LSTMs j. The output is a weighted sum
+    of the layers.
 
     Source: Peters et al. 2018; released code `bilm/model.py`; Che et al. 2018 for the
-    table of words (ELMoForManyLangs). Both that code and
-    AllenNLP's keep the LSTMs' states from one batch to the next: there a vector depends
-    on what was asked before. Here every call begins at zero, unless it is given states;
-    `stateful` carries them as they do. The other rows of a batch change a row by
+    table of words (ELMoForManyLangs). The programs of both, and AllenNLP, keep the
+    LSTMs' states from one batch to the next, so a vector depends on earlier calls. Here
+    every call begins with zero states, unless it is given states. `stateful` carries
+    states over as those programs do. The other rows of a batch change a row by
     rounding only, less than 1e-6.
 
     Args:
@@ -125,14 +123,14 @@ class ELMo(Backbone):
         name: str.
 
     Inputs:
-        dict of character_ids int (B, L, C), the sentence's markers included; where the
-        config has words, word_ids int (B, L); optional padding_mask (B, L), 1 = word,
-        by default where the first character is not 0.
+        dict of character_ids int (B, L, C), markers of sentences included; and word_ids
+        int (B, L), if the config has words. Optional padding_mask (B, L), 1 = word; by
+        default, it is 1 where the first character is not 0.
 
     Returns:
-        dict of sequence_output (B, L, 2 P). On request, by `with_outputs`:
-        layer_outputs (B, N + 1, L, 2 P), and hidden_state (B, 2 N, P) and cell_state
-        (B, 2 N, D), forward layers first; the model then takes these two, too.
+        dict of sequence_output (B, L, 2 P). `with_outputs` adds layer_outputs (B, N +
+        1, L, 2 P), hidden_state (B, 2 N, P) and cell_state (B, 2 N, D), forward layers
+        first. A model with states also takes them as inputs.
     """
 
     family = "elmo"
@@ -146,7 +144,7 @@ class ELMo(Backbone):
 
     @staticmethod
     def make_inputs(config):
-        """Symbolic inputs."""
+        """Makes the symbolic inputs."""
         shapes = {"character_ids": (None, None), "padding_mask": (None,)}
         if config.word_vocabulary_size:
             shapes["word_ids"] = (None,)
@@ -157,17 +155,17 @@ class ELMo(Backbone):
 
     @property
     def predicts(self):
-        """The next word and the word before; of an ELMo with a table of words, none."""
+        """The words to predict: "both" neighbours, or None with a table of words."""
         return None if self.config.word_vocabulary_size else "both"
 
     @staticmethod
     def state_shapes(config):
-        """Of all LSTMs, those of the forward direction first."""
+        """Returns the shapes of the states of all LSTMs, the forward ones first."""
         widths = {"hidden_state": config.projection_dim, "cell_state": config.lstm_dim}
         return {name: (2 * config.num_layers, width) for name, width in widths.items()}
 
     def groups(self):
-        """What makes the vectors of words, then the two LSTMs of each layer."""
+        """Returns the layers of word vectors as one group, and each layer's LSTMs."""
         words = ("token_encoder", "word_embedding", "projection", "dropout")
         layers = range(self.config.num_layers)
         lstms = (tuple(f"{side}_{i}" for side in DIRECTIONS) for i in layers)
@@ -175,7 +173,7 @@ class ELMo(Backbone):
 
     @staticmethod
     def make_layers(config, dtype):
-        """The named layers, not yet built."""
+        """Makes the layers by name; they are not built yet."""
         layers = make_word_layers(config, dtype)
         narrow = config.lstm_dim != config.projection_dim
         for direction in DIRECTIONS:
@@ -203,7 +201,7 @@ class ELMo(Backbone):
 
     @classmethod
     def connect(cls, config, layers, inputs, scores=False):
-        """Wires the layers."""
+        """Connects the layers."""
         mask = inputs["padding_mask"]
         words = inputs.get("token_vectors")
         if words is None:
@@ -223,7 +221,7 @@ class ELMo(Backbone):
 
     @staticmethod
     def encode_words(config, layers, inputs):
-        """Vectors of words without their context, (B, L, P)."""
+        """Returns the vectors of words without context, (B, L, P)."""
         words = layers["token_encoder"](inputs["character_ids"])
         if not config.word_vocabulary_size:
             return words
@@ -231,7 +229,7 @@ class ELMo(Backbone):
         return layers["projection"](ops.concatenate([table, words], axis=-1))
 
     def with_token_vectors(self, *names):
-        """The model over words' vectors, see `zoo.models.elmo.TokenVectors`.
+        """Makes the model that reads word vectors, see `zoo.models.elmo.TokenVectors`.
 
         Args:
             *names: str, outputs.
@@ -247,25 +245,27 @@ class ELMo(Backbone):
 
     @classmethod
     def connect_language_model(cls, config, layers, inputs):
-        """Wires the two language models, which may read different words.
+        """Connects the two language models, which may read different words.
 
         Args:
             config: `ELMoConfig`.
             layers: dict, from `make_layers`.
-            inputs: dict of symbolic tensors: forward_ids and backward_ids int
-                (B, L, C); optional padding_mask (B, L), and states as `make_states`.
+            inputs: dict of symbolic tensors: forward_ids and backward_ids int (B, L,
+                C); optional padding_mask (B, L) and states (see `make_states`).
 
         Returns:
-            dict: predictions (B, 2, L, P), from which the forward model predicts the
-            word after each of its words, and the backward one the word before; and
-            the states.
+            dict of predictions (B, 2, L, P) and the states. The forward model predicts
+            the word after each of its words, the backward model the word before.
+
+        Raises:
+            ValueError: if the config has a table of words.
         """
         if config.word_vocabulary_size:
             raise ValueError(
-                "A language model is made of ELMo's characters only. Received: an "
-                f"ELMo with a table of {config.word_vocabulary_size} words."
+                "Only an ELMo that reads characters alone has a language model. "
+                f"Received: a table of {config.word_vocabulary_size} words."
             )
-        both = [inputs["forward_ids"], inputs["backward_ids"]]  # each word once
+        both = [inputs["forward_ids"], inputs["backward_ids"]]
         words = layers["token_encoder"](ops.concatenate(both, axis=0))
         words = ops.split(words, 2, axis=0)
         mask = inputs.get("padding_mask")
@@ -278,13 +278,13 @@ class ELMo(Backbone):
         """Runs the LSTMs.
 
         Args:
-            config, layers: as `connect`'s.
-            words: vectors (B, L, P) that the forward and the backward stack read.
+            config, layers: see `connect`.
+            words: vectors (B, L, P) for the forward and for the backward stack.
             mask: (B, L), or None.
             inputs: dict that may hold states.
 
         Returns:
-            For each direction the outputs of its layers, and their last states (m, c).
+            For each direction, the outputs of its layers and their last states (m, c).
         """
         dropout, found = layers["dropout"], []
         for direction, x in zip(DIRECTIONS, words, strict=True):
@@ -303,10 +303,10 @@ class ELMo(Backbone):
 
 
 def make_word_layers(config, dtype):
-    """The layers that make a word's vector, a list."""
+    """Makes the layers that compute a word's vector, a list."""
     width, layers = config.projection_dim, []
     if config.word_vocabulary_size:
-        # One projection of both parts, so that the filters have none.
+        # One projection serves both parts, so the filters have none.
         width = sum(number for _, number in config.filters)
         shape = config.word_vocabulary_size, config.word_dim
         layers = [
@@ -329,14 +329,14 @@ def make_word_layers(config, dtype):
 
 
 def _state(inputs, number):
-    """What one LSTM begins with, or None."""
+    """Returns the initial state of one LSTM, or None."""
     if "hidden_state" not in inputs:
         return None
     return inputs["hidden_state"][:, number], inputs["cell_state"][:, number]
 
 
 def _last_states(directions):
-    """The states after the last word, forward layers first; see `ELMo`."""
+    """Returns the states after the last word, forward layers first; see `ELMo`."""
     states = [state for _, after in directions for state in after]
     return {
         "hidden_state": ops.stack([m for m, _ in states], axis=1),
@@ -345,6 +345,6 @@ def _last_states(directions):
 
 
 def inner_words(mask):
-    """The mask without the first and the last word of each row, (B, L)."""
+    """Returns the mask without the first and the last word of each row, (B, L)."""
     following = ops.pad(mask[:, 2:], ((0, 0), (1, 1)))
     return mask * following

@@ -1,10 +1,11 @@
-"""Rows between bilm-tf's names and ours, and the shapes of all weights."""
+"""Rows between bilm-tf's names and our paths, and the shapes of all weights."""
 
 import numpy as np
 
 from zoo.checkpoint import Row, expand
 
-INPUT, RECURRENT = "/input", "/recurrent"  # the parts of an LSTM's one matrix
+# The two parts of an LSTM's single matrix.
+INPUT, RECURRENT = "/input", "/recurrent"
 CELL = "RNN_{d}/RNN/MultiRNNCell/Cell{{i}}/LSTMCell"
 LSTM_ROWS = [
     row
@@ -25,7 +26,7 @@ FILTER_ROWS = [
     Row("token_encoder/convolution_{i}/kernel", "CNN/W_cnn_{i}", "first"),
     Row("token_encoder/convolution_{i}/bias", "CNN/b_cnn_{i}"),
 ]
-# In bilm-tf the gate on what is transformed is called "carry".
+# bilm-tf calls the gate of the transformed input "carry".
 HIGHWAY_ROWS = [
     Row(
         f"token_encoder/highway_{{i}}/{ours}/{kind}",
@@ -41,7 +42,7 @@ PROJECTION_ROWS = [
 
 
 def table(config):
-    """The rows between the published HDF5 file and a config's weights."""
+    """Returns the rows between the published HDF5 file and the weights of a config."""
     rows = [Row("token_encoder/embeddings", "char_embed")]
     rows += expand(FILTER_ROWS, len(config.filters))
     rows += expand(HIGHWAY_ROWS, config.num_highways)
@@ -54,7 +55,7 @@ def table(config):
 
 
 def shapes(config):
-    """Path to shape of every weight of the language model."""
+    """Returns path to shape of every weight of the language model."""
     width = sum(number for _, number in config.filters)
     inner, outer, gates = config.lstm_dim, config.projection_dim, 4 * config.lstm_dim
     size, words = config.embedding_dim, config.word_vocabulary_size
@@ -84,7 +85,7 @@ def shapes(config):
 
 
 def new_mix(config):
-    """The mix before training, which is in no file: the mean of the layers."""
+    """Returns the initial mix, which is in no file: the mean of the layers."""
     return {
         "scalar_mix/gamma": np.ones(1, "float32"),
         "scalar_mix/scalars": np.zeros(config.num_layers + 1, "float32"),

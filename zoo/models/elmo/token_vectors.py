@@ -1,4 +1,4 @@
-"""Vectors of known words before the LSTMs, computed once."""
+"""Word vectors before the LSTMs, computed once."""
 
 from pathlib import Path
 
@@ -6,31 +6,33 @@ import numpy as np
 
 from zoo.checkpoint import open_checkpoint, save_checkpoint
 
-BLOCK = 4096  # words computed at once
+# The number of words that are computed at once.
+BLOCK = 4096
 
 
 class TokenVectors:
-    """Looks the vectors of a known vocabulary's words up, and computes others.
+    """Stores the vectors of a vocabulary, and computes the vectors of other words.
 
-    They depend on no context, so that a server or a run over a large corpus need not
-    compute them anew: `elmo.with_token_vectors("sequence_output")` takes them.
+    These vectors do not depend on the context. With them, a server or a run over a
+    large corpus computes each vector only once.
+    `elmo.with_token_vectors("sequence_output")` is the model that reads them.
 
-    Source: bilm-tf's `dump_token_embeddings` and AllenNLP's `vocab_to_cache`, whose
-    files these are: a dataset "embedding", a row for each word.
+    Source: bilm-tf's `dump_token_embeddings` and AllenNLP's `vocab_to_cache`. The files
+    have the same format: a dataset "embedding" with one row for each word.
 
     Args:
         elmo: `ELMo` with a tokenizer.
-        words: sequence of str, each once.
-        vectors: float (V, P), of the words; None computes them.
+        words: sequence of str without repetitions.
+        vectors: float (V, P), the vectors of the words; None to compute them.
 
     Inputs:
-        string (B, L), numpy or nested lists; "" where no word is.
+        string (B, L), numpy or nested lists; "" is padding.
 
     Returns:
-        float32 (B, L, P); zeros where no word is.
+        float32 (B, L, P); zeros at padding.
 
     Raises:
-        ValueError: if there are not as many vectors as words.
+        ValueError: if the numbers of words and vectors differ.
     """
 
     def __init__(self, elmo, words, vectors=None):
@@ -46,7 +48,7 @@ class TokenVectors:
             )
 
     def compute(self, words):
-        """The vectors (N, P) of words, list of str, by the layers."""
+        """Computes the vectors (N, P) of words, list of str, with the layers."""
         elmo, found = self.elmo, []
         for start in range(0, len(words), BLOCK):
             block = np.array([words[start : start + BLOCK]])
@@ -59,7 +61,7 @@ class TokenVectors:
         return np.concatenate([empty, *found])
 
     def __call__(self, words):
-        """Looks up, and computes once what is unknown."""
+        """Returns the vectors of words; unknown words are computed."""
         words = np.asarray(words, dtype=object)
         flat = words.ravel().tolist()
         flat = [word.decode() if isinstance(word, bytes) else word for word in flat]
@@ -72,15 +74,23 @@ class TokenVectors:
         return vectors.reshape(*words.shape, rows.shape[1])
 
     def save(self, path):
-        """Writes the vectors to an HDF5 file; the words are the caller's."""
+        """Writes the vectors to an HDF5 file. The words are not in the file."""
         save_checkpoint(Path(path), {"embedding": self.vectors})
 
     @classmethod
     def load(cls, elmo, words, path):
-        """Reads what `save`, or bilm-tf, wrote for these words.
+        """Reads the vectors of words from a file of `save` or of bilm-tf.
+
+        Args:
+            elmo: `ELMo` with a tokenizer.
+            words: sequence of str, in the order of the file.
+            path: path of the HDF5 file.
+
+        Returns:
+            `TokenVectors`.
 
         Raises:
-            ValueError: if the file is of another number of words or another width.
+            ValueError: if the file has another number of words or another width.
         """
         arrays = dict(open_checkpoint(path).items())
         if arrays.keys() != {"embedding"}:

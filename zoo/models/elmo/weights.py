@@ -1,4 +1,4 @@
-"""Published ELMo weights to our configuration and weights, and back."""
+"""Converts published ELMo weights to our configuration and weights, and back."""
 
 import functools
 from pathlib import Path
@@ -14,12 +14,13 @@ from zoo.models.elmo.tables import new_mix, shapes, table
 
 __all__ = ["layouts", "new_mix", "read", "recognise", "shapes", "write"]
 
-OPTIONS = "*options.json"  # the authors put the sizes before it
+# The authors' names begin with the sizes.
+OPTIONS = "*options.json"
 WORDS = "vocab*.txt"
 
 
 def layouts():
-    """The layouts that are read, and the one that is written, tuple of `Layout`."""
+    """Returns the layouts that can be read or written, tuple of `Layout`."""
     return tuple(
         Layout(
             name,
@@ -37,23 +38,23 @@ def write_contents(directory, contents):
 
 
 def recognise(directory):
-    """Names the layout of the ELMo weights in a directory.
+    """Returns the layout of the ELMo weights in a directory.
 
     Args:
         directory: str or `Path`.
 
     Returns:
-        "hdf5", the published one; "tf1", a training checkpoint of bilm-tf;
+        "hdf5", the published layout; "tf1", a training checkpoint of bilm-tf;
         "many_langs", ELMoForManyLangs; or None if there is no ELMo.
 
     Raises:
-        ValueError: if there is more than one.
+        ValueError: if there is more than one layout.
     """
     return only_layout(find_layouts(directory), directory)
 
 
 def find_layouts(directory):
-    """Names of all layouts of an ELMo in a directory, list of str."""
+    """Returns the names of all ELMo layouts in a directory, list of str."""
     directory, found = Path(directory), []
     if any(directory.glob(OPTIONS)):
         if any(directory.glob("*.hdf5")):
@@ -66,20 +67,20 @@ def find_layouts(directory):
 
 
 def read(directory, layout=None):
-    """Reads published weights; every array must be accounted for.
+    """Reads published weights. No array is ignored silently.
 
     Args:
-        directory: str or `Path`: with options.json and one .hdf5 file; with
-            options.json, a training checkpoint of bilm-tf and perhaps the vocabulary
-            that it was trained on, vocab*.txt; or of ELMoForManyLangs.
-        layout: str, see `recognise`, by which it is found if it is not given.
+        directory: str or `Path`, in one of three layouts. "hdf5": options.json and one
+            .hdf5 file. "tf1": options.json, a training checkpoint of bilm-tf and,
+            optionally, its vocabulary vocab*.txt. "many_langs": ELMoForManyLangs.
+        layout: str, see `recognise`; by default, the layout is recognised.
 
     Returns:
-        `Converted`; its weights of a training checkpoint include the head "softmax".
+        `Converted`. The weights of a training checkpoint include the head "softmax".
 
     Raises:
         FileNotFoundError: if a file is missing.
-        ValueError: if a file is damaged, the files do not agree, or the layout is
+        ValueError: if a file is damaged, if files do not agree, or if the layout is
             unknown.
     """
     directory = Path(directory)
@@ -99,19 +100,19 @@ def read(directory, layout=None):
 
 
 def _read_published(directory):
-    """Config, weights and the tokenizer's arguments of the published layout."""
+    """Reads config, weights and arguments of the tokenizer in the published layout."""
     files = sorted(directory.glob(OPTIONS)) + sorted(directory.glob("*.hdf5"))
     if [path.suffix for path in files] != [".json", ".hdf5"]:
         raise FileNotFoundError(
-            "ELMo's weights are a directory with one options.json and one .hdf5 file. "
-            f"Received: `{directory}` with {[path.name for path in files]}."
+            "ELMo's weights must be a directory with one options.json and one .hdf5 "
+            f"file. Received: `{directory}` with {[path.name for path in files]}."
         )
     config = ELMoConfig(**bilm.read_options(files[0]))
     return config, bilm.read_hdf5(files[1], config), {}
 
 
 def _read_training(directory):
-    """The same of a training checkpoint."""
+    """Reads config, weights and arguments of the tokenizer in a training checkpoint."""
     options, words = (sorted(directory.glob(name)) for name in (OPTIONS, WORDS))
     if len(options) != 1:
         raise FileNotFoundError(
@@ -139,25 +140,25 @@ READERS = {
 
 
 def write(directory, layout, config, arrays):
-    """Writes options.json and weights.hdf5, as bilm-tf and AllenNLP read them.
+    """Writes options.json and weights.hdf5, for bilm-tf and AllenNLP.
 
-    The layout is the one in which bilm-tf dumps what it has trained: without the
-    softmax over words, which a preset of layout "zoo" keeps, and without those words.
+    bilm-tf writes its trained models in this layout. It does not have the softmax over
+    words, nor these words; the layout "zoo" of a preset has both.
 
     Args:
-        directory: path; must not exist, or be empty.
+        directory: path, missing or empty.
         layout: "hdf5".
-        config: `ELMoConfig`, of the published alphabet and without a table of words.
-        arrays: dict of our path to array. Those under "softmax/" are left out. The
-            files have no place for the mix, which must be as it began, nor for a
-            task's head.
+        config: `ELMoConfig` with the published characters and without a table of words.
+        arrays: dict of our path to array. Arrays under "softmax/" are ignored. The
+            files have no place for a trained mix and for the head of a task. The mix
+            must have its initial values.
 
     Raises:
-        ValueError: if the layout is another, cannot hold such a model, or something
+        ValueError: if the layout is unknown or cannot hold this model, or if an array
             would be lost.
     """
     if layout != "hdf5":
-        raise ValueError(f'ELMo is written as "zoo" or "hdf5". Received: {layout!r}.')
+        raise ValueError(f'`layout` must be "zoo" or "hdf5". Received: {layout!r}.')
     if config.vocabulary_size != 262 or config.word_vocabulary_size:
         raise ValueError(
             "The published layout holds an ELMo of bytes, with 262 characters and no "
@@ -176,8 +177,8 @@ def write(directory, layout, config, arrays):
     if lost:
         raise ValueError(
             "The published layout holds the language model only. Received: "
-            f"{', '.join(sorted(lost))}, too. Save the preset in layout "
-            '"zoo", or only its backbone, before training a mix.'
+            f"{', '.join(sorted(lost))}. Save the preset in layout "
+            '"zoo", or save only its backbone, without a trained mix.'
         )
     with filling(directory) as temporary:
         save_checkpoint(temporary / "weights.hdf5", bilm.as_hdf5(arrays, config))

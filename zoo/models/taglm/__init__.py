@@ -1,4 +1,4 @@
-"""TagLM (Peters et al. 2017). Its authors published no weights."""
+"""The family of TagLM (Peters et al. 2017). Its authors published no weights."""
 
 from zoo.family import Family
 from zoo.models.taglm.model import TagLM, TagLMConfig

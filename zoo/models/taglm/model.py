@@ -1,4 +1,4 @@
-"""TagLM: a recurrent tagger that reads a language model's vectors."""
+"""TagLM: a recurrent tagger that also reads the vectors of language models."""
 
 import dataclasses
 
@@ -16,46 +16,48 @@ from zoo.layers import (
 )
 
 DIRECTIONS = ("forward", "backward")
-PIECES = "token_ids"  # the tokens of a model that reads pieces of words
-LM_LAYERS = {"top": -1, "mix": None}  # which layer is read; None for all
+# The input of a language model that reads word pieces.
+PIECES = "token_ids"
+# The layer of a language model that is read; None for all layers.
+LM_LAYERS = {"top": -1, "mix": None}
 
 
 @dataclasses.dataclass(frozen=True)
 class TagLMConfig:
-    """Sizes and switches of a TagLM.
+    """Sizes and options of a TagLM.
 
-    Source of the defaults: AllenNLP's recipe for names, `ner_elmo.jsonnet` (GloVe's 50
-    dimensions, 128 filters of width 3, two layers of 200); `lm_positions` as Peters et
-    al. 2017, after the first layer.
+    Source of the defaults: AllenNLP's recipe for named entities, `ner_elmo.jsonnet`
+    (GloVe with 50 dimensions, 128 filters of width 3, two layers of 200). The default
+    of `lm_positions` is from Peters et al. 2017: after the first layer.
 
     Args:
         vocabulary_size: words with a vector of their own, special ones included; 0 for
             characters only.
         embedding_dim: width of a word's vector.
-        num_frozen: words at the end of the vocabulary whose vectors stay as they are.
-        random_stddev: of the vectors of unknown words, see
+        num_frozen: words at the end of the vocabulary whose vectors are not trained.
+        random_stddev: standard deviation of the vectors of unknown words, see
             `zoo.layers.WordEmbedding`.
-        character_vocabulary_size: characters, the one for no word included.
+        character_vocabulary_size: characters, padding (0) included.
         character_dim: width of a character's vector.
         filters: pairs of width in characters and number; () for words only.
-        max_characters: of a word, two markers included.
-        lstm_dim: width of an LSTM, two of which are a layer.
-        num_layers: of LSTMs; 0 for none.
-        lm_positions: where language models join: 0 is the input of the first layer, i
-            the output of layer i.
-        lm_layers: "top", or "mix" for a learned sum of a language model's layers, one
-            for each position; or the number of a layer, 0 for words without context.
-        lm_mix_l2: factor of the loss that pulls the mixes to the mean.
-        lm_trainable: whether language models are trained along.
-        lm_dropout: probability on what is joined, besides `dropout` where a layer
-            reads it.
+        max_characters: characters of a word, two markers included.
+        lstm_dim: width of an LSTM; each layer has two LSTMs.
+        num_layers: layers of LSTMs; 0 for none.
+        lm_positions: where vectors of language models are appended: 0 is the input of
+            the first layer, i is the output of layer i.
+        lm_layers: "top"; "mix" for a learned sum of a language model's layers, one for
+            each position; or the number of a layer. Layer 0 is words without context.
+        lm_mix_l2: factor of the loss that pulls the mixes towards the mean.
+        lm_trainable: whether language models are trained, too.
+        lm_dropout: probability on the appended vectors. `dropout` is applied after it,
+            if a layer reads them.
         dropout: probability on the input of every layer.
         max_sequence_length: words in a row, None for no limit.
         initializer_range: standard deviation of the kernels of task heads.
 
     Raises:
-        ValueError: if a size is negative, a probability not in [0, 1), or an option
-            unknown or impossible.
+        ValueError: if a size is negative, if a probability is not in [0, 1), or if an
+            option is unknown or impossible.
     """
 
     vocabulary_size: int = 0
@@ -78,7 +80,7 @@ class TagLMConfig:
     initializer_range: float = 0.02
 
     def __post_init__(self):
-        """Checks what the layers do not; JSON's lists become tuples."""
+        """Checks the values that layers do not check. JSON's lists become tuples."""
         filters = tuple(tuple(pair) for pair in self.filters)
         object.__setattr__(self, "filters", filters)
         object.__setattr__(self, "lm_positions", tuple(self.lm_positions))
@@ -86,7 +88,7 @@ class TagLMConfig:
             value = getattr(self, name)
             if not isinstance(value, int) or value < 0:
                 raise ValueError(
-                    f"`{name}` must be an integer from 0. Received: {value!r}."
+                    f"`{name}` must be 0 or a positive integer. Received: {value!r}."
                 )
         for name in ("dropout", "lm_dropout"):
             if not 0 <= getattr(self, name) < 1:
@@ -101,45 +103,48 @@ class TagLMConfig:
         layers = self.lm_layers
         if layers not in LM_LAYERS and (type(layers) is not int or layers < 0):
             raise ValueError(
-                f"`lm_layers` must be one of {[*LM_LAYERS]}, or a number from 0. "
+                f"`lm_layers` must be one of {[*LM_LAYERS]}, or a layer number from 0. "
                 f"Received: {layers!r}."
             )
 
 
 @keras.saving.register_keras_serializable(package="zoo")
 class TagLM(Backbone):
-    """A stack of bidirectional LSTMs over words and characters, and language models.
+    """Bidirectional LSTMs over words and characters, with vectors of language models.
 
-    `h_0 = [word; cnn(characters)]`, `h_i = [forward_i(h_{i-1}); backward_i(h_{i-1})]`;
-    at the positions of the config the vectors of language models are appended to h_i,
-    which without training along are the same in training and in use.
+    `h_0 = [word; cnn(characters)]`, `h_i = [forward_i(h_{i-1}); backward_i(h_{i-1})]`.
+    At the positions `lm_positions`, the vectors of language models are appended to h_i.
+    Language models that are not trained run in inference mode during training, too.
 
-    Source: Peters et al. 2017, section 2 (there the language model's top layer joins
-    after the first LSTMs); Peters et al. 2018, section 3.2 for a mix of layers at the
-    input, at the output, or at both.
+    Source: Peters et al. 2017, section 2. There the top layer of the language model is
+    appended after the first LSTMs. Peters et al. 2018, section 3.2, append a mix of
+    layers at the input, at the output, or at both.
 
     Args:
         config: `TagLMConfig`.
         dtype: dtype or policy name of every layer.
         name: str.
         parts: dict of name, such as "lm_0", to a `zoo.backbone.Backbone`: the language
-            models. Of one that reads pieces of words, such as BERT, a word's vector
-            is that of its first piece; it is 0 for a word that does not fit.
+            models. If one reads word pieces, as BERT does, the vector of a word is that
+            of its first piece. If this piece is truncated, the vector is 0.
 
     Inputs:
-        dict of word_ids int (B, L) and character_ids int (B, L, C), as the config has
-        them; optional padding_mask (B, L), 1 = word; and of every language model its
-        inputs but for the mask, under its name: lm_0_character_ids; of one that reads
-        pieces, lm_0_token_ids (B, P) and lm_0_word_positions (B, L), see
-        `zoo.text.TaggerTokenizer`.
+        dict of these inputs:
+        - word_ids int (B, L) and character_ids int (B, L, C), as the config says;
+        - optional padding_mask (B, L), 1 = word;
+        - the inputs of every language model except the mask, with its name as a prefix:
+          lm_0_character_ids;
+        - for a language model that reads word pieces, lm_0_token_ids (B, P) and
+          lm_0_word_positions (B, L), see `zoo.text.TaggerTokenizer`.
 
     Returns:
-        dict of sequence_output (B, L, D), D twice `lstm_dim` and what joins after the
-        last layer. On request: layer_outputs (B, N, L, 2 `lstm_dim`).
+        dict of sequence_output (B, L, D). D is twice `lstm_dim`, plus the width of the
+        vectors that are appended after the last layer. `with_outputs` adds
+        layer_outputs (B, N, L, 2 `lstm_dim`).
 
     Raises:
-        ValueError: if there are no words, no characters, and no language model at the
-            input to read.
+        ValueError: if the tagger reads no words, no characters and no language model at
+            its input.
     """
 
     family = "taglm"
@@ -161,12 +166,12 @@ class TagLM(Backbone):
 
     @property
     def tokens(self):
-        """The input that the mask is derived from."""
+        """The name of the input from which the mask is derived."""
         names = ("word_ids", *(name for name in self.input if name != "padding_mask"))
         return next(name for name in names if name in self.input)
 
     def make_inputs(self, config):
-        """Symbolic inputs."""
+        """Makes the symbolic inputs."""
         shapes = {"word_ids": (None,), "character_ids": (None, None)}
         if not config.filters:
             shapes.pop("character_ids")
@@ -186,7 +191,7 @@ class TagLM(Backbone):
         }
 
     def make_layers(self, config, dtype):
-        """The named layers, not yet built."""
+        """Makes the layers by name; they are not built yet."""
         layers = []
         if config.vocabulary_size:
             layers.append(
@@ -238,7 +243,7 @@ class TagLM(Backbone):
         return {layer.name: layer for layer in layers}
 
     def connect(self, config, layers, inputs, scores=False):
-        """Wires the layers."""
+        """Connects the layers."""
         mask, outputs = inputs["padding_mask"], []
         found = self.read_language_models(config, inputs)
         x = [
@@ -272,7 +277,7 @@ class TagLM(Backbone):
         return wired
 
     def read_language_models(self, config, inputs):
-        """The layers' outputs (B, N, L, D) of every language model, a dict."""
+        """Returns the layer outputs (B, N, L, D) of every language model, a dict."""
         found = {}
         for name, part in self.parts.items():
             model = part.with_outputs("layer_outputs")
@@ -293,13 +298,14 @@ class TagLM(Backbone):
 
     @property
     def num_layer_outputs(self):
-        """One of each layer: what the first one reads is of another width."""
+        """The number of layers; their input has another width and is not included."""
         return self.config.num_layers
 
     def groups(self):
-        """Language models and what words become, then the two LSTMs of each layer.
+        """Returns the names of layers from bottom to top, one group for each layer.
 
-        What language models add to the input of a layer is in the group of the layer.
+        The first group has the language models and the layers of words. The mixes at
+        the input of a layer belong to the group of the layer.
         """
         words = ("word_embedding", "character_encoder", "dropout", "lm_dropout")
         bottom = [name for name in words if name in self.named_layers]
@@ -313,10 +319,10 @@ class TagLM(Backbone):
 
     @property
     def own_layers(self):
-        """What language models add to the last output, no layer output depends on."""
+        """The mixes at the last output, on which no layer output depends."""
         return {"sequence_output": self._mixes(self.config.num_layers)}
 
     def _mixes(self, place):
-        """Names of the mixes of language models at one place."""
+        """Returns the names of the mixes of language models at one position."""
         found = [f"{part}_mix_{place}" for part in self.parts]
         return tuple(name for name in found if name in self.named_layers)
