@@ -198,7 +198,7 @@ def label_rows(y):
     y = y.to_list() if isinstance(y, tf.RaggedTensor) else y
     y = y.numpy() if isinstance(y, tf.Tensor) else y
     y = y.to_numpy() if hasattr(y, "to_numpy") else y
-    if not isinstance(y, (list, tuple, np.ndarray)) or np.shape(y) == ():
+    if not isinstance(y, (list, tuple, np.ndarray)) or getattr(y, "shape", 1) == ():
         raise ValueError(
             "`y` must be a list with the labels of each sentence. Received: "
             f"{y!r:.60}. Use `[labels]` for one sentence."

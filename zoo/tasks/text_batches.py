@@ -82,6 +82,7 @@ class TextBatches(TextColumns):
         Raises:
             ValueError: if the task makes its own targets, or one does not fit a text.
         """
+        self._refuse_targets(y is not None or sample_weight is not None)
         found = [] if y is None else [self.encode_labels(y)]
         if sample_weight is not None:
             found.append(row_weights(sample_weight))
@@ -130,15 +131,13 @@ class TextBatches(TextColumns):
                 dataset, the lengths of the arguments differ, or the task makes its
                 own targets.
         """
-        given = y is not None or sample_weight is not None
         if isinstance(x, tf.data.Dataset):
-            if given:
+            if y is not None or sample_weight is not None:
                 raise ValueError(
                     "A dataset holds its own targets and weights. Received: a dataset "
                     "and `y` or `sample_weight`. Zip them into the dataset."
                 )
             return self._dataset_batches(self.as_text(x))
-        self._refuse_targets(given)
         columns = self.text_columns(x)
         targets = self.targets(columns, y, sample_weight)
         rows = self._tokenise(columns)
@@ -215,7 +214,6 @@ class TextBatches(TextColumns):
         """x, y and sample_weight of one batch of text or of token ids."""
         x = self.as_text(x)
         if self.takes_text(x):
-            self._refuse_targets(y is not None or sample_weight is not None)
             columns = self.text_columns(x)
             targets = self.targets(columns, y, sample_weight)
             x = self.preprocessor(columns)

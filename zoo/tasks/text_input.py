@@ -2,7 +2,7 @@
 
 import numbers
 import types
-from collections.abc import Iterator, MappingView, Set, Sized
+from collections.abc import Iterator, MappingView, Set
 
 import keras
 import numpy as np
@@ -257,8 +257,7 @@ def split_rows(data, fraction):
         two tuples like `data`.
 
     Raises:
-        ValueError: if a part would have no rows, the lengths differ, or the texts are
-            a dataset.
+        ValueError: if a part would have no rows, or the texts are a dataset.
     """
     x, *others = data
     if isinstance(x, tf.data.Dataset):
@@ -267,8 +266,6 @@ def split_rows(data, fraction):
             "`skip`, and `validation_data`."
         )
     count = len(as_columns(x)[0])
-    for other in others:
-        check_lengths(count, other)
     cut = int(count * (1 - fraction))
     if not 0 < cut < count:
         raise ValueError(
@@ -291,7 +288,7 @@ def split_rows(data, fraction):
 
 def check_lengths(count, targets):
     """Raises ValueError unless there is one row of targets for each text."""
-    if isinstance(targets, Sized) and len(targets) != count:
+    if len(targets) != count:
         raise ValueError(
             "`x`, `y` and `sample_weight` must have the same length. Received: "
             f"{count} texts and {len(targets)} targets or weights."

@@ -70,7 +70,7 @@ class TextTraining(TextBatches):
             self.check_columns(count_columns(x))
             self.num_columns = count_columns(x)
             if validation_split and held_out is None:
-                data = (x, y, sample_weight)
+                data = self._checked(x, y, sample_weight)
                 (x, y, sample_weight), held_out = split_rows(data, validation_split)
             number = Epoch(initial_epoch)
             callbacks = with_epoch(callbacks, number)
@@ -85,6 +85,12 @@ class TextTraining(TextBatches):
             shuffle, class_weight, sample_weight, initial_epoch, steps_per_epoch,
             validation_steps, validation_batch_size, validation_freq,
         )  # fmt: skip
+
+    def _checked(self, x, y, sample_weight):
+        """The arguments, checked before a split changes the numbers of their rows."""
+        if not isinstance(x, tf.data.Dataset):
+            self.targets(self.text_columns(x), y, sample_weight)
+        return x, y, sample_weight
 
     def _epochs(self, data, order, number, epochs, start, steps):
         """Batches of text for `fit`.
