@@ -58,7 +58,7 @@ def test_fill_mask_of_several_texts(model):
 
 
 def test_fill_mask_needs_a_mask(model):
-    with pytest.raises(ValueError, match=r"must hold \[MASK\].*Received: 'no mask'"):
+    with pytest.raises(ValueError, match=r"must contain \[MASK\].*Received: 'no mask'"):
         model.fill_mask(["a [MASK]", "no mask"])
 
 
@@ -75,7 +75,7 @@ def test_a_text_has_no_prediction_of_its_own(model):
     with pytest.raises(TypeError, match="fill_mask"):
         model.predict(["the [MASK]"], verbose=0)
     for method in (model.train_on_batch, model.predict_on_batch):
-        with pytest.raises(TypeError, match="comes with its masks. Received: text"):
+        with pytest.raises(TypeError, match="contain its masks. Received: text"):
             method(["the [MASK]"])
 
 

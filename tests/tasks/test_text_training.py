@@ -321,7 +321,7 @@ def test_a_dataset_must_be_batched(trained, texts, labels):
 @pytest.mark.parametrize("method", ["fit", "evaluate", "predict"])
 @pytest.mark.parametrize(
     "x, message",
-    [("good", "one string"), ([("a", "b")], "list of pairs"), (["a", 1], "in row 1")],
+    [("good", "one string"), ([("a", "b")], "list of tuples"), (["a", 1], "in row 1")],
 )
 def test_what_is_no_text_is_refused(trained, method, x, message):
     arguments = (x,) if method == "predict" else (x, ["good"])
@@ -334,7 +334,7 @@ def test_columns_must_be_as_many(trained, texts, labels):
         trained.fit(texts, labels[1:])
     with pytest.raises(ValueError, match="24 texts and 3 targets"):
         trained.evaluate(texts, labels, sample_weight=[1, 2, 3])
-    with pytest.raises(ValueError, match="at least one row.*0 rows"):
+    with pytest.raises(ValueError, match="at least one text. Received: 0"):
         trained.fit([], [])
 
 

@@ -151,7 +151,7 @@ def test_the_length_can_be_changed_and_the_preprocessing_switched_off(
         model.sequence_length = 1000
     expected = model.predict(texts, verbose=0)
     model.preprocessor = None
-    with pytest.raises(TypeError, match="has no preprocessor and takes token ids"):
+    with pytest.raises(TypeError, match="without a preprocessor takes token ids"):
         model.predict(texts, verbose=0)
     version = model.export(tmp_path / "export")
     answers = zoo.serving.ask(version, {"text": np.array(texts, object)})
@@ -167,7 +167,7 @@ def test_the_length_can_be_changed_and_the_preprocessing_switched_off(
         (lambda m, d: m.fit(d, validation_split=0.5), "needs arrays. Received: a data"),
         (lambda m, d: m.predict(["a"], steps=1), "counts the batches of a dataset"),
         (lambda m, d: m.evaluate(["a"], ["good"], steps=1), "counts the batches"),
-        (lambda m, d: m.predict((["a"], ["b"], ["c"])), "Received: a tuple of 3"),
+        (lambda m, d: m.predict((["a"], ["b"], ["c"])), "Received: 3 columns"),
     ],
 )
 def test_what_would_be_ignored_is_refused(make_task, texts, labels, call, message):

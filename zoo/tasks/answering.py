@@ -8,44 +8,56 @@ import tensorflow as tf
 class Answering:
     """How a task answers texts.
 
-    A task with an answer for each row of its outputs gives `answers`. Another one sets
-    `answers_tokens` to False and gives `answer_batch`.
+    A task whose outputs have one answer for each row defines `answers`. Another task
+    sets `answers_tokens` to False and defines `answer_batch`.
 
     Attributes:
-        answers_tokens: bool, whether each row of the outputs has an answer. Then
-            `answer` uses `predict`, and an export also takes tokens.
-        answer_pads: dict of the name of an answer (B, W), which has a length of its
-            own in each text, to what pads it.
+        answers_tokens: bool, whether each row of the outputs has an answer. If so,
+            `answer` uses `predict`, and an export also takes tokens. If not, `predict`
+            refuses text.
+        text_methods: tuple of str, the methods that take text if `predict` does not.
+        answer_pads: dict of the name of an answer (B, W) to its padding, for answers
+            whose length W differs from text to text.
     """
 
     answers_tokens = True
+    text_methods = ("answer",)
     answer_pads = {}
 
     def answers(self, outputs):
-        """From the graph's outputs to a client's answer, a dict of tensors (B, ...)."""
+        """Converts the graph's outputs to an answer, a dict of tensors (B, ...)."""
         raise NotImplementedError
 
     def answer_batch(self, *texts):
-        """From string tensors (B,) to `answers`, in a graph; what an export serves."""
+        """Converts string tensors (B,) to `answers`, in a graph, for an export."""
         return self.answers(self(self.preprocessor(texts), training=False))
 
     def answer(self, x, batch_size=None):
-        """What the exported model answers, as numpy.
+        """Returns what the exported model answers, as numpy.
+
+        A pair is read as one row of two segments, as in `predict`.
 
         Args:
-            x: texts, or a tuple of columns of texts.
+            x: texts, or a tuple of columns of texts. An empty list has no rows.
             batch_size: int, 32 by default.
 
         Returns:
             dict of numpy arrays (B, ...); strings as str objects.
+
+        Raises:
+            TypeError: if `x` is one string, or not text.
         """
+        x = self.as_text(x)
         if self.answers_tokens:
             outputs = self.predict(x, batch_size, verbose=0)
             answers = self.answers(keras.tree.map_structure(tf.constant, outputs))
             return {key: as_numpy(value) for key, value in answers.items()}
-        columns = self.text_columns(x)
         if not self.takes_text(x):
-            raise TypeError(f"`answer` takes text. Received: {type(x).__name__}.")
+            raise TypeError(
+                f"`answer` takes a list of texts. Received: {type(x).__name__}. Use "
+                "`predict` for token ids."
+            )
+        columns = self.text_columns(x)
         lengths = sum(tf.strings.length(column) for column in columns)
         order = tf.argsort(lengths, direction="DESCENDING", stable=True)
         parts, size = [], batch_size or 32
@@ -61,12 +73,13 @@ class Answering:
 
 
 def join_rows(parts, order, pads):
-    """Joins dicts of arrays of rows, and puts the rows in an order.
+    """Concatenates dicts of arrays of rows, and reorders the rows.
 
     Args:
         parts: list of dict of numpy arrays (B, ...).
         order: int (N,).
-        pads: dict of the name of an array (B, W) to what pads it to the same W.
+        pads: dict of the name of an array (B, W) to its padding, where the widths W
+            of the parts differ.
     """
     joined = {}
     for key in parts[0]:

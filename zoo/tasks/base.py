@@ -4,7 +4,6 @@ import contextvars
 import copy
 
 import keras
-import numpy as np
 import tensorflow as tf
 
 from zoo.data import Packer
@@ -15,6 +14,7 @@ from zoo.tasks.answering import Answering
 from zoo.tasks.distribution import DistributedTraining
 from zoo.tasks.export import export_task
 from zoo.tasks.labelled_files import LabelledFiles
+from zoo.tasks.targets import target_numbers
 from zoo.tasks.text_input import holds_text
 from zoo.tasks.text_training import TextTraining
 from zoo.training import AdamW, WarmupLinearDecay
@@ -42,7 +42,8 @@ class Task(LabelledFiles, Answering, TextTraining, DistributedTraining, keras.Mo
             in files of earlier versions.
         columns, optional_columns: tuples of str, the columns of text, and those of the
             last ones that may be left out.
-        pretrains: bool, whether other pretraining heads are saved with the task.
+        pretrains: bool, whether the task makes its own targets from texts, and other
+            pretraining heads are saved with it.
         learning_rate: float, instead of the family's, or None.
         packer: `zoo.data.Packer` or a subclass.
         labels: tuple of str, names of the outputs, or None.
@@ -150,7 +151,7 @@ class Task(LabelledFiles, Answering, TextTraining, DistributedTraining, keras.Mo
 
     def encode_labels(self, y):
         """Targets as an array, checked; `y` as the user gave it."""
-        return np.asarray(y, "float32")
+        return target_numbers(y)
 
     def encode_label_tensor(self, y):
         """`encode_labels` in a tf.data pipeline."""
@@ -158,7 +159,11 @@ class Task(LabelledFiles, Answering, TextTraining, DistributedTraining, keras.Mo
 
     def encode_class_weight(self, class_weight):
         """Class numbers for the keys of Keras' `class_weight`."""
-        return class_weight
+        raise ValueError(
+            "`class_weight` needs a task with one label for each text. Received: "
+            f"class_weight={class_weight} for {type(self).__name__}. Use "
+            "`sample_weight`."
+        )
 
     def layers_used(self):
         """Names of the backbone's layers that an output depends on, a set of str."""

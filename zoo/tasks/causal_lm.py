@@ -1,4 +1,4 @@
-"""The causal language model: every token predicts the next one."""
+"""The causal language model, which predicts the next token."""
 
 import keras
 import tensorflow as tf
@@ -9,7 +9,7 @@ from zoo.tasks.token_metrics import TokenAccuracy
 
 @keras.saving.register_keras_serializable(package="zoo")
 class CausalLM(Task):
-    """Predicts every token of a row from those before it.
+    """Predicts every token of a row from the tokens before it.
 
     The loss is the mean over all tokens but the first of each row.
 
@@ -18,15 +18,15 @@ class CausalLM(Task):
     Args:
         backbone: `zoo.backbone.Backbone` that predicts the next token.
         tokenizer: from `zoo.text`, or None for token ids only.
-        head_activation: str, of a head that has one; by default the backbone's.
-        head_layer_norm_epsilon: float, likewise.
+        head_activation: str, of a head that has one. None for the backbone's.
+        head_layer_norm_epsilon: float, of a head that has one. None for the backbone's.
         **kwargs: sequence_length and name, see `zoo.tasks.Task`.
 
     Inputs:
-        texts (B,); as a graph, the backbone's.
+        texts (B,), without labels; those of the graph are the backbone's.
 
     Returns:
-        float32 (B, L, V), logits of the token after each position. `answer` gives the
+        float32 (B, L, V), logits of the token after each position. `answer` returns the
         log-probability of a text, the number of predicted tokens and the perplexity.
 
     Raises:
@@ -50,8 +50,8 @@ class CausalLM(Task):
         if backbone.predicts != "next":
             raise ValueError(
                 "A causal language model needs a backbone that predicts the next token."
-                f" Received: one of family {backbone.family!r}, which does not. A BERT "
-                "does with `causal=True`."
+                f" Received: one of family {backbone.family!r}, which does not. Build "
+                "a BERT with `causal=True`."
             )
         inputs = backbone.make_inputs(backbone.config)
         head = backbone.make_token_head(head_activation, head_layer_norm_epsilon)
@@ -72,47 +72,24 @@ class CausalLM(Task):
         """Accuracy."""
         return [TokenAccuracy("accuracy")]
 
-    def batches(self, x, y=None, sample_weight=None, *args, **kwargs):
-        """Batches of texts; targets and weights are made, not given.
-
-        Raises:
-            ValueError: if targets are given.
-        """
-        if y is not None or sample_weight is not None:
-            raise ValueError(
-                "A causal language model makes its own targets. Received: `y` or "
-                "`sample_weight`. Give texts only."
-            )
-        return super().batches(x, None, None, *args, **kwargs)
-
     def finish(self, x, *targets):
-        """An example: x, the next tokens int32 (B, L) and weights float32 (B, L)."""
+        """An example: x, the next tokens int32 (B, L) and weights float32 (B, L).
+
+        A weight is 1 where the next token exists, else 0.
+        """
         ids, mask = x[self.backbone.tokens], x["padding_mask"]
         following = tf.pad(ids[:, 1:], [[0, 0], [0, 1]])
         return x, following, tf.cast(tf.pad(mask[:, 1:], [[0, 0], [0, 1]]), tf.float32)
 
-    def predict(self, x, *args, **kwargs):
-        """Keras' `predict`, on token ids; text has `answer`.
-
-        Raises:
-            TypeError: if `x` is text.
-        """
-        if self.takes_text(self.as_text(x)):
-            raise TypeError(
-                "`predict` cannot return logits of texts of different lengths. "
-                "Received: text. Use `answer`."
-            )
-        return super().predict(x, *args, **kwargs)
-
     def answer_batch(self, texts):
-        """How likely texts are, in a graph.
+        """The probability of each text, in a graph.
 
         Args:
             texts: string (B,).
 
         Returns:
             dict of (B,): log_probability float32, of all tokens but the first; tokens
-            int32, how many were predicted; perplexity float32, of a token.
+            int32, the number of predicted tokens; perplexity float32, of a token.
         """
         x, following, weight = self.finish(self.preprocessor((texts,)))
         losses = tf.nn.sparse_softmax_cross_entropy_with_logits(

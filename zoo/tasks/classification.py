@@ -1,4 +1,4 @@
-"""One label, or one number, for a text or a pair of texts."""
+"""Tasks with one label, or one number, for a text or a pair of texts."""
 
 import keras
 import tensorflow as tf
@@ -6,11 +6,17 @@ import tensorflow as tf
 from zoo.data import as_numbers
 from zoo.layers import Pooling
 from zoo.tasks.base import Task
-from zoo.tasks.text_input import label_ids, label_names, label_tensor
+from zoo.tasks.targets import (
+    class_weights,
+    label_ids,
+    label_names,
+    label_tensor,
+    one_for_each_text,
+)
 
 
 def pooled_vector(backbone, inputs, pooling):
-    """The vector that a sequence head reads, (B, D).
+    """The vector (B, D) that a sequence head takes as its input.
 
     Args:
         backbone: `zoo.backbone.Backbone`.
@@ -18,15 +24,15 @@ def pooled_vector(backbone, inputs, pooling):
         pooling: "pooled" (the backbone's pooled output), "cls" or "mean".
 
     Raises:
-        ValueError: if the pooling is unknown, or there is no pooled output.
+        ValueError: if the pooling is unknown, or the backbone has no pooled output.
     """
     mask = inputs["padding_mask"]
     if pooling == "pooled":
         outputs = backbone.at_positions(inputs, mask[:, :0])
         if "pooled_output" not in outputs:
             raise ValueError(
-                'The backbone has no pooled output. Received: pooling="pooled". Use '
-                '"cls" or "mean".'
+                '`pooling="pooled"` needs a backbone with a pooled output. Received: a '
+                'backbone with no pooled output. Use "cls" or "mean".'
             )
         return outputs["pooled_output"]
     if pooling not in ("cls", "mean"):
@@ -41,7 +47,10 @@ def pooled_vector(backbone, inputs, pooling):
 
 
 class SequenceHead(Task):
-    """Dropout and one dense layer on a pooled vector; see the two tasks below."""
+    """Dropout and one dense layer on a pooled vector.
+
+    It is the base of `TextClassifier` and `TextRegressor`.
+    """
 
     columns = ("text", "text_pair")
     optional_columns = ("text_pair",)
@@ -68,7 +77,7 @@ class SequenceHead(Task):
         super().__init__(inputs, outputs, backbone, tokenizer, options, **kwargs)
 
     def layers_used(self):
-        """Those that the pooled vector depends on."""
+        """Names of the layers that the pooled vector depends on."""
         pooled = self.options["pooling"] == "pooled"
         output = "pooled_output" if pooled else "sequence_output"
         return self.backbone.layers_for(output)
@@ -76,9 +85,11 @@ class SequenceHead(Task):
 
 @keras.saving.register_keras_serializable(package="zoo")
 class TextClassifier(SequenceHead):
-    """One of several labels for a text or a pair of texts.
+    """Predicts one of several labels for a text or a pair of texts.
 
-    `logits = dropout(pooled) W + b`.
+    `logits = dropout(pooled) W + b`. A pair is one row of tokens with two segments. A
+    model that was trained on single texts also takes pairs, and the other way round,
+    but it has not learned such rows.
 
     Source: Devlin et al. 2019, section 4.1.
 
@@ -87,19 +98,20 @@ class TextClassifier(SequenceHead):
         tokenizer: from `zoo.text`, or None for token ids only.
         labels: list of str, the names, in the order of the outputs; or an int, their
             number, which names them "0", "1", ...
-        pooling: "pooled", "cls" or "mean"; by default "pooled" where the backbone
-            has it, else "mean".
+        pooling: "pooled", "cls" or "mean". The default is "pooled" if the backbone
+            has a pooled output, else "mean".
         head_dropout: float in [0, 1), on the pooled vector.
         **kwargs: sequence_length, pair and name, see `zoo.tasks.Task`.
 
     Inputs:
-        texts (B,) or a pair of them; as a graph, the backbone's.
+        texts (B,) or a pair of them; those of the graph are the backbone's.
 
     Returns:
-        float32 (B, number of labels), logits. `answer` gives label, score, scores.
+        float32 (B, number of labels), logits. `answer` returns label, score, scores
+        and labels.
 
     Raises:
-        ValueError: if there are fewer than two labels, or one occurs twice.
+        ValueError: if there are fewer than two labels, or a label occurs twice.
     """
 
     task_name = "text_classifier"
@@ -127,7 +139,7 @@ class TextClassifier(SequenceHead):
 
     @classmethod
     def recognise(cls, found):
-        """A classifier of texts with names of its outputs."""
+        """The labels of a checkpoint that classifies texts."""
         if found.labels and found.classifies == "texts":
             return {"labels": list(found.labels)}
         return None
@@ -148,7 +160,7 @@ class TextClassifier(SequenceHead):
         return [keras.metrics.SparseCategoricalAccuracy("accuracy")]
 
     def encode_labels(self, y):
-        """Names or numbers to numbers, checked."""
+        """Class numbers int64 (B,) from names or numbers, checked."""
         return label_ids(y, self.labels)
 
     def encode_label_tensor(self, y):
@@ -156,18 +168,11 @@ class TextClassifier(SequenceHead):
         return label_tensor(y, self.labels)
 
     def encode_class_weight(self, class_weight):
-        """Names or numbers to numbers."""
-        numbers = [
-            label_ids([key], self.labels, "class_weight") for key in class_weight
-        ]
-        given = {
-            int(number[0]): weight
-            for number, weight in zip(numbers, class_weight.values(), strict=True)
-        }
-        return {index: given.get(index, 1.0) for index in range(len(self.labels))}
+        """Class numbers for names or numbers, checked; see `class_weights`."""
+        return class_weights(class_weight, self.labels)
 
     def answers(self, outputs):
-        """Logits to label string (B,), score (B,), scores and labels (B, C)."""
+        """From logits to label string (B,), score (B,), scores and labels (B, C)."""
         scores = tf.nn.softmax(tf.cast(outputs, tf.float32))
         labels = tf.constant(self.labels)
         return {
@@ -180,24 +185,25 @@ class TextClassifier(SequenceHead):
 
 @keras.saving.register_keras_serializable(package="zoo")
 class TextRegressor(SequenceHead):
-    """A number for a text or a pair of texts, such as the similarity of STS-B.
+    """Predicts a number for a text or a pair of texts, such as a similarity.
 
-    `value = dropout(pooled) W + b`, squared error on the raw scale.
+    `value = dropout(pooled) W + b`, with the squared error on the scale of the targets.
+    A pair is one row of tokens with two segments, as in `TextClassifier`.
 
     Source: Devlin et al. 2019, section 4.1.
 
     Args:
         backbone: `zoo.backbone.Backbone`.
         tokenizer: from `zoo.text`, or None for token ids only.
-        pooling: "pooled", "cls" or "mean"; by default as in `TextClassifier`.
+        pooling: "pooled", "cls" or "mean". The default is that of `TextClassifier`.
         head_dropout: float in [0, 1), on the pooled vector.
         **kwargs: sequence_length, pair and name, see `zoo.tasks.Task`.
 
     Inputs:
-        texts (B,) or a pair of them; as a graph, the backbone's.
+        texts (B,) or a pair of them; those of the graph are the backbone's.
 
     Returns:
-        float32 (B, 1). `answer` gives value (B,).
+        float32 (B, 1). `answer` returns value (B,).
     """
 
     task_name = "text_regressor"
@@ -243,8 +249,8 @@ class TextRegressor(SequenceHead):
         return [keras.metrics.MeanAbsoluteError("mean_absolute_error")]
 
     def encode_labels(self, y):
-        """Numbers as float32 (B, 1)."""
-        return super().encode_labels(y).reshape(-1, 1)
+        """Finite numbers as float32 (B, 1)."""
+        return super().encode_labels(one_for_each_text(y, "y")).reshape(-1, 1)
 
     def encode_label_tensor(self, y):
         """`encode_labels` in a tf.data pipeline."""

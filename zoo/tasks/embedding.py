@@ -1,4 +1,4 @@
-"""One vector for a text."""
+"""A task with one vector for a text."""
 
 import keras
 from keras import ops
@@ -8,7 +8,7 @@ from zoo.tasks.base import Task
 
 
 def concatenated_layers(backbone, inputs, layers):
-    """Outputs of some layers side by side, symbolic (B, L, D times their number).
+    """Concatenated outputs of several layers, symbolic (B, L, D times their number).
 
     Args:
         backbone: `zoo.backbone.Backbone`.
@@ -21,7 +21,8 @@ def concatenated_layers(backbone, inputs, layers):
     count = backbone.num_layer_outputs
     if not layers or any(not -count <= layer < count for layer in layers):
         raise ValueError(
-            f"`layers` must be numbers in [-{count}, {count}). Received: {layers}."
+            f"`layers` must be numbers in [-{count}, {count}). Received: {layers}. Use "
+            "-1 for the last layer."
         )
     hidden = backbone.with_outputs("layer_outputs")(inputs)["layer_outputs"]
     return ops.concatenate([hidden[:, layer] for layer in layers], axis=-1)
@@ -29,7 +30,10 @@ def concatenated_layers(backbone, inputs, layers):
 
 @keras.saving.register_keras_serializable(package="zoo")
 class TextEmbedder(Task):
-    """A vector for a text, pooled from one or more layers.
+    """Predicts a vector for a text, pooled from one or more layers.
+
+    A pair is one row of tokens with two segments. For a vector of each text, give the
+    texts in one list.
 
     Source: Devlin et al. 2019, section 5.3; Reimers and Gurevych 2019 for the mean.
 
@@ -37,21 +41,21 @@ class TextEmbedder(Task):
         backbone: `zoo.backbone.Backbone`.
         tokenizer: from `zoo.text`, or None for token ids only.
         pooling: "cls" or "mean".
-        layers: list of int, layers whose outputs are concatenated; 0 is the
-            embeddings (of TagLM, the first LSTMs), negative numbers count from the
-            last. BERT's paper has `[-4, -3, -2, -1]`. By default the backbone's output.
-        normalize: bool, scale to length 1.
+        layers: list of int, layers whose outputs are concatenated. 0 is the
+            embeddings (in TagLM, the first LSTMs). Negative numbers count from the
+            last layer; BERT's paper has `[-4, -3, -2, -1]`. None for the backbone's
+            output.
+        normalize: bool, whether to scale the vector to length 1.
         **kwargs: sequence_length, pair and name, see `zoo.tasks.Task`.
 
     Inputs:
-        texts (B,) or a pair of them; as a graph, the backbone's.
+        texts (B,) or a pair of them; those of the graph are the backbone's.
 
     Returns:
-        float32 (B, D times the number of layers).
+        float32 (B, D times the number of layers). `answer` returns embedding.
 
     Raises:
-        ValueError: if a layer does not exist or the pooling is unknown.
-
+        ValueError: if a layer does not exist, or the pooling is unknown.
     """
 
     task_name = "text_embedder"
@@ -81,7 +85,7 @@ class TextEmbedder(Task):
         super().__init__(inputs, vector, backbone, tokenizer, options, **kwargs)
 
     def layers_used(self):
-        """Those up to the highest layer of `layers`."""
+        """Names of the layers up to the highest one of `layers`."""
         if self.options["layers"] is None:
             return super().layers_used()
         count = self.backbone.num_layer_outputs
@@ -90,15 +94,29 @@ class TextEmbedder(Task):
 
     @classmethod
     def recognise(cls, found):
-        """A model of sentence-transformers."""
+        """The options of a checkpoint of sentence-transformers."""
         if not found.pooling:
             return None
         names = ("pooling", "normalize", "sequence_length")
         return {name: getattr(found, name) for name in names}
 
     def default_loss(self):
-        """Mean squared error, to imitate given vectors."""
+        """Mean squared error between the vectors and the given ones."""
         return keras.losses.MeanSquaredError(reduction="mean_with_sample_weight")
+
+    def encode_labels(self, y):
+        """Vectors as float32 (B, D), checked.
+
+        Raises:
+            ValueError: if a value is not finite, or the width is not that of the model.
+        """
+        vectors, width = super().encode_labels(y), self.output_shape[-1]
+        if vectors.shape[1:] != (width,):
+            raise ValueError(
+                f"`y` must hold a vector of {width} numbers for each text. Received: "
+                f"an array of shape {vectors.shape}. Use `np.stack(vectors)`."
+            )
+        return vectors
 
     def answers(self, outputs):
         """The vector, float32 (B, D)."""

@@ -4,10 +4,10 @@ import keras
 
 
 class SetEpoch(keras.callbacks.Callback):
-    """Tells the data which epoch begins.
+    """Sets the number of the epoch when an epoch begins.
 
     Args:
-        number: `zoo.data.Epoch`.
+        number: `zoo.data.Epoch`, which the data reads.
     """
 
     def __init__(self, number):
@@ -20,7 +20,7 @@ class SetEpoch(keras.callbacks.Callback):
 
 
 def with_epoch(callbacks, number):
-    """The callbacks of `fit`, in any form that Keras takes, and one more."""
+    """The callbacks of `fit` and a `SetEpoch`, in a form that Keras takes."""
     if isinstance(callbacks, keras.callbacks.CallbackList):
         callbacks.append(SetEpoch(number))
         return callbacks

@@ -1,18 +1,19 @@
-"""The masked language model: pretraining and filling blanks."""
+"""The masked language model, for pretraining and for filling in masked tokens."""
 
 import keras
 import numpy as np
 import tensorflow as tf
 
 from zoo.data import Epoch, Packer, mask_tokens, untuned
+from zoo.tasks.answering import as_numpy
 from zoo.tasks.base import Task
 from zoo.tasks.token_metrics import TokenAccuracy, TokenCrossentropy
 
-EPOCH_SEEDS = 2**32  # seeds of masks from one epoch to the next
+EPOCH_SEEDS = 2**32  # distance of the masks' seeds between two epochs
 
 
 def next_sentence_logits(backbone, encoded):
-    """The head of next-sentence prediction, symbolic float32 (B, 2)."""
+    """The logits of next-sentence prediction, symbolic float32 (B, 2)."""
     if "pooled_output" not in encoded:
         raise ValueError(
             "Next-sentence prediction needs a pooled output. Received: a backbone "
@@ -29,40 +30,43 @@ def next_sentence_logits(backbone, encoded):
 
 @keras.saving.register_keras_serializable(package="zoo")
 class MaskedLM(Task):
-    """Predicts hidden tokens, with the pretrained head where the preset has one.
+    """Predicts masked tokens, with the pretrained head if the preset has one.
 
-    With `next_sentence` a second head, `pooled W + b`, tells whether the second text
-    of a pair is from elsewhere (1) or follows the first (0), and the loss is the sum
-    of both means, one over the predicted tokens and one over the rows.
+    `next_sentence` adds a second head, `pooled W + b`. It predicts whether the second
+    text of a pair follows the first one (0) or not (1). The loss is then the sum of two
+    means, one over the predicted tokens and one over the rows.
 
     Source: Devlin et al. 2019, section 3.1; released code `run_pretraining.py`.
 
     Args:
         backbone: `zoo.backbone.Backbone` that predicts tokens.
         tokenizer: from `zoo.text`, or None for token ids only.
-        mask_rate: float in (0, 1), share of tokens that `fit` on text hides.
-        max_predictions: int, P, at most so many per row.
-        whole_words: bool, hide whole words, see `zoo.data.mask_tokens`.
+        mask_rate: float in (0, 1), share of tokens that `fit` masks in texts.
+        max_predictions: int, P, the largest number of masked tokens in a row.
+        whole_words: bool, whether to mask whole words, see `zoo.data.mask_tokens`.
         next_sentence: bool, whether there is a second head; needs a pooled output.
-        head_activation: str, of the head; by default the backbone's.
-        head_layer_norm_epsilon: float, of the head; by default the backbone's.
+        head_activation: str, of the head. None for the backbone's.
+        head_layer_norm_epsilon: float, of the head. None for the backbone's.
         **kwargs: sequence_length and name, see `zoo.tasks.Task`.
 
     Inputs:
-        the backbone's and mask_positions int32 (B, P).
+        texts (B,) or a pair of them, without labels; those of the graph are the
+        backbone's and mask_positions int32 (B, P).
 
     Returns:
-        float32 (B, P, V), logits; with `next_sentence` a dict of them, masked_lm, and
-        of next_sentence float32 (B, 2).
+        float32 (B, P, V), logits; with `next_sentence` a dict of these as masked_lm,
+        and of next_sentence float32 (B, 2). `answer` returns tokens and scores.
 
     Raises:
-        ValueError: if there is no pooled output to tell the next sentence by.
+        ValueError: if the backbone predicts no tokens, or `next_sentence` is True and
+            the backbone has no pooled output.
     """
 
     task_name = "masked_lm"
     columns = ("text", "text_pair")
     optional_columns = ("text_pair",)
     answers_tokens = False
+    text_methods = ("fill_mask", "answer")
     pretrains = True
     learning_rate = 1e-4
     read = None
@@ -82,7 +86,8 @@ class MaskedLM(Task):
         if backbone.predicts not in ("masked", "next"):
             raise ValueError(
                 "A masked language model needs a backbone that predicts tokens. "
-                f"Received: one of family {backbone.family!r}, which does not."
+                f"Received: one of family {backbone.family!r}, which does not. Load "
+                "another preset."
             )
         inputs = backbone.make_inputs(backbone.config)
         positions = keras.Input((None,), dtype="int32", name="mask_positions")
@@ -131,22 +136,23 @@ class MaskedLM(Task):
         }
 
     def layers_used(self):
-        """Those of the sequence and, with a second head, of the pooled output."""
+        """Names of the layers of the sequence and, if needed, the pooled output."""
         used = super().layers_used()
         if self.options["next_sentence"]:
             used |= self.backbone.layers_for("pooled_output")
         return used
 
     def make_example(self, x, seed):
-        """Hides tokens of a batch.
+        """Masks tokens of a batch.
 
         Args:
-            x: dict of int32 (B, L): token_ids with special tokens, and the rest.
+            x: dict of int32 (B, L): token_ids with special tokens, and the other
+                inputs of the backbone. With the second head also next_sentence (B,).
             seed: int (2,), of the masks.
 
         Returns:
-            x, y int32 (B, P), sample_weight float32 (B, P), as `fit` takes them; with
-            `next_sentence`, which `x` must hold then, dicts of both heads'.
+            x, y int32 (B, P) and sample_weight float32 (B, P), as `fit` takes them.
+            With the second head y and sample_weight are dicts of both heads.
         """
         masked = mask_tokens(
             x["token_ids"],
@@ -159,13 +165,13 @@ class MaskedLM(Task):
         return self._example({**x, **masked})
 
     def fixed_example(self, batch):
-        """An example with the masks that are stored with it.
+        """An example from a batch that is stored with its masks.
 
         Args:
             batch: dict of tensors, from `zoo.data.read_records`.
 
         Returns:
-            As `make_example`.
+            what `make_example` returns.
         """
         return self._example(dict(batch))
 
@@ -188,24 +194,19 @@ class MaskedLM(Task):
         seed=0,
         epochs=(0,),
     ):
-        """Masked batches of texts; targets and weights are made, not given.
+        """Masked batches of texts, with their targets and weights.
 
         Raises:
-            ValueError: if targets are given.
+            ValueError: if targets or weights are given.
         """
-        if y is not None or sample_weight is not None:
-            raise ValueError(
-                "A masked language model makes its own targets. Received: `y` or "
-                "`sample_weight`. Give texts only."
-            )
         epochs = epochs if isinstance(epochs, Epoch) else list(epochs)
-        rows = super().batches(x, None, None, batch_size, shuffle, seed, epochs)
+        rows = super().batches(x, y, sample_weight, batch_size, shuffle, seed, epochs)
 
         def example(step, x):
             seeds = tf.stack([tf.cast(seed, tf.int64), step])
             return self.make_example(x, seeds)
 
-        # The masks, too, are a function of the seed and the epoch.
+        # The masks depend on the seed and the epoch, as the order of the rows does.
         if isinstance(epochs, Epoch):
             masked = epochs.dataset().flat_map(
                 lambda epoch: rows.enumerate(epoch * EPOCH_SEEDS).map(example)
@@ -223,39 +224,32 @@ class MaskedLM(Task):
             )
         return masked.prefetch(2).with_options(untuned())
 
-    def predict(self, x, *args, **kwargs):
-        """Keras' `predict`, on token ids and mask positions; text has `fill_mask`."""
-        if self.takes_text(x):
-            raise TypeError(
-                "A masked language model predicts at masks. Received: text. Use "
-                "`fill_mask` or `answer`."
-            )
-        return super().predict(x, *args, **kwargs)
-
     def _one_batch(self, x, y=None, sample_weight=None):
-        if self.takes_text(x):
+        if self.takes_text(self.as_text(x)):
             raise TypeError(
-                "One batch of a masked language model comes with its masks. Received: "
-                "text. Use `fit`, or a batch of `batches(texts)`."
+                "One batch of a masked language model must contain its masks. "
+                "Received: text. Use `fit`, or a batch of `batches(texts)`."
             )
         return super()._one_batch(x, y, sample_weight)
 
     def fill_mask(self, texts, k=5):
-        """The k likeliest tokens for every [MASK] in each text.
+        """The k most probable tokens for every [MASK] in each text.
 
         Args:
-            texts: str or list of str, with `[MASK]` written in them.
+            texts: str or list of str that contain `[MASK]`.
             k: int.
 
         Returns:
-            list, for each text a list, for each mask in order a list of k pairs
-            (token, probability), likeliest first. For one str, its own list.
+            list with one list for each text. It has a list for each mask, of k pairs
+            (token, probability), the most probable first. For one str, its own list.
 
         Raises:
+            TypeError: if `texts` is not text.
             ValueError: if a text has no [MASK] within the sequence length.
         """
-        batch = [texts] if isinstance(texts, str) else list(texts)
-        positions, best = self._fill(self.text_columns(batch), k)
+        single = isinstance(texts, (str, bytes))
+        columns = self.text_columns([texts] if single else texts)
+        positions, best = self._fill(columns, k)
         tokens = np.array(self.tokenizer.vocabulary, object)[best.indices.numpy()]
         filled = [
             [list(zip(*mask, strict=True)) for mask in zip(ids, scores, strict=True)]
@@ -267,11 +261,12 @@ class MaskedLM(Task):
         ]
         if [] in filled:
             raise ValueError(
-                f"Every text must hold {self.mask_token} within the first "
+                f"Every text must contain {self.mask_token} within the first "
                 f"{self.sequence_length} tokens. Received: "
-                f"{batch[filled.index([])][:80]!r}."
+                f"{as_numpy(columns[0])[filled.index([])]!r:.80}. Use `answer`, which "
+                "accepts texts without it."
             )
-        return filled[0] if isinstance(texts, str) else filled
+        return filled[0] if single else filled
 
     def _fill(self, columns, k):
         """Positions of masks, ragged (B, None), and the top k there, (B, M, k)."""
@@ -286,21 +281,21 @@ class MaskedLM(Task):
         if self.options["next_sentence"]:
             logits = logits["masked_lm"]
         scores = tf.nn.softmax(logits)
-        # The table may have more rows than the vocabulary has tokens.
+        # The embedding may have more rows than the vocabulary has tokens.
         return positions, tf.math.top_k(
             scores[..., : self.tokenizer.vocabulary_size], k
         )
 
     def answer_batch(self, *texts):
-        """The five likeliest tokens for the first [MASK] of each text.
+        """The five most probable tokens for the first [MASK] of each text.
 
         Returns:
-            dict of tokens string (B, 5) and scores float32 (B, 5); "" and 0 where a
-            text has no mask.
+            dict of tokens string (B, 5) and scores float32 (B, 5). They are "" and 0
+            for a text without a mask.
         """
         positions, best = self._fill(texts, 5)
         found = positions.row_lengths()[:, None] > 0
-        # One more column, so that there is a first one where no text has a mask.
+        # One more column, so that there is a first column if no text has a mask.
         ids = tf.pad(best.indices, [[0, 0], [0, 1], [0, 0]])[:, 0]
         scores = tf.pad(best.values, [[0, 0], [0, 1], [0, 0]])[:, 0]
         tokens = tf.gather(tf.constant(self.tokenizer.vocabulary), ids)

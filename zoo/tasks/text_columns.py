@@ -1,54 +1,101 @@
 """The columns of text that a task takes."""
 
-from zoo.tasks.text_input import as_columns
+import tensorflow as tf
+
+from zoo.tasks.text_input import as_columns, holds_text, named_columns, refuse_input
 
 
 class TextColumns:
-    """Which columns of text a task takes, and whether they are right.
+    """Names the columns of text of a task, and checks what a user gives for them.
+
+    A row of two columns, such as `text` and `text_pair`, becomes one row of tokens
+    with two segments.
 
     Attributes:
         columns: tuple of str, the names.
-        optional_columns: tuple of str, those of the last ones that may be left out.
+        optional_columns: tuple of str, the last columns that a user may leave out.
     """
 
     columns = ("text",)
     optional_columns = ()
 
     def as_text(self, x):
-        """What the user gives as text, in a form that `as_columns` takes."""
+        """Input of a user in a form that `as_columns` takes.
+
+        A dict or a table with the names of the columns becomes a tuple. Token ids do
+        not change.
+
+        Raises:
+            TypeError: if no method of a task takes `x`.
+            ValueError: if the names in a dict or a table are not those of the columns.
+        """
+        x = named_columns(refuse_input(x))
+        if isinstance(x, tf.data.Dataset):
+            spec = x.element_spec
+            spec = spec[0] if isinstance(spec, tuple) else spec
+            if isinstance(spec, dict) and holds_text(x):
+                return x.map(lambda x, *others: (self.choose_columns(x), *others))
+        if isinstance(x, dict):
+            known = not {*self.columns}.isdisjoint(x)
+            if known or (x and all(map(holds_text, x.values()))):
+                return self.choose_columns(x)
         return x
+
+    def choose_columns(self, named):
+        """A tuple of columns from a dict of them, in the order of `columns`.
+
+        Raises:
+            ValueError: if a column is missing or unknown.
+        """
+        names = self.columns[: len(named)]
+        if {*named} != {*names} or len(names) < len(self.required_columns):
+            raise ValueError(
+                "A dict or a table of texts must have the names "
+                f"{self._list_columns()}. Received: {list(named)}. Select the text, "
+                "such as `x[name]`, and give labels as `y`."
+            )
+        return tuple(named[name] for name in names)
+
+    def _list_columns(self):
+        """The names of the columns for an error message."""
+        names = ", ".join(f"`{name}`" for name in self.columns)
+        optional = ", ".join(f"`{name}`" for name in self.optional_columns)
+        return f"{names} ({optional} is optional)" if optional else names
 
     @property
     def required_columns(self):
-        """Names of the columns that may not be left out."""
+        """Names of the columns that a user must give."""
         return tuple(c for c in self.columns if c not in self.optional_columns)
 
     def text_columns(self, x):
         """The columns of text as a tuple of string tensors (B,), checked.
 
         Raises:
-            ValueError: if there are more columns than the model takes, or fewer.
+            TypeError: if `x` is not text.
+            ValueError: if there are more columns than the task takes, or fewer.
         """
         columns = as_columns(self.as_text(x))
         self.check_columns(len(columns))
         return columns
 
     def check_columns(self, count):
-        """Raises ValueError unless the model takes so many columns."""
+        """Raises ValueError unless the task takes this number of columns."""
         if len(self.required_columns) <= count <= len(self.columns):
             return
-        names = [f"`{name}`" for name in self.columns]
-        optional = [f"`{name}`" for name in self.optional_columns]
-        rule = f"takes the columns of text {', '.join(names)}"
-        rule += f", of which {', '.join(optional)} is optional" if optional else ""
-        way = "in a tuple of lists" if len(self.columns) > 1 else "as one list"
+        several = len(self.columns) > 1
+        form = "one list for each column, in a tuple" if several else "one list of str"
         raise ValueError(
-            f"{type(self).__name__} {rule}. Received: {count} columns. Give texts "
-            f"{way}; a tuple holds columns, a list is a batch."
+            f"{type(self).__name__} takes the column{'s' * several} "
+            f"{self._list_columns()}. Received: {count} columns. Use {form}."
         )
 
     def check_rows(self, columns, y):
-        """Raises ValueError if targets do not fit texts, columns of string (B,)."""
+        """Raises ValueError if targets do not fit their texts.
+
+        Args:
+            columns: tuple of string tensors (B,).
+            y: array (B, ...), from `encode_labels`.
+        """
 
     def check_tensors(self, columns, y):
         """`check_rows` in a tf.data pipeline."""

@@ -1,11 +1,22 @@
-"""What users call text: lists, arrays, tensors and datasets of strings."""
+"""What users give as text: lists, arrays, tables, tensors and datasets of strings."""
 
+import numbers
+import types
+from collections.abc import Iterator, MappingView, Set
+
+import keras
 import numpy as np
 import tensorflow as tf
 
+TAKEN = (
+    "Methods such as `fit`, `predict` and `answer` take a list of strings, a tuple of "
+    "such lists, or a `tf.data.Dataset` of batches. Token ids must be in a dict."
+)
+NESTED = (list, tuple, np.ndarray)
+
 
 def holds_text(x):
-    """Whether `x` is text rather than token ids, without reading a dataset.
+    """Whether `x` is text rather than token ids. It does not read a dataset.
 
     Args:
         x: anything that Keras' `fit` takes as its first argument.
@@ -20,17 +31,82 @@ def holds_text(x):
     if isinstance(x, dict):
         return False
     if isinstance(x, tuple):
-        return bool(x) and all(holds_text(part) for part in x)
+        return any(map(holds_text, x))
     if isinstance(x, (str, bytes)):
         return True
     if isinstance(x, list):
-        return not x or isinstance(x[0], (str, bytes, tuple, list))
+        return not x or any(map(_is_text_row, x))
     if hasattr(x, "to_numpy"):
         x = x.to_numpy()
     dtype = getattr(x, "dtype", None)
     if isinstance(dtype, tf.DType):
         return dtype == tf.string
-    return dtype is not None and np.dtype(dtype).kind in "OSUT"
+    empty = isinstance(x, np.ndarray) and x.shape == (0,)
+    return empty or (dtype is not None and np.dtype(dtype).kind in "OSUT")
+
+
+def _is_text_row(row):
+    """Whether a row of a list is a text, a list of words, or nothing."""
+    if isinstance(row, (list, tuple)):
+        return holds_text(list(row))
+    known = isinstance(row, (str, bytes, np.ndarray, tf.Tensor))
+    return row is None or known and holds_text(row)
+
+
+def _is_scalar(x):
+    """Whether `x` is an array or a tensor without dimensions."""
+    return getattr(x, "shape", None) == ()
+
+
+def refuse_input(x):
+    """Raises TypeError if no method of a task takes `x`.
+
+    Returns:
+        `x`; of a generator, whose first batch was read, a new generator.
+    """
+    received, way = None, "Put the texts in a list."
+    if isinstance(x, (str, bytes)):
+        received, way = "one string", "Put it in a list: `[text]`."
+    elif x is None or isinstance(x, numbers.Number) or _is_scalar(x):
+        received = f"{x!r:.60}"
+    elif isinstance(x, (types.GeneratorType, keras.utils.PyDataset)):
+        first, x = _first_batch(x)
+        if holds_text(first[0] if isinstance(first, tuple) and first else first):
+            received = f"a {type(x).__name__} of texts"
+            way = "Make a `tf.data.Dataset` of it, or one list."
+    elif isinstance(x, (Iterator, Set, MappingView)):
+        received, way = f"a {type(x).__name__}", "Use `list(texts)`."
+    elif isinstance(x, (list, tuple)) and not holds_text(x):
+        if not any(hasattr(part, "shape") for part in x):
+            of = f" of {type(x[0]).__name__}s" if x else " without columns"
+            received = f"a {type(x).__name__}{of}"
+    if received is None:
+        return x
+    raise TypeError(f"{TAKEN} Received: {received}. {way}")
+
+
+def _first_batch(x):
+    """The first batch of a generator or a PyDataset, and what yields all batches."""
+    batches = iter(x)
+    for first in batches:
+        if isinstance(x, keras.utils.PyDataset):
+            return first, x
+        return first, _join_generator(first, batches)
+    return {}, x
+
+
+def _join_generator(first, others):
+    yield first
+    yield from others
+
+
+def named_columns(x):
+    """A table of text as a dict of columns, or as its only column; else `x`."""
+    table = hasattr(x, "to_numpy") and hasattr(x, "columns")
+    if not table or not holds_text(x):
+        return x
+    names = list(x.columns)
+    return x[names[0]] if len(names) == 1 else {name: x[name] for name in names}
 
 
 def count_columns(x):
@@ -41,21 +117,24 @@ def count_columns(x):
     return len(x) if isinstance(x, tuple) else 1
 
 
+def count_rows(x):
+    """How many texts `x` has, without a check of its other columns."""
+    return len(x[0] if isinstance(x, tuple) else x)
+
+
 def as_columns(x):
     """Texts as a tuple of string tensors, one for each column.
 
-    A tuple holds columns, a list is a batch.
-
     Args:
-        x: list, array, series or tensor of strings, or a tuple of them.
+        x: list, array, series or tensor of strings, or a tuple of them. A tuple holds
+            columns, a list is a batch.
 
     Returns:
         tuple of string tensors (B,).
 
     Raises:
-        TypeError: if `x` is one string, a list of pairs, or holds something else than
-            strings.
-        ValueError: if the columns differ in length.
+        TypeError: if `x` is one string, a list of pairs, or not text.
+        ValueError: if the columns have different lengths.
     """
     columns = tuple(map(_column, x if isinstance(x, tuple) else (x,)))
     sizes = [int(column.shape[0]) for column in columns]
@@ -68,89 +147,130 @@ def as_columns(x):
 
 
 def join_words(x):
-    """Sentences of words as texts; anything else as it is.
+    """Sentences of words as texts. Input that is not nested does not change.
 
     Args:
-        x: list of lists of str, or what `fit` takes.
+        x: list, array, series or tensor of sentences, a sentence being a list or an
+            array of str or bytes; or a tuple of one of these.
 
     Returns:
-        list of str, words parted by a space; white space in a word becomes "_", and a
-        word of nothing but halves of characters U+FFFD.
+        list of str, with a space between words. White space inside a word becomes
+        "_". A word of nothing but unpaired surrogates becomes U+FFFD.
 
     Raises:
+        TypeError: if a sentence is no list, or a word no string.
         ValueError: if a word is empty.
     """
-    if not isinstance(x, list) or not x or not isinstance(x[0], (list, tuple)):
+    if isinstance(x, tuple):
+        return tuple(map(join_words, x))
+    if not holds_text(x):
         return x
-    texts = []
-    for row, words in enumerate(x):
-        words = ["_".join(word.split()) for word in words]
-        if "" in words:
-            raise ValueError(
-                f"A word must have characters. Received: an empty one in row {row}."
+    sentences = x.to_numpy() if hasattr(x, "to_numpy") else x
+    if isinstance(x, tf.RaggedTensor):
+        sentences = x.to_list()
+    elif isinstance(x, tf.Tensor) and x.shape.rank == 2:
+        sentences = x.numpy()
+    if not isinstance(sentences, (list, np.ndarray)) or _is_scalar(sentences):
+        return x
+    if not any(isinstance(sentence, NESTED) for sentence in sentences):
+        return x
+    return [_sentence(words, row) for row, words in enumerate(sentences)]
+
+
+def _sentence(words, row):
+    """The words of one row as a text."""
+    if not isinstance(words, NESTED):
+        raise TypeError(
+            "Every sentence must be a list of words, or every one a string. Received: "
+            f"{words!r:.60} of type {type(words).__name__} in row {row}."
+        )
+    whole = []
+    for word in words:
+        if not isinstance(word, (str, bytes)):
+            raise TypeError(
+                f"Every word must be a string. Received: {word!r:.60} of type "
+                f"{type(word).__name__} in row {row}."
             )
-        words = [word.encode("utf-8", "ignore").decode() or "\ufffd" for word in words]
-        texts.append(" ".join(words))
-    return texts
+        word = word.decode("utf-8", "replace") if isinstance(word, bytes) else word
+        word = "_".join(word.split())
+        if not word:
+            raise ValueError(
+                "Every word must have a character other than white space. Received: "
+                f"an empty word in row {row}. Remove it and its label."
+            )
+        whole.append(word.encode("utf-8", "ignore").decode() or "\ufffd")
+    return " ".join(whole)
 
 
 def _column(values):
+    """One column of text as a string tensor (B,)."""
     if isinstance(values, (str, bytes)):
         raise TypeError(
-            "Text comes as a batch. Received: one string. Put it in a list: "
-            "`[text]`; or a pair in a tuple of lists: `([a], [b])`."
+            "A column of texts must be a list. Received: one string. Put it in a list: "
+            "`[text]`, or `([text], [text_pair])` for two columns."
         )
-    if isinstance(values, list) and values and isinstance(values[0], (list, tuple)):
+    values = values.to_numpy() if hasattr(values, "to_numpy") else values
+    shape = getattr(values, "shape", None)
+    if shape is not None and len(shape) != 1:
         raise TypeError(
-            "Pairs are a tuple of two columns, not a list of pairs. Received: a list "
-            f"of {type(values[0]).__name__}s. Use `tuple(map(list, zip(*pairs)))`."
+            "A column of texts must have one dimension. Received: an array of shape "
+            f"{tuple(shape)}. Give two columns in a tuple: `(x[:, 0], x[:, 1])`."
         )
-    if hasattr(values, "to_numpy"):
-        values = values.to_numpy()
-    if isinstance(values, (list, np.ndarray)):
+    if isinstance(values, NESTED):
         for row, value in enumerate(values):
-            if not isinstance(value, (str, bytes)):
-                raise TypeError(
-                    "Every text must be a string. Received: "
-                    f"{value!r} of type {type(value).__name__} in row {row}."
-                )
+            _check_string(value, row, values)
         values = np.asarray(
             [v.encode("utf-8", "ignore") if isinstance(v, str) else v for v in values],
             dtype=object,
         )
-    tensor = tf.convert_to_tensor(values, tf.string)
-    if tensor.shape.rank != 1:
+    elif getattr(values, "dtype", None) != tf.string:
         raise TypeError(
-            "A column of texts has one dimension. Received: a tensor of shape "
-            f"{tuple(tensor.shape)}."
+            "A column of texts must be a list, an array or a tensor of strings. "
+            f"Received: {type(values).__name__}. Use `list(texts)`."
         )
-    return tensor
+    return tf.convert_to_tensor(values, tf.string)
+
+
+def _check_string(value, row, values):
+    if isinstance(value, (str, bytes)):
+        return
+    if isinstance(value, NESTED):
+        raise TypeError(
+            f"Every text must be a string. Received: a {type(values).__name__} of "
+            f"{type(value).__name__}s. Use `tuple(map(list, zip(*pairs)))` for pairs, "
+            'or `" ".join(words)` for words.'
+        )
+    raise TypeError(
+        f"Every text must be a string. Received: {value!r:.60} of type "
+        f"{type(value).__name__} in row {row}. Remove the row, or use `str(text)`."
+    )
 
 
 def split_rows(data, fraction):
-    """Cuts the last `fraction` of the rows off, as Keras does.
+    """Splits the last `fraction` of the rows off, as Keras does.
 
     Args:
-        data: tuple of texts, targets and weights; each but the texts may be None.
+        data: tuple of texts, targets and weights. Targets and weights may be None.
         fraction: float in (0, 1).
 
     Returns:
         two tuples like `data`.
 
     Raises:
-        ValueError: if one of them would have no rows, or the texts are a dataset.
+        ValueError: if a part would have no rows, or the texts are a dataset.
     """
-    if isinstance(data[0], tf.data.Dataset):
+    x, *others = data
+    if isinstance(x, tf.data.Dataset):
         raise ValueError(
             "`validation_split` needs arrays. Received: a dataset. Use its `take` and "
             "`skip`, and `validation_data`."
         )
-    count = len(as_columns(data[0])[0])
+    count = len(as_columns(x)[0])
     cut = int(count * (1 - fraction))
     if not 0 < cut < count:
         raise ValueError(
             "`validation_split` must leave rows on both sides. Received: "
-            f"{fraction} of {count} rows."
+            f"{fraction} of {count} rows. Use `validation_data`."
         )
 
     def part(value, rows):
@@ -158,7 +278,6 @@ def split_rows(data, fraction):
             return None
         return (value.to_numpy() if hasattr(value, "to_numpy") else value)[rows]
 
-    x, *others = data
     parts = []
     for rows in (slice(None, cut), slice(cut, None)):
         pair = isinstance(x, tuple)
@@ -167,87 +286,10 @@ def split_rows(data, fraction):
     return tuple(parts)
 
 
-def label_names(labels):
-    """The names of a model's outputs, checked.
-
-    Args:
-        labels: list of str, or int, their number, which names them "0", "1", ...
-
-    Returns:
-        list of str.
-
-    Raises:
-        ValueError: if there are fewer than two, or one occurs twice.
-    """
-    names = list(map(str, range(labels) if isinstance(labels, int) else labels))
-    if len(names) < 2 or len(set(names)) < len(names):
+def check_lengths(count, targets):
+    """Raises ValueError unless there is one row of targets for each text."""
+    if len(targets) != count:
         raise ValueError(
-            "`labels` must be two or more different names, or their number. "
-            f"Received: {names}."
+            "`x`, `y` and `sample_weight` must have the same length. Received: "
+            f"{count} texts and {len(targets)} targets or weights."
         )
-    return names
-
-
-def label_ids(y, labels, name="y"):
-    """Class numbers from class names or numbers, checked.
-
-    Args:
-        y: list, array or series (B,) of str among `labels`, or of int.
-        labels: tuple of str, the names, in the order of the outputs.
-        name: str, what to call `y` in a message.
-
-    Returns:
-        int64 array (B,).
-
-    Raises:
-        ValueError: if a label is unknown or out of range.
-    """
-    y = y.to_numpy() if hasattr(y, "to_numpy") else y
-    y = y.numpy() if isinstance(y, tf.Tensor) else np.asarray(y)
-    if y.dtype.kind == "O" and not any(isinstance(v, (str, bytes)) for v in y.ravel()):
-        y = np.array(y.tolist())
-    if y.dtype.kind in "OSUT":
-        y = np.array([v.decode() if isinstance(v, bytes) else v for v in y.ravel()])
-        known = {label: index for index, label in enumerate(labels)}
-        unknown = sorted({str(value) for value in y.tolist()} - set(known))
-        if unknown:
-            raise ValueError(
-                f"`{name}` must hold labels of the model. Received: {unknown[:5]}. The "
-                f"labels are {list(labels)}."
-            )
-        return np.array([known[value] for value in y.tolist()], np.int64)
-    if y.dtype.kind == "f" and not np.array_equal(y, y.astype(np.int64)):
-        raise ValueError(
-            f"`{name}` must hold class numbers. Received: fractions, such as "
-            f'{y[y != y.astype(np.int64)].ravel()[0]}. Use `task="text_regressor"`?'
-        )
-    y = y.astype(np.int64).reshape(-1)
-    wrong = y[(y < 0) | (y >= len(labels))]
-    if wrong.size:
-        raise ValueError(
-            f"`{name}` must be in [0, {len(labels)}). Received: {wrong[0]}, for the "
-            f"labels {list(labels)}."
-        )
-    return y
-
-
-def label_tensor(y, labels):
-    """`label_ids` for a tensor in a tf.data pipeline; a bad label stops the run."""
-    if y.dtype == tf.string:
-        matches = tf.equal(tf.reshape(y, (-1, 1)), tf.constant(labels)[None])
-        message = f"`y` must hold labels of the model, which are {list(labels)}."
-        check = tf.debugging.Assert(
-            tf.reduce_all(tf.reduce_any(matches, axis=1)), [message, y]
-        )
-        with tf.control_dependencies([check]):
-            return tf.argmax(tf.cast(matches, tf.int32), axis=1)
-    given = tf.reshape(y, (-1,))
-    y = tf.cast(given, tf.int64)
-    check = tf.debugging.Assert(
-        tf.reduce_all(
-            (y >= 0) & (y < len(labels)) & (tf.cast(y, given.dtype) == given)
-        ),
-        [f"`y` must be in [0, {len(labels)}), the labels being {list(labels)}.", y],
-    )
-    with tf.control_dependencies([check]):
-        return tf.identity(y)

@@ -1,4 +1,4 @@
-"""A label for every word of a text."""
+"""A task with a label for every word of a text."""
 
 import pathlib
 
@@ -9,24 +9,27 @@ import tensorflow as tf
 from zoo.data import WordPacker, read_conll
 from zoo.evaluation import allowed_transitions, span_scores
 from zoo.layers import CRF, crf
+from zoo.tasks.answering import as_numpy
 from zoo.tasks.base import Task
 from zoo.tasks.chain import PathLoss, TagAccuracy
-from zoo.tasks.text_input import join_words, label_ids, label_names
+from zoo.tasks.targets import label_ids, label_names, label_rows
+from zoo.tasks.text_input import join_words
 
 DECODERS = ("softmax", "crf")
-ROWS = 32  # at least, at once: a long text is many rows
+ROWS = 32  # the least number of rows in a block; a long text has many rows
 
 
 @keras.saving.register_keras_serializable(package="zoo")
 class TokenClassifier(Task):
-    """One of several labels for every word: parts of speech, names, chunks.
+    """Predicts one of several labels for every word: parts of speech, names, chunks.
 
-    `logits = dropout(x_first) W + b`, x_first the vector of a word's first piece; with
-    `decoder="crf"` the best path of a chain over them.
+    `logits = dropout(x_first) W + b`, where x_first is the vector of the first piece of
+    a word. With `decoder="crf"` the answer is the best path of a chain over the logits.
 
-    A text's words are what white space parts: tokenise it first. Sentences may come as
-    lists of words, and their labels as lists, or as texts of labels. All words of a
-    text have an answer, however long it is; in training and `evaluate` it is cut.
+    Words are separated by white space, so split punctuation off first. A sentence is a
+    str or a list of words. Its labels are a list, or a str of labels that are separated
+    by white space. `answer` and `tag` label all words of a text of any length. `fit`
+    and `evaluate` truncate long texts.
 
     Source: Devlin et al. 2019, section 5.3; for the chain, Lample et al. 2016.
 
@@ -35,26 +38,27 @@ class TokenClassifier(Task):
         tokenizer: from `zoo.text`, or None for token ids only.
         labels: list of str, the names, in the order of the outputs; or an int.
         decoder: "softmax" or "crf".
-        scheme: "IOB1", "IOB2" or "BIOES": with "crf", tags that break it are never
-            answered; `score` counts spans. None for labels of single words.
-        head_dropout: float in [0, 1), on a word's vector.
+        scheme: "IOB1", "IOB2" or "BIOES" for spans, which `score` counts. With "crf"
+            the answers follow the scheme. None for labels of single words.
+        head_dropout: float in [0, 1), on the vector of a word.
         **kwargs: sequence_length and name, see `zoo.tasks.Task`.
 
     Inputs:
-        texts (B,); as a graph, the backbone's and word_positions int32 (B, W), the
-        place of the first token of each word, -1 for padding.
+        texts (B,); those of the graph are the backbone's and word_positions int32
+        (B, W), the position of the first token of each word, -1 for padding.
 
     Returns:
         float32 (B, W, T) logits, or with "crf" (B, W, T, T) potentials; see
-        `zoo.layers.CRF`. `answer` gives tags, scores, words, and where they stand.
+        `zoo.layers.CRF`. `answer` returns tags, scores, words, begins and ends.
 
     Raises:
-        ValueError: if there are fewer than two labels, one occurs twice, has white
-            space or is no tag of the scheme, or the decoder is unknown.
+        ValueError: if there are fewer than two labels, the decoder is unknown, or a
+            label occurs twice, has white space or is no tag of the scheme.
     """
 
     task_name = "token_classifier"
     answers_tokens = False
+    text_methods = ("answer", "tag")
     answer_pads = {"tags": "", "scores": 0.0, "words": "", "begins": -1, "ends": -1}
     packer = WordPacker
 
@@ -70,7 +74,10 @@ class TokenClassifier(Task):
     ):
         labels = label_names(labels)
         if any(label.split() != [label] for label in labels):
-            raise ValueError(f"Labels must have no white space. Received: {labels}.")
+            raise ValueError(
+                f"`labels` must have no white space. Received: {labels}. Use "
+                '`label.replace(" ", "_")`.'
+            )
         if decoder not in DECODERS:
             raise ValueError(
                 f"`decoder` must be one of {DECODERS}. Received: {decoder!r}."
@@ -106,15 +113,15 @@ class TokenClassifier(Task):
     # Training ------------------------------------------------------------------
 
     def as_text(self, x):
-        """Sentences of words as texts."""
-        return join_words(x)
+        """Joins words to texts; see `TextColumns.as_text` and `join_words`."""
+        return join_words(super().as_text(x))
 
     @classmethod
     def read(cls, path):
         """Reads words and tags from a file of columns, see `zoo.data.read_conll`.
 
-        The first and the last column are words and tags; of a file whose name ends in
-        `.conllu`, the second and the fourth.
+        Words and tags are in the first and the last column. In a file whose name ends
+        in `.conllu` they are in the second and the fourth column.
         """
         universal = ".conllu" in pathlib.Path(path).suffixes
         return read_conll(path, *((1, 3) if universal else ()))
@@ -125,7 +132,7 @@ class TokenClassifier(Task):
         return {"labels": sorted({tag for tags in labels for tag in tags})}
 
     def measure(self, x, labels):
-        """As of every task; of tags of spans also precision, recall and F1."""
+        """Scores as of every task, and with a scheme precision, recall and F1."""
         scores = super().measure(x, labels)
         if self.options["scheme"]:
             spans = self.score(x, labels)
@@ -133,13 +140,13 @@ class TokenClassifier(Task):
         return scores
 
     def answer_rows(self, x):
-        """Yields for each text a dict of lists, as long as the text has words."""
+        """Yields a dict of lists for each text, with one value for each word."""
         for words in self.tag(x):
             keys = ("word", "tag", "score", "begin", "end")
             yield {f"{key}s": [word[key] for word in words] for key in keys}
 
     def default_loss(self):
-        """Cross-entropy, averaged over words, or of paths, averaged over rows."""
+        """Cross-entropy averaged over words, or with "crf" over rows."""
         if self.options["decoder"] == "crf":
             return PathLoss(reduction="mean_with_sample_weight")
         return keras.losses.SparseCategoricalCrossentropy(
@@ -147,37 +154,31 @@ class TokenClassifier(Task):
         )
 
     def default_metrics(self):
-        """The share of words with the right tag."""
+        """The share of words with the correct tag."""
         return [TagAccuracy()]
 
     def encode_labels(self, y):
-        """Sentences of labels, names or numbers, as an array of str (B,), checked."""
-        if isinstance(y, tf.Tensor):
-            y = y.numpy()
-        rows = [
-            label.decode().split() if isinstance(label, bytes)
-            else label.split() if isinstance(label, str)
-            else list(label)
-            for label in y
-        ]  # fmt: skip
+        """Labels of sentences, names or numbers, as an array of str (B,), checked."""
+        rows = label_rows(y)
         flat = [label for row in rows for label in row]
         numbers = iter(label_ids(flat, self.labels).tolist() if flat else ())
         texts = [" ".join(self.labels[next(numbers)] for _ in row) for row in rows]
         return np.array(texts, object)
 
     def encode_label_tensor(self, y):
-        """Texts of labels as they are; `finish` splits them."""
+        """Labels of sentences without a change; `finish` splits them."""
         return y
 
     def check_rows(self, columns, y):
         """Raises ValueError unless there is a label for every word."""
         words = self.tokenizer.split(columns[0])[0].row_lengths().numpy()
-        labels = [len(row.split()) for row in self.encode_labels(y)]
-        for row, counts in enumerate(zip(words.tolist(), labels, strict=False)):
+        labels = [len(row.split()) for row in y]
+        for row, counts in enumerate(zip(words.tolist(), labels, strict=True)):
             if counts[0] != counts[1]:
                 raise ValueError(
                     "A sentence must have a label for every word. Received: "
-                    f"{counts[1]} labels for {counts[0]} words in row {row}."
+                    f"{counts[1]} labels for {counts[0]} words in row {row}. Words are "
+                    "separated by white space."
                 )
 
     def check_tensors(self, columns, y):
@@ -187,7 +188,7 @@ class TokenClassifier(Task):
         tf.debugging.Assert(equal, ["A sentence must have a label for every word."])
 
     def finish(self, x, y=None, weight=None):
-        """Labels as int32 (B, W), -1 for padding, and their weights."""
+        """An example: x, labels int32 (B, W), -1 for padding, and weights."""
         if y is None:
             return x
         positions = x["word_positions"]
@@ -202,7 +203,10 @@ class TokenClassifier(Task):
         return x, dense, weight[:, None] * real
 
     def numbers(self, names):
-        """Numbers of labels, string (N,), int32; an unknown one stops the run."""
+        """Numbers int32 (N,) of labels, string (N,).
+
+        An unknown label raises `tf.errors.InvalidArgumentError` during the run.
+        """
         matches = tf.equal(names[:, None], tf.constant(self.labels)[None])
         message = f"Labels must be among {list(self.labels)}."
         check = tf.debugging.Assert(tf.reduce_all(tf.reduce_any(matches, 1)), [message])
@@ -221,22 +225,23 @@ class TokenClassifier(Task):
             if self.allowed is not None:
                 outputs = crf.forbid(outputs, self.allowed, mask)
             shares, tags = crf.marginals(outputs), crf.best_path(outputs)[0]
-        shares = tf.minimum(tf.gather(shares, tags, batch_dims=2), 1.0)  # rounded
+        # Rounding may make a probability larger than 1.
+        shares = tf.minimum(tf.gather(shares, tags, batch_dims=2), 1.0)
         return tags, shares
 
     def answer_batch(self, texts):
         """Tags of texts, in a graph.
 
-        A text that does not fit is read in rows that overlap by half, see
-        `zoo.data.WordPacker.windows`; a chain goes through all of it.
+        A text that is longer than a row is split into rows that overlap by half, see
+        `zoo.data.WordPacker.windows`. The chain of "crf" covers the whole text.
 
         Args:
             texts: string (B,).
 
         Returns:
-            dict of (B, W): tags string, scores float32, their probabilities, words
-            string, begins and ends int32, where words stand, in characters. Padding
-            is "", 0 and -1.
+            dict of (B, W): tags string, scores float32, the probabilities of the tags,
+            words string, begins and ends int32, the positions of words in characters.
+            Padding is "", 0 and -1.
         """
         return self._describe(texts, *self.preprocessor.windows((texts,)))
 
@@ -259,14 +264,15 @@ class TokenClassifier(Task):
         }
 
     def _emissions(self, x, size):
-        """Emissions (M, T) of the words of all rows, so many rows at once."""
+        """Emissions (M, T) of the words of all rows, computed `size` rows at once."""
         classifier = keras.Model(self.input, self.get_layer("classifier").output)
         rows, shape = tf.shape(x["word_positions"])[0], (None, len(self.labels))
         blocks = -(-rows // size) + 1
         found = tf.TensorArray(
             "float32", blocks, infer_shape=False, element_shape=shape
         )
-        found = found.write(0, tf.zeros((0, len(self.labels))))  # for no rows at all
+        # `concat` needs at least one block, also without rows.
+        found = found.write(0, tf.zeros((0, len(self.labels))))
 
         def body(number, found):
             block = {k: v[(number - 1) * size : number * size] for k, v in x.items()}
@@ -283,28 +289,23 @@ class TokenClassifier(Task):
         return found.concat()
 
     def answer_eagerly(self, texts):
-        """`answer_batch`, of which most is compiled."""
+        """`answer_batch`, mostly as a `tf.function`."""
         return self._compiled_describe(texts, *self.preprocessor.windows((texts,)))
 
-    def predict(self, x, *args, **kwargs):
-        """Keras' `predict`, on token ids; text has `answer` and `tag`."""
-        if self.takes_text(self.as_text(x)):
-            raise TypeError(
-                "Sentences have different numbers of words. Received: text. Use "
-                "`answer` or `tag`."
-            )
-        return super().predict(x, *args, **kwargs)
-
     def tag(self, texts, batch_size=None):
-        """Words with their tags and places.
+        """The words of texts with their tags and positions.
 
         Args:
             texts: list of str, or of lists of words.
             batch_size: int, 32 by default.
 
         Returns:
-            list, for each text a list of dict: word, tag, score, and begin and end in
-            characters of the text (of a list: its words parted by a space).
+            list with one list for each text. It has a dict for each word: word, tag,
+            score, and begin and end in characters. `tag` joins a list of words with
+            spaces before it counts characters.
+
+        Raises:
+            TypeError: if `texts` is one string, or not text.
         """
         answers = self.answer(texts, batch_size)
         names = {"words": "word", "tags": "tag", "scores": "score"}
@@ -323,9 +324,15 @@ class TokenClassifier(Task):
         """Precision, recall and F1 of spans; see `zoo.evaluation.span_scores`.
 
         Args:
-            x: sentences of words, or texts.
-            y: their labels.
+            x: texts, or lists of words.
+            y: labels of every word.
             batch_size: int, 32 by default.
+
+        Raises:
+            ValueError: if labels are unknown, or a word has no label.
         """
-        found = [[word["tag"] for word in row] for row in self.tag(x, batch_size)]
-        return span_scores([row.split() for row in self.encode_labels(y)], found)
+        columns = self.text_columns(x)
+        self.check_data(columns, y, "score")
+        (labels,) = self.targets(columns, y, None)
+        found = [[word["tag"] for word in row] for row in self.tag(columns, batch_size)]
+        return span_scores([row.split() for row in as_numpy(labels)], found)

@@ -1,0 +1,529 @@
+"""What users give to the methods of a task: it works, or the error tells why not."""
+
+import inspect
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+import tiny
+
+from zoo.tasks import TASKS
+from zoo.tasks.targets import class_weights, label_rows, row_weights, target_numbers
+from zoo.tasks.text_input import as_columns, holds_text, join_words
+
+EAGER = {"run_eagerly": True}
+TEXTS, LABELS = ["good film", "so dull", "a plot"], ["good", "bad", "good"]
+WORDS = [text.split() for text in TEXTS]
+TAGS = [["B-GOOD", "O"], ["O", "O"], ["O", "O"]]
+
+
+class Batches(keras.utils.PyDataset):
+    """Two batches of what it is given."""
+
+    def __init__(self, batch):
+        super().__init__()
+        self.batch = batch
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, index):
+        return self.batch
+
+
+@pytest.fixture(scope="module")
+def models(tokenizer):
+    """Function of a task's name: the task on a tiny BERT, one for all tests."""
+    from zoo.registry import build_backbone
+
+    options = {
+        "text_classifier": {"labels": tiny.LABELS, "head_dropout": 0.0},
+        "token_classifier": {"labels": tiny.TAGS, "head_dropout": 0.0},
+    }
+    found = {}
+
+    def make(name):
+        if name not in found:
+            keras.utils.set_random_seed(5)
+            config = {**tiny.CONFIG, "causal": name == "causal_lm"}
+            backbone = build_backbone("bert", config)
+            found[name] = TASKS[name](backbone, tokenizer, **options.get(name, {}))
+            found[name].compile(keras.optimizers.SGD(0.0), **EAGER)
+        return found[name]
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def classifier(models):
+    return models("text_classifier")
+
+
+@pytest.fixture(scope="module")
+def tagger(models):
+    return models("token_classifier")
+
+
+METHODS = "fit evaluate predict train_on_batch test_on_batch predict_on_batch".split()
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_arguments_are_those_of_keras_in_its_order(name):
+    wanted = inspect.signature(getattr(keras.Model, name)).parameters.values()
+    wanted = [(p.name, p.default) for p in wanted if p.kind == p.POSITIONAL_OR_KEYWORD]
+    for kind in TASKS.values():
+        found = inspect.signature(getattr(kind, name)).parameters.values()
+        if any(p.kind == p.VAR_POSITIONAL for p in found):
+            continue  # it passes all of them to Keras
+        positional = [p for p in found if p.kind == p.POSITIONAL_OR_KEYWORD]
+        assert [(p.name, p.default) for p in positional] == wanted, kind
+        beside = {p.name for p in found if p.kind == p.KEYWORD_ONLY}
+        assert beside == ({"seed"} if name == "fit" else set())
+
+
+def test_fit_takes_all_arguments_by_position(classifier, tagger):
+    arguments = (2, 3, 0, [], 0.34, None, False, None, None, 1, None, None, 1, 2)
+    history = classifier.fit(TEXTS, LABELS, *arguments, seed=1)
+    assert history.epoch == [1, 2] and len(history.history["val_loss"]) == 1
+    assert "val_loss" in tagger.fit(WORDS, TAGS, *arguments).history
+    logs = classifier.evaluate(TEXTS, LABELS, 2, 0, None, None, None, True)
+    assert set(logs) == {"loss", "accuracy"}
+    assert classifier.predict(TEXTS, 2, 0, None, []).shape == (3, 2)
+    logs = classifier.train_on_batch(TEXTS, LABELS, None, {"good": 2.0}, True)
+    assert set(logs) == {"loss", "accuracy"}
+
+
+def calls_without_labels(model, x, dict_of_ids):
+    return {
+        "`fit`": lambda: model.fit(x),
+        "`evaluate`": lambda: model.evaluate(x),
+        "`train_on_batch`": lambda: model.train_on_batch(x),
+        "`test_on_batch` without": lambda: model.test_on_batch(x, None, np.ones(3)),
+        "`validation_data`": lambda: model.fit(x, LABELS, validation_data=x),
+        "`validation_data` without": lambda: model.fit(x, LABELS, validation_data=(x,)),
+        "Received: `fit` without labels": lambda: model.fit(dict_of_ids),
+        "pairs `.texts, labels.`": lambda: model.fit(
+            tf.data.Dataset.from_tensors(["a"])
+        ),
+    }
+
+
+def test_labels_are_missing(classifier):
+    ids = {"token_ids": np.ones((3, 4), "int32")}
+    for message, call in calls_without_labels(classifier, TEXTS, ids).items():
+        with pytest.raises(ValueError, match=f"TextClassifier needs labels.*{message}"):
+            call()
+
+
+@pytest.mark.parametrize("name", ["text_regressor", "text_embedder"])
+def test_labels_of_other_tasks_are_missing(models, tagger, name):
+    for model in (models(name), tagger):
+        with pytest.raises(ValueError, match="needs labels. Received: `evaluate`"):
+            model.evaluate(TEXTS)
+    with pytest.raises(ValueError, match="needs labels. Received: `score`"):
+        tagger.score(WORDS, None)
+
+
+@pytest.mark.parametrize("name", ["masked_lm", "causal_lm"])
+def test_a_task_that_makes_its_targets_takes_none(models, name):
+    model, message = models(name), "makes its own targets. Received: `y` or"
+    dataset = tf.data.Dataset.from_tensors((TEXTS, LABELS))
+    for call in (
+        lambda: model.fit(TEXTS, LABELS),
+        lambda: model.evaluate(TEXTS, sample_weight=np.ones(3)),
+        lambda: model.fit(TEXTS, validation_data=(TEXTS, LABELS)),
+        lambda: model.fit(dataset),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+    with pytest.raises(ValueError, match="`class_weight` needs a task with one label"):
+        model.fit(TEXTS, class_weight={0: 1.0})
+    for held_out in (TEXTS, (TEXTS,), np.array(TEXTS)):
+        history = model.fit(TEXTS, validation_data=held_out, verbose=0).history
+        assert np.isfinite(history["val_loss"]).all()
+    if name == "causal_lm":
+        with pytest.raises(ValueError, match=message):
+            model.train_on_batch(TEXTS, LABELS)
+        assert np.isfinite(model.train_on_batch(TEXTS)).all()
+
+
+def generator():
+    yield TEXTS, LABELS
+
+
+def made(x):
+    """A value, or what a function makes of it: a new one for every call."""
+    return x() if callable(x) else x
+
+
+NOT_TAKEN = [
+    ("a text", r"Received: one string. Put it in a list: `\[text\]`"),
+    (b"a text", "Received: one string"),
+    (None, "Received: None. Put the texts in a list"),
+    (3, "Received: 3. Put the texts in a list"),
+    (np.float32(0.5), r"Received: np.float32\(0.5\)"),
+    (np.array("a text"), "Received: array"),
+    ({"a text"}, r"Received: a set. Use `list\(texts\)`"),
+    (dict.fromkeys(TEXTS).values(), r"Received: a dict_values. Use `list"),
+    (lambda: iter(TEXTS), "Received: a list_iterator. Use `list"),
+    ([1, 2], "Received: a list of ints"),
+    ([[1, 2], [3]], "Received: a list of lists"),
+    ([{"text": "a"}], "Received: a list of dicts"),
+    ((), "Received: a tuple without columns"),
+    (
+        lambda: (text for text in TEXTS),
+        "Received: a generator of texts.*tf.data.Dataset",
+    ),
+    (generator, "Received: a generator of texts"),
+    (Batches((np.array(TEXTS), np.zeros(3))), "Received: a Batches of texts"),
+]
+
+
+@pytest.mark.parametrize("x, message", NOT_TAKEN)
+def test_what_is_no_batch_is_refused_by_every_method(models, x, message):
+    classifier, tagger = models("text_classifier"), models("token_classifier")
+    masked = models("masked_lm")
+    calls = [classifier.predict, classifier.answer, tagger.tag, classifier.evaluate]
+    calls += [classifier.predict_on_batch, classifier.train_on_batch, masked.answer]
+    calls += [
+        classifier.fit,
+        lambda x: classifier.fit(TEXTS, LABELS, validation_data=(x,)),
+    ]
+    calls += [] if isinstance(x, (str, bytes)) else [masked.fill_mask]
+    for call in calls:
+        with pytest.raises(TypeError, match=f"Methods such as .fit.*{message}"):
+            call(made(x))
+
+
+@pytest.mark.filterwarnings("ignore:Your input ran out of data")
+def test_generators_of_token_ids_are_read_from_the_start(classifier):
+    x = classifier.preprocessor((tf.constant(TEXTS),))
+    batches = [({k: v[i : i + 1] for k, v in x.items()},) for i in range(3)]
+    expected = classifier.predict(TEXTS, verbose=0)
+    outputs = classifier.predict((batch for batch in batches), verbose=0)
+    np.testing.assert_allclose(outputs, expected, atol=1e-5)
+    assert classifier.predict(Batches(batches[0]), verbose=0).shape == (2, 2)
+    y = np.array([1, 0, 1])
+    pairs = [(batch[0], y[i : i + 1]) for i, batch in enumerate(batches)]
+    history = classifier.fit(
+        TEXTS, LABELS, validation_data=(pair for pair in pairs), verbose=0
+    ).history
+    loss = classifier.evaluate(TEXTS, LABELS, verbose=0)[0]
+    assert history["val_loss"][0] == pytest.approx(loss, rel=1e-5)
+
+
+def test_tables_and_dicts_name_the_columns(classifier, tagger):
+    pandas = pytest.importorskip("pandas")
+    expected = classifier.predict(TEXTS, verbose=0)
+    named = {"text": TEXTS}
+    for x in (named, pandas.DataFrame(named), pandas.DataFrame({"review": TEXTS})):
+        np.testing.assert_allclose(classifier.predict(x, verbose=0), expected)
+    pair = {"text_pair": TEXTS[::-1], "text": TEXTS}
+    expected = classifier.predict((TEXTS, TEXTS[::-1]), verbose=0)
+    dataset = tf.data.Dataset.from_tensor_slices(pair).batch(2)
+    for x in (pair, pandas.DataFrame(pair), dataset):
+        outputs = classifier.predict(x, verbose=0)
+        np.testing.assert_allclose(outputs, expected, atol=1e-5)
+    labelled = {"text": TEXTS, "label": LABELS}
+    message = r"`text`, `text_pair` \(`text_pair` is optional\). Received: \['text', 'l"
+    for x in (labelled, pandas.DataFrame(labelled)):
+        with pytest.raises(ValueError, match=message):
+            classifier.fit(x, LABELS)
+    for x in ({"review": TEXTS}, {"text_pair": TEXTS}):
+        with pytest.raises(ValueError, match="must have the names `text`"):
+            classifier.predict(x)
+    with pytest.raises(ValueError, match="must have the names `text`. Received"):
+        tagger.tag(pair)
+    assert tagger.tag({"text": WORDS}) == tagger.tag(TEXTS)
+
+
+@pytest.mark.parametrize("name", ["token_classifier", "causal_lm"])
+def test_tasks_of_one_column_take_no_pairs(models, name):
+    model, message = (
+        models(name),
+        "takes the column `text`. Received: 2 columns. Use one",
+    )
+    y = TAGS if name == "token_classifier" else None
+    dataset = tf.data.Dataset.from_tensors(((TEXTS, TEXTS),))
+    for call in (
+        lambda: model.answer((TEXTS, TEXTS)),
+        lambda: model.fit((TEXTS, TEXTS), y),
+        lambda: model.batches(dataset),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+def test_a_pair_is_a_row_of_two_segments(models, make_task):
+    model = make_task(compile=EAGER)
+    model.fit(TEXTS, LABELS, verbose=0)
+    x = model.preprocessor((tf.constant(TEXTS), tf.constant(TEXTS)))
+    assert x["segment_ids"].numpy().max() == 1
+    expected = model(x, training=False)
+    outputs = model.predict((TEXTS, TEXTS), verbose=0)
+    np.testing.assert_allclose(outputs, expected, atol=1e-5)
+    assert "two segments" in model.predict.__doc__ and not model.pair
+    assert "the other way round" in type(model).__doc__
+
+
+@pytest.mark.parametrize("name", ["token_classifier", "masked_lm", "causal_lm"])
+def test_predict_names_the_methods_that_take_text(models, name):
+    ways = {"token_classifier": "`answer` or `tag`", "causal_lm": "`answer`"}
+    ways["masked_lm"] = "`fill_mask` or `answer`"
+    message = "`predict` cannot return outputs of texts of different lengths.*Use "
+    for x in (TEXTS, tf.data.Dataset.from_tensors(TEXTS)):
+        with pytest.raises(TypeError, match=f"{message}{ways[name]}"):
+            models(name).predict(x)
+
+
+def test_an_empty_list_has_no_answers(models, classifier, tagger):
+    for empty in ([], ([],), np.array([]), tf.constant([], tf.string)):
+        assert classifier.predict(empty, verbose=0).shape == (0, 2)
+        assert classifier.answer(empty)["label"].shape == (0,)
+        assert tagger.tag(empty) == list(tagger.answer_rows(empty)) == []
+        assert models("masked_lm").fill_mask(empty) == []
+        assert models("causal_lm").answer(empty)["perplexity"].shape == (0,)
+    assert classifier.predict_on_batch([]).shape == (0, 2)
+    assert classifier.predict(([], []), verbose=0).shape == (0, 2)
+    for call in (classifier.fit, classifier.evaluate, classifier.train_on_batch):
+        with pytest.raises(ValueError, match="needs at least one text. Received: 0"):
+            call([], [])
+    with pytest.raises(ValueError, match="`validation_data` needs at least one text"):
+        classifier.fit(TEXTS, LABELS, validation_data=([], []))
+
+
+def test_columns_may_be_tuples_of_any_form(classifier, tagger):
+    expected = classifier.predict(TEXTS, verbose=0)
+    for x in ((TEXTS,), (tuple(TEXTS),), (np.array(TEXTS, object),)):
+        np.testing.assert_allclose(classifier.predict(x, verbose=0), expected)
+    assert tagger.tag((WORDS,)) == tagger.tag(TEXTS)
+
+
+@pytest.mark.parametrize(
+    "x, message",
+    [
+        ([None, "a"], "Received: None of type NoneType in row 0"),
+        (["a", None], "Received: None of type NoneType in row 1"),
+        (np.array(["a", None], object), "Received: None"),
+        ((TEXTS, [1, 2, 3]), "Received: 1 of type int in row 0"),
+        (lambda: (TEXTS, tf.constant([1, 2, 3])), "Received: EagerTensor. Use `list"),
+        (("good film", "so dull"), r"one string. Put it in a list: `\[text\]`"),
+        ([("a", "b")], r"Received: a list of tuples. Use `tuple\(map\(list, zip"),
+        (WORDS, r'Received: a list of lists.*`" ".join\(words\)` for words'),
+        (np.array([["a", "b"]]), r"an array of shape \(1, 2\). Give two columns"),
+    ],
+)
+def test_what_is_no_column_is_refused(models, classifier, x, message):
+    for call in (classifier.predict, classifier.answer, models("causal_lm").answer):
+        with pytest.raises(TypeError, match=message):
+            call(made(x))
+
+
+def ragged(rows):
+    array = np.empty(len(rows), object)
+    array[:] = [np.array(row, object) for row in rows]
+    return array
+
+
+def test_words_may_be_nested_in_any_form(tagger):
+    pandas = pytest.importorskip("pandas")
+    expected = tagger.tag(TEXTS)
+    known = tagger.evaluate(TEXTS, TAGS, verbose=0)
+    for form in (
+        ragged,
+        np.array,
+        lambda rows: np.array(rows, "S"),
+        lambda rows: [[value.encode() for value in row] for row in rows],
+        lambda rows: list(map(np.array, rows)),
+        lambda rows: list(map(tuple, rows)),
+        pandas.Series,
+        tf.ragged.constant,
+        tf.constant,
+    ):
+        assert tagger.tag(form(WORDS)) == expected
+        found = tagger.evaluate(form(WORDS), form(TAGS), verbose=0)
+        np.testing.assert_allclose(found, known, rtol=1e-5)
+    assert join_words([[b"caf\xc3\xa9", "New York"], []]) == ["caf\u00e9 New_York", ""]
+
+
+@pytest.mark.parametrize(
+    "words, error, message",
+    [
+        (
+            [["a", None]],
+            TypeError,
+            "Every word must be a string. Received: None.*row 0",
+        ),
+        ([[None]], TypeError, "Every word must be a string"),
+        ([["a"], ["b", 3]], TypeError, "Received: 3 of type int in row 1"),
+        ([["a"], "b c"], TypeError, "Every sentence must be a list.*'b c'.*row 1"),
+        ([["a"], None], TypeError, "Every sentence must be a list.*None.*row 1"),
+        ([["a"], [" "]], ValueError, "an empty word in row 1. Remove it"),
+    ],
+)
+def test_what_is_no_word_is_refused(tagger, words, error, message):
+    for call in (tagger.tag, tagger.answer, lambda x: tagger.fit(x, TAGS)):
+        with pytest.raises(error, match=message):
+            call(words)
+
+
+@pytest.mark.parametrize(
+    "y, message",
+    [
+        (["good", None, "bad"], "`y` must have a label in every row. Received: None"),
+        ([0, None, 1], "Received: None in row 1"),
+        (np.array(["good", np.nan, "bad"], object), "Received: nan in row 1"),
+        (["good", "bad"], "same length. Received: 3 texts and 2 targets or weights"),
+        ("good", r"must be a list.*Received: 'good'. Use `\[value\]`"),
+        ({"good", "bad"}, "`y` must be a list"),
+        ([[0, 1], [1, 0], [0, 1]], r"shape \(3, 2\). For one-hot rows use `y.argmax"),
+        ([["good"], ["bad", "good"], ["bad"]], "rows of several values"),
+        ([0.0, np.nan, 1.0], "must hold class numbers. Received: nan"),
+        ([0.0, np.inf, 1.0], "must hold class numbers. Received: inf"),
+        ([0, 2, 1], r"in \[0, 2\). Received: 2"),
+    ],
+)
+def test_labels_that_do_not_fit(classifier, y, message):
+    for call in (
+        lambda: classifier.fit(TEXTS, y),
+        lambda: classifier.fit(TEXTS, y, validation_split=0.4),
+        lambda: classifier.train_on_batch(TEXTS, y),
+        lambda: classifier.evaluate(TEXTS, y),
+        lambda: classifier.fit(TEXTS, LABELS, validation_data=(TEXTS, y)),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+def test_booleans_are_labels(make_task, classifier):
+    found = classifier.evaluate(TEXTS, [True, False, True], verbose=0)
+    assert found == classifier.evaluate(TEXTS, LABELS, verbose=0)
+    model = make_task(labels=["True", "False"])
+    assert model.encode_labels([True, False]).tolist() == [0, 1]
+    y = tf.constant([True, False])
+    assert model.encode_label_tensor(y).numpy().tolist() == [0, 1]
+    with pytest.raises(ValueError, match=r"shape \(1, 2\). For one-hot rows"):
+        model.encode_label_tensor(y[None])
+
+
+@pytest.mark.parametrize(
+    "y, message",
+    [
+        ("O O", "`y` must be a list with the labels of each sentence. Received: 'O O'"),
+        ([["O"], None], "list of labels for each sentence. Received: None in row 1"),
+        ([["O"], 1], "Received: 1 in row 1"),
+    ],
+)
+def test_labels_of_words_that_are_no_lists(y, message):
+    with pytest.raises(ValueError, match=message):
+        label_rows(y)
+
+
+def test_labels_of_words_that_are_missing(tagger):
+    with pytest.raises(ValueError, match="`y` must have a label in every row.*None"):
+        tagger.fit(WORDS, [["O", None], *TAGS[1:]])
+    with pytest.raises(ValueError, match="3 texts and 2 targets"):
+        tagger.fit(WORDS, TAGS[:2])
+    with pytest.raises(ValueError, match="3 texts and 2 targets"):
+        tagger.train_on_batch(WORDS, TAGS[:2])
+
+
+@pytest.mark.parametrize(
+    "y, message",
+    [
+        ([1.0, None, 2.0], "`y` must hold finite numbers. Received: None in row 1"),
+        ([1.0, 2.0, np.inf], "finite numbers. Received: inf in row 2"),
+        (["one", "two", "three"], "`y` must hold numbers. Received: could not convert"),
+    ],
+)
+def test_numbers_that_are_none(models, y, message):
+    with pytest.raises(ValueError, match=message):
+        target_numbers(y)
+    with pytest.raises(ValueError, match=message):
+        models("text_regressor").fit(TEXTS, y)
+
+
+def test_vectors_have_the_width_of_the_model(models):
+    model = models("text_embedder")
+    for y in (np.ones(3), np.ones((3, 4))):
+        with pytest.raises(ValueError, match="a vector of 16 numbers for each text"):
+            model.fit(TEXTS, y)
+    with pytest.raises(ValueError, match=r"shape \(3, 2\). Use one column"):
+        models("text_regressor").fit(TEXTS, np.ones((3, 2)))
+
+
+@pytest.mark.parametrize(
+    "weight, message",
+    [
+        ([1.0, 2.0], "3 texts and 2 targets or weights"),
+        ([1.0, -1.0, 1.0], "finite numbers of at least 0. Received: -1.0 in row 1"),
+        ([1.0, np.nan, 1.0], "of at least 0. Received: nan in row 1"),
+        ([1.0, None, 1.0], "of at least 0. Received: None in row 1"),
+        (["a", "b", "c"], "`sample_weight` must hold numbers"),
+        (np.ones((3, 2)), r"one value for each text. Received: .*\(3, 2\)"),
+        (2.0, "`sample_weight` must be a list or an array"),
+    ],
+)
+def test_weights_that_do_not_fit(classifier, weight, message):
+    for call in (
+        lambda: classifier.fit(TEXTS, LABELS, sample_weight=weight),
+        lambda: classifier.test_on_batch(TEXTS, LABELS, weight),
+        lambda: classifier.evaluate(TEXTS, LABELS, sample_weight=weight),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+@pytest.mark.parametrize("weight", [-1.0, np.nan])
+def test_a_dataset_stops_at_a_negative_weight(classifier, weight):
+    data = (TEXTS, LABELS, [1.0, weight, 1.0])
+    dataset = tf.data.Dataset.from_tensors(data)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="`sample_weight` must"):
+        classifier.evaluate(dataset, verbose=0)
+
+
+@pytest.mark.parametrize(
+    "weights, message",
+    [
+        ({"ugly": 1.0}, r"`class_weight` must hold labels.*\['ugly'\]"),
+        ({2: 1.0}, r"`class_weight` must be in \[0, 2\). Received: 2"),
+        ({None: 1.0}, "`class_weight` must have a label"),
+        ({"good": -1.0}, "`class_weight` must hold finite numbers of at least 0"),
+        ({"good": 2.0, 1: 3.0}, r"one weight for a class. Received: \['good', 1\]"),
+    ],
+)
+def test_class_weights_that_do_not_fit(classifier, weights, message):
+    for call in (classifier.fit, classifier.train_on_batch):
+        with pytest.raises(ValueError, match=message):
+            call(TEXTS, LABELS, class_weight=weights)
+
+
+def test_class_weights_need_classes_of_texts(models, tagger):
+    assert class_weights({"good": 2}, tiny.LABELS) == {0: 1.0, 1: 2.0}
+    for model, y in ((tagger, TAGS), (models("text_regressor"), [1.0, 2.0, 3.0])):
+        with pytest.raises(ValueError, match="`class_weight` needs a task with one"):
+            model.fit(TEXTS, y, class_weight={0: 1.0})
+
+
+def test_token_ids_are_no_text():
+    for x in (
+        [[1, 2], [3]],
+        [np.ones(2)],
+        {"a": TEXTS},
+        np.ones((2, 0)),
+        (np.ones(2),),
+    ):
+        assert not holds_text(x)
+    assert row_weights([[1], [2]]).tolist() == [1.0, 2.0]
+    assert as_columns(np.array([]))[0].dtype == tf.string
+
+
+def test_a_dataset_of_words_says_how_to_join_them(tagger):
+    dataset = tf.data.Dataset.from_tensors(tf.ragged.constant(WORDS))
+    with pytest.raises(ValueError, match=r"join words with `tf.strings.reduce_join`"):
+        tagger.batches(dataset)
+    with pytest.raises(TypeError, match="must be a list, an array or a tensor"):
+        tagger.answer(tf.data.Dataset.from_tensors(TEXTS))
+    with pytest.raises(TypeError, match="`answer` takes a list of texts. Received: di"):
+        tagger.answer({"token_ids": np.ones((1, 3))})

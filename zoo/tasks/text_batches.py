@@ -1,0 +1,230 @@
+"""From the text that a user gives to batches of token ids."""
+
+import concurrent.futures
+import os
+import warnings
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from zoo.data import plan_batches, untuned
+from zoo.tasks.targets import row_weights, weight_tensor
+from zoo.tasks.text_columns import TextColumns
+from zoo.tasks.text_input import check_lengths, count_rows, holds_text
+
+ROWS_PER_CALL = 2048
+
+
+class TextBatches(TextColumns):
+    """Tokenises text and checks its targets.
+
+    A model has `preprocessor`, a `zoo.data.Packer` or None, and `pretrains`. It also
+    has the methods `encode_labels` and `encode_label_tensor`.
+    """
+
+    @property
+    def makes_targets(self):
+        """Whether the task makes its targets from texts, as pretraining does."""
+        return self.pretrains
+
+    def takes_text(self, x):
+        """Whether `x` is text that this model will tokenise.
+
+        Raises:
+            TypeError: if it is text, but the model has no preprocessor.
+        """
+        if x is None or not holds_text(x):
+            return False
+        if self.preprocessor is None:
+            raise TypeError(
+                "A model without a preprocessor takes token ids. Received: strings. "
+                "Set `sequence_length`, which makes one, or load it with a tokenizer."
+            )
+        return True
+
+    def check_data(self, x, y, name):
+        """Raises ValueError if there are no texts, or no labels though they are needed.
+
+        Args:
+            x: data for training or evaluation, from `as_text`.
+            y: targets, or None.
+            name: str, the method or argument that `x` was given to.
+        """
+        arrays = isinstance(x, (dict, list, tuple, np.ndarray, tf.Tensor))
+        if isinstance(x, tf.data.Dataset):
+            spec = x.element_spec
+            labelled = isinstance(spec, tuple) and len(spec) > 1
+            way = "Make it a dataset of pairs `(texts, labels)`."
+        elif arrays or self.takes_text(x):
+            labelled, way = y is not None, "Give the texts and their labels."
+            if self.takes_text(x) and not count_rows(x):
+                raise ValueError(
+                    f"`{name}` needs at least one text. Received: 0 texts. Only "
+                    "`predict` and `answer` take an empty list."
+                )
+        else:
+            return  # a generator of batches, which Keras reads
+        if not labelled and not self.makes_targets:
+            raise ValueError(
+                f"{type(self).__name__} needs labels. Received: `{name}` without "
+                f"labels. {way}"
+            )
+
+    def targets(self, columns, y, sample_weight):
+        """Targets and weights of texts as a list of tensors, checked.
+
+        Args:
+            columns: tuple of string tensors (B,).
+            y: targets as the user gave them, or None.
+            sample_weight: float (B,), or None.
+
+        Raises:
+            ValueError: if the task makes its own targets, or one does not fit a text.
+        """
+        self._refuse_targets(y is not None or sample_weight is not None)
+        found = [] if y is None else [self.encode_labels(y)]
+        if sample_weight is not None:
+            found.append(row_weights(sample_weight))
+        for part in found:
+            check_lengths(int(columns[0].shape[0]), part)
+        if y is not None:
+            self.check_rows(columns, found[0])
+        return [tf.constant(part) for part in found]
+
+    def _refuse_targets(self, given):
+        """Raises ValueError if the task makes its own targets, and `given` is True."""
+        if given and self.makes_targets:
+            pair = " For a pair use `((text, text_pair),)`." * bool(
+                self.optional_columns
+            )
+            raise ValueError(
+                f"{type(self).__name__} makes its own targets. Received: `y` or "
+                f"`sample_weight`. Give texts only.{pair}"
+            )
+
+    def batches(
+        self,
+        x,
+        y=None,
+        sample_weight=None,
+        batch_size=None,
+        shuffle=False,
+        seed=0,
+        epochs=(0,),
+    ):
+        """The tokenised batches that `fit` and `evaluate` use.
+
+        Args:
+            x: texts, pairs, or a dataset of batches of either.
+            y: targets (B, ...), or None. A dataset holds its own.
+            sample_weight: float (B,), or None. A dataset holds its own.
+            batch_size: int, 32 by default.
+            shuffle, seed, epochs: see `zoo.data.plan_batches`; ignored for datasets.
+
+        Returns:
+            tf.data.Dataset of x, (x, y) or (x, y, sample_weight), x a dict of int32
+            (B, L). L is the longest row of the batch, or its bucket under XLA.
+
+        Raises:
+            ValueError: if a dataset is not batched, targets are given beside a
+                dataset, the lengths of the arguments differ, or the task makes its
+                own targets.
+        """
+        if isinstance(x, tf.data.Dataset):
+            if y is not None or sample_weight is not None:
+                raise ValueError(
+                    "A dataset holds its own targets and weights. Received: a dataset "
+                    "and `y` or `sample_weight`. Zip them into the dataset."
+                )
+            return self._dataset_batches(self.as_text(x))
+        columns = self.text_columns(x)
+        targets = self.targets(columns, y, sample_weight)
+        rows = self._tokenise(columns)
+        lengths = self.preprocessor.lengths(rows)
+        plan = plan_batches(lengths, batch_size or 32, shuffle, seed, epochs)
+        return self._gathered(rows, plan, targets)
+
+    def _gathered(self, rows, plan, targets=()):
+        # XLA compiles anew for every length, hence buckets; nothing else needs them.
+        select = self.preprocessor.selector(rows, bucketed=bool(self.jit_compile))
+
+        def gather(index):
+            return self.finish(select(index), *(tf.gather(t, index) for t in targets))
+
+        # One thread makes batches faster than any model takes them.
+        return plan.map(gather).prefetch(2).with_options(untuned())
+
+    def finish(self, x, *targets):
+        """An example from a batch: x, (x, y) or (x, y, sample_weight)."""
+        return (x, *targets) if targets else x
+
+    def _dataset_batches(self, dataset):
+        spec = dataset.element_spec
+        self._refuse_targets(isinstance(spec, tuple) and len(spec) > 1)
+        texts = tf.nest.flatten(spec[0] if isinstance(spec, tuple) else spec)
+        wrong = [text.shape for text in texts if text.shape.rank != 1]
+        if wrong:
+            raise ValueError(
+                "A dataset of text must be batched. Received: elements of shape "
+                f"{wrong[0]}. Add `.batch(32)` to single texts, and join words with "
+                "`tf.strings.reduce_join`."
+            )
+        self.check_columns(len(texts))
+
+        def encode(x, y=None, *weight):
+            columns = x if isinstance(x, tuple) else (x,)
+            x = self.preprocessor(columns)
+            if y is None:
+                return self.finish(x)
+            self.check_tensors(columns, y)
+            weight = map(weight_tensor, weight)
+            return self.finish(x, self.encode_label_tensor(y), *weight)
+
+        return dataset.map(encode, tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)
+
+    def _tokenise(self, columns):
+        """Packed rows of any number of texts, and one warning about truncation."""
+
+        def pack(start):
+            with tf.device("CPU:0"):
+                rows = [column[start : start + ROWS_PER_CALL] for column in columns]
+                return self.preprocessor.pack(rows)
+
+        # TensorFlow traces a tf.data pipeline for longer than this tokenises texts.
+        starts = range(0, max(1, len(columns[0])), ROWS_PER_CALL)
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            parts = list(pool.map(pack, starts))
+        rows = {
+            name: tf.concat([part[name] for part, _ in parts], 0)
+            for name in parts[0][0]
+        }
+        cut = int(sum(cut for _, cut in parts))
+        if cut and not self.truncation_reported:
+            self.truncation_reported = True
+            warnings.warn(
+                f"{cut} of {len(columns[0])} texts are longer than "
+                f"{self.preprocessor.sequence_length} tokens and were truncated. A "
+                "model gives this warning once.",
+                stacklevel=4,
+            )
+        return rows
+
+    def _one_batch(self, x, y=None, sample_weight=None):
+        """x, y and sample_weight of one batch of text or of token ids."""
+        x = self.as_text(x)
+        if self.takes_text(x):
+            columns = self.text_columns(x)
+            targets = self.targets(columns, y, sample_weight)
+            x = self.preprocessor(columns)
+            return keras.utils.unpack_x_y_sample_weight(self.finish(x, *targets))
+        if sample_weight is not None:
+            sample_weight = keras.tree.map_structure(
+                lambda weight: tf.convert_to_tensor(weight, tf.float32), sample_weight
+            )
+        return x, y, sample_weight
+
+    def _predict_nothing(self, columns):
+        """The outputs for no texts, with the right shapes."""
+        empty = self.preprocessor((tf.constant([], tf.string),) * columns)
+        return keras.tree.map_structure(np.asarray, self(empty, training=False))
