@@ -80,9 +80,7 @@ def test_half_precision_is_stored_and_read_as_single(tmp_path):
 
 def test_a_failure_leaves_nothing(tmp_path):
     with pytest.raises(TypeError, match="not JSON serializable"):
-        presets.write_preset(
-            tmp_path / "p", {**RECORD, "task": {1, 2}}, ARRAYS, FILES
-        )
+        presets.write_preset(tmp_path / "p", {**RECORD, "task": {1, 2}}, ARRAYS, FILES)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -104,14 +102,20 @@ def test_an_empty_directory_is_filled(tmp_path):
     "text, reason",
     [
         ("{", "Expecting property name"),
-        ("[]", "has no attribute 'get'"),
-        ("{}", "lacks backbone, family"),
+        ("[]", "it holds list, not an object"),
+        ("[" * 100_000, "recursion"),
+        ("{}", "the record lacks family, backbone"),
+        ('{"family": "bert", "backbone": null}', "`backbone` must be an object"),
+        ('{"family": ["bert"], "backbone": {}}', "`family` must be a string"),
+        ('{"family": "bert", "backbone": {}, "task": [1]}', "`task` must be an object"),
+        ('{"family": "b", "backbone": {}, "task": {"name": 1}}', "`task.name` must be"),
         (
             '{"family": "bert", "backbone": {}, "weights": {"file": "w"}}',
-            "lacks sha256",
+            "`weights` lacks sha256",
         ),
-        ('{"family": "bert", "backbone": {}, "tokenizer": "t"}', "has no attribute"),
-        ('{"family": "bert", "backbone": {}, "format": "2"}', "not supported between"),
+        ('{"family": "b", "backbone": {}, "tokenizer": "t"}', "`tokenizer` must be"),
+        ('{"family": "b", "backbone": {}, "parts": {"x": []}}', "`parts.x` must be"),
+        ('{"family": "b", "backbone": {}, "format": "2"}', "`format` must be an int"),
         ("\udcff", "can't decode byte"),
     ],
 )
@@ -123,7 +127,7 @@ def test_a_record_that_is_none_is_refused(preset, text, reason):
 
 def test_a_newer_format_is_refused_first(preset):
     (preset / presets.RECORD).write_text('{"format": 3}')
-    with pytest.raises(ValueError, match="has preset format 3, this version reads 2"):
+    with pytest.raises(ValueError, match="has preset format 3; this version reads formats up to 2"):
         presets.read_preset(preset)
 
 
@@ -177,7 +181,7 @@ def test_a_pickle_is_never_run(preset, tmp_path):
 
 def test_an_unknown_layout_says_what_is_there(tmp_path):
     (tmp_path / "README.md").write_text("no model")
-    with pytest.raises(FileNotFoundError, match=r"It holds \['README.md'\]"):
+    with pytest.raises(FileNotFoundError, match=r"Received: \[.README.md.\]"):
         zoo.from_preset(tmp_path)
 
 

@@ -6,10 +6,12 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from zoo.backbone import Backbone
+from zoo.config import check_labels, naming
 from zoo.data import Packer
 from zoo.family import FAMILIES
 from zoo.freezing import freeze_layers, frozen_layers, layer_tree
-from zoo.saving import save_preset
+from zoo.saving import KerasFile, check_keys, restore_part, save_preset
 from zoo.tasks.answering import Answering
 from zoo.tasks.distribution import DistributedTraining
 from zoo.tasks.export import export_task
@@ -21,7 +23,14 @@ from zoo.training import AdamW, WarmupLinearDecay
 WARMUP_STEPS = 50
 
 
-class Task(LabelledFiles, Answering, TextTraining, DistributedTraining, keras.Model):
+class Task(
+    LabelledFiles,
+    Answering,
+    TextTraining,
+    DistributedTraining,
+    KerasFile,
+    keras.Model,
+):
     """A head on a backbone, which trains, predicts and exports from raw text.
 
     Text is a list, array, series or tensor of strings, or a `tf.data.Dataset` of
@@ -259,16 +268,13 @@ class Task(LabelledFiles, Answering, TextTraining, DistributedTraining, keras.Mo
 
     # Files ---------------------------------------------------------------------
 
-    def save_to_preset(self, directory, layout="zoo", dtype="float32"):
+    def save_to_preset(self, directory, layout="zoo", dtype="float32", heads=None):
         """Writes a directory that `zoo.from_preset` reads.
 
-        Args:
-            directory: path; must not exist, or be empty.
-            layout: "zoo", "hugging_face" or "keras_nlp"; "hdf5" of an ELMo.
-            dtype: "float32" or "float16", of the stored weights; "zoo" only.
+        See `zoo.saving.save_preset` for arguments and errors.
         """
         self.backbone.tokenizer = self.tokenizer
-        save_preset(self.backbone, self, directory, layout, dtype)
+        save_preset(self.backbone, self, directory, layout, dtype, heads)
 
     def preset_record(self):
         """What a preset says of the task, a dict of plain values."""
@@ -330,11 +336,14 @@ class Task(LabelledFiles, Answering, TextTraining, DistributedTraining, keras.Mo
     @classmethod
     def from_config(cls, config, custom_objects=None):
         """Rebuilds the model; see `get_config`."""
-        restore = keras.saving.deserialize_keras_object
+        owner = cls.__name__
+        check_keys(config, ("backbone",), owner)
+        check_labels(config.get("labels"), f"the config of {owner}")
         parts = {
-            key: config[key] and restore(config[key])
-            for key in ("backbone", "tokenizer")
+            "backbone": restore_part(config, "backbone", Backbone, owner),
+            "tokenizer": restore_part(config, "tokenizer", None, owner),
         }
         config = dict(config)
         frozen = config.pop("frozen", None)
-        return freeze_layers(cls(**{**config, **parts}), frozen)
+        with naming(f"The config of {owner}"):
+            return freeze_layers(cls(**{**config, **parts}), frozen)
