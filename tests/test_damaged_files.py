@@ -12,7 +12,7 @@ import tiny
 import zoo
 from zoo.cli import main
 from zoo.registry import build_backbone
-from zoo.registry.archives import check_archive
+from zoo.registry.keras_files import check_archive
 from zoo.text import WordPieceTokenizer
 
 MEMBERS = {"config.json": b'{"a": 1}', "model.weights.h5": bytes(range(64))}

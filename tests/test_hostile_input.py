@@ -133,7 +133,8 @@ def test_path_traversal_in_a_preset(classifier, tmp_path, name):
     classifier.save_to_preset(tmp_path / "preset")
     path = tmp_path / "preset" / "preset.json"
     record = json.loads(path.read_text())
-    record["tokenizer"]["vocabulary"] = name
+    files = record["tokenizer"]["files"]
+    files[name] = files.pop("vocabulary.txt")
     path.write_text(json.dumps(record))
     with pytest.raises(ValueError, match="own directory"):
         zoo.from_preset(tmp_path / "preset")

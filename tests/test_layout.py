@@ -52,13 +52,16 @@ RULES = {
     "presets": ({"checkpoint"}, {"safetensors", "huggingface_hub", "kagglehub"}),
     "data": (set(), {"tensorflow", "numpy"}),
     "serving": (set(), {*ENGINE, "google"}),
-    "saving": ({"presets", "checkpoint", "family"}, {"keras", "numpy"}),
+    "saving": ({"presets", "checkpoint", "config", "family"}, {"keras", "numpy"}),
     "token_inputs": (set(), {"keras", "numpy"}),
-    "backbone": ({"layers", "saving", "config", "freezing", "token_inputs"}, {"keras"}),
+    "backbone": (
+        {"layers", "saving", "config", "family", "freezing", "token_inputs"},
+        {"keras"},
+    ),
     "models": ({"family"}, set()),
     "models/room": ({"family"}, set()),
     "models/model": ({"layers", "backbone"}, {"keras"}),
-    "models/weights": ({"checkpoint", "family"}, {"numpy"}),
+    "models/weights": ({"checkpoint", "config", "family"}, {"numpy"}),
     "generation": ({"layers"}, {"keras"}),
     "training": ({"layers", "evaluation"}, ENGINE),
     "tasks": (BELOW_TASKS, ENGINE),
@@ -250,7 +253,7 @@ def test_the_readme_is_short():
 
 def test_no_two_rooms_have_a_module_of_one_name():
     """Rooms of families have the same names; see `TWINS` for others."""
-    shared = {"__init__", "model", "weights", "tables"}
+    shared = {"__init__", "model", "shapes", "weights", "tables"}
     stems = [p.stem for p in SOURCES if p.stem not in shared]
     assert {stem for stem in stems if stems.count(stem) > 1} <= TWINS
 

@@ -17,20 +17,23 @@ from safetensors.numpy import load_file
 
 import zoo
 from zoo import presets
+from zoo.presets import directories
+from zoo.presets.records import FORMAT, WEIGHTS
 
+VOCABULARY = "vocabulary.txt"
 RECORD = {
     "family": "bert",
     "backbone": {"hidden_dim": 4},
-    "tokenizer": {"vocabulary": presets.VOCABULARY, "lowercase": True},
+    "tokenizer": {"class_name": "T", "arguments": {"lowercase": True}},
 }
 ARRAYS = {"b/kernel": np.arange(6.0, dtype="float32").reshape(2, 3).T, "a": np.ones(2)}
-VOCABULARY = ("[PAD]", "[UNK]", "caf\u00e9", "\u2028", "x")
+FILES = {VOCABULARY: "[PAD]\ncaf\u00e9\n\u2028\nx\n".encode()}
 
 
 @pytest.fixture
 def preset(tmp_path):
     """A preset directory, just written."""
-    presets.write_preset(tmp_path / "preset", RECORD, ARRAYS, VOCABULARY)
+    presets.write_preset(tmp_path / "preset", RECORD, ARRAYS, FILES)
     return tmp_path / "preset"
 
 
@@ -51,24 +54,24 @@ def change(preset, **fields):
 
 
 def test_what_is_written_is_read(preset):
-    record, arrays, vocabulary = presets.read_preset(preset)
-    assert record["format"] == presets.FORMAT
+    record, arrays, files = presets.read_preset(preset)
+    assert record["format"] == FORMAT
     assert record["backbone"] == {"hidden_dim": 4}
-    assert vocabulary == VOCABULARY
+    assert files == FILES
     assert list(arrays) == ["a", "b/kernel"]
     for name, array in ARRAYS.items():
         assert arrays[name].dtype == np.float32
         np.testing.assert_array_equal(arrays[name], array)
-    assert "weights" not in RECORD and "sha256" not in RECORD["tokenizer"]
+    assert "weights" not in RECORD and "files" not in RECORD["tokenizer"]
 
 
 def test_half_precision_is_stored_and_read_as_single(tmp_path):
     presets.write_preset(
         tmp_path / "p", {**RECORD, "tokenizer": None}, ARRAYS, dtype="float16"
     )
-    record, arrays, vocabulary = presets.read_preset(tmp_path / "p")
-    assert record["weights"]["dtype"] == "float16" and vocabulary is None
-    stored = load_file(tmp_path / "p" / presets.WEIGHTS)
+    record, arrays, files = presets.read_preset(tmp_path / "p")
+    assert record["weights"]["dtype"] == "float16" and files == {}
+    stored = load_file(tmp_path / "p" / WEIGHTS)
     assert {array.dtype for array in stored.values()} == {np.dtype("float16")}
     assert arrays["b/kernel"].dtype == np.float32
     with pytest.raises(ValueError, match='`dtype` must be "float32" or "float16"'):
@@ -77,38 +80,42 @@ def test_half_precision_is_stored_and_read_as_single(tmp_path):
 
 def test_a_failure_leaves_nothing(tmp_path):
     with pytest.raises(TypeError, match="not JSON serializable"):
-        presets.write_preset(
-            tmp_path / "p", {**RECORD, "task": {1, 2}}, ARRAYS, VOCABULARY
-        )
+        presets.write_preset(tmp_path / "p", {**RECORD, "task": {1, 2}}, ARRAYS, FILES)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_directory_with_content_is_kept(preset):
     before = {path: path.read_bytes() for path in preset.iterdir()}
     with pytest.raises(FileExistsError, match="exists and is not empty"):
-        presets.write_preset(preset, RECORD, ARRAYS, VOCABULARY)
+        presets.write_preset(preset, RECORD, ARRAYS, FILES)
     assert {path: path.read_bytes() for path in preset.iterdir()} == before
     assert list(preset.parent.iterdir()) == [preset]
 
 
 def test_an_empty_directory_is_filled(tmp_path):
     (tmp_path / "p").mkdir()
-    presets.write_preset(tmp_path / "p", RECORD, ARRAYS, VOCABULARY)
-    assert presets.read_preset(tmp_path / "p")[2] == VOCABULARY
+    presets.write_preset(tmp_path / "p", RECORD, ARRAYS, FILES)
+    assert presets.read_preset(tmp_path / "p")[2] == FILES
 
 
 @pytest.mark.parametrize(
     "text, reason",
     [
         ("{", "Expecting property name"),
-        ("[]", "has no attribute 'get'"),
-        ("{}", "lacks backbone, family"),
+        ("[]", "it holds list, not an object"),
+        ("[" * 100_000, "recursion"),
+        ("{}", "the record lacks family, backbone"),
+        ('{"family": "bert", "backbone": null}', "`backbone` must be an object"),
+        ('{"family": ["bert"], "backbone": {}}', "`family` must be a string"),
+        ('{"family": "bert", "backbone": {}, "task": [1]}', "`task` must be an object"),
+        ('{"family": "b", "backbone": {}, "task": {"name": 1}}', "`task.name` must be"),
         (
             '{"family": "bert", "backbone": {}, "weights": {"file": "w"}}',
-            "lacks sha256",
+            "`weights` lacks sha256",
         ),
-        ('{"family": "bert", "backbone": {}, "tokenizer": "t"}', "has no attribute"),
-        ('{"family": "bert", "backbone": {}, "format": "2"}', "not supported between"),
+        ('{"family": "b", "backbone": {}, "tokenizer": "t"}', "`tokenizer` must be"),
+        ('{"family": "b", "backbone": {}, "parts": {"x": []}}', "`parts.x` must be"),
+        ('{"family": "b", "backbone": {}, "format": "2"}', "`format` must be an int"),
         ("\udcff", "can't decode byte"),
     ],
 )
@@ -119,12 +126,14 @@ def test_a_record_that_is_none_is_refused(preset, text, reason):
 
 
 def test_a_newer_format_is_refused_first(preset):
-    (preset / presets.RECORD).write_text('{"format": 2}')
-    with pytest.raises(ValueError, match="has preset format 2, this version reads 1"):
+    (preset / presets.RECORD).write_text('{"format": 3}')
+    with pytest.raises(
+        ValueError, match="has preset format 3; this version reads formats up to 2"
+    ):
         presets.read_preset(preset)
 
 
-@pytest.mark.parametrize("name", [presets.WEIGHTS, presets.VOCABULARY])
+@pytest.mark.parametrize("name", [WEIGHTS, VOCABULARY])
 def test_a_truncated_file_is_refused(preset, name):
     path = preset / name
     path.write_bytes(path.read_bytes()[:-2])
@@ -132,19 +141,19 @@ def test_a_truncated_file_is_refused(preset, name):
         presets.read_preset(preset)
 
 
-@pytest.mark.parametrize("name", [presets.WEIGHTS, presets.VOCABULARY])
+@pytest.mark.parametrize("name", [WEIGHTS, VOCABULARY])
 def test_a_missing_file_is_named(preset, name):
     (preset / name).unlink()
     with pytest.raises(FileNotFoundError, match=f"lacks '{name}', which its record"):
         presets.read_preset(preset)
 
 
-@pytest.mark.parametrize("name", ["../w", "/etc/passwd", "..", ".", "", "a/../w", 3])
+@pytest.mark.parametrize("name", ["../w", "/etc/passwd", "..", ".", "", "a/../w"])
 @pytest.mark.parametrize("part", ["weights", "tokenizer"])
 def test_a_record_names_files_of_its_own_directory_only(preset, name, part):
     (preset.parent / "w").write_text("secret\n")
     digest = hashlib.sha256(b"secret\n").hexdigest()
-    entry = {"file": name, "sha256": digest, "vocabulary": name, "lowercase": True}
+    entry = {"file": name, "sha256": digest, "arguments": {}, "files": {name: digest}}
     change(preset, **{part: entry})
     with pytest.raises(ValueError, match="names files of its own directory only"):
         presets.read_preset(preset)
@@ -174,7 +183,7 @@ def test_a_pickle_is_never_run(preset, tmp_path):
 
 def test_an_unknown_layout_says_what_is_there(tmp_path):
     (tmp_path / "README.md").write_text("no model")
-    with pytest.raises(FileNotFoundError, match=r"It holds \['README.md'\]"):
+    with pytest.raises(FileNotFoundError, match=r"Received: \[.README.md.\]"):
         zoo.from_preset(tmp_path)
 
 
@@ -220,13 +229,13 @@ def test_a_shipped_preset_wins_over_a_published_one(tmp_path, monkeypatch, prese
     source = {"uri": "hf://a/b", "files": []}
     record = {"family": "bert", "description": "published", "source": source}
     (root / "published.json").write_text(json.dumps({"shared_name": record}))
-    monkeypatch.setattr(presets, "preset_root", lambda: root.parent)
-    presets._directories.cache_clear()
+    monkeypatch.setattr(directories, "preset_root", lambda: root.parent)
+    directories._directories.cache_clear()
     try:
         assert "description" not in presets.preset_info("shared_name")
         assert presets.find_preset("shared_name") == root / "shared_name"
     finally:
-        presets._directories.cache_clear()
+        directories._directories.cache_clear()
 
 
 def test_a_directory_is_its_own_preset(preset, home):

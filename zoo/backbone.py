@@ -6,14 +6,22 @@ import functools
 import keras
 from keras import ops
 
-from zoo.config import check_fields
+from zoo.config import make_config, naming
+from zoo.family import FAMILIES, check_size
 from zoo.freezing import freeze_layers, frozen_layers, layer_tree
 from zoo.layers import StatefulModel
-from zoo.saving import save_preset
+from zoo.saving import (
+    KerasFile,
+    check_keys,
+    load_spare_heads,
+    restore_part,
+    save_preset,
+    save_spare_heads,
+)
 from zoo.token_inputs import TokenInputs
 
 
-class Backbone(TokenInputs, keras.Model):
+class Backbone(TokenInputs, KerasFile, keras.Model):
     """A Keras functional model made from one frozen config.
 
     A family sets `family` and `config_class`, and writes these functions:
@@ -56,6 +64,9 @@ class Backbone(TokenInputs, keras.Model):
                 f"`config` must be a {self.config_class.__name__}. Received: "
                 f"{type(config).__name__}."
             )
+        family = FAMILIES.get(self.family)
+        if family and family.shapes:
+            check_size(family.shapes(config), type(config).__name__)
         policy = keras.dtype_policies.get(dtype or keras.config.dtype_policy())
         self.parts = dict(parts or {})
         # By name: Keras cannot record a policy object among a layer's arguments.
@@ -238,9 +249,20 @@ class Backbone(TokenInputs, keras.Model):
             for variable in part.variables
         }
 
-    def save_to_preset(self, directory, layout="zoo", dtype="float32"):
-        """Writes a directory that `zoo.from_preset` reads; see `save_preset`."""
-        save_preset(self, None, directory, layout, dtype)
+    def save_to_preset(self, directory, layout="zoo", dtype="float32", heads=None):
+        """Writes a directory that `zoo.from_preset` reads.
+
+        See `zoo.saving.save_preset` for arguments and errors.
+        """
+        save_preset(self, None, directory, layout, dtype, heads)
+
+    def save_assets(self, directory):
+        """Adds the spare heads to a `.keras` file."""
+        save_spare_heads(self, directory)
+
+    def load_assets(self, directory):
+        """Restores the spare heads."""
+        load_spare_heads(self, directory)
 
     def layer_tree(self):
         """Dict of path to layer, from the model itself, ".", to inner layers."""
@@ -263,6 +285,7 @@ class Backbone(TokenInputs, keras.Model):
             "frozen": frozen_layers(self),
             "origin": self.origin,
             "defaults": self.defaults,
+            "head_options": self.head_options,
         }
         if self.parts:
             config["parts"] = {k: serialize(part) for k, part in self.parts.items()}
@@ -271,18 +294,19 @@ class Backbone(TokenInputs, keras.Model):
     @classmethod
     def from_config(cls, config, custom_objects=None):
         """Rebuilds the model; see `get_config`."""
-        check_fields(cls.__name__, cls.config_class, config["config"])
-        policy = keras.dtype_policies.deserialize(config["dtype"])
-        restore = keras.saving.deserialize_keras_object
-        parts = {k: restore(part) for k, part in config.get("parts", {}).items()}
-        backbone = cls(
-            cls.config_class(**config["config"]),
-            dtype=policy,
-            name=config["name"],
-            parts=parts,
-        )
-        if config.get("tokenizer"):
-            backbone.tokenizer = restore(config["tokenizer"])
-        backbone.origin = config.get("origin")
-        backbone.defaults = config.get("defaults") or {}
-        return freeze_layers(backbone, config.get("frozen"))
+        owner = cls.__name__
+        check_keys(config, ("config", "dtype", "name"), owner)
+        parts = config.get("parts") or {}
+        with naming(f"The config of {owner}"):
+            parts = {k: restore_part(parts, k, Backbone, owner) for k in parts}
+            backbone = cls(
+                make_config(cls.config_class, config["config"], f"`config` of {owner}"),
+                dtype=keras.dtype_policies.deserialize(config["dtype"]),
+                name=config["name"],
+                parts=parts,
+            )
+            backbone.tokenizer = restore_part(config, "tokenizer", None, owner)
+            backbone.origin = config.get("origin")
+            backbone.defaults = config.get("defaults") or {}
+            backbone.head_options = config.get("head_options") or {}
+            return freeze_layers(backbone, config.get("frozen"))

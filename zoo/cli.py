@@ -68,12 +68,15 @@ def list_command(family):
 
 
 @main.command()
-@click.argument("name")
-def info(name):
-    """Everything known about a preset, as JSON."""
-    from zoo import presets
+@click.argument("preset")
+@click.option("--layout", help="The layout to read, where there are several.")
+@click.option("--file", help="The checkpoint to read, where there are several.")
+def info(preset, layout, file):
+    """Describe a preset as JSON: a name, a directory, or a URI already downloaded."""
+    from zoo import registry
 
-    click.echo(json.dumps(presets.preset_info(name), indent=2, ensure_ascii=False))
+    described = registry.describe(preset, layout, file)
+    click.echo(json.dumps(described, indent=2, ensure_ascii=False))
 
 
 @main.command()
@@ -85,14 +88,29 @@ def info(name):
     show_default=True,
     help="zoo, or one that the family writes, such as hugging_face.",
 )
-@click.option("--task", default="auto", show_default=True)
+@click.option(
+    "--task",
+    default="auto",
+    show_default=True,
+    help="The name of a task; auto for the saved one; none for the backbone.",
+)
+@click.option(
+    "--head",
+    "heads",
+    multiple=True,
+    help="Write only this pretraining head; may be repeated. Not for layout zoo.",
+)
+@click.option("--file", help="The checkpoint to read, where SOURCE holds several.")
+@click.option("--from", "read_as", help="The layout to read, where there are several.")
 @click.option("--half", is_flag=True, help="Store weights in float16.")
-def convert(source, output, layout, task, half):
-    """Read a preset of any layout, write it in another."""
+def convert(source, output, layout, task, heads, file, read_as, half):
+    """Read a preset of any layout, and write it in another."""
     import zoo
 
-    model = zoo.from_preset(source, task=task)
-    model.save_to_preset(output, layout, "float16" if half else "float32")
+    task = None if task == "none" else task
+    model = zoo.from_preset(source, task, layout=read_as, file=file)
+    dtype = "float16" if half else "float32"
+    model.save_to_preset(output, layout, dtype, heads or None)
     click.echo(output)
 
 
@@ -168,9 +186,10 @@ def vectors(files, output, **options):
 def finetune(preset, data, valid, output, task, **options):
     """Fine-tune a preset on labelled texts."""
     from zoo.programs import finetuning
+    from zoo.saving import check_file_name
 
-    model = finetuning.run(preset, data, valid, task, **options)
-    finetuning.save(model, output)
+    check_file_name(output)  # before the training, not after it
+    finetuning.run(preset, data, valid, task, **options).save(output)
     click.echo(output)
 
 

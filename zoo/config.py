@@ -1,25 +1,179 @@
-"""Configs from plain values."""
+"""Plain values, such as those of a JSON file, checked before a model is built."""
 
+import contextlib
 import dataclasses
 import difflib
+import math
+import reprlib
+import types
+import typing
+
+LARGEST_INTEGER = 2**31 - 1  # of a field: what TensorFlow's int32 holds
+DEEPEST = 2  # lists in lists, such as the filters of a convolution
+MOST_LABELS = 10**5  # that a file may give as a number, without their names
+LONGEST_MESSAGE = 1000
+# What code raises on values that describe no model.
+ERRORS = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+)
+# How a message calls the types of JSON.
+WORDS = {
+    bool: "true or false",
+    int: f"an integer of at most {LARGEST_INTEGER}",
+    float: "a finite number",
+    str: "a string",
+    tuple: "a list of numbers or strings, or of such lists",
+    list: "a list of numbers or strings, or of such lists",
+    types.NoneType: "null",
+}
+
+
+@contextlib.contextmanager
+def naming(what, path="", errors=ERRORS):
+    """Turns the errors of damaged values into one that names where they stand.
+
+    Args:
+        what: str, such as "`task` of my_preset/preset.json".
+        path: the file; an error that names it already is raised as it is.
+        errors: tuple of exceptions.
+
+    Raises:
+        ValueError: instead of what the block raises.
+    """
+    try:
+        yield
+    except errors as error:
+        text = str(error.args[0] if isinstance(error, KeyError) else error)
+        if isinstance(error, ValueError) and str(path or what) in text:
+            raise
+        if not isinstance(error, ValueError):
+            text = f"{type(error).__name__}: {text}"
+        if len(text) > LONGEST_MESSAGE:
+            text = f"{text[:LONGEST_MESSAGE]}..."
+        raise ValueError(f"{what} cannot be used: {text}") from error
+
+
+def check_labels(labels, where, stored=None):
+    """Checks the labels of a saved task.
+
+    Args:
+        labels: any plain value; None for a task without labels.
+        where: str, what the labels stand in, for the message.
+        stored: int, how many values are stored for the model; None if that is not
+            known. Then a number of labels without names is at most `MOST_LABELS`.
+
+    Raises:
+        ValueError: if they are neither different strings nor a number, or too many.
+    """
+    number = labels if type(labels) is int else None
+    if isinstance(labels, (list, tuple)):
+        words = all(isinstance(label, str) for label in labels)
+        number = len(labels) if words and len({*labels}) == len(labels) else None
+    if labels is not None and number is None:
+        raise ValueError(
+            f"`labels` in {where} must be a list of different strings. Received: "
+            f"{reprlib.repr(labels)}."
+        )
+    most = MOST_LABELS if stored is None else stored
+    if number is not None and number > most and (stored or type(labels) is int):
+        raise ValueError(
+            f"`labels` in {where} must be at most {most}, as many values as there are "
+            f"for them. Received: {number} labels."
+        )
+
+
+def make_config(config_class, values, where, names=None):
+    """Makes a config of plain values, and checks them.
+
+    Args:
+        config_class: a dataclass.
+        values: dict of the name of a field to a plain value.
+        where: what the values are, for messages, such as the path of a file.
+        names: dict of the name of a field to its name in the file, where it differs.
+
+    Returns:
+        config_class.
+
+    Raises:
+        ValueError: if `values` is no dict, or a field is unknown, missing, of another
+            type or out of its range. The message names `where` and the field.
+    """
+    if not isinstance(values, dict):
+        raise ValueError(
+            f"{where} must be an object. Received: {reprlib.repr(values)}."
+        )
+    check_fields(where, config_class, values)
+    hints = typing.get_type_hints(config_class)
+    for name, value in values.items():
+        kinds = _kinds(hints[name])
+        if not any(_fits(value, kind) for kind in kinds):
+            words = " or ".join(WORDS.get(kind, str(kind)) for kind in kinds)
+            called = (names or {}).get(name, name)
+            raise ValueError(
+                f"`{called}` of {where} must be {words}. Received: "
+                f"{reprlib.repr(value)}."
+            )
+    missing = [
+        (names or {}).get(field.name, field.name)
+        for field in dataclasses.fields(config_class)
+        if field.name not in values
+        and field.default is dataclasses.MISSING
+        and field.default_factory is dataclasses.MISSING
+    ]
+    if missing:
+        raise ValueError(f"{where} must have {', '.join(missing)}. Received: none.")
+    with naming(where):
+        return config_class(**values)
+
+
+def _kinds(hint):
+    """The types that an annotation admits, a tuple."""
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        return tuple(k for part in typing.get_args(hint) for k in _kinds(part))
+    return (typing.get_origin(hint) or hint,)
+
+
+def _fits(value, kind, depth=0):
+    """Whether a plain value has a type; of a type that JSON lacks, any value does."""
+    if kind in (tuple, list):
+        return isinstance(value, (tuple, list)) and all(
+            _fits(item, kind, depth + 1)
+            if isinstance(item, (tuple, list)) and depth + 1 < DEEPEST
+            else any(_fits(item, plain) for plain in (int, float, str))
+            for item in value
+        )
+    if kind not in WORDS:
+        return True
+    if kind is float:
+        kind = (int, float)
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        return False
+    if isinstance(value, int):
+        return abs(value) <= LARGEST_INTEGER
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def check_fields(name, config_class, values):
-    """Raises if `values` holds a key that is no field of `config_class`.
+    """Checks that all keys are fields of a config.
 
     Args:
-        name: str, what to call the thing in the message.
+        name: str, what to call the values in the message.
         config_class: a dataclass.
         values: iterable of str.
 
     Raises:
-        ValueError: naming the unknown key and the field nearest to it.
+        ValueError: naming the unknown key and the nearest field.
     """
     known = [field.name for field in dataclasses.fields(config_class)]
     for key in values:
         if key not in known:
-            near = difflib.get_close_matches(key, known, n=1, cutoff=0.0)
+            near = difflib.get_close_matches(str(key)[:80], known, n=1, cutoff=0.0)
             raise ValueError(
-                f"Unknown option of {name}. Received: {key!r}. Did you mean "
-                f"{near[0]!r}? It takes {', '.join(known)}."
+                f"Unknown option of {name}. Received: {reprlib.repr(key)}. Did you "
+                f"mean {near[0]!r}? It takes {', '.join(known)}."
             )

@@ -1,11 +1,15 @@
 """What a family of models is, as data."""
 
 import dataclasses
+import math
 from collections.abc import Callable
 
 import keras
 
 FAMILIES = {}  # name to `Family`, see `register_family`
+# No model is built that has more values, or more arrays, than this: such a config
+# comes from a damaged file. The values take 40 GB in float32.
+MOST_VALUES, MOST_ARRAYS = 10**10, 10**5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,12 +22,19 @@ class Layout:
         read: function of such a path to `zoo.checkpoint.Converted`.
         write: function of a path and a `zoo.checkpoint.Converted`, which writes the
             directory; None if there is no writer.
+        holds: function of a `zoo.checkpoint.Converted` to those of its `heads` that
+            one directory can hold together; None if the layout holds all of them.
+        files: function of a path of a directory to the names of the checkpoints in it,
+            among which the argument `file` of `read` chooses; None if `read` has no
+            such argument.
     """
 
     name: str
     recognise: Callable
     read: Callable
     write: Callable | None = None
+    holds: Callable | None = None
+    files: Callable | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,6 +49,10 @@ class Family:
         layouts: tuple of `Layout`.
         heads: dict of the name of a pretrained head to the first part of the paths of
             its weights.
+        shapes: function of a config to an iterator over (path, shape) of the weights,
+            by which a config that no machine holds is refused before it is built. A
+            shape that depends on the parts of a backbone is the one without parts.
+            None if the family has no such function.
     """
 
     backbone: type
@@ -45,11 +60,40 @@ class Family:
     learning_rate: float = 1e-3
     layouts: tuple = ()
     heads: dict = dataclasses.field(default_factory=dict)
+    shapes: Callable | None = None
 
     @property
     def name(self):
         """The name of the family, str."""
         return self.backbone.family
+
+
+def check_size(shapes, where, stored=None):
+    """Checks the size of a model before it is built.
+
+    Args:
+        shapes: iterator over (path, shape) of its weights, see `Family.shapes`.
+        where: what describes the model, for the message, such as the path of a file.
+        stored: int, how many values are stored for the model; None if it is not
+            loaded. The bound is then `MOST_VALUES`.
+
+    Raises:
+        ValueError: if the model has more values than that, or more than `MOST_ARRAYS`
+            arrays.
+    """
+    values, most = 0, MOST_VALUES if stored is None else stored
+    for number, (path, shape) in enumerate(shapes, start=1):
+        values += math.prod(shape)
+        if values > most or number > MOST_ARRAYS:
+            bound = f"the {most} values that are stored for it"
+            if stored is None:
+                bound = f"{most} values, the most that zoo builds"
+            if number > MOST_ARRAYS:
+                bound = f"{MOST_ARRAYS} arrays, the most that zoo builds"
+            raise ValueError(
+                f"{where} describes a model with more than {bound}. Received: up to "
+                f"{path!r} of shape {shape}, {values} values in {number} arrays."
+            )
 
 
 def only_layout(found, directory):

@@ -19,7 +19,7 @@ from bert_golden import (
 
 from zoo.checkpoint import open_checkpoint
 from zoo.models.bert import BERT, BERTConfig
-from zoo.models.bert.metadata import shapes
+from zoo.models.bert.shapes import shapes
 from zoo.models.bert.weights import read, recognise
 
 

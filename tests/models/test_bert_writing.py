@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from bert_golden import ATOL, GOLDEN, OUTPUTS, compute
 
-from zoo.models.bert.metadata import shapes
+from zoo.models.bert.shapes import shapes
 from zoo.models.bert.weights import KERAS_NLP_HEAD, read, write
 
 NAMES = ("token_ids", "segment_ids", "padding_mask")

@@ -6,11 +6,20 @@ from zoo.presets.directories import (
     preset_info,
     preset_root,
 )
-from zoo.presets.records import RECORD, add_to_record, read_preset, write_preset
+from zoo.presets.records import (
+    RECORD,
+    WEIGHTS,
+    add_to_record,
+    check_weights,
+    read_preset,
+    write_preset,
+)
 
 __all__ = [
     "RECORD",
+    "WEIGHTS",
     "add_to_record",
+    "check_weights",
     "find_preset",
     "list_presets",
     "preset_info",

@@ -69,14 +69,16 @@ def preset_info(name):
     return {"name": name, **record}
 
 
-def find_preset(preset):
+def find_preset(preset, fetch=True):
     """The directory that holds a preset's files.
 
     Args:
         preset: name, directory, or URI: `hf://owner/name`, `kaggle://owner/...`.
+        fetch: bool, False to look only at what is on this machine.
 
     Returns:
-        pathlib.Path of an existing directory.
+        pathlib.Path of an existing directory; None for a published name whose files
+        are not on this machine, if they are not to be fetched.
 
     Raises:
         KeyError: if the name is unknown.
@@ -86,7 +88,7 @@ def find_preset(preset):
     """
     text = os.fspath(preset)
     if "://" in text:
-        return download(text)
+        return download(text, fetch=fetch)
     if pathlib.Path(text).is_dir():
         return pathlib.Path(text)
     if os.sep in text or text.startswith("."):
@@ -98,7 +100,12 @@ def find_preset(preset):
         return _directories()[text].parent
     source, directory = record["source"], cache_root() / text
     if not directory.is_dir():
-        directory = download(source["uri"], text, source["files"])
+        try:
+            directory = download(source["uri"], text, source["files"], fetch)
+        except FileNotFoundError:
+            if not fetch:
+                return None
+            raise
     for name, checksum in source.get("sha256", {}).items():
         if (directory / name).is_file():
             verified(directory, name, checksum)

@@ -19,7 +19,7 @@ def cache_root():
     return pathlib.Path(os.environ.get("ZOO_HOME", "~/.cache/zoo")).expanduser()
 
 
-def download(uri, name=None, files=None):
+def download(uri, name=None, files=None, fetch=True):
     """Fetches the files of a preset.
 
     Args:
@@ -27,6 +27,7 @@ def download(uri, name=None, files=None):
             address of a zip archive or, with / at its end, of a directory.
         name: str, of the preset, which names its directory in the cache.
         files: list of str, what is fetched; by default what models usually have.
+        fetch: bool, False to use only what was downloaded before.
 
     Returns:
         pathlib.Path of the directory.
@@ -38,12 +39,14 @@ def download(uri, name=None, files=None):
     scheme, _, path = uri.partition("://")
     try:
         if scheme == "hf":
-            return _from_hugging_face(path, files)
+            return _from_hugging_face(path, files, fetch)
         if scheme == "kaggle":
             import kagglehub
 
             return pathlib.Path(kagglehub.model_download(path))
         if scheme == "https" and files:
+            if not fetch:
+                raise FileNotFoundError(uri)
             return _from_web(uri, files, cache_root() / name)
     except ImportError as error:
         raise FileNotFoundError(
@@ -51,6 +54,10 @@ def download(uri, name=None, files=None):
         ) from error
     except (OSError, ValueError, zipfile.BadZipFile) as error:
         what = ", ".join(files) if files else "its files (config, weights, vocabulary)"
+        if not fetch:
+            raise FileNotFoundError(
+                f"{uri} is not on this machine. `zoo.from_preset` downloads it."
+            ) from error
         place = cache_root() / name if name else "a directory, and give its path"
         reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(". ")
         raise FileNotFoundError(
@@ -61,18 +68,23 @@ def download(uri, name=None, files=None):
     )
 
 
-def _from_hugging_face(repository, files):
+def _from_hugging_face(repository, files, fetch):
     import huggingface_hub
 
-    def fetch(patterns):
+    options = {} if fetch else {"local_files_only": True}
+
+    def snapshot(patterns):
         return pathlib.Path(
-            huggingface_hub.snapshot_download(repository, allow_patterns=patterns)
+            huggingface_hub.snapshot_download(
+                repository, allow_patterns=patterns, **options
+            )
         )
 
-    directory = fetch(files or HUB_FILES)
-    # Most repositories hold the same weights several times; torch's are a last resort.
+    directory = snapshot(files or HUB_FILES)
+    # Most repositories hold the same weights in several formats. The files of torch
+    # are fetched only where there are no others.
     weights = [*directory.glob("*.safetensors"), *directory.glob("*.weights.h5")]
-    return directory if files or weights else fetch(HUB_FILES + HUB_TORCH_FILES)
+    return directory if files or weights else snapshot(HUB_FILES + HUB_TORCH_FILES)
 
 
 def _from_web(url, files, directory):

@@ -2,15 +2,16 @@
 
 import hashlib
 import json
+import math
 import pathlib
 
 from zoo.files import filling, replacing
+from zoo.presets.schema import FORMAT, WORDS, check_record
 
-FORMAT = 2
 RECORD = "preset.json"
 WEIGHTS = "weights.safetensors"
-# Parts of a record that name a file, and what they must say.
-PARTS = {"weights": ("file", "sha256"), "tokenizer": ()}
+# The least number that a cast to the dtype rounds to infinity.
+INFINITE = {"float32": 2.0**128 - 2.0**103, "float16": 65520.0}
 
 
 def read_preset(directory):
@@ -33,7 +34,7 @@ def read_preset(directory):
     if record.get("weights"):
         weights = record["weights"]
         arrays = _read_arrays(verified(directory, weights["file"], weights["sha256"]))
-    checksums = (record.get("tokenizer") or {}).get("files", {})
+    checksums = (record.get("tokenizer") or {}).get("files") or {}
     files = {
         name: verified(directory, name, checksum).read_bytes()
         for name, checksum in checksums.items()
@@ -42,27 +43,28 @@ def read_preset(directory):
 
 
 def _read_record(path):
+    """The record in a file, as the newest format has it."""
     try:
         record = json.loads(path.read_text("utf-8"))
+        if not isinstance(record, dict):
+            raise ValueError(f"it holds {type(record).__name__}, not an object")
         version = record.get("format", 1)
-        newer = version > FORMAT
-        if version == 1:
-            record = _from_format_1(record)
-        if not newer:
-            missing = {"family", "backbone"} - record.keys()
-            for part, keys in PARTS.items():
-                if record.get(part):
-                    missing |= {*keys} - record[part].keys()
-            if missing:
-                raise ValueError(f"it lacks {', '.join(sorted(missing))}")
-    except (ValueError, TypeError, AttributeError) as error:
+        if type(version) is not int:
+            raise ValueError(
+                f"`format` must be {WORDS[int]}. Received: {version!r:.80}"
+            )
+        if version <= FORMAT:
+            if version == 1:
+                record = _from_format_1(record)
+            check_record(record)
+    except (ValueError, RecursionError) as error:
         raise ValueError(
-            f"{path} is no preset record: {error}. Save the preset again."
+            f"{path} is no preset record: {error}. Save or fetch the preset again."
         ) from error
-    if newer:
+    if version > FORMAT:
         raise ValueError(
-            f"{path.parent} has preset format {version}, this version reads {FORMAT}. "
-            "Upgrade keras-context-zoo."
+            f"{path.parent} has preset format {version}; this version reads formats "
+            f"up to {FORMAT}. Upgrade keras-context-zoo."
         )
     return record
 
@@ -70,12 +72,17 @@ def _read_record(path):
 def _from_format_1(record):
     """The record as format 2 has it: a tokenizer of any number of files."""
     tokenizer = record.get("tokenizer")
-    if not tokenizer:
+    if not tokenizer or not isinstance(tokenizer, dict):
         return record
     arguments, files = dict(tokenizer), {}
     checksum = arguments.pop("sha256", None)
     if "vocabulary" in arguments:
-        files[arguments.pop("vocabulary")] = checksum
+        name = arguments.pop("vocabulary")
+        if not isinstance(name, str):
+            raise ValueError(
+                f"`tokenizer.vocabulary` must be {WORDS[str]}. Received: {name!r:.80}"
+            )
+        files[name] = checksum
     return {**record, "tokenizer": {"arguments": arguments, "files": files}}
 
 
@@ -96,10 +103,11 @@ def write_preset(directory, record, arrays, files=None, dtype="float32"):
     """
     from safetensors.numpy import save_file
 
-    if dtype not in ("float32", "float16"):
+    if dtype not in INFINITE:
         raise ValueError(
             f'`dtype` must be "float32" or "float16". Received: {dtype!r}.'
         )
+    check_weights(arrays, dtype)
     with filling(directory) as temporary:
         document = {"format": FORMAT, **record}
         path = temporary / WEIGHTS
@@ -136,6 +144,36 @@ def add_to_record(directory, fields):
         temporary.write_text(text + "\n", "utf-8")
 
 
+def check_weights(arrays, dtype="float32", path=None):
+    """Checks that weights are finite and stay finite when they are cast.
+
+    Args:
+        arrays: dict of the name of a weight to array.
+        dtype: "float32" or "float16".
+        path: where the weights were read, for the message; None if they are written.
+
+    Raises:
+        ValueError: naming the first weight that is not.
+    """
+    bound = INFINITE[dtype]
+    for name, array in arrays.items():
+        if not array.size:
+            continue
+        least, most = float(array.min()), float(array.max())
+        if -bound < least and most < bound:  # no comparison with NaN holds
+            continue
+        if path:
+            advice = "Fetch or save the file again."
+        elif math.isfinite(least) and math.isfinite(most):
+            advice = 'Save it with dtype="float32".'
+        else:
+            advice = "Train again from an earlier state."
+        raise ValueError(
+            f"Weights must be finite in {dtype}. Received: {name!r} with values from "
+            f"{least:g} to {most:g}{f', in {path}' if path else ''}. {advice}"
+        )
+
+
 def verified(directory, name, checksum):
     """The path of a file of the directory; without checksum, whatever it holds."""
     plain = isinstance(name, str) and pathlib.PurePath(name).name == name
@@ -165,8 +203,11 @@ def _read_arrays(path):
     from safetensors.numpy import load_file
 
     try:
-        return {key: value.astype("float32") for key, value in load_file(path).items()}
+        stored = load_file(path)
     except SafetensorError as error:
         raise ValueError(
             f"{path} must be a safetensors file. Received: {error}."
         ) from error
+    arrays = {key: value.astype("float32") for key, value in stored.items()}
+    check_weights(arrays, path=path)
+    return arrays

@@ -4,7 +4,6 @@ import os
 
 from zoo import registry
 from zoo.data import hash_split
-from zoo.files import replacing
 from zoo.tasks import Task, TextClassifier, find_task
 from zoo.training import finetuning_optimizer
 
@@ -132,12 +131,6 @@ def load(model, task="auto"):
             "fine-tune it first."
         )
     return loaded
-
-
-def save(model, path):
-    """Writes a `.keras` file, whole or not at all."""
-    with replacing(path) as temporary:
-        model.save(temporary)
 
 
 def split_pairs(rows):

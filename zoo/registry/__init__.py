@@ -3,12 +3,10 @@
 import zoo.models  # noqa: F401, which registers the families
 from zoo import family as families
 from zoo.family import FAMILIES, Family, Layout
-from zoo.registry.from_preset import (
-    build_backbone,
-    build_tokenizer,
-    from_preset,
-    load_model,
-)
+from zoo.registry.building import build_backbone, build_tokenizer
+from zoo.registry.describing import describe
+from zoo.registry.from_preset import from_preset
+from zoo.registry.keras_files import load_model
 from zoo.registry.sources import tokenizer_classes
 from zoo.tasks import TASKS, find_task, register_task
 from zoo.text import register_tokenizer
@@ -20,6 +18,7 @@ __all__ = [
     "TASKS",
     "build_backbone",
     "build_tokenizer",
+    "describe",
     "find_task",
     "from_preset",
     "load_model",

@@ -1,26 +1,38 @@
 """Preset name, directory or URI to a model."""
 
+import contextlib
 import dataclasses
 import difflib
-import inspect
-import pathlib
+import os
 import warnings
 
 import keras
 
 from zoo.checkpoint import assign
-from zoo.config import check_fields
 from zoo.presets import find_preset, list_presets, preset_info
-from zoo.registry.archives import check_archive
-from zoo.registry.sources import find_family, read_source, tokenizer_classes
-from zoo.saving import preset_variables
+from zoo.registry.building import (
+    build_backbone,
+    build_task,
+    build_tokenizer,
+    reading,
+    task_arguments,
+)
+from zoo.registry.checking import read_source
+from zoo.registry.sources import find_family
+from zoo.saving import preset_variables, top
 from zoo.tasks import Task, find_task
-
-KERAS_MEMBERS = ("config.json", "metadata.json", "model.weights.h5")
 
 
 def from_preset(
-    preset, task="auto", *, dtype=None, load_weights=True, seed=None, **options
+    preset,
+    task="auto",
+    *,
+    dtype=None,
+    load_weights=True,
+    seed=None,
+    layout=None,
+    file=None,
+    **options,
 ):
     """Makes a model from a preset.
 
@@ -34,6 +46,10 @@ def from_preset(
         dtype: policy of the model, such as "mixed_bfloat16".
         load_weights: bool, False leaves the weights random.
         seed: int, of random weights, such as a new head's; sets Keras' seeds.
+        layout: str, such as "hugging_face": the layout to read where a directory holds
+            several.
+        file: str, the name of the checkpoint to read where a directory of another
+            program holds several, such as "weights.hdf5".
         **options: arguments of the task, such as `labels=["no", "yes"]` and
             `sequence_length=128`, and fields of the config, such as `dropout=0.0`.
 
@@ -43,86 +59,77 @@ def from_preset(
     Raises:
         KeyError: if the name is unknown, with the nearest ones.
         FileNotFoundError: if files are missing and cannot be fetched.
-        ValueError: if a task or an option is unknown, or the weights do not fit.
+        ValueError: if a task, an option, a layout or a file is unknown, if the preset
+            is damaged, or if it describes a model with more than
+            `zoo.family.MOST_VALUES` weights.
     """
     task = task if task in ("auto", None) else find_task(task)
-    source = read_source(find_preset(preset))
-    if task == "auto":
-        task = source.task
-    config_options, task_options = _split_options(source, task, options)
+    source = read_source(find_preset(preset), layout, file)
     if seed is not None:
         keras.utils.set_random_seed(seed)
-    backbone = build_backbone(
-        source.family.name,
-        {**source.config, **config_options},
-        dtype,
-        {name: _build_part(record, dtype) for name, record in source.parts.items()},
-    )
-    if source.tokenizer:
-        backbone.tokenizer = build_tokenizer(
-            source.family, source.tokenizer, source.files
-        )
+    model = build_model(source, task, dtype, load_weights, options)
+    if load_weights and is_shipped(preset):
+        # Only a shipped preset has a checksum that others can refer to.
+        backbone = model.backbone if isinstance(model, Task) else model
+        backbone.origin = os.fspath(preset)
+    return model
+
+
+def is_shipped(preset):
+    """Whether a preset is the name of one whose files are part of the package."""
+    name = os.fspath(preset)
+    if os.path.isdir(name) or name not in list_presets():
+        return False
+    return "weights" in preset_info(name)
+
+
+def build_model(source, task="auto", dtype=None, load_weights=True, options=None):
+    """The model of a preset that was read; see `from_preset`.
+
+    Args:
+        source: `Source`.
+        task: subclass of `zoo.tasks.Task`, "auto" or None.
+        dtype: policy of the model.
+        load_weights: bool, False leaves the weights random.
+        options: dict, arguments of the task and fields of the config.
+    """
+    task = source.task if task == "auto" else task
+    config_options, task_options = _split_options(source, task, options or {})
+    if dtype is not None:
+        keras.dtype_policies.get(dtype)  # raises before the preset is blamed
+    backbone = _build(source, config_options, dtype)
     backbone.head_options = source.head_options
     backbone.defaults = source.defaults
     model = backbone
     if task is not None:
-        model = _build_task(backbone, task, task_options, source)
+        model = build_task(backbone, task, task_options, source)
     if load_weights:
-        if preset in list_presets() and preset_info(preset).get("weights"):
-            # Only a shipped preset has a checksum that others can refer to.
-            backbone.origin = preset
-        _load(model, backbone, source)
+        blame = contextlib.nullcontext()
+        if not config_options:
+            blame = reading(source.path, "weights")
+        with blame:
+            _load(model, backbone, source)
     return model
 
 
-def _build_task(backbone, task, options, source):
-    """The task, with the saved options where it is the saved task."""
-    accepted = task_arguments(task)
-    saved = source.task_options if task is source.task else {}
-    heads = {k: v for k, v in source.head_options.items() if k in accepted}
-    saved = {**saved, **heads}
-    return task(backbone, backbone.tokenizer, **{**saved, **options})
-
-
-def task_arguments(task):
-    """Names of the options that a task takes, a set of str."""
-    accepted = {*inspect.signature(task.__init__).parameters, "sequence_length", "name"}
-    if task.optional_columns:
-        accepted.add("pair")
-    return accepted - {"self", "backbone", "tokenizer", "kwargs"}
-
-
-def load_model(path, **kwargs):
-    """Loads a `.keras` file of this package, in any process.
-
-    Args:
-        path: str or path.
-        **kwargs: of `keras.saving.load_model`.
-
-    Returns:
-        keras.Model, compiled if it was.
-
-    Raises:
-        FileNotFoundError: if there is no such file.
-        ValueError: if the file is damaged, or is a directory.
-    """
-    path = pathlib.Path(path)
-    if path.is_dir():
-        raise ValueError(
-            f"A `.keras` file is needed. Received: {path}, a directory. Load the "
-            "directory of a preset with `from_preset`."
-        )
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"No such file: {path}. For a preset directory, use `from_preset`."
-        )
-    if path.suffix == ".keras":
-        # Keras does not compare all checksums, and calls a damaged file missing.
-        check_archive(path, KERAS_MEMBERS)
-    model = keras.saving.load_model(path, **kwargs)
-    if isinstance(model, Task) and not model.compiled and kwargs.get("compile", True):
-        model.compile()
-    return model
+def _build(source, options, dtype):
+    """The backbone of a preset with its tokenizer; the weights are random."""
+    parts = {}
+    for name, record in source.parts.items():
+        with reading(source.path, f"parts.{name}"):
+            parts[name] = _build_part(record, dtype)
+    blame = contextlib.nullcontext()
+    if not options:  # what the user gave is not the fault of the file
+        blame = reading(source.path, "backbone")
+    with blame:
+        config = {**source.config, **options}
+        backbone = build_backbone(source.family.name, config, dtype, parts)
+    if source.tokenizer:
+        with reading(source.path, "tokenizer"):
+            backbone.tokenizer = build_tokenizer(
+                source.family, source.tokenizer, source.files
+            )
+    return backbone
 
 
 def _build_part(record, dtype):
@@ -146,55 +153,6 @@ def _build_part(record, dtype):
             f"{record['sha256']}. Received: one with {found}. Train it anew on that."
         )
     return from_preset(record["preset"], task=None, dtype=dtype)
-
-
-def build_backbone(family, config, dtype=None, parts=None):
-    """A backbone with random weights.
-
-    Args:
-        family: str, such as "bert".
-        config: dict, fields of the family's config.
-        dtype: policy of the model.
-        parts: dict of name to backbone, for a family that has some.
-
-    Returns:
-        zoo.backbone.Backbone.
-
-    Raises:
-        ValueError: if the family or a field is unknown.
-    """
-    backbone_class = find_family(family).backbone
-    check_fields(backbone_class.__name__, backbone_class.config_class, config)
-    config = backbone_class.config_class(**config)
-    return backbone_class(config, dtype=dtype, parts=parts)
-
-
-def build_tokenizer(family, description, files=None):
-    """The tokenizer of a preset.
-
-    Args:
-        family: `zoo.Family`.
-        description: dict of arguments and class_name; without a name, the class is the
-            first of the family that takes the arguments.
-        files: dict of name to bytes.
-
-    Returns:
-        `zoo.text.Tokenizer`.
-
-    Raises:
-        ValueError: if the class is none of the family's.
-    """
-    name, arguments = description.get("class_name"), description.get("arguments", {})
-    kinds = tokenizer_classes(family)
-    for kind in kinds:
-        known = inspect.signature(kind.__init__).parameters.keys()
-        if kind.__name__ == name or (name is None and arguments.keys() <= known):
-            return kind.from_files(arguments, files or {})
-    names = [kind.__name__ for kind in kinds]
-    raise ValueError(
-        f"The tokenizer of a preset of family {family.name!r} must be one of {names}. "
-        f"Received: {name or sorted(arguments)}."
-    )
 
 
 def _split_options(source, task, options):
@@ -241,7 +199,7 @@ def _load(model, backbone, source):
             warnings.warn(
                 f"The preset has no {head} that fits: it starts from random "
                 "weights, and its answers mean nothing before training.",
-                stacklevel=3,
+                stacklevel=4,
             )
         variables = {k: v for k, v in variables.items() if k not in of_head}
     # Heads of other tasks may be left over, and layers that the config switches off.
@@ -264,8 +222,3 @@ def _keeps_head(model, source):
     if source.task is None or type(model) is not source.task:
         return False
     return list(model.labels or ()) == list(source.task_options.get("labels") or ())
-
-
-def top(path):
-    """The first part of a variable's path: the name of the layer."""
-    return path.split("/")[0]

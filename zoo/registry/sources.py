@@ -4,8 +4,10 @@ import dataclasses
 
 from zoo import text
 from zoo.family import FAMILIES, only_layout
-from zoo.presets import RECORD, read_preset
+from zoo.presets import RECORD, check_weights, read_preset
 from zoo.tasks import TASKS, find_task
+
+OWN_LAYOUT = "zoo"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -13,6 +15,8 @@ class Source:
     """What a preset of any layout holds.
 
     Args:
+        path: pathlib.Path of the `preset.json`, or of the directory of another layout.
+        layout: str, such as "zoo" or "hugging_face".
         family: `zoo.Family`.
         config: dict, fields of the family's config.
         weights: dict of our variable path to float32 array, heads included.
@@ -22,10 +26,12 @@ class Source:
         task_options: dict, arguments of the saved task.
         head_options: dict, arguments of a task for the heads among the weights.
         parts: dict of name to the record of a part, see `zoo.backbone.Backbone`.
-        defaults: dict, what the preset says of fine-tuning: learning_rate, pooling,
-            epochs.
+        defaults: dict of the preset's defaults for fine-tuning: learning_rate,
+            pooling, epochs.
     """
 
+    path: object
+    layout: str
     family: object
     config: dict
     weights: dict
@@ -44,9 +50,9 @@ def find_family(name):
     Raises:
         ValueError: if there is none.
     """
-    if name not in FAMILIES:
+    if not isinstance(name, str) or name not in FAMILIES:
         raise ValueError(
-            f"`family` must be one of {sorted(FAMILIES)}. Received: {name!r}."
+            f"`family` must be one of {sorted(FAMILIES)}. Received: {name!r:.80}."
         )
     return FAMILIES[name]
 
@@ -63,58 +69,103 @@ def tokenizer_classes(family):
     )
 
 
-def read_source(directory):
-    """Reads a directory of any layout.
+def find_layouts(directory):
+    """The layouts of other programs in a directory.
 
     Args:
         directory: pathlib.Path.
 
     Returns:
-        Source.
-
-    Raises:
-        FileNotFoundError: if the directory holds nothing that a family reads.
-        ValueError: if files are damaged or do not fit each other.
+        list of (`zoo.Family`, `zoo.Layout`).
     """
-    if (directory / RECORD).is_file():
-        return _own(directory)
-    found = {
-        f"{family.name}, {layout.name}": (family, layout)
+    return [
+        (family, layout)
         for family in FAMILIES.values()
         for layout in family.layouts
         if layout.recognise(directory)
-    }
-    if found:
-        family, layout = found[only_layout([*found], directory)]
-        return _converted(family, layout.read(directory))
-    raise FileNotFoundError(
-        f"{directory} holds no preset that zoo knows: no {RECORD}, and no "
-        "config, weights and vocabulary of Google, the model garden, Hugging Face, "
-        "keras-nlp, bilm-tf, AllenNLP or ELMoForManyLangs. It holds "
-        f"{sorted(p.name for p in directory.iterdir())[:10]}."
-    )
+    ]
 
 
-def _own(directory):
+def choose_layout(directory, name=None):
+    """The family and the layout of a directory.
+
+    Args:
+        directory: pathlib.Path.
+        name: str, the layout; needed where the directory holds several.
+
+    Returns:
+        (`zoo.Family`, `zoo.Layout`); (None, None) for our own layout, and None if the
+        directory holds nothing that a family reads.
+
+    Raises:
+        ValueError: if the directory does not hold that layout, or holds several.
+    """
+    own = (directory / RECORD).is_file()
+    if own and name in (None, OWN_LAYOUT):
+        return None, None
+    found = find_layouts(directory)
+    names = [layout.name for _, layout in found]
+    if name is not None:
+        if name not in names:
+            names = [OWN_LAYOUT] * own + names
+            raise ValueError(
+                f"`layout` must be one that {directory} holds: "
+                f"{', '.join(names) or 'none'}. Received: {name!r}."
+            )
+        return found[names.index(name)]
+    called = [f"{family.name}, {layout.name}" for family, layout in found]
+    only = only_layout(called, directory)
+    return found[called.index(only)] if only else None
+
+
+def read_own(directory):
     """The `Source` in a directory of our own layout."""
     record, arrays, files = read_preset(directory)
-    saved = record.get("task") or {}
+    path, saved = directory / RECORD, record.get("task") or {}
+    try:
+        family = find_family(record["family"])
+        task = find_task(saved["name"]) if saved else None
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
     return Source(
-        family=find_family(record["family"]),
+        path=path,
+        layout=OWN_LAYOUT,
+        family=family,
         config=record["backbone"],
         weights=arrays,
         tokenizer=record.get("tokenizer"),
         files=files,
-        task=find_task(saved["name"]) if saved else None,
-        task_options=saved.get("options", {}),
+        task=task,
+        task_options=saved.get("options") or {},
         head_options=record.get("head_options") or {},
         parts=record.get("parts") or {},
         defaults=record.get("defaults") or {},
     )
 
 
-def _converted(family, found):
-    """The `Source` of a `zoo.checkpoint.Converted`."""
+def read_foreign(directory, family, layout, file=None):
+    """The `Source` in a directory of another program.
+
+    Args:
+        directory: pathlib.Path.
+        family: `zoo.Family`.
+        layout: `zoo.Layout`.
+        file: str, the name of one of several checkpoints.
+
+    Raises:
+        ValueError: if there is no such file, or a weight is not finite.
+    """
+    if file is None:
+        found = layout.read(directory)
+    else:
+        names = layout.files(directory) if layout.files else []
+        if file not in names:
+            raise ValueError(
+                f"`file` must be the name of a checkpoint of {directory}: "
+                f"{', '.join(names) or 'there is no choice'}. Received: {file!r}."
+            )
+        found = layout.read(directory, file=file)
+    check_weights(found.weights, path=directory)
     task = options = None
     for kind in TASKS.values():
         options = kind.recognise(found)
@@ -125,6 +176,8 @@ def _converted(family, found):
     if {*found.heads} & {*family.heads}:
         head_options = {f"head_{k}": v for k, v in found.head_options.items()}
     return Source(
+        path=directory,
+        layout=layout.name,
         family=family,
         config=dataclasses.asdict(found.config),
         weights=found.weights,

@@ -1,6 +1,5 @@
 """The base of every task: a functional model that also takes text."""
 
-import contextvars
 import copy
 
 import keras
@@ -8,23 +7,29 @@ import tensorflow as tf
 
 from zoo.data import Packer
 from zoo.family import FAMILIES
-from zoo.freezing import freeze_layers, frozen_layers, layer_tree
-from zoo.saving import save_preset
+from zoo.saving import KerasFile
 from zoo.tasks.answering import Answering
 from zoo.tasks.distribution import DistributedTraining
 from zoo.tasks.export import export_task
 from zoo.tasks.labelled_files import LabelledFiles
 from zoo.tasks.targets import target_numbers
+from zoo.tasks.task_files import COMPILES, TaskFiles
 from zoo.tasks.text_input import holds_text
 from zoo.tasks.text_training import TextTraining
 from zoo.training import AdamW, WarmupLinearDecay
 
 WARMUP_STEPS = 50
-# Whether a new task is compiled; Keras compiles those that it loads from files.
-COMPILES = contextvars.ContextVar("COMPILES", default=True)
 
 
-class Task(LabelledFiles, Answering, TextTraining, DistributedTraining, keras.Model):
+class Task(
+    LabelledFiles,
+    Answering,
+    TextTraining,
+    DistributedTraining,
+    TaskFiles,
+    KerasFile,
+    keras.Model,
+):
     """A head on a backbone, which trains, predicts and exports from raw text.
 
     Text is a list, array, series or tensor of strings, or a `tf.data.Dataset` of
@@ -265,89 +270,3 @@ class Task(LabelledFiles, Answering, TextTraining, DistributedTraining, keras.Mo
         See `zoo.tasks.export.export_task` for arguments, signatures and errors.
         """
         return export_task(self, directory, version, pair, **kwargs)
-
-    # Files ---------------------------------------------------------------------
-
-    def save_to_preset(self, directory, layout="zoo", dtype="float32"):
-        """Writes a directory that `zoo.from_preset` reads.
-
-        Args:
-            directory: path; must not exist, or be empty.
-            layout: "zoo", "hugging_face" or "keras_nlp"; "hdf5" of an ELMo.
-            dtype: "float32" or "float16", of the stored weights; "zoo" only.
-        """
-        self.backbone.tokenizer = self.tokenizer
-        save_preset(self.backbone, self, directory, layout, dtype)
-
-    def preset_record(self):
-        """What a preset says of the task, a dict of plain values."""
-        options = {**self.options, "sequence_length": self.sequence_length}
-        if self.optional_columns:
-            options["pair"] = self.pair
-        return {"name": self.task_name, "options": options}
-
-    def layer_tree(self):
-        """Dict of path to layer, from the model itself, ".", to inner layers."""
-        backbone = self.backbone.layer_tree()
-        tree = {
-            ".": self,
-            **{
-                "backbone" if path == "." else f"backbone/{path}": layer
-                for path, layer in backbone.items()
-            },
-        }
-        known = {id(layer) for layer in tree.values()}
-        for layer in self.layers:
-            # Models that are parts of the graph share their layers with the backbone.
-            if id(layer) not in known and not isinstance(layer, keras.Model):
-                tree |= layer_tree(layer, layer.name)
-        return tree
-
-    def _random_states(self):
-        """States of dropout, which Keras does not save, by what they are saved as."""
-        states = [v for v in self.variables if "seed_generator" in v.path]
-        return {f"random_{index}": state for index, state in enumerate(states)}
-
-    def save_own_variables(self, store):
-        """Adds the random states, so that training resumes as if never stopped."""
-        super().save_own_variables(store)
-        for name, state in self._random_states().items():
-            store[name] = state.numpy()
-
-    def load_own_variables(self, store):
-        """Restores the random states."""
-        states = self._random_states()
-        own = {name: store[name] for name in store.keys() if name not in states}
-        super().load_own_variables(own)
-        for name, state in states.items():
-            if name in store:
-                state.assign(store[name])
-
-    def get_config(self):
-        """Plain values: backbone, tokenizer with its vocabulary, and options."""
-        serialize = keras.saving.serialize_keras_object
-        backbone = serialize(self.backbone)
-        backbone["config"]["tokenizer"] = None  # the task's own stands beside it
-        return {
-            "backbone": backbone,
-            "tokenizer": self.tokenizer and serialize(self.tokenizer),
-            **self.preset_record()["options"],
-            "name": self.name,
-            "frozen": frozen_layers(self),
-        }
-
-    @classmethod
-    def from_config(cls, config, custom_objects=None):
-        """Rebuilds the model; see `get_config`."""
-        restore = keras.saving.deserialize_keras_object
-        parts = {
-            key: config[key] and restore(config[key])
-            for key in ("backbone", "tokenizer")
-        }
-        config = dict(config)
-        frozen = config.pop("frozen", None)
-        token = COMPILES.set(False)
-        try:
-            return freeze_layers(cls(**{**config, **parts}), frozen)
-        finally:
-            COMPILES.reset(token)

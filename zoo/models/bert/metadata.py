@@ -51,7 +51,7 @@ def read_json(path, optional=False, kind=dict):
         return kind()
     try:
         values = json.loads(path.read_text("utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"`{path}` must be JSON. Received: {error}.") from error
     items = values if isinstance(values, list) else []
     if not isinstance(values, kind) or not all(isinstance(i, dict) for i in items):
@@ -92,7 +92,7 @@ def read_config(directory, layout):
         _check_hugging_face(values, path)
         activations, default = HUGGING_FACE_ACTIVATIONS, "gelu"
     activation = values.get("hidden_act", default)
-    if activation not in activations:
+    if not isinstance(activation, str) or activation not in activations:
         raise ValueError(
             f"`hidden_act` must be one of {sorted(activations)}. Received: "
             f"{activation!r} in `{path}`."
@@ -135,54 +135,10 @@ def _keras_nlp_config(values, path):
             "`class_name` must be 'BertBackbone'. Received: "
             f"{values.get('class_name')!r} in `{path}`."
         )
-    config = values.get("config", {})
+    config = values.get("config") or {}
     _require(config, KERAS_NLP_FIELDS, path)
     fields = {name: config[name] for name in KERAS_NLP_FIELDS}
     return {**fields, **KERAS_NLP_ENCODER, "attention_dropout": config["dropout"]}
-
-
-def shapes(config, heads=(), num_classes=0):
-    """Returns the shape of every array.
-
-    Args:
-        config: `BERTConfig`.
-        heads: names of heads.
-        num_classes: int, outputs of the classifier.
-
-    Returns:
-        dict of path to tuple of int.
-    """
-    hidden, inner = config.hidden_dim, config.intermediate_dim
-    result = {
-        "token_embedding/embeddings": (config.vocabulary_size, hidden),
-        "segment_embedding/embeddings": (config.num_segments, hidden),
-        "position_embedding/embeddings": (config.max_sequence_length, hidden),
-    }
-
-    def norm(name):
-        result.update({f"{name}/gamma": (hidden,), f"{name}/beta": (hidden,)})
-
-    def dense(name, rows, columns):
-        result.update({f"{name}/kernel": (rows, columns), f"{name}/bias": (columns,)})
-
-    norm("embeddings_layer_norm")
-    for i in range(config.num_layers):
-        for name in ("query", "key", "value", "output_projection"):
-            dense(f"block_{i}/attention/{name}", hidden, hidden)
-        norm(f"block_{i}/attention_layer_norm")
-        dense(f"block_{i}/intermediate", hidden, inner)
-        dense(f"block_{i}/output_projection", inner, hidden)
-        norm(f"block_{i}/output_layer_norm")
-    if config.pooler:
-        dense("pooler", hidden, hidden)
-    if "masked_lm_head" in heads:
-        dense("masked_lm_head/transform", hidden, hidden)
-        norm("masked_lm_head/layer_norm")
-        result["masked_lm_head/output_bias"] = (config.vocabulary_size,)
-    logits = {"next_sentence": 2, "classifier": num_classes, "spans": 2}
-    for name in filter(heads.__contains__, logits):
-        dense(name, hidden, logits[name])
-    return result
 
 
 def read_labels(names, num_classes):

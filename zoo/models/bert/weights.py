@@ -5,7 +5,8 @@ import functools
 from pathlib import Path
 
 from zoo.checkpoint import Converted, convert, open_checkpoint
-from zoo.family import Layout, only_layout
+from zoo.config import make_config
+from zoo.family import Layout, check_size, only_layout
 from zoo.models.bert.metadata import (
     KERAS_NLP_HEAD,
     read_config,
@@ -13,11 +14,11 @@ from zoo.models.bert.metadata import (
     read_labels,
     read_pooling,
     read_tokenizer,
-    shapes,
 )
 from zoo.models.bert.model import BERTConfig
+from zoo.models.bert.shapes import shapes, weight_shapes
 from zoo.models.bert.tables import HEADS, LAYOUTS
-from zoo.models.bert.writing import WRITERS, write
+from zoo.models.bert.writing import WRITERS, held_heads, write
 
 __all__ = ["layouts", "read", "recognise", "write"]
 
@@ -44,6 +45,8 @@ def layouts():
             lambda directory, name=name: name in find_layouts(directory),
             functools.partial(read, layout=name),
             functools.partial(write_contents, name) if name in WRITERS else None,
+            functools.partial(hold, name) if name in WRITERS else None,
+            None if name == "keras_nlp" else functools.partial(list_files, name),
         )
         for name in LAYOUTS
     )
@@ -51,20 +54,37 @@ def layouts():
 
 def write_contents(layout, directory, contents):
     """Writes a `Converted`; see `write`."""
-    config, options = contents.config, contents.options
-    head_options = {
-        name: options.get(f"head_{name}") or getattr(config, name)
-        for name in KERAS_NLP_HEAD
-    }
+    classifies = any(path.startswith("classifier/") for path in contents.weights)
     write(
         directory,
         layout,
-        config,
+        contents.config,
         contents.weights,
         contents.tokenizer,
-        options.get("labels"),
-        head_options,
+        contents.options.get("labels") if classifies else None,
+        head_options_of(contents),
     )
+
+
+def hold(layout, contents):
+    """The heads of a `Converted` that a layout can hold; see `held_heads`."""
+    head_options = head_options_of(contents)
+    return held_heads(layout, contents.config, contents.heads, head_options)
+
+
+def head_options_of(contents):
+    """The arguments of the head that a `Converted` to write has."""
+    return {
+        name: contents.options.get(f"head_{name}") or getattr(contents.config, name)
+        for name in KERAS_NLP_HEAD
+    }
+
+
+def list_files(layout, directory):
+    """The names of the checkpoints in a directory, list of str."""
+    if layout == "hugging_face":
+        return [n for n in HUGGING_FACE_FILES if (Path(directory) / n).is_file()]
+    return sorted(path.name for path in Path(directory).glob("*.index"))
 
 
 def recognise(directory):
@@ -94,8 +114,9 @@ def find_layouts(directory):
     if config.get("model_type") == "bert":
         if any((directory / name).is_file() for name in HUGGING_FACE_FILES):
             found.append("hugging_face")
-    if any(directory.glob("*.index")):
-        names = set(open_checkpoint(directory))
+    indices = sorted(directory.glob("*.index"))
+    if indices:
+        names = {name for path in indices for name in open_checkpoint(path)}
         if "bert/embeddings/word_embeddings" in names:
             found.append("google")
         if any("/_attention_layer/_query_dense/kernel/.ATTR" in n for n in names):
@@ -103,16 +124,16 @@ def find_layouts(directory):
     return found
 
 
-def read(directory, layout=None, activation=None):
-    """Reads a published checkpoint. No array of it is ignored silently.
+def read(directory, layout=None, activation=None, file=None):
+    """Reads a published checkpoint; every array in it must be accounted for.
 
     Args:
         directory: str or `Path`.
-        layout: str, see `recognise`; by default, the layout is recognised.
-        activation: str that replaces the activation of the configuration. Google's
-            files say "gelu" for both forms. The default is "gelu_tanh", which Google's
-            code computes since February 2019. The first release computes "gelu", the
-            exact form.
+        layout: str, see `recognise`, by which it is found if it is not given.
+        activation: str that replaces the configuration's. Google's files say "gelu"
+            for both of its forms; "gelu_tanh" is assumed, as its code has been since
+            February 2019. The first release computed "gelu", the exact one.
+        file: str, the name of the checkpoint to read where there are several.
 
     Returns:
         `Converted`.
@@ -127,11 +148,12 @@ def read(directory, layout=None, activation=None):
     if layout not in LAYOUTS:
         raise ValueError(_describe(directory, layout))
     fields, values = read_config(directory, layout)
-    checkpoint = _open(directory, layout)
+    checkpoint = _open(directory, layout, file)
     table = LAYOUTS[layout]
     if activation is not None:
         fields["activation"] = activation
-    config = BERTConfig(**fields)
+    config = make_config(BERTConfig, fields, f"the configuration in `{directory}`")
+    check_size(weight_shapes(config), f"the configuration in `{directory}`")
     rows, parts, ignore = table.choose(config.num_layers, checkpoint)
     config = dataclasses.replace(config, pooler="pooler" in parts)
     heads = tuple(part for part in HEADS if part in parts)
@@ -170,8 +192,16 @@ def _describe(directory, layout):
     )
 
 
-def _open(directory, layout):
-    """Returns the arrays of all files of the checkpoint by name."""
+def _open(directory, layout, file=None):
+    """Name to array, for all files of the checkpoint."""
+    names = list_files(layout, directory)
+    if file is None and layout != "hugging_face" and len(names) > 1:
+        if not (directory / "checkpoint").is_file():
+            raise ValueError(
+                "A directory must hold one checkpoint, or a file `checkpoint` that "
+                f"names one. Received: {', '.join(names)} in `{directory}`. Pass "
+                "`file=` to choose."
+            )
     if layout == "keras_nlp":
         checkpoint = dict(open_checkpoint(directory / "model.weights.h5"))
         task = directory / "task.weights.h5"
@@ -180,9 +210,8 @@ def _open(directory, layout):
             checkpoint |= {f"task/{name}": array for name, array in arrays}
         return checkpoint
     if layout == "hugging_face":
-        files = [directory / name for name in HUGGING_FACE_FILES]
-        return open_checkpoint(next((f for f in files if f.is_file()), files[0]))
-    return open_checkpoint(directory)
+        return open_checkpoint(directory / (file or [*names, HUGGING_FACE_FILES[0]][0]))
+    return open_checkpoint(directory / file if file else directory)
 
 
 def _num_classes(rows, checkpoint):

@@ -10,8 +10,8 @@ from zoo.models.bert.metadata import (
     KERAS_NLP_ENCODER,
     KERAS_NLP_FIELDS,
     KERAS_NLP_HEAD,
-    shapes,
 )
+from zoo.models.bert.shapes import shapes
 from zoo.models.bert.tables import HEADS, LAYOUTS
 
 # Heads, and whether there is a pooler, to the Hugging Face class with exactly these.
@@ -88,6 +88,27 @@ def write(
             save_checkpoint(partial / name, tensors)
 
 
+def held_heads(layout, config, heads, head_options):
+    """The heads that a directory of a layout can hold together.
+
+    Args:
+        layout: "hugging_face" or "keras_nlp".
+        config: `BERTConfig`.
+        heads: tuple of str, the heads that there are.
+        head_options: dict, as `Converted.head_options`.
+
+    Returns:
+        tuple of str, as many of `heads` as there is a class for.
+    """
+    if layout == "hugging_face":
+        fixed = {name: getattr(config, name) for name in head_options}
+        known = [heads for heads, pooler in ARCHITECTURES if pooler == config.pooler]
+    else:
+        fixed, known = KERAS_NLP_HEAD, [(), *((head,) for head in TASKS)]
+    heads = {h for h in heads if h != "masked_lm_head" or head_options == fixed}
+    return max((names for names in known if heads >= {*names}), key=len)
+
+
 def _check(config, tokenizer, labels, num_classes):
     """Raises if the vocabulary or the labels do not agree with the model."""
     if config.causal:
@@ -118,14 +139,16 @@ def _hugging_face(config, heads, head_options, tokenizer, labels, num_classes):
     """
     if (heads, config.pooler) not in ARCHITECTURES:
         raise ValueError(
-            "The heads, and whether there is a pooler, must be those of a Hugging Face "
-            f"class: {sorted(ARCHITECTURES)}. Received: {(heads, config.pooler)}."
+            "`weights` must hold heads, with or without pooler, for which Hugging Face "
+            f"has a class: {sorted(ARCHITECTURES)}. Received: "
+            f"{(heads, config.pooler)}. Choose heads with `heads=`; "
+            "`heads=()` writes the backbone alone."
         )
     encoder = {name: getattr(config, name) for name in head_options}
     if "masked_lm_head" in heads and head_options != encoder:
         raise ValueError(
             "Hugging Face's masked language model always has the encoder's options, "
-            f"{encoder}. Received: {head_options}. Remove the arrays of the head."
+            f"{encoder}. Received: {head_options}. Leave the head out with `heads=`."
         )
     values = {theirs: getattr(config, ours) for ours, theirs in FIELDS.items()}
     values |= {
@@ -172,12 +195,13 @@ def _keras_nlp(config, heads, head_options, tokenizer, labels, num_classes):
     if labels or heads not in ((), *((head,) for head in TASKS)):
         raise ValueError(
             f"keras-nlp holds one head of {sorted(TASKS)}, and no labels. Received: "
-            f"{heads}, {labels}. Remove the arrays of other heads, and the labels."
+            f"{heads}, {labels}. Choose one with `heads=`; `heads=()` writes the "
+            "backbone alone."
         )
     if "masked_lm_head" in heads and head_options != KERAS_NLP_HEAD:
         raise ValueError(
             f"keras-nlp's masked language model always has {KERAS_NLP_HEAD}. Received: "
-            f"{head_options}. Remove the arrays of the head, and train it there."
+            f"{head_options}. Leave the head out with `heads=` and train it there."
         )
     fields = {name: getattr(config, name) for name in KERAS_NLP_FIELDS}
     backbone = _keras_object("BertBackbone", "bert_backbone", **fields)

@@ -2,6 +2,7 @@
 
 from zoo.family import Family
 from zoo.models.elmo.model import ELMo, ELMoConfig
+from zoo.models.elmo.tables import weight_shapes
 from zoo.models.elmo.token_vectors import TokenVectors
 from zoo.models.elmo.weights import layouts, read, recognise, write
 
@@ -21,4 +22,5 @@ FAMILY = Family(
     learning_rate=1e-3,
     layouts=layouts(),
     heads={"softmax": "softmax"},
+    shapes=weight_shapes,
 )

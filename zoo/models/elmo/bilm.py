@@ -61,7 +61,16 @@ def read_options(path):
         fields |= {ours: cnn[key] for key, ours in CNN_OPTIONS.items() if key in cnn}
         fields["embedding_dim"] = cnn["embedding"]["dim"]
         characters = cnn.get("n_characters", 262)
-    except (ValueError, KeyError, TypeError) as error:
+        for name in ("cell_clip", "projection_clip"):
+            fields[name] = fields.get(name) or None  # 0 is no clipping
+        fields["filters"] = tuple((int(w), int(n)) for w, n in fields["filters"])
+    except (
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:
         raise ValueError(
             f"`{path}` must hold the options of a character ELMo, with `lstm` and "
             f"`char_cnn`. Received: {type(error).__name__}: {error}."
@@ -71,9 +80,6 @@ def read_options(path):
             f"`n_characters` in `{path}` must be 262, or 261 in a file for training. "
             f"Received: {characters}."
         )
-    for name in ("cell_clip", "projection_clip"):
-        fields[name] = fields.get(name) or None  # 0 disables clipping
-    fields["filters"] = tuple(map(tuple, fields["filters"]))
     return {"residual": False, **fields}
 
 
@@ -137,14 +143,15 @@ def training_name(name):
     return f"lm/{CELL_NAME.sub(rename, name)}"
 
 
-def read_training(directory, config):
-    """Reads the weights of a TensorFlow 1 training checkpoint, with the softmax.
+def read_training(path, config):
+    """Weights of a training checkpoint of TensorFlow 1, the softmax among them.
 
     Adagrad's accumulators, the step and the perplexity are ignored. Everything else
     must be a weight.
 
     Args:
-        directory: `Path` of a directory with one checkpoint.
+        path: `Path` of a checkpoint's `.index` file, or of a directory with one
+            checkpoint.
         config: `ELMoConfig`.
 
     Returns:
@@ -155,7 +162,7 @@ def read_training(directory, config):
         ValueError: if an array is missing, left over or of another shape, or if the
             checkpoint is damaged.
     """
-    checkpoint = open_checkpoint(directory)
+    checkpoint = open_checkpoint(path)
     names = [n for n in checkpoint if not re.fullmatch(TRAINING_STATE, n)]
     arrays = {name: checkpoint[name] for name in names}
     arrays = split_kernels(arrays, r".*/lstm_cell/kernel", config.projection_dim)

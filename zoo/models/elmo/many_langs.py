@@ -7,8 +7,10 @@ from pathlib import PurePath
 import numpy as np
 
 from zoo.checkpoint import Row, convert, expand, open_checkpoint
+from zoo.config import make_config
+from zoo.family import check_size
 from zoo.models.elmo.model import ELMoConfig
-from zoo.models.elmo.tables import shapes
+from zoo.models.elmo.tables import shapes, weight_shapes
 
 STATES = ("token_embedder.pkl", "encoder.pkl")
 PAD = "<pad>"
@@ -95,7 +97,8 @@ def read(directory):
         ValueError: if a file is damaged, describes another kind of model, or does not
             agree with the other files.
     """
-    fields, has_words = read_config(find_config(directory))
+    path = find_config(directory)
+    fields, has_words = read_config(path)
     characters = read_dictionary(directory / "char.dic")
     tokenizer = {"characters": characters}
     if has_words:
@@ -105,12 +108,14 @@ def read(directory):
             f"`{directory / 'char.dic'}` must hold {PAD}. Received: {len(characters)} "
             "characters without it."
         )
-    config = ELMoConfig(
-        **fields,
-        vocabulary_size=len(characters) + 1,
-        pad_character=characters.index(PAD) + 1,
-        word_vocabulary_size=len(tokenizer.get("vocabulary", ())),
-    )
+    fields |= {
+        "vocabulary_size": len(characters) + 1,
+        "pad_character": characters.index(PAD) + 1,
+        "word_vocabulary_size": len(tokenizer.get("vocabulary", ())),
+    }
+    where = f"`{path}`"
+    config = make_config(ELMoConfig, fields, where)
+    check_size(weight_shapes(config), where)
     arrays = {}
     for name in STATES:
         for key, array in open_checkpoint(directory / name).items():
@@ -201,7 +206,7 @@ def read_config(path):
         wrong = [name for name, size in sizes.items() if not isinstance(size, int)]
         if wrong:
             raise TypeError(f"{wrong[0]}={sizes[wrong[0]]!r}")
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise ValueError(
             f"`{path}` must hold a configuration of ELMoForManyLangs, with `encoder` "
             f"and `token_embedder`. Received: {type(error).__name__}: {error}."
@@ -226,7 +231,7 @@ def _read_json(path):
         raise FileNotFoundError(f"ELMoForManyLangs needs `{path}`. It does not exist.")
     try:
         values = json.loads(path.read_text("utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"`{path}` must be JSON. Received: {error}.") from error
     if not isinstance(values, dict):
         raise ValueError(f"`{path}` must hold an object. Received: {values!r:.60}.")

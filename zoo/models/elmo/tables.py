@@ -54,34 +54,39 @@ def table(config):
     return rows + expand(lstms, config.num_layers)
 
 
-def shapes(config):
-    """Returns path to shape of every weight of the language model."""
+def weight_shapes(config):
+    """Yields path and shape of every weight of the language model, one by one."""
     width = sum(number for _, number in config.filters)
     inner, outer, gates = config.lstm_dim, config.projection_dim, 4 * config.lstm_dim
     size, words = config.embedding_dim, config.word_vocabulary_size
-    found = {"token_encoder/embeddings": (config.vocabulary_size - 1, size)}
+    yield "token_encoder/embeddings", (config.vocabulary_size - 1, size)
     for i, (columns, number) in enumerate(config.filters):
-        found[f"token_encoder/convolution_{i}/kernel"] = (columns, size, number)
-        found[f"token_encoder/convolution_{i}/bias"] = (number,)
+        yield f"token_encoder/convolution_{i}/kernel", (columns, size, number)
+        yield f"token_encoder/convolution_{i}/bias", (number,)
     for i in range(config.num_highways):
         for name in ("gate", "transform"):
-            found[f"token_encoder/highway_{i}/{name}/kernel"] = (width, width)
-            found[f"token_encoder/highway_{i}/{name}/bias"] = (width,)
+            yield f"token_encoder/highway_{i}/{name}/kernel", (width, width)
+            yield f"token_encoder/highway_{i}/{name}/bias", (width,)
     prefix = "" if words else "token_encoder/"
     if words:
-        found["word_embedding/embeddings"] = (words, config.word_dim)
+        yield "word_embedding/embeddings", (words, config.word_dim)
         width += config.word_dim
     if words or width != outer:
-        found[f"{prefix}projection/kernel"] = (width, outer)
-        found[f"{prefix}projection/bias"] = (outer,)
+        yield f"{prefix}projection/kernel", (width, outer)
+        yield f"{prefix}projection/bias", (outer,)
     for layer in range(config.num_layers):
         for direction in ("forward", "backward"):
             path = f"{direction}_{layer}"
-            found[f"{path}/kernel"] = found[f"{path}/recurrent_kernel"] = (outer, gates)
-            found[f"{path}/bias"] = (gates,)
+            yield f"{path}/kernel", (outer, gates)
+            yield f"{path}/recurrent_kernel", (outer, gates)
+            yield f"{path}/bias", (gates,)
             if inner != outer:
-                found[f"{path}/projection_kernel"] = (inner, outer)
-    return found
+                yield f"{path}/projection_kernel", (inner, outer)
+
+
+def shapes(config):
+    """Dict of path to shape of every weight of the language model."""
+    return dict(weight_shapes(config))
 
 
 def new_mix(config):

@@ -6,17 +6,19 @@ from pathlib import Path
 import numpy as np
 
 from zoo.checkpoint import Converted, save_checkpoint
-from zoo.family import Layout, only_layout
+from zoo.config import make_config
+from zoo.family import Layout, check_size, only_layout
 from zoo.files import filling
 from zoo.models.elmo import bilm, many_langs
 from zoo.models.elmo.model import ELMoConfig
-from zoo.models.elmo.tables import new_mix, shapes, table
+from zoo.models.elmo.tables import new_mix, shapes, table, weight_shapes
 
 __all__ = ["layouts", "new_mix", "read", "recognise", "shapes", "write"]
 
 # The authors' names begin with the sizes.
 OPTIONS = "*options.json"
 WORDS = "vocab*.txt"
+FILES = {"hdf5": "*.hdf5", "tf1": "*.index"}  # the checkpoints of a layout
 
 
 def layouts():
@@ -27,6 +29,8 @@ def layouts():
             lambda directory, name=name: name in find_layouts(directory),
             functools.partial(read, layout=name),
             write_contents if name == "hdf5" else None,
+            (lambda contents: ()) if name == "hdf5" else None,
+            functools.partial(list_files, FILES[name]) if name in FILES else None,
         )
         for name in READERS
     )
@@ -35,6 +39,11 @@ def layouts():
 def write_contents(directory, contents):
     """Writes a `Converted`; see `write`."""
     write(directory, "hdf5", contents.config, contents.weights)
+
+
+def list_files(pattern, directory):
+    """The names of the checkpoints in a directory, list of str."""
+    return sorted(path.name for path in Path(directory).glob(pattern))
 
 
 def recognise(directory):
@@ -66,14 +75,15 @@ def find_layouts(directory):
     return found
 
 
-def read(directory, layout=None):
-    """Reads published weights. No array is ignored silently.
+def read(directory, layout=None, file=None):
+    """Reads published weights; every array must be accounted for.
 
     Args:
-        directory: str or `Path`, in one of three layouts. "hdf5": options.json and one
-            .hdf5 file. "tf1": options.json, a training checkpoint of bilm-tf and,
-            optionally, its vocabulary vocab*.txt. "many_langs": ELMoForManyLangs.
-        layout: str, see `recognise`; by default, the layout is recognised.
+        directory: str or `Path`: with options.json and one .hdf5 file; with
+            options.json, a training checkpoint of bilm-tf and perhaps the vocabulary
+            that it was trained on, vocab*.txt; or of ELMoForManyLangs.
+        layout: str, see `recognise`, by which it is found if it is not given.
+        file: str, the name of the checkpoint to read where there are several.
 
     Returns:
         `Converted`. The weights of a training checkpoint include the head "softmax".
@@ -89,7 +99,8 @@ def read(directory, layout=None):
         raise ValueError(
             f"`layout` must be one of {sorted(READERS)}. Received: {layout!r}."
         )
-    config, weights, tokenizer = READERS[layout](directory)
+    options = {} if file is None else {"file": file}
+    config, weights, tokenizer = READERS[layout](directory, **options)
     return Converted(
         layout=layout,
         config=config,
@@ -99,37 +110,65 @@ def read(directory, layout=None):
     )
 
 
-def _read_published(directory):
-    """Reads config, weights and arguments of the tokenizer in the published layout."""
-    files = sorted(directory.glob(OPTIONS)) + sorted(directory.glob("*.hdf5"))
-    if [path.suffix for path in files] != [".json", ".hdf5"]:
-        raise FileNotFoundError(
-            "ELMo's weights must be a directory with one options.json and one .hdf5 "
-            f"file. Received: `{directory}` with {[path.name for path in files]}."
-        )
-    config = ELMoConfig(**bilm.read_options(files[0]))
-    return config, bilm.read_hdf5(files[1], config), {}
+def _read_published(directory, file=None):
+    """Config, weights and the tokenizer's arguments of the published layout."""
+    path = _only_file(directory, FILES["hdf5"], file)
+    config = _read_config(directory, path)
+    return config, bilm.read_hdf5(path, config), {}
 
 
-def _read_training(directory):
-    """Reads config, weights and arguments of the tokenizer in a training checkpoint."""
-    options, words = (sorted(directory.glob(name)) for name in (OPTIONS, WORDS))
-    if len(options) != 1:
-        raise FileNotFoundError(
-            "A training checkpoint of ELMo needs one options.json beside it. Received: "
-            f"`{directory}` with {[path.name for path in options]}."
-        )
+def _read_training(directory, file=None):
+    """The same of a training checkpoint."""
+    words = sorted(directory.glob(WORDS))
     if len(words) > 1:
         raise ValueError(
             "A training checkpoint must have one vocabulary beside it, or none. "
             f"Received: {[path.name for path in words]} in `{directory}`."
         )
-    config = ELMoConfig(**bilm.read_options(options[0]))
-    weights = bilm.read_training(directory, config)
+    path = directory
+    if file or not (directory / "checkpoint").is_file():
+        path = _only_file(directory, FILES["tf1"], file)
+    config = _read_config(directory, path)
+    weights = bilm.read_training(path, config)
     if not words:
         return config, weights, {}
     vocabulary = bilm.read_words(words[0], len(weights["softmax/bias"]))
     return config, weights, {"vocabulary": vocabulary}
+
+
+def _only_file(directory, pattern, file):
+    """The path of the chosen checkpoint, or of the only one."""
+    names = list_files(pattern, directory)
+    if file is None and len(names) > 1:
+        raise ValueError(
+            f"A directory must hold one checkpoint. Received: {', '.join(names)} in "
+            f"`{directory}`. Pass `file=` to choose."
+        )
+    if not names or (file and file not in names):
+        raise FileNotFoundError(
+            f"ELMo's weights are a directory with one options.json and one {pattern} "
+            f"file. Received: `{directory}` with "
+            f"{sorted(p.name for p in directory.iterdir())[:10]}, file={file!r}."
+        )
+    return directory / (file or names[0])
+
+
+def _read_config(directory, path):
+    """The config of a checkpoint: of the only options, or of those of its name."""
+    found = sorted(directory.glob(OPTIONS))
+    if len(found) > 1:
+        # The authors call both files alike, up to these words.
+        named = directory / path.name.replace("weights.hdf5", "options.json")
+        found = [named] if named in found else found
+    if len(found) != 1:
+        raise FileNotFoundError(
+            "The weights of an ELMo need one options.json beside them. Received: "
+            f"`{directory}` with {[path.name for path in found]}."
+        )
+    where = f"`{found[0]}`"
+    config = make_config(ELMoConfig, bilm.read_options(found[0]), where)
+    check_size(weight_shapes(config), where)
+    return config
 
 
 READERS = {

@@ -2,7 +2,13 @@
 
 from zoo.family import Family
 from zoo.models.taglm.model import TagLM, TagLMConfig
+from zoo.models.taglm.shapes import weight_shapes
 
 __all__ = ["FAMILY", "TagLM", "TagLMConfig"]
 
-FAMILY = Family(backbone=TagLM, tokenizers=("TaggerTokenizer",), learning_rate=1e-3)
+FAMILY = Family(
+    backbone=TagLM,
+    tokenizers=("TaggerTokenizer",),
+    learning_rate=1e-3,
+    shapes=weight_shapes,
+)

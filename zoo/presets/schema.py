@@ -1,0 +1,75 @@
+"""The fields of a preset record, checked before any of them is used."""
+
+import reprlib
+
+FORMAT = 2
+WORDS = {dict: "an object", str: "a string", int: "an integer"}
+# Field to its type and to whether it must be there; None stands for "is left out".
+FIELDS = {
+    "family": (str, True),
+    "backbone": (dict, True),
+    "parameters": (int, False),
+    "weights": (dict, False),
+    "tokenizer": (dict, False),
+    "task": (dict, False),
+    "head_options": (dict, False),
+    "parts": (dict, False),
+    "defaults": (dict, False),
+}
+# The same of the objects in a record.
+OBJECTS = {
+    "weights": {"file": (str, True), "sha256": (str, True)},
+    "tokenizer": {
+        "class_name": (str, False),
+        "arguments": (dict, False),
+        "files": (dict, False),
+    },
+    "task": {"name": (str, True), "options": (dict, False)},
+}
+PARTS = (
+    {"preset": (str, True), "sha256": (str, True)},
+    {"family": (str, True), "backbone": (dict, True), "tokenizer": (dict, False)},
+)
+
+
+def check_record(record):
+    """Checks that the fields of a record are there and of their types.
+
+    Args:
+        record: what a `preset.json` holds, any plain value.
+
+    Raises:
+        ValueError: naming the field.
+    """
+    _check(record, FIELDS, "the record")
+    for name, fields in OBJECTS.items():
+        if record.get(name):
+            _check(record[name], fields, f"`{name}`")
+    files = (record.get("tokenizer") or {}).get("files") or {}
+    for name, checksum in files.items():
+        _check_type(checksum, str, f"`tokenizer.files.{name}`", required=False)
+    for name, part in (record.get("parts") or {}).items():
+        named = isinstance(part, dict) and "preset" in part
+        _check(part, PARTS[0 if named else 1], f"`parts.{name}`")
+
+
+def _check(values, fields, where):
+    """Checks an object and the types of its fields."""
+    _check_type(values, dict, where)
+    missing = [name for name, (_, required) in fields.items() if required]
+    missing = [name for name in missing if name not in values]
+    if missing:
+        raise ValueError(f"{where} lacks {', '.join(missing)}")
+    for name, (kind, required) in fields.items():
+        inside = "" if where == "the record" else where.strip("`") + "."
+        _check_type(values.get(name), kind, f"`{inside}{name}`", required)
+
+
+def _check_type(value, kind, where, required=True):
+    """Checks one value; None is admitted where the field may be left out."""
+    if value is None and not required:
+        return
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise ValueError(
+            f"{where} must be {WORDS[kind]}. Received: {reprlib.repr(value)}"
+        )

@@ -1,0 +1,105 @@
+"""Backbones, tokenizers and tasks from their descriptions in a preset."""
+
+import contextlib
+import inspect
+import reprlib
+
+import tensorflow as tf
+
+from zoo.config import ERRORS, make_config, naming
+from zoo.registry.sources import find_family, tokenizer_classes
+
+# What TensorFlow raises on sizes that no array has.
+ERRORS = (*ERRORS, tf.errors.InvalidArgumentError)
+
+
+def reading(path, field):
+    """A context that names the file and the field of a damaged preset; see `naming`.
+
+    Args:
+        path: the file, or the directory of another program.
+        field: str, the field of a `preset.json`; None if it is not known.
+    """
+    return naming(f"`{field}` of {path}" if field else f"{path}", path, ERRORS)
+
+
+def build_backbone(family, config, dtype=None, parts=None):
+    """A backbone with random weights.
+
+    Args:
+        family: str, such as "bert".
+        config: dict, fields of the family's config.
+        dtype: policy of the model.
+        parts: dict of name to backbone, for a family that has parts.
+
+    Returns:
+        zoo.backbone.Backbone.
+
+    Raises:
+        ValueError: if the family or a field is unknown, or a value is out of range.
+    """
+    backbone_class = find_family(family).backbone
+    config = make_config(backbone_class.config_class, config, backbone_class.__name__)
+    return backbone_class(config, dtype=dtype, parts=parts)
+
+
+def build_tokenizer(family, description, files=None):
+    """The tokenizer of a preset.
+
+    Args:
+        family: `zoo.Family`.
+        description: dict of arguments and class_name; without a name, the class is the
+            first of the family that takes the arguments.
+        files: dict of name to bytes.
+
+    Returns:
+        `zoo.text.Tokenizer`.
+
+    Raises:
+        ValueError: if the family has no such class.
+    """
+    name, arguments = description.get("class_name"), description.get("arguments", {})
+    kinds = tokenizer_classes(family)
+    for kind in kinds:
+        known = inspect.signature(kind.__init__).parameters.keys()
+        if kind.__name__ == name or (name is None and arguments.keys() <= known):
+            return kind.from_files(arguments, files or {})
+    names = [kind.__name__ for kind in kinds]
+    raise ValueError(
+        f"The tokenizer of a preset of family {family.name!r} must be one of {names}. "
+        f"Received: {reprlib.repr(name or sorted(arguments))}."
+    )
+
+
+def task_arguments(task):
+    """Names of the options that a task takes, a set of str."""
+    accepted = {*inspect.signature(task.__init__).parameters, "sequence_length", "name"}
+    if task.optional_columns:
+        accepted.add("pair")
+    return accepted - {"self", "backbone", "tokenizer", "kwargs"}
+
+
+def build_task(backbone, task, options, source):
+    """The task on a backbone.
+
+    Args:
+        backbone: `zoo.backbone.Backbone`.
+        task: subclass of `zoo.tasks.Task`. If it is the saved one, it has the saved
+            options, unless others are given.
+        options: dict, arguments of the task.
+        source: `Source`.
+
+    Returns:
+        `zoo.tasks.Task`, compiled.
+    """
+    accepted, field = task_arguments(task), None
+    saved = {k: v for k, v in source.head_options.items() if k in accepted}
+    if saved:
+        field = "head_options"
+    if task is source.task:
+        saved, field = {**source.task_options, **saved}, "task"
+    blame = contextlib.nullcontext()
+    if field and not options:  # what the user gave is not the fault of the file
+        blame = reading(source.path, field)
+    with blame:
+        return task(backbone, backbone.tokenizer, **{**saved, **options})

@@ -1,0 +1,124 @@
+"""Reads a preset directory and checks it before anything is built."""
+
+import dataclasses
+import math
+import reprlib
+
+from zoo.config import LARGEST_INTEGER, check_labels, make_config
+from zoo.family import check_size
+from zoo.registry.building import reading
+from zoo.registry.sources import (
+    choose_layout,
+    find_family,
+    read_foreign,
+    read_own,
+)
+from zoo.registry.unsupported import nothing_to_read
+
+# A size up to this is admitted for a family without `shapes`, whatever is stored.
+COMMON_SIZE = 10**6
+
+
+def read_source(directory, layout=None, file=None):
+    """Reads a directory of any layout.
+
+    Args:
+        directory: pathlib.Path.
+        layout: str, the layout to read where the directory holds several.
+        file: str, the name of the checkpoint to read where it holds several.
+
+    Returns:
+        `Source`, whose values a model can be built of, as far as that is known without
+        building it.
+
+    Raises:
+        FileNotFoundError: if the directory holds nothing that a family reads.
+        ValueError: if files are damaged or do not fit each other, or if there is no
+            such layout or checkpoint.
+    """
+    found = choose_layout(directory, layout)
+    if found is None:
+        raise nothing_to_read(directory)
+    family, chosen = found
+    if chosen is not None:
+        with reading(directory, None):
+            source = read_foreign(directory, family, chosen, file)
+    else:
+        if file is not None:
+            raise ValueError(
+                f"`file` chooses among checkpoints of other programs. Received: "
+                f"{file!r} for {directory}, which holds one preset. Leave it out."
+            )
+        source = read_own(directory)
+    check_source(source)
+    return source
+
+
+def check_source(source):
+    """Checks sizes, labels and defaults of a preset.
+
+    Raises:
+        ValueError: naming the file and the field.
+    """
+    prefixes = tuple(f"{name}/" for name in source.parts)
+    own = [a.size for k, a in source.weights.items() if not k.startswith(prefixes)]
+    stored = sum(own) if own else None
+    _check_config(source, "backbone", source.family, source.config, stored)
+    for name, record in source.parts.items():
+        if "preset" in record:
+            continue
+        field = f"parts.{name}"
+        with reading(source.path, field):
+            family = find_family(record["family"])
+        sizes = [a.size for k, a in source.weights.items() if k.startswith(f"{name}/")]
+        held = sum(sizes) if sizes else None
+        _check_config(source, f"{field}.backbone", family, record["backbone"], held)
+    _check_options(source, stored)
+    _check_defaults(source)
+
+
+def _check_config(source, field, family, values, stored):
+    """Checks a config and, by the number of stored values, its size."""
+    where = f"`{field}` of {source.path}"
+    config = make_config(family.backbone.config_class, values, where)
+    if family.shapes:
+        with reading(source.path, field):
+            check_size(family.shapes(config), where, stored)
+        return
+    most = COMMON_SIZE if stored is None else max(stored, COMMON_SIZE)
+    for name, value in dataclasses.asdict(config).items():
+        if isinstance(value, int) and value > most:
+            raise ValueError(
+                f"`{name}` of {where} must be at most {most}. Received: {value}."
+            )
+
+
+def _check_options(source, stored):
+    """Checks the labels and the whole numbers among the task's options."""
+    where = f"`task.options` of {source.path}"
+    for name, value in source.task_options.items():
+        if isinstance(value, int) and abs(value) > LARGEST_INTEGER:
+            raise ValueError(
+                f"`{name}` in {where} must be at most {LARGEST_INTEGER}. Received: "
+                f"{value}."
+            )
+    check_labels(source.task_options.get("labels"), where, stored)
+
+
+def _check_defaults(source):
+    """Checks what the preset says of fine-tuning."""
+    rules = {
+        "learning_rate": ((int, float), "a positive number"),
+        "epochs": (int, "a positive integer"),
+        "pooling": (str, "a string"),
+    }
+    for name, (kinds, words) in rules.items():
+        value = source.defaults.get(name)
+        fits = isinstance(value, kinds) and not isinstance(value, bool)
+        if fits and not isinstance(value, str):
+            fits = 0 < value < math.inf
+        if value is not None and not fits:
+            raise ValueError(
+                f"`defaults.{name}` of {source.path} must be {words}. Received: "
+                f"{reprlib.repr(value)}."
+            )

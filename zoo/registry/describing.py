@@ -1,0 +1,60 @@
+"""What a preset is, without its weights."""
+
+import os
+
+from zoo.presets import find_preset, list_presets, preset_info
+from zoo.registry.building import task_arguments
+from zoo.registry.checking import read_source
+from zoo.registry.from_preset import build_model
+from zoo.saving import top
+
+
+def describe(preset, layout=None, file=None):
+    """Describes what `from_preset` would load; nothing is downloaded.
+
+    Args:
+        preset, layout, file: see `zoo.from_preset`.
+
+    Returns:
+        dict of plain values: family, layout, config, parameters, tokenizer, task and
+        heads; for the name of a preset also what its record says, and only that if its
+        files are not on this machine.
+
+    Raises:
+        KeyError: if the name is unknown.
+        FileNotFoundError: if there is no such directory, or nothing in it that a
+            family reads, or if a hub's files are not on this machine.
+        ValueError: as `from_preset`, if the preset is damaged.
+    """
+    named = not os.path.isdir(preset) and os.fspath(preset) in list_presets()
+    record = preset_info(os.fspath(preset)) if named else {}
+    directory = find_preset(preset, fetch=False)
+    if directory is None:
+        return record
+    source = read_source(directory, layout, file)
+    model = build_model(source)  # raises what `from_preset` raises
+    backbone = model if source.task is None else model.backbone
+    layers = {top(path) for path in source.weights}
+    described = {
+        "family": source.family.name,
+        "layout": source.layout,
+        "config": source.config,
+        "parameters": int(sum(array.size for array in source.weights.values())),
+        "tokenizer": _describe_tokenizer(backbone.tokenizer),
+        "task": None,
+        "heads": [h for h, layer in source.family.heads.items() if layer in layers],
+    }
+    if source.task is not None:
+        accepted = task_arguments(source.task)
+        options = {k: v for k, v in source.task_options.items() if k in accepted}
+        described["task"] = {"name": source.task.task_name, "options": options}
+    return {**record, **described}
+
+
+def _describe_tokenizer(tokenizer):
+    """The class and the small arguments of a tokenizer, a dict; None for None."""
+    if tokenizer is None:
+        return None
+    arguments, _ = tokenizer.to_files()
+    kind = {"class_name": type(tokenizer).__name__}
+    return {**kind, "arguments": arguments, "tokens": tokenizer.vocabulary_size}

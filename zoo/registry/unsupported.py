@@ -1,0 +1,64 @@
+"""What a directory holds that zoo does not read."""
+
+import json
+
+from zoo.family import FAMILIES
+from zoo.presets import RECORD
+
+# A checkpoint of another program, by patterns of file names that must all be there.
+PROGRAMS = {
+    "a model of fairseq": ("dict*.txt", "*.pt"),
+    "a model of OpenNMT-py": ("*_step_*.pt",),
+    "a model of OpenNMT-tf or CTranslate2": ("model.bin", "*vocabulary*"),
+    "a model of Marian": ("*.npz", "*.yml"),
+    "a GPT-2 of OpenAI": ("hparams.json", "encoder.json", "*.index"),
+    "a model of AllenNLP": ("weights.th", "config.json"),
+    "a SavedModel of TensorFlow": ("saved_model.pb",),
+    "a model of fastText or word2vec": ("*.vec",),
+}
+
+
+def nothing_to_read(directory):
+    """The error for a directory that no family reads.
+
+    Args:
+        directory: pathlib.Path.
+
+    Returns:
+        FileNotFoundError, whose message says what the directory holds.
+    """
+    kind = name_model(directory)
+    layouts = [
+        f"{family.name} ({', '.join(layout.name for layout in family.layouts)})"
+        for family in FAMILIES.values()
+        if family.layouts
+    ]
+    reads = f"It reads a directory with {RECORD}, and the layouts of other programs: "
+    reads += f"{'; '.join(layouts)}."
+    if kind:
+        return FileNotFoundError(f"{directory} holds {kind}. {reads}")
+    names = sorted(path.name for path in directory.iterdir())[:10]
+    return FileNotFoundError(
+        f"{directory} holds no preset that zoo knows. {reads} Received: {names}."
+    )
+
+
+def name_model(directory):
+    """What a directory holds, in words; None if that is not known."""
+    try:
+        config = json.loads((directory / "config.json").read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        config = None
+    config = config if isinstance(config, dict) else {}
+    kind, name = config.get("model_type"), config.get("class_name")
+    if isinstance(kind, str) and kind:
+        if kind in FAMILIES:
+            return f"the configuration of a {kind} of Hugging Face without its weights"
+        return f"a {kind:.80} of Hugging Face, which zoo does not read (yet)"
+    if isinstance(name, str) and name:
+        if "keras" in str(config.get("registered_name") or config.get("module")):
+            return f"a {name:.80} of keras-nlp that zoo cannot read (yet)"
+    for called, patterns in PROGRAMS.items():
+        if all(any(directory.glob(pattern)) for pattern in patterns):
+            return f"{called}, which zoo does not read (yet)"
+    return None

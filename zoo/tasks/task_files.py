@@ -1,0 +1,101 @@
+"""A task in presets and in Keras' files."""
+
+import contextvars
+
+import keras
+
+from zoo.backbone import Backbone
+from zoo.config import check_labels, naming
+from zoo.freezing import freeze_layers, frozen_layers, layer_tree
+from zoo.saving import check_keys, restore_part, save_preset
+
+# Whether a new task is compiled; Keras compiles those that it loads from files.
+COMPILES = contextvars.ContextVar("COMPILES", default=True)
+
+
+class TaskFiles:
+    """How a task is written and read: presets, `.keras` files, plain configs."""
+
+    def save_to_preset(self, directory, layout="zoo", dtype="float32", heads=None):
+        """Writes a directory that `zoo.from_preset` reads.
+
+        See `zoo.saving.save_preset` for arguments and errors.
+        """
+        self.backbone.tokenizer = self.tokenizer
+        save_preset(self.backbone, self, directory, layout, dtype, heads)
+
+    def preset_record(self):
+        """What a preset says of the task, a dict of plain values."""
+        options = {**self.options, "sequence_length": self.sequence_length}
+        if self.optional_columns:
+            options["pair"] = self.pair
+        return {"name": self.task_name, "options": options}
+
+    def layer_tree(self):
+        """Dict of path to layer, from the model itself, ".", to inner layers."""
+        backbone = self.backbone.layer_tree()
+        tree = {
+            ".": self,
+            **{
+                "backbone" if path == "." else f"backbone/{path}": layer
+                for path, layer in backbone.items()
+            },
+        }
+        known = {id(layer) for layer in tree.values()}
+        for layer in self.layers:
+            # Models that are parts of the graph share their layers with the backbone.
+            if id(layer) not in known and not isinstance(layer, keras.Model):
+                tree |= layer_tree(layer, layer.name)
+        return tree
+
+    def _random_states(self):
+        """States of dropout, which Keras does not save, by what they are saved as."""
+        states = [v for v in self.variables if "seed_generator" in v.path]
+        return {f"random_{index}": state for index, state in enumerate(states)}
+
+    def save_own_variables(self, store):
+        """Adds the random states, so that training resumes as if never stopped."""
+        super().save_own_variables(store)
+        for name, state in self._random_states().items():
+            store[name] = state.numpy()
+
+    def load_own_variables(self, store):
+        """Restores the random states."""
+        states = self._random_states()
+        own = {name: store[name] for name in store.keys() if name not in states}
+        super().load_own_variables(own)
+        for name, state in states.items():
+            if name in store:
+                state.assign(store[name])
+
+    def get_config(self):
+        """Plain values: backbone, tokenizer with its vocabulary, and options."""
+        serialize = keras.saving.serialize_keras_object
+        backbone = serialize(self.backbone)
+        backbone["config"]["tokenizer"] = None  # the task's own stands beside it
+        return {
+            "backbone": backbone,
+            "tokenizer": self.tokenizer and serialize(self.tokenizer),
+            **self.preset_record()["options"],
+            "name": self.name,
+            "frozen": frozen_layers(self),
+        }
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        """Rebuilds the model; see `get_config`."""
+        owner = cls.__name__
+        check_keys(config, ("backbone",), owner)
+        check_labels(config.get("labels"), f"the config of {owner}")
+        parts = {
+            "backbone": restore_part(config, "backbone", Backbone, owner),
+            "tokenizer": restore_part(config, "tokenizer", None, owner),
+        }
+        config = dict(config)
+        frozen = config.pop("frozen", None)
+        token = COMPILES.set(False)
+        try:
+            with naming(f"The config of {owner}"):
+                return freeze_layers(cls(**{**config, **parts}), frozen)
+        finally:
+            COMPILES.reset(token)
