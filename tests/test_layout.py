@@ -57,7 +57,7 @@ RULES = {
     "tasks": (
         {
             *("layers", "backbone", "data", "generation", "evaluation", "presets"),
-            *("serving", "saving"),
+            *("serving", "saving", "training"),
         },
         ENGINE,
     ),
