@@ -1,69 +1,146 @@
-"""Steps whose gradients and logs do not depend on how replicas share the rows."""
+"""Training steps whose gradients and logs do not depend on the number of replicas."""
+
+import itertools
+import operator
+import types
+import warnings
+import weakref
 
 import keras
 import tensorflow as tf
+
+from zoo.tasks.losses import split_outputs, weighted_values, with_weighted_mean
+from zoo.training import follow_trainable
+
+KEYS = itertools.count(1000, 1000)
+SEPARATED = weakref.WeakSet()  # strategies with collective keys of their own
 
 
 class TensorFlowSteps:
     """Overrides the steps of `keras.Model` with global means, and several workers.
 
-    Keras divides a replica's loss, sum(w l) / sum(w), by the number of replicas n and
-    adds the gradients up, which is the mean over all rows only if every replica has
-    the same sum of weights. Here the objective of a replica is multiplied with n
-    sum(w) / W, W being the sum over all replicas, and the loss in the logs is the mean
-    over all weights since the start of the epoch.
+    With n replicas, Keras computes the gradient of sum(w l) / sum(w) / n on each of
+    them and adds these up. That is the gradient of the mean over all rows only if every
+    replica has the same sum of weights. Here a replica's mean is multiplied by
+    sum(w) / W, W being the sum of the weights of all replicas. The loss in the logs is
+    the mean over all weights since the start of the epoch.
     """
+
+    def compile(self, optimizer="rmsprop", *, metrics=None, **kwargs):
+        """Keras' `compile`, within the scope of the model's strategy.
+
+        Raises:
+            ValueError: if the model, the optimizer or a metric was made in another
+                scope, or if replicas are to accumulate gradients.
+        """
+        given = keras.tree.flatten([metrics, kwargs.get("weighted_metrics")])
+        given = [metric for metric in given if isinstance(metric, keras.metrics.Metric)]
+        strategy = self.distribute_strategy
+        check_scope(strategy, "The model", self.variables)
+        with strategy.scope():
+            optimizer = keras.optimizers.get(optimizer)
+            check_scope(strategy, "The optimizer", optimizer.variables)
+            for metric in given:
+                check_scope(strategy, f"The metric {metric.name!r}", metric.variables)
+            check_accumulation(strategy, optimizer, kwargs.get("run_eagerly"))
+            super().compile(optimizer=optimizer, metrics=metrics, **kwargs)
+        # Keras would take a list of variables for weights of the model.
+        self._traced = types.SimpleNamespace(state=[])
 
     def train_step(self, data):
         """One update; returns the logs."""
         x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
         with tf.GradientTape() as tape:
             y_pred = self(x, training=True)
-            loss, objective = self._objectives(x, y, y_pred, sample_weight, True)
+            loss, objective, weight = self._objectives(y, y_pred, sample_weight)
             objective = self.optimizer.scale_loss(objective)
         variables = self.trainable_variables
-        gradients = tape.gradient(objective, variables)
-        self.optimizer.apply_gradients(zip(gradients, variables, strict=True))
-        return self._log(x, y, y_pred, sample_weight, loss)
+        if variables:
+            gradients = tape.gradient(objective, variables)
+            self.optimizer.apply_gradients(zip(gradients, variables, strict=True))
+        else:
+            warnings.warn("No variable is trainable. None is updated.", stacklevel=2)
+        return self._log(x, y, y_pred, sample_weight, loss, weight)
 
     def make_train_function(self, force=False):
-        """Keras' function of a step, traced once: twice if the optimizer were new."""
-        if not self.optimizer.built:
+        """Keras' function of a step, traced anew if other variables are trainable."""
+        own, present = self._distribute_strategy, tf.distribute.get_strategy()
+        if tf.distribute.has_strategy() and present is not own:
+            raise ValueError(scope_error("The model", own, present))
+        separate_collectives(self.distribute_strategy)
+        self._follow_trainable()
+        state = self._traced_state()
+        same = len(state) == len(self._traced.state) and all(
+            map(operator.is_, state, self._traced.state)
+        )
+        super().make_train_function(force or not same)
+        self._traced = types.SimpleNamespace(state=state)
+
+    def _traced_state(self):
+        """What a compiled step has as constants: variables, rate or schedule."""
+        inner = getattr(self.optimizer, "inner_optimizer", self.optimizer)
+        return [*self.trainable_variables, inner._learning_rate]
+
+    def make_test_function(self, force=False):
+        """Keras' function of an evaluation step."""
+        separate_collectives(self.distribute_strategy)
+        super().make_test_function(force)
+
+    def get_compile_config(self):
+        """Keras' record of `compile`; the optimizer's state fits what is trainable."""
+        if self.compiled and self.optimizer.built:
+            self._follow_trainable()
+        return super().get_compile_config()
+
+    def _follow_trainable(self):
+        """Builds the optimizer for what is trainable now."""
+        known = {id(variable) for variable in self.variables}
+        trained = self.optimizer._trainable_variables
+        # An optimizer of several models has variables of the others as well.
+        if all(id(variable) in known for variable in trained):
             with self.distribute_strategy.scope():
-                self.optimizer.build(self.trainable_variables)
-        return super().make_train_function(force)
+                follow_trainable(self.optimizer, self.trainable_variables)
 
     def test_step(self, data):
         """One evaluation; returns the logs."""
         x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
         y_pred = self(x, training=False)
-        loss, _ = self._objectives(x, y, y_pred, sample_weight, False)
-        return self._log(x, y, y_pred, sample_weight, loss)
+        loss, _, weight = self._objectives(y, y_pred, sample_weight)
+        return self._log(x, y, y_pred, sample_weight, loss, weight)
 
-    def _objectives(self, x, y, y_pred, sample_weight, training):
-        """This replica's own loss, and its share of the mean over all replicas."""
+    def _objectives(self, y, y_pred, sample_weight):
+        """The loss of this replica's rows, its part of the objective, its weight."""
         replicas = tf.distribute.get_strategy().num_replicas_in_sync
-        if not isinstance(self.loss, dict):
-            loss = self.compute_loss(x, y, y_pred, sample_weight, training=training)
-            if getattr(self.loss, "reduction", None) == "sum":
-                return loss * replicas, loss
-            share = replica_share(weight_sum(y, sample_weight))
-            return loss * replicas, loss * share
-        # Several outputs: each is averaged over weights of its own.
-        own = shared = sum(self.losses) / replicas
-        for name, loss in self.loss.items():
-            values = tf.cast(loss.call(y[name], y_pred[name]), tf.float32)
-            weight = (sample_weight or {}).get(name)
-            weight = tf.ones_like(values) if weight is None else weight
-            mean = tf.math.divide_no_nan(
-                tf.reduce_sum(values * weight), tf.reduce_sum(weight)
+        own = sum(tf.reduce_sum(loss) for loss in self.losses)
+        objective, weight = own / replicas, 0.0
+        parts = split_outputs(
+            y_pred,
+            self.loss,
+            self.loss_weights,
+            y,
+            sample_weight,
+            self.output_names,
+        )
+        if not parts and not self.losses:
+            raise ValueError(
+                "At least one output must have a loss. Received: None for all outputs. "
+                "Give `compile` a loss."
             )
-            own += mean
-            shared += mean * replica_share(tf.reduce_sum(weight)) / replicas
-        return own, shared
+        for output, loss, factor, targets, weights in parts:
+            values, weights = weighted_values(loss, targets, output, weights)
+            total, count = tf.reduce_sum(values * weights), tf.reduce_sum(weights)
+            if loss.reduction == "sum":
+                mean, share = total * replicas, total
+            else:
+                mean = tf.math.divide_no_nan(total, count)
+                share = mean * replica_share(count) / replicas
+            factor = 1.0 if factor is None else factor
+            own += factor * mean
+            objective += factor * share
+            weight += count
+        return own, objective, weight
 
-    def _log(self, x, y, y_pred, sample_weight, loss):
-        weight = weight_sum(y, sample_weight)
+    def _log(self, x, y, y_pred, sample_weight, loss, weight):
         tracker = next(metric for metric in self.metrics if metric.name == "loss")
         tracker.update_state(loss, sample_weight=weight)
         logs = self.compute_metrics(x, y, y_pred, sample_weight)
@@ -75,8 +152,8 @@ class TensorFlowSteps:
         return logs
 
     def _maybe_symbolic_build(self, iterator=None, data_batch=None):
-        # Keras 3.15 builds metrics from the mean of the replicas' batches, which fails
-        # if these differ in shape or are on several workers. One replica's will do.
+        # Keras 3.15 builds metrics from the mean of the replicas' batches. That fails
+        # if the batches differ in shape or are on several workers. Here it is one.
         if iterator is not None and self._distribute_strategy is not None:
             data_batch = next(next(iter(iterator))[2])
             data_batch = keras.tree.map_structure(
@@ -89,33 +166,83 @@ class TensorFlowSteps:
         super()._maybe_symbolic_build(data_batch=data_batch)
 
 
-# On other backends a step sees the rows of all devices.
+# On other backends, a step has the rows of all devices.
 STEPS = TensorFlowSteps if keras.backend.backend() == "tensorflow" else object
 
 
 class DistributedTraining(STEPS):
     """Steps whose logs weigh every row or token alike, on any number of replicas."""
 
+    def compile(self, *args, loss=None, loss_weights=None, **kwargs):
+        """Keras' `compile`, with means over weights; see `with_weighted_mean`."""
+        loss = with_weighted_mean(loss)
+        super().compile(*args, loss=loss, loss_weights=loss_weights, **kwargs)
+        self.loss_weights = loss_weights
+
     @property
     def metrics(self):
-        """Keras', without its means of several losses, which weigh batches by rows."""
+        """Keras' metrics without its means of several losses, which weigh by rows."""
         metrics = super().metrics
-        if not isinstance(getattr(self, "loss", None), dict) or not self._compile_loss:
+        if not self._compile_loss:
             return metrics
         unweighted = {id(metric) for metric in self._compile_loss.metrics}
         return [metric for metric in metrics if id(metric) not in unweighted]
 
 
-def weight_sum(y, sample_weight):
-    """The sum of a replica's weights, float32; without weights, of its targets."""
-    if sample_weight is None:
-        return tf.cast(tf.size(keras.tree.flatten(y)[0]), tf.float32)
-    weights = keras.tree.flatten(sample_weight)
-    return tf.add_n([tf.reduce_sum(tf.cast(w, tf.float32)) for w in weights])
+def check_scope(strategy, what, variables):
+    """Raises ValueError unless all variables were made in a strategy's scope."""
+    for variable in variables:
+        if not strategy.extended.variable_created_in_scope(variable.value):
+            other = getattr(variable.value, "distribute_strategy", None)
+            raise ValueError(scope_error(what, other, strategy))
+
+
+def scope_error(what, own, present):
+    """The message about something that was made in another scope."""
+    names = [type(s).__name__ if s else "no strategy" for s in (own, present)]
+    if names[0] == names[1]:
+        names[0] = f"another {names[0]}"
+    return (
+        "Model, optimizer and metrics must be made within the scope of the strategy "
+        f"that trains them. Received: {what} made in the scope of {names[0]}, and "
+        f"{names[1]}. Make all of them within one `with strategy.scope():`."
+    )
+
+
+def check_accumulation(strategy, optimizer, run_eagerly):
+    """Raises ValueError if replicas are to accumulate gradients in a graph."""
+    optimizer = getattr(optimizer, "inner_optimizer", optimizer)
+    steps = optimizer.gradient_accumulation_steps
+    replicas = strategy.num_replicas_in_sync
+    if steps and replicas > 1 and not run_eagerly:
+        raise ValueError(
+            "`gradient_accumulation_steps` must be None with several replicas, since "
+            "TensorFlow cannot add gradients up within a condition. Received: "
+            f"{steps}, and {replicas} replicas. Use larger batches."
+        )
+
+
+def separate_collectives(strategy):
+    """Gives a MirroredStrategy keys of its own for collective operations.
+
+    TensorFlow 2.20 numbers the operations of every such strategy from the same key.
+    The second strategy of a process would fail on tensors of other shapes than the
+    first, or on other devices.
+    """
+    mirrored = isinstance(strategy, tf.distribute.MirroredStrategy)
+    if not mirrored or strategy in SEPARATED:
+        return
+    SEPARATED.add(strategy)
+    extended = strategy.extended
+    shared = extended._collective_ops
+    extended._collective_key_base = next(KEYS)
+    extended._collective_ops = extended._make_collective_ops_with_fallbacks()
+    if extended._cross_device_ops is shared:
+        extended._cross_device_ops = extended._collective_ops
 
 
 def replica_share(weight):
-    """What a replica's loss is multiplied with: n times its share of all weights.
+    """The factor of a replica's loss: n times its share of all weights.
 
     Args:
         weight: scalar float32, this replica's sum of weights.

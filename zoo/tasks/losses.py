@@ -1,0 +1,182 @@
+"""Losses of one output or of several, as means over weights."""
+
+import copy
+
+import keras
+from keras import ops
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class FunctionLoss(keras.losses.Loss):
+    """A loss function as a loss object.
+
+    Args:
+        function: of targets and outputs to a loss for each row or token, or to one
+            number.
+        name: str, by default that of the function.
+        reduction: str, as in `keras.losses.Loss`.
+        **kwargs: of `keras.losses.Loss`.
+    """
+
+    def __init__(
+        self, function, name=None, reduction="mean_with_sample_weight", **kwargs
+    ):
+        name = name or getattr(function, "__name__", type(function).__name__)
+        super().__init__(name=name, reduction=reduction, **kwargs)
+        self.function = function
+
+    def call(self, y_true, y_pred):
+        """The function's value; one number is the loss of every row."""
+        rows = ops.shape(y_pred)[:1]
+        values = ops.convert_to_tensor(self.function(*_of_one_rank(y_true, y_pred)))
+        return ops.broadcast_to(values, rows) if len(values.shape) == 0 else values
+
+    def get_config(self):
+        """Constructor arguments."""
+        function = keras.saving.serialize_keras_object(self.function)
+        return {**super().get_config(), "function": function}
+
+    @classmethod
+    def from_config(cls, config):
+        """Rebuilds the loss; see `get_config`."""
+        function = keras.saving.deserialize_keras_object(config["function"])
+        return cls(**{**config, "function": function})
+
+
+def _of_one_rank(y_true, y_pred):
+    """Targets and outputs, (B,) and (B, 1), with as many dimensions; as Keras does."""
+    more = len(y_pred.shape) - len(y_true.shape)
+    if more == 1 and y_pred.shape[-1] == 1:
+        if len(y_true.shape) == 1:
+            return ops.expand_dims(y_true, -1), y_pred
+        return y_true, ops.squeeze(y_pred, -1)
+    if more == -1 and y_true.shape[-1] == 1:
+        if len(y_pred.shape) == 1:
+            return y_true, ops.expand_dims(y_pred, -1)
+        return ops.squeeze(y_true, -1), y_pred
+    return y_true, y_pred
+
+
+def with_weighted_mean(loss):
+    """The losses of `compile`, whose means become means over weights.
+
+    A mean over weights is sum(weight x loss) / sum(weights), where Keras by default
+    divides by the number of losses.
+
+    Args:
+        loss: a name, a function, a loss object or None, or a dict or list of them.
+
+    Returns:
+        The same structure of loss objects; those of the caller do not change.
+    """
+    return keras.tree.map_structure(_with_weighted_mean, loss)
+
+
+def _with_weighted_mean(loss):
+    if loss is None:
+        return None
+    loss = keras.losses.get(loss)
+    if not isinstance(loss, keras.losses.Loss):
+        return FunctionLoss(loss)
+    if loss.reduction in ("sum_over_batch_size", "mean"):
+        loss = copy.copy(loss)
+        loss.reduction = "mean_with_sample_weight"
+    return loss
+
+
+def split_outputs(y_pred, loss, loss_weights, y, sample_weight, names=()):
+    """What belongs to each output that has a loss.
+
+    Everything but the outputs is a dict of their names, or a list in their order, the
+    order of `keras.tree.flatten`. One loss, factor or weight holds for all outputs.
+
+    Args:
+        y_pred: the outputs, a tensor or a dict or list of them.
+        loss, loss_weights, y, sample_weight: as in `compile` and `fit`.
+        names: names of the outputs, if they are a list.
+
+    Returns:
+        list of (output, loss object, factor or None, targets, weights or None).
+
+    Raises:
+        ValueError: if a name is unknown, a list has a wrong length, or a loss has no
+            targets.
+    """
+    nests = (dict, list, tuple)
+    if not isinstance(y_pred, nests):
+        if isinstance(loss, nests) or isinstance(y, nests):
+            return split_outputs([y_pred], loss, loss_weights, y, sample_weight, names)
+        if loss is not None and y is None:
+            raise ValueError(
+                "Every output with a loss must have targets. Received: none for an "
+                f"output of shape {tuple(y_pred.shape)}. Give it targets in `y`, or "
+                "None in `loss`."
+            )
+        return [] if loss is None else [(y_pred, loss, loss_weights, y, sample_weight)]
+    if isinstance(y_pred, dict):
+        names = sorted(y_pred)
+        y_pred = [y_pred[name] for name in names]
+    elif len(names) != len(y_pred):
+        names = list(range(len(y_pred)))
+    arguments = {
+        "loss": loss,
+        "loss_weights": loss_weights,
+        "y": y,
+        "sample_weight": sample_weight,
+    }
+    columns = [_column(key, value, names) for key, value in arguments.items()]
+    parts = zip(y_pred, *columns, strict=True)
+    return [entry for part in parts for entry in split_outputs(*part)]
+
+
+def _column(argument, value, names):
+    """The argument's value for each output."""
+    if isinstance(value, dict):
+        for key in value:
+            # Targets of an output without a loss may stay.
+            if key not in names and argument != "y":
+                raise ValueError(
+                    f"`{argument}` must name outputs of the model. Received: {key!r}. "
+                    f"The outputs are {names}."
+                )
+        return [value.get(name) for name in names]
+    if isinstance(value, (list, tuple)):
+        if len(value) != len(names):
+            raise ValueError(
+                f"`{argument}` must have one entry for each of the {len(names)} "
+                f"outputs {names}. Received: {len(value)}."
+            )
+        return list(value)
+    if argument == "y" and value is not None and len(names) > 1:
+        raise ValueError(
+            f"`{argument}` must be a dict or a list, with an entry for each of the "
+            f"outputs {names}. Received: {type(value).__name__}."
+        )
+    return [value] * len(names)
+
+
+def weighted_values(loss, y, y_pred, weight):
+    """The losses of an output, and their weights; padding that a loss masks weighs 0.
+
+    Returns:
+        values and weights of one shape, float32.
+    """
+    mask = getattr(y_pred, "_keras_mask", None)
+    y_pred = ops.convert_to_tensor(y_pred, dtype=loss.dtype)
+    values = loss.call(ops.convert_to_tensor(y, dtype=loss.dtype), y_pred)
+    masks = [mask, getattr(values, "_keras_mask", None), weight]
+    values = ops.cast(values, "float32")
+    weights = ops.ones_like(values)
+    for factor in masks:
+        if factor is not None:
+            weights = weights * _of_rank(ops.cast(factor, "float32"), values)
+    return values, weights
+
+
+def _of_rank(weight, values):
+    """A weight for each row or token, ready to be multiplied with the values."""
+    extra = len(weight.shape) - len(values.shape)
+    if extra > 0:
+        return ops.squeeze(weight, axis=tuple(range(-extra, 0)))
+    shape = ops.shape(weight)
+    return ops.reshape(weight, (*shape, *[1] * -extra))

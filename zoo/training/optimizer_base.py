@@ -1,0 +1,174 @@
+"""What the optimizers of this package add to those of Keras."""
+
+import contextlib
+
+import keras
+import numpy as np
+from keras import ops
+from keras.optimizers.schedules import LearningRateSchedule
+
+
+class SettableRate:
+    """Lets `optimizer.learning_rate = x` replace a schedule.
+
+    Keras raises an error there, and `ReduceLROnPlateau` and `LearningRateScheduler`
+    with it. Here the rate that was set is a variable, NaN before, so that a training
+    step that is already compiled uses it. From then on, config and variables are those
+    of an optimizer that was made with this rate, and so they are in a file.
+    """
+
+    _set_rate = None  # only beside a schedule; a plain rate is Keras' own variable
+    _rate_is_set = False
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._await_rate()
+
+    def _await_rate(self):
+        """Makes the variable that can replace the schedule."""
+        self._rate_is_set = False
+        if isinstance(self._learning_rate, keras.Variable):
+            self._set_rate = None
+        elif self._set_rate is not None:
+            self._set_rate.assign(float("nan"))
+        else:
+            with strategy_scope(self), keras.name_scope(self.name):
+                self._set_rate = keras.Variable(
+                    float("nan"),
+                    name="learning_rate",
+                    dtype=keras.config.floatx(),
+                    trainable=False,
+                    aggregation="only_first_replica",
+                )
+            self._untrack_variable(self._set_rate)  # see `variables`
+
+    @property
+    def learning_rate(self):
+        """The present rate; a number replaces the rate or the schedule for good."""
+        return self._get_current_learning_rate()
+
+    @learning_rate.setter
+    def learning_rate(self, rate):
+        if self._set_rate is not None and not callable(rate):
+            self._set_rate.assign(rate)
+            self._rate_is_set = True
+            return
+        keras.optimizers.Optimizer.learning_rate.fset(self, rate)
+        self._await_rate()
+
+    def _get_current_learning_rate(self):
+        if self._set_rate is None:
+            return super()._get_current_learning_rate()
+        if isinstance(self._learning_rate, LearningRateSchedule):
+            # Keras counts batches here, even if several are accumulated to an update.
+            rate = self._learning_rate(self.iterations)
+        else:
+            rate = self._learning_rate()
+        rate = ops.cast(rate, self._set_rate.dtype)
+        return ops.where(ops.isnan(self._set_rate), rate, self._set_rate)
+
+    @property
+    def variables(self):
+        """The state; the second one is the rate, if it is a number."""
+        variables = super().variables
+        if self._rate_is_set:
+            variables.insert(1, self._set_rate)
+        return variables
+
+    def load_own_variables(self, store):
+        """Restores the state, with or without a rate that replaces the schedule."""
+        more = len(store.keys()) - len(self.variables)
+        if self._set_rate is not None and more == (-1 if self._rate_is_set else 1):
+            stored = "1" in store.keys() and np.ndim(store["1"]) == 0
+            if stored == (more == 1):
+                self._await_rate()
+                self._rate_is_set = stored
+        super().load_own_variables(store)
+
+    def get_config(self):
+        """Constructor arguments; a rate that was set, in place of the schedule."""
+        config = super().get_config()
+        if self._rate_is_set:
+            config["learning_rate"] = float(ops.convert_to_numpy(self._set_rate))
+        return config
+
+
+class WideState:
+    """Keeps the state of 16-bit variables in float32; Keras keeps it in 16 bits.
+
+    In bfloat16, 0.999 is 1 and a second moment never falls. In float16, the square of
+    a gradient below 2e-4 is 0.
+    """
+
+    def add_variable(self, shape, initializer="zeros", dtype=None, **kwargs):
+        """Adds a variable to the state; see `keras.optimizers.Optimizer`."""
+        dtype = wide_dtype(dtype or keras.config.floatx())
+        return super().add_variable(shape, initializer, dtype, **kwargs)
+
+    def _backend_apply_gradients(self, grads, trainable_variables):
+        grads = [ops.cast(grad, wide_dtype(grad.dtype)) for grad in grads]
+        super()._backend_apply_gradients(grads, trainable_variables)
+
+    # Keras computes both of the following in the variable's dtype.
+    def _update_model_variables_moving_average(self, trainable_variables):
+        if not self.use_ema:
+            return
+        averages = self._model_variables_moving_average
+        for variable, average in zip(trainable_variables, averages, strict=True):
+            if average is None:
+                continue
+            later = ops.cast(ops.not_equal(self.iterations, 0), average.dtype)
+            momentum = later * self.ema_momentum
+            value = ops.cast(variable, average.dtype)
+            average.assign(momentum * average + (1 - momentum) * value)
+
+    def _overwrite_model_variables_with_average_value(self, trainable_variables):
+        if keras.backend.backend() != "tensorflow":
+            super()._overwrite_model_variables_with_average_value(trainable_variables)
+            return
+        averages = self._model_variables_moving_average
+        for variable, average in zip(trainable_variables, averages, strict=True):
+            if average is not None:
+                self._distribution_strategy.extended.update(
+                    variable.value, self.assign, args=(average.value,)
+                )
+
+
+class ClipsTheSum:
+    """Clips the sum of the gradients of all replicas; Keras clips each replica's."""
+
+    def _clip_gradients(self, grads):
+        if keras.backend.backend() == "tensorflow":
+            return grads
+        return super()._clip_gradients(_of_one_dtype(grads))
+
+    def _all_reduce_sum_gradients(self, grads_and_vars):
+        pairs = super()._all_reduce_sum_gradients(grads_and_vars)
+        kept = [pair for pair in pairs if pair[0] is not None]
+        # A sparse gradient has a row for each time that a token occurs. They are added
+        # up first: the square of their sum is not the sum of their squares.
+        grads = [ops.add(grad, 0.0) for grad, _ in kept]
+        grads = super()._clip_gradients(_of_one_dtype(grads))
+        return list(zip(grads, (variable for _, variable in kept), strict=True))
+
+
+class ZooOptimizer(SettableRate, WideState, ClipsTheSum):
+    """All of the above; stands before an optimizer of Keras among the bases."""
+
+
+def wide_dtype(dtype):
+    """The name of a dtype, "float32" for one of 16 bits."""
+    name = keras.backend.standardize_dtype(dtype)
+    return "float32" if name in ("float16", "bfloat16") else name
+
+
+def strategy_scope(optimizer):
+    """The scope of the strategy that an optimizer was made in."""
+    strategy = getattr(optimizer, "_distribution_strategy", None)
+    return strategy.scope() if strategy else contextlib.nullcontext()
+
+
+def _of_one_dtype(grads):
+    """The gradients, in float64 if some of them are; a common norm needs one dtype."""
+    dtypes = {keras.backend.standardize_dtype(grad.dtype) for grad in grads}
+    return [ops.cast(grad, "float64") for grad in grads] if len(dtypes) > 1 else grads

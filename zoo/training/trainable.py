@@ -1,0 +1,116 @@
+"""Optimizers whose trainable variables change between two calls of `fit`."""
+
+import keras
+
+from zoo.training.optimizer_base import strategy_scope
+from zoo.training.optimizers import AdamW
+
+LISTS = ("_variables", "_trainable_variables")  # of Keras; all others are slots
+
+
+def follow_trainable(optimizer, variables):
+    """Makes an optimizer train exactly these variables, and keeps its state.
+
+    Iterations, learning rate, loss scale and the slots of every variable that the
+    optimizer trained before keep their values. A new variable has new slots: its
+    moving average starts at its value, and `AdamW` corrects its bias from now on. The
+    slots of a variable that is no longer trained are dropped.
+
+    A training step that was compiled before must be compiled again.
+
+    Args:
+        optimizer: a Keras optimizer, also one that wraps others, built or not.
+        variables: list of keras.Variable, all that it is to train.
+
+    Returns:
+        The optimizer itself.
+    """
+    variables = list(variables)
+    with strategy_scope(optimizer):
+        if not optimizer.built:
+            optimizer.build(variables)
+        elif not trains(optimizer, variables):
+            states = [_State(part) for part in _parts(optimizer)]
+            optimizer.build(variables)
+            for state in states:
+                state.restore()
+    return optimizer
+
+
+def trains(optimizer, variables):
+    """Whether a built optimizer trains exactly these variables, in this order."""
+    return [id(v) for v in optimizer._trainable_variables] == [id(v) for v in variables]
+
+
+def _parts(optimizer):
+    """An optimizer and those that it wraps."""
+    inner = [getattr(optimizer, "inner_optimizer", None)]
+    inner += getattr(optimizer, "_inner_optimizers", ())
+    return [optimizer, *(part for one in inner if one for part in _parts(one))]
+
+
+class _State:
+    """The state of an optimizer, which is then ready to be built anew.
+
+    Keras' optimizers keep their slots as attributes: lists with one slot for each
+    trainable variable, or None; and single variables.
+    """
+
+    def __init__(self, optimizer):
+        self.optimizer = optimizer
+        self.trained = list(optimizer._trainable_variables)
+        self.attributes = {
+            name: list(value) if isinstance(value, list) else value
+            for name, value in vars(optimizer).items()
+            if isinstance(value, keras.Variable) or self._are_slots(name, value)
+        }
+        optimizer.built = False
+        optimizer._trainable_variables = []
+        optimizer._trainable_variables_indices = {}
+
+    def _are_slots(self, name, value):
+        return (
+            name not in LISTS
+            and isinstance(value, list)
+            and len(value) == len(self.trained)
+            and all(v is None or isinstance(v, keras.Variable) for v in value)
+        )
+
+    def restore(self):
+        """Copies the values into the variables that were built."""
+        optimizer, trained = self.optimizer, list(self.optimizer._trainable_variables)
+        for name, old in self.attributes.items():
+            new = getattr(optimizer, name)
+            if isinstance(old, list):
+                # A wrapped optimizer without variables is not built anew.
+                slots = dict(zip(map(id, trained), new, strict=optimizer.built))
+                for variable, slot in zip(self.trained, old, strict=True):
+                    self._replace(slot, slots.get(id(variable)))
+            elif new is not old:
+                self._replace(old, new)
+        known = {id(variable) for variable in self.trained}
+        _start(optimizer, [v for v in trained if id(v) not in known])
+
+    def _replace(self, old, new):
+        if old is None:
+            return
+        if new is not None:
+            new.assign(old)
+        if any(old is variable for variable in self.optimizer._variables):
+            self.optimizer._untrack_variable(old)
+
+
+def _start(optimizer, variables):
+    """Starts the state of variables that were not trained before."""
+    trained = list(optimizer._trainable_variables)
+    if optimizer.use_ema and optimizer.built:
+        averages = optimizer._model_variables_moving_average
+        averages = dict(zip(map(id, trained), averages, strict=True))
+        for variable in variables:
+            averages[id(variable)].assign(variable)
+    if isinstance(optimizer, AdamW):
+        new = {variable.path: int(optimizer.iterations) for variable in variables}
+        joined, paths = {**optimizer.joined, **new}, {v.path for v in trained}
+        optimizer.joined = {
+            path: update for path, update in joined.items() if update and path in paths
+        }
