@@ -5,6 +5,8 @@ import math
 import keras
 from keras import ops
 
+BLOCK = 4096  # targets whose logits are computed at once
+
 
 @keras.saving.register_keras_serializable(package="zoo")
 class SampledSoftmax(keras.layers.Layer):
@@ -77,11 +79,36 @@ class SampledSoftmax(keras.layers.Layer):
             samples = self.draw()
             logits, own = self.sampled_logits(hidden, targets, samples)
             logits = ops.concatenate([own[:, None], logits], axis=1)
+            losses = ops.logsumexp(logits, axis=1) - own
+        elif training:
+            losses = self.full_losses(hidden, targets)
         else:
-            logits = ops.matmul(hidden, ops.transpose(self._cast(self.kernel)))
-            logits = ops.cast(logits, "float32") + ops.cast(self.bias, "float32")
-            own = ops.take_along_axis(logits, targets[:, None], axis=1)[:, 0]
-        return ops.reshape(ops.logsumexp(logits, axis=1) - own, shape)
+            losses = self.blocked_losses(hidden, targets)
+        return ops.reshape(losses, shape)
+
+    def full_losses(self, hidden, targets):
+        """Computes the losses (N,) of targets by the softmax over all words."""
+        logits = ops.matmul(hidden, ops.transpose(self._cast(self.kernel)))
+        logits = ops.cast(logits, "float32") + ops.cast(self.bias, "float32")
+        own = ops.take_along_axis(logits, targets[:, None], axis=1)[:, 0]
+        return ops.logsumexp(logits, axis=1) - own
+
+    def blocked_losses(self, hidden, targets):
+        """Computes `full_losses` of at most `BLOCK` targets at once."""
+        count = ops.shape(targets)[0]
+        size = ops.minimum(ops.maximum(count, 1), BLOCK)
+        blocks = -(-count // size)
+        more = blocks * size - count
+        hidden = ops.pad(hidden, ((0, more), (0, 0)))
+        targets = ops.pad(targets, ((0, more),))
+        losses = ops.map(
+            lambda block: self.full_losses(*block),
+            (
+                ops.reshape(hidden, (blocks, size, hidden.shape[-1])),
+                ops.reshape(targets, (blocks, size)),
+            ),
+        )
+        return ops.reshape(losses, (-1,))[:count]
 
     def draw(self):
         """Draws the words of a sample, int32 (num_samples,)."""
