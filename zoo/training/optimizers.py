@@ -64,7 +64,7 @@ class AdamW(ZooOptimizer, keras.optimizers.AdamW):
             `depths` learns at `rate x layer_decay ** (top - depth)`.
         depths: dict of path prefix to depth, 0 for embeddings; see `layer_depths`.
             Every other variable, such as a new head, is at the top.
-        joined: dict of path to int, the update at which a variable was unfrozen; its
+        joined: list of int, the update at which each trainable variable joined; its
             own t is counted from there. `follow_trainable` sets it.
         **kwargs: of `keras.optimizers.AdamW`, such as `gradient_accumulation_steps`.
 
@@ -106,7 +106,13 @@ class AdamW(ZooOptimizer, keras.optimizers.AdamW):
         self.bias_correction = bias_correction
         self.layer_decay = layer_decay
         self.depths = dict(depths or {})
-        self.joined = dict(joined or {})
+        self.joined = list(joined or [])
+
+    def build(self, var_list):
+        """Makes the moments of the variables."""
+        super().build(var_list)
+        if len(self.joined) != len(var_list):
+            self.joined = []
 
     def rate_scale(self, path):
         """The factor of a variable's learning rate."""
@@ -132,7 +138,8 @@ class AdamW(ZooOptimizer, keras.optimizers.AdamW):
         rate = ops.cast(learning_rate, wide) * self.rate_scale(path)
         powers = [ops.zeros((), wide)] * 2
         if self.bias_correction:
-            step = ops.cast(self.iterations + 1 - self.joined.get(path, 0), wide)
+            joined = self.joined[index] if self.joined else 0
+            step = ops.cast(self.iterations + 1 - joined, wide)
             powers = [ops.power(b, step) for b in (self.beta_1, self.beta_2)]
         decay = 0.0 if self.no_decay.search(path) else self.weight_decay or 0.0
         epsilon = self.epsilon * ops.sqrt(1 - powers[1])
@@ -183,7 +190,7 @@ class AdamW(ZooOptimizer, keras.optimizers.AdamW):
 
     def get_config(self):
         """Constructor arguments."""
-        joined = {"joined": dict(self.joined)} if self.joined else {}
+        joined = {"joined": list(self.joined)} if self.joined else {}
         return {
             **super().get_config(),
             "bias_correction": self.bias_correction,

@@ -42,7 +42,7 @@ class SaveWhole(keras.callbacks.Callback):
             self.model.save(temporary)
 
     def _stop(self, reason):
-        update = int(self.model.optimizer.iterations)
+        update = _updates(self.model)
         saved = self.path if self.path.exists() else "not saved yet"
         raise FloatingPointError(
             f"{reason} after update {update}. The last good state: {saved}. "
@@ -122,7 +122,7 @@ def train_steps(
     checkpoint = directory / "checkpoint.keras"
     if checkpoint.exists():
         model = keras.saving.load_model(checkpoint)
-    start = int(model.optimizer.iterations) * _batches_per_update(model.optimizer)
+    start = _updates(model) * _batches_per_update(model.optimizer)
     log = directory / "log.csv"
     _trim(log, start // every)
     if start < steps:
@@ -162,6 +162,11 @@ def check_interval(steps, every):
         raise ValueError(
             f"`every` must divide `steps`. Received: every={every}, steps={steps}."
         )
+
+
+def _updates(model):
+    """Updates of a model so far, on one replica or several."""
+    return int(keras.ops.convert_to_numpy(model.optimizer.iterations))
 
 
 def _batches_per_update(optimizer):

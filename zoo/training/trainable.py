@@ -59,6 +59,7 @@ class _State:
     def __init__(self, optimizer):
         self.optimizer = optimizer
         self.trained = list(optimizer._trainable_variables)
+        self.joined = list(getattr(optimizer, "joined", ()))
         self.attributes = {
             name: list(value) if isinstance(value, list) else value
             for name, value in vars(optimizer).items()
@@ -83,13 +84,12 @@ class _State:
             new = getattr(optimizer, name)
             if isinstance(old, list):
                 # A wrapped optimizer without variables is not built anew.
-                slots = dict(zip(map(id, trained), new, strict=optimizer.built))
+                slots = dict(zip(map(id, trained), new, strict=False))
                 for variable, slot in zip(self.trained, old, strict=True):
                     self._replace(slot, slots.get(id(variable)))
             elif new is not old:
                 self._replace(old, new)
-        known = {id(variable) for variable in self.trained}
-        _start(optimizer, [v for v in trained if id(v) not in known])
+        self._start(trained)
 
     def _replace(self, old, new):
         if old is None:
@@ -99,18 +99,17 @@ class _State:
         if any(old is variable for variable in self.optimizer._variables):
             self.optimizer._untrack_variable(old)
 
-
-def _start(optimizer, variables):
-    """Starts the state of variables that were not trained before."""
-    trained = list(optimizer._trainable_variables)
-    if optimizer.use_ema and optimizer.built:
-        averages = optimizer._model_variables_moving_average
-        averages = dict(zip(map(id, trained), averages, strict=True))
-        for variable in variables:
-            averages[id(variable)].assign(variable)
-    if isinstance(optimizer, AdamW):
-        new = {variable.path: int(optimizer.iterations) for variable in variables}
-        joined, paths = {**optimizer.joined, **new}, {v.path for v in trained}
-        optimizer.joined = {
-            path: update for path, update in joined.items() if update and path in paths
-        }
+    def _start(self, trained):
+        """Starts the state of the variables that were not trained before."""
+        optimizer, known = self.optimizer, set(map(id, self.trained))
+        if optimizer.use_ema and trained:
+            averages = optimizer._model_variables_moving_average
+            for variable, average in zip(trained, averages, strict=True):
+                if id(variable) not in known:
+                    average.assign(variable)
+        if isinstance(optimizer, AdamW):
+            update = int(keras.ops.convert_to_numpy(optimizer.iterations))
+            before = self.joined or [0] * len(self.trained)
+            before = dict(zip(map(id, self.trained), before, strict=True))
+            joined = [before.get(id(variable), update) for variable in trained]
+            optimizer.joined = joined if any(joined) else []
