@@ -1,6 +1,7 @@
 """LoRA and int8: what they compute, what they train and what files hold."""
 
 import gc
+import json
 
 import keras
 import numpy as np
@@ -16,11 +17,12 @@ from zoo.layers import (
     TransformerEncoderBlock,
     WithScores,
     WordEmbedding,
+    apply_quantization,
     enable_lora,
     is_lora,
     merged_weights,
+    quantization_record,
     quantize_layers,
-    quantized_layers,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore:Layer .* does not have a `quantize`")
@@ -136,10 +138,11 @@ def test_int8_files_hold_the_same_numbers(quantized, tmp_path):
         model = keras.saving.load_model(tmp_path / file)
         np.testing.assert_array_equal(model(INPUTS[name]), expected)
     exact.save(tmp_path / "float.keras")
-    assert not quantized_layers(keras.saving.load_model(tmp_path / "float.keras"))
+    assert not quantization_record(keras.saving.load_model(tmp_path / "float.keras"))
 
 
-def test_all_layers_are_quantized_without_a_warning(quantized, recwarn):
+def test_weights_alone_are_quantized_without_a_warning(quantized, recwarn, tmp_path):
+    """The default: the inputs of dense layers are not quantized."""
     model, name, exact = quantized
     copy = MODELS[name]()
     recwarn.clear()
@@ -147,18 +150,34 @@ def test_all_layers_are_quantized_without_a_warning(quantized, recwarn):
     quantize_layers(copy)
     assert not [w for w in recwarn.list if w.category is UserWarning]
     assert gc.get_freeze_count() >= frozen > 0
-    np.testing.assert_array_equal(copy(INPUTS[name]), model(INPUTS[name]))
+    assert quantization_record(copy).keys() == quantization_record(model).keys()
+    dense = [x for x in copy._flatten_layers() if isinstance(x, keras.layers.Dense)]
+    assert dense and not any(layer.inputs_quantizer for layer in dense)
+    found, expected = np.asarray(copy(INPUTS[name])), exact(INPUTS[name])
+    assert 0 < difference(found, expected) < TOLERANCE
+    copy.save(tmp_path / "a.keras")
+    loaded = keras.saving.load_model(tmp_path / "a.keras")
+    np.testing.assert_array_equal(loaded(INPUTS[name]), found)
 
 
-def test_what_is_quantized_is_recorded_and_restored(quantized):
+def test_what_is_quantized_is_recorded_and_applied(quantized):
     model, name, _ = quantized
-    record = quantized_layers(model)
-    assert {*record.values()} == {"int8"} and all(type(k) is str for k in record)
+    record = json.loads(json.dumps(quantization_record(model)))
     copy = MODELS[name]()
     for _ in range(2):
-        quantize_layers(copy, record)
-        assert quantized_layers(copy) == record
+        apply_quantization(copy, record)
+        assert quantization_record(copy) == record
     np.testing.assert_array_equal(copy(INPUTS[name]), model(INPUTS[name]))
+
+
+def test_layers_that_do_not_support_a_config_do_not_change():
+    model = tagger()
+    quantize_layers(model, keras.quantizers.Int4QuantizationConfig(block_size=-1))
+    modes = {
+        type(layer).__name__: layer.quantization_mode
+        for layer in model._flatten_layers()
+    }
+    assert modes["Dense"] == "int4" and modes["LSTM"] is None
 
 
 def test_only_small_weights_of_the_character_cnn_stay_float(quantized):
@@ -271,7 +290,7 @@ def test_a_layer_with_scores_shares_an_int8_block(tmp_path):
     block = TransformerEncoderBlock(2, 16)
     model = draw(keras.Model(x, WithScores(block)(x)))
     model.quantize("int8")
-    assert len(quantized_layers(block)) == 6
+    assert len(quantization_record(block)) == 6
     model.save(tmp_path / "a.keras")
     copy = keras.saving.load_model(tmp_path / "a.keras")
     rows = ROWS.normal(size=(2, 5, 8)).astype("float32")

@@ -10,7 +10,11 @@ from zoo.layers.lora import enable_lora, is_lora, merged_weights
 from zoo.layers.lstm import LSTM
 from zoo.layers.normalization import LayerNorm
 from zoo.layers.position_embedding import PositionEmbedding
-from zoo.layers.quantization import quantize_layers, quantized_layers
+from zoo.layers.quantization import (
+    apply_quantization,
+    quantization_record,
+    quantize_layers,
+)
 from zoo.layers.sampled_softmax import SampledSoftmax
 from zoo.layers.scalar_mix import ScalarMix
 from zoo.layers.transformer import TransformerEncoderBlock, WithScores, get_activation
@@ -36,10 +40,11 @@ __all__ = [
     "TransformerEncoderBlock",
     "WithScores",
     "WordEmbedding",
+    "apply_quantization",
     "enable_lora",
     "get_activation",
     "is_lora",
     "merged_weights",
+    "quantization_record",
     "quantize_layers",
-    "quantized_layers",
 ]

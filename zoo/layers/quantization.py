@@ -19,13 +19,13 @@ class CompositeLayer(keras.layers.Layer):
     def get_build_config(self):
         """Adds the quantized inner layers to the shapes of the inputs."""
         config = super().get_build_config()
-        quantized = quantized_layers(self)
-        return {**config, "quantized": quantized} if config and quantized else config
+        record = quantization_record(self)
+        return {**config, "quantized": record} if config and record else config
 
     def build_from_config(self, config):
         """Builds the layer and quantizes the inner layers that the config names."""
         super().build_from_config(config)
-        quantize_layers(self, config.get("quantized", {}))
+        apply_quantization(self, config.get("quantized", {}))
 
 
 class MatrixLayer(keras.layers.Layer):
@@ -128,46 +128,72 @@ def int8_values(matrix, axis):
     return integers, ops.squeeze(scale, axis)
 
 
-def quantized_layers(model):
-    """Which layers of a built layer or model are quantized.
+def quantize_layers(model, config=None):
+    """Quantizes all layers of a model that support it, inner layers included.
+
+    By default only weights are quantized, to int8. In contrast to
+    `model.quantize("int8")` of Keras, the inputs of dense layers are not quantized. On
+    a CPU, the model is then about five times as fast as with Keras' default, and a
+    little slower than in float32. This function also does not warn for every layer that
+    it leaves out.
+
+    Layers that are already quantized, and layers that do not support the config, do not
+    change.
 
     Args:
-        model: built `keras.layers.Layer` or `keras.Model`.
-
-    Returns:
-        dict of str to str: the number of the layer, counted over all inner layers, and
-        its mode, such as "int8". `quantize_layers` takes this dict.
+        model: built `keras.Model` or layer.
+        config: `keras.quantizers.QuantizationConfig`; by default int8 without
+            quantized inputs.
     """
-    layers = enumerate(model._flatten_layers())
-    return {str(i): x.quantization_mode for i, x in layers if x.quantization_mode}
-
-
-def quantize_layers(model, modes="int8"):
-    """Quantizes layers of a built layer or model, all inner layers included.
-
-    The function does what `model.quantize(mode)` of Keras does, without a warning for
-    every layer that cannot be quantized. It is also faster. Layers that are already
-    quantized do not change.
-
-    Args:
-        model: built `keras.layers.Layer` or `keras.Model`.
-        modes: str, "int8", to quantize all layers that support it; or a dict from
-            `quantized_layers` of a model of the same structure, to quantize the same
-            layers.
-    """
-    layers = list(model._flatten_layers())
-    if isinstance(modes, str):
-        modes = {str(i): modes for i, x in enumerate(layers) if _can_be_quantized(x)}
+    if config is None:
+        config = keras.quantizers.Int8QuantizationConfig(activation_quantizer=None)
     with _without_old_garbage():
-        for number, layer in enumerate(layers):
-            mode = modes.get(str(number))
-            if mode and layer.quantization_mode is None:
-                layer.quantize(mode)
+        for layer in list(model._flatten_layers()):
+            if _can_be_quantized(layer) and layer.quantization_mode is None:
+                with contextlib.suppress(NotImplementedError):
+                    layer.quantize(config=config)
 
 
 def _can_be_quantized(layer):
     has_method = type(layer).quantize is not keras.layers.Layer.quantize
     return has_method and len(list(layer._flatten_layers())) == 1
+
+
+def quantization_record(model):
+    """Records which layers of a model are quantized, and how.
+
+    Args:
+        model: built `keras.Model` or layer.
+
+    Returns:
+        dict of plain values. A key is the number of a quantized layer, counted over all
+        inner layers. A value is the config of its quantization, or its mode.
+    """
+    record = {}
+    for number, layer in enumerate(model._flatten_layers()):
+        if layer.quantization_mode:
+            config = getattr(layer, "quantization_config", None)
+            config = config and keras.saving.serialize_keras_object(config)
+            record[str(number)] = config or layer.quantization_mode
+    return record
+
+
+def apply_quantization(model, record):
+    """Quantizes the layers of a record.
+
+    Layers that are already quantized do not change.
+
+    Args:
+        model: built `keras.Model` or layer, of the same structure as the recorded one.
+        record: dict, from `quantization_record`.
+    """
+    with _without_old_garbage():
+        for number, layer in enumerate(list(model._flatten_layers())):
+            config = record.get(str(number))
+            if config and layer.quantization_mode is None:
+                if isinstance(config, dict):
+                    config = keras.saving.deserialize_keras_object(config)
+                layer.quantize(config=config)
 
 
 @contextlib.contextmanager
