@@ -43,8 +43,8 @@ def test_places_are_of_first_pieces(make_tagger):
     x = tagger.preprocessor((tf.constant(["films the  goodly , of", "", "\u200b a"]),))
     assert x["word_positions"][:, :5].numpy().tolist() == [
         [1, 3, 4, 6, 7],
-        [0, 0, 0, 0, 0],
-        [1, 2, 0, 0, 0],
+        [-1, -1, -1, -1, -1],
+        [1, 2, -1, -1, -1],
     ]
     pieces = [tagger.tokenizer.vocabulary[i] for i in x["token_ids"][0].numpy()]
     assert pieces[:9] == "[CLS] film ##s the good ##ly , of [SEP]".split()
@@ -237,7 +237,7 @@ def test_bad_sentences_are_refused(make_tagger):
         tagger.fit(dataset, verbose=0)
     with pytest.raises(ValueError, match="Received: \\['B-BAD'\\]"):
         tagger.fit(["a"], [["B-BAD"]], verbose=0)
-    with pytest.raises(ValueError, match="empty one in row 1"):
+    with pytest.raises(ValueError, match="empty word in row 1"):
         tagger.tag([["a"], ["b", ""]])
     with pytest.raises(ValueError, match="pairs"):
         tagger.preprocessor((tf.constant(["a"]), tf.constant(["b"])))
