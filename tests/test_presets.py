@@ -127,7 +127,9 @@ def test_a_record_that_is_none_is_refused(preset, text, reason):
 
 def test_a_newer_format_is_refused_first(preset):
     (preset / presets.RECORD).write_text('{"format": 3}')
-    with pytest.raises(ValueError, match="has preset format 3; this version reads formats up to 2"):
+    with pytest.raises(
+        ValueError, match="has preset format 3; this version reads formats up to 2"
+    ):
         presets.read_preset(preset)
 
 

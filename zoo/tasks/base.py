@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from zoo.backbone import Backbone
-from zoo.config import check_labels, naming
+from zoo.config import check_options, naming
 from zoo.data import Packer
 from zoo.family import FAMILIES
 from zoo.freezing import freeze_layers, frozen_layers, layer_tree
@@ -338,7 +338,7 @@ class Task(
         """Rebuilds the model; see `get_config`."""
         owner = cls.__name__
         check_keys(config, ("backbone",), owner)
-        check_labels(config.get("labels"), f"the config of {owner}")
+        check_options(cls.__init__, config, f"the config of {owner}")
         parts = {
             "backbone": restore_part(config, "backbone", Backbone, owner),
             "tokenizer": restore_part(config, "tokenizer", None, owner),
