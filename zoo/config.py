@@ -3,14 +3,15 @@
 import contextlib
 import dataclasses
 import difflib
-import math
+import inspect
 import reprlib
 import types
 import typing
 
 LARGEST_INTEGER = 2**31 - 1  # of a field: what TensorFlow's int32 holds
+LARGEST_FLOAT = 3.4e38  # of float32; no comparison with NaN holds
 DEEPEST = 2  # lists in lists, such as the filters of a convolution
-MOST_LABELS = 10**5  # that a file may give as a number, without their names
+LARGEST_OPTION = 10**7  # of a task, such as its labels, where no weights are known
 LONGEST_MESSAGE = 1000
 # What code raises on values that describe no model.
 ERRORS = (
@@ -25,7 +26,7 @@ ERRORS = (
 WORDS = {
     bool: "true or false",
     int: f"an integer of at most {LARGEST_INTEGER}",
-    float: "a finite number",
+    float: "a number that is finite in float32",
     str: "a string",
     tuple: "a list of numbers or strings, or of such lists",
     list: "a list of numbers or strings, or of such lists",
@@ -58,17 +59,45 @@ def naming(what, path="", errors=ERRORS):
         raise ValueError(f"{what} cannot be used: {text}") from error
 
 
-def check_labels(labels, where, stored=None):
-    """Checks the labels of a saved task.
+def check_options(function, options, where, most=LARGEST_OPTION):
+    """Checks saved arguments of a class before they are used.
+
+    An argument must have the type of its default. Without a default, or if that is
+    None, any plain value is admitted.
 
     Args:
-        labels: any plain value; None for a task without labels.
-        where: str, what the labels stand in, for the message.
-        stored: int, how many values are stored for the model; None if that is not
-            known. Then a number of labels without names is at most `MOST_LABELS`.
+        function: the constructor.
+        options: dict of name to plain value.
+        where: str, what the options stand in, for messages.
+        most: int, the largest number that is admitted, and the most labels.
 
     Raises:
-        ValueError: if they are neither different strings nor a number, or too many.
+        ValueError: naming the option.
+    """
+    known = inspect.signature(function).parameters
+    check_labels(options.get("labels"), where, most)
+    for name, value in options.items():
+        kind = type(known[name].default) if name in known else None
+        if name in ("labels", "name") or value is None:
+            continue
+        if name == "sequence_length":
+            kind = int
+        if kind in (bool, int, float, str) and not _fits(value, kind):
+            raise ValueError(
+                f"`{name}` in {where} must be {WORDS[kind]}. Received: "
+                f"{reprlib.repr(value)}."
+            )
+        if type(value) is int and abs(value) > most:
+            raise ValueError(
+                f"`{name}` in {where} must be at most {most}. Received: {value}."
+            )
+
+
+def check_labels(labels, where, most=LARGEST_OPTION):
+    """Checks the labels of a saved task: different strings, or their number.
+
+    Raises:
+        ValueError: if they are something else, or more than `most`.
     """
     number = labels if type(labels) is int else None
     if isinstance(labels, (list, tuple)):
@@ -79,10 +108,9 @@ def check_labels(labels, where, stored=None):
             f"`labels` in {where} must be a list of different strings. Received: "
             f"{reprlib.repr(labels)}."
         )
-    most = MOST_LABELS if stored is None else stored
-    if number is not None and number > most and (stored or type(labels) is int):
+    if number is not None and number > most:
         raise ValueError(
-            f"`labels` in {where} must be at most {most}, as many values as there are "
+            f"`labels` in {where} must be at most {most}, as many as there are values "
             f"for them. Received: {number} labels."
         )
 
@@ -155,7 +183,7 @@ def _fits(value, kind, depth=0):
         return False
     if isinstance(value, int):
         return abs(value) <= LARGEST_INTEGER
-    return not isinstance(value, float) or math.isfinite(value)
+    return not isinstance(value, float) or abs(value) <= LARGEST_FLOAT
 
 
 def check_fields(name, config_class, values):

@@ -165,7 +165,8 @@ def test_a_preset_keeps_the_softmax_and_the_words(training, tmp_path):
 def test_the_published_layout_is_without_the_softmax(training, dumped, tmp_path):
     write_words(training)
     elmo = zoo.from_preset(training)
-    elmo.save_to_preset(tmp_path / "copy", layout="hdf5")
+    with pytest.warns(UserWarning, match="'hdf5' cannot hold softmax of this model"):
+        elmo.save_to_preset(tmp_path / "copy", layout="hdf5")
     names = {path.name for path in (tmp_path / "copy").iterdir()}
     assert names == {"options.json", "weights.hdf5"}
     with (
@@ -274,8 +275,11 @@ def test_a_directory_says_which_files_it_lacks(training, dumped):
     with pytest.raises(ValueError, match=r"one of \['hdf5', 'many_langs', 'tf1'\]"):
         read(training, "tf2")
     assert read(training, "hdf5").heads == ()
+    assert zoo.from_preset(training, layout="tf1").spare_heads
+    with pytest.raises(ValueError, match="`layout` must be one that .* hdf5, tf1"):
+        zoo.from_preset(training, layout="zoo")
     (training / "options.json").unlink()
-    with pytest.raises(FileNotFoundError, match="needs one options.json beside it"):
+    with pytest.raises(FileNotFoundError, match="need one options.json beside them"):
         read(training, "tf1")
 
 

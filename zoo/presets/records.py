@@ -49,7 +49,7 @@ def _read_record(path):
         if not isinstance(record, dict):
             raise ValueError(f"it holds {type(record).__name__}, not an object")
         version = record.get("format", 1)
-        if type(version) is not int:
+        if type(version) is not int or version < 1:
             raise ValueError(
                 f"`format` must be {WORDS[int]}. Received: {version!r:.80}"
             )

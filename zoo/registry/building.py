@@ -58,7 +58,7 @@ def build_tokenizer(family, description, files=None):
     Raises:
         ValueError: if the family has no such class.
     """
-    name, arguments = description.get("class_name"), description.get("arguments", {})
+    name, arguments = description.get("class_name"), description.get("arguments") or {}
     kinds = tokenizer_classes(family)
     for kind in kinds:
         known = inspect.signature(kind.__init__).parameters.keys()

@@ -4,7 +4,7 @@ import dataclasses
 import math
 import reprlib
 
-from zoo.config import LARGEST_INTEGER, check_labels, make_config
+from zoo.config import LARGEST_OPTION, check_labels, check_options, make_config
 from zoo.family import check_size
 from zoo.registry.building import reading
 from zoo.registry.sources import (
@@ -12,11 +12,13 @@ from zoo.registry.sources import (
     find_family,
     read_foreign,
     read_own,
+    tokenizer_classes,
 )
 from zoo.registry.unsupported import nothing_to_read
 
 # A size up to this is admitted for a family without `shapes`, whatever is stored.
 COMMON_SIZE = 10**6
+LONGEST_ROW = 10**5  # tokens of a row and characters of a word, in what a preset says
 
 
 def read_source(directory, layout=None, file=None):
@@ -94,15 +96,19 @@ def _check_config(source, field, family, values, stored):
 
 
 def _check_options(source, stored):
-    """Checks the labels and the whole numbers among the task's options."""
-    where = f"`task.options` of {source.path}"
-    for name, value in source.task_options.items():
-        if isinstance(value, int) and abs(value) > LARGEST_INTEGER:
-            raise ValueError(
-                f"`{name}` in {where} must be at most {LARGEST_INTEGER}. Received: "
-                f"{value}."
-            )
-    check_labels(source.task_options.get("labels"), where, stored)
+    """Checks the arguments of the saved task and of the tokenizer."""
+    if source.task is not None:
+        where = f"`task.options` of {source.path}"
+        # What a head reads or predicts is no more than what is stored for it.
+        most = LARGEST_OPTION if stored is None else max(stored, LONGEST_ROW)
+        check_options(source.task.__init__, source.task_options, where, most)
+        check_labels(source.task_options.get("labels"), where, stored or most)
+    description = source.tokenizer or {}
+    for kind in tokenizer_classes(source.family):
+        if kind.__name__ == description.get("class_name"):
+            where = f"`tokenizer.arguments` of {source.path}"
+            arguments = description.get("arguments") or {}
+            check_options(kind.__init__, arguments, where, LONGEST_ROW)
 
 
 def _check_defaults(source):

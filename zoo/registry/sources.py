@@ -113,9 +113,8 @@ def choose_layout(directory, name=None):
                 f"{', '.join(names) or 'none'}. Received: {name!r}."
             )
         return found[names.index(name)]
-    called = [f"{family.name}, {layout.name}" for family, layout in found]
-    only = only_layout(called, directory)
-    return found[called.index(only)] if only else None
+    only = only_layout(names, directory)
+    return found[names.index(only)] if only else None
 
 
 def read_own(directory):

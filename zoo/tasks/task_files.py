@@ -5,7 +5,7 @@ import contextvars
 import keras
 
 from zoo.backbone import Backbone
-from zoo.config import check_labels, naming
+from zoo.config import check_options, naming
 from zoo.freezing import freeze_layers, frozen_layers, layer_tree
 from zoo.saving import check_keys, restore_part, save_preset
 
@@ -86,7 +86,7 @@ class TaskFiles:
         """Rebuilds the model; see `get_config`."""
         owner = cls.__name__
         check_keys(config, ("backbone",), owner)
-        check_labels(config.get("labels"), f"the config of {owner}")
+        check_options(cls.__init__, config, f"the config of {owner}")
         parts = {
             "backbone": restore_part(config, "backbone", Backbone, owner),
             "tokenizer": restore_part(config, "tokenizer", None, owner),
