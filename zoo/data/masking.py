@@ -18,34 +18,27 @@ def mask_tokens(
 
     In a row of n tokens, special ones included, `min(max_predictions, max(1,
     round(mask_rate n)))` tokens are chosen without replacement. Special tokens are
-    never chosen. A chosen token is replaced by [MASK], or replaced by a random token of
-    the whole vocabulary, or kept.
+    never chosen. A chosen token becomes [MASK] or a random token, or is kept.
 
     Source: Devlin et al. 2019, section 3.1, and `create_pretraining_data.py`.
     `keras_nlp.layers.MaskedLMMaskGenerator` takes more than twice the time.
 
     Args:
         token_ids: int32 (B, L), padded with `tokenizer.pad_id`.
-        tokenizer: has pad_id, cls_id, sep_id, mask_id and vocabulary_size; with
-            `whole_words` also vocabulary.
+        tokenizer: has pad_id, cls_id, sep_id, mask_id and vocabulary_size.
         seed: int (2,), the same seed gives the same masks.
         mask_rate: float in (0, 1), share of tokens.
-        max_predictions: int, maximum of P, which is also at most `max(1,
-            round(mask_rate L))`.
+        max_predictions: int; P is at most this and `max(1, round(mask_rate L))`.
         mask_token_rate: float, probability that a chosen token becomes [MASK].
         random_token_rate: float, probability that a chosen token becomes a random one.
         replacements: (low, high), the id of a random token is in [low, high). By
             default the whole vocabulary, special tokens included, as in the source.
-        whole_words: bool, whether words are chosen with all of their pieces ("##"
-            continues a word), in random order. A word with too many pieces for the
-            remaining number is skipped.
+        whole_words: bool, whether to choose all pieces of a word ("##" continues a
+            word), in random order. A word with too many pieces is skipped.
 
     Returns:
-        dict of:
-        - token_ids int32 (B, L), after the replacements;
-        - mask_positions int32 (B, P), ascending and then 0;
-        - mask_ids int32 (B, P), the original tokens at these positions;
-        - mask_weights float32 (B, P), 1 = predicted.
+        dict of token_ids int32 (B, L); mask_positions int32 (B, P), ascending and then
+        0; mask_ids int32 (B, P); mask_weights float32 (B, P), 1 = predicted.
     """
     shape = tf.shape(token_ids)
     draws = tf.random.stateless_uniform((shape[0], 3, shape[1]), seed)
