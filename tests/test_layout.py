@@ -81,7 +81,7 @@ GENERIC = {
 
 
 # These import other packages, which may be absent, by name.
-OPTIONAL_PACKAGES = ("zoo/evaluation/glue.py", "zoo/cli.py")
+OPTIONAL_PACKAGES = ("zoo/evaluation/glue_scores.py", "zoo/cli.py")
 
 
 def rule_of(path):

@@ -2,7 +2,7 @@
 
 from zoo.evaluation.bootstrap import bootstrap_interval, paired_bootstrap
 from zoo.evaluation.classification import accuracy, confusion_matrix
-from zoo.evaluation.glue import evaluate_glue, glue_metrics
+from zoo.evaluation.glue_scores import evaluate_glue, glue_metrics
 from zoo.evaluation.spans import (
     allowed_transitions,
     convert_tags,

@@ -3,10 +3,10 @@
 from zoo.tasks.base import Task
 from zoo.tasks.bidirectional_lm import BidirectionalLM
 from zoo.tasks.causal_lm import CausalLM
-from zoo.tasks.classification import TextClassifier, TextRegressor
 from zoo.tasks.embedding import TextEmbedder
 from zoo.tasks.masked_lm import MaskedLM
 from zoo.tasks.registration import TASKS, find_task, register_task
+from zoo.tasks.text_classifier import TextClassifier, TextRegressor
 from zoo.tasks.token_classifier import TokenClassifier
 
 for task in (

@@ -10,8 +10,8 @@ from zoo.family import FAMILIES
 from zoo.saving import KerasFile
 from zoo.tasks.answering import Answering
 from zoo.tasks.distribution import DistributedTraining
-from zoo.tasks.export import export_task
 from zoo.tasks.labelled_files import LabelledFiles
+from zoo.tasks.signatures import export_task
 from zoo.tasks.targets import target_numbers
 from zoo.tasks.task_files import COMPILES, TaskFiles
 from zoo.tasks.text_input import holds_text
@@ -267,6 +267,6 @@ class Task(
     def export(self, directory, version=None, pair=None, **kwargs):
         """Writes the next version of a TF Serving model, string in, answer out.
 
-        See `zoo.tasks.export.export_task` for arguments, signatures and errors.
+        See `zoo.tasks.signatures.export_task` for arguments, signatures and errors.
         """
         return export_task(self, directory, version, pair, **kwargs)
