@@ -79,9 +79,9 @@ class TextColumns:
         return columns
 
     def check_columns(self, count):
-        """Raises ValueError unless the task takes this number of columns."""
+        """Returns the number of columns; ValueError if the task does not take so many."""
         if len(self.required_columns) <= count <= len(self.columns):
-            return
+            return count
         several = len(self.columns) > 1
         form = "one list for each column, in a tuple" if several else "one list of str"
         raise ValueError(

@@ -44,8 +44,8 @@ class TextTraining(TextBatches):
     ):
         """Keras' `fit`, on text or on token ids.
 
-        `fit` tokenises arrays of text once, and puts texts of similar length into a
-        batch. Their order depends on `seed` and the epoch. A dataset keeps its batches.
+        `fit` tokenises arrays of text once. Batches have texts of similar length, in
+        an order that depends on `seed` and the epoch. A dataset keeps its batches.
 
         Args:
             x: texts, pairs, a dataset of either, or what Keras takes.
@@ -57,26 +57,24 @@ class TextTraining(TextBatches):
             keras.callbacks.History.
 
         Raises:
-            TypeError: if `x` is not a batch, such as one string or a list of pairs.
+            TypeError: if `x` is no batch, such as one string or a list of pairs.
             ValueError: if labels are missing or unknown, or lengths differ.
         """
         x = self.as_text(x)
         self.check_data(x, y, "fit")
         held_out = self._held_out(validation_data)
         size = validation_batch_size or batch_size
-        if class_weight:
-            class_weight = self.encode_class_weight(class_weight)
+        class_weight = class_weight and self.encode_class_weight(class_weight)
         if self.takes_text(x):
-            self.check_columns(count_columns(x))
-            self.num_columns = count_columns(x)
+            self.num_columns = self.check_columns(count_columns(x))
             if validation_split and held_out is None:
                 data = self._checked(x, y, sample_weight)
                 (x, y, sample_weight), held_out = split_rows(data, validation_split)
             number = Epoch(initial_epoch)
             callbacks = with_epoch(callbacks, number)
             data, order = (x, y, sample_weight, batch_size), (shuffle, seed)
-            steps = steps_per_epoch
-            x = self._epochs(data, order, number, epochs, initial_epoch, steps)
+            steps = initial_epoch, steps_per_epoch
+            x = self._epochs(data, order, number, epochs, *steps)
             y = sample_weight = batch_size = None
             validation_split, shuffle = 0.0, False
         held_out = held_out and self._evaluation_data(*held_out, size)
