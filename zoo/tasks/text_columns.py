@@ -79,7 +79,7 @@ class TextColumns:
         return columns
 
     def check_columns(self, count):
-        """Returns the number of columns; ValueError if the task does not take so many."""
+        """Returns the number of columns; raises ValueError if it is not allowed."""
         if len(self.required_columns) <= count <= len(self.columns):
             return count
         several = len(self.columns) > 1

@@ -44,8 +44,8 @@ class TextTraining(TextBatches):
     ):
         """Keras' `fit`, on text or on token ids.
 
-        `fit` tokenises arrays of text once. Batches have texts of similar length, in
-        an order that depends on `seed` and the epoch. A dataset keeps its batches.
+        Batches have texts of similar length, in an order that depends on `seed` and
+        the epoch. A dataset keeps its batches.
 
         Args:
             x: texts, pairs, a dataset of either, or what Keras takes.
@@ -70,10 +70,9 @@ class TextTraining(TextBatches):
             if validation_split and held_out is None:
                 data = self._checked(x, y, sample_weight)
                 (x, y, sample_weight), held_out = split_rows(data, validation_split)
-            number = Epoch(initial_epoch)
+            number, steps = Epoch(initial_epoch), (initial_epoch, steps_per_epoch)
             callbacks = with_epoch(callbacks, number)
             data, order = (x, y, sample_weight, batch_size), (shuffle, seed)
-            steps = initial_epoch, steps_per_epoch
             x = self._epochs(data, order, number, epochs, *steps)
             y = sample_weight = batch_size = None
             validation_split, shuffle = 0.0, False
