@@ -6,10 +6,10 @@ from keras import ops
 
 @keras.saving.register_keras_serializable(package="zoo")
 class AsInUse(keras.layers.Layer):
-    """A model that computes the same in training and in use: its dropout is off.
+    """Calls a model without dropout, in training and outside it.
 
-    `training=False` of a call within a functional model is overruled by the outer
-    call's, which this layer does not hand on.
+    In a functional model, the `training` argument of the outer call overrides that of
+    the inner call. This layer does not pass it to the inner model.
 
     Args:
         model: keras.Model.
@@ -27,7 +27,7 @@ class AsInUse(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="zoo")
 class AtWords(keras.layers.Layer):
-    """Vectors of words from those of pieces: a word's is that of its first piece.
+    """Takes the vector of the first piece of each word.
 
     Inputs:
         hidden (B, N, P, D), outputs of N layers; positions int (B, L), one more than

@@ -36,8 +36,9 @@ def make_tagger(
 ):
     """Makes a TagLM tagger whose vocabulary and labels are those of some sentences.
 
-    Its `fit` takes the same sentences. With pretrained vectors, all words that have one
-    are in its vocabulary; those that `minimum` and `limit` leave out stay as they are.
+    Its `fit` takes the same sentences. With pretrained vectors, the vocabulary also has
+    all words of these vectors. Training does not change the vectors of words that
+    `minimum` and `limit` exclude.
 
     Args:
         words: sentences, list of lists of str, or of texts.
@@ -82,8 +83,8 @@ def make_tagger(
 def extend_vocabulary(model, words, vectors):
     """Gives a trained tagger the vectors of more words.
 
-    Words that it knows, and words that it has no vectors for, are what they were, bit
-    for bit; no training changes the new vectors.
+    The tags of texts without the new words do not change, bit for bit. Training does
+    not change the new vectors.
 
     Args:
         model: `zoo.TokenClassifier`, or another task, on a TagLM; it is not changed.

@@ -22,9 +22,9 @@ LINES = 2048  # looked up at once
 class SkipGramTraining:
     """How `train_word_vectors` learns.
 
-    A word u and one near it v are told from u and words n drawn by counts ** 0.75: the
-    loss of a pair is `-log s(u v) - sum_n log s(-u n)`, s the sigmoid. Only the vectors
-    u are kept.
+    The model separates pairs of a word u and a near word v from pairs of u and random
+    words n. The loss of a pair is `-log s(u v) - sum_n log s(-u n)`, where s is the
+    sigmoid. The words n are drawn by counts ** 0.75. The result is the vectors u.
 
     Source: Mikolov et al. 2013b, equation 4. As in Ji et al. 2016, 64 neighbouring
     words share 64 negatives, whose losses are weighted to as many as each has, so
@@ -79,7 +79,7 @@ def train_word_vectors(texts, echo=None, **options):
     Args:
         texts: iterable of str (or UTF-8 bytes) or of `pathlib.Path`: a str is a text,
             a path a UTF-8 file with a text on every line, `.gz` and `.xz` unpacked.
-            Words are what white space parts; no pair crosses from text to text.
+            Words are separated by white space. No pair has words of two texts.
         echo: callable of str, told of every epoch.
         **options: fields of `SkipGramTraining`, such as `embedding_dim=300`.
 

@@ -230,7 +230,7 @@ class Task(
         if isinstance(loss, str):
             loss = keras.losses.get(loss)
         if getattr(loss, "reduction", None) == "sum_over_batch_size":
-            loss = copy.copy(loss)  # the caller's own stays as it is
+            loss = copy.copy(loss)  # does not change the caller's loss
             loss.reduction = "mean_with_sample_weight"
         if metrics is None and weighted_metrics is None:
             weighted_metrics = self.default_metrics()

@@ -12,11 +12,11 @@ from zoo.tasks.token_metrics import Likelihood, Perplexity
 
 @keras.saving.register_keras_serializable(package="zoo")
 class BidirectionalLM(Task):
-    """Predicts every word from those before it, and from those after it.
+    """Predicts every word from the words before it, and from the words after it.
 
-    Two models, one for each direction, share the words' vectors and the softmax; the
-    loss is the mean over both and over all words, `</S>` included for the forward one
-    and `<S>` for the backward one.
+    There is one model for each direction. The two share the vectors of words and the
+    softmax. The loss is the mean over both models and all words. The forward model also
+    predicts `</S>`, and the backward model `<S>`.
 
     Source: Peters et al. 2018, section 3.1; released code `bilm/training.py`, which
     multiplies the loss by the number of steps.
@@ -25,25 +25,25 @@ class BidirectionalLM(Task):
         backbone: `zoo.backbone.Backbone` of two directions, such as ELMo.
         tokenizer: from `zoo.text`, with a vocabulary of words, sorted by falling
             frequency; or None for word ids only.
-        num_words: int, V, words that are told apart; by default the vocabulary's.
+        num_words: int, V, words that the softmax predicts; by default the vocabulary's.
         num_samples: int, of the softmax while training, see
             `zoo.layers.SampledSoftmax`; None for all words.
-        rows: int, rows of a batch (on each replica) where the states are carried from
-            batch to batch: it trains on `zoo.data.stream_batches(...).map(finish)`;
-            None where every row is a text of its own.
+        rows: int, rows of a batch on each replica, if the states are carried over from
+            batch to batch. The model then trains on
+            `zoo.data.stream_batches(...).map(finish)`. None if each row is one text.
         **kwargs: sequence_length and name, see `zoo.tasks.Task`.
 
     Inputs:
         dict of int32: forward_ids and backward_ids (B, L, C), forward_targets and
-        backward_targets (B, L), and padding_mask (B, L), or with `rows` fresh (B,), 1
-        where a row begins anew.
+        backward_targets (B, L), and padding_mask (B, L). With `rows`, fresh (B,) in
+        place of the mask: 1 if a row starts from zero states.
 
     Returns:
         float32 (B, 2, L), the negative log-likelihood of each target in nats.
 
     Raises:
-        ValueError: if the backbone is no language model, or nothing says how many
-            words there are.
+        ValueError: if the backbone does not predict in both directions, or if neither
+            `num_words` nor a vocabulary is given.
     """
 
     task_name = "bidirectional_lm"
@@ -65,14 +65,14 @@ class BidirectionalLM(Task):
     ):
         if backbone.predicts != "both":
             raise ValueError(
-                "A language model needs a backbone of two directions. Received: one "
-                f"of family {backbone.family!r}, which has none."
+                "A bidirectional language model needs a backbone of two directions. "
+                f"Received: one of family {backbone.family!r}."
             )
         vocabulary = tokenizer.vocabulary if tokenizer else None
         if num_words is None and vocabulary is None:
             raise ValueError(
-                "`num_words` must say how many words there are where the tokenizer "
-                "has no vocabulary. Received: None. Make the tokenizer with one."
+                "`num_words` must be given if the tokenizer has no vocabulary. "
+                "Received: None. Use a tokenizer with a vocabulary."
             )
         num_words = num_words or len(vocabulary)
         if vocabulary is not None and len(vocabulary) > num_words:
@@ -134,20 +134,14 @@ class BidirectionalLM(Task):
         """Those that both language models consist of."""
         return self.backbone.layers_for("predictions")
 
-    def batches(self, x, y=None, sample_weight=None, *args, **kwargs):
-        """Batches of texts; targets and weights are made, not given.
+    def batches(self, x, *args, **kwargs):
+        """Batches of texts; see the base class.
 
         Raises:
-            ValueError: if targets are given, or the model reads on from batch to
-                batch, which texts of different lengths do not.
+            ValueError: if the model carries states, for which it needs streams.
         """
-        if y is not None or sample_weight is not None:
-            raise ValueError(
-                "A language model makes its own targets. Received: `y` or "
-                "`sample_weight`. Give texts only."
-            )
         self._check_rows()
-        return super().batches(x, None, None, *args, **kwargs)
+        return super().batches(x, *args, **kwargs)
 
     def _check_rows(self):
         if self.options["rows"]:
@@ -163,15 +157,6 @@ class BidirectionalLM(Task):
         weight = tf.ones_like(x["forward_targets"])
         weight = tf.cast(x.get("padding_mask", weight), tf.float32)
         return x, tf.stack(stacked, axis=1), tf.stack([weight, weight], axis=1)
-
-    def predict(self, x, *args, **kwargs):
-        """Keras' `predict`, on word ids; text has `answer`."""
-        if self.takes_text(x):
-            raise TypeError(
-                "Texts have different numbers of words. Received: text. Use `answer`, "
-                "which adds up, or `evaluate`."
-            )
-        return super().predict(x, *args, **kwargs)
 
     def answer_eagerly(self, texts):
         """`answer_batch`, compiled: a step of an LSTM takes 20 ms if it is not."""
