@@ -9,9 +9,9 @@ import tensorflow as tf
 import tiny
 
 import zoo
-from zoo import presets
 from zoo.models.elmo import ELMo, ELMoConfig
 from zoo.models.taglm import TagLM, TagLMConfig
+from zoo.presets import directories, read_preset
 from zoo.text import CharacterTokenizer, TaggerTokenizer, UnicodeSpeller
 
 TEXTS, _ = tiny.make_texts(16, seed=3)
@@ -168,10 +168,10 @@ def shipped(tmp_path, monkeypatch):
     """A shipped preset of a language model, and its directory."""
     path = tmp_path / "presets" / "elmo" / "elmo_of_test"
     make_elmo().save_to_preset(path)
-    monkeypatch.setattr(presets, "preset_root", lambda: tmp_path / "presets")
-    presets._directories.cache_clear()
+    monkeypatch.setattr(directories, "preset_root", lambda: tmp_path / "presets")
+    directories._directories.cache_clear()
     yield path
-    presets._directories.cache_clear()
+    directories._directories.cache_clear()
 
 
 def test_a_preset_refers_to_the_preset_of_its_language_model(shipped, tmp_path):
@@ -182,7 +182,7 @@ def test_a_preset_refers_to_the_preset_of_its_language_model(shipped, tmp_path):
     known = json.loads((shipped / "preset.json").read_text())
     reference = {"preset": "elmo_of_test", "sha256": known["weights"]["sha256"]}
     assert record["parts"] == {"lm_0": reference}
-    _, arrays, _ = presets.read_preset(tmp_path / "tagger")
+    _, arrays, _ = read_preset(tmp_path / "tagger")
     assert len(arrays) > 10 and not [key for key in arrays if key.startswith("lm_0/")]
     copy = zoo.from_preset(tmp_path / "tagger")
     assert tags_of(copy) == tags_of(task)

@@ -8,9 +8,10 @@ import pytest
 import tiny
 
 import zoo
-from zoo import presets, pretraining
+from zoo import pretraining
 from zoo.data import write_conll
 from zoo.models.elmo import ELMo, ELMoConfig
+from zoo.presets import directories
 from zoo.pretraining import Recipe
 from zoo.text import CharacterTokenizer
 from zoo.training.resume import SaveWhole
@@ -36,10 +37,10 @@ def shipped(tmp_path_factory):
 @pytest.fixture
 def root(shipped, monkeypatch):
     """As shipped."""
-    monkeypatch.setattr(presets, "preset_root", lambda: shipped)
-    presets._directories.cache_clear()
+    monkeypatch.setattr(directories, "preset_root", lambda: shipped)
+    directories._directories.cache_clear()
     yield shipped
-    presets._directories.cache_clear()
+    directories._directories.cache_clear()
 
 
 def test_vocabulary_and_labels_are_the_sentences():
