@@ -66,14 +66,12 @@ class TextTraining(TextBatches):
         size = validation_batch_size or batch_size
         class_weight = class_weight and self.encode_class_weight(class_weight)
         if self.takes_text(x):
-            self.num_columns = self.check_columns(count_columns(x))
-            if validation_split and held_out is None:
-                data = self._checked(x, y, sample_weight)
-                (x, y, sample_weight), held_out = split_rows(data, validation_split)
-            number, steps = Epoch(initial_epoch), (initial_epoch, steps_per_epoch)
+            data = (x, y, sample_weight)
+            data, held_out = self._text_data(data, validation_split, held_out)
+            number = Epoch(initial_epoch)
             callbacks = with_epoch(callbacks, number)
-            data, order = (x, y, sample_weight, batch_size), (shuffle, seed)
-            x = self._epochs(data, order, number, epochs, *steps)
+            span = (number, epochs, initial_epoch, steps_per_epoch)
+            x = self._epochs((*data, batch_size), (shuffle, seed), *span)
             y = sample_weight = batch_size = None
             validation_split, shuffle = 0.0, False
         held_out = held_out and self._evaluation_data(*held_out, size)
@@ -83,11 +81,23 @@ class TextTraining(TextBatches):
             validation_steps, validation_batch_size, validation_freq,
         )  # fmt: skip
 
-    def _checked(self, x, y, sample_weight):
-        """The arguments, checked before a split changes the numbers of their rows."""
+    def _text_data(self, data, fraction, held_out):
+        """Data for training and validation, each a tuple x, y, sample_weight, or None.
+
+        Args:
+            data: x, y and sample_weight, as of `fit`.
+            fraction: float, `validation_split`.
+            held_out: a tuple of validation data, or None.
+        """
+        x, *targets = data
+        self.check_columns(count_columns(x))
+        self.num_columns = count_columns(x)
+        if not fraction or held_out is not None:
+            return data, held_out
         if not isinstance(x, tf.data.Dataset):
-            self.targets(self.text_columns(x), y, sample_weight)
-        return x, y, sample_weight
+            # Before the split, whose parts have other row numbers than the user's data.
+            self.targets(self.text_columns(x), *targets)
+        return split_rows(data, fraction)
 
     def _epochs(self, data, order, number, epochs, start, steps):
         """Batches of text for `fit`.

@@ -1,0 +1,151 @@
+"""Labels, targets and weights that users give: they fit, or the error tells why not."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+import tiny
+
+from zoo.tasks.targets import class_weights, label_rows, row_weights, target_numbers
+
+TEXTS, LABELS = ["good film", "so dull", "a plot"], ["good", "bad", "good"]
+WORDS = [text.split() for text in TEXTS]
+TAGS = [["B-GOOD", "O"], ["O", "O"], ["O", "O"]]
+
+
+@pytest.mark.parametrize(
+    "y, message",
+    [
+        (["good", None, "bad"], "`y` must have a label in every row. Received: None"),
+        ([0, None, 1], "Received: None in row 1"),
+        (np.array(["good", np.nan, "bad"], object), "Received: nan in row 1"),
+        (["good", "bad"], "same length. Received: 3 texts and 2 targets or weights"),
+        ("good", r"must be a list.*Received: 'good'. Use `\[value\]`"),
+        ({"good", "bad"}, "`y` must be a list"),
+        ([[0, 1], [1, 0], [0, 1]], r"shape \(3, 2\). For one-hot rows use `y.argmax"),
+        ([["good"], ["bad", "good"], ["bad"]], "rows of several values"),
+        ([0.0, np.nan, 1.0], "must hold class numbers. Received: nan"),
+        ([0.0, np.inf, 1.0], "must hold class numbers. Received: inf"),
+        ([0, 2, 1], r"in \[0, 2\). Received: 2"),
+    ],
+)
+def test_labels_that_do_not_fit(classifier, y, message):
+    for call in (
+        lambda: classifier.fit(TEXTS, y),
+        lambda: classifier.fit(TEXTS, y, validation_split=0.4),
+        lambda: classifier.train_on_batch(TEXTS, y),
+        lambda: classifier.evaluate(TEXTS, y),
+        lambda: classifier.fit(TEXTS, LABELS, validation_data=(TEXTS, y)),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+def test_booleans_are_labels(make_task, classifier):
+    found = classifier.evaluate(TEXTS, [True, False, True], verbose=0)
+    assert found == classifier.evaluate(TEXTS, LABELS, verbose=0)
+    model = make_task(labels=["True", "False"])
+    assert model.encode_labels([True, False]).tolist() == [0, 1]
+    y = tf.constant([True, False])
+    assert model.encode_label_tensor(y).numpy().tolist() == [0, 1]
+    with pytest.raises(ValueError, match=r"shape \(1, 2\). For one-hot rows"):
+        model.encode_label_tensor(y[None])
+
+
+@pytest.mark.parametrize(
+    "y, message",
+    [
+        ("O O", "`y` must be a list with the labels of each sentence. Received: 'O O'"),
+        ([["O"], None], "list of labels for each sentence. Received: None in row 1"),
+        ([["O"], 1], "Received: 1 in row 1"),
+    ],
+)
+def test_labels_of_words_that_are_no_lists(y, message):
+    with pytest.raises(ValueError, match=message):
+        label_rows(y)
+
+
+def test_labels_of_words_that_are_missing(tagger):
+    with pytest.raises(ValueError, match="`y` must have a label in every row.*None"):
+        tagger.fit(WORDS, [["O", None], *TAGS[1:]])
+    with pytest.raises(ValueError, match="3 texts and 2 targets"):
+        tagger.fit(WORDS, TAGS[:2])
+    with pytest.raises(ValueError, match="3 texts and 2 targets"):
+        tagger.train_on_batch(WORDS, TAGS[:2])
+
+
+@pytest.mark.parametrize(
+    "y, message",
+    [
+        ([1.0, None, 2.0], "`y` must hold finite numbers. Received: None in row 1"),
+        ([1.0, 2.0, np.inf], "finite numbers. Received: inf in row 2"),
+        (["one", "two", "three"], "`y` must hold numbers. Received: could not convert"),
+    ],
+)
+def test_numbers_that_are_none(models, y, message):
+    with pytest.raises(ValueError, match=message):
+        target_numbers(y)
+    with pytest.raises(ValueError, match=message):
+        models("text_regressor").fit(TEXTS, y)
+
+
+def test_vectors_have_the_width_of_the_model(models):
+    model = models("text_embedder")
+    for y in (np.ones(3), np.ones((3, 4))):
+        with pytest.raises(ValueError, match="a vector of 16 numbers for each text"):
+            model.fit(TEXTS, y)
+    with pytest.raises(ValueError, match=r"shape \(3, 2\). Use one column"):
+        models("text_regressor").fit(TEXTS, np.ones((3, 2)))
+
+
+@pytest.mark.parametrize(
+    "weight, message",
+    [
+        ([1.0, 2.0], "3 texts and 2 targets or weights"),
+        ([1.0, -1.0, 1.0], "finite numbers of at least 0. Received: -1.0 in row 1"),
+        ([1.0, np.nan, 1.0], "of at least 0. Received: nan in row 1"),
+        ([1.0, None, 1.0], "of at least 0. Received: None in row 1"),
+        (["a", "b", "c"], "`sample_weight` must hold numbers"),
+        (np.ones((3, 2)), r"one value for each text. Received: .*\(3, 2\)"),
+        (2.0, "`sample_weight` must be a list or an array"),
+    ],
+)
+def test_weights_that_do_not_fit(classifier, weight, message):
+    for call in (
+        lambda: classifier.fit(TEXTS, LABELS, sample_weight=weight),
+        lambda: classifier.test_on_batch(TEXTS, LABELS, weight),
+        lambda: classifier.evaluate(TEXTS, LABELS, sample_weight=weight),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+@pytest.mark.parametrize("weight", [-1.0, np.nan])
+def test_a_dataset_stops_at_a_negative_weight(classifier, weight):
+    data = (TEXTS, LABELS, [1.0, weight, 1.0])
+    dataset = tf.data.Dataset.from_tensors(data)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="`sample_weight` must"):
+        classifier.evaluate(dataset, verbose=0)
+
+
+@pytest.mark.parametrize(
+    "weights, message",
+    [
+        ({"ugly": 1.0}, r"`class_weight` must hold labels.*\['ugly'\]"),
+        ({2: 1.0}, r"`class_weight` must be in \[0, 2\). Received: 2"),
+        ({None: 1.0}, "`class_weight` must have a label"),
+        ({"good": -1.0}, "`class_weight` must hold finite numbers of at least 0"),
+        ({"good": 2.0, 1: 3.0}, r"one weight for a class. Received: \['good', 1\]"),
+    ],
+)
+def test_class_weights_that_do_not_fit(classifier, weights, message):
+    for call in (classifier.fit, classifier.train_on_batch):
+        with pytest.raises(ValueError, match=message):
+            call(TEXTS, LABELS, class_weight=weights)
+
+
+def test_class_weights_need_classes_of_texts(models, tagger):
+    assert row_weights([[1], [2]]).tolist() == [1.0, 2.0]
+    assert class_weights({"good": 2}, tiny.LABELS) == {0: 1.0, 1: 2.0}
+    for model, y in ((tagger, TAGS), (models("text_regressor"), [1.0, 2.0, 3.0])):
+        with pytest.raises(ValueError, match="`class_weight` needs a task with one"):
+            model.fit(TEXTS, y, class_weight={0: 1.0})
