@@ -88,6 +88,7 @@ def test_a_tagger_is_trained_scored_and_asked(preset, tmp_path):
 
 
 def test_rows_for_validation_are_never_none(tmp_path):
+    import zoo
     from zoo.programs import finetuning
 
     for count in range(2, 9):
@@ -98,13 +99,13 @@ def test_rows_for_validation_are_never_none(tmp_path):
         finetuning.split_off(["a"], [0])
     row = "\t".join(["1", "do", "_", "AUX", *"_" * 6])
     (tmp_path / "a.conllu").write_text(row)
-    found = finetuning.read(tmp_path / "a.conllu", "token_classifier")
+    found = zoo.TokenClassifier.read(tmp_path / "a.conllu")
     assert found == ([["do"]], [["AUX"]])
 
 
 @pytest.mark.parametrize("label", ["nan", "inf", "-inf", "1e39", "good", "1,5"])
 def test_targets_of_a_regressor_are_finite_numbers(preset, label, tmp_path):
-    from zoo import finetuning
+    from zoo.data import as_numbers
 
     path = tmp_path / "train.tsv"
     path.write_text(f"text\tscore\na film\t0.5\na plot\t-1e3\nan end\t{label}\n")
@@ -114,7 +115,7 @@ def test_targets_of_a_regressor_are_finite_numbers(preset, label, tmp_path):
     assert f"Error: {message} in row 3." in output
     assert not (tmp_path / "model.keras").exists()
     with pytest.raises(ValueError, match="of the data must be .* in row 2"):
-        finetuning.numbers(["0.5", label])
+        as_numbers(["0.5", label])
 
 
 def test_a_regressor_is_trained_and_scored(preset, tmp_path):

@@ -18,6 +18,7 @@ from zoo.text import CharacterTokenizer
 from zoo.text.vocabulary import save_vocabulary
 from zoo.visualize import plot_confusion
 
+WORDS = {"vocabulary.txt": b"token\n" * 9}
 ARRAYS = {f"layer/{i}": np.full(300, i, "float32") for i in range(4)}
 RECORD = {"family": "bert", "backbone": {}, "tokenizer": {"vocabulary": "a.txt"}}
 
@@ -49,7 +50,7 @@ WRITERS = {
     "vocabulary.txt": lambda path: save_vocabulary(["token"] * 900, path),
     "tags.conll": lambda path: write_conll(path, [["word"] * 900], [["O"] * 900]),
     "picture.svg": lambda path: plot_confusion(np.eye(2), "ab", path),
-    "preset": lambda path: write_preset(path, RECORD, ARRAYS, ["token"] * 9),
+    "preset": lambda path: write_preset(path, RECORD, ARRAYS, WORDS),
     "records": records,
     "corpus": word_corpus,
     "export": export,
@@ -76,7 +77,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_no_file(tmp_path, name):
 
 
 def test_a_record_is_kept(tmp_path):
-    write_preset(tmp_path / "preset", RECORD, ARRAYS, ["token"] * 9)
+    write_preset(tmp_path / "preset", RECORD, ARRAYS, WORDS)
     path = tmp_path / "preset" / "preset.json"
     before = path.read_text()
     with pytest.raises(OSError, match="Nothing was written"), full_disk(len(before)):

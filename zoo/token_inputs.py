@@ -10,14 +10,12 @@ class TokenInputs:
     Attributes:
         tokens: str, the input that the others are derived from.
         derived_inputs: dict of the name of an input to a function of tokens and config.
+            By default, padding is where the token is 0.
     """
 
     tokens = "token_ids"
     derived_inputs = {
-        "segment_ids": lambda ids, config: ops.zeros_like(ids),
-        "padding_mask": lambda ids, config: ops.cast(
-            ops.not_equal(ids, config.pad_id), "int32"
-        ),
+        "padding_mask": lambda ids, config: ops.cast(ops.not_equal(ids, 0), "int32")
     }
 
     def __call__(self, inputs, *args, **kwargs):

@@ -43,10 +43,13 @@ def test_recipes_differ_in_what_is_ablated_only(ablation):
         json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
         for name in ablation.PAPER
     )
-    assert full.pop("next_sentence") is True
-    assert no_pairs.pop("next_sentence") is causal.pop("next_sentence") is False
+    objectives = [recipe.pop("objective") for recipe in (full, no_pairs, causal)]
+    told = [objective.pop("next_sentence") for objective in objectives]
+    assert told == [True, False, False]
+    names = [objective.pop("name") for objective in objectives]
+    assert names == ["masked_lm", "masked_lm", "causal_lm"]
     assert causal["config"].pop("causal") is True
-    assert full == no_pairs == causal
+    assert full == no_pairs == causal and objectives[:2] == objectives[1:]
 
 
 def test_readme_shows_the_results(ablation):

@@ -27,7 +27,8 @@ def test_adagrad_trains_too(build_task, policy):
 
 def check(case, build_task, policy, optimizer):
     task = build_task(case, dtype=policy, optimizer=OPTIMIZERS[optimizer]())
-    (batch,) = task.batches(TEXTS, case.targets(TEXTS, LABELS), batch_size=8)
+    x, y = cases.columns_of(task, TEXTS), case.targets(TEXTS, LABELS)
+    (batch,) = task.batches(x, y, batch_size=8)
     x, y, weight = keras.utils.unpack_x_y_sample_weight(batch)
     task.preprocessor = None
     losses = [

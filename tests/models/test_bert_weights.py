@@ -48,7 +48,7 @@ def test_the_configuration_is_translated_and_not_assumed(golden):
     assert golden.heads == ("masked_lm_head", "next_sentence")
     assert golden.tokenizer["vocabulary"][:3] == ("[PAD]", "[UNK]", "[CLS]")
     assert golden.tokenizer["lowercase"] is True
-    assert golden.architecture == "BertForPreTraining"
+    assert golden.classifies is None
     assert golden.labels is golden.pooling is None
 
 

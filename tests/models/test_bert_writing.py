@@ -189,7 +189,7 @@ def test_what_keras_nlp_cannot_hold_is_refused(tmp_path, fields, message):
             KERAS_NLP_HEAD,
             "encoder's options",
         ),
-        ("hugging_face", ("classifier", "spans"), None, None, "Hugging Face class"),
+        ("hugging_face", ("classifier", "spans"), None, None, "Hugging Face has a"),
         ("hugging_face", ("classifier",), ("a",), None, r"\('a',\) for 3 outputs"),
     ),
 )

@@ -285,7 +285,7 @@ def test_impossible_configs_are_refused(fields, message):
 
 def test_a_masked_language_model_is_refused(tmp_path):
     write_published(make(), tmp_path / "published")
-    with pytest.raises(ValueError, match="table of token embeddings.*'elmo'"):
+    with pytest.raises(ValueError, match="predicts tokens.*'elmo'"):
         zoo.from_preset(tmp_path / "published", task="masked_lm")
 
 

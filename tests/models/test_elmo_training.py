@@ -275,6 +275,7 @@ def test_a_directory_says_which_files_it_lacks(training, dumped):
     with pytest.raises(ValueError, match=r"one of \['hdf5', 'many_langs', 'tf1'\]"):
         read(training, "tf2")
     assert read(training, "hdf5").heads == ()
+    (training / "vocab.txt").unlink()
     assert zoo.from_preset(training, layout="tf1").spare_heads
     with pytest.raises(ValueError, match="`layout` must be one that .* hdf5, tf1"):
         zoo.from_preset(training, layout="zoo")

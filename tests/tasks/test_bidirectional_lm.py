@@ -234,7 +234,7 @@ def test_a_file_holds_the_states_of_all_replicas(two_replicas, tmp_path):
     alone.compile(keras.optimizers.SGD(0.1))
     for ours, theirs in zip(read_on(alone, 3), expected, strict=True):
         np.testing.assert_allclose(ours, theirs, atol=2e-5)
-    with pytest.raises(ValueError, match="Received: 4, and 1 replicas of 3 rows"):
+    with pytest.raises(ValueError, match="states of 4 rows, for 1 replicas of 3 rows"):
         make(rows=3).load_weights(tmp_path / "model.weights.h5")
 
 

@@ -119,14 +119,23 @@ def test_the_second_head_needs_a_pooled_output():
         make_model(pooler=False)
 
 
-def test_a_causal_model_predicts_the_next_token():
-    model = make_model(next_sentence=False, causal=True, pooler=False)
+def test_a_causal_model_predicts_the_next_token(tokenizer):
+    keras.utils.set_random_seed(1)
+    backbone = build_backbone("bert", {**tiny.CONFIG, "causal": True, "pooler": False})
+    model = zoo.CausalLM(backbone, tokenizer)
+    model.compile(AdamW(1e-2))
     texts = ["good film", "bad plot"] * 16
     (x, y, weight) = next(iter(model.batches(texts, batch_size=32)))
     ids = x["token_ids"].numpy()
-    assert x["mask_positions"].numpy().tolist() == [list(range(ids.shape[1] - 1))] * 32
-    np.testing.assert_array_equal(y, ids[:, 1:])
-    np.testing.assert_array_equal(weight, ids[:, 1:] != 0)
+    np.testing.assert_array_equal(y[:, :-1], ids[:, 1:])
+    np.testing.assert_array_equal(weight[:, :-1], ids[:, 1:] != 0)
+    assert not weight[:, -1].numpy().any()
     before = model.evaluate(texts, verbose=0)[0]
     model.fit(texts, epochs=20, verbose=0)
     assert model.evaluate(texts, verbose=0)[0] < before / 2
+    answer = model.answer(["good film", ""])
+    assert answer["tokens"].tolist() == [3, 1]
+    expected = np.exp(-answer["log_probability"] / answer["tokens"])
+    np.testing.assert_allclose(answer["perplexity"], expected, rtol=1e-5)
+    with pytest.raises(ValueError, match="predicts the next token.*`causal=True`"):
+        zoo.CausalLM(build_backbone("bert", tiny.CONFIG), tokenizer)

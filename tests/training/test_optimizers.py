@@ -4,13 +4,10 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-import tiny
 
-from zoo.models.elmo import ELMo, ELMoConfig
 from zoo.training import (
     AdamW,
     WarmupLinearDecay,
-    finetuning_optimizer,
     layer_depths,
 )
 
@@ -214,6 +211,3 @@ def test_errors():
         AdamW(layer_decay=0)
     with pytest.raises(ValueError, match="at least `warmup_steps`.*decay_steps=3"):
         WarmupLinearDecay(1.0, 4, 3)
-    elmo = ELMo(ELMoConfig(**tiny.ELMO_CONFIG))
-    with pytest.raises(ValueError, match="of blocks, such as BERT. .*family 'elmo'"):
-        finetuning_optimizer(elmo, 100, layer_decay=0.9)

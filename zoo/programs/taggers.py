@@ -36,9 +36,8 @@ def make_tagger(
 ):
     """Makes a TagLM tagger whose vocabulary and labels are those of some sentences.
 
-    Its `fit` takes the same sentences. With pretrained vectors, the vocabulary also has
-    all words of these vectors. Training does not change the vectors of words that
-    `minimum` and `limit` exclude.
+    Its `fit` takes the same sentences. With pretrained vectors, the vocabulary has all
+    their words. Training does not change those that `minimum` and `limit` exclude.
 
     Args:
         words: sentences, list of lists of str, or of texts.

@@ -221,4 +221,5 @@ def _keeps_head(model, source):
     """Whether the model is the saved task with the saved labels."""
     if source.task is None or type(model) is not source.task:
         return False
-    return list(model.labels or ()) == list(source.task_options.get("labels") or ())
+    saved = source.task_options.get("labels")
+    return saved is None or list(model.labels) == list(saved)

@@ -147,6 +147,12 @@ class BERT(Backbone):
     family = "bert"
     config_class = BERTConfig
     own_layers = {"pooled_output": ("pooler",)}
+    derived_inputs = {
+        "segment_ids": lambda ids, config: ops.zeros_like(ids),
+        "padding_mask": lambda ids, config: ops.cast(
+            ops.not_equal(ids, config.pad_id), "int32"
+        ),
+    }
 
     @property
     def predicts(self):
