@@ -30,7 +30,7 @@ BERT_MINI = {
 }
 NAMES = {
     "masked_lm_accuracy": "masked tokens found",
-    "next_sentence_accuracy": "next sentences recognised (half of the pairs are random)",
+    "next_sentence_accuracy": "next sentences recognised (half are random)",
 }
 
 
