@@ -16,7 +16,7 @@ def compiled(dtype=None, strategy=None, **options):
     with strategy.scope():
         model = make_model(dtype=dtype)
         optimizer = AdamW(WarmupLinearDecay(0.1, 2), weight_decay=0.5, **options)
-        model.compile(optimizer, LOSSES)
+        model.compile(optimizer, LOSSES, run_eagerly=strategy.num_replicas_in_sync > 1)
     return model
 
 
