@@ -13,6 +13,9 @@ import pytest
 import replicas
 import tensorflow as tf
 import tiny
+import two_heads
+
+from zoo.training import AdamW
 
 HERE = pathlib.Path(__file__).parent
 
@@ -149,3 +152,56 @@ def test_a_summed_loss_is_summed_over_the_replicas(two_replicas):
             model.fit(texts, labels, 8, 2, sample_weight=weights, verbose=0)
         trained.append(np.concatenate([w.ravel() for w in model.get_weights()]))
     np.testing.assert_allclose(*trained, atol=1e-5)
+
+
+def test_a_second_strategy_in_a_process(two_replicas):
+    """TensorFlow would take their collective operations for the same ones."""
+    second = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    third = tf.distribute.MirroredStrategy(["CPU:1", "CPU:0"])
+    outputs = {two_replicas: dict, second: "first", third: "second"}
+    expected = {
+        kind: train_heads(tf.distribute.get_strategy(), kind)
+        for kind in outputs.values()
+    }
+    for strategy, kind in (*outputs.items(), *outputs.items()):
+        np.testing.assert_allclose(
+            train_heads(strategy, kind), expected[kind], atol=1e-5
+        )
+
+
+def train_heads(strategy, kind):
+    """The weights of a small model after an epoch of two batches."""
+    with strategy.scope():
+        model = two_heads.make_model(kind)
+        model.compile("sgd", "mse")
+    y = two_heads.Y if kind is dict else two_heads.Y[kind]
+    model.fit(two_heads.X, y, batch_size=4, shuffle=False, verbose=0)
+    return two_heads.weights_of(model)
+
+
+def test_what_is_made_in_other_scopes(two_replicas):
+    outside = two_heads.make_model()
+    with pytest.raises(ValueError, match="The model made in the scope of no strategy"):
+        with two_replicas.scope():
+            outside.compile("sgd", "mse")
+    outside.compile("sgd", "mse", run_eagerly=True)
+    with pytest.raises(ValueError, match="no strategy, and MirroredStrategy. Make all"):
+        with two_replicas.scope():
+            outside.fit(two_heads.X, two_heads.Y, verbose=0)
+    outside.fit(two_heads.X, two_heads.Y, verbose=0)  # which has not hurt it
+    with two_replicas.scope():
+        model = two_heads.make_model()
+    with pytest.raises(ValueError, match="The optimizer made in the scope of no str"):
+        model.compile(AdamW(0.1), "mse")
+    with pytest.raises(ValueError, match="The metric 'mine' made in the scope of no"):
+        model.compile("sgd", "mse", metrics=[keras.metrics.MeanSquaredError("mine")])
+    model.compile("sgd", "mse", metrics=["mae"], run_eagerly=True)  # made where it must
+    model.fit(two_heads.X, two_heads.Y, verbose=0)
+
+
+def test_replicas_do_not_accumulate_gradients(two_replicas):
+    with two_replicas.scope():
+        model = two_heads.make_model()
+        optimizer = AdamW(0.1, gradient_accumulation_steps=2)
+        with pytest.raises(ValueError, match="must be None with .* Received: 2, and 2"):
+            model.compile(optimizer, "mse")

@@ -115,6 +115,32 @@ def test_a_config_holds_the_rate():
     assert copy.get_config() == config and float(copy.learning_rate) == 0.125
 
 
+def test_a_file_from_before_rates_could_be_set_fits():
+    """Its config has the schedule, and its variables, in order, no rate."""
+    registered = {"module": "zoo.training.optimizers", "build_config": None}
+    schedule = {
+        **registered,
+        "class_name": "WarmupLinearDecay",
+        "registered_name": "zoo>WarmupLinearDecay",
+        "config": {"peak": 0.5, "warmup_steps": 4, "decay_steps": None},
+    }
+    optimizer = keras.saving.deserialize_keras_object(
+        {
+            **registered,
+            "class_name": "AdamW",
+            "registered_name": "zoo>AdamW",
+            "config": {"name": "adamw", "learning_rate": schedule, "depths": {}},
+        }
+    )
+    optimizer.build([keras.Variable(1.0, name="a"), keras.Variable(1.0, name="b")])
+    names = [variable.name for variable in optimizer.variables]
+    slots = [f"{name}_{slot}" for name in "ab" for slot in ("momentum", "velocity")]
+    assert names == ["iteration", *slots]
+    optimizer.learning_rate = 0.25
+    names = [variable.name for variable in optimizer.variables]
+    assert names == ["iteration", "learning_rate", *slots]
+
+
 def test_a_schedule_can_be_set_again():
     model = make_model(OPTIMIZERS["adamw"]())
     updates(model)

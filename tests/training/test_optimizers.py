@@ -117,11 +117,21 @@ def test_layers_learn_at_their_own_rates():
     assert optimizer.rate_scale("block_10/kernel") == 1.0  # block_1 is no prefix of it
 
 
-def test_every_layer_of_a_backbone_has_a_depth(make_backbone):
-    depths = layer_depths(make_backbone())
-    assert depths["token_embedding"] == depths["embeddings_layer_norm"] == 0
-    assert (depths["block_0"], depths["block_1"]) == (1, 2)
-    assert "pooler" not in depths
+class Backbone:
+    """Names of layers, which is all that the optimizer asks a backbone for."""
+
+    def groups(self):
+        return ("embedding", "norm"), ("lower",), ("upper",)
+
+
+def test_the_depth_of_a_layer_is_that_of_its_group():
+    depths = {"embedding": 0, "norm": 0, "lower": 1, "upper": 2}
+    assert layer_depths(Backbone()) == depths
+    optimizer = finetuning_optimizer(Backbone(), 100, layer_decay=0.5)
+    paths = ("norm/gamma", "lower/kernel", "upper/kernel", "pooler/kernel")
+    scales = [optimizer.rate_scale(path) for path in paths]
+    assert scales == [0.125, 0.25, 0.5, 1.0]
+    assert finetuning_optimizer(None, 100).depths == {}  # no decay, no question
 
 
 def test_a_repeated_token_counts_once_in_the_norm():

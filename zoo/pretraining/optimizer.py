@@ -1,10 +1,10 @@
-"""The optimizer that a recipe names."""
+"""The optimizer of a pretraining recipe."""
 
 from zoo.training import Adagrad, AdamW, WarmupLinearDecay
 
 
 def make_optimizer(recipe):
-    """A new optimizer.
+    """Makes the optimizer that a recipe names.
 
     Args:
         recipe: `zoo.pretraining.Recipe`.

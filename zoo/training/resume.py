@@ -1,4 +1,4 @@
-"""Training that goes on where it stopped."""
+"""Training that continues after an interruption."""
 
 import pathlib
 import time
@@ -12,15 +12,15 @@ from zoo.files import replacing
 class SaveWhole(keras.callbacks.Callback):
     """Saves model, optimizer and random state at the end of every epoch.
 
-    The file is written under another name and then renamed, so that a run that is
-    killed leaves the previous one intact.
+    The file is written under another name and then renamed. A run that is killed
+    while it writes leaves the previous file complete.
 
     Args:
         path: str or path, ending in ".keras".
 
     Raises:
-        FloatingPointError: if a weight or the loss is not finite; the file then stays
-            as it was.
+        FloatingPointError: if a weight or the loss is not finite; the file is not
+            changed then.
     """
 
     def __init__(self, path):
@@ -28,7 +28,7 @@ class SaveWhole(keras.callbacks.Callback):
         self.path = pathlib.Path(path)
 
     def on_train_batch_end(self, batch, logs=None):
-        """Stops at a loss that is not finite."""
+        """Raises an error if the loss is not finite."""
         loss = (logs or {}).get("loss")
         if loss is not None and not np.isfinite(loss):
             self._stop(f"The loss is {loss}")
@@ -66,11 +66,11 @@ class Throughput(keras.callbacks.Callback):
         self.latest = {}
 
     def on_epoch_begin(self, epoch, logs=None):
-        """Measures anew: another process may have come or gone."""
+        """Restarts the measurement, as the load of the machine may have changed."""
         self.begin = None
 
     def on_train_batch_end(self, batch, logs=None):
-        """Measures from the end of the first batch, which may trace the graph."""
+        """Measures from the end of the first batch, which may compile the step."""
         now, done = time.perf_counter(), self.ends[self.step]
         self.step += 1
         if self.begin is None:
@@ -84,7 +84,7 @@ class Throughput(keras.callbacks.Callback):
             logs.update(self.latest)
 
     def on_epoch_end(self, epoch, logs=None):
-        """Keras hands out new logs at the end of an epoch."""
+        """Adds the numbers to the logs of the epoch, which are a new dict."""
         if logs is not None:
             logs.update(self.latest)
 
@@ -94,23 +94,24 @@ def train_steps(
 ):
     """Trains a compiled model for a number of batches, and resumes.
 
-    Where the optimizer averages weights (`use_ema`), the trained model has the
-    averages, and the checkpoint both.
+    If the optimizer averages weights (`use_ema`), the trained model has the averages.
+    The checkpoint has the weights and the averages.
 
     Args:
-        model: compiled keras.Model, used if `directory` holds no checkpoint.
-        make_dataset: function of the first step, int, to a tf.data.Dataset without
-            end: the data position is a number.
-        steps: int, batches in all, each an update if no gradients are accumulated.
-        directory: where `checkpoint.keras` and `log.csv` are.
+        model: compiled keras.Model, used if `directory` has no checkpoint.
+        make_dataset: function of the number of the first batch, int, to an endless
+            tf.data.Dataset that starts there.
+        steps: int, number of batches in total. Each one is an update unless the
+            optimizer accumulates gradients.
+        directory: path of the directory of `checkpoint.keras` and `log.csv`.
         every: int, batches between checkpoints and lines of the log; a multiple of
-            those that the optimizer accumulates.
+            the optimizer's `gradient_accumulation_steps`.
         callbacks: iterable of keras.callbacks.Callback.
-        sizes: sequence of int (steps,), tokens in each batch, from which the progress
-            bar says tokens per second and hours left.
+        sizes: sequence of int (steps,), tokens in each batch. With it, progress bar
+            and log show tokens per second and hours left.
 
     Returns:
-        The trained model, another object if it was resumed.
+        The trained model; another object than `model` if training was resumed.
 
     Raises:
         FloatingPointError: if the loss or a weight is not finite.
@@ -146,7 +147,7 @@ def train_steps(
 
 
 def _trim(log, epochs):
-    """Drops lines of a log after so many epochs: written, but not saved."""
+    """Drops the lines of a log after some epochs, whose checkpoints are missing."""
     if not log.exists():
         return
     text = log.read_bytes().decode("utf-8")

@@ -1,22 +1,23 @@
-"""The best epoch of a training, by any score."""
+"""Selection of the best epoch by any score."""
 
 import keras
 
 
 class KeepBest(keras.callbacks.Callback):
-    """Scores the model after every epoch; it ends with the weights of the best one.
+    """Scores the model after every epoch, and restores the weights of the best one.
 
-    For scores that are no metric of a batch, such as the F1 of spans on held-out
-    sentences: `KeepBest(lambda model: model.score(words, tags)["f1"])`.
+    It is for scores that a Keras metric cannot compute from single batches, such as
+    the F1 of spans on held-out sentences:
+    `KeepBest(lambda model: model.score(words, tags)["f1"])`.
 
     Args:
-        score: function of the model to a float, the larger the better.
-        patience: int, epochs without a better one after which training stops; None
-            for all epochs.
+        score: function of the model to a float; larger is better.
+        patience: int, training stops after so many epochs without a better score;
+            None for all epochs.
 
     Attributes:
-        scores: list of float, of every epoch.
-        best: float, the best of them; the first of equal ones counts.
+        scores: list of float, one for each epoch.
+        best: float, the best score; of equal scores, the first epoch is kept.
 
     Raises:
         ValueError: if `patience` is less than 1.
@@ -32,11 +33,11 @@ class KeepBest(keras.callbacks.Callback):
         self.patience = patience
 
     def on_train_begin(self, logs=None):
-        """Forgets what was before."""
+        """Resets scores and weights."""
         self.scores, self.best, self.weights = [], float("-inf"), None
 
     def on_epoch_end(self, epoch, logs=None):
-        """Scores, and keeps the weights if they are the best."""
+        """Scores the model, and copies its weights if they are the best."""
         self.scores.append(float(self.score(self.model)))
         if logs is not None:
             logs["score"] = self.scores[-1]
@@ -47,6 +48,6 @@ class KeepBest(keras.callbacks.Callback):
             self.model.stop_training = True
 
     def on_train_end(self, logs=None):
-        """Puts the best weights back."""
+        """Restores the best weights."""
         if self.weights is not None:
             self.model.set_weights(self.weights)
