@@ -321,7 +321,7 @@ class Task(
                 state.assign(store[name])
 
     def get_config(self):
-        """Plain values: backbone, tokenizer with its vocabulary, and options."""
+        """Plain values: the backbone, the tokenizer and the options."""
         serialize = keras.saving.serialize_keras_object
         backbone = serialize(self.backbone)
         backbone["config"]["tokenizer"] = None  # the task's own stands beside it
