@@ -50,7 +50,10 @@ def naming(what, path="", errors=ERRORS):
     try:
         yield
     except errors as error:
-        text = str(error.args[0] if isinstance(error, KeyError) else error)
+        cause = error
+        if isinstance(error, TypeError) and isinstance(error.__context__, TypeError):
+            cause = error.__context__  # Keras' own message repeats the whole config
+        text = str(cause.args[0] if isinstance(cause, KeyError) else cause)
         if isinstance(error, ValueError) and str(path or what) in text:
             raise
         if not isinstance(error, ValueError):

@@ -152,7 +152,7 @@ def _build_part(record, dtype):
     if found != record["sha256"]:
         raise ValueError(
             f"The preset refers to {record['preset']!r} with the checksum "
-            f"{record['sha256']}. Received: {found}. Train it again on the new one."
+            f"{record['sha256']}. Received: {found}. Train it anew on the new one."
         )
     return from_preset(record["preset"], task=None, dtype=dtype)
 
