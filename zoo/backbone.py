@@ -1,4 +1,4 @@
-"""The base of every family: a frozen config in, a functional graph out."""
+"""The base class of every family: a functional model made from a frozen config."""
 
 import dataclasses
 import functools
@@ -26,35 +26,40 @@ class Backbone(TokenInputs, KerasFile, keras.Model):
 
     A family sets `family` and `config_class`, and writes these functions:
 
-    - `make_inputs(config)` gives the symbolic inputs;
-    - `make_layers(config, dtype)` gives the named layers;
-    - `connect(config, layers, inputs, scores)` wires them;
-    - `connect_at` does the same for the output at some positions, if that saves work;
-    - `groups()` gives the names of the layers from bottom to top;
-    - `state_shapes(config)` gives the states of a model that can read further.
+    - `make_inputs(config)` returns the symbolic inputs;
+    - `make_layers(config, dtype)` returns the layers by name;
+    - `connect(config, layers, inputs, scores)` connects them and returns the outputs;
+    - `connect_at` does the same for the outputs at some positions, if that saves work;
+    - `groups()` returns the names of the layers from bottom to top;
+    - `state_shapes(config)` returns the shapes of the states of a recurrent model.
 
     Args:
         config: instance of `config_class`.
         dtype: dtype or policy name of every layer; the global policy by default.
         name: str.
-        parts: dict of name to `Backbone`, models that this one reads; few families
-            have any.
+        parts: dict of name to `Backbone`, models whose outputs this one reads. Few
+            families have parts.
 
     Inputs:
-        dict of the tokens, token_ids (B, L) or what the family has in their place,
-        and, optionally, what `complete` can derive from them.
+        dict of the tokens, which are token_ids (B, L) in most families. Inputs that
+        `complete` can derive from them are optional.
 
     Returns:
-        dict of tensors, one per output; `with_outputs` adds others.
+        dict of tensors, one for each output. `with_outputs` returns a model with other
+        outputs.
+
+    Raises:
+        TypeError: if the config is of another class.
+        ValueError: if the model has more than `zoo.family.MOST_VALUES` weights.
     """
 
     family = None
     config_class = None
     tokenizer = None
-    spare_heads = {}  # arrays of heads that the preset held and no task uses
-    head_options = {}  # arguments of `MaskedLM` that belong to them
-    origin = None  # name of the preset that it was loaded from
-    defaults = {}  # what the preset says of fine-tuning, e.g. learning_rate
+    spare_heads = {}  # arrays of the heads of the preset that no task uses
+    head_options = {}  # arguments of a task with these heads
+    origin = None  # name of the shipped preset that it was loaded from
+    defaults = {}  # defaults of the preset for fine-tuning, e.g. learning_rate
     on_request = ("layer_outputs", "attention_scores")
     own_layers = {}  # output to the names of layers that only it depends on
 
@@ -87,24 +92,24 @@ class Backbone(TokenInputs, KerasFile, keras.Model):
 
     @property
     def predicts(self):
-        """What the model was trained to predict.
+        """What the model was pretrained to predict.
 
         Returns:
-            "masked", hidden tokens; "next", the next token; "both", the next one and
-            the one before; or None.
+            "masked" for masked tokens; "next" for the next token; "both" for the next
+            token and the one before; None for nothing.
         """
         return None
 
     def with_outputs(self, *names):
-        """A model over the same layers and weights with other outputs.
+        """A model with the same layers and weights, and with other outputs.
 
         Args:
-            *names: str; among them, for an encoder, "layer_outputs" (B, N + 1, L, D),
-                the embeddings and then each layer, and "attention_scores" float32
-                (B, N, H, L, L).
+            *names: str, names of outputs. An encoder also has "layer_outputs"
+                (B, N + 1, L, D), the embeddings and the output of each layer, and
+                "attention_scores" float32 (B, N, H, L, L).
 
         Returns:
-            keras.Model, dict in, dict out.
+            keras.Model, whose inputs and outputs are dicts.
 
         Raises:
             ValueError: if an output is unknown.
@@ -125,13 +130,13 @@ class Backbone(TokenInputs, KerasFile, keras.Model):
         return keras.Model(inputs, {name: outputs[name] for name in names})
 
     def at_positions(self, inputs, positions):
-        """The outputs at some positions, without computing the rest of the last layer.
+        """The outputs at some positions; the last layer computes only these.
 
-        What a head reads of the sequence, it need not compute: a classifier of one
-        position saves five sixths of the last block, a masked LM two thirds.
+        A classifier that reads one position saves five sixths of the last block, and
+        a masked language model saves two thirds.
 
         Args:
-            inputs: dict of symbolic tensors, all that the model has.
+            inputs: dict of symbolic tensors, all inputs of the model.
             positions: symbolic int32 (B, P); P may be 0.
 
         Returns:
@@ -145,17 +150,18 @@ class Backbone(TokenInputs, KerasFile, keras.Model):
         return model({**inputs, "positions": positions})
 
     def connect_at(self, config, layers, inputs, positions):
-        """`connect`, of which the positions are taken."""
+        """The outputs of `connect` at some positions."""
         x = self.connect(config, layers, inputs)["sequence_output"]
         taken = ops.take_along_axis(x, positions[:, :, None], axis=1)
         return {"sequence_output": taken}
 
     def make_token_head(self, activation=None, layer_norm_epsilon=None):
-        """A new head that predicts tokens from their vectors, (B, L, D) to (B, L, V).
+        """A new head that predicts tokens from vectors, (B, L, D) to (B, L, V).
 
         Args:
-            activation: str, of a head that has one; by default the backbone's.
-            layer_norm_epsilon: float, likewise.
+            activation: str, if the head has an activation; by default the backbone's.
+            layer_norm_epsilon: float, if the head has a layer norm; by default the
+                backbone's.
 
         Returns:
             keras.layers.Layer.
@@ -166,14 +172,14 @@ class Backbone(TokenInputs, KerasFile, keras.Model):
 
     @property
     def num_layer_outputs(self):
-        """How many `layer_outputs` there are; the first are the embeddings."""
+        """The number N + 1 of `layer_outputs`; the first one is the embeddings."""
         return self.config.num_layers + 1
 
     def groups(self):
         """Names of the layers from bottom to top.
 
-        The last `num_layer_outputs` groups give one layer output each. Layers that
-        only one output depends on are in `own_layers` instead.
+        Each of the last `num_layer_outputs` groups makes one layer output. A layer
+        that only one other output depends on is in `own_layers` instead.
 
         Returns:
             tuple of tuples of str.
@@ -185,7 +191,7 @@ class Backbone(TokenInputs, KerasFile, keras.Model):
 
         Args:
             output: str, name of an output.
-            number: int, of a layer output; `output` is then not read.
+            number: int, the number of a layer output; `output` is then ignored.
 
         Returns:
             set of str.
@@ -201,7 +207,7 @@ class Backbone(TokenInputs, KerasFile, keras.Model):
 
     @staticmethod
     def state_shapes(config):
-        """The states of a row, dict of name to shape; none by default."""
+        """The shapes of the states of a row, dict of name to shape; none by default."""
         return {}
 
     def make_states(self, rows, length=None):
@@ -209,8 +215,8 @@ class Backbone(TokenInputs, KerasFile, keras.Model):
 
         Args:
             rows: int.
-            length: int, the tokens that the states must have room for; not used by
-                states of a fixed size.
+            length: int, how many tokens the states must hold. States of a fixed size
+                ignore it.
 
         Returns:
             dict of name to float32 zeros (rows, ...).
@@ -219,15 +225,15 @@ class Backbone(TokenInputs, KerasFile, keras.Model):
         return {name: ops.zeros((rows, *shape)) for name, shape in shapes.items()}
 
     def stateful(self, *names):
-        """The model with a memory from call to call; see `zoo.layers.StatefulModel`."""
+        """A model that carries its states over; see `zoo.layers.StatefulModel`."""
         return StatefulModel(self, names or ("sequence_output",))
 
     def step(self, inputs, states, outputs=("sequence_output",)):
-        """Reads the next tokens of rows, one or several.
+        """Reads the next tokens of rows, one or several for each row.
 
         Args:
-            inputs: tokens, or dict, as the model takes them.
-            states: dict, from `make_states` or from the step before.
+            inputs: tokens, or a dict of the inputs of the model.
+            states: dict, from `make_states` or from the previous step.
             outputs: tuple of str, see `with_outputs`.
 
         Returns:
@@ -242,7 +248,7 @@ class Backbone(TokenInputs, KerasFile, keras.Model):
     # Files -----------------------------------------------------------------------
 
     def variable_paths(self):
-        """Dict of `id` to path of the parts' variables, under the part's name."""
+        """Dict of `id` to path, `part/variable`, of the variables of the parts."""
         return {
             id(variable): f"{name}/{variable.path}"
             for name, part in self.parts.items()
@@ -265,7 +271,7 @@ class Backbone(TokenInputs, KerasFile, keras.Model):
         load_spare_heads(self, directory)
 
     def layer_tree(self):
-        """Dict of path to layer, from the model itself, ".", to inner layers."""
+        """Dict of path to layer: the model itself, ".", and all inner layers."""
         tree = {".": self}
         for name, part in self.parts.items():
             inner = part.layer_tree().items()
@@ -275,7 +281,7 @@ class Backbone(TokenInputs, KerasFile, keras.Model):
         return tree
 
     def get_config(self):
-        """Plain values only: the config's fields, policy, name and vocabulary."""
+        """Plain values: the fields of the config, the policy, and the tokenizer."""
         serialize = keras.saving.serialize_keras_object
         config = {
             "config": dataclasses.asdict(self.config),
@@ -293,7 +299,11 @@ class Backbone(TokenInputs, KerasFile, keras.Model):
 
     @classmethod
     def from_config(cls, config, custom_objects=None):
-        """Rebuilds the model; see `get_config`."""
+        """Rebuilds the model from `get_config`.
+
+        Raises:
+            ValueError: if the config is damaged. The message names the field.
+        """
         owner = cls.__name__
         check_keys(config, ("config", "dtype", "name"), owner)
         parts = config.get("parts") or {}

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import difflib
 import inspect
+import json
 import reprlib
 import types
 import typing
@@ -49,7 +50,10 @@ def naming(what, path="", errors=ERRORS):
     try:
         yield
     except errors as error:
-        text = str(error.args[0] if isinstance(error, KeyError) else error)
+        cause = error
+        if isinstance(error, TypeError) and isinstance(error.__context__, TypeError):
+            cause = error.__context__  # Keras' own message repeats the whole config
+        text = str(cause.args[0] if isinstance(cause, KeyError) else cause)
         if isinstance(error, ValueError) and str(path or what) in text:
             raise
         if not isinstance(error, ValueError):
@@ -137,6 +141,7 @@ def make_config(config_class, values, where, names=None):
         )
     check_fields(where, config_class, values)
     hints = typing.get_type_hints(config_class)
+    defaults = {f.name: f.default for f in dataclasses.fields(config_class)}
     for name, value in values.items():
         kinds = _kinds(hints[name])
         if not any(_fits(value, kind) for kind in kinds):
@@ -145,6 +150,11 @@ def make_config(config_class, values, where, names=None):
             raise ValueError(
                 f"`{called}` of {where} must be {words}. Received: "
                 f"{reprlib.repr(value)}."
+            )
+        if isinstance(value, (tuple, list)) and not _is_like(value, defaults[name]):
+            raise ValueError(
+                f"`{name}` of {where} must be a list of the form of "
+                f"{json.dumps(defaults[name])}. Received: {reprlib.repr(value)}."
             )
     missing = [
         (names or {}).get(field.name, field.name)
@@ -184,6 +194,21 @@ def _fits(value, kind, depth=0):
     if isinstance(value, int):
         return abs(value) <= LARGEST_INTEGER
     return not isinstance(value, float) or abs(value) <= LARGEST_FLOAT
+
+
+def _is_like(value, default):
+    """Whether the items of a list have the types, and lengths, of a default's items."""
+    if not isinstance(default, tuple) or not default:
+        return True
+    first = default[0]
+    if not isinstance(first, tuple):
+        return all(_fits(item, type(first)) for item in value)
+    return all(
+        isinstance(item, (tuple, list))
+        and len(item) == len(first)
+        and all(_fits(i, type(k)) for i, k in zip(item, first, strict=True))
+        for item in value
+    )
 
 
 def check_fields(name, config_class, values):

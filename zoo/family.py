@@ -14,11 +14,12 @@ MOST_VALUES, MOST_ARRAYS = 10**10, 10**5
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """How another program stores the weights of a family.
+    """How another program stores the models of a family.
 
     Args:
         name: str, such as "hugging_face".
-        recognise: function of a `pathlib.Path` of a directory to a bool.
+        recognise: function of a `pathlib.Path` of a directory to a bool: whether it
+            holds such a model.
         read: function of such a path to `zoo.checkpoint.Converted`.
         write: function of a path and a `zoo.checkpoint.Converted`, which writes the
             directory; None if there is no writer.
@@ -42,11 +43,12 @@ class Family:
     """One family of models.
 
     Args:
-        backbone: subclass of `zoo.backbone.Backbone`. Its `family` is the name.
-        tokenizers: tuple of subclasses of `zoo.text.Tokenizer`, or of names of
-            classes in `zoo.text`, which need no TensorFlow. The first is the usual one.
-        learning_rate: float, for fine-tuning, unless a preset has its own.
-        layouts: tuple of `Layout`.
+        backbone: subclass of `zoo.backbone.Backbone`. Its attribute `family` is the
+            name of the family.
+        tokenizers: tuple of subclasses of `zoo.text.Tokenizer`, or of the names of
+            classes in `zoo.text`. The first is the default.
+        learning_rate: float, the default for fine-tuning. A preset may have its own.
+        layouts: tuple of `Layout`, those of other programs.
         heads: dict of the name of a pretrained head to the first part of the paths of
             its weights.
         shapes: function of a config to an iterator over (path, shape) of the weights,
@@ -97,7 +99,7 @@ def check_size(shapes, where, stored=None):
 
 
 def only_layout(found, directory):
-    """The one layout that was found in a directory, or None.
+    """The only layout that was found in a directory, or None.
 
     Args:
         found: list of str.
@@ -115,7 +117,7 @@ def only_layout(found, directory):
 
 
 def register_family(family):
-    """Makes a family known to `zoo.from_preset` and to files.
+    """Registers a family, so that `zoo.from_preset` and `.keras` files know it.
 
     Args:
         family: `Family`.
@@ -124,8 +126,8 @@ def register_family(family):
         The family.
 
     Raises:
-        TypeError: if it is no `Family`.
-        ValueError: if another backbone has its name.
+        TypeError: if it is not a `Family`.
+        ValueError: if the name belongs to another backbone.
     """
     if not isinstance(family, Family):
         raise TypeError(
@@ -135,7 +137,7 @@ def register_family(family):
     if known and known.backbone is not family.backbone:
         raise ValueError(
             f"There is a family {family.name!r}, of {known.backbone.__name__}. "
-            f"Received: {family.backbone.__name__}. Choose another name."
+            f"Received: {family.backbone.__name__}. Choose another name for it."
         )
     register_class(family.backbone)
     for kind in family.tokenizers:
@@ -146,7 +148,7 @@ def register_family(family):
 
 
 def register_class(kind):
-    """Makes a class known to Keras' files, under the name of its package."""
+    """Registers a class with Keras under the name of its package; returns it."""
     name = keras.saving.get_registered_name(kind)
     if keras.saving.get_registered_object(name) is not kind:
         package = kind.__module__.split(".")[0]

@@ -1,8 +1,8 @@
-"""Which layers of a model are not trainable, by name."""
+"""Which layers of a model are frozen, that is not trainable, by name."""
 
 
 def layer_tree(layer, path):
-    """Dict of path to layer: a layer and those inside it, outer ones first."""
+    """Dict of path to layer: a layer and its inner layers, outer ones first."""
     tree = {path: layer}
     for own in layer._flatten_layers(include_self=False, recursive=False):
         tree |= layer_tree(own, f"{path}/{own.name}")
@@ -23,12 +23,16 @@ def frozen_layers(model):
 
 
 def freeze_layers(model, frozen):
-    """Undoes `frozen_layers`; returns the model.
+    """Freezes the layers that `frozen_layers` found, and no others.
 
     Args:
         model: backbone or task, with `layer_tree`.
-        frozen: list of str; in files of version 0.1.0 list of int, the numbers of
-            the layers in the order of Keras.
+        frozen: list of str. Files of version 0.1.0 hold a list of int instead: the
+            positions of the layers in the order of Keras. None or an empty list
+            changes nothing.
+
+    Returns:
+        The model.
     """
     layers = model.layer_tree()
     if frozen and isinstance(frozen[0], int):

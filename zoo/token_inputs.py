@@ -1,11 +1,11 @@
-"""The inputs of a backbone: tokens, and what can be derived from them."""
+"""The inputs of a backbone: tokens, and inputs that are derived from them."""
 
 import numpy as np
 from keras import ops
 
 
 class TokenInputs:
-    """Overrides the calls of `keras.Model`, so that tokens alone are enough.
+    """Overrides the calls of `keras.Model`, so that tokens are the only needed input.
 
     Attributes:
         tokens: str, the input that the others are derived from.
@@ -19,7 +19,7 @@ class TokenInputs:
     }
 
     def __call__(self, inputs, *args, **kwargs):
-        """Calls the model; a dict without masks is completed first."""
+        """Calls the model on a dict, or on tokens; missing masks are added first."""
         if not isinstance(inputs, dict):
             inputs = {self.tokens: inputs}
         return super().__call__(self.complete(inputs), *args, **kwargs)
@@ -34,16 +34,16 @@ class TokenInputs:
         """Adds the inputs that can be derived from the tokens.
 
         Args:
-            inputs: dict with at least token_ids, int (B, L), or what the family has
-                in their place.
+            inputs: dict with at least token_ids, int (B, L), or the tokens of the
+                family.
 
         Returns:
             dict with every input of the model.
 
         Raises:
             TypeError: if the token ids are strings.
-            ValueError: if there are none, or more than the model has positions, or
-                an input is missing that cannot be derived.
+            ValueError: if there are no tokens, if there are more than the model has
+                positions, or if an input is missing that cannot be derived.
         """
         if self.tokens not in inputs:
             raise ValueError(
@@ -57,8 +57,8 @@ class TokenInputs:
         length, longest = tokens.shape[1:2], self.config.max_sequence_length
         if longest and length and length[0] and length[0] > longest:
             raise ValueError(
-                f"The sequence must have at most {longest} tokens, the positions that "
-                f"the model has. Received: {length[0]}. Truncate it."
+                f"The sequence must have at most {longest} tokens, since the model has "
+                f"{longest} positions. Received: {length[0]} tokens. Truncate it."
             )
         complete = {
             key: ops.convert_to_tensor(value, "int32")
@@ -72,8 +72,8 @@ class TokenInputs:
         missing = self.input.keys() - complete.keys()
         if missing:
             raise ValueError(
-                f"{type(self).__name__} needs `{'`, `'.join(sorted(missing))}`, too. "
-                f"Received: {sorted(inputs)}. Its tokenizer's `inputs` makes them."
+                f"{type(self).__name__} also needs `{'`, `'.join(sorted(missing))}`. "
+                f"Received: {sorted(inputs)}. `inputs` of its tokenizer makes them."
             )
         return complete
 
@@ -82,8 +82,8 @@ class TokenInputs:
             raise TypeError(
                 f"{type(self).__name__} takes token ids, not text. Received: strings. "
                 'Load the preset with a task, such as `task="text_embedder"`, and '
-                "call its `predict`; or give it what `zoo.data.Packer(tokenizer, "
-                "length)((texts,))` makes of texts, of the backbone's `.tokenizer`."
+                "call its `predict`. Or make token ids with `zoo.data.Packer("
+                "backbone.tokenizer, length)((texts,))`."
             )
 
 

@@ -1,4 +1,4 @@
-"""Presets as directories and in hubs. Knows no class and no TensorFlow."""
+"""Presets as directories and in hubs. This package imports no TensorFlow."""
 
 from zoo.presets.directories import (
     find_preset,

@@ -1,4 +1,4 @@
-"""Where presets are: names, directories and hubs."""
+"""Finds presets by name, by directory or in a hub."""
 
 import difflib
 import functools
@@ -27,7 +27,7 @@ def _directories():
     for path in sorted(preset_root().glob("*/published.json")):
         records.update(dict.fromkeys(json.loads(path.read_text("utf-8")), path))
     for path in sorted(preset_root().glob(f"*/*/{RECORD}")):
-        records[path.parent.name] = path  # what is shipped needs no download
+        records[path.parent.name] = path  # a shipped preset needs no download
     return records
 
 
@@ -54,14 +54,14 @@ def preset_info(name):
         dict: family, description, backbone, parameters, source, licence, and more.
 
     Raises:
-        KeyError: if there is none, with the nearest names.
+        KeyError: if there is no such preset. The message has the nearest names.
     """
     if name not in _directories():
         near = difflib.get_close_matches(name, _directories(), n=3, cutoff=0.5)
         hint = f" Did you mean {', '.join(near)}?" if near else ""
         raise KeyError(
-            f"No preset is called {name!r}.{hint} `zoo.list_presets()` names all; a "
-            "directory must exist, a hub's name begins with hf:// or kaggle://."
+            f"No preset is called {name!r}.{hint} `zoo.list_presets()` names all. A "
+            "directory must exist. A URI begins with hf:// or kaggle://."
         )
     path = _directories()[name]
     record = json.loads(path.read_text("utf-8"))
@@ -82,9 +82,9 @@ def find_preset(preset, fetch=True):
 
     Raises:
         KeyError: if the name is unknown.
-        FileNotFoundError: if the files are not here and cannot be fetched.
-        ValueError: if the URI is of another kind, or a published file's checksum is
-            not the one that was recorded.
+        FileNotFoundError: if the files are not on this machine and cannot be fetched.
+        ValueError: if the URI is of another kind, or if the checksum of a published
+            file is not the recorded one.
     """
     text = os.fspath(preset)
     if "://" in text:

@@ -1,4 +1,4 @@
-"""Fetches presets from hubs and the web."""
+"""Downloads presets from hubs and the web."""
 
 import os
 import pathlib
@@ -9,31 +9,33 @@ import zipfile
 
 from zoo.files import filling
 
-# What is fetched of a repository of Hugging Face's, and where that has no weights.
+# The files of a repository of Hugging Face that are fetched; and those that are
+# fetched besides if there are no weights among them.
 HUB_FILES = ["*.json", "*.txt", "*.safetensors", "*.weights.h5"]
 HUB_TORCH_FILES = ["pytorch_model*.bin"]
 
 
 def cache_root():
-    """Where published weights are looked for: `$ZOO_HOME`, or ~/.cache/zoo."""
+    """The directory of downloaded presets: `$ZOO_HOME`, or ~/.cache/zoo."""
     return pathlib.Path(os.environ.get("ZOO_HOME", "~/.cache/zoo")).expanduser()
 
 
 def download(uri, name=None, files=None, fetch=True):
-    """Fetches the files of a preset.
+    """Downloads the files of a preset.
 
     Args:
         uri: `hf://owner/name`, `kaggle://owner/...`, or, with `files`, the https
             address of a zip archive or, with / at its end, of a directory.
-        name: str, of the preset, which names its directory in the cache.
-        files: list of str, what is fetched; by default what models usually have.
-        fetch: bool, False to use only what was downloaded before.
+        name: str, of the preset; its directory in the cache has the same name.
+        files: list of str, the files that are fetched; by default those that models
+            usually have.
+        fetch: bool, False to use only files that were downloaded before.
 
     Returns:
         pathlib.Path of the directory.
 
     Raises:
-        FileNotFoundError: if they cannot be fetched.
+        FileNotFoundError: if the files cannot be fetched.
         ValueError: if the URI is of another kind.
     """
     scheme, _, path = uri.partition("://")

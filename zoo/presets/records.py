@@ -1,4 +1,4 @@
-"""Preset directories: JSON, arrays and files. Knows no class and no TensorFlow."""
+"""Preset directories of our own layout: a JSON record, arrays and files."""
 
 import hashlib
 import json
@@ -21,13 +21,14 @@ def read_preset(directory):
         directory: path with a `preset.json`.
 
     Returns:
-        record dict; arrays dict of path to float32 array; files dict of name to bytes,
-        those of the tokenizer.
+        dict, the record; dict of path to float32 array; dict of name to bytes, the
+        files of the tokenizer.
 
     Raises:
         FileNotFoundError: if a file that the record names is missing.
-        ValueError: if the record is no preset, of a newer format, names a file
-            outside of the directory, or a file is damaged.
+        ValueError: if the record is damaged, has a newer format or names a file
+            outside of the directory, if a file is damaged, or if a weight is not
+            finite.
     """
     directory = pathlib.Path(directory)
     record, arrays = _read_record(directory / RECORD), {}
@@ -70,7 +71,7 @@ def _read_record(path):
 
 
 def _from_format_1(record):
-    """The record as format 2 has it: a tokenizer of any number of files."""
+    """A record of format 1 in format 2, where a tokenizer has any number of files."""
     tokenizer = record.get("tokenizer")
     if not tokenizer or not isinstance(tokenizer, dict):
         return record
@@ -91,15 +92,15 @@ def write_preset(directory, record, arrays, files=None, dtype="float32"):
 
     Args:
         directory: path; must not exist, or be empty.
-        record: dict of plain values, with family and backbone; of the tokenizer
+        record: dict of plain values, at least family and backbone. Its tokenizer has
             class_name and arguments.
         arrays: dict of path to array.
-        files: dict of name to bytes, those of the tokenizer.
+        files: dict of name to bytes, the files of the tokenizer.
         dtype: "float32" or "float16", of the stored weights.
 
     Raises:
-        FileExistsError: if the directory holds something.
-        ValueError: if the dtype is another.
+        FileExistsError: if the directory is not empty.
+        ValueError: if the dtype is another, or if a weight is not finite in it.
     """
     from safetensors.numpy import save_file
 
@@ -175,19 +176,30 @@ def check_weights(arrays, dtype="float32", path=None):
 
 
 def verified(directory, name, checksum):
-    """The path of a file of the directory; without checksum, whatever it holds."""
+    """The path of a file of the directory, whose checksum was compared.
+
+    Args:
+        directory: pathlib.Path.
+        name: str.
+        checksum: str; None admits any content.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: if the name leads out of the directory, or the checksum differs.
+    """
     plain = isinstance(name, str) and pathlib.PurePath(name).name == name
     if not plain or name in ("", ".", ".."):
         raise ValueError(
-            f"A preset names files of its own directory only. Received: {name!r}."
+            f"A preset names files of its own directory only. Received: {name!r} in "
+            f"{directory}."
         )
     path = directory / name
     if not path.is_file():
         raise FileNotFoundError(f"{directory} lacks {name!r}, which its record names.")
     if checksum and sha256(path) != checksum:
         raise ValueError(
-            f"{path} is not the file of the record: its checksum differs. Copy or "
-            "fetch it again."
+            f"{path} is not the file of the record, since its checksum differs. Copy "
+            "or fetch it again."
         )
     return path
 

@@ -1,4 +1,4 @@
-"""Names to models: the only room that knows every family and every task by name."""
+"""Names to models: the only package that finds families and tasks by their names."""
 
 import zoo.models  # noqa: F401, which registers the families
 from zoo import family as families
@@ -29,7 +29,7 @@ __all__ = [
 
 
 def register_family(family):
-    """Makes a family known to `zoo.from_preset`, to the command line and to files.
+    """Registers a family for `zoo.from_preset`, the command line and `.keras` files.
 
     Args:
         family: `zoo.Family`.
@@ -38,8 +38,8 @@ def register_family(family):
         The family.
 
     Raises:
-        TypeError: if it is no `Family`.
-        ValueError: if another backbone has its name.
+        TypeError: if it is not a `Family`.
+        ValueError: if the name belongs to another backbone.
     """
     families.register_family(family)
     for kind in tokenizer_classes(family):

@@ -1,4 +1,4 @@
-"""Preset name, directory or URI to a model."""
+"""Makes a model from the name, the directory or the URI of a preset."""
 
 import contextlib
 import dataclasses
@@ -37,15 +37,16 @@ def from_preset(
     """Makes a model from a preset.
 
     Args:
-        preset: shipped or published name (`zoo.list_presets()`), a directory, or a
-            URI, `hf://owner/name` or `kaggle://owner/...`. Directories of other
-            libraries, such as Hugging Face or AllenNLP, are recognised and converted.
-        task: name of a task, such as "text_classifier"; "auto" for the saved task, or
-            the backbone if none was saved; None for the backbone, which has the
-            `.tokenizer` attached and takes what `zoo.data.Packer` makes with it.
+        preset: the name of a shipped or published preset, see `zoo.list_presets()`; a
+            directory; or a URI, `hf://owner/name` or `kaggle://owner/...`. Directories
+            of other programs, such as Hugging Face or AllenNLP, are recognised and
+            converted.
+        task: name of a task, such as "text_classifier". "auto" makes the saved task,
+            or the backbone if none was saved. None makes the backbone, whose
+            `.tokenizer` is that of the preset. `zoo.data.Packer` makes its inputs.
         dtype: policy of the model, such as "mixed_bfloat16".
         load_weights: bool, False leaves the weights random.
-        seed: int, of random weights, such as a new head's; sets Keras' seeds.
+        seed: int, of random weights, such as those of a new head; sets Keras' seeds.
         layout: str, such as "hugging_face": the layout to read where a directory holds
             several.
         file: str, the name of the checkpoint to read where a directory of another
@@ -57,7 +58,7 @@ def from_preset(
         keras.Model: a compiled `zoo.tasks.Task`, or a `zoo.backbone.Backbone`.
 
     Raises:
-        KeyError: if the name is unknown, with the nearest ones.
+        KeyError: if the name is unknown. The message has the nearest names.
         FileNotFoundError: if files are missing and cannot be fetched.
         ValueError: if a task, an option, a layout or a file is unknown, if the preset
             is damaged, or if it describes a model with more than
@@ -150,13 +151,17 @@ def _build_part(record, dtype):
     if found != record["sha256"]:
         raise ValueError(
             f"The preset refers to {record['preset']!r} with the checksum "
-            f"{record['sha256']}. Received: one with {found}. Train it anew on that."
+            f"{record['sha256']}. Received: {found}. Train it anew on the new one."
         )
     return from_preset(record["preset"], task=None, dtype=dtype)
 
 
 def _split_options(source, task, options):
-    """Options of the config and options of the task; an unknown one is an error."""
+    """Splits options into those of the config and those of the task.
+
+    Raises:
+        ValueError: if an option is unknown.
+    """
     config_class = source.family.backbone.config_class
     fields = {field.name for field in dataclasses.fields(config_class)}
     accepted = task_arguments(task) if task else set()
@@ -176,10 +181,10 @@ def _split_options(source, task, options):
 
 
 def _load(model, backbone, source):
-    """Assigns the weights of a preset; a head that it lacks stays random.
+    """Assigns the weights of a preset. A head that it lacks stays random.
 
-    The backbone's weights must all be there. A task's head is loaded if the task is
-    the saved one with the saved labels, or if it is a pretrained head of the family.
+    All weights of the backbone must be there. The head of a task is loaded if the task
+    and its labels are the saved ones, or if it is a pretrained head of the family.
     """
     paths, heads = backbone.variable_paths(), {*source.family.heads.values()}
     variables = {paths.get(id(v), v.path): v for v in preset_variables(model)}
@@ -197,12 +202,12 @@ def _load(model, backbone, source):
             continue
         if head in heads:
             warnings.warn(
-                f"The preset has no {head} that fits: it starts from random "
-                "weights, and its answers mean nothing before training.",
+                f"The preset has no {head} that fits. The head starts from random "
+                "weights, so its answers mean nothing before training.",
                 stacklevel=4,
             )
         variables = {k: v for k, v in variables.items() if k not in of_head}
-    # Heads of other tasks may be left over, and layers that the config switches off.
+    # The heads of other tasks, and layers that the config leaves out, are not used.
     optional = {name for names in backbone.own_layers.values() for name in names}
     wanted = {
         path: array

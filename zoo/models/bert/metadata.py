@@ -21,6 +21,7 @@ FIELDS = {
     "attention_dropout": "attention_probs_dropout_prob",
     "initializer_range": "initializer_range",
 }
+GOOGLE_LAYOUTS = ("google", "model_garden")
 # Google's and the model garden's "gelu" is the approximation with tanh.
 GOOGLE_ACTIVATIONS = {"gelu": "gelu_tanh", "relu": "relu", "tanh": "tanh"}
 HUGGING_FACE_ACTIVATIONS = {
@@ -61,6 +62,12 @@ def read_json(path, optional=False, kind=dict):
     return values
 
 
+def config_path(directory, layout):
+    """The `Path` of the configuration."""
+    name = "bert_config.json" if layout in GOOGLE_LAYOUTS else "config.json"
+    return directory / name
+
+
 def read_config(directory, layout):
     """Reads the configuration.
 
@@ -75,8 +82,7 @@ def read_config(directory, layout):
         FileNotFoundError: if the file does not exist.
         ValueError: if a value is missing, or if `BERT` cannot compute the model.
     """
-    google = layout in ("google", "model_garden")
-    path = directory / ("bert_config.json" if google else "config.json")
+    google, path = layout in GOOGLE_LAYOUTS, config_path(directory, layout)
     if not path.is_file():
         raise FileNotFoundError(
             f"A checkpoint of layout {layout!r} must have a configuration. There is no "

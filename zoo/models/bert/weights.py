@@ -8,7 +8,9 @@ from zoo.checkpoint import Converted, convert, open_checkpoint
 from zoo.config import make_config
 from zoo.family import Layout, check_size, only_layout
 from zoo.models.bert.metadata import (
+    FIELDS,
     KERAS_NLP_HEAD,
+    config_path,
     read_config,
     read_json,
     read_labels,
@@ -152,8 +154,10 @@ def read(directory, layout=None, activation=None, file=None):
     table = LAYOUTS[layout]
     if activation is not None:
         fields["activation"] = activation
-    config = make_config(BERTConfig, fields, f"the configuration in `{directory}`")
-    check_size(weight_shapes(config), f"the configuration in `{directory}`")
+    where = f"`{config_path(directory, layout)}`"
+    names = {} if layout == "keras_nlp" else FIELDS
+    config = make_config(BERTConfig, fields, where, names)
+    check_size(weight_shapes(config), where)
     rows, parts, ignore = table.choose(config.num_layers, checkpoint)
     config = dataclasses.replace(config, pooler="pooler" in parts)
     heads = tuple(part for part in HEADS if part in parts)

@@ -1,0 +1,287 @@
+"""Records that describe no model: one sentence, before anything large is made."""
+
+import copy
+import json
+import shutil
+
+import numpy as np
+import pytest
+import tiny
+from safetensors.numpy import load_file, save_file
+
+import zoo
+from zoo.presets import RECORD, WEIGHTS
+from zoo.presets.records import sha256
+from zoo.registry import build_backbone
+from zoo.text import CharacterTokenizer, WordPieceTokenizer
+
+CONFIG = {**tiny.CONFIG, "num_layers": 1}
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """Directory of a tiny classifier."""
+    directory = tmp_path_factory.mktemp("damaged") / "preset"
+    backbone = build_backbone("bert", CONFIG)
+    tokenizer = WordPieceTokenizer(tiny.VOCABULARY)
+    task = zoo.TextClassifier(backbone, tokenizer, labels=tiny.LABELS)
+    task.save_to_preset(directory)
+    return directory
+
+
+@pytest.fixture
+def preset(saved, tmp_path):
+    """The same, to be damaged."""
+    return shutil.copytree(saved, tmp_path / "preset")
+
+
+def change(directory, place, value, name=RECORD):
+    """Sets a field of a JSON file, whose place is its keys with dots between."""
+    path = directory / name
+    record = json.loads(path.read_text("utf-8"))
+    inner, *keys = record, *place.split(".")
+    for key in keys[:-1]:
+        inner = inner[key]
+    inner[keys[-1]] = value
+    path.write_text(json.dumps(record), "utf-8")
+
+
+def deep(levels):
+    """A list in a list in a list."""
+    value = []
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+DAMAGED = [
+    ("family", "gpt9", "`family` must be one of"),
+    ("family", ["bert"], "`family` must be a string"),
+    ("backbone", None, "`backbone` must be an object"),
+    ("backbone.size", 1, "Unknown option of `backbone`.*'size'"),
+    ("backbone.vocabulary_size", 10**12, "`vocabulary_size` of `backbone`.* at most"),
+    ("backbone.vocabulary_size", 10**9, "more than the .* values that are stored"),
+    ("backbone.hidden_dim", 10**9, "more than the .* values that are stored"),
+    ("backbone.num_layers", 10**6, "more than the .* values that are stored"),
+    ("backbone.hidden_dim", -1, "`hidden_dim` must be a positive"),
+    ("backbone.hidden_dim", 16.5, "`hidden_dim` of .* must be an integer"),
+    ("backbone.hidden_dim", "16", "`hidden_dim` of .* must be an integer"),
+    ("backbone.hidden_dim", True, "`hidden_dim` of .* must be an integer"),
+    ("backbone.dropout", [], "`dropout` of .* must be a number"),
+    ("backbone.layer_norm_epsilon", 1e300, "`layer_norm_epsilon` of .*float32"),
+    ("backbone.activation", deep(50), "`activation` of .* must be a string"),
+    ("backbone.pooler", 1, "`pooler` of .* must be true or false"),
+    ("task", [1], "`task` must be an object"),
+    ("task.name", "mind_reader", "`task` must be one of"),
+    ("task.options", "x", "`task.options` must be an object"),
+    ("task.options.colour", 1, "`task` of .*'colour'"),
+    ("task.options.labels", [["good"], "bad"], "`labels` in .*different strings"),
+    ("task.options.labels", ["good", "good"], "`labels` in .*different strings"),
+    ("task.options.labels", 10**12, "`labels` in .* at most"),
+    ("task.options.labels", [str(i) for i in range(10**5)], "`labels` in .* at most"),
+    ("task.options.head_dropout", "x", "`head_dropout` in .* a number"),
+    ("task.options.sequence_length", "x", "`sequence_length` in .* an integer"),
+    ("task.options.sequence_length", 10**12, "`sequence_length` in .* an integer"),
+    ("task.options.pooling", {}, "`pooling` must be"),
+    ("defaults", {"learning_rate": "x"}, "`defaults.learning_rate` of .* positive"),
+    ("defaults", {"epochs": 10.5}, "`defaults.epochs` of .* integer"),
+    ("head_options", [1], "`head_options` must be an object"),
+    ("parts", {"lm": {"family": "elmo"}}, "`parts.lm` lacks backbone"),
+    (
+        "parts",
+        {"lm": {"preset": "nowhere", "sha256": ""}},
+        "`parts.lm` of .*No preset is called 'nowhere'",
+    ),
+    ("tokenizer.class_name", "Shredder", "`tokenizer` of .*'Shredder'"),
+    ("tokenizer.arguments.lowercase", "x", "`lowercase` in .* true or false"),
+    ("tokenizer.arguments.colour", "x", "`tokenizer` of .*colour"),
+    ("tokenizer.files", {}, "`tokenizer` of .*vocabulary"),
+    ("weights.sha256", None, "`weights.sha256` must be a string"),
+    ("format", "2", "`format` must be an integer"),
+    ("format", -1, "`format` must be an integer"),
+]
+
+
+@pytest.mark.parametrize("load", [True, False])
+@pytest.mark.parametrize("place, value, message", DAMAGED)
+def test_a_damaged_record_names_file_and_field(preset, place, value, message, load):
+    change(preset, place, value)
+    with pytest.raises(ValueError, match=message) as raised:
+        zoo.from_preset(preset, load_weights=load)
+    assert str(preset) in str(raised.value) and len(str(raised.value)) < 1500
+
+
+@pytest.mark.parametrize("field, value", [("hidden_dim", 10**9), ("num_layers", 10**6)])
+def test_without_weights_there_is_a_limit(preset, field, value):
+    change(preset, "weights", None)
+    change(preset, f"backbone.{field}", value)
+    with pytest.raises(ValueError, match="the most that zoo builds"):
+        zoo.from_preset(preset, load_weights=False)
+    with pytest.raises(ValueError, match="BERTConfig.*the most that zoo builds"):
+        build_backbone("bert", {**CONFIG, field: value})
+
+
+def test_options_are_not_the_fault_of_the_file(preset):
+    with pytest.raises(ValueError, match="^`hidden_dim` of BERT must be an integer"):
+        zoo.from_preset(preset, hidden_dim="x")
+    with pytest.raises(ValueError, match="^`pooling` must be"):
+        zoo.from_preset(preset, pooling="x")
+    with pytest.raises(ValueError, match="the most that zoo builds"):
+        zoo.from_preset(preset, load_weights=False, hidden_dim=10**9)
+
+
+def rewrite(preset, path, array):
+    """Stores another array, and the checksum that belongs to the file."""
+    arrays = load_file(preset / WEIGHTS)
+    save_file({**arrays, path: array}, preset / WEIGHTS)
+    change(preset, "weights.sha256", sha256(preset / WEIGHTS))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_stored_weight_that_is_not_finite_is_refused(preset, value):
+    rewrite(preset, "pooler/bias", np.full(16, value, "float32"))
+    with pytest.raises(ValueError, match=f"finite.*'pooler/bias'.*{WEIGHTS}"):
+        zoo.from_preset(preset)
+
+
+def test_a_weight_of_another_shape_names_the_file(preset):
+    rewrite(preset, "pooler/bias", np.zeros(17, "float32"))
+    with pytest.raises(
+        ValueError, match="`weights` of .*shape: 'pooler/bias'"
+    ) as found:
+        zoo.from_preset(preset)
+    assert str(preset) in str(found.value)
+
+
+# Parts --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "place, value, message",
+    [
+        ("backbone.filters", [1], "`filters` of `backbone` of .* of the form"),
+        ("backbone.filters", [[1, 2, 3]], "`filters` of `backbone` of .* of the form"),
+        ("backbone.filters", deep(5), "`filters` of `backbone` of .* must be a list"),
+        ("backbone.lstm_dim", 10**9, "more than the .* values that are stored"),
+        ("parts.lm_0.family", "gpt9", "`parts.lm_0` of .*`family` must be one of"),
+        ("parts.lm_0.backbone.filters", 7, "`filters` of `parts.lm_0.backbone`"),
+        ("parts.lm_0.backbone.num_highways", 10**6, "`parts.lm_0.backbone` of .*more"),
+        ("parts.lm_0.tokenizer.max_characters", "x", "`parts.lm_0` of"),
+    ],
+)
+def test_a_damaged_part_is_named(tagger, tmp_path, place, value, message):
+    preset = shutil.copytree(tagger, tmp_path / "preset")
+    change(preset, place, value)
+    with pytest.raises(ValueError, match=message) as raised:
+        zoo.from_preset(preset)
+    assert str(preset) in str(raised.value)
+
+
+@pytest.fixture(scope="module")
+def tagger(tmp_path_factory):
+    """Directory of a tagger with a language model of its own."""
+    directory = tmp_path_factory.mktemp("damaged") / "tagger"
+    elmo = build_backbone("elmo", {**tiny.ELMO_CONFIG, "num_layers": 1})
+    elmo.tokenizer = CharacterTokenizer(max_characters=12)
+    config = {**tiny.TAGLM_CONFIG, "num_layers": 1}
+    build_backbone("taglm", config, parts={"lm_0": elmo}).save_to_preset(directory)
+    return directory
+
+
+# Configs of Keras' files --------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def config():
+    """The config of a classifier, as a `.keras` file holds it."""
+    backbone = build_backbone("bert", CONFIG)
+    tokenizer = WordPieceTokenizer(tiny.VOCABULARY)
+    task = zoo.TextClassifier(backbone, tokenizer, labels=tiny.LABELS)
+    return json.loads(json.dumps(task.get_config()))
+
+
+@pytest.mark.parametrize(
+    "place, value, message",
+    [
+        ("backbone", None, "config of TextClassifier must have backbone"),
+        ("backbone", {"class_name": "X"}, "`backbone` in the config of TextCl"),
+        ("backbone", 5, "`backbone` in the config of TextClassifier must be"),
+        ("backbone.config", [], "`backbone` in the config of TextClassifier"),
+        ("backbone.config.config", None, "config of BERT must have config"),
+        ("backbone.config.config.hidden_dim", "x", "`hidden_dim` of `config` of BERT"),
+        ("backbone.config.config.hidden_dim", 10**9, "the most that zoo builds"),
+        ("backbone.config.config.num_layers", 10**6, "the most that zoo builds"),
+        ("tokenizer", [1], "`tokenizer` in the config of TextClassifier"),
+        ("tokenizer.config", {"x": 1}, "`tokenizer` in the config of TextClassifier"),
+        ("labels", ["a", "a"], "`labels` in the config of TextClassifier"),
+        ("labels", 10**12, "`labels` in the config of TextClassifier .* at most"),
+        ("head_dropout", "x", "`head_dropout` in the config of TextClassifier"),
+        ("pooling", [], "config of TextClassifier cannot be used: `pooling`"),
+        ("colour", 1, "config of TextClassifier cannot be used"),
+    ],
+)
+def test_a_damaged_config_of_keras_names_the_field(config, place, value, message):
+    damaged = copy.deepcopy(config)
+    inner, *keys = damaged, *place.split(".")
+    for key in keys[:-1]:
+        inner = inner[key]
+    inner[keys[-1]] = value
+    with pytest.raises(ValueError, match=message):
+        zoo.TextClassifier.from_config(damaged)
+
+
+# Other programs' files ----------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    """Directories of Hugging Face and of bilm-tf."""
+    root = tmp_path_factory.mktemp("exported")
+    build_backbone("bert", CONFIG).save_to_preset(root / "bert", "hugging_face")
+    elmo = build_backbone("elmo", {**tiny.ELMO_CONFIG, "num_layers": 1})
+    elmo.save_to_preset(root / "elmo", "hdf5")
+    return root
+
+
+@pytest.mark.parametrize(
+    "model, name, place, value, message",
+    [
+        ("bert", "config.json", "vocab_size", 10**12, "`vocab_size` of .*config.json"),
+        ("bert", "config.json", "hidden_size", "x", "`hidden_size` of .*config.json"),
+        ("bert", "config.json", "hidden_size", 10**9, "the most that zoo builds"),
+        ("bert", "config.json", "num_hidden_layers", 10**6, "the most that zoo builds"),
+        ("bert", "config.json", "hidden_act", ["gelu"], "`hidden_act` must be one of"),
+        ("bert", "config.json", "id2label", [1], "cannot be used|must name every"),
+        ("elmo", "options.json", "lstm", [], "must hold the options"),
+        ("elmo", "options.json", "lstm.dim", "x", "`lstm_dim` of .*options.json"),
+        ("elmo", "options.json", "lstm.dim", 10**9, "the most that zoo builds"),
+        ("elmo", "options.json", "lstm.n_layers", 10**6, "the most that zoo builds"),
+        ("elmo", "options.json", "char_cnn.filters", [1], "must hold the options"),
+    ],
+)
+def test_a_damaged_configuration_names_the_file(
+    exported, tmp_path, model, name, place, value, message
+):
+    directory = shutil.copytree(exported / model, tmp_path / "copy")
+    if place == "id2label":
+        arrays = load_file(directory / "model.safetensors")
+        head = {"classifier.weight": (2, 16), "classifier.bias": (2,)}
+        arrays |= {k: np.zeros(shape, "float32") for k, shape in head.items()}
+        save_file(arrays, directory / "model.safetensors")
+    change(directory, place, value, name)
+    with pytest.raises(ValueError, match=message) as raised:
+        zoo.from_preset(directory)
+    assert str(directory) in str(raised.value)
+
+
+def test_foreign_weights_that_are_not_finite_are_refused(exported, tmp_path):
+    directory = shutil.copytree(exported / "bert", tmp_path / "copy")
+    arrays = load_file(directory / "model.safetensors")
+    name = "embeddings.LayerNorm.bias"
+    arrays = {
+        k: np.full_like(v, np.nan) if k.endswith(name) else v for k, v in arrays.items()
+    }
+    save_file(arrays, directory / "model.safetensors")
+    with pytest.raises(ValueError, match="finite.*'embeddings_layer_norm/beta'") as e:
+        zoo.from_preset(directory)
+    assert str(directory) in str(e.value)
