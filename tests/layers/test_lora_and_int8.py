@@ -145,6 +145,7 @@ def test_weights_alone_are_quantized_without_a_warning(quantized, recwarn, tmp_p
     """The default: the inputs of dense layers are not quantized."""
     model, name, exact = quantized
     copy = MODELS[name]()
+    copy.predict(INPUTS[name], verbose=0)
     recwarn.clear()
     frozen = gc.get_freeze_count()
     quantize_layers(copy)
@@ -155,6 +156,8 @@ def test_weights_alone_are_quantized_without_a_warning(quantized, recwarn, tmp_p
     assert dense and not any(layer.inputs_quantizer for layer in dense)
     found, expected = np.asarray(copy(INPUTS[name])), exact(INPUTS[name])
     assert 0 < difference(found, expected) < TOLERANCE
+    predicted = copy.predict(INPUTS[name], verbose=0)
+    np.testing.assert_allclose(predicted, found, atol=1e-5)
     copy.save(tmp_path / "a.keras")
     loaded = keras.saving.load_model(tmp_path / "a.keras")
     np.testing.assert_array_equal(loaded(INPUTS[name]), found)
@@ -378,6 +381,18 @@ def test_files_hold_merged_weights_and_no_lora(case, int8, tmp_path):
         np.testing.assert_allclose(arrays[weight.path], weight, atol=1e-6)
     # The model itself still has LoRA.
     np.testing.assert_array_equal(model(inputs), expected)
+
+
+def test_predict_uses_lora_that_was_enabled_after_a_call():
+    model = tagger()
+    before = model.predict(INPUTS["tagger"], verbose=0)
+    enable_lora(model, 2)
+    for weight in model.weights:
+        if weight.name == "lora_kernel_b":
+            weight.assign(np.ones(weight.shape))
+    after = model.predict(INPUTS["tagger"], verbose=0)
+    np.testing.assert_allclose(after, model(INPUTS["tagger"]), atol=1e-5)
+    assert difference(after, before) > 0.01
 
 
 def test_lora_is_refused():

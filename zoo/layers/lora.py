@@ -3,6 +3,8 @@
 import keras
 from keras import ops
 
+from zoo.layers.quantization import reset_functions
+
 ADAPTED = (keras.layers.Dense, keras.layers.Embedding)
 
 
@@ -24,7 +26,7 @@ def enable_lora(model, rank, alpha=None):
 
     Args:
         model: built `keras.Model` or layer, such as the backbone of a task. Compile the
-            task after the call.
+            task after the call, also before `predict`.
         rank: int, width of A and height of B, at least 1.
         alpha: float, factor of `A B`; by default `rank`.
 
@@ -53,6 +55,7 @@ def enable_lora(model, rank, alpha=None):
         layer.enable_lora(rank, lora_alpha=alpha)
     for variable in model.weights:
         variable.trainable = is_lora(variable)
+    reset_functions(model)
 
 
 def is_lora(variable):

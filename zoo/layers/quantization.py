@@ -152,6 +152,20 @@ def quantize_layers(model, config=None):
             if _can_be_quantized(layer) and layer.quantization_mode is None:
                 with contextlib.suppress(NotImplementedError):
                     layer.quantize(config=config)
+    reset_functions(model)
+
+
+def reset_functions(model):
+    """Makes `fit`, `evaluate` and `predict` trace their functions again.
+
+    A traced function keeps using the variables that it was traced with.
+
+    Args:
+        model: `keras.Model` or layer.
+    """
+    for layer in model._flatten_layers():
+        if isinstance(layer, keras.Model):
+            layer.train_function = layer.test_function = layer.predict_function = None
 
 
 def _can_be_quantized(layer):
@@ -194,6 +208,7 @@ def apply_quantization(model, record):
                 if isinstance(config, dict):
                     config = keras.saving.deserialize_keras_object(config)
                 layer.quantize(config=config)
+    reset_functions(model)
 
 
 @contextlib.contextmanager
