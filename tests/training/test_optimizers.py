@@ -8,6 +8,7 @@ import tensorflow as tf
 from zoo.training import (
     AdamW,
     WarmupLinearDecay,
+    finetuning_optimizer,
     layer_depths,
 )
 
