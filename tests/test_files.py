@@ -5,14 +5,16 @@ import errno
 import os
 import stat
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+import tiny
 from disk import full_disk
 from safetensors.numpy import save_file
 
-from zoo.files import WriteErrors, filling, replacing, save_whole
+import zoo
+from zoo.files import WriteErrors, filling, replacing
+from zoo.registry import build_backbone
 
 
 def entries(directory):
@@ -224,44 +226,20 @@ def test_write_errors_by_itself():
             raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
 
 
-@pytest.fixture(scope="module")
-def model():
-    return keras.Sequential([keras.Input((8,)), keras.layers.Dense(8)])
-
-
-def test_a_model_is_saved_whole(tmp_path, model):
+def test_a_model_is_saved_whole(tmp_path):
+    model = build_backbone("bert", {**tiny.CONFIG, "num_layers": 1})
     path = tmp_path / "new" / "model.keras"
     with umask(0o022):
-        save_whole(model.save, path)
+        model.save(path)
     assert mode(path) == 0o644 and entries(path.parent) == ["model.keras"]
     before = path.read_bytes()
     with pytest.raises(OSError, match=f"while writing {path}. Nothing was written"):
         with full_disk(1000):
-            save_whole(model.save, str(path))
+            model.save(str(path))
     assert path.read_bytes() == before and entries(path.parent) == ["model.keras"]
     link = tmp_path / "latest.keras"
     link.symlink_to(path)
-    save_whole(model.save, link)
-    assert link.is_symlink() and path.read_bytes() != b""
-    kernel = keras.saving.load_model(link).layers[0].kernel
-    np.testing.assert_array_equal(kernel, model.layers[0].kernel)
-
-
-def test_other_places_are_left_to_the_function(tmp_path):
-    calls = []
-
-    def save(path, **options):
-        calls.append((path, options))
-
-    existing = tmp_path / "a.keras"
-    existing.touch()
-    for path in ("hf://owner/name", "gs://bucket/a.keras", tmp_path / "folder"):
-        save_whole(save, path, zipped=False)
-    save_whole(save, existing, overwrite=False)
-    assert [path for path, _ in calls[:-1]] == [
-        "hf://owner/name",
-        "gs://bucket/a.keras",
-        tmp_path / "folder",
-    ]
-    assert calls[0][1] == {"overwrite": True, "zipped": False}
-    assert calls[-1] == (existing, {"overwrite": False})
+    model.save(link)
+    assert link.is_symlink()
+    for ours, saved in zip(model.weights, zoo.load_model(link).weights, strict=True):
+        np.testing.assert_array_equal(ours, saved)

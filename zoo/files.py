@@ -19,7 +19,6 @@ ADVICE = {
     **dict.fromkeys(DENIED, "Choose a place where you have permission to write."),
 }
 NOTHING_WRITTEN = "Nothing was written."
-MODEL_SUFFIXES = (".keras", ".h5", ".hdf5")
 
 
 def open_any(path, mode="rb", **options):
@@ -154,39 +153,6 @@ def filling(directory):
     with replacing(directory) as temporary:
         temporary.mkdir()
         yield temporary
-
-
-def save_whole(save, path, overwrite=True, **options):
-    """Calls a function that writes a model file, so that it is complete or absent.
-
-    Args:
-        save: function of a path and `options`, such as `keras.Model.save` of a model.
-        path: path of a `.keras` or `.h5` file; see `replacing`. Any other value is
-            passed to `save` unchanged: an address such as `hf://owner/name` or
-            `gs://bucket/name.keras`, an open file, or a path with another suffix.
-        overwrite: bool. If it is False and the file exists, `save` decides what to do:
-            `keras.Model.save` asks the user.
-        **options: further arguments of `save`, such as zipped.
-
-    Returns:
-        What `save` returns.
-
-    Raises:
-        OSError: if the disk is full or the permission to write is missing.
-    """
-    if not _is_local_model(path):
-        return save(path, overwrite=overwrite, **options)
-    if not overwrite and os.path.exists(path):
-        return save(path, overwrite=False, **options)
-    with replacing(path) as temporary:
-        return save(temporary, overwrite=True, **options)
-
-
-def _is_local_model(path):
-    if not isinstance(path, (str, os.PathLike)):
-        return False
-    path = os.fspath(path)
-    return "://" not in path and path.endswith(MODEL_SUFFIXES)
 
 
 def _cannot_be_renamed(path):
