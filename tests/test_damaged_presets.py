@@ -147,7 +147,7 @@ def test_a_stored_weight_that_is_not_finite_is_refused(preset, value):
 def test_a_weight_of_another_shape_names_the_file(preset):
     rewrite(preset, "pooler/bias", np.zeros(17, "float32"))
     with pytest.raises(
-        ValueError, match="`weights` of .*shape: 'pooler/bias'"
+        ValueError, match="(?s)`weights` of .*shape: 'pooler/bias'"
     ) as found:
         zoo.from_preset(preset)
     assert str(preset) in str(found.value)
