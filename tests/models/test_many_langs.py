@@ -161,7 +161,7 @@ def test_tasks_train_and_serve_it(published, tmp_path):
 def test_without_word_ids_it_says_so(published):
     elmo = zoo.from_preset(published)
     x = inputs_of(elmo, TEXTS)
-    with pytest.raises(ValueError, match="needs `word_ids`.*tokenizer's `inputs`"):
+    with pytest.raises(ValueError, match="needs `word_ids`.*`inputs` of its tokenizer"):
         elmo({"character_ids": x["character_ids"]})
     del x["padding_mask"]
     assert elmo(x)["sequence_output"].shape == (3, 8, 2 * OUT)

@@ -173,10 +173,12 @@ STEPS = TensorFlowSteps if keras.backend.backend() == "tensorflow" else object
 class DistributedTraining(STEPS):
     """Steps whose logs weigh every row or token alike, on any number of replicas."""
 
-    def compile(self, *args, loss=None, loss_weights=None, **kwargs):
+    def compile(self, optimizer="rmsprop", loss=None, loss_weights=None, **kwargs):
         """Keras' `compile`, with means over weights; see `with_weighted_mean`."""
         loss = with_weighted_mean(loss)
-        super().compile(*args, loss=loss, loss_weights=loss_weights, **kwargs)
+        super().compile(
+            optimizer=optimizer, loss=loss, loss_weights=loss_weights, **kwargs
+        )
         self.loss_weights = loss_weights
 
     @property
