@@ -93,7 +93,7 @@ def test_several_tensorflow_checkpoints(tmp_path):
         saver.save(None, str(tmp_path / f"m{value:.0f}.ckpt"), write_state=False)
     (tmp_path / "bert_config.json").write_text("{}")
     assert zoo.models.bert.recognise(tmp_path) == "google"
-    with pytest.raises(ValueError, match="must say vocab_size"):
+    with pytest.raises(ValueError, match="must have the values vocab_size"):
         zoo.from_preset(tmp_path, file="m1.ckpt.index")
     fields = {"vocab_size": 8, "hidden_size": 4, "num_hidden_layers": 1}
     fields |= {"num_attention_heads": 2, "intermediate_size": 8}

@@ -10,7 +10,7 @@ from zoo.training import Adagrad, AdamW, WarmupLinearDecay
 
 TEXTS, LABELS = tiny.make_texts(8, seed=4)
 OPTIMIZERS = {
-    "adamw": lambda: AdamW(WarmupLinearDecay(1e-2, 1, 50), epsilon=1e-3),
+    "adamw": lambda: AdamW(WarmupLinearDecay(3e-3, 1, 50), epsilon=1e-3),
     "adagrad": lambda: Adagrad(0.02),
 }
 
