@@ -18,6 +18,7 @@ import zoo.data
 
 ATOL = 2e-6
 LENGTH = 16  # of the rows that a backbone is given
+SIZE = 32  # of a batch
 
 
 def read_inputs(directory):
@@ -34,12 +35,15 @@ def read_inputs(directory):
 def load(directory, case):
     """The model of a case, by the public functions."""
     path = directory / case["path"]
-    if path.suffix != ".xz":
-        return zoo.from_preset(path, **case.get("options", {}))
     with tempfile.TemporaryDirectory() as temporary:
-        plain = pathlib.Path(temporary) / path.stem
-        plain.write_bytes(lzma.decompress(path.read_bytes()))
-        return zoo.load_model(plain)
+        unpacked = pathlib.Path(temporary) / path.stem
+        if path.suffix == ".xz":
+            unpacked.write_bytes(lzma.decompress(path.read_bytes()))
+            return zoo.load_model(unpacked)
+        if case.get("saved_again"):
+            zoo.from_preset(path).save_to_preset(unpacked)
+            path = unpacked
+        return zoo.from_preset(path, **case.get("options", {}))
 
 
 def compare(found, expected, name, atol=ATOL):
@@ -106,6 +110,7 @@ def properties(model):
     }
     if hasattr(model, "sequence_length"):
         found["length"] = model.sequence_length or 0
+        found["pair"] = model.pair
     optimizer = getattr(model, "optimizer", None)
     if optimizer:
         found["optimizer_class"] = type(optimizer).__name__
@@ -158,10 +163,23 @@ def train(model, x, y, *weight):
 
 def evaluate(model, x, y, weight=None):
     """The loss of a batch in evaluation."""
-    options = {"verbose": 0, "return_dict": True, "batch_size": len(y)}
+    options = {"verbose": 0, "return_dict": True, "batch_size": SIZE}
     if weight is not None:
         options["sample_weight"] = weight
     return {"loss": model.evaluate(x, y, **options)["loss"]}
+
+
+def train_texts(model, texts):
+    """Losses of a language model that makes its own targets."""
+    (batch,) = model.batches(texts).as_numpy_iterator()
+    return train(model, *batch)
+
+
+def train_examples(model, batch):
+    """Losses of examples that come with their targets."""
+    tensors = {key: tf.constant(value) for key, value in batch.items()}
+    example = model.fixed_example(tensors)
+    return train(model, *keras.tree.map_structure(np.asarray, example))
 
 
 def of_streams(function):
@@ -181,6 +199,8 @@ ASKS = {
     "predict": predict,
     "states": states,
     "train": train,
+    "train_texts": train_texts,
+    "train_examples": train_examples,
     "evaluate_streams": of_streams(evaluate),
     "train_streams": of_streams(train),
 }

@@ -1,12 +1,13 @@
 """Makes earlier_files/: models as version 0.1.0 saved them, and what they computed.
 
-Made with keras-context-zoo 0.1.0, TensorFlow 2.20.0, Keras 3.15.1 and NumPy 2.4.6:
+Made with keras-context-zoo 0.1.0 (commit 0590aa5), TensorFlow 2.20.0, Keras 3.15.1 and
+NumPy 2.4.6:
 
     PYTHONPATH=.:tests python tests/goldens/make_earlier_files.py
 
 Later versions must read these files and compute the same, which
 `tests/test_earlier_files.py` checks: do not make them anew with later code. Every
-weight is drawn from N(0, 0.3), gains from N(1, 0.3). Few options have their default.
+weight is drawn from N(0, 0.3), gains from N(1, 0.3).
 """
 
 import json
@@ -18,236 +19,34 @@ import tempfile
 import earlier_files
 import keras
 import numpy as np
+from earlier_models import (
+    CASED,
+    ENDS,
+    INPUTS,
+    adagrad,
+    adamw,
+    bert,
+    classifier,
+    elmo,
+    frozen,
+    language_model,
+    make,
+    parts,
+    spelling_elmo,
+    streams,
+    tagger,
+    taglm,
+    trained,
+    with_heads,
+)
 
 import zoo
-from zoo.data import TokenStreams, stream_batches
-from zoo.registry import build_backbone
-from zoo.tasks import TASKS
-from zoo.text import (
-    CharacterTokenizer,
-    TaggerTokenizer,
-    UnicodeSpeller,
-    WordPieceTokenizer,
-)
-from zoo.training import Adagrad, AdamW, WarmupLinearDecay, layer_depths
-
-SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-WORDS = "the a film is not very good bad dull Great \u00e9t\u00e9 0 . , !".split()
-VOCABULARY = [*SPECIALS, *map(str.lower, WORDS), "ete", "##s", "##ly", "##er"]
-CASED = [*SPECIALS, *WORDS, "##s", "##ly"]
-PREDICTED = ["<S>", "</S>", "<UNK>", *WORDS]
-CHARACTERS = ["<bos>", "<oov>", "<pad>", "<eow>", "<bow>", "<eos>", *"abdefgilmnorst"]
-SPELLED = ["<oov>", "the", "<pad>", "film", "good", "\u00e9t\u00e9"]
-LABELS = ["bad", "fine", "good"]
-INPUTS = {
-    "texts": [
-        "the film is not very good .",
-        "A GREAT \u00e9t\u00e9 , goodly unseen!",
-        "",
-        "dull 1999 films",
-        "very very bad, the film",
-    ],
-    "labels": ["good", "bad", "fine", "bad", "good"],
-    "pairs": [["the film", "good , bad"], ["is not dull", "a Great \u00e9t\u00e9 !"]],
-    "masked": ["the [MASK] is very [MASK]", "a Great film [MASK] .", "no mask"],
-    "sentences": [
-        "the film is Great .",
-        "good",
-        "a very dull \u00e9t\u00e9 " * 6,
-        "FILMS 12 bad !",
-    ],
-    "tagged": ["the film is Great .", "good", "FILMS 12 bad !"],
-    "tags": ["O B-X I-X O O", "B-X", "B-X B-Y O O"],
-    "ends": ["O S-X O O O", "S-X", "B-X E-X O O"],
-}
-TAGS = ["O", "B-X", "I-X", "B-Y"]
-ENDS = ["B-X", "E-X", "I-X", "O", "S-X"]
-
-BERT = {
-    "vocabulary_size": 32,
-    "hidden_dim": 8,
-    "num_layers": 2,
-    "num_heads": 4,
-    "intermediate_dim": 12,
-    "max_sequence_length": 20,
-    "num_segments": 3,
-    "activation": "gelu",
-    "dropout": 0.0,
-    "attention_dropout": 0.0,
-    "layer_norm_epsilon": 3e-2,
-}
-ELMO = {
-    "embedding_dim": 3,
-    "filters": [[1, 4], [2, 5]],
-    "num_highways": 1,
-    "activation": "tanh",
-    "max_characters": 7,
-    "lstm_dim": 6,
-    "projection_dim": 4,
-    "num_layers": 2,
-    "cell_clip": 0.5,
-    "projection_clip": 0.3,
-    "dropout": 0.0,
-}
-SPELLING = {
-    "vocabulary_size": len(CHARACTERS) + 1,
-    "pad_character": CHARACTERS.index("<pad>") + 1,
-    "word_vocabulary_size": len(SPELLED),
-    "word_dim": 5,
-    "residual": False,
-    "activation": "relu",
-    "mix_layer_norm": "allennlp",
-}
-TAGLM = {
-    "vocabulary_size": 24,
-    "embedding_dim": 5,
-    "num_frozen": 4,
-    "character_dim": 3,
-    "filters": [[2, 4]],
-    "max_characters": 6,
-    "lstm_dim": 5,
-    "num_layers": 2,
-    "lm_positions": [0, 1],
-    "lm_layers": "mix",
-    "dropout": 0.0,
-}
-
-
-def draw(model, seed=1):
-    """Sets every weight at random; returns the model."""
-    generator = np.random.default_rng(seed)
-    for variable in model.weights:
-        if "seed_generator" not in variable.path and "state" not in variable.path:
-            mean = 1.0 if variable.path.endswith("gamma") else 0.0
-            values = generator.normal(mean, 0.3, variable.shape).astype("float16")
-            variable.assign(values.astype("float32"))
-    return model
-
-
-def bert(dtype=None, cased=False, **fields):
-    """A tiny BERT with its tokenizer."""
-    backbone = build_backbone("bert", {**BERT, **fields}, dtype)
-    words = CASED if cased else VOCABULARY
-    backbone.tokenizer = WordPieceTokenizer(words, lowercase=not cased)
-    return draw(backbone)
-
-
-def elmo(vocabulary=None, **fields):
-    """A tiny ELMo with its tokenizer."""
-    backbone = build_backbone("elmo", {**ELMO, **fields})
-    longest = backbone.config.max_characters
-    backbone.tokenizer = CharacterTokenizer(longest, vocabulary, punctuation=True)
-    return draw(backbone)
-
-
-def spelling_elmo(**fields):
-    """A tiny ELMo over the characters of a language and its words."""
-    backbone = build_backbone("elmo", {**ELMO, **SPELLING, **fields})
-    backbone.tokenizer = UnicodeSpeller(CHARACTERS, SPELLED, max_characters=7)
-    return draw(backbone)
-
-
-def taglm(parts=None, unknown="class", **fields):
-    """A tiny tagger with its tokenizer."""
-    parts = parts or {}
-    tokenizer = TaggerTokenizer(
-        [word for word in WORDS if word != "Great"],
-        digits_to_zero=True,
-        unknown=unknown,
-        max_characters=6,
-        others={name: part.tokenizer for name, part in parts.items()},
-    )
-    fields["vocabulary_size"] = tokenizer.vocabulary_size
-    backbone = build_backbone("taglm", {**TAGLM, **fields}, parts=parts)
-    backbone.tokenizer = tokenizer
-    return draw(backbone)
-
-
-def parts(dropout=0.2):
-    """The language models of a tagger, one of words and one of pieces."""
-    return {"lm_0": elmo(dropout=dropout), "lm_1": bert(num_layers=1, cased=True)}
-
-
-def make(name, backbone, optimizer=None, **options):
-    """A task on a backbone, with other weights, compiled if there is an optimizer."""
-    task = draw(TASKS[name](backbone, backbone.tokenizer, **options), seed=2)
-    if optimizer:
-        task.compile(optimizer)
-    return task
-
-
-def adamw(backbone=None, rate=0.02):
-    """An optimizer with a schedule, and if there is a backbone a rate per layer."""
-    options = {"weight_decay": 0.1, "epsilon": 1e-3, "beta_1": 0.8}
-    if backbone:
-        options |= {"layer_decay": 0.7, "depths": layer_depths(backbone)}
-    return AdamW(WarmupLinearDecay(rate, 3, 12), **options)
-
-
-def adagrad(rate=0.05):
-    """Another one."""
-    return Adagrad(rate, initial_accumulator_value=0.02, global_clipnorm=0.9)
-
-
-def classifier(backbone, optimizer=None, **options):
-    """A text classifier."""
-    options = {"labels": LABELS, "head_dropout": 0.0, **options}
-    return make("text_classifier", backbone, optimizer, **options)
-
-
-def tagger(backbone, optimizer=None, **options):
-    """A tagger of spans."""
-    options = {"labels": TAGS, "head_dropout": 0.0, "scheme": "IOB2", **options}
-    return make("token_classifier", backbone, optimizer, **options)
-
-
-def trained(task, labels="labels"):
-    """The task after two updates."""
-    texts = "texts" if labels == "labels" else "tagged"
-    for _ in range(2):
-        task.train_on_batch(INPUTS[texts], INPUTS[labels])
-    return task
-
-
-def language_model(rows=None):
-    """A language model; one that carries states has read and learnt a batch."""
-    backbone = elmo(PREDICTED)
-    options = {"num_words": len(PREDICTED) + 2, "num_samples": 6, "rows": rows}
-    if not rows:
-        return make("language_model", backbone, **options)
-    task = make("language_model", backbone, adagrad(), **options)
-    first, second = streams(task, rows)
-    task.train_on_batch(*first)
-    task.evaluate(second[0], second[1], sample_weight=second[2], verbose=0)
-    return task
-
-
-def streams(task, rows):
-    """Two batches that follow each other, as arrays."""
-    ids = np.random.default_rng(3).integers(3, len(PREDICTED), 60)
-    tokens = TokenStreams(ids, np.arange(0, 61, 5), rows, 5)
-    batches = stream_batches(tokens, PREDICTED, task.tokenizer).map(task.finish)
-    return list(batches.take(2).as_numpy_iterator())
-
-
-def frozen(backbone, *names):
-    """The backbone without training of some layers."""
-    for name in names:
-        backbone.named_layers[name].trainable = False
-    return backbone
-
-
-def with_heads():
-    """A masked language model with both heads, and their options on its backbone."""
-    base = bert()
-    base.head_options = {"head_activation": "relu", "head_layer_norm_epsilon": 0.2}
-    return make("masked_lm", base, next_sentence=True, **base.head_options)
-
 
 TEXTS, PAIRS = ["answer", "texts"], ["answer_pairs", "pairs"]
 TRAIN, MASKED = ["train", "texts", "labels"], ["answer", "masked"]
 SENTENCES, TRAIN_TAGS = ["answer", "sentences"], ["train", "tagged", "tags"]
-OUTPUT, PREDICT = ["sequence_output", "texts"], ["predict", "batch"]
+OUTPUT, SHORT = ["sequence_output", "texts"], ["sequence_output", "short"]
+PREDICT = ["predict", "batch"]
 
 
 def bert_files():
@@ -259,11 +58,14 @@ def bert_files():
     base.trainable = False
     task = make("text_regressor", base, "adam", pooling="mean", head_dropout=0.4)
     yield "bert_text_regressor", task, [TEXTS]
-    task = make("masked_lm", bert(num_segments=1), mask_rate=0.3)
-    yield "bert_masked_lm", task, [MASKED]
+    options = {"mask_rate": 0.3, "max_predictions": 2, "whole_words": True}
+    task = make("masked_lm", bert(num_segments=1), adamw(warmup_steps=0), **options)
+    yield "bert_masked_lm", task, [MASKED, ["train_texts", "texts"]]
     options = {"next_sentence": True, "head_layer_norm_epsilon": 0.2}
-    task = make("masked_lm", bert(), adamw(), head_activation="relu", **options)
-    yield "bert_masked_lm_next_sentence", task, [MASKED, PREDICT]
+    options["head_activation"] = "relu"
+    task = make("masked_lm", bert(), keras.optimizers.SGD(0.1), **options)
+    asks = [MASKED, PREDICT, ["train_examples", "examples"]]
+    yield "bert_masked_lm_next_sentence", task, asks
     task = make("masked_lm", bert(causal=True, cased=True))
     yield "bert_masked_lm_causal", task, [MASKED, PREDICT]
     options = {"layers": [-2, -1], "pooling": "cls", "normalize": True}
@@ -294,8 +96,8 @@ def elmo_files():
     asks = [SENTENCES, ["train", "tagged", "ends"]]
     yield "elmo_frozen_layer", trained(task, "ends"), asks
     task = make("text_embedder", spelling_elmo(), layers=[0, 2])
-    yield "elmo_words_text_embedder", task, [TEXTS]
-    yield "elmo_backbone", elmo(mix_top_only=True, lstm_dim=4), [OUTPUT]
+    yield "elmo_words_text_embedder", task, [TEXTS, ["answer", "short"]]
+    yield "elmo_backbone", elmo(mix_top_only=True, lstm_dim=4), [OUTPUT, SHORT]
 
 
 def taglm_files():
@@ -324,7 +126,7 @@ def presets():
     task = make("text_embedder", bert(), pooling="cls", normalize=True, layers=[1])
     yield "bert_text_embedder_float16", task, [TEXTS]
     yield "elmo_language_model", language_model(), [TEXTS]
-    yield "elmo_words_backbone", spelling_elmo(), [OUTPUT]
+    yield "elmo_words_backbone", spelling_elmo(), [OUTPUT, SHORT]
     task = tagger(taglm(parts(), num_layers=1), decoder="crf")
     yield "taglm_token_classifier", task, [SENTENCES]
 
@@ -350,11 +152,13 @@ def save(directory):
     case = {"path": "bert_backbone_with_heads", "options": options}
     cases["preset_bert_spare_heads"] = {**case, "asks": [MASKED, PREDICT]}
     models["preset_bert_spare_heads"] = with_heads()
+    cases["preset_bert_saved_again"] = {**case, "saved_again": True, "asks": [PREDICT]}
+    models["preset_bert_saved_again"] = with_heads()
     return cases, models
 
 
 def batches():
-    """Arrays that are inputs: a batch of ids, and one of streams."""
+    """Arrays that are inputs: ids, ids with what masks hide, and streams."""
     ids = np.random.default_rng(4).integers(5, len(CASED), (3, 7))
     ids[:, 0], ids[1, 4:] = 2, 0
     batch = {
@@ -364,8 +168,16 @@ def batches():
         ),
         "mask_positions": np.array([[1, 3], [2, 0], [6, 5]]),
     }
+    examples = {
+        **batch,
+        "padding_mask": np.array([[1] * 7, [1] * 4 + [0] * 3, [1] * 7]),
+        "mask_ids": np.array([[7, 9], [11, 0], [5, 20]]),
+        "mask_weights": np.array([[1.0, 1.0], [1.0, 0.0], [1.0, 1.0]], "float32"),
+        "next_sentence": np.array([0, 1, 1]),
+    }
     x, y, weight = streams(language_model(), 2)[1]
-    return {"batch": batch, "streams": {**x, "y": y, "weight": weight}}
+    following = {**x, "y": y, "weight": weight}
+    return {"batch": batch, "examples": examples, "streams": following}
 
 
 def main(directory):
