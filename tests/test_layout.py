@@ -52,7 +52,10 @@ RULES = {
     "presets": ({"checkpoint"}, {"safetensors", "huggingface_hub", "kagglehub"}),
     "data": (set(), {"tensorflow", "numpy"}),
     "serving": (set(), {*ENGINE, "google"}),
-    "saving": ({"presets", "checkpoint", "config", "family"}, {"keras", "numpy"}),
+    "saving": (
+        {"presets", "checkpoint", "layers", "config", "family"},
+        {"keras", "numpy"},
+    ),
     "token_inputs": (set(), {"keras", "numpy"}),
     "backbone": (
         {"layers", "saving", "config", "family", "freezing", "token_inputs"},

@@ -9,7 +9,7 @@ from keras import ops
 from zoo.config import make_config, naming
 from zoo.family import FAMILIES, check_size
 from zoo.freezing import freeze_layers, frozen_layers, layer_tree
-from zoo.layers import StatefulModel
+from zoo.layers import QuantizedModel, StatefulModel
 from zoo.saving import (
     KerasFile,
     check_keys,
@@ -21,7 +21,7 @@ from zoo.saving import (
 from zoo.token_inputs import TokenInputs
 
 
-class Backbone(TokenInputs, KerasFile, keras.Model):
+class Backbone(TokenInputs, QuantizedModel, KerasFile, keras.Model):
     """A Keras functional model made from one frozen config.
 
     A family sets `family` and `config_class`, and writes these functions:
@@ -289,6 +289,7 @@ class Backbone(TokenInputs, KerasFile, keras.Model):
             "name": self.name,
             "tokenizer": self.tokenizer and serialize(self.tokenizer),
             "frozen": frozen_layers(self),
+            "quantized": self.quantized_layers(),
             "origin": self.origin,
             "defaults": self.defaults,
             "head_options": self.head_options,
@@ -319,4 +320,5 @@ class Backbone(TokenInputs, KerasFile, keras.Model):
             backbone.origin = config.get("origin")
             backbone.defaults = config.get("defaults") or {}
             backbone.head_options = config.get("head_options") or {}
+            backbone.quantize_again(config.get("quantized"))
             return freeze_layers(backbone, config.get("frozen"))

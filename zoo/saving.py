@@ -13,6 +13,7 @@ from zoo.checkpoint import Converted, open_checkpoint, save_checkpoint
 from zoo.config import naming
 from zoo.family import FAMILIES
 from zoo.files import replacing
+from zoo.layers import is_lora, merged_weights, quantization_words
 from zoo.presets import check_weights, find_preset, read_preset, write_preset
 
 SPARE_HEADS = "spare_heads.safetensors"
@@ -21,8 +22,10 @@ KERAS_DIRECTORY = {"assets", "config.json", "metadata.json", "model.weights.h5"}
 
 
 def preset_variables(model):
-    """A model's variables that a preset stores: all but the states of a run."""
-    return [v for v in model.weights if "carried_state" not in v.path]
+    """A model's variables that a preset stores: not the states of a run, nor LoRA's."""
+    return [
+        v for v in model.weights if "carried_state" not in v.path and not is_lora(v)
+    ]
 
 
 def save_preset(backbone, task, directory, layout="zoo", dtype="float32", heads=None):
@@ -36,14 +39,16 @@ def save_preset(backbone, task, directory, layout="zoo", dtype="float32", heads=
         task: `zoo.tasks.Task` on the backbone, or None.
         directory: path; must not exist, or be empty.
         layout: "zoo", or another layout that the family writes, e.g. "hugging_face".
-        dtype: "float32" or "float16", of the stored weights; for layout "zoo" only.
+        dtype: "float32" or "float16", of the stored weights that are not int8; for
+            layout "zoo" only.
         heads: tuple of str, the heads that are written; for other layouts than "zoo".
             By default the task's own heads, and those others that the layout can hold.
 
     Raises:
         FileExistsError: if the directory is not empty.
         ValueError: if the layout or a head is unknown, if the layout cannot hold the
-            model, or if a weight is not finite or not finite in `dtype`.
+            model, if a weight is not finite or not finite in `dtype`,
+            or if a layer is quantized, but not to int8.
     """
     arrays = model_arrays(backbone, task)
     spare = backbone.spare_heads if task is None or task.pretrains else {}
@@ -64,6 +69,7 @@ def save_preset(backbone, task, directory, layout="zoo", dtype="float32", heads=
         "task": record,
         "head_options": backbone.head_options,
         "defaults": backbone.defaults,
+        "quantized": quantization_words((task or backbone).quantized_layers()),
     }
     if backbone.parts:
         record["parts"] = {}
@@ -78,13 +84,15 @@ def save_preset(backbone, task, directory, layout="zoo", dtype="float32", heads=
 
 
 def model_arrays(backbone, task=None):
-    """Dict of path to float32 array: what a preset of a model stores."""
-    paths = backbone.variable_paths()
-    return {
-        paths.get(id(v), v.path): np.asarray(
-            keras.ops.convert_to_numpy(v.value), "float32"
-        )
+    """Dict of path to float32 or int8 array: what a preset of a model stores."""
+    paths, values = backbone.variable_paths(), merged_weights(task or backbone)
+    arrays = {
+        paths.get(id(v), v.path): np.asarray(values[id(v)])
         for v in preset_variables(task or backbone)
+    }
+    return {
+        path: array if array.dtype == "int8" else array.astype("float32")
+        for path, array in arrays.items()
     }
 
 
@@ -101,6 +109,11 @@ def _write_foreign(backbone, arrays, record, directory, layout, heads):
         raise ValueError(
             f"`layout` must be one of {['zoo', *writers]} for family "
             f"{backbone.family!r}. Received: {layout!r}."
+        )
+    if any(array.dtype == "int8" for array in arrays.values()):
+        raise ValueError(
+            f'Only layout "zoo" can hold int8 weights. Received: {layout!r}, and a '
+            "quantized model. Save the model with this layout before `quantize`."
         )
     options = {**backbone.head_options, **(record["options"] if record else {})}
     tokenizer = backbone.tokenizer and backbone.tokenizer.get_config()

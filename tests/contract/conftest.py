@@ -34,7 +34,16 @@ def pytest_generate_tests(metafunc):
     if names == ["case", "family"]:
         rows = [(case, family) for case, family in rows if _differs(case, family)]
     if names:
-        metafunc.parametrize(names, rows, ids=lambda row: row.name)
+        shown = getattr(metafunc.module, "SHOWN", None)
+        metafunc.parametrize(names, [_row(row, shown) for row in rows])
+
+
+def _row(row, shown):
+    """A row with its name; it is slow if the module shows others."""
+    row = row if isinstance(row, tuple) else (row,)
+    name = "-".join(part.name for part in row)
+    slow = shown is not None and name not in shown
+    return pytest.param(*row, id=name, marks=[pytest.mark.slow] if slow else [])
 
 
 @pytest.fixture(scope="session")

@@ -11,8 +11,11 @@ from zoo.layers.lstm import LSTM
 from zoo.layers.normalization import LayerNorm
 from zoo.layers.position_embedding import PositionEmbedding
 from zoo.layers.quantization import (
+    QuantizedModel,
     apply_quantization,
+    quantization_configs,
     quantization_record,
+    quantization_words,
     quantize_layers,
 )
 from zoo.layers.sampled_softmax import SampledSoftmax
@@ -40,11 +43,14 @@ __all__ = [
     "TransformerEncoderBlock",
     "WithScores",
     "WordEmbedding",
+    "QuantizedModel",
     "apply_quantization",
     "enable_lora",
     "get_activation",
     "is_lora",
     "merged_weights",
+    "quantization_configs",
     "quantization_record",
+    "quantization_words",
     "quantize_layers",
 ]

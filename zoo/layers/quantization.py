@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import json
 
 import keras
 from keras import ops
@@ -19,13 +20,57 @@ class CompositeLayer(keras.layers.Layer):
     def get_build_config(self):
         """Adds the quantized inner layers to the shapes of the inputs."""
         config = super().get_build_config()
-        record = quantization_record(self)
+        record = quantization_record(self._numbered())
         return {**config, "quantized": record} if config and record else config
 
     def build_from_config(self, config):
         """Builds the layer and quantizes the inner layers that the config names."""
         super().build_from_config(config)
-        apply_quantization(self, config.get("quantized", {}))
+        apply_quantization(self._numbered(), config.get("quantized", {}))
+
+    def _numbered(self):
+        """Dict of number, as JSON has it, to inner layer; some may share a name."""
+        return {str(k): layer for k, layer in enumerate(self._flatten_layers())}
+
+
+class QuantizedModel:
+    """Overrides `quantize` of `keras.Model`; files and presets hold the result."""
+
+    def quantize(self, mode=None, config=None, **kwargs):
+        """Quantizes the layers that support it; see `quantize_layers`.
+
+        The default config of "int8" does not quantize the inputs of layers, as Keras'
+        default does. Files and presets hold the quantized weights.
+
+        Args:
+            mode: str, such as "int8", or None with a config.
+            config: `keras.quantizers.QuantizationConfig`, or None with a mode.
+            **kwargs: of `keras.Model.quantize`, such as `filters`. Keras then chooses
+                the layers.
+        """
+        default = keras.quantizers.Int8QuantizationConfig
+        # Keras has made a config of the mode before it calls this method.
+        if type(config) is default and config.get_config() == default().get_config():
+            config = default(activation_quantizer=None)
+        if kwargs:
+            super().quantize(mode, config=config, **kwargs)
+        else:
+            quantize_layers(self, config)
+
+    def quantized_layers(self):
+        """The record of what is quantized; see `quantization_record`."""
+        return quantization_record(own_layers(self))
+
+    def quantize_again(self, record):
+        """Quantizes the layers of a record, from `quantized_layers` or None."""
+        if record:
+            apply_quantization(own_layers(self), record)
+
+
+def own_layers(model):
+    """Dict of path to layer of a task or backbone; the backbone adds no prefix."""
+    tree = model.layer_tree().items()
+    return {path.removeprefix("backbone/"): layer for path, layer in tree}
 
 
 class MatrixLayer(keras.layers.Layer):
@@ -173,42 +218,91 @@ def _can_be_quantized(layer):
     return has_method and len(list(layer._flatten_layers())) == 1
 
 
-def quantization_record(model):
-    """Records which layers of a model are quantized, and how.
+def quantization_record(layers):
+    """Records which layers are quantized, and how.
 
     Args:
-        model: built `keras.Model` or layer.
+        layers: dict of str to layer.
 
     Returns:
-        dict of plain values. A key is the number of a quantized layer, counted over all
-        inner layers. A value is the config of its quantization, or its mode.
+        dict of plain values. A key is that of a quantized layer. A value is the config
+        of its quantization, or its mode.
     """
     record = {}
-    for number, layer in enumerate(model._flatten_layers()):
+    for name, layer in layers.items():
         if layer.quantization_mode:
             config = getattr(layer, "quantization_config", None)
             config = config and keras.saving.serialize_keras_object(config)
-            record[str(number)] = config or layer.quantization_mode
+            record[name] = config or layer.quantization_mode
     return record
 
 
-def apply_quantization(model, record):
+def apply_quantization(layers, record):
     """Quantizes the layers of a record.
 
     Layers that are already quantized do not change.
 
     Args:
-        model: built `keras.Model` or layer, of the same structure as the recorded one.
+        layers: dict of str to built layer. Names that the record lacks are ignored.
         record: dict, from `quantization_record`.
     """
     with _without_old_garbage():
-        for number, layer in enumerate(list(model._flatten_layers())):
-            config = record.get(str(number))
+        for name, layer in layers.items():
+            config = record.get(name)
             if config and layer.quantization_mode is None:
                 if isinstance(config, dict):
                     config = keras.saving.deserialize_keras_object(config)
-                layer.quantize(config=config)
-    reset_functions(model)
+                    layer.quantize(config=config)
+                else:
+                    layer.quantize(config)
+
+
+def _known_configs():
+    """What a preset can say of a layer: its word and the config for Keras."""
+    config = keras.quantizers.Int8QuantizationConfig
+    known = {"int8": config(activation_quantizer=None), "int8_and_inputs": config()}
+    return {k: keras.saving.serialize_keras_object(c) for k, c in known.items()}
+
+
+def quantization_words(record):
+    """The record of quantized layers as a preset holds it, without Keras' configs.
+
+    Args:
+        record: dict, from `quantization_record`.
+
+    Returns:
+        dict of str to "int8", or "int8_and_inputs" if Keras quantizes the inputs, too.
+
+    Raises:
+        ValueError: if a layer is quantized in another way.
+    """
+    known, words = {"int8": "int8"}, {}
+    known |= {json.dumps(config): word for word, config in _known_configs().items()}
+    for name, config in record.items():
+        key = config if isinstance(config, str) else json.dumps(config)
+        if key not in known:
+            raise ValueError(
+                "A preset holds weights of int8 or float. Received: layer "
+                f"{name!r} quantized by {key:.200}. Save a `.keras` file instead."
+            )
+        words[name] = known[key]
+    return words
+
+
+def quantization_configs(words):
+    """The inverse of `quantization_words`.
+
+    Raises:
+        ValueError: if a word is unknown.
+    """
+    known = _known_configs()
+    for name, word in words.items():
+        if not isinstance(word, str) or word not in known:
+            raise ValueError(
+                f"A quantized layer must be one of {sorted(known)}. Received: "
+                f"{word!r:.80} for {name!r}."
+            )
+    return {name: known[word] for name, word in words.items()}
 
 
 @contextlib.contextmanager

@@ -21,8 +21,8 @@ def read_preset(directory):
         directory: path with a `preset.json`.
 
     Returns:
-        dict, the record; dict of path to float32 array; dict of name to bytes, the
-        files of the tokenizer.
+        dict, the record; dict of path to float32 or int8 array; dict of name to bytes,
+        the files of the tokenizer.
 
     Raises:
         FileNotFoundError: if a file that the record names is missing.
@@ -113,7 +113,8 @@ def write_preset(directory, record, arrays, files=None, dtype="float32"):
         document = {"format": FORMAT, **record}
         path = temporary / WEIGHTS
         save_file(
-            {k: v.astype(dtype, order="C") for k, v in sorted(arrays.items())}, path
+            {k: _stored(v, dtype) for k, v in sorted(arrays.items())},
+            path,
         )
         document["weights"] = {
             "file": WEIGHTS,
@@ -220,6 +221,11 @@ def _read_arrays(path):
         raise ValueError(
             f"{path} must be a safetensors file. Received: {error}."
         ) from error
-    arrays = {key: value.astype("float32") for key, value in stored.items()}
+    arrays = {key: _stored(value, "float32") for key, value in stored.items()}
     check_weights(arrays, path=path)
     return arrays
+
+
+def _stored(array, dtype):
+    """An array as it is stored or read: in the dtype, unless it is quantized."""
+    return array.astype("int8" if array.dtype == "int8" else dtype, order="C")

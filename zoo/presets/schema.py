@@ -15,6 +15,7 @@ FIELDS = {
     "head_options": (dict, False),
     "parts": (dict, False),
     "defaults": (dict, False),
+    "quantized": (dict, False),
 }
 # The same of the objects in a record.
 OBJECTS = {

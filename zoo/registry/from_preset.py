@@ -9,6 +9,7 @@ import warnings
 import keras
 
 from zoo.checkpoint import assign
+from zoo.layers import quantization_configs
 from zoo.presets import find_preset, list_presets, preset_info
 from zoo.registry.building import (
     build_backbone,
@@ -104,6 +105,9 @@ def build_model(source, task="auto", dtype=None, load_weights=True, options=None
     model = backbone
     if task is not None:
         model = build_task(backbone, task, task_options, source)
+    if source.quantized:
+        with reading(source.path, "quantized"):
+            model.quantize_again(quantization_configs(source.quantized))
     if load_weights:
         blame = contextlib.nullcontext()
         if not config_options:

@@ -19,7 +19,7 @@ class Source:
         layout: str, such as "zoo" or "hugging_face".
         family: `zoo.Family`.
         config: dict, fields of the family's config.
-        weights: dict of our variable path to float32 array, heads included.
+        weights: dict of our variable path to float32 or int8 array, heads included.
         tokenizer: dict of class_name and arguments, or None.
         files: dict of name to bytes, the tokenizer's.
         task: subclass of `zoo.tasks.Task`, the saved one, or None.
@@ -28,6 +28,8 @@ class Source:
         parts: dict of name to the record of a part, see `zoo.backbone.Backbone`.
         defaults: dict of the preset's defaults for fine-tuning: learning_rate,
             pooling, epochs.
+        quantized: dict of the path of a layer to how it is quantized, see
+            `zoo.layers.quantization_words`.
     """
 
     path: object
@@ -42,6 +44,7 @@ class Source:
     head_options: dict = dataclasses.field(default_factory=dict)
     parts: dict = dataclasses.field(default_factory=dict)
     defaults: dict = dataclasses.field(default_factory=dict)
+    quantized: dict = dataclasses.field(default_factory=dict)
 
 
 def find_family(name):
@@ -139,6 +142,7 @@ def read_own(directory):
         head_options=record.get("head_options") or {},
         parts=record.get("parts") or {},
         defaults=record.get("defaults") or {},
+        quantized=record.get("quantized") or {},
     )
 
 

@@ -5,6 +5,7 @@ import tensorflow as tf
 
 from zoo.data import Packer
 from zoo.family import FAMILIES
+from zoo.layers import QuantizedModel
 from zoo.saving import KerasFile
 from zoo.tasks.answering import Answering
 from zoo.tasks.distribution import DistributedTraining
@@ -25,6 +26,7 @@ class Task(
     TextTraining,
     DistributedTraining,
     TaskFiles,
+    QuantizedModel,
     KerasFile,
     keras.Model,
 ):

@@ -50,9 +50,22 @@ class TensorFlowSteps:
             check_accumulation(strategy, optimizer, kwargs.get("run_eagerly"))
             super().compile(optimizer=optimizer, metrics=metrics, **kwargs)
             # One mean for each output, and one for the losses that layers add.
-            self._loss_tracker = MeanOfParts(len(self.outputs) + 1)
-        # Keras would take a list of variables for weights of the model.
-        self._traced = types.SimpleNamespace(state=[])
+            loss = MeanOfParts(len(self.outputs) + 1)
+        # Keras would take a list of variables for weights of the model, and the means
+        # for a metric of its own.
+        self._traced = types.SimpleNamespace(state=[], loss=loss)
+
+    @property
+    def metrics(self):
+        """Keras' metrics, whose loss is the sum of each output's mean."""
+        metrics = super().metrics
+        if not self.compiled:
+            return metrics
+        # Keras' means of each loss weigh rows, not tokens.
+        hidden = [self._loss_tracker, *getattr(self._compile_loss, "metrics", [])]
+        hidden = {id(metric) for metric in hidden}
+        shown = [metric for metric in metrics if id(metric) not in hidden]
+        return [self._traced.loss, *shown]
 
     def train_step(self, data):
         """One update; returns the logs."""
@@ -67,7 +80,7 @@ class TensorFlowSteps:
             self.optimizer.apply_gradients(zip(gradients, variables, strict=True))
         else:
             warnings.warn("No variable is trainable. None is updated.", stacklevel=2)
-        self._loss_tracker.update_state(means, counts)
+        self._traced.loss.update_state(means, counts)
         return self._log(x, y, y_pred, sample_weight)
 
     def make_train_function(self, force=False):
@@ -82,7 +95,7 @@ class TensorFlowSteps:
             map(operator.is_, state, self._traced.state)
         )
         super().make_train_function(force or not same)
-        self._traced = types.SimpleNamespace(state=state)
+        self._traced.state = state
 
     def _traced_state(self):
         """What a compiled step has as constants: variables, rate or schedule."""
@@ -114,7 +127,7 @@ class TensorFlowSteps:
         x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
         y_pred = self(x, training=False)
         _, means, counts = self._objectives(y, y_pred, sample_weight)
-        self._loss_tracker.update_state(means, counts)
+        self._traced.loss.update_state(means, counts)
         return self._log(x, y, y_pred, sample_weight)
 
     def _objectives(self, y, y_pred, sample_weight):
@@ -202,15 +215,6 @@ class DistributedTraining(STEPS):
         self.compile(**keras.saving.deserialize_keras_object(config))
         if has_state:
             self.optimizer.build(self.trainable_variables)
-
-    @property
-    def metrics(self):
-        """Keras' metrics without its means of several losses, which weigh by rows."""
-        metrics = super().metrics
-        if not self._compile_loss:
-            return metrics
-        unweighted = {id(metric) for metric in self._compile_loss.metrics}
-        return [metric for metric in metrics if id(metric) not in unweighted]
 
 
 def check_scope(strategy, what, variables):

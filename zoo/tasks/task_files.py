@@ -79,6 +79,7 @@ class TaskFiles:
             **self.preset_record()["options"],
             "name": self.name,
             "frozen": frozen_layers(self),
+            "quantized": self.quantized_layers(),
         }
 
     @classmethod
@@ -92,10 +93,12 @@ class TaskFiles:
             "tokenizer": restore_part(config, "tokenizer", None, owner),
         }
         config = dict(config)
-        frozen = config.pop("frozen", None)
+        frozen, quantized = config.pop("frozen", None), config.pop("quantized", None)
         token = COMPILES.set(False)
         try:
             with naming(f"The config of {owner}"):
-                return freeze_layers(cls(**{**config, **parts}), frozen)
+                model = cls(**{**config, **parts})
+                model.quantize_again(quantized)
+                return freeze_layers(model, frozen)
         finally:
             COMPILES.reset(token)

@@ -7,6 +7,8 @@ import numpy as np
 from keras import ops
 from keras.optimizers.schedules import LearningRateSchedule
 
+from zoo.layers import is_lora
+
 
 class SettableRate:
     """Lets `optimizer.learning_rate = x` replace a schedule.
@@ -155,7 +157,21 @@ class ClipsTheSum:
         return list(zip(grads, (variable for _, variable in kept), strict=True))
 
 
-class ZooOptimizer(SettableRate, WideState, ClipsTheSum):
+class WithoutLora:
+    """Leaves its state out of files if it trains LoRA, which files hold merged."""
+
+    def save_own_variables(self, store):
+        """Writes the state, or nothing if a trained variable is not in the file."""
+        if not any(map(is_lora, self._trainable_variables)):
+            super().save_own_variables(store)
+
+    def load_own_variables(self, store):
+        """Restores the state; without one in the file, training starts anew."""
+        if store.keys():
+            super().load_own_variables(store)
+
+
+class ZooOptimizer(WithoutLora, SettableRate, WideState, ClipsTheSum):
     """All of the above; stands before an optimizer of Keras among the bases."""
 
 

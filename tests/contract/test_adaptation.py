@@ -1,0 +1,106 @@
+"""Promises of every task after `quantize("int8")` and after `enable_lora`."""
+
+import json
+
+import cases
+import keras
+import numpy as np
+import pytest
+import tiny
+
+import zoo
+from zoo.layers import enable_lora
+
+TEXTS, LABELS = tiny.make_texts(8, seed=4)
+# One on each family by default; the whole table is slow.
+SHOWN = {"text_classifier-bert", "bidirectional_lm-elmo", "token_classifier_crf-taglm"}
+
+
+@pytest.fixture
+def adapted(case, family, build_task, request):
+    """The task of a row, its columns and targets, and a batch of inputs."""
+    task = build_task(case, family)
+    columns, y = cases.columns_of(task, TEXTS), case.targets(TEXTS, LABELS)
+    (batch,) = task.batches(columns, y, batch_size=8)
+    return task, columns, y, keras.utils.unpack_x_y_sample_weight(batch)[0]
+
+
+def read_again(task, directory):
+    """The task, written and read as a preset, and as a file."""
+    task.save_to_preset(directory / "preset")
+    task.save(directory / "a.keras")
+    return (
+        zoo.from_preset(directory / "preset"),
+        zoo.load_model(directory / "a.keras"),
+    )
+
+
+def test_int8_is_written_and_read(adapted, tmp_path):
+    task, *_, x = adapted
+    before = np.asarray(task(x))
+    task.quantize("int8")
+    expected = np.asarray(task(x))
+    assert 0 < np.abs(expected - before).max() < 0.25
+    integers = [v.path for v in task.weights if v.dtype == "int8"]
+    assert integers
+    for number, copy in enumerate(read_again(task, tmp_path)):
+        assert [v.path for v in copy.weights if v.dtype == "int8"] == integers
+        np.testing.assert_array_equal(copy(x), expected)
+        copy.save(tmp_path / f"{number}.keras")
+        again = zoo.load_model(tmp_path / f"{number}.keras")
+        np.testing.assert_array_equal(again(x), expected)
+
+
+def test_lora_trains_and_files_hold_it_merged(adapted, tmp_path):
+    task, columns, y, x = adapted
+    kinds = (keras.layers.Dense, keras.layers.Embedding)
+    if not any(type(layer) in kinds for layer in task._flatten_layers()):
+        pytest.skip("no layer that LoRA adapts")
+    before = np.asarray(task(x))
+    enable_lora(task, 2)
+    task.compile(zoo.training.AdamW(1e-2))
+    task.fit(columns, y, epochs=2, verbose=0)
+    expected = np.asarray(task(x))
+    assert np.abs(expected - before).max() > 1e-4
+    for copy in read_again(task, tmp_path):
+        assert not [v.path for v in copy.weights if "lora" in v.path]
+        np.testing.assert_allclose(copy(x), expected, atol=1e-5)
+        copy.fit(columns, y, verbose=0)
+
+
+@pytest.fixture
+def small(build_task):
+    """A classifier with int8 weights."""
+    task = build_task(cases.TASKS[0], fields={"num_layers": 1})
+    task.quantize("int8")
+    return task
+
+
+def test_other_programs_cannot_read_int8(small, tmp_path):
+    with pytest.raises(ValueError, match='Only layout "zoo" can hold int8 weights'):
+        small.save_to_preset(tmp_path / "preset", layout="hugging_face")
+    assert not (tmp_path / "preset").exists()
+
+
+def test_a_preset_without_the_task_is_int8_too(small, tmp_path):
+    small.save_to_preset(tmp_path / "preset")
+    size = (tmp_path / "preset" / "weights.safetensors").stat().st_size
+    assert size < 0.6 * 4 * small.count_params()
+    backbone = zoo.from_preset(tmp_path / "preset", task=None)
+    ids = np.arange(5, 15)[None]
+    expected = small.backbone(ids)["sequence_output"]
+    np.testing.assert_array_equal(backbone(ids)["sequence_output"], expected)
+    other = zoo.from_preset(tmp_path / "preset", task="text_regressor")
+    found = other.backbone(ids)["sequence_output"]
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("value", ["int9", {"class_name": "Lambda"}, None, 8])
+def test_a_damaged_record_of_int8_is_named(value, small, tmp_path):
+    small.save_to_preset(tmp_path / "preset")
+    path = tmp_path / "preset" / "preset.json"
+    record = json.loads(path.read_text())
+    name = next(iter(record["quantized"]))
+    path.write_text(json.dumps({**record, "quantized": {name: value}}))
+    with pytest.raises(ValueError, match="`quantized` of .*preset.json"):
+        zoo.from_preset(tmp_path / "preset")
