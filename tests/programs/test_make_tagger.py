@@ -106,7 +106,7 @@ def test_a_tagger_with_more_words_is_saved(tmp_path):
 def test_what_has_no_words_learns_none(make_task):
     characters = zoo.make_tagger(SENTENCES, TAGS, minimum=None, **SIZES)
     for model in (characters, make_task()):
-        with pytest.raises(ValueError, match="Only a TagLM with vectors of words"):
+        with pytest.raises(ValueError, match="must be a TagLM with word vectors"):
             zoo.extend_vocabulary(model, *VECTORS)
     model = zoo.make_tagger(SENTENCES, TAGS, **SIZES)
     for vectors, message in (
