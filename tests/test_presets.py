@@ -155,7 +155,7 @@ def test_a_record_names_files_of_its_own_directory_only(preset, name, part):
     digest = hashlib.sha256(b"secret\n").hexdigest()
     entry = {"file": name, "sha256": digest, "arguments": {}, "files": {name: digest}}
     change(preset, **{part: entry})
-    with pytest.raises(ValueError, match="names files of its own directory only"):
+    with pytest.raises(ValueError, match="must name files of its own directory only"):
         presets.read_preset(preset)
 
 
