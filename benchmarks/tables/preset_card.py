@@ -155,10 +155,10 @@ def fine_tuning(name, results):
         "on a part of the training set that is not trained on.",
         "- The scores are means and standard deviations over seeds, in percent.",
         "- The differences have a 95 % interval by the paired bootstrap.",
-        "- For scale, the last column is Google's BERT-Mini on the test server of GLUE, "
+        "- For scale, the last column is Google's BERT-Mini on GLUE's test server, "
         "fine-tuned on all examples. It has the same size, except for a larger "
-        "vocabulary. Its two numbers are F1 and accuracy for mrpc, and the correlations "
-        "of Pearson and Spearman for stsb.\n",
+        "vocabulary. Its two numbers are F1 and accuracy for mrpc, and the "
+        "correlations of Pearson and Spearman for stsb.\n",
         *(f"| {' | '.join(row)} |" for row in rows),
         "\nThese commands made the table:\n",
         "```sh",
