@@ -3,7 +3,8 @@
     python -m benchmarks.run [WORKLOAD ...] --data DIR --vocabulary FILE
 
 Every peer has its own process. The peers take turns, A B C A B C ..., so that other
-load on the machine affects all of them. Compare times within one run only.
+load on the machine affects all of them. Compare times within one run only. With
+`--against CHECKOUT` the only other peer is the `zoo` of another checkout.
 """
 
 import argparse
@@ -42,6 +43,7 @@ ENVIRONMENT = {
     "KERAS_BACKEND": "tensorflow",
     "TF_CPP_MIN_LOG_LEVEL": "3",
 }
+BEFORE = "zoo_before"  # the name of our peer from another checkout
 PAUSE = 0.5  # seconds until the threads of the last peer are idle
 
 
@@ -51,13 +53,14 @@ class Peer:
     Args:
         workload, name: str, the module of the workload and the name of the peer.
         options: dict, arguments of the function that makes the peer.
+        root: path of the checkout whose `benchmarks` and `zoo` run; None for this one.
 
     Raises:
         RuntimeError: if the process ends without an answer. Its messages are on
             standard error.
     """
 
-    def __init__(self, workload, name, options):
+    def __init__(self, workload, name, options, root=None):
         self.name = name
         self.process = subprocess.Popen(
             [sys.executable, "-m", "benchmarks.worker", workload, name]
@@ -65,7 +68,7 @@ class Peer:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            cwd=ROOT,
+            cwd=root or ROOT,
             env={**os.environ, **ENVIRONMENT},
         )
         self.facts = self._read()
@@ -92,7 +95,7 @@ class Peer:
         return json.loads(line)
 
 
-def measure(workload, names, options, warmup=2, repetitions=5):
+def measure(workload, names, options, warmup=2, repetitions=5, against=None):
     """Runs the peers in turns.
 
     Args:
@@ -101,6 +104,7 @@ def measure(workload, names, options, warmup=2, repetitions=5):
         options: dict, arguments of the functions that make the peers.
         warmup: int, rounds that are not timed.
         repetitions: int, rounds that are timed.
+        against: path of another checkout, whose `zoo` is the peer `zoo_before`.
 
     Returns:
         dict of name to facts. The facts of a peer that ran have `seconds`, a list, and
@@ -114,6 +118,9 @@ def measure(workload, names, options, warmup=2, repetitions=5):
     try:
         for name in names:
             peers.append(Peer(workload, name, options))
+        if against:
+            peers.append(Peer(workload, OURS, options, against))
+            peers[-1].name = BEFORE
         running = [peer for peer in peers if "skipped" not in peer.facts]
         check_same_work({peer.name: peer.facts for peer in running})
         for peer in running:
@@ -272,6 +279,7 @@ def parse(arguments):
     parser.add_argument("--warmup", type=int, default=2, help="untimed rounds")
     parser.add_argument("--repetitions", type=int, default=5, help="timed rounds")
     parser.add_argument("--output", default=ROOT / "benchmarks" / "results")
+    parser.add_argument("--against", help="compare with another checkout only")
     options = parser.parse_args(arguments)
     for workload in options.workloads:
         if workload not in WORKLOADS:
@@ -299,10 +307,11 @@ def main(arguments=None):
             given[name] = str(pathlib.Path(getattr(options, name)).resolve())
         measured = measure(
             WORKLOADS[workload][0],
-            module.PEERS,
+            [OURS] if options.against else module.PEERS,
             {**given, "threads": options.threads},
             options.warmup,
             options.repetitions,
+            options.against,
         )
         rows = [{**r, "workload": workload, **where} for r in summarize(measured)]
         print_table(workload, module.UNIT, rows)

@@ -63,10 +63,11 @@ def tiny(run, monkeypatch, tmp_path):
     (package / "tiny.py").write_text(TINY)
     monkeypatch.setattr(run, "ROOT", tmp_path)
 
-    def measure(*names):
+    def measure(*names, against=None):
         log = tmp_path / "log"
         log.write_text("")
-        measured = run.measure("tiny", names, {"log": str(log)}, 1, 2)
+        options = {"log": str(log)}
+        measured = run.measure("tiny", names, options, 1, 2, against)
         return measured, log.read_text()
 
     return measure
@@ -91,6 +92,15 @@ def test_peers_take_turns_and_an_absent_one_is_skipped(tiny):
     assert measured["absent"] == {"skipped": "no_such_library is not installed"}
     assert [len(measured[name]["seconds"]) for name in ("zoo", "other")] == [2, 2]
     assert all(1 < measured[name]["peak_mib"] < 1000 for name in ("zoo", "other"))
+
+
+def test_another_checkout_takes_turns_with_this_one(tiny, tmp_path):
+    before = tmp_path / "before" / "benchmarks"
+    before.mkdir(parents=True)
+    for file in (tmp_path / "benchmarks").iterdir():
+        (before / file.name).write_text(file.read_text().replace('"z"', '"b"'))
+    measured, log = tiny("zoo", against=before.parent)
+    assert log == "zbzbzb" and list(measured) == ["zoo", "zoo_before"]
 
 
 def test_a_call_may_measure_itself(tiny):
@@ -178,7 +188,7 @@ def test_command_prints_a_table_and_writes_a_csv(run, monkeypatch, tmp_path, cap
     monkeypatch.setattr(run, "measure", measure)
     command = f"text_to_label --data {tmp_path} --vocabulary v.txt --threads 3"
     run.main([*command.split(), "--output", str(tmp_path / "results")])
-    assert asked[0][2]["threads"] == 3 and asked[0][3:] == (2, 5)
+    assert asked[0][2]["threads"] == 3 and asked[0][3:] == (2, 5, None)
     table = capsys.readouterr().out
     assert "skipped: why" in table and "2.50" in table
     with open(tmp_path / "results" / "text_to_label.csv", newline="") as file:

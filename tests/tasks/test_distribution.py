@@ -190,13 +190,13 @@ def test_what_is_made_in_other_scopes(two_replicas):
             outside.fit(two_heads.X, two_heads.Y, verbose=0)
     outside.fit(two_heads.X, two_heads.Y, verbose=0)  # which has not hurt it
     with two_replicas.scope():
-        model = two_heads.make_model()
+        model = two_heads.make_model("first")
     with pytest.raises(ValueError, match="The optimizer made in the scope of no str"):
         model.compile(AdamW(0.1), "mse")
     with pytest.raises(ValueError, match="The metric 'mine' made in the scope of no"):
         model.compile("sgd", "mse", metrics=[keras.metrics.MeanSquaredError("mine")])
     model.compile("sgd", "mse", metrics=["mae"], run_eagerly=True)  # made where it must
-    model.fit(two_heads.X, two_heads.Y, verbose=0)
+    model.fit(two_heads.X, two_heads.Y["first"], verbose=0)
 
 
 def test_replicas_do_not_accumulate_gradients(two_replicas):

@@ -149,9 +149,9 @@ def test_replicas_share_the_mean_of_each_output(case, two_replicas):
             model = make_model()
             model.compile("sgd", run_eagerly=True, **CASES[case])
         options = {"batch_size": 5, "shuffle": False, "verbose": 0}
-        model.fit(X, Y, epochs=2, sample_weight=WEIGHTS, **options)
-        results.append(weights_of(model))
-    np.testing.assert_allclose(*results, atol=1e-5)
+        history = model.fit(X, Y, epochs=2, sample_weight=WEIGHTS, **options).history
+        results.append(np.append(weights_of(model), history["loss"]))
+    np.testing.assert_allclose(*results, rtol=1e-5, atol=1e-5)
 
 
 def test_replicas_leave_out_what_a_loss_ignores(two_replicas):
@@ -166,6 +166,15 @@ def test_replicas_leave_out_what_a_loss_ignores(two_replicas):
         history = model.fit(X, y, batch_size=7, shuffle=False, verbose=0).history
         results.append(np.append(weights_of(model), history["loss"]))
     np.testing.assert_allclose(*results, atol=1e-6)
+
+
+def test_a_config_holds_losses_and_their_weights():
+    model, other = make_model(), make_model()
+    loss = {"first": mean_cube, "second": keras.losses.mean_absolute_error}
+    expected = evaluate(model, loss=loss, loss_weights={"second": 3.0})
+    with keras.saving.custom_object_scope({"mean_cube": mean_cube}):
+        other.compile_from_config(model.get_compile_config())
+    assert other.evaluate(X, Y, 7, 0, return_dict=True) == expected
 
 
 def test_names_and_the_objects_of_the_caller():

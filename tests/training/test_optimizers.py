@@ -220,5 +220,7 @@ def test_configs_return():
 def test_errors():
     with pytest.raises(ValueError, match="`layer_decay` must be in .* Received: 0."):
         AdamW(layer_decay=0)
+    with pytest.raises(ValueError, match="`amsgrad` must be False. Received: True."):
+        AdamW(amsgrad=True)
     with pytest.raises(ValueError, match="at least `warmup_steps`.*decay_steps=3"):
         WarmupLinearDecay(1.0, 4, 3)

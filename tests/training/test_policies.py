@@ -56,6 +56,31 @@ def test_weights_of_several_widths_are_clipped_together(
         np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
 
 
+def adam(value, gradients, rate, epsilon=EPSILON):
+    """The rule of the docstring of `AdamW`, with corrected bias, in numpy."""
+    m, v = np.zeros_like(value), np.zeros_like(value)
+    for step, gradient in enumerate(gradients, start=1):
+        m = 0.9 * m + 0.1 * gradient
+        v = 0.999 * v + 0.001 * gradient**2
+        root = np.sqrt(v / (1 - 0.999**step)) + epsilon
+        value = value - rate * (m / (1 - 0.9**step) / root + DECAY * value)
+    return value
+
+
+def test_float64_is_exact():
+    """Keras computes `beta_2 ** t` from a beta of 32 bits; ours has 64."""
+    draw = np.random.default_rng(0)
+    value = draw.normal(size=(3, 2))
+    gradients = [draw.normal(0, 3.0, (3, 2)) for _ in range(UPDATES)]
+    found = train(lambda: OPTIMIZERS["adamw"](global_clipnorm=None), ["float64"])[1][0]
+    expected = adam(value, gradients, float(np.float32(RATE)))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    options = {"global_clipnorm": None}
+    ours = train(lambda: Adagrad(RATE, **options), ["float64"] * 2)[1]
+    theirs = train(lambda: keras.optimizers.Adagrad(RATE, **options), ["float64"] * 2)
+    np.testing.assert_array_equal(ours, theirs[1])
+
+
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_the_state_of_narrow_weights_is_float32(name):
     for dtype, expected in (("bfloat16", "float32"), ("float64", "float64")):

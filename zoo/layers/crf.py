@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from zoo.layers.scan import scan
+from zoo.layers.scan import custom_gradient, scan
 
 # The score of an impossible transition. Sums of such scores are still finite.
 IMPOSSIBLE = -1e9
@@ -97,7 +97,7 @@ def log_partition(potentials):
         float32 (B,).
     """
 
-    @ops.custom_gradient
+    @custom_gradient
     def run(potentials):
         total, expected = forward_backward(potentials)
 

@@ -2,7 +2,7 @@
 
 from keras import ops
 
-from zoo.layers.scan import scan, scan_packed
+from zoo.layers.scan import custom_gradient, scan, scan_packed
 
 
 def clip(x, bound):
@@ -95,29 +95,34 @@ def run_trained(x, m, c, *weights, mask, clips, reverse):
     Returns:
         m after each step (L, B, P), and the last m and c.
     """
+    masks = () if mask is None else (ops.cast(mask, c.dtype),)
+    count = len(weights)
 
-    @ops.custom_gradient
-    def run(x, m, c, kernel, *projection):
+    @custom_gradient
+    def run(x, m, c, *others):
+        kernel, *projection = others[:count]
         project = projection[0] if projection else None
+        keep = [ops.cast(mask, "bool") for mask in others[count:]]
 
         def step(state, inputs):
             m, c, gates = cell(inputs[0], *state[:2], kernel, project, clips)
             after = _kept(inputs[1:], (m, c), state[:2])
             return *after, ops.concatenate(gates, axis=-1)
 
-        xs = (x,) if mask is None else (x, mask)
         start = (m, c, ops.zeros_like(ops.tile(c, (1, 4))))
-        (m_last, c_last, _), (ms, cs, gates) = scan(step, start, xs, reverse)
+        (m_last, c_last, _), (ms, cs, gates) = scan(step, start, (x, *keep), reverse)
 
         def gradient(*upstream):
             upstream = upstream[0] if len(upstream) == 1 else upstream
             states = (_before(ms, m, reverse), ms, _before(cs, c, reverse), cs)
             states = (*states, ops.split(gates, 4, axis=-1))
-            return back(upstream, states, kernel, project, mask, clips, reverse)
+            mask = keep[0] if keep else None
+            gradients = back(upstream, states, kernel, project, mask, clips, reverse)
+            return *gradients, *(ops.zeros_like(m) for m in others[count:])
 
         return (ms, m_last, c_last), gradient
 
-    return run(x, m, c, *weights)
+    return run(x, m, c, *weights, *masks)
 
 
 def _before(states, first, reverse):

@@ -48,6 +48,27 @@ def scan(step, state, inputs, reverse=False):
     return state, states
 
 
+def custom_gradient(function):
+    """`ops.custom_gradient`, in a graph of its own on TensorFlow.
+
+    TensorFlow keeps the graph of every custom gradient as long as the process lives.
+    Without a graph of its own, this would be the whole training step.
+
+    Args:
+        function: of tensors to outputs and the function of their gradients. Its closure
+            has no tensors.
+
+    Returns:
+        Function of the same tensors to the outputs.
+    """
+    if keras.backend.backend() != "tensorflow":
+        return ops.custom_gradient(function)
+    import tensorflow as tf
+
+    function = tf.custom_gradient(function)
+    return function if tf.executing_eagerly() else tf.function(function)
+
+
 def scan_packed(step, prepare, state, inputs, mask, reverse=False):
     """Calls a function for each step, with only the rows that have a token there.
 

@@ -1,7 +1,5 @@
 """The base of every task: a functional model that also takes text."""
 
-import copy
-
 import keras
 import tensorflow as tf
 
@@ -219,7 +217,9 @@ class Task(
         Without an optimizer it is `default_optimizer`. A mean over the batch becomes
         a mean over weights: sum(weight x loss) / sum of weights, over all replicas.
         """
-        optimizer = optimizer or self.default_optimizer()
+        if optimizer is None:
+            with self.distribute_strategy.scope():
+                optimizer = self.default_optimizer()
         if kwargs.get("jit_compile") is True:
             # Shapes that depend on values, which XLA cannot compile.
             for layer in self._flatten_layers():
@@ -227,11 +227,6 @@ class Task(
                     if hasattr(layer, name):
                         setattr(layer, name, False)
         loss = self.default_loss() if loss is None else loss
-        if isinstance(loss, str):
-            loss = keras.losses.get(loss)
-        if getattr(loss, "reduction", None) == "sum_over_batch_size":
-            loss = copy.copy(loss)  # does not change the caller's loss
-            loss.reduction = "mean_with_sample_weight"
         if metrics is None and weighted_metrics is None:
             weighted_metrics = self.default_metrics()
         super().compile(
@@ -248,21 +243,6 @@ class Task(
         rate = backbone.defaults.get("learning_rate") or self.learning_rate
         rate = rate or FAMILIES[backbone.family].learning_rate
         return AdamW(WarmupLinearDecay(rate, WARMUP_STEPS))
-
-    def get_compile_config(self):
-        """Keras' record of `compile`, and whether the optimizer has a state."""
-        config = super().get_compile_config()
-        if config and not self.optimizer.built:
-            config = {**config, "has_state": False}
-        return config
-
-    def compile_from_config(self, config):
-        """Compiles as the saved model was, with room for the optimizer's state."""
-        config = dict(config)
-        has_state = config.pop("has_state", True)
-        self.compile(**keras.saving.deserialize_keras_object(config))
-        if has_state:
-            self.optimizer.build(self.trainable_variables)
 
     def export(self, directory, version=None, pair=None, **kwargs):
         """Writes the next version of a TF Serving model, string in, answer out.

@@ -9,7 +9,12 @@ import weakref
 import keras
 import tensorflow as tf
 
-from zoo.tasks.losses import split_outputs, weighted_values, with_weighted_mean
+from zoo.tasks.losses import (
+    MeanOfParts,
+    split_outputs,
+    weighted_values,
+    with_weighted_mean,
+)
 from zoo.training import follow_trainable
 
 KEYS = itertools.count(1000, 1000)
@@ -23,7 +28,7 @@ class TensorFlowSteps:
     them and adds these up. That is the gradient of the mean over all rows only if every
     replica has the same sum of weights. Here a replica's mean is multiplied by
     sum(w) / W, W being the sum of the weights of all replicas. The loss in the logs is
-    the mean over all weights since the start of the epoch.
+    the sum over outputs of the mean over all weights since the start of the epoch.
     """
 
     def compile(self, optimizer="rmsprop", *, metrics=None, **kwargs):
@@ -44,6 +49,8 @@ class TensorFlowSteps:
                 check_scope(strategy, f"The metric {metric.name!r}", metric.variables)
             check_accumulation(strategy, optimizer, kwargs.get("run_eagerly"))
             super().compile(optimizer=optimizer, metrics=metrics, **kwargs)
+            # One mean for each output, and one for the losses that layers add.
+            self._loss_tracker = MeanOfParts(len(self.outputs) + 1)
         # Keras would take a list of variables for weights of the model.
         self._traced = types.SimpleNamespace(state=[])
 
@@ -52,7 +59,7 @@ class TensorFlowSteps:
         x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
         with tf.GradientTape() as tape:
             y_pred = self(x, training=True)
-            loss, objective, weight = self._objectives(y, y_pred, sample_weight)
+            objective, means, counts = self._objectives(y, y_pred, sample_weight)
             objective = self.optimizer.scale_loss(objective)
         variables = self.trainable_variables
         if variables:
@@ -60,7 +67,8 @@ class TensorFlowSteps:
             self.optimizer.apply_gradients(zip(gradients, variables, strict=True))
         else:
             warnings.warn("No variable is trainable. None is updated.", stacklevel=2)
-        return self._log(x, y, y_pred, sample_weight, loss, weight)
+        self._loss_tracker.update_state(means, counts)
+        return self._log(x, y, y_pred, sample_weight)
 
     def make_train_function(self, force=False):
         """Keras' function of a step, traced anew if other variables are trainable."""
@@ -105,14 +113,15 @@ class TensorFlowSteps:
         """One evaluation; returns the logs."""
         x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
         y_pred = self(x, training=False)
-        loss, _, weight = self._objectives(y, y_pred, sample_weight)
-        return self._log(x, y, y_pred, sample_weight, loss, weight)
+        _, means, counts = self._objectives(y, y_pred, sample_weight)
+        self._loss_tracker.update_state(means, counts)
+        return self._log(x, y, y_pred, sample_weight)
 
     def _objectives(self, y, y_pred, sample_weight):
-        """The loss of this replica's rows, its part of the objective, its weight."""
+        """This replica's part of the objective, its mean losses and their weights."""
         replicas = tf.distribute.get_strategy().num_replicas_in_sync
-        own = sum(tf.reduce_sum(loss) for loss in self.losses)
-        objective, weight = own / replicas, 0.0
+        added = sum(tf.reduce_sum(loss) for loss in self.losses)
+        objective, means, counts = added / replicas, [], []
         parts = split_outputs(
             y_pred,
             self.loss,
@@ -130,19 +139,17 @@ class TensorFlowSteps:
             values, weights = weighted_values(loss, targets, output, weights)
             total, count = tf.reduce_sum(values * weights), tf.reduce_sum(weights)
             if loss.reduction == "sum":
-                mean, share = total * replicas, total
+                mean, share, count = total * replicas, total, 1.0
             else:
                 mean = tf.math.divide_no_nan(total, count)
                 share = mean * replica_share(count) / replicas
             factor = 1.0 if factor is None else factor
-            own += factor * mean
             objective += factor * share
-            weight += count
-        return own, objective, weight
+            means.append(factor * mean)
+            counts.append(count)
+        return objective, [*means, added], [*counts, sum(counts) if counts else 1.0]
 
-    def _log(self, x, y, y_pred, sample_weight, loss, weight):
-        tracker = next(metric for metric in self.metrics if metric.name == "loss")
-        tracker.update_state(loss, sample_weight=weight)
+    def _log(self, x, y, y_pred, sample_weight):
         logs = self.compute_metrics(x, y, y_pred, sample_weight)
         if isinstance(
             self.distribute_strategy, tf.distribute.MultiWorkerMirroredStrategy
@@ -180,6 +187,21 @@ class DistributedTraining(STEPS):
             optimizer=optimizer, loss=loss, loss_weights=loss_weights, **kwargs
         )
         self.loss_weights = loss_weights
+
+    def get_compile_config(self):
+        """Keras' record of `compile`, and whether the optimizer has a state."""
+        config = super().get_compile_config()
+        if config and not self.optimizer.built:
+            config = {**config, "has_state": False}
+        return config
+
+    def compile_from_config(self, config):
+        """Compiles as the saved model was, with room for the optimizer's state."""
+        config = dict(config)
+        has_state = config.pop("has_state", True)
+        self.compile(**keras.saving.deserialize_keras_object(config))
+        if has_state:
+            self.optimizer.build(self.trainable_variables)
 
     @property
     def metrics(self):

@@ -43,6 +43,37 @@ class FunctionLoss(keras.losses.Loss):
         return cls(**{**config, "function": function})
 
 
+class MeanOfParts(keras.metrics.Metric):
+    """The sum of several means, each over weights of its own.
+
+    The total loss of a model is such a sum: the loss of each output is a mean over the
+    weights of that output, since the start of the epoch and on all replicas.
+
+    Args:
+        parts: int, the largest number of means.
+        name: str.
+    """
+
+    def __init__(self, parts, name="loss"):
+        super().__init__(name=name)
+        self.parts = parts
+        self.total, self.count = (
+            self.add_variable((parts,), "zeros", name=name)
+            for name in ("total", "count")
+        )
+
+    def update_state(self, values, weights):
+        """Adds values and their weights, a list of scalars each, one for each mean."""
+        missing = [0.0] * (self.parts - len(values))
+        weights = ops.stack([*weights, *missing])
+        self.total.assign_add(ops.stack([*values, *missing]) * weights)
+        self.count.assign_add(weights)
+
+    def result(self):
+        """The sum of the means; a mean without weights is 0."""
+        return ops.sum(ops.divide_no_nan(self.total, self.count))
+
+
 def _of_one_rank(y_true, y_pred):
     """Targets and outputs, (B,) and (B, 1), with as many dimensions; as Keras does."""
     more = len(y_pred.shape) - len(y_true.shape)

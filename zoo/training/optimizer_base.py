@@ -143,7 +143,10 @@ class ClipsTheSum:
         return super()._clip_gradients(_of_one_dtype(grads))
 
     def _all_reduce_sum_gradients(self, grads_and_vars):
-        pairs = super()._all_reduce_sum_gradients(grads_and_vars)
+        pairs = list(grads_and_vars)
+        # TensorFlow never releases a graph that adds up over replicas.
+        if _replicas() > 1:
+            pairs = super()._all_reduce_sum_gradients(pairs)
         kept = [pair for pair in pairs if pair[0] is not None]
         # A sparse gradient has a row for each time that a token occurs. They are added
         # up first: the square of their sum is not the sum of their squares.
@@ -160,6 +163,13 @@ def wide_dtype(dtype):
     """The name of a dtype, "float32" for one of 16 bits."""
     name = keras.backend.standardize_dtype(dtype)
     return "float32" if name in ("float16", "bfloat16") else name
+
+
+def _replicas():
+    """The number of replicas of TensorFlow's present strategy."""
+    import tensorflow as tf
+
+    return tf.distribute.get_strategy().num_replicas_in_sync
 
 
 def strategy_scope(optimizer):

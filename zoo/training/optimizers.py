@@ -69,7 +69,7 @@ class AdamW(ZooOptimizer, keras.optimizers.AdamW):
         **kwargs: of `keras.optimizers.AdamW`, such as `gradient_accumulation_steps`.
 
     Raises:
-        ValueError: if `layer_decay` is not in (0, 1].
+        ValueError: if `layer_decay` is not in (0, 1], or `amsgrad` is True.
     """
 
     no_decay = re.compile("bias|layer_norm|LayerNorm")
@@ -92,6 +92,10 @@ class AdamW(ZooOptimizer, keras.optimizers.AdamW):
         if not 0 < layer_decay <= 1:
             raise ValueError(
                 f"`layer_decay` must be in (0, 1]. Received: {layer_decay}."
+            )
+        if kwargs.get("amsgrad"):
+            raise ValueError(
+                "`amsgrad` must be False. Received: True. Use `keras.optimizers.AdamW`."
             )
         super().__init__(
             learning_rate=learning_rate,
