@@ -3,8 +3,8 @@
     python -m benchmarks.worker WORKLOAD PEER OPTIONS
 
 It writes lines of JSON. The first line has the facts of the peer, or the reason why it
-is skipped. Then, for every line that it reads, it calls the peer and writes the seconds
-of the call, the shape of the output, and the peak memory of the process.
+is skipped. Then it calls the peer for every line of standard input. It writes the
+seconds of the call, the shape of the output, and the peak memory of the process.
 """
 
 import importlib

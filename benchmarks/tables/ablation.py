@@ -87,7 +87,7 @@ def render(results):
     Args:
         results: dict of recipe to a list of dict, one per seed.
     """
-    heads = ["model", "perplexity", "next sentences told, %", "MRPC, %", "SST-2, %"]
+    heads = ["model", "perplexity", "next sentence, %", "MRPC, %", "SST-2, %"]
     heads += [f"paper: {n}" for n in ("MNLI-m", "QNLI", "MRPC", "SST-2", "SQuAD F1")]
     rows = [heads, ["---"] * len(heads)]
     for recipe, (name, *paper) in PAPER.items():
