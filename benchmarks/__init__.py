@@ -1,1 +1,1 @@
-"""Speed and quality, measured beside other libraries; see README.md."""
+"""Measures speed and quality, and compares them with other libraries; see README.md."""

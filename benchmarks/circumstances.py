@@ -1,4 +1,4 @@
-"""Where, when and of which commit a result is."""
+"""The commit, the date and the machine of a result."""
 
 import datetime
 import os
@@ -10,7 +10,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 
 def circumstances(threads):
-    """The columns that say where and when: the same in every row of a run."""
+    """The columns about commit, date and machine, the same in every row of a run."""
     return {
         "threads": threads,
         "hardware": hardware(),
@@ -21,7 +21,7 @@ def circumstances(threads):
 
 
 def commit():
-    """The commit, with "-dirty" if files that can change a result were changed."""
+    """The commit, with "-dirty" if files that can affect a result were changed."""
 
     def git(*words):
         command = ["git", "-C", str(ROOT), *words]
@@ -34,7 +34,7 @@ def commit():
 
 
 def hardware():
-    """Processor, cores that this process may use, and memory, as one str."""
+    """The processor, the cores that this process may use, and the memory, a str."""
     model = platform.processor() or platform.machine()
     described = pathlib.Path("/proc/cpuinfo")
     lines = described.read_text().splitlines() if described.exists() else []
@@ -44,7 +44,7 @@ def hardware():
 
 
 def cores():
-    """How many cores this process may use."""
+    """The number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count()

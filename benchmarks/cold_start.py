@@ -1,8 +1,9 @@
 """Cold start: from the start of a process to its first answer, on the CPU.
 
-A BERT classifier of 4 layers, width 256, saved before with random weights. Every call
-starts a fresh process, which imports the library, loads the model, answers one text
-and ends. Files are in the page cache, since the warm-up has read them.
+The model is a BERT classifier of 4 layers, width 256, with random weights, which was
+saved before. Every call starts a new process. It imports the library, loads the model,
+answers one text and ends. The files are in the page cache, since the warm-up has read
+them.
 """
 
 import json
@@ -31,10 +32,10 @@ from benchmarks.worker import Measured, peak_mib
 UNIT = "starts"
 NEEDS = ("vocabulary",)
 TEXT = "a warm and funny film, and two hours of my life well spent"
-SEQUENCE_LENGTH = 64  # keras-nlp pads the text to that; its default is 512
+SEQUENCE_LENGTH = 64  # keras-nlp pads the text to this; its default is 512
 
-# What a user would write. The arguments are the directory and the text; the last line
-# printed is the shape of the answer.
+# Programs as a user would write them. The arguments are the directory and the text. The
+# last line of the output is the shape of the answer.
 PROGRAMS = {
     "zoo": """
 import sys
@@ -70,11 +71,11 @@ print(list(logits.shape))
 
 
 def save_zoo(vocabulary, directory, export=False):
-    """Saves our preset, or the version that TF Serving would serve.
+    """Saves our preset, or the version for TF Serving.
 
     Returns:
-        path that was written, parameters, and the text's tokens; as of every function
-        of `SAVE`.
+        the path, the number of parameters, and the number of tokens of the text, as
+        every function in `SAVE`.
     """
     model = build_zoo(vocabulary)
     tokens = int(model.tokenizer([TEXT]).row_lengths()[0]) + 2
@@ -85,12 +86,12 @@ def save_zoo(vocabulary, directory, export=False):
 
 
 def save_zoo_export(vocabulary, directory):
-    """Ours: strings in, answers out."""
+    """Saves our export, which takes strings and returns answers."""
     return save_zoo(vocabulary, directory, export=True)
 
 
 def save_keras_nlp(vocabulary, directory, export=False):
-    """Saves keras-nlp's preset, or what its `export` writes."""
+    """Saves the preset of keras-nlp, or its export."""
     model = build_keras_nlp(vocabulary, SEQUENCE_LENGTH)
     tokens = int(model.preprocessor([TEXT])["padding_mask"].numpy().sum())
     write = model.export if export else model.save_to_preset
@@ -99,12 +100,12 @@ def save_keras_nlp(vocabulary, directory, export=False):
 
 
 def save_keras_nlp_export(vocabulary, directory):
-    """keras-nlp's `export`: token ids in, logits out; it leaves the tokenizer out."""
+    """Saves keras-nlp's export, which takes token ids and returns logits."""
     return save_keras_nlp(vocabulary, directory, export=True)
 
 
 def save_transformers(vocabulary, directory):
-    """Hugging Face's `save_pretrained`, of model and tokenizer."""
+    """Saves model and tokenizer with Hugging Face's `save_pretrained`."""
     model, tokenizer = build_transformers(vocabulary)
     model.save_pretrained(directory)
     tokenizer.save_pretrained(directory)
@@ -121,15 +122,15 @@ SAVE = {
 
 
 def save(kind, vocabulary):
-    """Saves a model, in a process of its own, so that this one stays as it was.
+    """Saves a model in a new process, so that the memory of this one does not grow.
 
     Args:
         kind: str, key of `SAVE`.
         vocabulary: path of vocab.txt.
 
     Returns:
-        `tempfile.TemporaryDirectory`, which holds the files as long as it lives, and a
-        dict of path, parameters and tokens.
+        `tempfile.TemporaryDirectory` with the files, which are removed with this
+        object, and a dict of path, parameters and tokens.
     """
     holder = tempfile.TemporaryDirectory(prefix="zoo-benchmark-")
     command = [sys.executable, "-m", "benchmarks.cold_start", kind]
@@ -139,13 +140,13 @@ def save(kind, vocabulary):
 
 
 def run_fresh(program, arguments, threads):
-    """Runs a program of Python in a fresh process.
+    """Runs a Python program in a new process.
 
-    This process must be small: Linux counts the memory of the one that starts another
-    as that one's peak, too.
+    This process must use little memory: on Linux, the peak memory of a new process
+    starts at that of the process that started it.
 
     Args:
-        program: str, which prints the shape of its answer last.
+        program: str, a program that prints the shape of its answer last.
         arguments: iterable of str.
         threads: int, for all libraries.
 
@@ -168,7 +169,7 @@ def run_fresh(program, arguments, threads):
     )
     with process.stdout:
         output = process.stdout.read()
-    # Not `process.wait`, which does not say what this one process used.
+    # `process.wait` does not return the resources that the process used.
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
@@ -180,7 +181,7 @@ def run_fresh(program, arguments, threads):
 
 
 def make(kind, packages, vocabulary, threads, note=""):
-    """The call and the facts of one peer."""
+    """Makes the call and the facts of one peer."""
     holder, saved = save(kind, vocabulary)
     arguments = (saved["path"], TEXT)
 
@@ -224,7 +225,7 @@ PEERS = {
 
 
 def main(arguments):
-    """Saves a model; prints where, its parameters and the text's tokens."""
+    """Saves a model; prints its path, its parameters and the tokens of the text."""
     kind, vocabulary, directory = arguments
     path, parameters, tokens = SAVE[kind](vocabulary, pathlib.Path(directory))
     facts = {"path": str(path), "parameters": int(parameters), "tokens": tokens}

@@ -1,9 +1,10 @@
 """A dense forward pass: BERT-base on 8 rows of 128 tokens without padding, on the CPU.
 
-12 layers of width 768, 12 heads, inner width 3072, vocabulary 30522, random weights.
-No text and no batching: what is measured is arithmetic. The pseudo-peer `matmul` says
-what the machine could do at best: the time that the matrix products of the model would
-take at the rate of 2048 x 2048 ones, measured in the same run.
+The model has 12 layers of width 768, 12 heads, inner width 3072, vocabulary 30522 and
+random weights. There is no text and no batching, so only arithmetic is measured.
+
+The peer `matmul` is a lower bound of the time: the time of the matrix products of the
+model at the rate of 2048 x 2048 products, measured in the same run.
 """
 
 import json
@@ -28,18 +29,18 @@ NEEDS = ()
 ROWS, LENGTH = 8, 128
 LAYERS, WIDTH, INNER, VOCABULARY = 12, 768, 3072, 30522
 HEADS = 12
-SQUARE, PRODUCTS = 2048, 10  # size and number of the products that give the rate
+SQUARE, PRODUCTS = 2048, 10  # size and number of the products for the rate
 
 
 def operations(rows, length, layers, width, inner):
-    """Floating-point operations in the matrix products of an encoder, an int."""
+    """The number of floating-point operations in the matrix products, int."""
     # Queries, keys, values, outputs; two of the inner network; scores and sums.
     weights = 4 * width * width + 2 * width * inner
     return 2 * rows * length * layers * (weights + 2 * length * width)
 
 
 def make_batch():
-    """Token ids of every row, numpy int32 (8, 128), never 0, which is padding."""
+    """Token ids, numpy int32 (8, 128), without 0, which is padding."""
     import numpy as np
 
     return np.random.default_rng(7).integers(1, VOCABULARY, (ROWS, LENGTH), "int32")
@@ -52,12 +53,12 @@ def dense_facts(parameters, packages, note=""):
 
 
 def in_graph(model, names, pick):
-    """A call of a Keras model under `tf.function`.
+    """Makes a call of a Keras model under `tf.function`.
 
     Args:
         model: callable on a dict.
-        names: its inputs' names for token ids, segments and mask.
-        pick: function of its output to the sequence output.
+        names: names of its inputs for token ids, segments and mask.
+        pick: function from its output to the sequence output.
     """
     import tensorflow as tf
 
@@ -69,20 +70,20 @@ def in_graph(model, names, pick):
 
 
 def build_zoo(dtype):
-    """Our encoder: BERT-base is the default."""
+    """Makes our encoder; BERT-base is the default."""
     import zoo
 
     return zoo.models.bert.BERT(zoo.models.bert.BERTConfig(), dtype=dtype)
 
 
 def call_zoo(model):
-    """Our forward pass, a function that returns the sequence output."""
+    """Makes our forward pass, a function that returns the sequence output."""
     names = ("token_ids", "segment_ids", "padding_mask")
     return in_graph(model, names, lambda output: output["sequence_output"])
 
 
 def make_zoo(threads, dtype):
-    """Ours; with 16 bits all weights have 16 bits, and a note says what that costs."""
+    """Ours. In bfloat16 all weights have 16 bits, and the note has the difference."""
     limit_tensorflow(threads)
     note = ""
     if dtype != "float32":
@@ -98,7 +99,7 @@ def make_zoo(threads, dtype):
 
 
 def compare_with_float32(dtype):
-    """How far our outputs in one dtype are from those in float32, same weights.
+    """Compares our outputs in a dtype with those in float32, with the same weights.
 
     Returns:
         dict of float: `largest` and `typical` (root mean square) difference, and
@@ -128,7 +129,7 @@ def make_keras_nlp(threads, dtype):
 
 
 def make_model_garden(threads, dtype):
-    """TensorFlow's model garden: `BertEncoder`; it keeps layer norms in float32."""
+    """TensorFlow's model garden: `BertEncoder`, with layer norms in float32."""
     limit_tensorflow(threads)
     import tf_keras
     from official.nlp.modeling import networks
@@ -166,7 +167,7 @@ def make_transformers(threads, dtype):
 
 
 def make_matmul(threads, dtype):
-    """The bound: seconds of the model's products at the rate of large square ones."""
+    """The bound: the time of the products of the model at the rate of large ones."""
     limit_tensorflow(threads)
     import tensorflow as tf
 

@@ -1,9 +1,10 @@
 """ELMo's forward pass: 32 sentences, from character ids to vectors, on the CPU.
 
-The original's size, 93.6 million parameters, random weights. The first 32 sentences of
-20 to 31 words of WikiText-2's validation text: 798 words, 351 different ones, 33
-positions with the markers of a sentence. The peers read the weights that we write in
-the authors' layout, and their vectors are compared with ours.
+The model has the size of the original, 93.6 million parameters, and random weights. The
+sentences are the first 32 of 20 to 31 words in the validation text of WikiText-2. They
+have 798 words, 351 of them different, and 33 positions with the sentence markers. The
+peers read the weights that we write in the authors' layout. Their vectors are compared
+with ours.
 """
 
 import contextlib
@@ -29,11 +30,11 @@ from benchmarks.peers import (
 
 UNIT = "sentences"
 NEEDS = ("data",)
-SENTENCES, SHORTEST, LONGEST = 32, 20, 31  # number, and words of each
-COLUMNS = 50  # characters of a word in the peers, padded
-NEAR = 1e-5  # how far the vectors of a float32 peer may be from ours
-# Of AllenNLP, which does not install beside a current PyTorch: packages whose own code
-# is not run, and modules that take no part in the arithmetic.
+SENTENCES, SHORTEST, LONGEST = 32, 20, 31  # number of sentences, and of their words
+COLUMNS = 50  # characters of a word in the peers, with padding
+NEAR = 1e-5  # largest difference of a float32 peer from our vectors
+# AllenNLP cannot be installed together with a current PyTorch. These are packages whose
+# own code is not run, and modules that take no part in the arithmetic.
 BARE = ("", ".common", ".data", ".data.token_indexers", ".modules", ".nn")
 REPLACED = (
     ".common.util",
@@ -48,9 +49,9 @@ REPLACED = (
 
 
 def read_sentences(data):
-    """The first sentences of `wikitext2/wiki.valid.tokens.gz` that are long enough.
+    """Reads sentences of the right length from `wikitext2/wiki.valid.tokens.gz`.
 
-    Headings are left out; a sentence ends at a full stop, question or exclamation mark.
+    Headings are ignored. A sentence ends at a full stop, question or exclamation mark.
 
     Args:
         data: directory.
@@ -68,7 +69,7 @@ def read_sentences(data):
 
 
 def make_inputs(sentences):
-    """Our model's inputs, dict of tensors; columns as the longest word needs."""
+    """The inputs of our model, a dict of tensors, padded to the longest word."""
     import tensorflow as tf
 
     import zoo
@@ -79,14 +80,14 @@ def make_inputs(sentences):
 
 
 def build_zoo():
-    """Our model: the original's size is the default."""
+    """Makes our model; the size of the original is the default."""
     import zoo
 
     return zoo.models.elmo.ELMo(zoo.models.elmo.ELMoConfig(), dtype="float32")
 
 
 def in_graph(model, inputs):
-    """Our forward pass, a function that returns the vectors."""
+    """Makes our forward pass, a function that returns the vectors."""
     import tensorflow as tf
 
     forward = tf.function(
@@ -96,13 +97,13 @@ def in_graph(model, inputs):
 
 
 def prepare(data, directory):
-    """Writes what the peers need.
+    """Writes the files for the peers.
 
     Args:
         data: directory of the corpora.
-        directory: where to write `model/`, our weights in the authors' layout, and
-            `arrays.npz`: `ids` (B, L, 50), `vectors` (B, L, D) and `lengths` (B,),
-            the markers of a sentence included.
+        directory: for `model/`, our weights in the authors' layout, and `arrays.npz`:
+            `ids` (B, L, 50), `vectors` (B, L, D) and `lengths` (B,), with the
+            sentence markers.
     """
     import numpy as np
 
@@ -122,9 +123,9 @@ def prepare(data, directory):
 
 @contextlib.contextmanager
 def prepared(data):
-    """A directory with what `prepare` writes, and its arrays; removed at the end.
+    """A context with the directory that `prepare` writes, and its arrays.
 
-    Made in another process, as this one's memory is measured.
+    Another process writes it, because the memory of this one is measured.
     """
     import numpy as np
 
@@ -136,17 +137,17 @@ def prepared(data):
 
 
 def difference(ours, theirs, lengths, markers=False):
-    """How far a peer's vectors of the words are from ours.
+    """Compares the word vectors of a peer with ours.
 
     Args:
-        ours: (B, L, D), markers of the sentences included.
-        theirs: as ours with `markers`, else (B, L - 2, D).
-        lengths: int array (B,), markers included.
-        markers: bool.
+        ours: (B, L, D), with the sentence markers.
+        theirs: (B, L, D) with `markers`, else (B, L - 2, D).
+        lengths: int array (B,), with the sentence markers.
+        markers: bool, whether `theirs` has the sentence markers.
 
     Returns:
-        largest, typical and scale, float: the largest difference, its root mean
-        square, and our largest output.
+        largest, typical and scale, float: the largest difference, the root mean square
+        of the differences, and our largest output.
     """
     import numpy as np
 
@@ -159,10 +160,10 @@ def difference(ours, theirs, lengths, markers=False):
 
 
 def note_of(name, arrays, vectors):
-    """What a float32 peer's facts say of its vectors.
+    """Makes the note about the vectors of a float32 peer.
 
     Raises:
-        ValueError: if they are not ours.
+        ValueError: if they differ from ours by more than the tolerance.
     """
     largest, _, scale = difference(arrays["vectors"], vectors, arrays["lengths"])
     if not largest <= NEAR:
@@ -174,7 +175,7 @@ def note_of(name, arrays, vectors):
 
 
 def make_zoo(data, threads):
-    """Ours, as a graph."""
+    """Ours, under `tf.function`."""
     limit_tensorflow(threads)
     sentences = read_sentences(data)
     model, inputs = build_zoo(), make_inputs(sentences)
@@ -184,7 +185,7 @@ def make_zoo(data, threads):
 
 
 def make_zoo_bfloat16(data, threads):
-    """Ours with all weights in 16 bits; the note says what that costs."""
+    """Ours with all weights in 16 bits; the note has the difference from float32."""
     limit_tensorflow(threads)
     import zoo
 
@@ -203,11 +204,11 @@ def make_zoo_bfloat16(data, threads):
 
 
 def import_allennlp():
-    """AllenNLP's module `modules.elmo`, without what only its other parts need.
+    """Imports AllenNLP's `modules.elmo` without the packages of its other parts.
 
-    Its packages import one another and libraries that do not install beside a current
-    PyTorch. What computes is its own: `modules.elmo`, `elmo_lstm`, `encoder_base`,
-    `lstm_cell_with_projection`, `highway`, `scalar_mix` and `nn.util`.
+    Its packages import one another, and libraries that cannot be installed together
+    with a current PyTorch. The computation is unchanged: `modules.elmo`, `elmo_lstm`,
+    `encoder_base`, `lstm_cell_with_projection`, `highway`, `scalar_mix` and `nn.util`.
     """
     root = importlib.util.find_spec("allennlp").submodule_search_locations[0]
     modules = {}
@@ -237,7 +238,7 @@ def make_allennlp(data, threads):
         files = (str(directory / name) for name in ("options.json", "weights.hdf5"))
         model = import_allennlp().Elmo(*files, 1).eval()
     lengths = arrays["lengths"]
-    # Its input is without the markers: the first word, and the last one's place.
+    # Its input has no markers: the first and the last position of a row are removed.
     ids = torch.from_numpy(arrays["ids"][:, 1:-1].copy()).long()
     ids[torch.arange(ids.shape[1]) >= torch.from_numpy(lengths - 2)[:, None]] = 0
     encoder = model._elmo_lstm._elmo_lstm
@@ -249,7 +250,7 @@ def make_allennlp(data, threads):
 
     vectors = call().numpy()
     note = note_of("allennlp", arrays, vectors)
-    # Its table of characters has a row of zeros for padding.
+    # Its character table has a row of zeros for padding.
     zeros = model._elmo_lstm._token_embedder._char_embedding_weights.shape[1]
     parameters = sum(weight.numel() for weight in model.parameters()) - zeros
     return call, facts_of(lengths, parameters, vectors.shape, ALLENNLP, note=note)
@@ -258,7 +259,8 @@ def make_allennlp(data, threads):
 def make_bilm_tf(data, threads):
     """The authors' `BidirectionalLanguageModel` and `weight_layers`, in a session.
 
-    It carries the states of the LSTMs from call to call: other numbers, equal work.
+    It carries the states of the LSTMs from call to call. This changes the numbers, but
+    not the amount of work.
     """
     require("bilm", "h5py", "tf_keras")
     os.environ["TF_USE_LEGACY_KERAS"] = "1"  # has the cells of TensorFlow 1

@@ -1,7 +1,7 @@
-"""The exported SavedModel: its size on disk, and how long TensorFlow takes to load it.
+"""The exported SavedModel: its size on disk, and the time of loading it.
 
-The classifier of `cold_start`, loaded by `tf.saved_model.load` in a process that has
-imported TensorFlow already. It answers once after each load, which is not timed.
+`tf.saved_model.load` loads the classifier of `cold_start`, in a process that has
+imported TensorFlow before. After each load the model answers once, which is not timed.
 """
 
 import pathlib
@@ -23,21 +23,21 @@ NEEDS = ("vocabulary",)
 
 
 def size_mib(directory):
-    """All files below a directory, in MiB."""
+    """The size of all files in a directory, in MiB."""
     files = pathlib.Path(directory).rglob("*")
     return sum(file.stat().st_size for file in files if file.is_file()) / 2**20
 
 
 def make(kind, packages, vocabulary, threads, request, contents):
-    """The call and the facts of one peer.
+    """Makes the call and the facts of one peer.
 
     Args:
-        kind: str, what `cold_start.save` shall save.
+        kind: str, a key of `cold_start.SAVE`.
         packages: names of distributions.
         vocabulary: path of vocab.txt.
         threads: int.
-        request: function without arguments to a dict of tensors.
-        contents: str, what the export takes.
+        request: function without arguments that returns a dict of tensors.
+        contents: str, the input of the export, for the note.
     """
     limit_tensorflow(threads)
     import tensorflow as tf
@@ -61,7 +61,7 @@ def make(kind, packages, vocabulary, threads, request, contents):
 
 
 def make_zoo(vocabulary, threads):
-    """Ours: `export`, with tokenizer, two signatures and warm-up requests inside."""
+    """Ours: `export`, with tokenizer, two signatures and warm-up requests."""
 
     def request():
         import tensorflow as tf
@@ -72,7 +72,7 @@ def make_zoo(vocabulary, threads):
 
 
 def make_keras_nlp(vocabulary, threads):
-    """keras-nlp: `export`, which leaves the tokenizer out and so takes token ids."""
+    """keras-nlp: `export`, which has no tokenizer and takes token ids."""
     require("keras_nlp")
 
     def request():

@@ -1,4 +1,4 @@
-"""Files that appear only once they are complete."""
+"""Writes files that appear only when they are complete."""
 
 import os
 
@@ -7,7 +7,7 @@ def write_whole(path, content):
     """Writes a file under another name, then renames it.
 
     Args:
-        path: pathlib.Path; the directories above it are made.
+        path: pathlib.Path; missing directories are created.
         content: str or bytes.
     """
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,8 @@
 """One step of fine-tuning: forward, backward and update of a classifier, on the CPU.
 
-BERT of 4 layers, width 512, 8 heads, inner width 2048, vocabulary 30522, two labels;
-32 rows of 64 token ids without padding; dropout 0.1 everywhere; AdamW.
+The model is a BERT of 4 layers, width 512, 8 heads, inner width 2048, vocabulary 30522
+and two labels. A step has 32 rows of 64 token ids without padding. Every dropout is
+0.1, and the optimizer is AdamW.
 """
 
 from benchmarks.peers import (
@@ -19,12 +20,12 @@ NEEDS = ()
 ROWS, LENGTH, LABELS = 32, 64, 2
 LAYERS, WIDTH, HEADS, INNER, VOCABULARY = 4, 512, 8, 2048, 30522
 DROPOUT, LEARNING_RATE, WEIGHT_DECAY = 0.1, 5e-5, 0.01
-# What computes in 16 bits while weights and updates stay in float32.
+# Policies that compute in 16 bits, with weights and updates in float32.
 POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16"}
 
 
 def make_batch():
-    """Token ids int32 (32, 64), never 0, which is padding, and labels int32 (32,)."""
+    """Token ids int32 (32, 64), without 0 (padding), and labels int32 (32,)."""
     import numpy as np
 
     random = np.random.default_rng(7)
@@ -38,9 +39,10 @@ def step_facts(parameters, packages):
 
 
 def compiled(model):
-    """The step of a Keras model, on token ids, as a call.
+    """Makes the training step of a Keras model on token ids, as a call.
 
-    Without XLA, which makes keras-nlp's no faster and compiles for much longer.
+    XLA is off. It does not make the step of keras-nlp faster, and its compilation is
+    much longer.
     """
     import keras
     import numpy as np
@@ -80,7 +82,7 @@ def make_zoo(threads, dtype):
 
 
 def make_keras_nlp(threads, dtype):
-    """keras-nlp: `BertTextClassifier.train_on_batch`, its preprocessor switched off."""
+    """keras-nlp: `BertTextClassifier.train_on_batch`, without its preprocessor."""
     limit_tensorflow(threads)
     import keras_nlp
 
@@ -93,7 +95,7 @@ def make_keras_nlp(threads, dtype):
 
 
 def make_transformers(threads, dtype):
-    """Hugging Face on PyTorch: a plain training loop; 16 bits by autocast."""
+    """Hugging Face on PyTorch: a plain training loop, with autocast for 16 bits."""
     import torch
     import transformers
 

@@ -2,10 +2,10 @@
 
     python -m benchmarks.large_corpus --data DIR --gigabytes 1
 
-DIR holds `books/train-*.txt.xz`. The corpus is written to a temporary directory;
-vocabulary, examples and a few updates of the shipped recipe's model are made from it
-by `zoo pretrain` in a process of its own, whose peak resident memory is printed, with
-the seconds that it took.
+DIR has `books/train-*.txt.xz`. The corpus is written to a temporary directory. A new
+process runs `zoo pretrain` on it, with the shipped recipe and a few updates: it makes
+the vocabulary and the examples, and trains. The program prints the peak resident memory
+of this process and its time in seconds.
 """
 
 import argparse
@@ -23,14 +23,16 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 
 def write_corpus(data, path, size):
-    """Writes the books again and again until `path` holds `size` bytes.
+    """Writes the books repeatedly until `path` has `size` bytes.
 
     Raises:
         FileNotFoundError: if there are no books.
     """
     books = sorted((pathlib.Path(data) / "books").glob("train-*.txt.xz"))
     if not books:
-        raise FileNotFoundError(f"No books/train-*.txt.xz in {data}.")
+        raise FileNotFoundError(
+            f"{data} must have books/train-*.txt.xz. Received: no such file."
+        )
     written = 0
     with open(path, "w", encoding="utf-8") as file:
         while written < size:
@@ -48,7 +50,7 @@ def main(arguments=None):
     """Prints one JSON line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", required=True, help="directory of the books")
-    parser.add_argument("--gigabytes", type=float, default=1.0, help="of 10^9 bytes")
+    parser.add_argument("--gigabytes", type=float, default=1.0, help="unit: 10^9 bytes")
     parser.add_argument("--updates", type=int, default=20)
     options = parser.parse_args(arguments)
     recipe = json.loads((ROOT / "presets" / PRESET).read_text("utf-8"))

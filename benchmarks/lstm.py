@@ -1,8 +1,9 @@
 """One recurrent layer: an LSTM of width 1152 on 32 rows of 70 vectors, on the CPU.
 
-Width and length are those of AWD-LSTM's middle layer. No mask, no dropout, float32, the
-same weights in all. `training` is a step of it: forward, and backward to the gradients
-of the input and of all weights, from the mean of the squared outputs.
+Width and length are those of the middle layer of AWD-LSTM. There is no mask and no
+dropout. All peers compute in float32 with the same weights. With `training`, a call is
+a forward pass and a backward pass: the gradients of the mean of the squared outputs by
+the input and all weights.
 """
 
 from benchmarks.peers import ZOO, facts_of, limit_tensorflow
@@ -25,29 +26,29 @@ def make_arrays():
 
 
 def open_forget(bias):
-    """The bias with 1 added to the forget gate's, as ours adds at every call."""
+    """Adds 1 to the bias of the forget gate, as our layer does at every call."""
     bias = bias.copy()
     bias[WIDTH : 2 * WIDTH] += 1
     return bias
 
 
 def layer_facts(parameters, packages):
-    """The facts of a peer that returns the sequence, or the input's gradient."""
+    """The facts of a peer that returns the sequence or the gradient of the input."""
     shape = (ROWS, LENGTH, WIDTH)
     return facts_of([LENGTH] * ROWS, parameters, shape, packages)
 
 
 def in_graph(forward, weights, training):
-    """A Keras layer as a function without arguments.
+    """Makes a function without arguments from a Keras layer.
 
     Args:
-        forward: function of the input to the sequence.
-        weights: its variables.
+        forward: function from the input to the sequence.
+        weights: the variables of the layer.
         training: bool.
 
     Returns:
-        Function that returns a list: the sequence; or, in training, the gradients of
-        the input and of the weights.
+        Function that returns a list of the sequence. With `training`, it returns the
+        gradients of the input and of the weights.
     """
     import tensorflow as tf
 
@@ -66,7 +67,7 @@ def in_graph(forward, weights, training):
 
 
 def run_zoo(training):
-    """Ours: function of no arguments, see `in_graph`, and number of parameters."""
+    """Our layer as a function, see `in_graph`, and its number of parameters."""
     import zoo
 
     layer = zoo.layers.LSTM(WIDTH)
@@ -99,7 +100,7 @@ def run_keras(training):
 
 
 def run_torch(training):
-    """`torch.nn.LSTM`; its second bias is 0, and no parameter of ours."""
+    """`torch.nn.LSTM`; its second bias is 0 and is not counted."""
     import torch
 
     layer = torch.nn.LSTM(WIDTH, WIDTH, batch_first=True).train(training)
@@ -122,14 +123,14 @@ def run_torch(training):
 
 
 def make_zoo(threads, training):
-    """Ours, as a graph."""
+    """Our layer, under `tf.function`."""
     limit_tensorflow(threads)
     run, parameters = run_zoo(training)
     return lambda: run()[0], layer_facts(parameters, ZOO)
 
 
 def make_keras(threads, training):
-    """`keras.layers.LSTM`, as a graph."""
+    """`keras.layers.LSTM`, under `tf.function`."""
     limit_tensorflow(threads)
     run, parameters = run_keras(training)
     return lambda: run()[0], layer_facts(parameters, ZOO)

@@ -1,8 +1,8 @@
-"""Raw text to masked batches: what feeds the pretraining of BERT, on the CPU.
+"""Raw text to masked batches, as for the pretraining of BERT, on the CPU.
 
-The first 4096 chunks of 90 words of WikiText-2's training text, to batches of 64 rows
-[CLS] ... [SEP] padded to 128 tokens, 15 % of the tokens masked anew in every pass, up
-to 20 in a row.
+The input is the first 4096 chunks of 90 words of the training text of WikiText-2. The
+output is batches of 64 rows [CLS] ... [SEP], padded to 128 tokens. 15 % of the tokens
+are masked, at most 20 in a row, with new masks in every pass.
 """
 
 import gzip
@@ -22,19 +22,19 @@ from benchmarks.worker import Measured
 UNIT = "tokens"
 NEEDS = ("data", "vocabulary")
 WORDS, CHUNKS = 90, 4096
-OTHER_TOKENS = 0.01  # share of rows; keras-nlp's and TensorFlow Text's are not exact
+OTHER_TOKENS = 0.01  # share of rows, since keras-nlp and TensorFlow Text are not exact
 BATCH_SIZE, LENGTH, PREDICTIONS, MASK_RATE = 64, 128, 20, 0.15
 
 
 def read_chunks(data, count):
-    """The first chunks of `wikitext2/wiki.train.tokens.gz` below a directory.
+    """Reads the first chunks of `wikitext2/wiki.train.tokens.gz` in a directory.
 
     Args:
         data: directory.
         count: int.
 
     Returns:
-        list of str, words separated by one space.
+        list of str, words that are separated by one space.
     """
     path = pathlib.Path(data) / "wikitext2" / "wiki.train.tokens.gz"
     with gzip.open(path, "rt", encoding="utf-8") as file:
@@ -44,7 +44,7 @@ def read_chunks(data, count):
 
 
 def batch_facts(lengths, packages, note=""):
-    """The facts of a peer that returns the shape of all its rows together."""
+    """The facts of a peer that returns the shape of all rows together."""
     return facts_of(
         lengths,
         None,
@@ -57,7 +57,7 @@ def batch_facts(lengths, packages, note=""):
 
 
 def count_rows(batches):
-    """Takes all batches of token ids (B, L); returns their shape together."""
+    """Reads all batches of token ids (B, L); returns the shape of all rows."""
     rows, length = 0, None
     for token_ids in batches:
         rows, length = rows + len(token_ids), token_ids.shape[1]
@@ -93,7 +93,7 @@ def make_zoo(data, vocabulary, threads):
 
 
 def make_keras_nlp(data, vocabulary, threads):
-    """keras-nlp's `BertMaskedLMPreprocessor`; half the chunks, as it takes so long."""
+    """keras-nlp's `BertMaskedLMPreprocessor` on half of the chunks, to save time."""
     limit_tensorflow(threads)
     import keras_nlp
     import tensorflow as tf

@@ -1,4 +1,4 @@
-"""What the peers of several workloads share."""
+"""Functions that the peers of several workloads use."""
 
 import importlib.metadata
 import importlib.util
@@ -13,18 +13,18 @@ TENSORFLOW_TEXT = ("tensorflow", "tensorflow-text")
 
 
 def facts_of(lengths, parameters, shape, packages, items=None, note="", may_differ=0):
-    """What the runner compares between peers and writes down.
+    """Makes the facts of a peer, which the runner compares and stores.
 
     Args:
-        lengths: list of int, tokens of every row, special ones included; None for a
-            peer that reads none.
-        parameters: int, in the whole model, or None if there is no model.
-        shape: iterable of int, of what the call returns.
-        packages: names of the distributions that do the work.
-        items: int, the workload's units in one call; by default the rows.
+        lengths: list of int, tokens of every row, with special tokens; None if the peer
+            reads no tokens.
+        parameters: int, of the whole model, or None if there is no model.
+        shape: iterable of int, the shape of the output of the call.
+        packages: names of the distributions whose versions are stored.
+        items: int, units of the workload in one call; by default the number of rows.
         may_differ: float, share of rows that may have other tokens than ours, for a
             tokenizer that is not exact.
-        note: str, what else a reader should know of this peer's result.
+        note: str, a remark about the result of this peer.
     """
     lengths = lengths if lengths is None else [int(length) for length in lengths]
     return {
@@ -39,7 +39,7 @@ def facts_of(lengths, parameters, shape, packages, items=None, note="", may_diff
 
 
 def keras_nlp_backbone(vocabulary, layers, width, heads, inner, **options):
-    """keras-nlp's `BertBackbone`; five ints and its other arguments."""
+    """Makes keras-nlp's `BertBackbone` from five ints and its other arguments."""
     import keras_nlp
 
     return keras_nlp.models.BertBackbone(
@@ -53,7 +53,7 @@ def keras_nlp_backbone(vocabulary, layers, width, heads, inner, **options):
 
 
 def transformers_config(vocabulary, layers, width, heads, inner, **options):
-    """Hugging Face's `BertConfig`; five ints and its other arguments."""
+    """Makes Hugging Face's `BertConfig` from five ints and its other arguments."""
     import transformers
 
     return transformers.BertConfig(
@@ -67,7 +67,7 @@ def transformers_config(vocabulary, layers, width, heads, inner, **options):
 
 
 def limit_tensorflow(threads):
-    """Gives TensorFlow so many threads, before its first operation."""
+    """Sets the number of threads of TensorFlow, before its first operation."""
     import tensorflow as tf
 
     tf.config.threading.set_intra_op_parallelism_threads(threads)
@@ -75,11 +75,11 @@ def limit_tensorflow(threads):
 
 
 def require(*names):
-    """Looks for packages without importing them.
+    """Checks that packages are installed, without importing them.
 
     Raises:
-        ModuleNotFoundError: naming the first that is not installed, so that a peer
-            that works in processes of its own is skipped as others are.
+        ModuleNotFoundError: if one is not installed. A peer that runs in other
+            processes is then skipped, as other peers are.
     """
     for name in names:
         if importlib.util.find_spec(name) is None:

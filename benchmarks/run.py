@@ -1,10 +1,10 @@
-"""Measures workloads beside other libraries, in one run.
+"""Measures the workloads with zoo and other libraries.
 
     python -m benchmarks.run [WORKLOAD ...] --data DIR --vocabulary FILE
 
-Every peer lives in a process of its own. They take turns, A B C A B C ..., so that
-whatever else the machine does falls on all of them; only ratios of one run count.
-With `--against CHECKOUT` the only peer is the `zoo` of another checkout.
+Every peer has its own process. The peers take turns, A B C A B C ..., so that other
+load on the machine affects all of them. Compare times within one run only. With
+`--against CHECKOUT` the only other peer is the `zoo` of another checkout.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from benchmarks.files import write_whole
 from benchmarks.worker import OURS
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-# Name: module, and options of it that are not the command's.
+# Name: module, and arguments of its peers that are not options of the command.
 WORKLOADS = {
     "text_to_label": ("text_to_label", {}),
     "dense_forward_float32": ("dense_forward", {"dtype": "float32"}),
@@ -43,20 +43,20 @@ ENVIRONMENT = {
     "KERAS_BACKEND": "tensorflow",
     "TF_CPP_MIN_LOG_LEVEL": "3",
 }
-BEFORE = "zoo_before"  # the name of our peer in another checkout
-PAUSE = 0.5  # seconds in which the threads of the peer before fall asleep
+BEFORE = "zoo_before"  # the name of our peer from another checkout
+PAUSE = 0.5  # seconds until the threads of the last peer are idle
 
 
 class Peer:
     """A running `benchmarks.worker`.
 
     Args:
-        workload, name: str, what it runs.
-        options: dict, for the function that builds it.
-        root: path, the checkout whose `benchmarks` and `zoo` it runs; None for this.
+        workload, name: str, the module of the workload and the name of the peer.
+        options: dict, arguments of the function that makes the peer.
+        root: path of the checkout whose `benchmarks` and `zoo` run; None for this one.
 
     Raises:
-        RuntimeError: if the process ends without an answer; its own words are on
+        RuntimeError: if the process ends without an answer. Its messages are on
             standard error.
     """
 
@@ -74,7 +74,7 @@ class Peer:
         self.facts = self._read()
 
     def call(self):
-        """Runs the workload once; returns seconds, shape of the output, peak memory."""
+        """Runs the workload once; returns seconds, output shape and peak memory."""
         self.process.stdin.write("\n")
         self.process.stdin.flush()
         return self._read()
@@ -96,22 +96,22 @@ class Peer:
 
 
 def measure(workload, names, options, warmup=2, repetitions=5, against=None):
-    """Runs peers in turns.
+    """Runs the peers in turns.
 
     Args:
         workload: str, name of a module of `benchmarks`.
-        names: iterable of str, of its `PEERS`.
-        options: dict, for the functions that build them.
+        names: iterable of str, keys of its `PEERS`.
+        options: dict, arguments of the functions that make the peers.
         warmup: int, rounds that are not timed.
-        repetitions: int, rounds that are.
-        against: path of another checkout, whose peer of ours joins as `zoo_before`.
+        repetitions: int, rounds that are timed.
+        against: path of another checkout, whose `zoo` is the peer `zoo_before`.
 
     Returns:
-        dict of name to facts; those of a peer that ran hold `seconds`, a list, and
-        `peak_mib`, the most memory that it ever held.
+        dict of name to facts. The facts of a peer that ran have `seconds`, a list, and
+        `peak_mib`, its peak memory.
 
     Raises:
-        RuntimeError: if a process dies.
+        RuntimeError: if a process ends early.
         ValueError: if peers do different work.
     """
     peers = []
@@ -141,7 +141,7 @@ def measure(workload, names, options, warmup=2, repetitions=5, against=None):
 
 
 def check_shape(name, shape, expected):
-    """Raises ValueError if an output has another shape than it should."""
+    """Raises ValueError if an output has another shape than expected."""
     if shape != expected:
         raise ValueError(
             f"The output of {name!r} must have shape {expected}. Received: {shape}."
@@ -149,7 +149,7 @@ def check_shape(name, shape, expected):
 
 
 def differing_rows(ours, theirs):
-    """How many rows have not as many tokens; a peer with fewer took the first ones."""
+    """The number of rows whose lengths differ. A peer may have the first rows only."""
     if theirs.get("lengths") is None:
         return 0
     pairs = zip(theirs["lengths"], ours["lengths"], strict=False)
@@ -157,7 +157,7 @@ def differing_rows(ours, theirs):
 
 
 def check_same_work(facts):
-    """Raises ValueError if peers differ in tokens of a text or in parameters.
+    """Raises ValueError if peers differ in the tokens of a text or in parameters.
 
     Args:
         facts: dict of peer to its facts, see `benchmarks.peers.facts_of`.
@@ -175,20 +175,20 @@ def check_same_work(facts):
             )
         if theirs["parameters"] not in (None, ours["parameters"]):
             raise ValueError(
-                "Peers must have as many parameters. Received: "
+                "Peers must have the same number of parameters. Received: "
                 f"{ours['parameters']} in {OURS!r}, {theirs['parameters']} in {name!r}."
             )
 
 
 def summarize(measured):
-    """Medians, minima and ratios.
+    """Computes medians, minima and ratios.
 
     Args:
         measured: dict of peer to facts, from `measure`.
 
     Returns:
-        list of dict, one per peer. `ratio` is our items per second over the peer's,
-        by medians: above 1 we are faster. What was not measured is "".
+        list of dict, one per peer. `ratio` is our items per second divided by those of
+        the peer, from the medians. Above 1, ours is faster. Missing values are "".
     """
 
     def rate(facts):
@@ -245,7 +245,7 @@ COLUMNS = (
 
 
 def print_table(workload, unit, rows):
-    """Prints what a reader wants to see first."""
+    """Prints the main columns."""
     heads = ("peer", unit, "median ms", "minimum ms", f"{unit}/s", "zoo is faster by")
     form = "{:<16}{:>8}{:>12}{:>12}{:>12}{:>18}{:>10}  {}"
     print(f"\n{workload}\n" + form.format(*heads, "peak MiB", "note"))
@@ -260,7 +260,7 @@ def print_table(workload, unit, rows):
 
 
 def write_csv(path, rows):
-    """Writes rows whole or not at all."""
+    """Writes a CSV file. If it fails, the old file is kept."""
     file = io.StringIO(newline="")
     writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
     writer.writeheader()
@@ -269,17 +269,17 @@ def write_csv(path, rows):
 
 
 def parse(arguments):
-    """Command line to options."""
+    """Parses the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     names = list(WORKLOADS)
     parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", default=names)
     parser.add_argument("--data", help="directory of the corpora")
-    parser.add_argument("--vocabulary", help="bert-base-uncased's")
+    parser.add_argument("--vocabulary", help="vocab.txt of bert-base-uncased")
     parser.add_argument("--threads", type=int, default=cores())
-    parser.add_argument("--warmup", type=int, default=2, help="rounds not timed")
+    parser.add_argument("--warmup", type=int, default=2, help="untimed rounds")
     parser.add_argument("--repetitions", type=int, default=5, help="timed rounds")
     parser.add_argument("--output", default=ROOT / "benchmarks" / "results")
-    parser.add_argument("--against", help="another checkout, instead of other peers")
+    parser.add_argument("--against", help="compare with another checkout only")
     options = parser.parse_args(arguments)
     for workload in options.workloads:
         if workload not in WORKLOADS:
@@ -293,7 +293,7 @@ def parse(arguments):
 
 
 def module_of(workload):
-    """The module that has the peers of a workload."""
+    """The module with the peers of a workload."""
     return importlib.import_module(f"benchmarks.{WORKLOADS[workload][0]}")
 
 

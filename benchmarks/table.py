@@ -1,8 +1,8 @@
-"""Writes the table of the README from the results.
+"""Writes the table in the README from the results.
 
     python -m benchmarks.table
 
-It stands between two comments, one row for each workload and peer.
+The table is between two comments. It has one row for each workload and peer.
 """
 
 import csv
@@ -28,10 +28,10 @@ HEADS = (
 
 
 def read_results(directory):
-    """The rows of all workloads that were measured, in the order of `WORKLOADS`.
+    """Reads the rows of all workloads that were measured, in the order of `WORKLOADS`.
 
     Args:
-        directory: of the CSV files.
+        directory: path of the directory of the CSV files.
 
     Returns:
         list of dict of str.
@@ -46,47 +46,47 @@ def read_results(directory):
 
 
 def short_commit(commit):
-    """Eight digits of a commit, and whether files were changed after it."""
+    """Shortens a commit to eight digits, and keeps "-dirty"."""
     return re.sub(r"[0-9a-f]{40}", lambda found: found[0][:8], commit)
 
 
 def cells(row):
-    """What stands in one line of the table, list of str."""
+    """The cells of one row of the table, list of str."""
     where = [short_commit(row["commit"]), row["date"][:10]]
     names = [row["workload"], f"`{row['peer']}`"]
     if row["skipped"]:
         return [*names, "", "", "", "", f"skipped: {row['skipped']}", *where]
     times = [f"{1e3 * float(row[name]):,.1f}" for name in ("median_s", "minimum_s")]
     ratio = f"{float(row['ratio']):.2f}"
-    # Results of before the memory was measured have no such columns.
+    # Older results have no columns for memory and note.
     memory, note = row.get("peak_mib", ""), row.get("note", "")
     return [*names, *times, ratio, memory, note, *where]
 
 
 def render(rows):
-    """The table in Markdown, a str that ends its last line."""
+    """Makes the table in Markdown, a str that ends with a newline."""
     lines = [HEADS, ["---", "---", *["--:"] * 4, "---", "---", "---"]]
     lines += [cells(row) for row in rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def insert(text, table):
-    """A text with the table between the two comments, in place of what stands there.
+    """Replaces the text between the two comments with the table.
 
     Raises:
-        ValueError: if the comments are not there, once each and in this order.
+        ValueError: if a comment is missing, occurs twice, or is in the wrong order.
     """
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not (begin and end) or BEGIN in rest or END in before + after:
         raise ValueError(
-            f"The text must hold {BEGIN.strip()!r} and then {END.strip()!r}, once each."
+            f"The text must have {BEGIN.strip()!r} and then {END.strip()!r}, once each."
         )
     return f"{before}{begin}\n{table}\n{end}{after}"
 
 
 def main():
-    """Rewrites `README.md`."""
+    """Updates `README.md`."""
     readme = HERE / "README.md"
     table = render(read_results(HERE / "results"))
     write_whole(readme, insert(readme.read_text("utf-8"), table))

@@ -1,8 +1,8 @@
 """Raw text to label: SST-2's dev set through a small BERT classifier, on the CPU.
 
-872 sentences of 25 word pieces on average, the longest of 55; random weights, batches
-of 32, from a list of str to an array of logits in the list's order. Every peer makes
-its own batches as its library does when it is asked to predict.
+The input is a list of 872 sentences of 25 word pieces on average, at most 55. The
+output is an array of logits in the same order. The weights are random, and a batch has
+32 rows. Every peer makes batches as the prediction of its library does.
 """
 
 import csv
@@ -27,15 +27,15 @@ LAYERS, WIDTH, HEADS, INNER = 4, 256, 4, 1024
 
 
 def read_texts(data):
-    """The sentences of `glue/SST-2/dev.tsv`, or `dev.tsv.gz`, below a directory.
+    """Reads the sentences of `glue/SST-2/dev.tsv` or `dev.tsv.gz` in a directory.
 
     Raises:
-        FileNotFoundError: if there is neither.
+        FileNotFoundError: if both files are missing.
     """
     plain = pathlib.Path(data) / "glue" / "SST-2" / "dev.tsv"
     packed = plain.with_suffix(".tsv.gz")
     if not plain.exists() and not packed.exists():
-        raise FileNotFoundError(f"No such file: {plain}, nor {packed.name} beside it.")
+        raise FileNotFoundError(f"No such file: {plain} or {packed.name}.")
     path, opener = (plain, open) if plain.exists() else (packed, gzip.open)
     with opener(path, "rt", encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
@@ -43,7 +43,7 @@ def read_texts(data):
 
 
 def build_zoo(vocabulary):
-    """Our classifier."""
+    """Makes our classifier."""
     import zoo
 
     tokenizer = zoo.text.WordPieceTokenizer(vocabulary)
@@ -58,10 +58,10 @@ def build_zoo(vocabulary):
 
 
 def build_keras_nlp(vocabulary, sequence_length):
-    """keras-nlp's classifier; its preprocessor pads every row to a length."""
+    """Makes keras-nlp's classifier, whose preprocessor pads every row to a length."""
     import keras_nlp
 
-    # Without `strip_accents` its uncased words with accents are [UNK].
+    # Without `strip_accents`, words with accents would be [UNK].
     tokenizer = keras_nlp.models.BertTokenizer(
         vocabulary, lowercase=True, strip_accents=True
     )
@@ -76,7 +76,7 @@ def build_keras_nlp(vocabulary, sequence_length):
 
 
 def build_transformers(vocabulary):
-    """Hugging Face's classifier and its tokenizer."""
+    """Makes Hugging Face's classifier and its tokenizer."""
     import transformers
 
     tokenizer = transformers.BertTokenizerFast(vocab=str(vocabulary))
@@ -101,8 +101,8 @@ def make_keras_nlp(data, vocabulary, threads, sequence_length, count=None):
 
     Args:
         data, vocabulary, threads: as for every peer.
-        sequence_length: int, to which its preprocessor pads every row.
-        count: int, only so many sentences, or None for all.
+        sequence_length: int, the length to which the preprocessor pads every row.
+        count: int, number of sentences, or None for all.
     """
     limit_tensorflow(threads)
     texts = read_texts(data)[:count]
@@ -114,20 +114,20 @@ def make_keras_nlp(data, vocabulary, threads, sequence_length, count=None):
 
 
 def make_keras_nlp_64(data, vocabulary, threads):
-    """Rows of 64 tokens, which the longest sentence just fits."""
+    """Rows of 64 tokens, into which the longest sentence fits."""
     return make_keras_nlp(data, vocabulary, threads, sequence_length=64)
 
 
 def make_keras_nlp_512(data, vocabulary, threads):
-    """Rows of 512 tokens, the default; only 128 sentences, as it takes so long."""
+    """Rows of 512 tokens, the default, for 128 sentences only, to save time."""
     return make_keras_nlp(data, vocabulary, threads, sequence_length=512, count=128)
 
 
 def make_transformers(data, vocabulary, threads):
-    """Hugging Face on PyTorch: rows sorted by length, each batch padded to its longest.
+    """Hugging Face on PyTorch: rows sorted by length, padded to the longest of a batch.
 
-    The steps of its `pipeline("text-classification")`, whose batches keep the caller's
-    order and so hold more padding.
+    These are the steps of its `pipeline("text-classification")`, except that the
+    pipeline does not sort the rows and so has more padding.
     """
     import torch
 

@@ -2,9 +2,10 @@
 
     python benchmarks/tokenization.py --data DIR
 
-DIR holds `wikitext2/wiki.train.tokens.gz` and `tatoeba_en_fr/train.tsv.gz`. Both
-tokenizers take the same batch with the same vocabulary, in turns; the peer is not
-exact (it folds case by NFKC and counts words' bytes), so its ids may differ.
+DIR has `wikitext2/wiki.train.tokens.gz` and `tatoeba_en_fr/train.tsv.gz`. The two
+tokenizers take turns on the same batch with the same vocabulary. That of TensorFlow
+Text is not exact: it folds case by NFKC and counts the bytes of words. So its ids may
+differ.
 """
 
 import argparse
@@ -23,7 +24,7 @@ WORDS = 90  # a chunk of WikiText, as one example of pretraining
 
 
 def read_texts(data, count):
-    """Returns the two workloads, dict of name to list of str."""
+    """Reads the texts of the two workloads, a dict of name to list of str."""
     data = pathlib.Path(data)
     with gzip.open(data / "wikitext2" / "wiki.train.tokens.gz", "rt") as file:
         words = file.read().split()
@@ -34,7 +35,7 @@ def read_texts(data, count):
 
 
 def measure(texts, vocabulary, lowercase, repetitions):
-    """Returns median seconds a pass, ours and the peer's, called in turns."""
+    """The median seconds of a pass, for ours and the peer, which take turns."""
     texts = tf.constant(texts)
     peer = tf_text.FastBertTokenizer(
         vocabulary, lower_case_nfd_strip_accents=lowercase, token_out_type=tf.int32

@@ -1,10 +1,10 @@
-"""The process of one peer: builds it once and runs it whenever it is told to.
+"""The process of one peer. It makes the peer once and runs it on request.
 
     python -m benchmarks.worker WORKLOAD PEER OPTIONS
 
-Speaks JSON lines. First come the peer's facts, or why it is skipped; then, for every
-line that it reads, the seconds that one call took, the shape of what it returned, and
-the most memory that the process ever held.
+It writes lines of JSON. The first line has the facts of the peer, or the reason why it
+is skipped. Then it calls the peer for every line of standard input. It writes the
+seconds of the call, the shape of the output, and the peak memory of the process.
 """
 
 import importlib
@@ -22,12 +22,12 @@ UNITS_OF_MEMORY = 2**20 if sys.platform == "darwin" else 2**10  # per MiB
 
 
 class Measured(NamedTuple):
-    """What a call returns, instead of an array, that did its own measuring.
+    """The return value of a call that measures itself.
 
     Args:
         shape: iterable of int, of the output.
         seconds: float, or None for the whole time of the call.
-        peak_mib: float, or None for this process's.
+        peak_mib: float, or None for the peak memory of this process.
     """
 
     shape: tuple
@@ -39,11 +39,11 @@ def peak_mib(usage=None):
     """The largest resident memory, in MiB.
 
     Args:
-        usage: of the `resource` module, or None for this process until now.
+        usage: a usage of the `resource` module, or None for this process until now.
     """
     status = pathlib.Path("/proc/self/status")
     if usage is None and status.exists():
-        # On Linux a new process' `ru_maxrss` begins with its parent's.
+        # On Linux, `ru_maxrss` of a new process starts at that of its parent.
         line = re.search(r"VmHWM:\s+(\d+) kB", status.read_text())
         return int(line[1]) / 1024
     usage = usage or resource.getrusage(resource.RUSAGE_SELF)
@@ -51,7 +51,7 @@ def peak_mib(usage=None):
 
 
 def build(workload, peer, options):
-    """Builds a peer.
+    """Makes a peer.
 
     Args:
         workload: module whose `PEERS` maps names to functions of the options.
@@ -59,9 +59,9 @@ def build(workload, peer, options):
         options: dict.
 
     Returns:
-        call and facts: a function without arguments that returns an array, and a dict
-        that JSON can hold. If a library that the peer needs is not installed, None
-        and {"skipped": reason}; our own must be.
+        call, a function without arguments that returns an array, and facts, a dict of
+        plain values. If a library of the peer is not installed, None and
+        {"skipped": reason}. For our own peer, the error is raised.
     """
     try:
         return workload.PEERS[peer](**options)
@@ -72,9 +72,9 @@ def build(workload, peer, options):
 
 
 def main(arguments):
-    """Serves calls until standard input ends."""
+    """Answers calls until standard input ends."""
     workload, peer, options = arguments
-    # Libraries print to standard output, which is taken for answers here.
+    # Libraries print to standard output, so the answers go to a copy of it.
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     workload = importlib.import_module(f"benchmarks.{workload}")

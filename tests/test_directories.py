@@ -76,7 +76,7 @@ def test_one_of_several_layouts_is_chosen(backbone, tmp_path):
     zoo.from_preset(tmp_path / "p", layout="hugging_face", file="model.safetensors")
     with pytest.raises(ValueError, match="that .* holds: zoo, hugging_face. Received"):
         zoo.from_preset(tmp_path / "p", layout="keras_nlp")
-    with pytest.raises(ValueError, match="`file` chooses among checkpoints of other"):
+    with pytest.raises(ValueError, match="`file` must be None for a preset of the"):
         zoo.from_preset(tmp_path / "p", file="weights.safetensors")
     with pytest.raises(ValueError, match="of .*: model.safetensors. Received: 'x'"):
         zoo.from_preset(tmp_path / "p", layout="hugging_face", file="x")
@@ -194,9 +194,9 @@ def test_info_of_a_shipped_preset_has_both(backbone):
         ({"dict.en.txt": {}, "checkpoint_best.pt": {}}, "a model of fairseq"),
         ({"model_step_1000.pt": {}}, "a model of OpenNMT-py"),
         ({"saved_model.pb": {}}, "a SavedModel of TensorFlow"),
-        ({"x": {}}, r"no preset that zoo knows.*Received: \['x'\]"),
-        ({"config.json": {"model_type": {}}}, "no preset that zoo knows"),
-        ({}, r"no preset that zoo knows.*Received: \[\]"),
+        ({"x": {}}, r"no preset that zoo can read.*Received: \['x'\]"),
+        ({"config.json": {"model_type": {}}}, "no preset that zoo can read"),
+        ({}, r"no preset that zoo can read.*Received: \[\]"),
     ],
 )
 def test_what_is_not_read_is_named(tmp_path, files, message):

@@ -1,4 +1,4 @@
-"""The command `zoo`: thin commands over the public API."""
+"""The command `zoo`. Every subcommand calls the public API."""
 
 import dataclasses
 import importlib
@@ -9,11 +9,11 @@ import sys
 
 import click
 
-LABELLED = "TSV or CSV of labelled texts; CoNLL's columns for tags of words."
+LABELLED = "TSV or CSV of labelled texts; for tags of words, a file in CoNLL columns."
 
 
 class Commands(click.Group):
-    """Turns the errors that users can mend into one line and exit code 1."""
+    """Prints errors that users can fix as one line, with exit code 1."""
 
     def invoke(self, context):
         """Runs a command."""
@@ -31,10 +31,10 @@ class Commands(click.Group):
     "modules",
     multiple=True,
     metavar="MODULE",
-    help="Import a module of your own first, which registers a family or a task.",
+    help="First import MODULE, which registers your own family or task.",
 )
 def main(modules):
-    """Contextual word representations in Keras: from raw text to TF Serving."""
+    """Models for contextual word vectors in Keras, from raw text to TF Serving."""
     if modules:
         sys.path.append(os.getcwd())
     for module in modules:
@@ -42,13 +42,26 @@ def main(modules):
 
 
 @main.command()
-@click.option("--data", type=click.Path(), help="TSV or CSV of labelled texts.")
-@click.option("--output", default="zoo_quickstart", show_default=True)
+@click.option(
+    "--data",
+    type=click.Path(),
+    help="TSV or CSV of labelled texts; by default movie reviews.",
+)
+@click.option(
+    "--output",
+    default="zoo_quickstart",
+    show_default=True,
+    help="Directory for the pictures, the model and the export.",
+)
 @click.option("--preset", default="bert_mini_en_uncased_books", show_default=True)
 @click.option("--epochs", default=3, show_default=True)
 @click.option("--seed", default=0, show_default=True)
 def quickstart(data, output, preset, epochs, seed):
-    """Fine-tune on movie reviews, score, export and ask, in a few minutes."""
+    """Fine-tune a preset on movie reviews, and export it.
+
+    The command also trains the same network from random weights, draws the results,
+    checks the export and asks it for answers. It takes a few minutes.
+    """
     from zoo.programs import quickstart as tour
 
     tour.run(data, output, preset, epochs, seed, click.echo)
@@ -57,7 +70,7 @@ def quickstart(data, output, preset, epochs, seed):
 @main.command("list")
 @click.option("--family", help="Only this family, such as bert.")
 def list_command(family):
-    """Names of all presets."""
+    """List all presets, with size and description."""
     from zoo import presets
 
     for name in presets.list_presets(family):
@@ -69,10 +82,13 @@ def list_command(family):
 
 @main.command()
 @click.argument("preset")
-@click.option("--layout", help="The layout to read, where there are several.")
-@click.option("--file", help="The checkpoint to read, where there are several.")
+@click.option("--layout", help="The layout to read, if PRESET has several.")
+@click.option("--file", help="The checkpoint to read, if PRESET has several.")
 def info(preset, layout, file):
-    """Describe a preset as JSON: a name, a directory, or a URI already downloaded."""
+    """Describe a preset as JSON.
+
+    PRESET is a name, a directory, or a URI that was downloaded before.
+    """
     from zoo import registry
 
     described = registry.describe(preset, layout, file)
@@ -86,25 +102,25 @@ def info(preset, layout, file):
     "--layout",
     default="zoo",
     show_default=True,
-    help="zoo, or one that the family writes, such as hugging_face.",
+    help="The layout to write: zoo, or another of the family, such as hugging_face.",
 )
 @click.option(
     "--task",
     default="auto",
     show_default=True,
-    help="The name of a task; auto for the saved one; none for the backbone.",
+    help="A task; auto for the saved task; none for the backbone.",
 )
 @click.option(
     "--head",
     "heads",
     multiple=True,
-    help="Write only this pretraining head; may be repeated. Not for layout zoo.",
+    help="Write only this pretraining head. May be repeated. Not for layout zoo.",
 )
-@click.option("--file", help="The checkpoint to read, where SOURCE holds several.")
-@click.option("--from", "read_as", help="The layout to read, where there are several.")
+@click.option("--file", help="The checkpoint to read, if SOURCE has several.")
+@click.option("--from", "read_as", help="The layout to read, if SOURCE has several.")
 @click.option("--half", is_flag=True, help="Store weights in float16.")
 def convert(source, output, layout, task, heads, file, read_as, half):
-    """Read a preset of any layout, and write it in another."""
+    """Convert a preset to another layout."""
     import zoo
 
     task = None if task == "none" else task
@@ -116,19 +132,23 @@ def convert(source, output, layout, task, heads, file, read_as, half):
 
 @main.command()
 @click.argument("family", required=False)
-@click.option("--data", required=True, help="Directory of the recipe's text files.")
-@click.option("--output", required=True, help="Vocabulary, checkpoint, log, preset.")
+@click.option("--data", required=True, help="Directory with the training files.")
+@click.option(
+    "--output",
+    required=True,
+    help="Directory for the vocabulary, the checkpoint, the log and the preset.",
+)
 @click.option(
     "--recipe",
     default="bert_mini_en_uncased_books",
     show_default=True,
-    help="Preset name, or a JSON file.",
+    help="The name of a shipped preset, or a JSON file.",
 )
 @click.option("--every", default=100, show_default=True, help="Updates per checkpoint.")
-@click.option("--seed", type=int, help="Instead of the recipe's.")
+@click.option("--seed", type=int, help="By default that of the recipe.")
 @click.option("--tensorboard", is_flag=True, help="Also log to OUTPUT/tensorboard.")
 def pretrain(family, data, output, recipe, every, seed, tensorboard):
-    """Pretrain a language model by a recipe; run it again to resume."""
+    """Train a model by a recipe. Run the command again to resume."""
     from zoo import pretraining
 
     recipe = pretraining.find_recipe(recipe, family)
@@ -142,17 +162,22 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard):
 @click.argument(
     "files", nargs=-1, required=True, type=click.Path(path_type=pathlib.Path)
 )
-@click.option("--output", required=True, help="The text file of vectors to write.")
+@click.option("--output", required=True, help="The text file to write.")
 @click.option("--embedding-dim", default=100, show_default=True)
 @click.option(
-    "--minimum", default=5, show_default=True, help="Rarer words are left out."
+    "--minimum", default=5, show_default=True, help="Rarer words are ignored."
 )
 @click.option("--lowercase", is_flag=True)
-@click.option("--window", default=5, show_default=True)
+@click.option(
+    "--window", default=5, show_default=True, help="Neighbouring words on each side."
+)
 @click.option("--epochs", default=5, show_default=True)
 @click.option("--seed", default=0, show_default=True)
 def vectors(files, output, **options):
-    """Learn word vectors from text files, a sentence or paragraph per line."""
+    """Learn word vectors from text files.
+
+    Each line of FILES is a sentence or a paragraph.
+    """
     import zoo
     from zoo.checkpoint import write_vectors
 
@@ -163,24 +188,26 @@ def vectors(files, output, **options):
 @main.command()
 @click.argument("preset")
 @click.option("--data", required=True, help=LABELLED)
-@click.option("--valid", help="The same, for validation; by default a tenth.")
+@click.option("--valid", help="A file for validation; by default a tenth of --data.")
 @click.option("--output", required=True, help="The .keras file to write.")
 @click.option(
     "--task",
-    help="A task that learns from labelled rows; by default text classification.",
+    help="A task for labelled texts; by default text_classifier.",
 )
-@click.option("--decoder", help="Of tags: softmax or crf.")
-@click.option("--scheme", help="Of tags of spans: IOB1, IOB2 or BIOES.")
-@click.option("--epochs", type=int, help="By default the preset's, or 3.")
+@click.option("--decoder", help="For tags: softmax or crf.")
+@click.option("--scheme", help="For tags of spans: IOB1, IOB2 or BIOES.")
+@click.option("--epochs", type=int, help="By default that of the preset, or 3.")
 @click.option("--batch-size", default=32, show_default=True)
-@click.option("--learning-rate", type=float, help="By default the preset's.")
+@click.option(
+    "--learning-rate", type=float, help="By default that of the preset or family."
+)
 @click.option(
     "--layer-decay",
     default=1.0,
     show_default=True,
-    help="Factor of the learning rate from each group of layers to the one below.",
+    help="Factor of the learning rate from a group of layers to the group below it.",
 )
-@click.option("--sequence-length", type=int)
+@click.option("--sequence-length", type=int, help="Longer texts are truncated.")
 @click.option("--dtype", help="Policy, such as mixed_bfloat16.")
 @click.option("--seed", default=0, show_default=True)
 def finetune(preset, data, valid, output, task, **options):
@@ -195,18 +222,37 @@ def finetune(preset, data, valid, output, task, **options):
 
 @main.command()
 @click.argument("preset")
-@click.option("--data", required=True, help="Directory of GLUE's files.")
-@click.option("--output", required=True, help="Directory for runs and results.")
+@click.option("--data", required=True, help="Directory of the GLUE files.")
+@click.option("--output", required=True, help="Directory for the results.")
 @click.option("--task", default="sst2", show_default=True)
-@click.option("--examples", type=int, help="Labelled examples; by default all.")
-@click.option("--seeds", type=click.IntRange(1), default=5, show_default=True)
+@click.option("--examples", type=int, help="Training examples; by default all.")
+@click.option(
+    "--seeds",
+    type=click.IntRange(1),
+    default=5,
+    show_default=True,
+    help="Runs per network.",
+)
 @click.option("--epochs", default=3, show_default=True)
-@click.option("--rate", "rates", type=float, multiple=True, help="May be repeated.")
-@click.option("--arm", type=click.Choice(["preset", "random"]), help="Only this one.")
+@click.option(
+    "--rate",
+    "rates",
+    type=float,
+    multiple=True,
+    help="A learning rate to try. May be repeated.",
+)
+@click.option(
+    "--arm",
+    type=click.Choice(["preset", "random"]),
+    help="Train only the preset, or only the network with random weights.",
+)
 @click.option("--pooling", type=click.Choice(["pooled", "cls", "mean"]))
 @click.option("--dtype", help="Policy, such as mixed_bfloat16.")
 def glue(preset, data, output, rates, arm, **options):
-    """Compare a preset with its random twin on a task of GLUE."""
+    """Compare a preset with random weights on a task of GLUE.
+
+    Both are the same network, with the same choice of learning rates.
+    """
     from zoo.programs import glue_table
 
     options = {key: value for key, value in options.items() if value is not None}
@@ -233,9 +279,12 @@ def evaluate(model, data):
 @main.command()
 @click.argument("model")
 @click.argument("texts", nargs=-1)
-@click.option("--pair", is_flag=True, help="A line or argument is `a<TAB>b`.")
+@click.option("--pair", is_flag=True, help="Each text is a pair, separated by a tab.")
 def predict(model, texts, pair):
-    """Answer texts, given as arguments or one per line on standard input, as JSON."""
+    """Print the answer to each text as a line of JSON.
+
+    The texts are arguments, or lines of standard input.
+    """
     from zoo.programs import finetuning
 
     rows = list(texts) or [line.rstrip("\n") for line in sys.stdin]
@@ -250,7 +299,7 @@ def predict(model, texts, pair):
 @click.argument("texts", nargs=-1, required=True)
 @click.option("-k", default=5, show_default=True, help="Candidates per [MASK].")
 def fill_mask(preset, texts, k):
-    """The likeliest tokens for every [MASK] in the texts."""
+    """Print the likeliest tokens for every [MASK] in the texts."""
     import zoo
 
     model = zoo.from_preset(preset, task=zoo.MaskedLM.task_name)
@@ -264,10 +313,10 @@ def fill_mask(preset, texts, k):
 @main.command()
 @click.argument("model")
 @click.argument("directory", type=click.Path())
-@click.option("--task", help="For a preset: the task to export.")
+@click.option("--task", help="The task to export, if MODEL is a preset.")
 @click.option("--version", type=int, help="By default one more than the highest.")
 def export(model, directory, task, version):
-    """Write a model's next TF Serving version, checked."""
+    """Export a model as a new version for TF Serving, and check it."""
     from zoo.programs import finetuning
 
     loaded = finetuning.load(model, task or "auto")
@@ -277,7 +326,7 @@ def export(model, directory, task, version):
 @main.command()
 @click.argument("directory", type=click.Path())
 def doctor(directory):
-    """Say what in a SavedModel would fail in TF Serving, and why."""
+    """Report what in a SavedModel would fail in TF Serving, and why."""
     from zoo.serving import diagnose, format_findings
 
     findings = diagnose(directory)

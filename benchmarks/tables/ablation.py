@@ -1,12 +1,12 @@
-"""The ablation of BERT's paper in miniature: its table 5, on our presets' scale.
+"""The ablation of the BERT paper (table 5) with small models.
 
     python -m benchmarks.tables.ablation --data DIR --runs RUNS
 
-DIR holds `books`, `wikitext2` and `glue`. Every recipe of `benchmarks/ablation` is
-pretrained with every seed by `zoo pretrain` and fine-tuned by `zoo glue`, in RUNS, and
-what it gives is written to `ablation/results/RECIPE-SEED.json`. What is there already
-is not repeated, so that the command can be stopped. With all of them there it writes
-the table of `ablation/README.md`; with `--seed` it trains one seed only.
+DIR has `books`, `wikitext2` and `glue`. For every recipe in `benchmarks/ablation` and
+every seed, `zoo pretrain` pretrains a model and `zoo glue` fine-tunes it, in RUNS. The
+results are written to `ablation/results/RECIPE-SEED.json`. Existing results are not
+computed again, so the command can be stopped. When all results exist, it writes the
+table of `ablation/README.md`. With `--seed` it trains one seed only.
 """
 
 import json
@@ -25,11 +25,11 @@ from benchmarks.table import insert
 FOLDER = pathlib.Path(__file__).parents[1] / "ablation"
 RESULTS = FOLDER / "results"
 SEEDS = (0, 1)
-# Mean of the tokens: what is pooled at [CLS] has seen nothing in a left-to-right model.
+# The mean of the tokens, since [CLS] of a left-to-right model sees no other token.
 GLUE = ["--arm", "preset", "--pooling", "mean", "--seeds", 2, "--epochs", 3]
 GLUE += ["--rate", 3e-4, "--rate", 1e-3]
 TASKS = {"mrpc": [], "sst2": ["--examples", 5000]}
-# Recipe: its name and figures in the paper, table 5, BERT-base on the dev sets.
+# Recipe: its name and numbers in the paper, table 5, for BERT-base on the dev sets.
 PAPER = {
     "full": ("BERT", "84.4", "88.4", "86.7", "92.7", "88.5"),
     "no_next_sentence": ("no NSP", "83.9", "84.9", "86.5", "92.6", "87.9"),
@@ -48,9 +48,10 @@ def zoo(*arguments):
 
 
 def share(runs, recipe, seed):
-    """Links vocabulary and examples of another recipe's run with the same seed.
+    """Links vocabulary and examples of the run of another recipe with the same seed.
 
-    They depend on neither the objective nor the direction, in which the recipes differ.
+    The recipes differ in the objective and in the direction only. The vocabulary and
+    the examples do not depend on these.
     """
     run, part = runs / f"{recipe}-{seed}", runs / f".{recipe}-{seed}"
     for other in (runs / f"{name}-{seed}" for name in PAPER):
@@ -60,11 +61,11 @@ def share(runs, recipe, seed):
                 other / "examples", part / "examples", copy_function=os.link
             )
             shutil.copyfile(other / "vocabulary.txt", part / "vocabulary.txt")
-            part.rename(run)  # whole: what is there is not prepared again
+            part.rename(run)  # when complete, since existing files are not made again
 
 
 def train(runs, data, recipe, seed):
-    """One run; returns what it reports and what it has on every task, a dict."""
+    """Pretrains and fine-tunes one model; returns its scores, a dict."""
     run = runs / f"{recipe}-{seed}"
     if not (run / "report.json").exists():
         share(runs, recipe, seed)
@@ -81,12 +82,12 @@ def train(runs, data, recipe, seed):
 
 
 def render(results):
-    """The table in Markdown.
+    """Makes the table in Markdown.
 
     Args:
         results: dict of recipe to a list of dict, one per seed.
     """
-    heads = ["model", "perplexity", "next sentences told, %", "MRPC, %", "SST-2, %"]
+    heads = ["model", "perplexity", "next sentence, %", "MRPC, %", "SST-2, %"]
     heads += [f"paper: {n}" for n in ("MNLI-m", "QNLI", "MRPC", "SST-2", "SQuAD F1")]
     rows = [heads, ["---"] * len(heads)]
     for recipe, (name, *paper) in PAPER.items():
@@ -107,7 +108,7 @@ def spread(values, unit=100):
 
 
 def results():
-    """What was found: dict of recipe to a list of dict, one per seed that is there."""
+    """Reads the results: dict of recipe to a list of dict, one per finished seed."""
     found = {}
     for recipe in PAPER:
         paths = sorted(RESULTS.glob(f"{recipe}-*.json"))
@@ -120,7 +121,7 @@ def results():
 @click.option("--runs", type=click.Path(path_type=pathlib.Path), required=True)
 @click.option("--seed", "seeds", type=int, multiple=True, default=SEEDS)
 def main(data, runs, seeds):
-    """Trains what is missing and writes results and, once all are there, the table."""
+    """Trains missing models and writes their results, and the table when complete."""
     RESULTS.mkdir(exist_ok=True)
     for seed in seeds:
         for recipe in PAPER:

@@ -2,10 +2,12 @@
 
     python -m benchmarks.tables.preset_card PRESET --run RUN --glue DIR --glue DIR
 
-PRESET is a folder of `presets/` that holds `recipe.json`. Weights, vocabulary, log and
-curves come from RUN, results of `zoo glue` from each DIR, where they take the place of
-those with the same settings; the card is `README.md`. What is not given stays as it is,
-so that `... PRESET` alone writes the card anew.
+PRESET is a folder of `presets/` with a `recipe.json`. The card is its `README.md`.
+
+- `--run`: the weights, the vocabulary, the log and the curves are copied from RUN.
+- `--glue`: the results of `zoo glue` in DIR are added. They replace results with the
+  same settings.
+- Without options, only the card and the curves are written again.
 """
 
 import csv
@@ -19,8 +21,8 @@ from zoo.visualize import plot_history
 
 SHIPPED = ("vocabulary.txt", "weights.safetensors")
 CURVES = ("masked_lm_loss", "next_sentence_accuracy", "perplexity", "accuracy")
-# Of GLUE's test server, https://github.com/google-research/bert; F1 and accuracy of
-# MRPC, Pearson's and Spearman's correlation of STS-B.
+# Scores on GLUE's test server, from https://github.com/google-research/bert. MRPC has
+# F1 and accuracy, STS-B the correlations of Pearson and Spearman.
 BERT_MINI = {
     "sst2": "85.9",
     "mrpc": "81.1/71.8",
@@ -29,42 +31,45 @@ BERT_MINI = {
     "cola": "0.0",
 }
 NAMES = {
-    "masked_lm_accuracy": "masked tokens found",
-    "next_sentence_accuracy": "next sentences recognised (half are random)",
+    "masked_lm_accuracy": "accuracy of masked tokens",
+    "next_sentence_accuracy": "accuracy of next-sentence prediction (50 % by chance)",
 }
 
 
 def ship(run, preset):
-    """Copies what a run made into a preset's folder.
+    """Copies the files of a run into the folder of a preset.
 
     Raises:
-        ValueError: if the run followed another recipe than the preset's.
+        ValueError: if the recipe of the run is not that of the preset.
     """
     ran, checked_in = (read_json(folder / "recipe.json") for folder in (run, preset))
     card = checked_in.pop("card")
     fields = sorted({*ran, *checked_in})
     differing = [key for key in fields if ran.get(key) != checked_in.get(key)]
     if differing:
-        raise ValueError(f"{run} followed another recipe: {', '.join(differing)}.")
+        raise ValueError(
+            f"The run must have the recipe of {preset}. Received: {run} with another "
+            f"recipe: {', '.join(differing)}."
+        )
     for source in (*(run / "preset" / name for name in SHIPPED), run / "log.csv"):
         write_whole(preset / source.name, source.read_bytes())
     write_json(preset / "preset.json", read_json(run / "preset" / "preset.json") | card)
 
 
 def read_json(path):
-    """What a JSON file holds."""
+    """The value in a JSON file."""
     return json.loads(path.read_text("utf-8"))
 
 
 def write_json(path, value):
-    """Writes a JSON file, whole or not at all."""
+    """Writes a JSON file. If it fails, the old file is kept."""
     write_whole(path, json.dumps(value, indent=2) + "\n")
 
 
 def collect(known, directories):
-    """Results of `zoo glue`, known ones and those of all directories, a list of dict.
+    """The known results of `zoo glue` and those in the directories, a list of dict.
 
-    Of the same task, examples and settings, the last ones count.
+    If task, examples and settings are the same, the last results are kept.
     """
     paths = [path for folder in directories for path in sorted(folder.glob("*.json"))]
     found = [*known, *(read_json(path) for path in paths)]
@@ -78,7 +83,7 @@ def collect(known, directories):
 
 
 def read_log(path):
-    """The columns of a log that are drawn: dict of name to list of float."""
+    """The columns of a log that are plotted: dict of name to list of float."""
     with open(path, encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     curves = [name for name in CURVES if name in rows[0]]
@@ -86,12 +91,12 @@ def read_log(path):
 
 
 def percent(values):
-    """Mean and deviation of a metric, in percent."""
+    """Mean and standard deviation of a metric, in percent."""
     return f"{100 * values['mean']:.1f} ± {100 * values['deviation']:.1f}"
 
 
 def glue_command(name, results):
-    """The command that gave these results, but for its directories."""
+    """The command that gave these results, without the names of its directories."""
     settings = results["settings"]
     words = ["zoo glue", name, "--data GLUE --output DIR", "--task", results["task"]]
     words += ["--examples", results["examples"], "--epochs", settings["epochs"]]
@@ -105,7 +110,7 @@ def glue_command(name, results):
 
 
 def glue_row(results):
-    """Cells of one line of the table of results."""
+    """The cells of one row of the table of results."""
     name = results["metric"]
     arms = [
         f"{percent(results[arm]['dev'][name])} (rate {results[arm]['rate']:g})"
@@ -120,16 +125,16 @@ def glue_row(results):
 
 
 def held_out(valid):
-    """Lines of what a model has on held-out text.
+    """The lines of a card about held-out text.
 
     Args:
-        valid: dict of float, of a masked language model; or of file name to dict.
+        valid: dict of float, for a masked language model; or dict of file name to dict.
     """
     if "perplexity" not in valid:
         return [
             f"- `{file}`: perplexity {scores['perplexity']:.1f}"
             if "perplexity" in scores
-            else f"- `{file}`: {100 * scores['accuracy']:.2f} % of the words are right"
+            else f"- `{file}`: accuracy of the tags {100 * scores['accuracy']:.2f} %"
             for file, scores in valid.items()
         ]
     lines = [f"- {NAMES[key]}: {100 * valid[key]:.1f} %" for key in NAMES]
@@ -137,22 +142,25 @@ def held_out(valid):
 
 
 def fine_tuning(name, results):
-    """Lines of a card about `zoo glue`; none without results."""
+    """The lines of a card about `zoo glue`; none without results."""
     if not results:
         return []
     heads = ["task", "metric", "preset", "random", "difference", "BERT-Mini"]
     rows = [heads, ["---"] * len(heads), *map(glue_row, results)]
     return [
         "\n## Fine-tuning\n",
-        "Beside the same network from random weights. Both arms have the same search "
-        "over learning rates, on training examples that are kept back; means and "
-        "deviations over seeds, in percent, on GLUE's dev sets; differences with a "
-        "95 % interval by the paired bootstrap. For scale, what Google's BERT-Mini, "
-        "of the same size but for a larger vocabulary, has on GLUE's test server when "
-        "fine-tuned on all examples (mrpc: F1 and accuracy, stsb: Pearson and "
-        "Spearman).\n",
+        "The table compares the preset with the same network with random weights, on "
+        "the dev sets of GLUE.\n",
+        "- Both networks try the same learning rates. The rate of each is the best one "
+        "on a part of the training set that is not trained on.",
+        "- The scores are means and standard deviations over seeds, in percent.",
+        "- The differences have a 95 % interval by the paired bootstrap.",
+        "- For scale, the last column is Google's BERT-Mini on GLUE's test server, "
+        "fine-tuned on all examples. It has the same size, except for a larger "
+        "vocabulary. Its two numbers are F1 and accuracy for mrpc, and the "
+        "correlations of Pearson and Spearman for stsb.\n",
         *(f"| {' | '.join(row)} |" for row in rows),
-        "\nMade by:\n",
+        "\nThese commands made the table:\n",
         "```sh",
         *(glue_command(name, found) for found in results),
         "```",
@@ -160,34 +168,36 @@ def fine_tuning(name, results):
 
 
 def render(name, record, curves, results):
-    """The card.
+    """Makes the card.
 
     Args:
-        name: str, of the preset.
+        name: str, the name of the preset.
         record: dict of `preset.json`.
-        curves: iterable of str, what is drawn of the log.
-        results: list of dict, of `zoo glue`.
+        curves: iterable of str, the columns of the log that are plotted.
+        results: list of dict, the results of `zoo glue`.
 
     Returns:
         str in Markdown.
     """
     parts = record.get("parts", {}).values()
     elsewhere = "".join(
-        f", but for those of `{part['preset']}`, which stay there" for part in parts
+        f" Those of `{part['preset']}` are counted, but not stored here."
+        for part in parts
     )
     lines = [
         f"# {name}\n",
-        f"{record['description']} {record['parameters']:,} parameters, stored in "
-        f"{record['weights']['dtype']}{elsewhere}.\n",
+        f"{record['description']} It has {record['parameters']:,} parameters, stored "
+        f"in {record['weights']['dtype']}.{elsewhere}\n",
         f"- Trained on: {record['trained_on']}",
         f"- Licence: {record['licence']}",
         f"- Limits: {record['limits']}\n",
         "## Training\n",
-        f"`zoo pretrain {record['family']} --recipe {name} --data DIR --output RUN`: "
-        f"{record['tokens_seen']:,} tokens. Each point of the curves is a hundred "
-        "updates; the numbers are in `log.csv`.\n",
+        "The command was "
+        f"`zoo pretrain {record['family']} --recipe {name} --data DIR --output RUN`. "
+        f"The training took {record['tokens_seen']:,} tokens. Each point of the curves "
+        "is a hundred updates. The numbers are in `log.csv`.\n",
         *(f"![{curve}]({curve}.svg)" for curve in curves),
-        "\nOn held-out text, by the same command:\n",
+        "\nThe same command measured these scores on held-out text:\n",
         *held_out(record["valid"]),
         *fine_tuning(name, results),
     ]
@@ -199,7 +209,7 @@ def render(name, record, curves, results):
 @click.option("--run", type=click.Path(path_type=pathlib.Path))
 @click.option("--glue", type=click.Path(path_type=pathlib.Path), multiple=True)
 def main(preset, run, glue):
-    """Ships RUN as PRESET with results of `zoo glue`, and writes its card."""
+    """Copies RUN and results of `zoo glue` into PRESET, and writes its card."""
     if run:
         ship(run, preset)
     if glue:
@@ -213,7 +223,7 @@ def main(preset, run, glue):
 
 
 def card(preset):
-    """The card of a preset's folder as it should be, str."""
+    """Makes the card of the preset in a folder, str."""
     record, glue = read_json(preset / "preset.json"), preset / "glue.json"
     results = read_json(glue) if glue.exists() else []
     return render(preset.name, record, read_log(preset / "log.csv"), results)

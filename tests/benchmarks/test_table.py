@@ -53,5 +53,5 @@ def test_the_table_replaces_what_stands_there(table):
     assert found == f"before\n{table.BEGIN}\nnew\n\n{table.END}after\n"
     assert table.insert(found, "new\n") == found
     for wrong in ("", table.BEGIN, table.END + table.BEGIN, text + text):
-        with pytest.raises(ValueError, match="must hold '<!-- results -->' and then"):
+        with pytest.raises(ValueError, match="must have '<!-- results -->' and then"):
             table.insert(wrong, "new\n")

@@ -189,7 +189,7 @@ def test_a_preset_refers_to_the_preset_of_its_language_model(shipped, tmp_path):
     # What the name stands for has changed since.
     known["weights"]["sha256"] = "0" * 64
     (shipped / "preset.json").write_text(json.dumps(known))
-    with pytest.raises(ValueError, match="refers to 'elmo_of_test'.*Train it anew"):
+    with pytest.raises(ValueError, match="refers to 'elmo_of_test'.*Train it again"):
         zoo.from_preset(tmp_path / "tagger")
 
 

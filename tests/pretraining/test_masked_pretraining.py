@@ -92,10 +92,10 @@ def test_masks_are_drawn_anew_only_if_asked(prepared, dynamic):
     [
         ({"stages": [[16, 8]]}, r"A stage must be .*Received: \[16, 8\]"),
         ({"stages": [[4, 8, 2]]}, "at least 5"),
-        ({"objective": {"name": "x"}}, "a name out of .*'masked_lm'.*Received: 'x'"),
+        ({"objective": {"name": "x"}}, "must be one of .*'masked_lm'.*Received: 'x'"),
         ({"options": {"masks": 3}}, "Unknown option of the objective 'masked_lm'"),
         ({"options": {"tokenizer": {}}}, "Received: 'tokenizer'. Did you mean"),
-        ({"warmup_steps": 5}, "at most 4, the updates of all stages. Received: 5"),
+        ({"warmup_steps": 5}, "from 0 to 4, the updates of all stages. Received: 5"),
     ],
 )
 def test_recipes_are_checked_before_anything_is_prepared(fields, message):

@@ -101,7 +101,7 @@ def test_the_recipe_names_the_optimizer(finished, optimizer):
 @pytest.mark.parametrize(
     "fields, message",
     [
-        ({"objective": {"name": "elmo"}}, "a name out of .*Received: 'elmo'"),
+        ({"objective": {"name": "elmo"}}, "must be one of .*Received: 'elmo'"),
         ({"optimizer": "sgd"}, "`optimizer` must be one of .*Received: 'sgd'"),
     ],
 )
@@ -112,7 +112,7 @@ def test_unknown_names_are_refused(fields, message):
 
 def test_states_go_through_one_stage(tmp_path):
     stages = [[5, 4, 4], [6, 4, 6]]
-    with pytest.raises(ValueError, match="has one stage. Received"):
+    with pytest.raises(ValueError, match="must have one stage. Received"):
         pretraining.run(
             Recipe(**recipe(stages=stages)), tmp_path, tmp_path / "run", every=5
         )

@@ -14,7 +14,7 @@ def preset_root():
     """The directory of the shipped presets.
 
     Returns:
-        pathlib.Path: inside an installed package, or beside the package in a checkout.
+        pathlib.Path: in an installed package, or next to the package in a checkout.
     """
     package = pathlib.Path(__file__).parents[1]
     inside = package / "_presets"
@@ -70,15 +70,15 @@ def preset_info(name):
 
 
 def find_preset(preset, fetch=True):
-    """The directory that holds a preset's files.
+    """Finds the directory with the files of a preset.
 
     Args:
         preset: name, directory, or URI: `hf://owner/name`, `kaggle://owner/...`.
-        fetch: bool, False to look only at what is on this machine.
+        fetch: bool, False to use only files that are on this machine.
 
     Returns:
-        pathlib.Path of an existing directory; None for a published name whose files
-        are not on this machine, if they are not to be fetched.
+        pathlib.Path of an existing directory. None if `fetch` is False and the files
+        of a published preset are not on this machine.
 
     Raises:
         KeyError: if the name is unknown.

@@ -9,8 +9,8 @@ import zipfile
 
 from zoo.files import filling
 
-# The files of a repository of Hugging Face that are fetched; and those that are
-# fetched besides if there are no weights among them.
+# The files that are fetched from a repository of Hugging Face. If there are no weights
+# among them, HUB_TORCH_FILES are fetched too.
 HUB_FILES = ["*.json", "*.txt", "*.safetensors", "*.weights.h5"]
 HUB_TORCH_FILES = ["pytorch_model*.bin"]
 
@@ -24,11 +24,10 @@ def download(uri, name=None, files=None, fetch=True):
     """Downloads the files of a preset.
 
     Args:
-        uri: `hf://owner/name`, `kaggle://owner/...`, or, with `files`, the https
-            address of a zip archive or, with / at its end, of a directory.
-        name: str, of the preset; its directory in the cache has the same name.
-        files: list of str, the files that are fetched; by default those that models
-            usually have.
+        uri: `hf://owner/name` or `kaggle://owner/...`. With `files`, also the https
+            address of a zip archive, or of a directory if it ends with /.
+        name: str, the name of the preset and of its directory in the cache.
+        files: list of str, the files to fetch; by default the usual files of a model.
         fetch: bool, False to use only files that were downloaded before.
 
     Returns:
@@ -84,7 +83,7 @@ def _from_hugging_face(repository, files, fetch):
 
     directory = snapshot(files or HUB_FILES)
     # Most repositories hold the same weights in several formats. The files of torch
-    # are fetched only where there are no others.
+    # are fetched only if there are no others.
     weights = [*directory.glob("*.safetensors"), *directory.glob("*.weights.h5")]
     return directory if files or weights else snapshot(HUB_FILES + HUB_TORCH_FILES)
 
@@ -101,7 +100,7 @@ def _from_web(url, files, directory):
             archive = zipfile.ZipFile(local)
             members = {name.split("/")[-1]: name for name in archive.namelist()}
             if not members.keys() >= set(files):
-                raise ValueError(f"it holds {sorted(members)}")
+                raise ValueError(f"the archive has only {sorted(members)}")
             for name in files:
                 (temporary / name).write_bytes(archive.read(members[name]))
     return directory

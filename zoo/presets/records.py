@@ -10,7 +10,7 @@ from zoo.presets.schema import FORMAT, WORDS, check_record
 
 RECORD = "preset.json"
 WEIGHTS = "weights.safetensors"
-# The least number that a cast to the dtype rounds to infinity.
+# The smallest number that a cast to the dtype rounds to infinity.
 INFINITE = {"float32": 2.0**128 - 2.0**103, "float16": 65520.0}
 
 
@@ -44,7 +44,7 @@ def read_preset(directory):
 
 
 def _read_record(path):
-    """The record in a file, as the newest format has it."""
+    """Reads a record, and converts it to the newest format."""
     try:
         record = json.loads(path.read_text("utf-8"))
         if not isinstance(record, dict):
@@ -71,7 +71,7 @@ def _read_record(path):
 
 
 def _from_format_1(record):
-    """A record of format 1 in format 2, where a tokenizer has any number of files."""
+    """Converts a record to format 2, in which a tokenizer may have several files."""
     tokenizer = record.get("tokenizer")
     if not tokenizer or not isinstance(tokenizer, dict):
         return record
@@ -88,10 +88,10 @@ def _from_format_1(record):
 
 
 def write_preset(directory, record, arrays, files=None, dtype="float32"):
-    """Writes a preset directory, whole or not at all.
+    """Writes a preset directory. If it fails, nothing is written.
 
     Args:
-        directory: path; must not exist, or be empty.
+        directory: path of a directory that does not exist or is empty.
         record: dict of plain values, at least family and backbone. Its tokenizer has
             class_name and arguments.
         arrays: dict of path to array.
@@ -100,7 +100,7 @@ def write_preset(directory, record, arrays, files=None, dtype="float32"):
 
     Raises:
         FileExistsError: if the directory is not empty.
-        ValueError: if the dtype is another, or if a weight is not finite in it.
+        ValueError: if the dtype is unknown, or a weight is not finite in it.
     """
     from safetensors.numpy import save_file
 
@@ -152,10 +152,10 @@ def check_weights(arrays, dtype="float32", path=None):
     Args:
         arrays: dict of the name of a weight to array.
         dtype: "float32" or "float16".
-        path: where the weights were read, for the message; None if they are written.
+        path: path of the file that was read, for the message; None when writing.
 
     Raises:
-        ValueError: naming the first weight that is not.
+        ValueError: if a weight is not finite. The message names the first one.
     """
     bound = INFINITE[dtype]
     for name, array in arrays.items():
@@ -177,22 +177,22 @@ def check_weights(arrays, dtype="float32", path=None):
 
 
 def verified(directory, name, checksum):
-    """The path of a file of the directory, whose checksum was compared.
+    """Checks the name and the checksum of a file in a directory; returns its path.
 
     Args:
         directory: pathlib.Path.
         name: str.
-        checksum: str; None admits any content.
+        checksum: str, or None to accept any content.
 
     Raises:
         FileNotFoundError: if there is no such file.
-        ValueError: if the name leads out of the directory, or the checksum differs.
+        ValueError: if the name has a directory in it, or the checksum differs.
     """
     plain = isinstance(name, str) and pathlib.PurePath(name).name == name
     if not plain or name in ("", ".", ".."):
         raise ValueError(
-            f"A preset names files of its own directory only. Received: {name!r} in "
-            f"{directory}."
+            f"A preset must name files of its own directory only. Received: {name!r} "
+            f"in {directory}."
         )
     path = directory / name
     if not path.is_file():

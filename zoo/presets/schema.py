@@ -1,10 +1,10 @@
-"""The fields of a preset record, checked before any of them is used."""
+"""Checks the fields of a preset record, before any of them is used."""
 
 import reprlib
 
 FORMAT = 2
 WORDS = {dict: "an object", str: "a string", int: "an integer"}
-# Field to its type and to whether it must be there; None stands for "is left out".
+# Field to its type and to whether it is required. Other fields may be None.
 FIELDS = {
     "family": (str, True),
     "backbone": (dict, True),
@@ -17,7 +17,7 @@ FIELDS = {
     "defaults": (dict, False),
     "quantized": (dict, False),
 }
-# The same of the objects in a record.
+# The same for the objects in a record.
 OBJECTS = {
     "weights": {"file": (str, True), "sha256": (str, True)},
     "tokenizer": {
@@ -34,13 +34,13 @@ PARTS = (
 
 
 def check_record(record):
-    """Checks that the fields of a record are there and of their types.
+    """Checks that a record has all required fields, and the type of every field.
 
     Args:
         record: what a `preset.json` holds, any plain value.
 
     Raises:
-        ValueError: naming the field.
+        ValueError: if a field is wrong. The message names it.
     """
     _check(record, FIELDS, "the record")
     for name, fields in OBJECTS.items():
@@ -67,7 +67,7 @@ def _check(values, fields, where):
 
 
 def _check_type(value, kind, where, required=True):
-    """Checks one value; None is admitted where the field may be left out."""
+    """Checks one value. None is valid if the field is not required."""
     if value is None and not required:
         return
     if not isinstance(value, kind) or isinstance(value, bool):

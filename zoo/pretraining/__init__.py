@@ -1,4 +1,4 @@
-"""Pretraining by a recipe."""
+"""Pretraining that follows a recipe."""
 
 from zoo.pretraining.bidirectional_lm import StreamPretraining
 from zoo.pretraining.causal_lm import CausalPretraining

@@ -1,4 +1,4 @@
-"""Language models over words: contiguous streams with carried states."""
+"""Pretraining of bidirectional language models of words, on contiguous streams."""
 
 import dataclasses
 
@@ -20,17 +20,19 @@ from zoo.pretraining.start import start_model, start_tokenizer
 from zoo.saving import preset_variables
 from zoo.tasks import BidirectionalLM
 
-EVALUATION_STEPS = 5  # words at once: the whole softmax of more takes much memory
+EVALUATION_STEPS = 5  # words per batch; the full softmax takes much memory
 
 
 @dataclasses.dataclass(frozen=True)
 class BidirectionalLMOptions:
-    """What a recipe says of a language model over words.
+    """The options of this objective in a recipe.
 
     Args:
-        tokenizer: dict, arguments of the family's first tokenizer.
-        num_words: words that the model predicts, the most frequent ones; None for all.
-        num_samples: words that are sampled for an update, or None.
+        tokenizer: dict, arguments of the first tokenizer class of the family.
+        num_words: int, size of the vocabulary that the model predicts: the most
+            frequent words. None for all words.
+        num_samples: int, sampled words of the softmax per update, or None for the full
+            softmax.
     """
 
     tokenizer: dict = dataclasses.field(default_factory=dict)
@@ -39,7 +41,9 @@ class BidirectionalLMOptions:
 
 
 class StreamPretraining:
-    """What a run of a language model over words needs, prepared once.
+    """A pretraining run of a bidirectional language model of words.
+
+    The run carries the states of the LSTMs from batch to batch.
 
     Args:
         recipe: `zoo.pretraining.Recipe`.
@@ -47,12 +51,13 @@ class StreamPretraining:
         output: pathlib.Path of the run.
 
     Attributes:
-        corpus: `zoo.data.WordCorpus` to train on.
-        tokenizer: of the family, with the most frequent words as its vocabulary.
+        corpus: `zoo.data.WordCorpus`, the training text.
+        tokenizer: a tokenizer of the family. Its vocabulary is the most frequent words.
         sizes: list of int, words of each update.
 
     Raises:
-        ValueError: if the recipe has several stages: the rows' states go through.
+        ValueError: if the recipe has several stages. The states are carried through
+            the whole run.
     """
 
     name = BidirectionalLM.task_name
@@ -61,8 +66,8 @@ class StreamPretraining:
     def __init__(self, recipe, data, output):
         if len(recipe.stages) > 1:
             raise ValueError(
-                "A language model that carries states has one stage. Received: "
-                f"{recipe.stages}."
+                "The recipe of a model that carries states must have one stage. "
+                f"Received: {recipe.stages}."
             )
         self.recipe, self.directory = recipe, output / "examples"
         self.sizes = recipe.sizes()
@@ -74,7 +79,7 @@ class StreamPretraining:
         paths = find_held_out(data, recipe.valid)
         self.held_out = {n: self._prepared(n, [path]) for n, path in paths.items()}
         for corpus in self.held_out.values():
-            self.streams(corpus, EVALUATION_STEPS, None)  # refuses what is too short
+            self.streams(corpus, EVALUATION_STEPS, None)  # raises if it is too short
 
     def _tokenizer(self, **options):
         family = registry.FAMILIES[self.recipe.family]
@@ -82,7 +87,7 @@ class StreamPretraining:
         return kind(**self.recipe.options.tokenizer, **options)
 
     def _prepared(self, name, paths):
-        """The corpus of some files, written once."""
+        """Reads the word corpus of some files. The first call writes it."""
         if not (self.directory / name).exists():
             sentences = (
                 sentence
@@ -94,7 +99,7 @@ class StreamPretraining:
         return read_word_corpus(self.directory / name)
 
     def build(self):
-        """The compiled model that the recipe begins with."""
+        """Makes the compiled model at the start of the run."""
         ((_, rows, _),) = self.recipe.stages
         model = start_model(
             self.recipe,
@@ -108,19 +113,19 @@ class StreamPretraining:
         return model
 
     def streams(self, corpus, steps, seed):
-        """A corpus as streams of so many words at once."""
+        """Splits a corpus into streams. A batch has `steps` words of each stream."""
         ((_, rows, _),) = self.recipe.stages
         return TokenStreams(corpus.ids, corpus.offsets, rows, steps, seed=seed)
 
     def batches(self, model, start):
-        """Training batches from update `start` on.
+        """The training batches from update `start` on.
 
         Args:
             model: `BidirectionalLM`.
-            start: int, updates done.
+            start: int, number of finished updates.
 
         Returns:
-            tf.data.Dataset without end.
+            tf.data.Dataset, infinite.
         """
         ((steps, _, _),) = self.recipe.stages
         streams = self.streams(self.corpus, steps, self.recipe.seed)
@@ -128,14 +133,14 @@ class StreamPretraining:
         return batches.map(model.finish).prefetch(2).with_options(untuned())
 
     def tokens(self):
-        """Words predicted by each direction in all updates, int."""
+        """The number of words that each direction predicts in all updates, int."""
         return sum(self.sizes)
 
     def evaluate(self, model):
-        """The perplexity of every held-out file, by the whole softmax.
+        """The perplexity of every held-out file, with the full softmax.
 
         Returns:
-            dict of file name to dict of float.
+            dict of file name to dict of float, as `evaluate` of the model returns.
         """
         found = {}
         for name, corpus in self.held_out.items():
@@ -149,7 +154,7 @@ class StreamPretraining:
         return found
 
     def finished(self, model):
-        """The model for texts, with the config that fine-tuning starts from."""
+        """Makes the model for texts, with the config for fine-tuning."""
         config = dataclasses.asdict(model.backbone.config)
         backbone = registry.build_backbone(
             self.recipe.family, {**config, **self.recipe.finetuning_config}

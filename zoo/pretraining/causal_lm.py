@@ -1,4 +1,4 @@
-"""Causal language models on rows of text: every token predicts the next one."""
+"""Pretraining of causal language models: every token predicts the next one."""
 
 from zoo.data import unmask
 from zoo.pretraining.masked_lm import MaskedPretraining
@@ -8,10 +8,10 @@ from zoo.tasks import CausalLM
 
 
 class CausalPretraining(MaskedPretraining):
-    """What a run of a causal language model needs, prepared once.
+    """A pretraining run of a causal language model.
 
-    The rows are those of a masked language model before tokens are hidden, so that
-    the two objectives can be compared on the same text.
+    The rows are those of a masked language model, without masks. So the two objectives
+    can be compared on the same text.
 
     Args:
         recipe, data, output: see `MaskedPretraining`.
@@ -20,7 +20,7 @@ class CausalPretraining(MaskedPretraining):
     name = CausalLM.task_name
 
     def build(self):
-        """The compiled model that the recipe begins with."""
+        """Makes the compiled model at the start of the run."""
         recipe = self.recipe
         config = {**recipe.config, "vocabulary_size": self.tokenizer.vocabulary_size}
         length = recipe.sequence_length
@@ -31,10 +31,10 @@ class CausalPretraining(MaskedPretraining):
         return model
 
     def example(self, model, step, batch):
-        """A training example of a batch of stored rows."""
+        """Makes a training example from a batch of stored rows."""
         return self.held_out_example(model, batch)
 
     def held_out_example(self, model, batch):
-        """The rows without masks, and their next tokens."""
+        """Makes an example without masks, whose targets are the next tokens."""
         rows = unmask(batch)
         return model.finish({name: rows[name] for name in model.input})

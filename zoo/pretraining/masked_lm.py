@@ -1,4 +1,4 @@
-"""Masked language models: pairs of sentences, hidden tokens."""
+"""Pretraining of masked language models, on pairs of texts with masked tokens."""
 
 import dataclasses
 import functools
@@ -26,15 +26,16 @@ from zoo.text import WordPieceTokenizer, save_vocabulary, train_wordpiece
 
 @dataclasses.dataclass(frozen=True)
 class MaskedLMOptions:
-    """What a recipe says of a masked language model.
+    """The options of this objective in a recipe.
 
     Args:
-        lowercase: whether the vocabulary is of lower case.
-        next_sentence: whether the model also tells next sentences from others.
-        whole_words: whether whole words are hidden.
-        dynamic: whether masks are drawn anew whenever a row is read, or once for all.
-        repeats: how often a document is cut into pairs, each time anew.
-        shards: files of examples per length.
+        lowercase: bool, whether the tokenizer converts text to lower case.
+        next_sentence: bool, whether next-sentence prediction is trained too.
+        whole_words: bool, whether whole words are masked.
+        dynamic: bool, True to draw new masks each time a row is read, False to use the
+            stored masks.
+        repeats: int, how often a document is split into pairs, each time at random.
+        shards: int, number of files of examples per length.
     """
 
     lowercase: bool = True
@@ -46,7 +47,10 @@ class MaskedLMOptions:
 
 
 class MaskedPretraining:
-    """What a run of a masked language model needs, prepared once.
+    """A pretraining run of a masked language model.
+
+    The first run in `output` learns the vocabulary and writes the examples. Later runs
+    read them.
 
     Args:
         recipe: `zoo.pretraining.Recipe`.
@@ -55,8 +59,8 @@ class MaskedPretraining:
 
     Attributes:
         tokenizer: `WordPieceTokenizer`.
-        files: dict of length, or "valid", to a list of pathlib.Path.
-        sizes: list of int, tokens of each update, padding included.
+        files: dict of a row length, or "valid", to a list of pathlib.Path.
+        sizes: list of int, tokens of each update with padding.
     """
 
     name = MaskedLM.task_name
@@ -69,7 +73,7 @@ class MaskedPretraining:
         self.files = prepare_examples(recipe, data, output, self.tokenizer)
 
     def build(self):
-        """The compiled model that the recipe begins with."""
+        """Makes the compiled model at the start of the run."""
         recipe = self.recipe
         config = {**recipe.config, "vocabulary_size": self.tokenizer.vocabulary_size}
         model = start_model(
@@ -86,24 +90,24 @@ class MaskedPretraining:
         return model
 
     def example(self, model, step, batch):
-        """A training example of a batch of stored rows."""
+        """Makes a training example from a batch of stored rows."""
         if not self.recipe.options.dynamic:
             return model.fixed_example(batch)
         return model.make_example(unmask(batch), (self.recipe.seed, step))
 
     def held_out_example(self, model, batch):
-        """An example whose masks are the stored ones."""
+        """Makes an example with the stored masks."""
         return model.fixed_example(batch)
 
     def batches(self, model, start):
-        """Training batches from update `start` on, stage after stage.
+        """The training batches from update `start` on, stage after stage.
 
         Args:
             model: `MaskedLM`, which makes the examples.
-            start: int, updates done.
+            start: int, number of finished updates.
 
         Returns:
-            tf.data.Dataset of as many batches as there are updates left.
+            tf.data.Dataset with one batch for each update that is left.
         """
         recipe = self.recipe
         example = functools.partial(self.example, model)
@@ -118,7 +122,10 @@ class MaskedPretraining:
         return dataset.prefetch(2)
 
     def tokens(self):
-        """Tokens in all batches together, padding left out: int, from the mean."""
+        """The number of tokens in all batches without padding, int.
+
+        It is computed from the mean share of padding in the stored rows.
+        """
         total = 0
         for length, rows, steps in self.recipe.stages:
             records = read_records(self.files[length], 1024)
@@ -128,7 +135,9 @@ class MaskedPretraining:
         return int(total)
 
     def evaluate(self, model, batch_size=32):
-        """Losses, accuracies and perplexity on held-out examples, masked once for all.
+        """Losses, accuracies and perplexity on the held-out examples.
+
+        The masks are the stored ones.
 
         Args:
             model: compiled `MaskedLM`.
@@ -138,7 +147,7 @@ class MaskedPretraining:
             dict of float.
         """
         records = read_records(self.files["valid"], batch_size)
-        steps = sum(1 for _ in records)  # Keras warns where it does not know
+        steps = sum(1 for _ in records)  # without this number Keras warns
         batches = records.map(lambda batch: self.held_out_example(model, batch))
         batches = batches.apply(tf.data.experimental.assert_cardinality(steps))
         scores = model.evaluate(batches, return_dict=True, verbose=0)
@@ -146,7 +155,7 @@ class MaskedPretraining:
         return {**scores, "perplexity": float(np.exp(loss))}
 
     def finished(self, model):
-        """The model with the config that fine-tuning starts from."""
+        """Makes a copy of the model with the config for fine-tuning."""
         config = dataclasses.asdict(model.backbone.config)
         backbone = registry.build_backbone(
             self.recipe.family, {**config, **self.recipe.finetuning_config}
@@ -162,7 +171,7 @@ class MaskedPretraining:
 
 
 def prepare_vocabulary(recipe, data, output):
-    """Learns `vocabulary.txt` from the training text, once; returns the tokenizer."""
+    """Makes the tokenizer. The first call learns `vocabulary.txt` from the text."""
     path, lowercase = output / "vocabulary.txt", recipe.options.lowercase
     if recipe.start is not None:
         return start_tokenizer(recipe)
@@ -175,19 +184,19 @@ def prepare_vocabulary(recipe, data, output):
 
 
 def prepare_examples(recipe, data, output, tokenizer):
-    """Writes sharded examples for every length of the recipe, each once.
+    """Writes sharded examples for every row length, unless they exist.
 
-    The corpus passes through: what is in memory is a few million tokens.
+    The corpus is streamed. A few million tokens are in memory at a time.
 
     Args:
         recipe, data, output: see `MaskedPretraining`.
         tokenizer: `WordPieceTokenizer`.
 
     Returns:
-        dict of length, or "valid", to a list of pathlib.Path.
+        dict of a row length, or "valid", to a list of pathlib.Path.
     """
     config = {**tokenizer.get_config(), "specials_in_text": True}
-    marked = WordPieceTokenizer.from_config(config)  # WikiText's [UNK] is one token
+    marked = WordPieceTokenizer.from_config(config)  # [UNK] of WikiText is one token
     options = recipe.options
     wanted = {n: ("train", n, options.repeats) for n, *_ in recipe.stages}
     if recipe.valid:
@@ -217,5 +226,5 @@ def prepare_examples(recipe, data, output, tokenizer):
 
 
 def max_predictions(length):
-    """How many tokens of a row are hidden at most: 20 of 128, 77 of 512, as Google."""
+    """The most masked tokens of a row: 20 of 128, 77 of 512, as in Google's code."""
     return -(-length * 15 // 100)

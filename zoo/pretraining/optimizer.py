@@ -4,7 +4,7 @@ from zoo.training import Adagrad, AdamW, WarmupLinearDecay
 
 
 def make_optimizer(recipe):
-    """Makes the optimizer that a recipe names.
+    """Makes the optimizer of a recipe.
 
     Args:
         recipe: `zoo.pretraining.Recipe`.

@@ -1,4 +1,4 @@
-"""Recipes: everything that a pretraining run depends on, as data."""
+"""Recipes: the settings of a pretraining run, as data."""
 
 import dataclasses
 import json
@@ -12,11 +12,11 @@ OPTIMIZERS = ("adamw", "adagrad")
 
 
 def register_objective(kind):
-    """Makes an objective known to recipes.
+    """Registers an objective, so that recipes can use its name.
 
     Args:
-        kind: class with `name`, the name of its task; `Options`, a dataclass of what a
-            recipe may say of it; and what `zoo.pretraining.run` calls.
+        kind: class with `name`, the name of its task; `Options`, a dataclass of its
+            options in a recipe; and the methods that `zoo.pretraining.run` calls.
     """
     OBJECTIVES[kind.name] = kind
     return kind
@@ -24,35 +24,38 @@ def register_objective(kind):
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
-    """Everything that a pretraining run depends on, besides the text itself.
+    """All settings of a pretraining run. The run depends on these and the text only.
 
     Args:
-        family: name of the family, such as "bert".
-        objective: dict of name, such as "masked_lm", and the options of the objective;
-            see `Options` in its module.
-        config: dict, fields of the family's config while pretraining.
-        train, valid: glob patterns of text files below the data directory, see
-            `zoo.data.read_documents`; a tagger's, see `zoo.data.read_conll`.
-        start: name or directory of a preset that the run starts from; in JSON "from".
-        finetuning_config: dict, fields that the finished preset has instead.
-        stages: list of (tokens per row, rows per update, updates). Short rows first
-            teach the same in a third of the time.
+        family: str, such as "bert".
+        objective: dict with the name of the objective, such as "masked_lm", and its
+            options, see `Options` in its module.
+        config: dict, fields of the family's config during pretraining.
+        train, valid: lists of glob patterns of files in the data directory. The files
+            are read by `zoo.data.read_documents`, those of a tagger by
+            `zoo.data.read_conll`.
+        start: name or directory of a preset whose weights are trained further, or None.
+            In JSON the field is "from".
+        finetuning_config: dict, fields of the config that the finished preset has
+            instead.
+        stages: list of (tokens per row, rows per update, updates). Short rows at the
+            beginning give the same quality in a third of the time.
         optimizer: "adamw" or "adagrad".
-        learning_rate: its peak; it rises for `warmup_steps`, then falls to zero.
-        warmup_steps: updates.
-        decays: whether the rate falls to zero, or keeps its peak.
-        clip_norm: largest norm of all gradients together.
-        accumulator: initial sum of squares of Adagrad.
+        learning_rate: float, the peak after the warm-up.
+        warmup_steps: int, updates during which the rate rises linearly from 0.
+        decays: bool, whether the rate then falls linearly to 0 or is constant.
+        clip_norm: float, the largest norm of all gradients together.
+        accumulator: float, initial sum of squares of Adagrad.
         weight_decay, beta_2: see `zoo.training.AdamW`.
-        ema: momentum of averaged weights, such as 0.999, or 0 for none.
-        dtype: policy while pretraining, such as "mixed_bfloat16".
-        seed: of weights, order and masks.
-        card: dict, what the finished preset says of itself.
+        ema: float, momentum of the averaged weights, such as 0.999, or 0 for none.
+        dtype: policy during pretraining, such as "mixed_bfloat16".
+        seed: int, of the weights, the order of the rows, and the masks.
+        card: dict, fields such as the description that are added to the preset record.
 
     Raises:
         ValueError: if a stage is not three positive integers, a row has less than 5
-            tokens, the warm-up is longer than the run, or a name or an option of the
-            objective is unknown.
+            tokens, the warm-up is longer than the run, or the objective, one of its
+            options or the optimizer is unknown.
     """
 
     family: str
@@ -77,16 +80,16 @@ class Recipe:
     card: dict = dataclasses.field(default_factory=dict)
 
     def __post_init__(self):
-        """Checks what would else be found out after hours of preparation."""
+        """Checks the settings, before hours of preparation."""
         for stage in self.stages:
             if len(stage) != 3 or min(stage) < 1 or stage[0] < 5:
                 raise ValueError(
-                    "A stage must be tokens per row, at least 5, rows per update and "
-                    f"updates. Received: {stage}."
+                    "A stage must be three integers: tokens per row (at least 5), rows "
+                    f"per update, and updates. Received: {stage}."
                 )
         if not 0 <= self.warmup_steps <= self.steps:
             raise ValueError(
-                f"`warmup_steps` must be at most {self.steps}, the updates of all "
+                f"`warmup_steps` must be from 0 to {self.steps}, the updates of all "
                 f"stages. Received: {self.warmup_steps}."
             )
         if self.optimizer not in OPTIMIZERS:
@@ -97,8 +100,8 @@ class Recipe:
         name = self.objective.get("name")
         if name not in OBJECTIVES:
             raise ValueError(
-                f"`objective` must have a name out of {sorted(OBJECTIVES)}. Received: "
-                f"{name!r}."
+                "The `name` of `objective` must be one of "
+                f"{sorted(OBJECTIVES)}. Received: {name!r}."
             )
         _ = self.options
 
@@ -116,7 +119,7 @@ class Recipe:
 
     @classmethod
     def from_json(cls, fields, name="a recipe"):
-        """Makes a recipe from the object in a JSON file.
+        """Makes a recipe from the fields of a JSON file.
 
         Raises:
             ValueError: if a field is unknown or missing.
@@ -131,14 +134,14 @@ class Recipe:
         return cls(**fields)
 
     def to_json(self):
-        """The inverse of `from_json`; lists for tuples."""
+        """The inverse of `from_json`. Tuples become lists."""
         fields = dataclasses.asdict(self)
         fields["from"] = fields.pop("start")
         return json.loads(json.dumps(fields))
 
     @property
     def steps(self):
-        """Updates in all."""
+        """The number of updates of all stages."""
         return sum(steps for _, _, steps in self.stages)
 
     def sizes(self):
@@ -147,7 +150,7 @@ class Recipe:
 
     @property
     def sequence_length(self):
-        """Tokens in the longest row, special ones included."""
+        """The number of tokens in the longest row, with special tokens."""
         return max(length for length, _, _ in self.stages)
 
 
@@ -156,57 +159,61 @@ def find_recipe(name, family=None):
 
     Args:
         name: name of a shipped preset, or path of a JSON file.
-        family: str, which the recipe must be of; None for any.
+        family: str, the family that the recipe must have; None for any.
 
     Returns:
         Recipe.
 
     Raises:
-        FileNotFoundError: if there is none.
-        ValueError: if the file is no recipe, or of another family.
+        FileNotFoundError: if there is no such preset and no such file.
+        ValueError: if the file is not a recipe, or its family is another one.
     """
     shipped = presets.preset_root().glob(f"{family or '*'}/{name}/recipe.json")
     path = next(shipped, pathlib.Path(name))
     if not path.is_file():
         place = f" in family {family!r}" if family else ""
         raise FileNotFoundError(
-            f"No recipe is called {name!r}{place}, and no file has this name."
+            f"A recipe must be the name of a shipped preset{place}, or the path of a "
+            f"JSON file. Received: {str(name)!r}."
         )
     recipe = Recipe.from_json(json.loads(path.read_text("utf-8")), f"the recipe {path}")
     if family and recipe.family != family:
-        raise ValueError(f"{path} is of family {recipe.family!r}, not {family!r}.")
+        raise ValueError(
+            f"The family of the recipe must be {family!r}. Received: {recipe.family!r} "
+            f"in {path}."
+        )
     return recipe
 
 
 def find_held_out(data, patterns):
-    """Files that a run is judged by, as `find_files`, a dict of name to path.
+    """Finds the held-out files; see `find_files`. Returns a dict of name to path.
 
     Raises:
-        ValueError: if two have one name, or one is called "train".
+        ValueError: if two files have the same name, or one has the name "train".
     """
     paths = find_files(data, patterns)
     names = [path.name for path in paths]
     if len({*names, "train"}) <= len(names):
         raise ValueError(
-            'Held-out files must have names of their own, none of them "train". '
+            'Held-out files must have different names, and none may be called "train". '
             f"Received: {sorted(names)}."
         )
     return dict(zip(names, paths, strict=True))
 
 
 def find_files(data, patterns):
-    """Files below a directory that match any of the patterns, sorted.
+    """Finds the files in a directory that match the patterns.
 
     Raises:
-        FileNotFoundError: if a pattern matches nothing.
+        FileNotFoundError: if no file matches a pattern.
     """
     files = []
     for pattern in patterns:
         found = sorted(pathlib.Path(data).glob(pattern))
         if not found:
             raise FileNotFoundError(
-                f"No file matches {pattern!r} in {data}. Give the directory that the "
-                "recipe's patterns are relative to."
+                f"A file in {data} must match {pattern!r}. Received: no such file. The "
+                "patterns of the recipe are relative to the data directory."
             )
         files += found
     return files

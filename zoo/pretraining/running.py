@@ -1,4 +1,4 @@
-"""Training by a recipe: from text files to a preset."""
+"""Runs a recipe: from text files to a preset."""
 
 import json
 import pathlib
@@ -14,21 +14,22 @@ from zoo.training.resume import check_interval
 
 
 def run(recipe, data, output, every=100, tensorboard=False):
-    """Pretrains a model; run again, it resumes.
+    """Pretrains a model. If a run was stopped, the next call continues it.
 
     Args:
         recipe: `Recipe`.
         data: directory with the text.
-        output: directory for vocabulary, examples, checkpoint, log, report and preset.
+        output: directory for the vocabulary, the examples, the checkpoint, the log, the
+            report, and the preset.
         every: int, updates between checkpoints.
-        tensorboard: bool, whether TensorBoard's files are written, too.
+        tensorboard: bool, whether files for TensorBoard are written, too.
 
     Returns:
-        The trained task, which also stands in `output/preset`.
+        The trained task, which is also saved in `output/preset`.
 
     Raises:
-        ValueError: if `output` holds a run of another recipe, or `every` does not
-            divide its updates.
+        ValueError: if `output` has a run of another recipe, or `every` does not divide
+            the number of updates.
     """
     output = pathlib.Path(output)
     check_interval(recipe.steps, every)
@@ -38,7 +39,7 @@ def run(recipe, data, output, every=100, tensorboard=False):
     callbacks = [keras.callbacks.TensorBoard(output / "tensorboard")] * tensorboard
     model = train_steps(
         model,
-        # Keras looks on past the last batch.
+        # Keras asks for more batches after the last one.
         lambda start: objective.batches(model, start).repeat(),
         recipe.steps,
         output,
@@ -59,21 +60,21 @@ def run(recipe, data, output, every=100, tensorboard=False):
 
 
 def begin(recipe, output):
-    """Writes the recipe to `output`, or checks that it is the one there.
+    """Writes the recipe to `output`, or compares it with the recipe there.
 
     Raises:
-        ValueError: naming the fields that differ.
+        ValueError: if the recipes differ. The message names the fields.
     """
     path, fields = output / "recipe.json", recipe.to_json()
     fields.pop("card")
     if path.exists():
         found = json.loads(path.read_text("utf-8"))
-        # Fields that were added later have their defaults.
+        # Fields that the older file lacks have their defaults.
         found = Recipe.from_json(found, f"the recipe in {path}").to_json()
         differing = [key for key in fields if fields[key] != found.get(key)]
         if differing:
             raise ValueError(
-                f"{output} holds a run of another recipe, which differs in "
+                f"{output} has a run of another recipe, which differs in "
                 f"{', '.join(differing)}. Give another output directory."
             )
     with replacing(path) as temporary:

@@ -1,4 +1,4 @@
-"""The model that a run starts with."""
+"""The model at the start of a pretraining run."""
 
 import keras
 
@@ -6,17 +6,17 @@ from zoo import registry
 
 
 def start_model(recipe, task, tokenizer, config, **options):
-    """A new model, or that of the preset that the recipe starts from.
+    """Makes a new model, or loads the preset that the recipe starts from.
 
     Args:
         recipe: `zoo.pretraining.Recipe`.
         task: subclass of `zoo.tasks.Task`.
-        tokenizer: `zoo.text.Tokenizer`, of a new model.
-        config: dict, fields of the family's config, of a new model.
-        **options: of the task.
+        tokenizer: `zoo.text.Tokenizer` of a new model.
+        config: dict, fields of the family's config for a new model.
+        **options: arguments of the task.
 
     Returns:
-        The task.
+        `zoo.tasks.Task`.
     """
     keras.utils.set_random_seed(recipe.seed)
     if recipe.start is None:

@@ -1,4 +1,4 @@
-"""Taggers, trained on sentences whose words have tags."""
+"""Training of taggers on sentences with tags, by a recipe."""
 
 import dataclasses
 
@@ -14,33 +14,33 @@ from zoo.tasks import TokenClassifier
 
 @dataclasses.dataclass(frozen=True)
 class TaggerOptions:
-    """What a recipe says of a tagger.
+    """The options of this objective in a recipe.
 
     Args:
-        tagger: dict, arguments of `zoo.make_tagger` besides those of the config.
+        tagger: dict, arguments of `zoo.make_tagger` that are not fields of the config.
     """
 
     tagger: dict = dataclasses.field(default_factory=dict)
 
 
 class TaggerTraining:
-    """What a run of a tagger on tagged sentences needs, prepared once.
+    """A training run of a tagger.
 
-    Sentences with more words than a row of the recipe are not trained on.
+    Sentences with more words than the tokens per row of the recipe are ignored.
 
     Args:
         recipe: `zoo.pretraining.Recipe`.
-        data: directory with files in CoNLL's columns.
+        data: directory with files in the columns of CoNLL.
         output: pathlib.Path of the run.
 
     Attributes:
         train: words and tags, two lists of lists of str.
-        valid: dict of file name to the same.
-        sizes: list of int, words of each update, on average.
+        valid: dict of file name to words and tags.
+        sizes: list of int, the mean number of words of an update, for each update.
 
     Raises:
         ValueError: if the recipe has several stages, there is no sentence, or a tag
-            of a held-out file is not trained on.
+            of a held-out file does not occur in the training files.
     """
 
     name = TokenClassifier.task_name
@@ -48,7 +48,10 @@ class TaggerTraining:
 
     def __init__(self, recipe, data, output):
         if len(recipe.stages) > 1:
-            raise ValueError(f"A tagger has one stage. Received: {recipe.stages}.")
+            raise ValueError(
+                "The recipe of a tagger must have one stage. Received: "
+                f"{recipe.stages}."
+            )
         self.recipe = recipe
         ((longest, self.rows, _),) = recipe.stages
         files = [read_conll(path) for path in find_files(data, recipe.train)]
@@ -61,8 +64,8 @@ class TaggerTraining:
         self.train = [words for words, _ in pairs], [tags for _, tags in pairs]
         if not pairs:
             raise ValueError(
-                f"There must be sentences of at most {longest} words. Received: none "
-                f"in {recipe.train}."
+                "The training files must have sentences of at most "
+                f"{longest} words. Received: none in {recipe.train}."
             )
         mean = np.mean([len(words) for words in self.train[0]])
         self.sizes = [round(self.rows * float(mean))] * recipe.steps
@@ -76,13 +79,13 @@ class TaggerTraining:
             unknown = {tag for row in tags for tag in row} - known
             if unknown or not tags:
                 raise ValueError(
-                    "A held-out file must have sentences, with tags that are trained "
-                    f"on. Received: {len(tags)} sentences in {name}, and the unknown "
-                    f"tags {sorted(unknown)[:5]}."
+                    "A held-out file must have sentences with tags of the training "
+                    f"files only. Received: {len(tags)} sentences in {name}, and the "
+                    f"unknown tags {sorted(unknown)[:5]}."
                 )
 
     def build(self):
-        """The compiled model that the recipe begins with."""
+        """Makes the compiled model at the start of the run."""
         recipe = self.recipe
         if recipe.start is None:
             options = {"seed": recipe.seed, "dtype": recipe.dtype}
@@ -95,14 +98,14 @@ class TaggerTraining:
         return model
 
     def batches(self, model, start):
-        """Training batches from update `start` on, whole epochs in a new order each.
+        """The training batches from update `start` on. Every epoch has a new order.
 
         Args:
             model: `zoo.TokenClassifier`.
-            start: int, updates done.
+            start: int, number of finished updates.
 
         Returns:
-            tf.data.Dataset of at least as many batches as there are updates left.
+            tf.data.Dataset with at least one batch for each update that is left.
         """
         updates = -(-len(self.train[0]) // self.rows)
         epochs = range(start // updates, -(-self.recipe.steps // updates) + 1)
@@ -113,11 +116,11 @@ class TaggerTraining:
         return batches.skip(start % updates)
 
     def tokens(self):
-        """Words in all updates, int."""
+        """The number of words in all updates, int."""
         return sum(self.sizes)
 
     def evaluate(self, model):
-        """The share of right tags in every held-out file, and F1 of spans.
+        """The accuracy of the tags of every held-out file, and the F1 of spans.
 
         Returns:
             dict of file name to dict of float.
@@ -125,5 +128,5 @@ class TaggerTraining:
         return {name: model.measure(*rows) for name, rows in self.valid.items()}
 
     def finished(self, model):
-        """The model as it is."""
+        """Returns the model itself."""
         return model

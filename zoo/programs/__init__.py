@@ -1,1 +1,1 @@
-"""What the command line runs."""
+"""The programs that the command line runs."""

@@ -1,4 +1,4 @@
-"""What the command line adds to `fit`: files in, a model out."""
+"""Fine-tunes a preset on a file, and loads models, for the command line."""
 
 import os
 
@@ -7,7 +7,7 @@ from zoo.data import hash_split
 from zoo.tasks import Task, TextClassifier, find_task
 from zoo.training import finetuning_optimizer
 
-EPOCHS = 3  # unless the preset says otherwise
+EPOCHS = 3  # for presets that have no number of epochs
 
 
 def run(
@@ -26,16 +26,15 @@ def run(
 
     Args:
         preset: see `zoo.from_preset`.
-        data: file of labelled texts, see `read` of the task.
-        valid: the same for validation; by default a tenth of `data`, by hash.
-        task: name of a task that is trained on labelled rows; by default
-            `TextClassifier`.
-        epochs: int, by default the preset's, or 3.
-        batch_size: int.
+        data: path of the labelled texts, which `read` of the task reads.
+        valid: the same for validation; by default a tenth of `data`, chosen by a hash.
+        task: name of a task for labelled rows; by default "text_classifier".
+        epochs: int; by default that of the preset, or 3.
+        batch_size: int, rows.
         learning_rate: float, the peak; by default that of the preset or its family.
         layer_decay: float, see `zoo.training.finetuning_optimizer`.
-        seed: int, of the head, the order of the rows and dropout.
-        **options: of `zoo.from_preset`; None means the default.
+        seed: int, of the weights of the head, the order of the rows, and dropout.
+        **options: arguments of `zoo.from_preset`; None means the default.
 
     Returns:
         The trained task.
@@ -76,13 +75,13 @@ def trainable_task(name):
     """The class of a task that is trained on labelled rows of a file.
 
     Raises:
-        ValueError: if there is none of this name.
+        ValueError: if no such task has this name.
     """
     kind = find_task(name)
     if kind.read is None:
         raise ValueError(
-            f"A task must learn from labelled rows: {', '.join(trainable_tasks())}. "
-            f"Received: {name!r}."
+            "`task` must be one that is trained on labelled rows: "
+            f"{', '.join(trainable_tasks())}. Received: {name!r}."
         )
     return kind
 
@@ -93,22 +92,22 @@ def trainable_tasks():
 
 
 def split_off(texts, labels):
-    """Nine tenths of the rows for training and one for validation, by hash."""
+    """Splits rows by a hash: nine tenths for training, one tenth for validation."""
     first = texts[0] if isinstance(texts, tuple) else texts
     whole = [text if isinstance(text, str) else " ".join(text) for text in first]
     split = hash_split(whole, [("valid", 0.1), ("train", 0.9)])
-    if not split["valid"]:  # of a few rows
+    if not split["valid"]:  # possible with few rows
         split = {"train": split["train"][:-1], "valid": split["train"][-1:]}
     if not split["train"]:
         raise ValueError(
-            "There must be rows to train on and to validate on. Received: "
-            f"{len(whole)} rows. Give a file for validation, too."
+            "There must be a row for training and one for validation. Received: "
+            f"{len(whole)} rows. Give more rows, or a file for validation."
         )
     return [take(texts, labels, split[name]) for name in ("train", "valid")]
 
 
 def take(texts, labels, rows):
-    """Rows of texts, or of both columns of pairs, and of labels."""
+    """The chosen rows of the texts (for pairs, of both columns) and of the labels."""
     if isinstance(texts, tuple):
         return tuple([column[r] for r in rows] for column in texts), [
             labels[r] for r in rows
@@ -117,24 +116,24 @@ def take(texts, labels, rows):
 
 
 def load(model, task="auto"):
-    """A task from a `.keras` file, a preset name or a directory.
+    """Loads a task from a `.keras` file, a preset name or a directory.
 
     Raises:
-        ValueError: if what is there has no task, and none was named.
+        ValueError: if only a backbone was saved, and no task was named.
     """
     if os.fspath(model).endswith(".keras"):
         return registry.load_model(model)
     loaded = registry.from_preset(model, task=task)
     if not isinstance(loaded, Task):
         raise ValueError(
-            f"{model} holds a backbone without a task. Name one with `--task`, or "
-            "fine-tune it first."
+            f"The model must have a task. Received: {model}, which is a backbone "
+            "only. Fine-tune it first, or name a task for `zoo export` with `--task`."
         )
     return loaded
 
 
 def split_pairs(rows):
-    """`a<TAB>b` lines as a tuple of two lists.
+    """Splits lines `a<TAB>b` into two lists, a tuple.
 
     Raises:
         ValueError: if a line has no tab.
@@ -143,6 +142,7 @@ def split_pairs(rows):
     wrong = [row for row in pairs if len(row) != 2]
     if wrong:
         raise ValueError(
-            f"A pair is `a<TAB>b`. Received a line without a tab: {wrong[0][0][:80]!r}."
+            "A pair must be two texts with a tab between them. Received: "
+            f"{wrong[0][0][:80]!r}."
         )
     return tuple(map(list, zip(*pairs, strict=True)))

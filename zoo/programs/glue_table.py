@@ -1,4 +1,14 @@
-"""GLUE: a preset beside its random twin, fine-tuned and searched in the same way."""
+"""Compares a preset with the same network with random weights on a task of GLUE.
+
+The arm "preset" starts from the weights of the preset. The arm "random" has the same
+config and random weights.
+
+1. A tenth of the training set, but at most 1,000 examples, is the validation split.
+2. Seed 0 of each arm is trained with every learning rate. The rate that is best on the
+   validation split is used for every seed of the arm.
+3. The predictions of every run are stored. If the command is stopped and run again, it
+   does not repeat these runs.
+"""
 
 import json
 import pathlib
@@ -14,7 +24,7 @@ from zoo.tasks import TextClassifier, TextRegressor
 from zoo.training import finetuning_optimizer
 
 ARMS = {"preset": True, "random": False}
-LARGEST_SEARCH = 1000  # training examples kept back to choose the learning rate
+LARGEST_SEARCH = 1000  # most examples of the split that chooses the learning rate
 
 
 def compare(
@@ -31,34 +41,30 @@ def compare(
     echo=print,
     **options,
 ):
-    """Fine-tunes both arms and scores them on the task's dev set.
-
-    A tenth of the training set, or 1,000 of it, is kept back; the rate that is best
-    there with seed 0 is the arm's rate for every seed. Every run is written to
-    `output` and not repeated, so that the command can be stopped.
+    """Fine-tunes both arms and scores them on the dev set of the task.
 
     Args:
-        preset: see `zoo.from_preset`; "random" has its config and new weights.
+        preset: see `zoo.from_preset`.
         data: directory of GLUE's files, see `zoo.data.read_glue`.
         output: directory for the runs and the results, `TASK-EXAMPLES.json`.
         task: "sst2", "mrpc", "rte", "cola", "stsb", "qnli", "qqp" or "wnli".
-        examples: int, labelled examples to train on; by default all that are left.
-        rates: iterable of float, learning rates to search.
-        seeds: int, runs per arm; a seed draws the head, the order and dropout.
+        examples: int, labelled examples for training; by default all but those of the
+            validation split.
+        rates: iterable of float, learning rates to try.
+        seeds: int, runs per arm. Each has its own head, order of rows and dropout.
         epochs, batch_size: int.
-        arms: iterable of "preset" and "random"; one alone is scored alone.
+        arms: iterable of "preset" and "random". One arm alone is not compared.
         echo: function that prints a line.
-        **options: of `zoo.from_preset`, e.g. pooling or dtype.
+        **options: arguments of `zoo.from_preset`, such as pooling or dtype.
 
     Returns:
-        dict: task, examples and settings; of each arm the rate, what each rate gave on
-        the examples that were kept back (`searched`), and means and standard deviations
-        of the metrics (`dev`); with both, the difference of the first metric and its
-        95% interval.
+        dict: task, examples and settings. Each arm has a dict with its rate, the
+        validation scores of every rate (`searched`), and means and standard deviations
+        of the metrics on the dev set (`dev`). With both arms, also the difference of
+        the first metric and its 95% interval.
 
     Raises:
-        ValueError: if there are fewer training examples than asked for, or there is
-            no such arm.
+        ValueError: if there are too few training examples, or an arm is unknown.
     """
     if not arms or not {*arms} <= ARMS.keys():
         raise ValueError(f"`arms` must be of {list(ARMS)}. Received: {arms}.")
@@ -80,7 +86,7 @@ def compare(
 
 
 def _search(task, parts, run, arm, rates, seeds):
-    """An arm's best rate and scores, a dict, and its runs with that rate."""
+    """The best rate and the scores of an arm, a dict, and its runs with that rate."""
 
     def score(found, part):
         return evaluate_glue(task, parts[part][1], found[part])
@@ -93,16 +99,18 @@ def _search(task, parts, run, arm, rates, seeds):
 
 
 def _cached_runs(preset, output, task, parts, settings, echo):
-    """`finetune` as a function of arm, rate and seed, run once and read ever after.
+    """A function of arm, rate and seed that calls `finetune` and stores the result.
+
+    If the result is stored already, the function reads it.
 
     Raises:
-        ValueError: if the runs of `output` are of another preset or other settings.
+        ValueError: if `output` has runs of another preset or with other settings.
     """
     record = json.dumps({"preset": str(preset), **settings}, indent=2) + "\n"
     path = output / "settings.json"
     if path.exists() and path.read_text("utf-8") != record:
         raise ValueError(
-            f"{output} holds runs with the settings {path.read_text('utf-8')}. "
+            f"All runs in {output} must have the settings {path.read_text('utf-8')}. "
             f"Received: {record}. Give another output directory."
         )
     with replacing(path) as temporary:
@@ -122,10 +130,11 @@ def _cached_runs(preset, output, task, parts, settings, echo):
 
 
 def split(data, task, examples):
-    """Parts of a task: train, valid (of its training set) and dev.
+    """Splits a task into train, valid (part of the training set) and dev.
 
     Returns:
-        dict of str to texts and labels, the latter str, or float for "stsb".
+        dict of the name of a part to texts and labels. Labels are float for "stsb",
+        else str.
     """
     texts, labels = read_glue(data, task, "train")
     if task != "stsb":
@@ -134,8 +143,8 @@ def split(data, task, examples):
     kept = min(LARGEST_SEARCH, len(labels) // 10)
     if examples and examples > len(labels) - kept:
         raise ValueError(
-            f"`examples` must be at most {len(labels) - kept}, what is left of "
-            f"{task}'s training set. Received: {examples}."
+            f"`examples` must be at most {len(labels) - kept}, the training set of "
+            f"{task} without the validation split. Received: {examples}."
         )
     end = kept + examples if examples else len(labels)
     dev_texts, dev_labels = read_glue(data, task, "dev")
@@ -150,7 +159,7 @@ def split(data, task, examples):
 
 
 def finetune(preset, task, parts, arm, rate, seed, epochs, batch_size, **options):
-    """One run: predictions for valid and dev, as JSON holds them."""
+    """Trains one model; returns its predictions for valid and dev, as plain values."""
     texts, labels = parts["train"]
     kind = TextRegressor if task == "stsb" else TextClassifier
     options |= kind.data_options(labels)
@@ -181,7 +190,7 @@ def summary(scores):
 
 
 def difference(task, labels, runs):
-    """By how much the preset is better in the first metric, and the interval.
+    """The difference between the preset and random weights in the first metric.
 
     Args:
         task: str.
@@ -189,15 +198,15 @@ def difference(task, labels, runs):
         runs: dict of arm to a list of runs, one per seed.
 
     Returns:
-        dict: metric, difference of the arms' means over seeds, and the 95% interval of
-        it over resampled dev sets.
+        dict: the name of the metric, the difference of the means over seeds, and its
+        95% interval by the bootstrap over the examples of the dev set.
     """
     name, metric = next(iter(glue_metrics(task).items()))
     references = np.array(labels)
     predictions = {arm: [np.array(found["dev"]) for found in runs[arm]] for arm in ARMS}
 
     def mean(arm, rows=slice(None)):
-        """The metric's mean over seeds, on some rows."""
+        """The mean of the metric over seeds, on some rows."""
         found = [metric(references[rows], p[rows]) for p in predictions[arm]]
         return np.mean(found)
 
@@ -209,7 +218,7 @@ def difference(task, labels, runs):
 
 
 def table(results):
-    """Lines of a table in Markdown, one per arm, and the difference."""
+    """Lines of a Markdown table with one row per arm, and a line of the difference."""
     arms = [arm for arm in ARMS if arm in results]
     metrics = list(results[arms[0]]["dev"])
     lines = [f"| {results['task']}, {results['examples']} examples | rate |"]

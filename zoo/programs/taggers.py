@@ -1,4 +1,4 @@
-"""A recurrent tagger from tagged sentences, word vectors and language models."""
+"""Makes a recurrent tagger from tagged sentences, vectors and language models."""
 
 import dataclasses
 import os
@@ -14,7 +14,7 @@ from zoo.tasks.text_input import join_words
 from zoo.text import TaggerTokenizer, count_words, extend_tokenizer, match_vectors
 from zoo.training import AdamW
 
-CLIP_NORM = 5.0  # of all gradients together, as in AllenNLP's recipe
+CLIP_NORM = 5.0  # largest norm of all gradients together, as in AllenNLP's recipe
 
 
 def make_tagger(
@@ -34,34 +34,34 @@ def make_tagger(
     dtype=None,
     **config,
 ):
-    """Makes a TagLM tagger whose vocabulary and labels are those of some sentences.
+    """Makes a TagLM tagger whose vocabulary and labels come from tagged sentences.
 
-    Its `fit` takes the same sentences. With pretrained vectors, the vocabulary has all
-    their words. Training does not change those that `minimum` and `limit` exclude.
+    The `fit` of the tagger takes the same sentences. With pretrained vectors, the
+    vocabulary has all their words too. Training does not change the vectors of words
+    that `minimum` or `limit` excludes.
 
     Args:
-        words: sentences, list of lists of str, or of texts.
-        tags: their tags, list of lists of str, see `zoo.data.read_conll`, or of texts.
-        language_models: list of names of presets, directories, or backbones: of words,
-            such as ELMo, or of pieces, such as BERT. Of a backbone, `trainable` is
-            set to `lm_trainable`.
+        words: sentences, list of lists of str, or of str with white space.
+        tags: the tags of the words, in the same form, see `zoo.data.read_conll`.
+        language_models: list of names of presets, directories, or backbones, of words
+            or of word pieces. The tagger sets their `trainable` to `lm_trainable`.
         vectors: words and their vectors, see `zoo.checkpoint.read_vectors`, or None.
         minimum: int, how often a word must occur to have a vector of its own; None for
-            a tagger without words' vectors.
-        limit: int, number of such words at most.
-        unknown: what other words become, see `zoo.text.WordTokenizer`.
+            a tagger without word vectors.
+        limit: int, the largest number of such words, or None.
+        unknown: how other words are represented, see `zoo.text.WordTokenizer`.
         decoder, scheme, head_dropout: see `zoo.TokenClassifier`.
-        learning_rate: float or schedule, of AdamW without weight decay, clipped to 5.
+        learning_rate: float or schedule, for AdamW without weight decay, clipped to 5.
         seed: int, of the weights; sets Keras' seeds.
         dtype: policy of the model, such as "mixed_bfloat16".
         **config: fields of `zoo.models.taglm.TagLMConfig`, such as `lstm_dim=100`,
-            `filters=()` for a tagger without characters, `lm_positions=(0,)`.
+            `filters=()` for a tagger without characters, or `lm_positions=(0,)`.
 
     Returns:
         `zoo.TokenClassifier`, compiled.
 
     Raises:
-        TypeError: if the language models are no list.
+        TypeError: if `language_models` is not a list.
         ValueError: if a field or an option is unknown or does not fit.
     """
     if seed is not None:
@@ -80,29 +80,29 @@ def make_tagger(
 
 
 def extend_vocabulary(model, words, vectors):
-    """Gives a trained tagger the vectors of more words.
+    """Makes a copy of a trained tagger that has the vectors of more words.
 
-    The tags of texts without the new words do not change, bit for bit. Training does
+    The answers to texts without the new words are the same, bit for bit. Training does
     not change the new vectors.
 
     Args:
         model: `zoo.TokenClassifier`, or another task, on a TagLM; it is not changed.
-        words: list of str (N,), as `zoo.checkpoint.read_vectors` gives them.
-        vectors: float (N, D), as wide as the model's own, and best those that it was
-            trained with.
+        words: list of str (N,), as `zoo.checkpoint.read_vectors` returns them.
+        vectors: float (N, D), with D as in the model. They should be of the same file
+            as the vectors that the model was trained with.
 
     Returns:
-        A task of the same class with the same language models (not copies of them),
-        compiled as `model` is, with a new state of the optimizer.
+        A task of the same class, compiled as `model` is. It shares the language models
+        with `model`. The state of its optimizer is new.
 
     Raises:
-        ValueError: if the model has no vectors of words, or of another width.
+        ValueError: if the model has no word vectors, or vectors of another width.
     """
     old = model.backbone
     if not isinstance(old, TagLM) or model.tokenizer.words is None:
         raise ValueError(
-            "Only a TagLM with vectors of words can have more of them. Received: "
-            f"a model of family {old.family!r} without any. See `zoo.make_tagger`."
+            "The model must be a TagLM with word vectors. Received: a model of family "
+            f"{old.family!r} without them. See `zoo.make_tagger`."
         )
     tokenizer, more = _with_unseen(model.tokenizer, words)
     ids, rows = match_vectors(tokenizer.words, words, vectors)
@@ -117,7 +117,7 @@ def extend_vocabulary(model, words, vectors):
         options.pop(name)
     copy = type(model)(backbone, tokenizer, **options)
     layer = backbone.named_layers["word_embedding"]
-    # Language models are shared, and may have layers of the tagger's names.
+    # Language models are shared. Their layers may have the same names as the tagger's.
     apart = {id(v) for part in (layer, *old.parts.values()) for v in part.variables}
     trained = {v.path: v for v in model.weights if id(v) not in apart}
     for variable in copy.weights:
@@ -133,7 +133,7 @@ def extend_vocabulary(model, words, vectors):
 
 
 def _read_models(models, dtype):
-    """The language models under their names in the tagger."""
+    """Loads the language models: a dict of their names in the tagger to backbones."""
     if isinstance(models, str | os.PathLike):
         raise TypeError(f"`language_models` must be a list. Received: {models!r}.")
     return {
@@ -145,7 +145,7 @@ def _read_models(models, dtype):
 
 
 def _make_backbone(vocabulary, unknown, vectors, parts, config, dtype):
-    """The tagger's backbone, with its tokenizer and the words' vectors."""
+    """Makes the backbone of the tagger, with its tokenizer and the word vectors."""
     if vectors is not None and not len(vectors[0]):
         raise ValueError("`vectors` must hold words. Received: none.")
     config = {"filters": TagLMConfig.filters, **config}
@@ -169,14 +169,15 @@ def _make_backbone(vocabulary, unknown, vectors, parts, config, dtype):
 
 
 def _with_unseen(tokenizer, words):
-    """The tokenizer with all words that have a vector, and how many these are more.
+    """Adds the words that the tokenizer lacks; returns it and their number.
 
     Raises:
-        ValueError: if the tokenizer is one without words.
+        ValueError: if the tokenizer has no vocabulary of words.
     """
     if tokenizer.words is None:
         raise ValueError(
-            "Word vectors need a vocabulary. Received: `vectors`, and minimum=None."
+            "Word vectors need a vocabulary. Received: `vectors` with minimum=None. "
+            "Give a number as `minimum`."
         )
     extended, places = extend_tokenizer(tokenizer.words, words)
     config = {**tokenizer.get_config(), "vocabulary": extended.vocabulary}

@@ -1,4 +1,4 @@
-"""Word vectors learned from plain text: skip-gram with negative sampling."""
+"""Learns word vectors from plain text: skip-gram with negative sampling."""
 
 import dataclasses
 import itertools
@@ -13,9 +13,9 @@ from zoo.text.wordpiece_training import read_lines
 
 CHUNK = 64  # neighbouring words that share their negatives
 SHARED = 64  # negatives of a chunk
-SPREAD = 0.75  # negatives are drawn by counts to this power
-LIGHT = 16  # occurrences up to which a word's gradients are summed with the others'
-LINES = 2048  # looked up at once
+SPREAD = 0.75  # the probability of a negative is proportional to count ** SPREAD
+LIGHT = 16  # `sum_rows` sums words with at most so many occurrences together
+LINES = 2048  # lines that are tokenized at a time
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,25 +26,29 @@ class SkipGramTraining:
     words n. The loss of a pair is `-log s(u v) - sum_n log s(-u n)`, where s is the
     sigmoid. The words n are drawn by counts ** 0.75. The result is the vectors u.
 
-    Source: Mikolov et al. 2013b, equation 4. As in Ji et al. 2016, 64 neighbouring
-    words share 64 negatives, whose losses are weighted to as many as each has, so
-    that everything is products of matrices; a negative may happen to be v, as in the
-    equation, which the authors' program avoids. A step sums many gradients of a
-    frequent word; so the rate is divided by the root of the sum of a row's mean
-    squares so far (Adagrad), and falls linearly to 0.
+    Source: Mikolov et al. 2013b, equation 4, with these differences:
+
+    - As in Ji et al. 2016, 64 neighbouring words share 64 negatives, so that a step is
+      a few matrix products. The losses of the negatives are weighted so that each pair
+      has `negatives` of them.
+    - A negative may be equal to v, as in the equation. The authors' program excludes
+      this.
+    - A step sums many gradients of a frequent word. So the optimizer is Adagrad with
+      one learning rate per word. The rate is divided by the root of the sum of the
+      mean squares of all gradients of the word. It decays linearly to 0.
 
     Args:
         embedding_dim: int, D.
-        minimum: int, words seen less often are dropped from the texts.
-        limit: int, number of words at most, the most frequent ones.
+        minimum: int, rarer words are removed from the texts.
+        limit: int, the largest number of words, or None. The most frequent are kept.
         lowercase, digits_to_zero: bool, see `zoo.text.WordTokenizer`.
-        window: int, words at most to each side.
+        window: int, the largest number of neighbouring words on each side.
         negatives: int, for each pair.
-        threshold: float, share of a word from which its occurrences are thinned out,
-            see `zoo.data.SkipGrams`; None for none.
+        threshold: float, t of the subsampling of frequent words, see
+            `zoo.data.SkipGrams`; None to keep every occurrence.
         learning_rate: float, at the beginning.
         epochs: int.
-        words_per_step: int, of an update.
+        words_per_step: int, words of an update.
         seed: int.
 
     Raises:
@@ -65,7 +69,7 @@ class SkipGramTraining:
     seed: int = 0
 
     def __post_init__(self):
-        """Checks sizes; `count_words` and `SkipGrams` check theirs."""
+        """Checks the sizes that `count_words` and `SkipGrams` do not check."""
         for name in ("embedding_dim", "negatives", "epochs"):
             if getattr(self, name) < 1:
                 raise ValueError(
@@ -77,23 +81,23 @@ def train_word_vectors(texts, echo=None, **options):
     """Learns a vector for every word that occurs often enough, by skip-gram.
 
     Args:
-        texts: iterable of str (or UTF-8 bytes) or of `pathlib.Path`: a str is a text,
-            a path a UTF-8 file with a text on every line, `.gz` and `.xz` unpacked.
-            Words are separated by white space. No pair has words of two texts.
-        echo: callable of str, told of every epoch.
+        texts: iterable of str (or UTF-8 bytes), each a text, or of `pathlib.Path`, each
+            a UTF-8 file with one text per line, also `.gz` and `.xz`. Words are
+            separated by white space. Both words of a pair are of the same text.
+        echo: function that gets a str after every epoch.
         **options: fields of `SkipGramTraining`, such as `embedding_dim=300`.
 
     Returns:
-        list of str (V,), from the most frequent word on, and float32 (V, D), as
-        `zoo.checkpoint.write_vectors` takes them.
+        words, list of str (V,), the most frequent first; and vectors, float32 (V, D).
+        `zoo.checkpoint.write_vectors` takes both.
 
     Raises:
-        TypeError: if `texts` is a single str, or holds something else.
+        TypeError: if `texts` is a single str, or holds values of other types.
         ValueError: if no word occurs `minimum` times, or a size is not positive.
     """
     training = SkipGramTraining(**options)
     if not isinstance(texts, (str, bytes, os.PathLike)):
-        texts = list(texts)  # read twice
+        texts = list(texts)  # since it is read twice
     kind = training.lowercase, training.digits_to_zero
     words = count_words(texts, training.minimum, training.limit, *kind)
     if not words:
@@ -112,7 +116,7 @@ def train_word_vectors(texts, echo=None, **options):
 
 
 def _learn(training, pairs, size, echo):
-    """The vectors (V, D) of the words with ids below V."""
+    """Trains the vectors (V, D) of the words; `size` is V."""
     draw = np.random.default_rng([training.seed, 0, 0, 1])
     shape = size, training.embedding_dim
     centres = (draw.random(shape, np.float32) - np.float32(0.5)) / shape[1]
@@ -135,19 +139,20 @@ def _learn(training, pairs, size, echo):
 
 
 def chunk_size(window):
-    """C, at least as long as the parts of its neighbours that it sees."""
+    """C, the words of a chunk. It is at least twice the window."""
     return max(CHUNK, 2 * window)
 
 
 def encode_corpus(texts, tokenizer):
-    """Ids of the words in a vocabulary, the first of which has id 0.
+    """Converts texts to word ids; the first word of the vocabulary has id 0.
 
     Args:
-        texts: as `train_word_vectors` takes them.
-        tokenizer: `WordTokenizer`; words that it does not know are dropped.
+        texts: see `train_word_vectors`.
+        tokenizer: `WordTokenizer`; words outside its vocabulary are removed.
 
     Returns:
-        int32 (T,) and int64 (S + 1,): text i holds the ids from offset [i] to [i + 1].
+        ids, int32 (T,), and offsets, int64 (S + 1,). Text i has the ids from offsets[i]
+        to offsets[i + 1].
     """
     lines = (line.encode("utf-8", "ignore") for line in read_lines(texts))
     ids, sizes = [np.zeros(0, np.int32)], [np.zeros(1, np.int64)]
@@ -164,19 +169,21 @@ def encode_corpus(texts, tokenizer):
 def gradients(centres, contexts, drawn, others, window, negatives):
     """Gradients of the loss, summed over the pairs of a step.
 
-    The words are cut into N chunks of C = `chunk_size(window)`, each of which is
-    multiplied with itself and W neighbours to each side, and with its negatives.
+    The words of a step are split into N chunks of C = `chunk_size(window)` words. A
+    chunk is multiplied with itself and W neighbours on each side, and with its
+    negatives.
 
     Args:
         centres, contexts: float32 (V, D), the vectors u and v.
-        drawn: int (M,) each, words, their sentences and windows, as `SkipGrams.words`
-            gives them; M at most N C.
-        others: int (N, K), negatives of every chunk.
-        window: int, W, the largest.
-        negatives: int, that each pair is to have.
+        drawn: three int (M,), the words, their sentences and their windows, as
+            `SkipGrams.words` returns them; M is at most N C.
+        others: int (N, K), the negatives of every chunk.
+        window: int, W, the largest window.
+        negatives: int, the number of negatives that a pair is weighted to.
 
     Returns:
-        for each table (ids, rows): int (R,), with repetitions, and float32 (R, D).
+        for each table, ids, int (R,), in which ids may repeat, and rows, float32
+        (R, D).
     """
     number, width = len(others), centres.shape[1]
     chunk = chunk_size(window)
@@ -187,14 +194,14 @@ def gradients(centres, contexts, drawn, others, window, negatives):
     n = contexts[others]
     pairs = _near_pairs(drawn[1], drawn[2], number, window)
     weights = pairs.sum(-1, dtype=np.float32) * np.float32(negatives / others.shape[1])
-    # The loss's derivatives by the products: s(x) - 1 of pairs, s(x) of negatives.
+    # Derivatives of the loss by the products x: s(x) - 1 for pairs, s(x) for negatives.
     slopes = (0.5 * np.tanh(0.5 * (u @ v.transpose(0, 2, 1))) - 0.5) * pairs
     others_slopes = 0.5 * np.tanh(0.5 * (u @ n.transpose(0, 2, 1))) + 0.5
     others_slopes *= weights[:, :, None]
     for_u = slopes @ v + others_slopes @ n
     for_v = slopes.transpose(0, 2, 1) @ u
     for_n = others_slopes.transpose(0, 2, 1) @ u
-    # A chunk's last 2 W columns are the first ones of the next.
+    # The last 2 W columns of a chunk are the first 2 W columns of the next chunk.
     joined = np.zeros((number + 1, chunk, width), np.float32)
     joined[:number] += for_v[:, :chunk]
     joined[1:, : 2 * window] += for_v[:, chunk:]
@@ -206,7 +213,7 @@ def gradients(centres, contexts, drawn, others, window, negatives):
 
 
 def _near_pairs(sentences, windows, number, window):
-    """Which words of a chunk are paired with which it sees, bool (N, C, C + 2 W)."""
+    """Which words of a chunk form pairs with which columns, bool (N, C, C + 2 W)."""
     chunk = chunk_size(window)
     after = number * chunk - len(sentences)
     sentences = np.pad(sentences, (window, after + window), constant_values=-1)
@@ -218,7 +225,7 @@ def _near_pairs(sentences, windows, number, window):
 
 
 def _sliding(array, chunk, window):
-    """Chunks with `window` neighbours to each side, a view, (N, ..., C + 2 W)."""
+    """Chunks with `window` neighbours on each side, a view (N, ..., C + 2 W)."""
     view = np.lib.stride_tricks.sliding_window_view
     return view(array, chunk + 2 * window, axis=0)[::chunk]
 
@@ -226,15 +233,15 @@ def _sliding(array, chunk, window):
 def sum_rows(ids, rows):
     """Sums the rows of equal ids.
 
-    Rare words are summed together, first occurrences, second ones, and so on; each
-    frequent word by itself. `np.add.at` takes seven times as long.
+    Rare words are summed together: all second occurrences, all third ones, and so on.
+    Each frequent word is summed separately. `np.add.at` takes seven times as long.
 
     Args:
         ids: int (R,).
         rows: float (R, D).
 
     Returns:
-        int (U,), each id once, and float (U, D).
+        int (U,), every id once, and float (U, D), the sums.
     """
     order = np.argsort(ids, kind="stable")
     _, starts, counts = np.unique(ids[order], return_index=True, return_counts=True)
@@ -252,6 +259,6 @@ def sum_rows(ids, rows):
 
 
 def descend(table, squares, ids, gradient, rate):
-    """Adagrad with one rate for a row, in place."""
+    """Takes a step of Adagrad with one learning rate per row, in place."""
     squares[ids] += np.mean(np.square(gradient), axis=1)
     table[ids] -= (rate / np.sqrt(squares[ids]))[:, None] * gradient

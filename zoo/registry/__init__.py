@@ -1,4 +1,4 @@
-"""Names to models: the only package that finds families and tasks by their names."""
+"""Makes models from names. Only this package finds families and tasks by name."""
 
 import zoo.models  # noqa: F401, which registers the families
 from zoo import family as families
@@ -39,7 +39,7 @@ def register_family(family):
 
     Raises:
         TypeError: if it is not a `Family`.
-        ValueError: if the name belongs to another backbone.
+        ValueError: if a family with another backbone has this name.
     """
     families.register_family(family)
     for kind in tokenizer_classes(family):

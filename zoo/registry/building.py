@@ -1,4 +1,4 @@
-"""Backbones, tokenizers and tasks from their descriptions in a preset."""
+"""Makes backbones, tokenizers and tasks from their descriptions in a preset."""
 
 import contextlib
 import inspect
@@ -9,22 +9,22 @@ import tensorflow as tf
 from zoo.config import ERRORS, make_config, naming
 from zoo.registry.sources import find_family, tokenizer_classes
 
-# What TensorFlow raises on sizes that no array has.
+# TensorFlow raises this error if a size is impossible.
 ERRORS = (*ERRORS, tf.errors.InvalidArgumentError)
 
 
 def reading(path, field):
-    """A context that names the file and the field of a damaged preset; see `naming`.
+    """A context whose errors name the file and the field of a preset; see `naming`.
 
     Args:
-        path: the file, or the directory of another program.
-        field: str, the field of a `preset.json`; None if it is not known.
+        path: the `preset.json`, or a directory of another layout.
+        field: str, the field of the `preset.json`, or None if it is unknown.
     """
     return naming(f"`{field}` of {path}" if field else f"{path}", path, ERRORS)
 
 
 def build_backbone(family, config, dtype=None, parts=None):
-    """A backbone with random weights.
+    """Makes a backbone with random weights.
 
     Args:
         family: str, such as "bert".
@@ -44,19 +44,19 @@ def build_backbone(family, config, dtype=None, parts=None):
 
 
 def build_tokenizer(family, description, files=None):
-    """The tokenizer of a preset.
+    """Makes the tokenizer of a preset.
 
     Args:
         family: `zoo.Family`.
-        description: dict of arguments and class_name; without a name, the class is the
-            first of the family that takes the arguments.
-        files: dict of name to bytes.
+        description: dict of arguments and class_name. Without class_name, the first
+            class of the family that takes the arguments is used.
+        files: dict of file name to bytes.
 
     Returns:
         `zoo.text.Tokenizer`.
 
     Raises:
-        ValueError: if the family has no such class.
+        ValueError: if the family has no such tokenizer.
     """
     name, arguments = description.get("class_name"), description.get("arguments") or {}
     kinds = tokenizer_classes(family)
@@ -72,7 +72,7 @@ def build_tokenizer(family, description, files=None):
 
 
 def task_arguments(task):
-    """Names of the options that a task takes, a set of str."""
+    """Names of the arguments of a task except its backbone, a set of str."""
     accepted = {*inspect.signature(task.__init__).parameters, "sequence_length", "name"}
     if task.optional_columns:
         accepted.add("pair")
@@ -80,12 +80,12 @@ def task_arguments(task):
 
 
 def build_task(backbone, task, options, source):
-    """The task on a backbone.
+    """Makes a task on a backbone.
 
     Args:
         backbone: `zoo.backbone.Backbone`.
-        task: subclass of `zoo.tasks.Task`. If it is the saved one, it has the saved
-            options, unless others are given.
+        task: subclass of `zoo.tasks.Task`. If it is the saved task, the saved options
+            are its defaults.
         options: dict, arguments of the task.
         source: `Source`.
 
@@ -99,7 +99,7 @@ def build_task(backbone, task, options, source):
     if task is source.task:
         saved, field = {**source.task_options, **saved}, "task"
     blame = contextlib.nullcontext()
-    if field and not options:  # what the user gave is not the fault of the file
+    if field and not options:  # an error in an option of the user is not in the file
         blame = reading(source.path, field)
     with blame:
         return task(backbone, backbone.tokenizer, **{**saved, **options})

@@ -1,4 +1,4 @@
-"""Reads a preset directory and checks it before anything is built."""
+"""Reads a preset directory and checks it before a model is built."""
 
 import dataclasses
 import math
@@ -16,9 +16,9 @@ from zoo.registry.sources import (
 )
 from zoo.registry.unsupported import nothing_to_read
 
-# A size up to this is admitted for a family without `shapes`, whatever is stored.
+# For a family without `shapes`, sizes up to this need no stored weights of that size.
 COMMON_SIZE = 10**6
-LONGEST_ROW = 10**5  # tokens of a row and characters of a word, in what a preset says
+LONGEST_ROW = 10**5  # most tokens of a row and characters of a word
 
 
 def read_source(directory, layout=None, file=None):
@@ -26,15 +26,15 @@ def read_source(directory, layout=None, file=None):
 
     Args:
         directory: pathlib.Path.
-        layout: str, the layout to read where the directory holds several.
-        file: str, the name of the checkpoint to read where it holds several.
+        layout: str, the layout to read if the directory has several.
+        file: str, the name of the checkpoint to read if the directory has several.
 
     Returns:
-        `Source`, whose values a model can be built of, as far as that is known without
-        building it.
+        `Source`, whose values were checked as far as possible without building the
+        model.
 
     Raises:
-        FileNotFoundError: if the directory holds nothing that a family reads.
+        FileNotFoundError: if no family can read the directory.
         ValueError: if files are damaged or do not fit each other, or if there is no
             such layout or checkpoint.
     """
@@ -48,8 +48,8 @@ def read_source(directory, layout=None, file=None):
     else:
         if file is not None:
             raise ValueError(
-                f"`file` chooses among checkpoints of other programs. Received: "
-                f"{file!r} for {directory}, which holds one preset. Leave it out."
+                "`file` must be None for a preset of the layout zoo. Received: "
+                f"{file!r} for {directory}. Omit it."
             )
         source = read_own(directory)
     check_source(source)
@@ -60,7 +60,7 @@ def check_source(source):
     """Checks sizes, labels and defaults of a preset.
 
     Raises:
-        ValueError: naming the file and the field.
+        ValueError: if one is wrong. The message names the file and the field.
     """
     prefixes = tuple(f"{name}/" for name in source.parts)
     own = [a.size for k, a in source.weights.items() if not k.startswith(prefixes)]
@@ -80,7 +80,7 @@ def check_source(source):
 
 
 def _check_config(source, field, family, values, stored):
-    """Checks a config and, by the number of stored values, its size."""
+    """Checks a config, and compares its size with the number of stored values."""
     where = f"`{field}` of {source.path}"
     config = make_config(family.backbone.config_class, values, where)
     if family.shapes:
@@ -99,7 +99,7 @@ def _check_options(source, stored):
     """Checks the arguments of the saved task and of the tokenizer."""
     if source.task is not None:
         where = f"`task.options` of {source.path}"
-        # What a head reads or predicts is no more than what is stored for it.
+        # No size of a head exceeds the number of stored values.
         most = LARGEST_OPTION if stored is None else max(stored, LONGEST_ROW)
         check_options(source.task.__init__, source.task_options, where, most)
         check_labels(source.task_options.get("labels"), where, stored or most)
@@ -112,7 +112,7 @@ def _check_options(source, stored):
 
 
 def _check_defaults(source):
-    """Checks what the preset says of fine-tuning."""
+    """Checks the defaults for fine-tuning."""
     rules = {
         "learning_rate": ((int, float), "a positive number"),
         "epochs": (int, "a positive integer"),

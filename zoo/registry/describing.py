@@ -1,4 +1,4 @@
-"""What a preset is, without its weights."""
+"""Describes a preset without its weights."""
 
 import os
 
@@ -10,21 +10,21 @@ from zoo.saving import top
 
 
 def describe(preset, layout=None, file=None):
-    """Describes what `from_preset` would load; nothing is downloaded.
+    """Describes what `from_preset` would load. It downloads nothing.
 
     Args:
         preset, layout, file: see `zoo.from_preset`.
 
     Returns:
         dict of plain values: family, layout, config, parameters, tokenizer, task and
-        heads; for the name of a preset also what its record says, and only that if its
-        files are not on this machine.
+        heads. For the name of a preset, also the fields of its record. If its files are
+        not on this machine, the fields of the record only.
 
     Raises:
         KeyError: if the name is unknown.
-        FileNotFoundError: if there is no such directory, or nothing in it that a
-            family reads, or if a hub's files are not on this machine.
-        ValueError: as `from_preset`, if the preset is damaged.
+        FileNotFoundError: if the directory does not exist or no family can read it, or
+            if the files of a URI are not on this machine.
+        ValueError: if the preset is damaged, as in `from_preset`.
     """
     named = not os.path.isdir(preset) and os.fspath(preset) in list_presets()
     record = preset_info(os.fspath(preset)) if named else {}
@@ -52,7 +52,7 @@ def describe(preset, layout=None, file=None):
 
 
 def _describe_tokenizer(tokenizer):
-    """The class and the small arguments of a tokenizer, a dict; None for None."""
+    """The class, the arguments and the size of a tokenizer, a dict; None for None."""
     if tokenizer is None:
         return None
     arguments, _ = tokenizer.to_files()

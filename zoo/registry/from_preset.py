@@ -48,10 +48,10 @@ def from_preset(
         dtype: policy of the model, such as "mixed_bfloat16".
         load_weights: bool, False leaves the weights random.
         seed: int, of random weights, such as those of a new head; sets Keras' seeds.
-        layout: str, such as "hugging_face": the layout to read where a directory holds
-            several.
-        file: str, the name of the checkpoint to read where a directory of another
-            program holds several, such as "weights.hdf5".
+        layout: str, the layout to read if a directory has several, such as
+            "hugging_face".
+        file: str, the name of the checkpoint to read if a directory of another program
+            has several, such as "weights.hdf5".
         **options: arguments of the task, such as `labels=["no", "yes"]` and
             `sequence_length=128`, and fields of the config, such as `dropout=0.0`.
 
@@ -71,14 +71,14 @@ def from_preset(
         keras.utils.set_random_seed(seed)
     model = build_model(source, task, dtype, load_weights, options)
     if load_weights and is_shipped(preset):
-        # Only a shipped preset has a checksum that others can refer to.
+        # Other presets refer to a shipped preset by its name and checksum.
         backbone = model.backbone if isinstance(model, Task) else model
         backbone.origin = os.fspath(preset)
     return model
 
 
 def is_shipped(preset):
-    """Whether a preset is the name of one whose files are part of the package."""
+    """Whether `preset` is the name of a preset that is part of the package."""
     name = os.fspath(preset)
     if os.path.isdir(name) or name not in list_presets():
         return False
@@ -86,7 +86,7 @@ def is_shipped(preset):
 
 
 def build_model(source, task="auto", dtype=None, load_weights=True, options=None):
-    """The model of a preset that was read; see `from_preset`.
+    """Makes the model of a preset that was read; see `from_preset`.
 
     Args:
         source: `Source`.
@@ -98,7 +98,7 @@ def build_model(source, task="auto", dtype=None, load_weights=True, options=None
     task = source.task if task == "auto" else task
     config_options, task_options = _split_options(source, task, options or {})
     if dtype is not None:
-        keras.dtype_policies.get(dtype)  # raises before the preset is blamed
+        keras.dtype_policies.get(dtype)  # an error here is not in the preset
     backbone = _build(source, config_options, dtype)
     backbone.head_options = source.head_options
     backbone.defaults = source.defaults
@@ -118,13 +118,13 @@ def build_model(source, task="auto", dtype=None, load_weights=True, options=None
 
 
 def _build(source, options, dtype):
-    """The backbone of a preset with its tokenizer; the weights are random."""
+    """Makes the backbone of a preset, with its tokenizer and random weights."""
     parts = {}
     for name, record in source.parts.items():
         with reading(source.path, f"parts.{name}"):
             parts[name] = _build_part(record, dtype)
     blame = contextlib.nullcontext()
-    if not options:  # what the user gave is not the fault of the file
+    if not options:  # an error in an option of the user is not in the file
         blame = reading(source.path, "backbone")
     with blame:
         config = {**source.config, **options}
@@ -138,10 +138,10 @@ def _build(source, options, dtype):
 
 
 def _build_part(record, dtype):
-    """A part of a backbone: of another preset, or with random weights.
+    """Makes a part of a backbone, from another preset or with random weights.
 
     Raises:
-        ValueError: if the other preset has changed since.
+        ValueError: if the other preset has changed since the part was saved.
     """
     if "preset" not in record:
         part = build_backbone(record["family"], record["backbone"], dtype)
@@ -155,7 +155,7 @@ def _build_part(record, dtype):
     if found != record["sha256"]:
         raise ValueError(
             f"The preset refers to {record['preset']!r} with the checksum "
-            f"{record['sha256']}. Received: {found}. Train it anew on the new one."
+            f"{record['sha256']}. Received: {found}. Train it again on the new one."
         )
     return from_preset(record["preset"], task=None, dtype=dtype)
 
@@ -176,7 +176,7 @@ def _split_options(source, task, options):
             called = task and task.task_name
             raise ValueError(
                 f"Unknown option for task {called!r}. Received: {name!r}. Did you mean "
-                f"{near!r}? It takes {', '.join(known)}."
+                f"{near!r}? The options are {', '.join(known)}."
             )
     return (
         {k: v for k, v in options.items() if k not in accepted},
@@ -185,7 +185,7 @@ def _split_options(source, task, options):
 
 
 def _load(model, backbone, source):
-    """Assigns the weights of a preset. A head that it lacks stays random.
+    """Assigns the weights of a preset. A head without stored weights stays random.
 
     All weights of the backbone must be there. The head of a task is loaded if the task
     and its labels are the saved ones, or if it is a pretrained head of the family.

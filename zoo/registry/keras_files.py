@@ -1,4 +1,4 @@
-"""The `.keras` files of this package."""
+"""Loads `.keras` files."""
 
 import lzma
 import pathlib
@@ -10,7 +10,7 @@ import keras
 from zoo.tasks import Task
 
 KERAS_MEMBERS = ("config.json", "metadata.json", "model.weights.h5")
-# What `zipfile` raises for wrong bytes, by the place where they stand.
+# The errors of `zipfile` for damaged archives.
 DAMAGE = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError),
     *(RuntimeError, ValueError),
@@ -18,14 +18,14 @@ DAMAGE = (
 
 
 def check_archive(path, names=()):
-    """Reads a zip archive and compares all of it with its checksums.
+    """Checks a zip archive, and the checksums of all its files.
 
     Args:
         path: pathlib.Path of a file that exists.
-        names: sequence of str, files that the archive must hold.
+        names: sequence of str, files that the archive must have.
 
     Raises:
-        ValueError: if the file is no archive, is damaged, or lacks one of the names.
+        ValueError: if the file is not an archive, is damaged, or lacks a name.
     """
     with open(path, "rb") as file:
         try:
@@ -44,14 +44,14 @@ def check_archive(path, names=()):
 
 
 def load_model(path, **kwargs):
-    """Loads a `.keras` file of this package, in any process.
+    """Loads a `.keras` file.
 
     Args:
         path: str or path.
-        **kwargs: of `keras.saving.load_model`.
+        **kwargs: arguments of `keras.saving.load_model`.
 
     Returns:
-        keras.Model, compiled if it was.
+        keras.Model. A task is always compiled, unless `compile=False`.
 
     Raises:
         FileNotFoundError: if there is no such file.
@@ -60,15 +60,15 @@ def load_model(path, **kwargs):
     path = pathlib.Path(path)
     if path.is_dir():
         raise ValueError(
-            f"A `.keras` file is needed. Received: {path}, a directory. Load the "
-            "directory of a preset with `from_preset`."
+            f"The path must be a `.keras` file. Received: {path}, a directory. Load a "
+            "preset directory with `from_preset`."
         )
     if not path.is_file():
         raise FileNotFoundError(
             f"No such file: {path}. For a preset directory, use `from_preset`."
         )
     if path.suffix == ".keras":
-        # Keras does not compare all checksums, and calls a damaged file missing.
+        # Keras does not check all checksums. It reports a damaged file as missing.
         check_archive(path, KERAS_MEMBERS)
     model = keras.saving.load_model(path, **kwargs)
     if isinstance(model, Task) and not model.compiled and kwargs.get("compile", True):

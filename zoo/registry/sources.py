@@ -1,4 +1,4 @@
-"""What a preset directory of any layout holds."""
+"""Reads preset directories of all layouts."""
 
 import dataclasses
 
@@ -12,22 +12,22 @@ OWN_LAYOUT = "zoo"
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """What a preset of any layout holds.
+    """The content of a preset of any layout.
 
     Args:
         path: pathlib.Path of the `preset.json`, or of the directory of another layout.
         layout: str, such as "zoo" or "hugging_face".
         family: `zoo.Family`.
         config: dict, fields of the family's config.
-        weights: dict of our variable path to float32 or int8 array, heads included.
+        weights: dict of the path of a variable to float32 or int8 array; those of heads
+            as well.
         tokenizer: dict of class_name and arguments, or None.
-        files: dict of name to bytes, the tokenizer's.
-        task: subclass of `zoo.tasks.Task`, the saved one, or None.
+        files: dict of name to bytes, the files of the tokenizer.
+        task: the saved task, a subclass of `zoo.tasks.Task`, or None.
         task_options: dict, arguments of the saved task.
-        head_options: dict, arguments of a task for the heads among the weights.
+        head_options: dict, arguments of tasks that use the stored heads.
         parts: dict of name to the record of a part, see `zoo.backbone.Backbone`.
-        defaults: dict of the preset's defaults for fine-tuning: learning_rate,
-            pooling, epochs.
+        defaults: dict, defaults for fine-tuning: learning_rate, pooling, epochs.
         quantized: dict of the path of a layer to how it is quantized, see
             `zoo.layers.quantization_words`.
     """
@@ -48,10 +48,10 @@ class Source:
 
 
 def find_family(name):
-    """The family of a name.
+    """Finds a family by its name.
 
     Raises:
-        ValueError: if there is none.
+        ValueError: if there is no such family.
     """
     if not isinstance(name, str) or name not in FAMILIES:
         raise ValueError(
@@ -61,7 +61,7 @@ def find_family(name):
 
 
 def tokenizer_classes(family):
-    """The classes of a family's tokenizers, a tuple.
+    """The tokenizer classes of a family, a tuple.
 
     Args:
         family: `zoo.Family`.
@@ -73,7 +73,7 @@ def tokenizer_classes(family):
 
 
 def find_layouts(directory):
-    """The layouts of other programs in a directory.
+    """Finds the layouts of other programs in a directory.
 
     Args:
         directory: pathlib.Path.
@@ -90,18 +90,18 @@ def find_layouts(directory):
 
 
 def choose_layout(directory, name=None):
-    """The family and the layout of a directory.
+    """Finds the family and the layout of a directory.
 
     Args:
         directory: pathlib.Path.
-        name: str, the layout; needed where the directory holds several.
+        name: str, the layout; needed if the directory has several.
 
     Returns:
-        (`zoo.Family`, `zoo.Layout`); (None, None) for our own layout, and None if the
-        directory holds nothing that a family reads.
+        (`zoo.Family`, `zoo.Layout`); (None, None) for our own layout; None if no family
+        can read the directory.
 
     Raises:
-        ValueError: if the directory does not hold that layout, or holds several.
+        ValueError: if the directory does not have the layout `name`, or has several.
     """
     own = (directory / RECORD).is_file()
     if own and name in (None, OWN_LAYOUT):
@@ -121,7 +121,7 @@ def choose_layout(directory, name=None):
 
 
 def read_own(directory):
-    """The `Source` in a directory of our own layout."""
+    """Reads a directory of our own layout as a `Source`."""
     record, arrays, files = read_preset(directory)
     path, saved = directory / RECORD, record.get("task") or {}
     try:
@@ -147,13 +147,13 @@ def read_own(directory):
 
 
 def read_foreign(directory, family, layout, file=None):
-    """The `Source` in a directory of another program.
+    """Reads a directory of another program as a `Source`.
 
     Args:
         directory: pathlib.Path.
         family: `zoo.Family`.
         layout: `zoo.Layout`.
-        file: str, the name of one of several checkpoints.
+        file: str, the name of one of several checkpoints, or None.
 
     Raises:
         ValueError: if there is no such file, or a weight is not finite.

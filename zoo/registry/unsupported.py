@@ -1,11 +1,11 @@
-"""What a directory holds that zoo does not read."""
+"""Recognises directories of models that zoo does not read."""
 
 import json
 
 from zoo.family import FAMILIES
 from zoo.presets import RECORD
 
-# A checkpoint of another program, by patterns of file names that must all be there.
+# The model of another program, and the file name patterns that must all match.
 PROGRAMS = {
     "a model of fairseq": ("dict*.txt", "*.pt"),
     "a model of OpenNMT-py": ("*_step_*.pt",),
@@ -19,13 +19,13 @@ PROGRAMS = {
 
 
 def nothing_to_read(directory):
-    """The error for a directory that no family reads.
+    """Makes the error for a directory that no family can read.
 
     Args:
         directory: pathlib.Path.
 
     Returns:
-        FileNotFoundError, whose message says what the directory holds.
+        FileNotFoundError, whose message names the content of the directory.
     """
     kind = name_model(directory)
     layouts = [
@@ -39,12 +39,12 @@ def nothing_to_read(directory):
         return FileNotFoundError(f"{directory} holds {kind}. {reads}")
     names = sorted(path.name for path in directory.iterdir())[:10]
     return FileNotFoundError(
-        f"{directory} holds no preset that zoo knows. {reads} Received: {names}."
+        f"{directory} holds no preset that zoo can read. {reads} Received: {names}."
     )
 
 
 def name_model(directory):
-    """What a directory holds, in words; None if that is not known."""
+    """Describes the model in a directory, str; None if it is unknown."""
     try:
         config = json.loads((directory / "config.json").read_text("utf-8"))
     except (OSError, ValueError, RecursionError):

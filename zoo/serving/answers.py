@@ -80,8 +80,8 @@ def _answers_finding(trials):
     ]
     if reasons and not any(trial.kind == "warm-up" for trial in trials):
         reasons.append(
-            "these requests are made up; if they are not valid for this model, give "
-            "it warm-up records, and the doctor will use those"
+            "the doctor generated these requests; if they are not valid for this "
+            "model, give it warm-up records, and the doctor will use them"
         )
     return judge("answers", reasons, f"{len(trials)} requests were answered")
 

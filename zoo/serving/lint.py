@@ -101,7 +101,7 @@ def lint(graph, core_operations):
         judge(
             "operations",
             _operation_problems(graph, core_operations),
-            "the server knows every operation",
+            "the server has every operation",
         ),
         *_reachable_findings(graph),
     ]
@@ -162,7 +162,7 @@ def _dtype_problems(graph):
 def _batch_problems(graph):
     problems = []
     for where, endpoint in _endpoints(graph):
-        # If the rank is unknown, only the answers to the doctor's batches can tell.
+        # If the rank is unknown, `check_answers` checks the dimension.
         if endpoint.tensor is None or endpoint.shape is None:
             continue
         if not endpoint.shape:

@@ -1,7 +1,7 @@
 """The requests that the doctor sends to a model.
 
-If the model has warm-up records, the doctor sends their rows. Otherwise it makes up
-requests from the types and shapes of the inputs. Those are plausible for texts, masks
+If the model has warm-up records, the doctor sends their rows. Otherwise it generates
+requests from the types and shapes of the inputs. These are plausible for texts, masks
 and numbers. A model that expects encoded images in its strings may reject them.
 """
 

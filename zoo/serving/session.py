@@ -141,7 +141,7 @@ def _tensorflow_library():
 
 @functools.cache
 def _text_libraries():
-    # Nothing tells which library registers an operation, so all are loaded.
+    # It is unknown which library registers an operation, so all are loaded.
     directory = _package_directory("tensorflow_text") / "python" / "ops"
     return sorted([*directory.glob("_*.so"), *directory.glob("_*.dylib")])
 
