@@ -13,6 +13,7 @@ from zoo.data import write_conll
 from zoo.models.elmo import ELMo, ELMoConfig
 from zoo.presets import directories
 from zoo.pretraining import Recipe
+from zoo.pretraining.tagger import TaggerTraining
 from zoo.text import CharacterTokenizer
 from zoo.training.resume import SaveWhole
 
@@ -101,6 +102,15 @@ def test_a_tagger_with_more_words_is_saved(tmp_path):
     read = zoo.from_preset(tmp_path / "more")
     found = [m.answer([["zebra", "the"]])["scores"] for m in (more, read)]
     np.testing.assert_array_equal(*found)
+
+
+def test_a_tagger_of_int8_learns_more_words_too():
+    model = zoo.make_tagger(SENTENCES, TAGS, **{**SIZES, "embedding_dim": 4})
+    model.quantize("int8")
+    more = zoo.extend_vocabulary(model, *VECTORS)
+    assert more.quantized_layers() == model.quantized_layers()
+    found = [m.answer(SENTENCES[:2])["scores"] for m in (model, more)]
+    np.testing.assert_allclose(*found, atol=1e-6)
 
 
 def test_what_has_no_words_learns_none(make_task):
@@ -244,7 +254,7 @@ def test_a_run_stops_resumes_and_ends_in_a_preset(root, data, monkeypatch):
 
 
 def test_long_sentences_are_left_out_and_every_epoch_is_another(root, data):
-    run = pretraining.running.TaggerTraining(recipe(), data, data / "run")
+    run = TaggerTraining(recipe(), data, data / "run")
     short = [row for row in SENTENCES if len(row) <= 10]
     assert run.train[0] == short and len(short) < len(SENTENCES)
     assert run.tokens() == 10 * round(4 * np.mean([len(row) for row in short]))

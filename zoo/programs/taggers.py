@@ -113,9 +113,10 @@ def extend_vocabulary(model, words, vectors):
     )
     backbone = TagLM(config, old.dtype_policy, old.name, old.parts)
     options = model.get_config()
-    for name in ("backbone", "tokenizer", "frozen"):
+    for name in ("backbone", "tokenizer", "frozen", "quantized"):
         options.pop(name)
     copy = type(model)(backbone, tokenizer, **options)
+    copy.quantize_again(model.quantized_layers())
     layer = backbone.named_layers["word_embedding"]
     # Language models are shared. Their layers may have the same names as the tagger's.
     apart = {id(v) for part in (layer, *old.parts.values()) for v in part.variables}
