@@ -1,5 +1,6 @@
 """Fixtures for all tests."""
 
+import gc
 import os
 import pathlib
 import sys
@@ -19,6 +20,23 @@ def pytest_collection_finish():
         cpu = tf.config.list_physical_devices("CPU")[0]
         device = tf.config.LogicalDeviceConfiguration()
         tf.config.set_logical_device_configuration(cpu, [device, device])
+
+
+@pytest.fixture(autouse=True, scope="module")
+def release_graphs():
+    """Lets go of the training steps of a module; TensorFlow would keep them.
+
+    It keeps every graph with a custom gradient, also that of Keras' optimizers, which
+    add up over replicas. Ours do not, see `tasks/test_memory.py`.
+    """
+    yield
+    if "tensorflow" in sys.modules:
+        from tensorflow.python.framework import ops
+
+        gradients = ops.gradient_registry._registry
+        for name in [name for name in gradients if name.startswith("CustomGradient-")]:
+            del gradients[name]
+        gc.collect()
 
 
 @pytest.fixture(scope="session")

@@ -66,7 +66,9 @@ def custom_gradient(function):
     import tensorflow as tf
 
     function = tf.custom_gradient(function)
-    return function if tf.executing_eagerly() else tf.function(function)
+    if tf.executing_eagerly():
+        return function
+    return tf.function(function, autograph=False)
 
 
 def scan_packed(step, prepare, state, inputs, mask, reverse=False):

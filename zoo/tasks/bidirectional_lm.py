@@ -95,7 +95,7 @@ class BidirectionalLM(Task):
         options = {"num_words": num_words, "num_samples": num_samples, "rows": rows}
         super().__init__(inputs, outputs, backbone, tokenizer, options, **kwargs)
         signature = [tf.TensorSpec([None], tf.string)]
-        self._compiled_answer = tf.function(self._answer, signature)
+        self._compiled_answer = tf.function(self._answer, signature, autograph=False)
 
     @staticmethod
     def _make_inputs(backbone, rows):

@@ -108,7 +108,9 @@ class TokenClassifier(Task):
         }
         super().__init__(inputs, outputs, backbone, tokenizer, options, **kwargs)
         self.labels = tuple(labels)
-        self._compiled_describe = tf.function(self._describe, reduce_retracing=True)
+        self._compiled_describe = tf.function(
+            self._describe, reduce_retracing=True, autograph=False
+        )
 
     # Training ------------------------------------------------------------------
 
