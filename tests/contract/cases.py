@@ -4,6 +4,9 @@ import dataclasses
 
 import numpy as np
 import tiny
+from own_family import BagTokenizer
+
+from zoo.text import CharacterTokenizer, TaggerTokenizer, WordPieceTokenizer
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,6 +24,8 @@ class Family:
         characters: how many ids a token has, 0 for one that is no list.
         beside: names of inputs that cannot be derived from the tokens.
         least_weights: how many variables a task on it trains at least.
+        tokenizer: function without arguments that makes its tokenizer; by default that
+            of the row with the family's name.
     """
 
     name: str
@@ -33,6 +38,7 @@ class Family:
     characters: int = 0
     beside: tuple = ()
     least_weights: int = 16
+    tokenizer: object = None
 
     @property
     def tokens(self):
@@ -78,6 +84,7 @@ FAMILIES = [
         tiny.CONFIG,
         {"sequence_output": ("L", 16), "pooled_output": (16,)},
         BERT_PADS,
+        tokenizer=lambda: WordPieceTokenizer(tiny.VOCABULARY),
     ),
     Family(
         "bert_without_pooler",
@@ -102,6 +109,7 @@ FAMILIES = [
         {"character_ids": 0, "padding_mask": 0},
         attention=False,
         characters=6,
+        tokenizer=lambda: CharacterTokenizer(12, tiny.WORDS),
     ),
     Family(
         "elmo_words",
@@ -122,6 +130,7 @@ FAMILIES = [
         attention=False,
         characters=6,
         beside=("character_ids",),
+        tokenizer=lambda: TaggerTokenizer([*tiny.PLAIN, *tiny.GOOD], max_characters=12),
     ),
     # Of a user, see `own_family.py`.
     Family(
@@ -132,6 +141,7 @@ FAMILIES = [
         {"word_ids": 0, "padding_mask": 0},
         attention=False,
         least_weights=3,
+        tokenizer=lambda: BagTokenizer([*tiny.PLAIN, *tiny.GOOD, *tiny.BAD]),
     ),
 ]
 

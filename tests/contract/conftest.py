@@ -4,13 +4,10 @@ import itertools
 
 import cases
 import keras
-import own_family
 import pytest
-import tiny
 
 from zoo.registry import build_backbone
 from zoo.tasks import TASKS
-from zoo.text import CharacterTokenizer, TaggerTokenizer
 from zoo.training import AdamW
 
 TABLES = {
@@ -58,14 +55,9 @@ def build():
 
 
 @pytest.fixture(scope="session")
-def tokenizers(tokenizer):
+def tokenizers():
     """Dict of family to its tokenizer."""
-    return {
-        "bert": tokenizer,
-        "elmo": CharacterTokenizer(12, tiny.WORDS),
-        "taglm": TaggerTokenizer([*tiny.PLAIN, *tiny.GOOD], max_characters=12),
-        "bag": own_family.BagTokenizer([*tiny.PLAIN, *tiny.GOOD, *tiny.BAD]),
-    }
+    return {row.family: row.tokenizer() for row in cases.FAMILIES if row.tokenizer}
 
 
 @pytest.fixture(scope="session")
