@@ -2,6 +2,7 @@
 
 from zoo.checkpoint.converted import Converted
 from zoo.checkpoint.formats import Checkpoint, open_checkpoint, save_checkpoint
+from zoo.checkpoint.hdf5_groups import rename_groups
 from zoo.checkpoint.table import Row, assign, convert, expand, revert
 from zoo.checkpoint.vectors import read_vectors, write_vectors
 
@@ -14,6 +15,7 @@ __all__ = [
     "expand",
     "open_checkpoint",
     "read_vectors",
+    "rename_groups",
     "revert",
     "save_checkpoint",
     "write_vectors",

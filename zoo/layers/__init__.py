@@ -4,7 +4,7 @@ from zoo.layers.attention import MultiHeadAttention
 from zoo.layers.carried_state import CarriedState, KeepState, StatefulModel
 from zoo.layers.character_cnn import CharacterCNN, Highway
 from zoo.layers.crf import CRF
-from zoo.layers.frozen_models import AsInUse, AtWords
+from zoo.layers.frozen_models import FirstPieces, InferenceModel
 from zoo.layers.heads import MaskedLMHead, Pooling
 from zoo.layers.lora import enable_lora, is_lora, merged_weights
 from zoo.layers.lstm import LSTM
@@ -24,8 +24,8 @@ from zoo.layers.transformer import TransformerEncoderBlock, WithScores, get_acti
 from zoo.layers.word_embedding import WordEmbedding
 
 __all__ = [
-    "AsInUse",
-    "AtWords",
+    "InferenceModel",
+    "FirstPieces",
     "CRF",
     "CarriedState",
     "CharacterCNN",

@@ -5,7 +5,7 @@ from keras import ops
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class AsInUse(keras.layers.Layer):
+class InferenceModel(keras.layers.Layer):
     """Calls a model without dropout, in training and outside it.
 
     In a functional model, the `training` argument of the outer call overrides that of
@@ -26,7 +26,7 @@ class AsInUse(keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class AtWords(keras.layers.Layer):
+class FirstPieces(keras.layers.Layer):
     """Takes the vector of the first piece of each word.
 
     Inputs:

@@ -7,6 +7,7 @@ import zlib
 
 import keras
 
+from zoo.registry.former_files import with_present_names
 from zoo.tasks import Task
 
 KERAS_MEMBERS = ("config.json", "metadata.json", "model.weights.h5")
@@ -67,10 +68,13 @@ def load_model(path, **kwargs):
         raise FileNotFoundError(
             f"No such file: {path}. For a preset directory, use `from_preset`."
         )
-    if path.suffix == ".keras":
+    if path.suffix != ".keras":
+        model = keras.saving.load_model(path, **kwargs)
+    else:
         # Keras does not check all checksums. It reports a damaged file as missing.
         check_archive(path, KERAS_MEMBERS)
-    model = keras.saving.load_model(path, **kwargs)
+        with with_present_names(path) as present:
+            model = keras.saving.load_model(present, **kwargs)
     if isinstance(model, Task) and not model.compiled and kwargs.get("compile", True):
         model.compile()
     return model

@@ -7,7 +7,7 @@ from zoo.layers import crf
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class PathLoss(keras.losses.Loss):
+class CRFLoss(keras.losses.Loss):
     """The negative logarithm of a path's probability, for each row.
 
     Inputs:
@@ -17,6 +17,10 @@ class PathLoss(keras.losses.Loss):
     def call(self, y_true, y_pred):
         """Loss (B,)."""
         return crf.log_partition(y_pred) - crf.path_score(y_pred, y_true)
+
+
+# Its name in files of version 0.1.0.
+keras.saving.get_custom_objects()["zoo>PathLoss"] = CRFLoss
 
 
 @keras.saving.register_keras_serializable(package="zoo")

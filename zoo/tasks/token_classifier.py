@@ -11,7 +11,7 @@ from zoo.evaluation import allowed_transitions, span_scores
 from zoo.layers import CRF, crf
 from zoo.tasks.answering import as_numpy
 from zoo.tasks.base import Task
-from zoo.tasks.chain import PathLoss, TagAccuracy
+from zoo.tasks.chain import CRFLoss, TagAccuracy
 from zoo.tasks.targets import label_ids, label_names, label_rows
 from zoo.tasks.text_input import join_words
 
@@ -150,7 +150,7 @@ class TokenClassifier(Task):
     def default_loss(self):
         """Cross-entropy averaged over words, or with "crf" over rows."""
         if self.options["decoder"] == "crf":
-            return PathLoss(reduction="mean_with_sample_weight")
+            return CRFLoss(reduction="mean_with_sample_weight")
         return keras.losses.SparseCategoricalCrossentropy(
             from_logits=True, ignore_class=-1, reduction="mean_with_sample_weight"
         )

@@ -8,9 +8,9 @@ from keras import ops
 from zoo.backbone import Backbone
 from zoo.layers import (
     LSTM,
-    AsInUse,
-    AtWords,
     CharacterCNN,
+    FirstPieces,
+    InferenceModel,
     ScalarMix,
     WordEmbedding,
 )
@@ -282,12 +282,12 @@ class TagLM(Backbone):
         for name, part in self.parts.items():
             model = part.with_outputs("layer_outputs")
             if not config.lm_trainable:
-                model = AsInUse(model, dtype=part.dtype_policy.name)
+                model = InferenceModel(model, dtype=part.dtype_policy.name)
             if part.tokens == PIECES:
                 ids = inputs[f"{name}_{PIECES}"][:, : part.config.max_sequence_length]
                 hidden = model(part.complete({PIECES: ids}))["layer_outputs"]
                 places = inputs[f"{name}_word_positions"]
-                found[name] = AtWords(dtype=part.dtype_policy.name)(hidden, places)
+                found[name] = FirstPieces(dtype=part.dtype_policy.name)(hidden, places)
                 continue
             own = {
                 key: inputs[key if key == "padding_mask" else f"{name}_{key}"]

@@ -1,0 +1,41 @@
+"""Reads `.keras` files whose layers had other class names."""
+
+import contextlib
+import pathlib
+import tempfile
+import zipfile
+
+from zoo.checkpoint import rename_groups
+
+WEIGHTS = "model.weights.h5"
+# Keras names the groups of a weights file after the classes of the layers.
+FORMER_GROUPS = {"as_in_use": "inference_model"}
+
+
+@contextlib.contextmanager
+def with_present_names(path):
+    """A `.keras` file with the present names of its groups.
+
+    Args:
+        path: pathlib.Path of a `.keras` file, which does not change.
+
+    Yields:
+        pathlib.Path, the same or that of a temporary copy.
+    """
+    with zipfile.ZipFile(path) as archive:
+        # Only models with parts have such layers.
+        if b'"parts"' not in archive.read("config.json"):
+            yield path
+            return
+        with tempfile.TemporaryDirectory() as directory:
+            weights = pathlib.Path(archive.extract(WEIGHTS, directory))
+            if not rename_groups(weights, FORMER_GROUPS):
+                yield path
+                return
+            copy = pathlib.Path(directory) / "model.keras"
+            with zipfile.ZipFile(copy, "w") as renamed:
+                for name in archive.namelist():
+                    if name != WEIGHTS:
+                        renamed.writestr(name, archive.read(name))
+                renamed.write(weights, WEIGHTS)
+            yield copy
