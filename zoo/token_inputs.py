@@ -35,10 +35,10 @@ class TokenInputs:
 
         Args:
             inputs: dict with at least token_ids, int (B, L), or the tokens of the
-                family.
+                family. Features that are not inputs of the model are ignored.
 
         Returns:
-            dict with every input of the model.
+            dict with every input of the model, and no other.
 
         Raises:
             TypeError: if the token ids are strings.
@@ -75,7 +75,8 @@ class TokenInputs:
                 f"{type(self).__name__} also needs `{'`, `'.join(sorted(missing))}`. "
                 f"Received: {sorted(inputs)}. `inputs` of its tokenizer makes them."
             )
-        return complete
+        # Keras would take other features for inputs, in the order of their names.
+        return {key: complete[key] for key in self.input}
 
     def _refuse_text(self, x):
         if hasattr(x, "dtype") and is_text(x):

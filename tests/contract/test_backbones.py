@@ -230,6 +230,15 @@ def test_masks_are_derived_from_the_tokens(family, build):
             np.testing.assert_allclose(value, expected[key], atol=1e-6)
 
 
+def test_other_features_are_ignored(family, build):
+    """A tokenizer may know more of a row than a model reads."""
+    backbone, inputs = build(family), family.inputs()
+    expected = as_numpy(backbone(inputs))
+    more = {"a_feature": inputs["padding_mask"] + 7, "z": inputs["padding_mask"]}
+    for key, value in as_numpy(backbone({**more, **inputs})).items():
+        np.testing.assert_array_equal(value, expected[key])
+
+
 def test_a_backbone_takes_its_own_config(family, build):
     backbone = build(family)
     with pytest.raises(TypeError, match="must be a .*Config. Received: dict"):

@@ -41,6 +41,13 @@ def test_outputs_are_float32(case, build_task, policy):
     np.testing.assert_allclose(outputs, expected, atol=0.25)
 
 
+def test_other_features_are_ignored(case, build_task):
+    task = build_task(case)
+    x, *_ = one_batch(task, case)
+    more = {"a_feature": np.zeros((8, 1), "int32"), **x, "z": np.ones((8, 1), "int32")}
+    np.testing.assert_array_equal(task(more), task(x))
+
+
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
 def test_half_precision_trains(case, build_task, policy):
     task = build_task(case, dtype=policy)

@@ -138,11 +138,13 @@ class Task(
             )
         if isinstance(inputs, dict):
             inputs = self.complete(inputs)
+            # Keras would take other features for inputs, in the order of their names.
+            inputs = {key: inputs[key] for key in self.input if key in inputs}
         return super().__call__(inputs, *args, **kwargs)
 
     def complete(self, inputs):
         """Adds the inputs that can be derived from the others."""
-        return self.backbone.complete(inputs)
+        return {**inputs, **self.backbone.complete(inputs)}
 
     # What a subclass gives -----------------------------------------------------
 
