@@ -88,7 +88,8 @@ def test_an_arm_is_fitted_once(taggers, data, monkeypatch):
     assert (taggers.FOLDER / "README.md").read_text() == readme
 
 
-ARMS = ["glove_elmo", "taglm", "lm_alone", "half_random", "half_class"]
+ARMS = ["glove_elmo", "half_random", "half_class"]
+ARMS += [pytest.param(arm, marks=pytest.mark.slow) for arm in ("taglm", "lm_alone")]
 
 
 @pytest.mark.parametrize("name", ARMS)
@@ -127,6 +128,7 @@ def test_the_rate_falls_to_zero(taggers, data):
     assert float(model.optimizer.learning_rate) == 0
 
 
+@pytest.mark.slow
 def test_a_language_model_reads_once(taggers, data):
     from benchmarks.tables.remembering import remembering
 
@@ -145,6 +147,7 @@ def test_a_language_model_reads_once(taggers, data):
         model.answer([["never", "read"]])
 
 
+@pytest.mark.slow
 def test_a_language_model_is_trained_on_the_words_once(taggers, data, monkeypatch):
     parts = taggers.CORPORA["conll2003"].read(data)
     (taggers.FOLDER / "results").mkdir()

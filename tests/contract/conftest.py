@@ -31,12 +31,13 @@ def pytest_generate_tests(metafunc):
     if names == ["case", "family"]:
         rows = [(case, family) for case, family in rows if _differs(case, family)]
     if names:
-        shown = getattr(metafunc.module, "SHOWN", None)
+        marker = metafunc.definition.get_closest_marker("shown")
+        shown = marker and marker.args
         metafunc.parametrize(names, [_row(row, shown) for row in rows])
 
 
 def _row(row, shown):
-    """A row with its name; it is slow if the module shows others."""
+    """A row with its name; it is slow if the test is marked to show others."""
     row = row if isinstance(row, tuple) else (row,)
     name = "-".join(part.name for part in row)
     slow = shown is not None and name not in shown

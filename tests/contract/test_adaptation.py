@@ -12,8 +12,6 @@ import zoo
 from zoo.layers import enable_lora
 
 TEXTS, LABELS = tiny.make_texts(8, seed=4)
-# One on each family by default; the whole table is slow.
-SHOWN = {"text_classifier-bert", "bidirectional_lm-elmo", "token_classifier_crf-taglm"}
 
 
 @pytest.fixture
@@ -35,6 +33,9 @@ def read_again(task, directory):
     )
 
 
+@pytest.mark.shown(
+    "text_classifier-bert", "bidirectional_lm-elmo", "token_classifier_crf-taglm"
+)
 def test_int8_is_written_and_read(adapted, tmp_path):
     task, *_, x = adapted
     before = np.asarray(task(x))
@@ -51,6 +52,7 @@ def test_int8_is_written_and_read(adapted, tmp_path):
         np.testing.assert_array_equal(again(x), expected)
 
 
+@pytest.mark.shown("text_classifier-bert", "bidirectional_lm-elmo")
 def test_lora_trains_and_files_hold_it_merged(adapted, tmp_path):
     task, columns, y, x = adapted
     kinds = (keras.layers.Dense, keras.layers.Embedding)

@@ -144,6 +144,7 @@ def test_padding_changes_nothing(case, build_task):
     np.testing.assert_allclose(padded * mask, expected, atol=1e-5)
 
 
+@pytest.mark.shown("text_classifier", "bidirectional_lm", "token_classifier_crf")
 def test_a_compiled_step_lowers_the_loss(case, build_task):
     """With XLA, which "auto" never chooses on a CPU."""
     task = build_task(case, fields=SMALLEST, jit_compile=True, run_eagerly=False)
@@ -160,6 +161,7 @@ def test_a_compiled_step_lowers_the_loss(case, build_task):
     assert losses[-1] < losses[0]
 
 
+@pytest.mark.shown("text_classifier", "bidirectional_lm", "token_classifier_crf")
 def test_two_replicas_train_as_one(case, build_task, two_replicas):
     results = []
     for scope in (tf.distribute.get_strategy().scope, two_replicas.scope):

@@ -284,7 +284,9 @@ def test_a_directory_says_which_files_it_lacks(training, dumped):
         read(training, "tf1")
 
 
-@pytest.mark.parametrize("layout", ["tf1", "hdf5"])
+@pytest.mark.parametrize(
+    "layout", ["tf1", pytest.param("hdf5", marks=pytest.mark.slow)]
+)
 def test_training_goes_on_and_is_written_back(layout, training, dumped, tmp_path):
     """From a training checkpoint with its softmax; from a dump with a new one."""
     keras.utils.set_random_seed(0)

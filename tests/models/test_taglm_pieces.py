@@ -93,6 +93,7 @@ def test_vectors_are_those_of_first_pieces(layers):
         assert not found[row, len(places) :].any()
 
 
+@pytest.mark.slow
 def test_it_trains_beside_words_and_is_kept(tmp_path):
     model = make(elmo=True, lm_layers="mix", lm_trainable=True)
     before = [w.numpy() for w in model.backbone.parts["lm_0"].trainable_weights]

@@ -35,6 +35,7 @@ def folder(tmp_path_factory, tokenizer):
     return folder
 
 
+@pytest.mark.slow
 def test_both_arms_are_searched_and_scored(folder, tmp_path):
     arguments = ["glue", folder / "preset", "--data", folder, "--output", tmp_path]
     arguments += ["--seeds", 2, "--epochs", 1, "--rate", 1e-2, "--rate", 1e-4]

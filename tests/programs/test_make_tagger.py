@@ -62,7 +62,10 @@ def test_vocabulary_and_labels_are_the_sentences():
     assert (first[0] != first[1]).any()
 
 
-@pytest.mark.parametrize("unknown", ["unk", "random", "class"])
+@pytest.mark.parametrize(
+    "unknown",
+    ["random", *(pytest.param(x, marks=pytest.mark.slow) for x in ("unk", "class"))],
+)
 def test_a_trained_tagger_learns_more_words(unknown):
     options = {**SIZES, "embedding_dim": 4, "unknown": unknown, "decoder": "softmax"}
     model = zoo.make_tagger(SENTENCES, TAGS, **options)
@@ -225,6 +228,7 @@ class Stop(Exception):
     """What stops a run."""
 
 
+@pytest.mark.slow
 def test_a_run_stops_resumes_and_ends_in_a_preset(root, data, monkeypatch):
     pretraining.run(recipe(), data, data / "whole", every=5)
     save = SaveWhole.on_epoch_end

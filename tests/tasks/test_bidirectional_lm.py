@@ -209,6 +209,7 @@ def test_replicas_carry_their_own_rows(two_replicas):
         np.testing.assert_allclose(ours, theirs, atol=2e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Skipping nested container")  # the refused one
 def test_a_file_holds_the_states_of_all_replicas(two_replicas, tmp_path):
     streams = make_streams(4, 4)

@@ -18,6 +18,7 @@ import two_heads
 from zoo.training import AdamW
 
 HERE = pathlib.Path(__file__).parent
+SLOW_WORKERS = pytest.param("workers", marks=pytest.mark.slow)
 
 
 def two_free_ports():
@@ -62,7 +63,7 @@ def one():
     return replicas.run(tf.distribute.get_strategy())
 
 
-@pytest.fixture(scope="module", params=["two_replicas", "workers"])
+@pytest.fixture(scope="module", params=["two_replicas", SLOW_WORKERS])
 def several(request, tmp_path_factory):
     """Results of all workers."""
     if request.param == "two_replicas":
@@ -96,6 +97,7 @@ class Weights(keras.callbacks.Callback):
         self.epochs.append(self.model.get_weights())
 
 
+@pytest.mark.slow
 def test_callbacks_and_bfloat16_under_a_strategy(two_replicas, tmp_path):
     model = replicas.make_model(two_replicas, "mixed_bfloat16", rate=0.5)
     texts, labels = tiny.make_texts(20)

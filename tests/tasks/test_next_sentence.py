@@ -80,6 +80,7 @@ def train(strategy, steps=8):
     return history, np.concatenate([w.ravel() for w in model.get_weights()])
 
 
+@pytest.mark.slow
 def test_two_replicas_train_as_one(two_replicas):
     """Although the masked tokens are not the same number in both halves."""
     one, several = train(tf.distribute.get_strategy()), train(two_replicas)

@@ -51,7 +51,9 @@ def test_places_are_of_first_pieces(make_tagger):
     assert x["token_ids"][2, 1] == tagger.tokenizer.unknown_id  # nothing was left of it
 
 
-@pytest.mark.parametrize("decoder", ["softmax", "crf"])
+@pytest.mark.parametrize(
+    "decoder", ["crf", pytest.param("softmax", marks=pytest.mark.slow)]
+)
 def test_it_learns_and_finds_spans(trained, decoder):
     tagger = trained(decoder=decoder, scheme="IOB2")
     assert tagger.evaluate(TEXTS, TAGS, verbose=0)[1] > 0.99
