@@ -271,3 +271,16 @@ def test_a_family_knows_the_shapes_of_its_weights(family, config):
     built = {v.path: tuple(v.shape) for v in backbone.weights}
     built = {k: v for k, v in built.items() if "seed" not in k and "mix" not in k}
     assert dict(FAMILIES[family].shapes(backbone.config)) == built
+
+
+def test_a_backbone_keeps_how_its_head_was_made(make_task, texts, tmp_path):
+    """The head goes through a preset of the backbone alone, with its activation."""
+    task = make_task("masked_lm", head_activation="relu", head_layer_norm_epsilon=0.3)
+    task.save_to_preset(tmp_path / "task")
+    backbone = zoo.from_preset(tmp_path / "task", task=None)
+    backbone.save_to_preset(tmp_path / "backbone")
+    again = zoo.from_preset(tmp_path / "backbone", task="masked_lm")
+    assert again.options["head_activation"] == "relu"
+    asked = [f"{text} [MASK]" for text in texts[:3]]
+    for key, value in task.answer(asked).items():
+        np.testing.assert_array_equal(again.answer(asked)[key], value, err_msg=key)

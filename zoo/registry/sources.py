@@ -129,6 +129,14 @@ def read_own(directory):
         task = find_task(saved["name"]) if saved else None
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
+    options, head_options = saved.get("options") or {}, record.get("head_options") or {}
+    if task and task.pretrains:
+        # A backbone keeps the head of the task, and needs what it was made with.
+        own = {k: v for k, v in options.items() if k.startswith("head_")}
+        head_options = {
+            **{k: v for k, v in own.items() if v is not None},
+            **head_options,
+        }
     return Source(
         path=path,
         layout=OWN_LAYOUT,
@@ -138,8 +146,8 @@ def read_own(directory):
         tokenizer=record.get("tokenizer"),
         files=files,
         task=task,
-        task_options=saved.get("options") or {},
-        head_options=record.get("head_options") or {},
+        task_options=options,
+        head_options=head_options,
         parts=record.get("parts") or {},
         defaults=record.get("defaults") or {},
         quantized=record.get("quantized") or {},
