@@ -21,7 +21,7 @@ TWINS = {"masked_lm", "causal_lm", "bidirectional_lm"}
 BELOW_TASKS = {
     *("text", "layers", "backbone", "checkpoint", "evaluation", "presets", "data"),
     *("serving", "generation", "training", "saving", "family", "freezing", "config"),
-    "files",
+    *("files", "token_inputs"),
 }
 BELOW_REGISTRY = {*BELOW_TASKS, "tasks", "models", "visualize"}
 EVERYTHING = {

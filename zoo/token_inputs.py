@@ -60,12 +60,7 @@ class TokenInputs:
                 f"The sequence must have at most {longest} tokens, since the model has "
                 f"{longest} positions. Received: {length[0]} tokens. Truncate it."
             )
-        complete = {
-            key: ops.convert_to_tensor(value, "int32")
-            if not hasattr(value, "dtype") or isinstance(value, np.ndarray)
-            else value
-            for key, value in {**inputs, self.tokens: tokens}.items()
-        }
+        complete = to_tensors({**inputs, self.tokens: tokens})
         for key, derive in self.derived_inputs.items():
             if complete.get(key) is None:
                 complete[key] = derive(tokens, self.config)
@@ -86,6 +81,19 @@ class TokenInputs:
                 "call its `predict`. Or make token ids with `zoo.data.Packer("
                 "backbone.tokenizer, length)((texts,))`."
             )
+
+
+def to_tensors(inputs):
+    """A dict of inputs whose arrays and lists are int32 tensors.
+
+    A functional model does not accept a mixture of arrays and tensors.
+    """
+    return {
+        key: ops.convert_to_tensor(value, "int32")
+        if not hasattr(value, "dtype") or isinstance(value, np.ndarray)
+        else value
+        for key, value in inputs.items()
+    }
 
 
 def is_text(tensor):

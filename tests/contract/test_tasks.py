@@ -46,6 +46,8 @@ def test_other_features_are_ignored(case, build_task):
     x, *_ = one_batch(task, case)
     more = {"a_feature": np.zeros((8, 1), "int32"), **x, "z": np.ones((8, 1), "int32")}
     np.testing.assert_array_equal(task(more), task(x))
+    arrays = {key: np.asarray(value) for key, value in more.items()}
+    np.testing.assert_array_equal(task(arrays), task(x))
 
 
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])

@@ -15,6 +15,7 @@ from zoo.tasks.targets import target_numbers
 from zoo.tasks.task_files import COMPILES, TaskFiles
 from zoo.tasks.text_input import holds_text
 from zoo.tasks.text_training import TextTraining
+from zoo.token_inputs import to_tensors
 from zoo.training import AdamW, WarmupLinearDecay
 
 WARMUP_STEPS = 50
@@ -144,7 +145,7 @@ class Task(
 
     def complete(self, inputs):
         """Adds the inputs that can be derived from the others."""
-        return {**inputs, **self.backbone.complete(inputs)}
+        return {**to_tensors(inputs), **self.backbone.complete(inputs)}
 
     # What a subclass gives -----------------------------------------------------
 
