@@ -4,7 +4,8 @@
 
 Every peer has its own process. The peers take turns, A B C A B C ..., so that other
 load on the machine affects all of them. Compare times within one run only. With
-`--against CHECKOUT` the only other peer is the `zoo` of another checkout.
+`--against CHECKOUT` and `--environment NAME=VALUE`, the only other peers are the `zoo`
+of another checkout, and this one with a variable of the environment.
 """
 
 import argparse
@@ -43,7 +44,7 @@ ENVIRONMENT = {
     "KERAS_BACKEND": "tensorflow",
     "TF_CPP_MIN_LOG_LEVEL": "3",
 }
-BEFORE = "zoo_before"  # the name of our peer from another checkout
+BEFORE = "before"  # the name of our peer from another checkout
 PAUSE = 0.5  # seconds until the threads of the last peer are idle
 
 
@@ -53,15 +54,17 @@ class Peer:
     Args:
         workload, name: str, the module of the workload and the name of the peer.
         options: dict, arguments of the function that makes the peer.
+        label: str, the name in the results; by default `name`.
         root: path of the checkout whose `benchmarks` and `zoo` run; None for this one.
+        environment: dict of str, variables of the process.
 
     Raises:
         RuntimeError: if the process ends without an answer. Its messages are on
             standard error.
     """
 
-    def __init__(self, workload, name, options, root=None):
-        self.name = name
+    def __init__(self, workload, name, options, label=None, root=None, environment=()):
+        self.name = label or name
         self.process = subprocess.Popen(
             [sys.executable, "-m", "benchmarks.worker", workload, name]
             + [json.dumps(options)],
@@ -69,7 +72,7 @@ class Peer:
             stdout=subprocess.PIPE,
             text=True,
             cwd=root or ROOT,
-            env={**os.environ, **ENVIRONMENT},
+            env={**os.environ, **ENVIRONMENT, **dict(environment)},
         )
         self.facts = self._read()
 
@@ -95,7 +98,7 @@ class Peer:
         return json.loads(line)
 
 
-def measure(workload, names, options, warmup=2, repetitions=5, against=None):
+def measure(workload, names, options, warmup=2, repetitions=5, variants=()):
     """Runs the peers in turns.
 
     Args:
@@ -104,7 +107,8 @@ def measure(workload, names, options, warmup=2, repetitions=5, against=None):
         options: dict, arguments of the functions that make the peers.
         warmup: int, rounds that are not timed.
         repetitions: int, rounds that are timed.
-        against: path of another checkout, whose `zoo` is the peer `zoo_before`.
+        variants: iterable of dict, arguments of `Peer` for further peers of ours:
+            `label`, and `root` or `environment`.
 
     Returns:
         dict of name to facts. The facts of a peer that ran have `seconds`, a list, and
@@ -118,9 +122,8 @@ def measure(workload, names, options, warmup=2, repetitions=5, against=None):
     try:
         for name in names:
             peers.append(Peer(workload, name, options))
-        if against:
-            peers.append(Peer(workload, OURS, options, against))
-            peers[-1].name = BEFORE
+        for variant in variants:
+            peers.append(Peer(workload, OURS, options, **variant))
         running = [peer for peer in peers if "skipped" not in peer.facts]
         check_same_work({peer.name: peer.facts for peer in running})
         for peer in running:
@@ -247,11 +250,11 @@ COLUMNS = (
 def print_table(workload, unit, rows):
     """Prints the main columns."""
     heads = ("peer", unit, "median ms", "minimum ms", f"{unit}/s", "zoo is faster by")
-    form = "{:<16}{:>8}{:>12}{:>12}{:>12}{:>18}{:>10}  {}"
+    form = "{:<25}{:>9}{:>12}{:>12}{:>12}{:>18}{:>10}  {}"
     print(f"\n{workload}\n" + form.format(*heads, "peak MiB", "note"))
     for row in rows:
         if row["skipped"]:
-            print(f"{row['peer']:<16}  skipped: {row['skipped']}")
+            print(f"{row['peer']:<25}  skipped: {row['skipped']}")
             continue
         times = (f"{1e3 * row[name]:.1f}" for name in ("median_s", "minimum_s"))
         rates = (row["items_per_s"], f"{row['ratio']:.2f}")
@@ -280,7 +283,16 @@ def parse(arguments):
     parser.add_argument("--repetitions", type=int, default=5, help="timed rounds")
     parser.add_argument("--output", default=ROOT / "benchmarks" / "results")
     parser.add_argument("--against", help="compare with another checkout only")
+    parser.add_argument(
+        "--environment",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="compare with this variable of the environment only",
+    )
     options = parser.parse_args(arguments)
+    if not all("=" in setting for setting in options.environment):
+        parser.error(f"NAME=VALUE must have a `=`. Received: {options.environment}.")
     for workload in options.workloads:
         if workload not in WORKLOADS:
             parser.error(
@@ -292,6 +304,15 @@ def parse(arguments):
     return options
 
 
+def variants_of(options):
+    """The peers of ours that take the places of other libraries; see `measure`."""
+    found = [{"label": BEFORE, "root": options.against}] if options.against else []
+    for setting in options.environment:
+        name, _, value = setting.partition("=")
+        found.append({"label": setting, "environment": {name: value}})
+    return found
+
+
 def module_of(workload):
     """The module with the peers of a workload."""
     return importlib.import_module(f"benchmarks.{WORKLOADS[workload][0]}")
@@ -300,18 +321,18 @@ def module_of(workload):
 def main(arguments=None):
     """Measures, prints a table and writes `WORKLOAD.csv` for each workload."""
     options = parse(arguments)
-    where = circumstances(options.threads)
+    where, variants = circumstances(options.threads), variants_of(options)
     for workload in options.workloads:
         module, given = module_of(workload), dict(WORKLOADS[workload][1])
         for name in module.NEEDS:
             given[name] = str(pathlib.Path(getattr(options, name)).resolve())
         measured = measure(
             WORKLOADS[workload][0],
-            [OURS] if options.against else module.PEERS,
+            [OURS] if variants else module.PEERS,
             {**given, "threads": options.threads},
             options.warmup,
             options.repetitions,
-            options.against,
+            variants,
         )
         rows = [{**r, "workload": workload, **where} for r in summarize(measured)]
         print_table(workload, module.UNIT, rows)

@@ -9,6 +9,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).parents[2]
 TINY = """
+import os
 import types
 
 def make(log, name, items=2, **facts):
@@ -33,7 +34,7 @@ def itself(log):
     return lambda: Measured((2, 3), 3.5, 1e6), facts
 
 PEERS = {
-    "zoo": lambda log: make(log, "z"),
+    "zoo": lambda log: make(log, os.environ.get("LETTER", "z")),
     "itself": itself,
     "absent": absent,
     "other": lambda log: make(log, "o", items=1),
@@ -63,11 +64,11 @@ def tiny(run, monkeypatch, tmp_path):
     (package / "tiny.py").write_text(TINY)
     monkeypatch.setattr(run, "ROOT", tmp_path)
 
-    def measure(*names, against=None):
+    def measure(*names, variants=()):
         log = tmp_path / "log"
         log.write_text("")
         options = {"log": str(log)}
-        measured = run.measure("tiny", names, options, 1, 2, against)
+        measured = run.measure("tiny", names, options, 1, 2, variants)
         return measured, log.read_text()
 
     return measure
@@ -99,8 +100,19 @@ def test_another_checkout_takes_turns_with_this_one(tiny, tmp_path):
     before.mkdir(parents=True)
     for file in (tmp_path / "benchmarks").iterdir():
         (before / file.name).write_text(file.read_text().replace('"z"', '"b"'))
-    measured, log = tiny("zoo", against=before.parent)
-    assert log == "zbzbzb" and list(measured) == ["zoo", "zoo_before"]
+    measured, log = tiny("zoo", variants=[{"label": "b", "root": before.parent}])
+    assert log == "zbzbzb" and list(measured) == ["zoo", "b"]
+
+
+def test_a_variable_of_the_environment_makes_a_peer(tiny, run):
+    options = run.parse(["lstm_step", "--environment", "LETTER=v=w", "--against", "d"])
+    before, variant = run.variants_of(options)
+    assert before == {"label": "before", "root": "d"}
+    assert variant == {"label": "LETTER=v=w", "environment": {"LETTER": "v=w"}}
+    measured, log = tiny("zoo", variants=[variant])
+    assert log == "zv=w" * 3 and list(measured) == ["zoo", "LETTER=v=w"]
+    with pytest.raises(SystemExit):
+        run.parse(["lstm_step", "--environment", "LETTER"])
 
 
 def test_a_call_may_measure_itself(tiny):
@@ -188,7 +200,7 @@ def test_command_prints_a_table_and_writes_a_csv(run, monkeypatch, tmp_path, cap
     monkeypatch.setattr(run, "measure", measure)
     command = f"text_to_label --data {tmp_path} --vocabulary v.txt --threads 3"
     run.main([*command.split(), "--output", str(tmp_path / "results")])
-    assert asked[0][2]["threads"] == 3 and asked[0][3:] == (2, 5, None)
+    assert asked[0][2]["threads"] == 3 and asked[0][3:] == (2, 5, [])
     table = capsys.readouterr().out
     assert "skipped: why" in table and "2.50" in table
     with open(tmp_path / "results" / "text_to_label.csv", newline="") as file:
