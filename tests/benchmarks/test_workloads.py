@@ -66,6 +66,7 @@ def test_the_bound_is_that_of_bert_base():
     assert round(found / 1e9, 1) == 178.8
 
 
+@pytest.mark.half_precision
 def test_dense_forward(dense):
     call, facts = dense.make_zoo(1, "float32")
     assert list(call().shape) == facts["shape"] == [2, 8, 16]

@@ -101,6 +101,7 @@ def test_samples_differ_between_batches_and_depend_on_the_seed():
     np.testing.assert_array_equal(first, again(hidden, targets, training=True))
 
 
+@pytest.mark.half_precision
 def test_sixteen_bits():
     layer, hidden, targets = make(dtype="mixed_bfloat16")
     found = layer(hidden, targets)

@@ -38,7 +38,12 @@ def slots(model, layer):
 
 
 @pytest.fixture(
-    params=["plain", "scaled", "averaging", "replicas"],
+    params=[
+        "plain",
+        pytest.param("scaled", marks=pytest.mark.half_precision),
+        "averaging",
+        "replicas",
+    ],
 )
 def model(request):
     if request.param == "replicas":

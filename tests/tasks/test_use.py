@@ -106,6 +106,7 @@ def test_a_dataset_is_masked_anew_in_every_epoch(make_task, texts):
     assert int(model.optimizer.iterations) == 6
 
 
+@pytest.mark.half_precision
 def test_graphs_over_a_backbone_can_be_saved_and_cloned(make_backbone, tmp_path):
     backbone = make_backbone("mixed_bfloat16")
     head = keras.layers.Dense(1)(backbone.output["sequence_output"])
