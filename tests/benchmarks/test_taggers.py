@@ -68,6 +68,7 @@ def test_words_and_tags_are_read(taggers, data):
         assert {tag for row in parts[0][1] for tag in row} == tags
 
 
+@pytest.mark.slow
 def test_an_arm_is_fitted_once(taggers, data, monkeypatch):
     lines = [f"{word} 0 1 2 3\n" for word in tiny.GOOD]
     (data / "glove.txt").write_text("".join(lines))
@@ -88,10 +89,10 @@ def test_an_arm_is_fitted_once(taggers, data, monkeypatch):
     assert (taggers.FOLDER / "README.md").read_text() == readme
 
 
-ARMS = ["glove_elmo", "half_random", "half_class"]
-ARMS += [pytest.param(arm, marks=pytest.mark.slow) for arm in ("taglm", "lm_alone")]
+ARMS = ["glove_elmo", "taglm", "lm_alone", "half_random", "half_class"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ARMS)
 def test_arms_are_what_they_are_called(taggers, data, name):
     corpus = taggers.CORPORA["conll2003"]

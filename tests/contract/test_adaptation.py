@@ -52,7 +52,7 @@ def test_int8_is_written_and_read(adapted, tmp_path):
         np.testing.assert_array_equal(again(x), expected)
 
 
-@pytest.mark.shown("text_classifier-bert", "bidirectional_lm-elmo")
+@pytest.mark.shown("text_classifier-bert")
 def test_lora_trains_and_files_hold_it_merged(adapted, tmp_path):
     task, columns, y, x = adapted
     kinds = (keras.layers.Dense, keras.layers.Embedding)

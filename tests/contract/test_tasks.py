@@ -163,7 +163,7 @@ def test_a_compiled_step_lowers_the_loss(case, build_task):
     assert losses[-1] < losses[0]
 
 
-@pytest.mark.shown("text_classifier", "bidirectional_lm", "token_classifier_crf")
+@pytest.mark.shown("bidirectional_lm", "token_classifier_crf")
 def test_two_replicas_train_as_one(case, build_task, two_replicas):
     results = []
     for scope in (tf.distribute.get_strategy().scope, two_replicas.scope):

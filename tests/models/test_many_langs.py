@@ -143,6 +143,7 @@ def test_presets_and_files_hold_the_model(options, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_tasks_train_and_serve_it(published, tmp_path):
     options = {"labels": ["bad", "good"], "seed": 1}
     task = zoo.from_preset(published, "text_classifier", **options)

@@ -264,7 +264,7 @@ def test_no_weights_were_published(tmp_path):
         make({})[0].save_to_preset(tmp_path / "x", layout="hdf5")
 
 
-@pytest.mark.parametrize("number", [0, -2])
+@pytest.mark.parametrize("number", [0, pytest.param(-2, marks=pytest.mark.slow)])
 def test_an_embedder_reads_and_trains_the_layer_that_it_names(number):
     backbone, tokenizer = make(lm_positions=[0, 1])
     task = zoo.TextEmbedder(backbone, tokenizer, layers=[number])

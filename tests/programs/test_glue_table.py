@@ -62,6 +62,7 @@ def test_both_arms_are_searched_and_scored(folder, tmp_path):
     assert "Give another output directory" in other.output
 
 
+@pytest.mark.slow
 def test_correlations(folder, tmp_path):
     results = glue_table.compare(
         folder / "preset", folder, tmp_path, "stsb", seeds=1, epochs=1, rates=[1e-3]

@@ -79,6 +79,7 @@ def test_a_trained_tagger_learns_more_words(unknown):
     assert "zebra" not in model.tokenizer.words.vocabulary
 
 
+@pytest.mark.slow
 def test_added_words_keep_their_vectors_in_training():
     elmos = [ELMo(ELMoConfig(**tiny.ELMO_CONFIG)) for _ in range(2)]
     for elmo in elmos:

@@ -137,6 +137,7 @@ def test_one_batch_under_a_strategy(two_replicas):
         np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_summed_loss_is_summed_over_the_replicas(two_replicas):
     """And the caller's own loss object stays as it was."""
     texts, labels = tiny.make_texts(replicas.ROWS)

@@ -63,6 +63,7 @@ def test_it_learns_and_finds_spans(trained, decoder):
     assert np.mean(np.concatenate(found) == np.concatenate(tiny.make_tags(texts))) > 0.9
 
 
+@pytest.mark.slow
 def test_words_lists_texts_and_datasets_are_the_same(make_tagger):
     words = [text.split() for text in TEXTS]
     joined = [" ".join(tags) for tags in TAGS]

@@ -50,7 +50,7 @@ def test_several_steps_per_execution_are_the_same_steps(make_task, texts, labels
     np.testing.assert_allclose(weights_of(several), weights_of(one), atol=1e-5)
 
 
-@pytest.mark.parametrize("steps", [2, 7])
+@pytest.mark.parametrize("steps", [2, pytest.param(7, marks=pytest.mark.slow)])
 def test_the_users_own_steps_per_epoch_resume_too(make_task, texts, labels, steps):
     """Epochs of 2 and of 7 batches, where the texts make 3."""
     whole, parts = make_task(compile=EAGER), make_task(compile=EAGER)

@@ -121,6 +121,7 @@ def test_accumulated_gradients_count_as_one_update(run):
     assert_same(whole, parts)
 
 
+@pytest.mark.slow
 def test_averaged_weights_are_the_model_at_the_end_only(run, tmp_path):
     options = {"use_ema": True, "ema_momentum": 0.5}
     averaged = run("averaged", **options)
