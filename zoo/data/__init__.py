@@ -4,11 +4,11 @@ from zoo.data.batching import Epoch, bucket_length, plan_batches, untuned
 from zoo.data.conll import read_conll, write_conll
 from zoo.data.corpus import read_documents, split_sentences, tokenize_documents
 from zoo.data.glue import read_glue
+from zoo.data.labelled_tables import as_numbers, hash_split, read_labelled
 from zoo.data.masking import mask_tokens, next_tokens
 from zoo.data.packing import NextWordPacker, Packer, WordPacker
 from zoo.data.pairs import Pair, draw_pairs, pair_batches
 from zoo.data.skipgrams import SkipGrams
-from zoo.data.tables import as_numbers, hash_split, read_labelled
 from zoo.data.tfrecords import read_records, unmask, write_records
 from zoo.data.token_streams import TokenStreams
 from zoo.data.word_corpus import (
