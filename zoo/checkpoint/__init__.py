@@ -2,7 +2,7 @@
 
 from zoo.checkpoint.converted import Converted
 from zoo.checkpoint.formats import Checkpoint, open_checkpoint, save_checkpoint
-from zoo.checkpoint.hdf5_groups import rename_groups
+from zoo.checkpoint.hdf5_groups import has_group, rename_groups
 from zoo.checkpoint.table import Row, assign, convert, expand, revert
 from zoo.checkpoint.vectors import read_vectors, write_vectors
 
@@ -13,6 +13,7 @@ __all__ = [
     "assign",
     "convert",
     "expand",
+    "has_group",
     "open_checkpoint",
     "read_vectors",
     "rename_groups",

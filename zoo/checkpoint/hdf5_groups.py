@@ -12,20 +12,31 @@ def rename_groups(path, names):
         path: path of an HDF5 file, which is changed.
         names: dict of the old name of a group to the new one. Both may end with a
             number, as in "dense" and "dense_1".
-
-    Returns:
-        bool, whether there was such a group.
     """
-    pattern = re.compile(rf"({'|'.join(map(re.escape, names))})((_\d+)?)")
     with h5py.File(path, "r+") as file:
-        paths = []
-        file.visit(paths.append)
-        matches = {}
-        for group in sorted(paths, key=len, reverse=True):  # inner groups first
-            parent, _, own = group.rpartition("/")
-            match = pattern.fullmatch(own)
-            if match:
-                matches[group] = f"{parent}/{names[match[1]]}{match[2]}"
-        for group, renamed in matches.items():
+        for group, renamed in _matches(file, names).items():
             file.move(group, renamed)
-    return bool(matches)
+
+
+def has_group(file, names):
+    """Whether an HDF5 file has a group that `rename_groups` would rename.
+
+    Args:
+        file: path, or an open binary file.
+        names: see `rename_groups`.
+    """
+    with h5py.File(file, "r") as opened:
+        return bool(_matches(opened, names))
+
+
+def _matches(file, names):
+    """Dict of the path of a group to its new path, inner groups first."""
+    pattern = re.compile(rf"({'|'.join(map(re.escape, names))})((_\d+)?)")
+    paths, matches = [], {}
+    file.visit(paths.append)
+    for group in sorted(paths, key=len, reverse=True):
+        parent, _, own = group.rpartition("/")
+        match = pattern.fullmatch(own)
+        if match:
+            matches[group] = f"{parent}/{names[match[1]]}{match[2]}"
+    return matches

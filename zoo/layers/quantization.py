@@ -34,7 +34,14 @@ class CompositeLayer(keras.layers.Layer):
 
 
 class QuantizedModel:
-    """Overrides `quantize` of `keras.Model`; files and presets hold the result."""
+    """Overrides `quantize` of `keras.Model`; files and presets hold the result.
+
+    Attributes:
+        answer_function: the compiled function of a task that answers texts, or None
+            until it is needed.
+    """
+
+    answer_function = None
 
     def quantize(self, mode=None, config=None, **kwargs):
         """Quantizes the layers that support it; see `quantize_layers`.
@@ -201,7 +208,7 @@ def quantize_layers(model, config=None):
 
 
 def reset_functions(model):
-    """Makes `fit`, `evaluate` and `predict` trace their functions again.
+    """Makes `fit`, `evaluate`, `predict` and `answer` trace their functions again.
 
     A traced function keeps using the variables that it was traced with.
 
@@ -211,6 +218,8 @@ def reset_functions(model):
     for layer in model._flatten_layers():
         if isinstance(layer, keras.Model):
             layer.train_function = layer.test_function = layer.predict_function = None
+        if isinstance(layer, QuantizedModel):
+            layer.answer_function = None
 
 
 def _can_be_quantized(layer):

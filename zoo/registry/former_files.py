@@ -5,7 +5,7 @@ import pathlib
 import tempfile
 import zipfile
 
-from zoo.checkpoint import rename_groups
+from zoo.checkpoint import has_group, rename_groups
 
 WEIGHTS = "model.weights.h5"
 # Keras names the groups of a weights file after the classes of the layers.
@@ -24,14 +24,16 @@ def with_present_names(path):
     """
     with zipfile.ZipFile(path) as archive:
         # Only models with parts have such layers.
-        if b'"parts"' not in archive.read("config.json"):
+        former = b'"parts"' in archive.read("config.json")
+        if former:
+            with archive.open(WEIGHTS) as file:
+                former = has_group(file, FORMER_GROUPS)
+        if not former:
             yield path
             return
         with tempfile.TemporaryDirectory() as directory:
             weights = pathlib.Path(archive.extract(WEIGHTS, directory))
-            if not rename_groups(weights, FORMER_GROUPS):
-                yield path
-                return
+            rename_groups(weights, FORMER_GROUPS)
             copy = pathlib.Path(directory) / "model.keras"
             with zipfile.ZipFile(copy, "w") as renamed:
                 for name in archive.namelist():

@@ -222,6 +222,7 @@ class Task(
         Without an optimizer it is `default_optimizer`. A mean over the batch becomes
         a mean over weights: sum(weight x loss) / sum of weights, over all replicas.
         """
+        self.answer_function = None  # LoRA may have been enabled
         if optimizer is None:
             with self.distribute_strategy.scope():
                 optimizer = self.default_optimizer()

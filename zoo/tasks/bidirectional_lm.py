@@ -94,8 +94,6 @@ class BidirectionalLM(Task):
             outputs = keep(outputs, [found[name] for name in states])
         options = {"num_words": num_words, "num_samples": num_samples, "rows": rows}
         super().__init__(inputs, outputs, backbone, tokenizer, options, **kwargs)
-        signature = [tf.TensorSpec([None], tf.string)]
-        self._compiled_answer = tf.function(self._answer, signature, autograph=False)
 
     @staticmethod
     def _make_inputs(backbone, rows):
@@ -161,7 +159,10 @@ class BidirectionalLM(Task):
     def answer_eagerly(self, texts):
         """`answer_batch`, compiled: a step of an LSTM takes 20 ms if it is not."""
         self._check_rows()
-        return self._compiled_answer(texts)
+        if self.answer_function is None:
+            signature = [tf.TensorSpec([None], tf.string)]
+            self.answer_function = tf.function(self._answer, signature, autograph=False)
+        return self.answer_function(texts)
 
     def answer_batch(self, texts):
         """How likely texts are, in a graph.

@@ -80,8 +80,7 @@ class TensorFlowSteps:
             self.optimizer.apply_gradients(zip(gradients, variables, strict=True))
         else:
             warnings.warn("No variable is trainable. None is updated.", stacklevel=2)
-        self._traced.loss.update_state(means, counts)
-        return self._log(x, y, y_pred, sample_weight)
+        return self._log(x, y, y_pred, sample_weight, means, counts)
 
     def make_train_function(self, force=False):
         """Keras' function of a step, traced anew if other variables are trainable."""
@@ -127,8 +126,7 @@ class TensorFlowSteps:
         x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
         y_pred = self(x, training=False)
         _, means, counts = self._objectives(y, y_pred, sample_weight)
-        self._traced.loss.update_state(means, counts)
-        return self._log(x, y, y_pred, sample_weight)
+        return self._log(x, y, y_pred, sample_weight, means, counts)
 
     def _objectives(self, y, y_pred, sample_weight):
         """This replica's part of the objective, its mean losses and their weights."""
@@ -162,7 +160,8 @@ class TensorFlowSteps:
             counts.append(count)
         return objective, [*means, added], [*counts, sum(counts) if counts else 1.0]
 
-    def _log(self, x, y, y_pred, sample_weight):
+    def _log(self, x, y, y_pred, sample_weight, means, counts):
+        self._traced.loss.update_state(means, counts)
         logs = self.compute_metrics(x, y, y_pred, sample_weight)
         if isinstance(
             self.distribute_strategy, tf.distribute.MultiWorkerMirroredStrategy

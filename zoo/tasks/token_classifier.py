@@ -108,9 +108,6 @@ class TokenClassifier(Task):
         }
         super().__init__(inputs, outputs, backbone, tokenizer, options, **kwargs)
         self.labels = tuple(labels)
-        self._compiled_describe = tf.function(
-            self._describe, reduce_retracing=True, autograph=False
-        )
 
     # Training ------------------------------------------------------------------
 
@@ -292,7 +289,11 @@ class TokenClassifier(Task):
 
     def answer_eagerly(self, texts):
         """`answer_batch`, mostly as a `tf.function`."""
-        return self._compiled_describe(texts, *self.preprocessor.windows((texts,)))
+        if self.answer_function is None:
+            self.answer_function = tf.function(
+                self._describe, reduce_retracing=True, autograph=False
+            )
+        return self.answer_function(texts, *self.preprocessor.windows((texts,)))
 
     def tag(self, texts, batch_size=None):
         """The words of texts with their tags and positions.
