@@ -3,18 +3,15 @@
 import copy
 import importlib.util
 import json
-import os
-import pathlib
 import random
 import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
+from runs import start_run, weights_of
 
 from zoo import pretraining
 from zoo.pretraining import Recipe
@@ -107,23 +104,6 @@ def test_the_interval_is_checked_before_anything_is_prepared(tmp_path):
     with pytest.raises(ValueError, match="every=3, steps=4"):
         pretraining.run(Recipe(**tiny.recipe()), tmp_path, tmp_path / "run", every=3)
     assert not (tmp_path / "run").exists()
-
-
-def start_run(folder, name, **environment):
-    """Begins, or goes on with, a run in a process of its own."""
-    arguments = ["pretrain", "bert", "--data", folder, "--recipe", folder / "r.json"]
-    arguments += ["--output", folder / name, "--every", "5"]
-    log = open(folder / f"{name}.log", "ab")
-    return subprocess.Popen(
-        [sys.executable, "-m", "zoo", *map(str, arguments)],
-        stdout=log,
-        stderr=log,
-        env={**os.environ, **environment},
-    )
-
-
-def weights_of(folder):
-    return (pathlib.Path(folder) / "preset" / "weights.safetensors").read_bytes()
 
 
 @pytest.mark.slow

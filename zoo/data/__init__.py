@@ -11,6 +11,7 @@ from zoo.data.pairs import Pair, draw_pairs, pair_batches
 from zoo.data.skipgrams import SkipGrams
 from zoo.data.tfrecords import read_records, unmask, write_records
 from zoo.data.token_streams import TokenStreams
+from zoo.data.training_texts import read_texts
 from zoo.data.word_corpus import (
     WordCorpus,
     read_word_corpus,
@@ -40,6 +41,7 @@ __all__ = [
     "read_glue",
     "read_labelled",
     "read_records",
+    "read_texts",
     "read_word_corpus",
     "split_sentences",
     "stream_batches",

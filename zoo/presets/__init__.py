@@ -12,6 +12,7 @@ from zoo.presets.records import (
     add_to_record,
     check_weights,
     read_preset,
+    sha256,
     write_preset,
 )
 
@@ -25,5 +26,6 @@ __all__ = [
     "preset_info",
     "preset_root",
     "read_preset",
+    "sha256",
     "write_preset",
 ]

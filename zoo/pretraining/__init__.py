@@ -2,12 +2,19 @@
 
 from zoo.pretraining.bidirectional_lm import StreamPretraining
 from zoo.pretraining.causal_lm import CausalPretraining
+from zoo.pretraining.distillation import Distillation
 from zoo.pretraining.masked_lm import MaskedPretraining
 from zoo.pretraining.recipes import Recipe, find_recipe, register_objective
 from zoo.pretraining.running import run
 from zoo.pretraining.tagger import TaggerTraining
 
-for kind in (MaskedPretraining, CausalPretraining, StreamPretraining, TaggerTraining):
+for kind in (
+    MaskedPretraining,
+    CausalPretraining,
+    StreamPretraining,
+    TaggerTraining,
+    Distillation,
+):
     register_objective(kind)
 
 __all__ = ["Recipe", "find_recipe", "register_objective", "run"]

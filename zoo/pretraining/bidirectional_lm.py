@@ -136,6 +136,10 @@ class StreamPretraining:
         """The number of words that each direction predicts in all updates, int."""
         return sum(self.sizes)
 
+    def record(self):
+        """What the record of the preset says of this run, a dict."""
+        return {}
+
     def evaluate(self, model):
         """The perplexity of every held-out file, with the full softmax.
 

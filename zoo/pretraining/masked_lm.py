@@ -134,6 +134,10 @@ class MaskedPretraining:
             total += length * rows * steps * share
         return int(total)
 
+    def record(self):
+        """What the record of the preset says of this run, a dict."""
+        return {}
+
     def evaluate(self, model, batch_size=32):
         """Losses, accuracies and perplexity on the held-out examples.
 

@@ -119,6 +119,10 @@ class TaggerTraining:
         """The number of words in all updates, int."""
         return sum(self.sizes)
 
+    def record(self):
+        """What the record of the preset says of this run, a dict."""
+        return {}
+
     def evaluate(self, model):
         """The accuracy of the tags of every held-out file, and the F1 of spans.
 

@@ -185,8 +185,13 @@ class TensorFlowSteps:
         super()._maybe_symbolic_build(data_batch=data_batch)
 
 
-# On other backends, a step has the rows of all devices.
-STEPS = TensorFlowSteps if keras.backend.backend() == "tensorflow" else object
+class WholeSteps:
+    """The steps of other backends, which have the rows of all devices."""
+
+    distribute_strategy = tf.distribute.get_strategy()  # TensorFlow's, of one replica
+
+
+STEPS = TensorFlowSteps if keras.backend.backend() == "tensorflow" else WholeSteps
 
 
 class DistributedTraining(STEPS):

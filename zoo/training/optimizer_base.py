@@ -67,7 +67,8 @@ class SettableRate:
         else:
             rate = self._learning_rate()
         rate = ops.cast(rate, self._set_rate.dtype)
-        return ops.where(ops.isnan(self._set_rate), rate, self._set_rate)
+        own = ops.convert_to_tensor(self._set_rate)  # JAX takes no variable in `where`
+        return ops.where(ops.isnan(own), rate, own)
 
     @property
     def variables(self):

@@ -1,0 +1,194 @@
+"""Distillation: what the student reads, learns and keeps, and that it resumes."""
+
+import json
+import random
+import signal
+import time
+
+import keras
+import numpy as np
+import pytest
+import tiny
+from runs import start_run, weights_of
+
+import zoo
+from zoo import pretraining, registry
+from zoo.presets import sha256
+from zoo.pretraining import Recipe
+from zoo.pretraining import teacher as teachers
+from zoo.pretraining.distillation import Distillation, DistillationLoss
+from zoo.pretraining.teacher import Teacher, principal_axes, project
+
+KILLED = 2
+
+
+@pytest.fixture(scope="module")
+def teacher(tmp_path_factory, tokenizer):
+    """The directory of an embedder of 24 numbers."""
+    keras.utils.set_random_seed(1)
+    backbone = registry.build_backbone("bert", {**tiny.CONFIG, "hidden_dim": 24})
+    directory = tmp_path_factory.mktemp("teacher") / "preset"
+    zoo.TextEmbedder(backbone, tokenizer, normalize=True).save_to_preset(directory)
+    return directory
+
+
+def recipe(teacher, options=(), **fields):
+    """A recipe of twelve updates on `*.txt`, as JSON holds it."""
+    objective = {"name": "distillation", "teacher": str(teacher), **dict(options)}
+    return tiny.recipe(
+        **{
+            "objective": objective,
+            "stages": [[8, 8, 6], [16, 8, 6]],
+            "learning_rate": 1e-2,
+            **fields,
+        }
+    )
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A directory with a corpus."""
+    tiny.write_corpus(tmp_path / "a.txt")
+    return tmp_path
+
+
+def test_student_of_another_width_and_vocabulary_learns(teacher, folder):
+    fields = {"stages": [[8, 16, 30], [16, 16, 90]], "warmup_steps": 5}
+    student = Recipe(**recipe(teacher, **fields))
+    trained = pretraining.run(student, folder, folder / "run", every=30)
+    report = json.loads((folder / "run" / "report.json").read_text())
+    before = Distillation(student, folder, folder / "run")
+    untrained = before.evaluate(before.build())["a.txt"]["cosine"]
+    assert report["valid"]["a.txt"]["cosine"] > max(0.9, untrained + 0.1)
+    found = zoo.from_preset(folder / "run" / "preset")
+    assert isinstance(found, zoo.TextEmbedder) and found.options["normalize"]
+    assert found.tokenizer.vocabulary != zoo.from_preset(teacher).tokenizer.vocabulary
+    texts = ["good film", "a bad film"]
+    vectors = found.predict(texts, verbose=0)
+    assert vectors.shape == (2, 16)
+    np.testing.assert_allclose(
+        vectors, trained.predict(texts, verbose=0), atol=5e-3
+    )  # the preset is in float16
+    record = json.loads((folder / "run" / "preset" / "preset.json").read_text())
+    weights = sha256(teacher / "weights.safetensors")
+    assert record["teacher"]["sha256"] == weights != record["weights"]["sha256"]
+
+
+def test_the_loss_is_its_formula():
+    draw = np.random.default_rng(0)
+    found, wanted = draw.normal(size=(2, 5, 7)).astype("float32")
+    found, wanted = normalized(found), normalized(wanted)
+    distance = np.square(found - wanted).sum(1) / 2
+    pairs = np.square(found @ found.T - wanted @ wanted.T).mean(1)
+    for weight in (0.0, 2.0):
+        loss = DistillationLoss(weight)
+        expected = distance + weight * pairs
+        rows = loss.call(keras.ops.array(wanted), keras.ops.array(found))
+        np.testing.assert_allclose(rows, expected, atol=1e-6)
+        np.testing.assert_allclose(loss(wanted, found), expected.mean(), atol=1e-6)
+    copy = DistillationLoss.from_config(loss.get_config())
+    assert copy.pairs == 2.0
+
+
+def normalized(vectors):
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def test_axes_keep_cosines_of_a_subspace_and_of_more_numbers():
+    draw = np.random.default_rng(0)
+    low = normalized(draw.normal(size=(50, 4)) @ draw.normal(size=(4, 9)))
+    cosines = low @ low.T
+    for width in (4, 9, 12):
+        found = project(low, principal_axes(low, width))
+        assert found.shape == (50, width) and found.dtype == "float32"
+        np.testing.assert_allclose(found @ found.T, cosines, atol=1e-5)
+    assert np.abs(project(low, principal_axes(low, 2))).max() <= 1
+
+
+def test_a_text_is_asked_of_the_teacher_once(teacher, tmp_path, monkeypatch):
+    monkeypatch.setattr(teachers, "TEXTS_PER_FILE", 3)
+    asked = []
+    predict = zoo.TextEmbedder.predict
+
+    def counted(self, x, *args, **kwargs):
+        asked.extend(x)
+        return predict(self, x, *args, **kwargs)
+
+    monkeypatch.setattr(zoo.TextEmbedder, "predict", counted)
+    texts = [f"good film {number}" for number in range(5)]
+    vectors = Teacher(str(teacher), tmp_path).embed(texts)
+    assert asked == texts and len(list(tmp_path.iterdir())) == 2
+    expected = zoo.from_preset(teacher).predict(texts, verbose=0)
+    np.testing.assert_allclose(vectors, expected, atol=1e-3)  # they are float16
+    asked.clear()
+    first, second = sorted(tmp_path.iterdir(), key=lambda path: path.stat().st_size)
+    first.unlink()  # as if a run had been stopped before it was written
+    again = Teacher(str(teacher), tmp_path).embed(texts)
+    assert asked == texts[3:]
+    np.testing.assert_array_equal(again, vectors)
+    assert np.array_equal(Teacher(str(teacher), tmp_path).embed(texts[:3]), vectors[:3])
+
+
+def test_stages_have_texts_of_their_length_and_repeats(teacher, folder):
+    (folder / "b.tsv").write_text("0\ta lovely film\n1\tan awful film\n")
+    files = {"fields": {"b.tsv": [1]}, "repeats": {"b.tsv": 9}}
+    student = Recipe(**recipe(teacher, files, train=["*.txt", "b.tsv"], valid=[]))
+    run = Distillation(student, folder, folder)
+    assert run.texts.count("an awful film") == 9
+    assert len(set(run.texts)) < len(run.texts) == len(run.targets)
+    whole = list(run.batches(run.build(), 0).as_numpy_iterator())
+    lengths = [int(x["padding_mask"].sum(1).max()) for x, _ in whole]
+    assert len(whole) == 12 and max(lengths[:6]) <= 8 < max(lengths[6:]) <= 16
+    assert {len(y) for _, y in whole} == {8}
+    for start in (1, 6, 7):
+        rest = list(run.batches(run.build(), start).as_numpy_iterator())
+        assert len(rest) == 12 - start
+        for (x, y), (wanted, target) in zip(rest, whole[start:], strict=True):
+            np.testing.assert_array_equal(x["token_ids"], wanted["token_ids"])
+            np.testing.assert_array_equal(y, target)
+    assert run.tokens() == sum(run.sizes)
+
+
+def test_the_table_starts_from_the_vectors_of_tokens(teacher, folder):
+    student = Recipe(**recipe(teacher))
+    run = Distillation(student, folder, folder)
+    table = run.build().backbone.named_layers["token_embedding"].embeddings.numpy()
+    tokens = [run.tokenizer.vocabulary[-1].removeprefix("##"), "a", "t"]
+    of_tokens = project(run.teacher.embed(tokens), run.axes)
+    places = [-1, *map(run.tokenizer.vocabulary.index, tokens[1:])]
+    np.testing.assert_allclose(normalized(table[places]), of_tokens, atol=1e-5)
+    other = Distillation(Recipe(**recipe(teacher, {"table": False})), folder, folder)
+    other = other.build().backbone.named_layers["token_embedding"].embeddings.numpy()
+    np.testing.assert_allclose(table.std(), other.std(), rtol=0.2)
+    assert np.abs(normalized(other[places]) - of_tokens).max() > 0.1
+
+
+def test_a_stage_needs_texts_for_one_update(teacher, folder):
+    student = Recipe(**recipe(teacher, stages=[[8, 9999, 12]]))
+    with pytest.raises(ValueError, match="must have texts for one update. Received"):
+        Distillation(student, folder, folder)
+
+
+@pytest.mark.slow
+def test_kill_9_changes_no_bit(teacher, folder):
+    """Killed at random moments of its training, it ends as if undisturbed."""
+    fields = {"stages": [[8, 8, 100], [16, 8, 100]]}
+    config = {**tiny.CONFIG, "vocabulary_size": 140, "dropout": 0.1}
+    fields = recipe(teacher, config=config, **fields)
+    (folder / "r.json").write_text(json.dumps(fields))
+    assert start_run(folder, "whole").wait() == 0
+    draw, kills = random.Random(0), 0
+    while kills < KILLED:
+        process = start_run(folder, "parts")
+        checkpoint = folder / "parts" / "checkpoint.keras"
+        before = checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
+        while process.poll() is None:
+            time.sleep(0.02)
+            if checkpoint.exists() and checkpoint.stat().st_mtime_ns != before:
+                time.sleep(draw.uniform(0, 1))
+                process.send_signal(signal.SIGKILL)
+                break
+        assert process.wait() == -signal.SIGKILL, "It ended before it was killed."
+        kills += 1
+    assert start_run(folder, "parts").wait() == 0
+    assert weights_of(folder / "parts") == weights_of(folder / "whole")

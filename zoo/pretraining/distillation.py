@@ -1,0 +1,286 @@
+"""Distillation: a small embedder learns the vectors of a large one from plain text."""
+
+import dataclasses
+import itertools
+
+import keras
+import numpy as np
+from keras import ops
+
+from zoo import registry
+from zoo.data import read_texts, untuned
+from zoo.files import replacing
+from zoo.pretraining.optimizer import make_optimizer
+from zoo.pretraining.recipes import find_files, find_held_out
+from zoo.pretraining.start import start_model, start_tokenizer
+from zoo.pretraining.teacher import (
+    TEXTS_PER_FILE,
+    Teacher,
+    principal_axes,
+    project,
+)
+from zoo.tasks import TextEmbedder
+from zoo.text import WordPieceTokenizer, save_vocabulary, train_wordpiece
+
+POOLING = {"pooling": "mean", "normalize": True}
+
+
+@dataclasses.dataclass(frozen=True)
+class DistillationOptions:
+    """The options of this objective in a recipe.
+
+    Args:
+        teacher: str, the preset of an embedder, see `zoo.from_preset`.
+        fields: dict of a pattern in `train` or `valid` to what holds the texts in its
+            files, see `zoo.data.read_texts`. Files of other patterns are documents.
+        repeats: dict of a pattern in `train` to how often its texts are read in an
+            epoch, and counted for the vocabulary. 1 for other patterns.
+        lowercase: bool, whether the tokenizer converts text to lower case.
+        pairs: float, weight of the differences between the cosines of pairs of texts.
+        table: bool, whether the student's table of tokens starts from the teacher's
+            vectors of the single tokens.
+    """
+
+    teacher: str
+    fields: dict = dataclasses.field(default_factory=dict)
+    repeats: dict = dataclasses.field(default_factory=dict)
+    lowercase: bool = True
+    pairs: float = 1.0
+    table: bool = True
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class DistillationLoss(keras.losses.Loss):
+    """How far the student's vectors of a batch are from the teacher's.
+
+    `l_i = 1 - s_i t_i + pairs * mean_j (s_i s_j - t_i t_j)^2`, where s and t are the
+    vectors of length 1 of student and teacher, and products are cosines. The first
+    term is half the squared distance of two vectors; the second compares the texts of
+    a batch with one another.
+
+    Source: Reimers and Gurevych 2020, "Making Monolingual Sentence Embeddings
+    Multilingual", equation 1, for the distance; Park et al. 2019, "Relational
+    Knowledge Distillation", for pairs.
+
+    Args:
+        pairs: float, weight of the second term.
+    """
+
+    def __init__(self, pairs=1.0, name="distillation_loss", **kwargs):
+        super().__init__(name, **{"reduction": "mean_with_sample_weight", **kwargs})
+        self.pairs = pairs
+
+    def call(self, y_true, y_pred):
+        """Computes the loss of every text, float32 (B,), from vectors (B, D)."""
+        loss = 1.0 - ops.sum(y_true * y_pred, axis=-1)
+        if self.pairs:
+            cosines = ops.matmul(y_pred, ops.transpose(y_pred))
+            wanted = ops.matmul(y_true, ops.transpose(y_true))
+            loss += self.pairs * ops.mean(ops.square(cosines - wanted), axis=-1)
+        return loss
+
+    def get_config(self):
+        """Constructor arguments."""
+        return {**super().get_config(), "pairs": self.pairs}
+
+
+class Distillation:
+    """A run in which a `TextEmbedder`, the student, learns a teacher's vectors.
+
+    The first run learns the vocabulary and computes the teacher's vectors, which are
+    kept in `output/teacher`. If it is stopped, the next run computes only those that
+    are missing. The vectors are reduced to the student's width by `principal_axes`.
+
+    A stage has the texts of at most its tokens per row, which may be longer than those
+    of the stage before. Its rows per update are texts of similar length. Texts that
+    fill no update at the end of an epoch are left out, always the same ones.
+
+    Args:
+        recipe: `zoo.pretraining.Recipe`.
+        data: directory with the text.
+        output: pathlib.Path of the run.
+
+    Attributes:
+        teacher: `zoo.pretraining.teacher.Teacher`.
+        tokenizer: `WordPieceTokenizer` of the student.
+        texts: list of str, in the order of the files; those with several repeats occur
+            several times.
+        targets: float32 (N, hidden_dim), the teacher's vectors of the texts.
+        held_out: dict of file name to texts, list of str.
+        sizes: list of int, the mean number of tokens of an update, for each update.
+
+    Raises:
+        ValueError: if a stage has fewer texts than rows per update.
+    """
+
+    name = "distillation"
+    Options = DistillationOptions
+
+    def __init__(self, recipe, data, output):
+        self.recipe, self.options = recipe, recipe.options
+        texts = {p: self._read(find_files(data, [p]), p) for p in recipe.train}
+        self.tokenizer = start_tokenizer(recipe) or self._vocabulary(texts, output)
+        self.held_out = {
+            name: self._short(self._read([path], pattern))
+            for pattern in recipe.valid
+            for name, path in find_held_out(data, [pattern]).items()
+        }
+        texts = {pattern: self._short(found) for pattern, found in texts.items()}
+        self.teacher = Teacher(self.options.teacher, output / "teacher")
+        # One list for all, so that a text in several files is computed once.
+        distinct = list(dict.fromkeys(itertools.chain(*texts.values())))
+        vectors = self.teacher.embed(distinct)
+        self.axes = self._axes(vectors, output / "axes.npy")
+        place = {text: number for number, text in enumerate(distinct)}
+        self.texts = list(itertools.chain(*map(self._repeated, texts, texts.values())))
+        order = np.array([place[text] for text in self.texts])
+        self.targets = project(vectors, self.axes)[order]
+        self.lengths = self._lengths(self.texts)
+        self.sizes = []
+        for length, rows, steps in recipe.stages:
+            chosen = self._chosen(length, rows)
+            self.sizes += [int(rows * self.lengths[chosen].mean())] * steps
+
+    def _read(self, paths, pattern):
+        """The different texts of some files, list of str."""
+        fields = self.options.fields.get(pattern)
+        texts = (text for path in paths for text in read_texts(path, fields))
+        return list(dict.fromkeys(texts))
+
+    def _repeated(self, pattern, texts):
+        return texts * self.options.repeats.get(pattern, 1)
+
+    def _vocabulary(self, texts, output):
+        """Makes the tokenizer. The first call learns `vocabulary.txt`."""
+        path, lowercase = output / "vocabulary.txt", self.options.lowercase
+        if not path.exists():
+            lines = itertools.chain(*map(self._repeated, texts, texts.values()))
+            size = self.recipe.config["vocabulary_size"]
+            save_vocabulary(train_wordpiece(lines, size, lowercase), path)
+        return WordPieceTokenizer(path, lowercase=lowercase)
+
+    def _lengths(self, texts):
+        """The tokens of each text with the two special ones, int (N,)."""
+        starts = range(0, len(texts), TEXTS_PER_FILE)
+        parts = [texts[start : start + TEXTS_PER_FILE] for start in starts]
+        found = [self.tokenizer(part).row_lengths().numpy() for part in parts]
+        return np.concatenate([[], *found]).astype(int) + 2
+
+    def _short(self, texts):
+        """The texts that fit in the longest row."""
+        fits = self._lengths(texts) <= self.recipe.sequence_length
+        return list(itertools.compress(texts, fits))
+
+    def _chosen(self, length, rows):
+        """The numbers of the texts of a stage, a multiple of its rows per update."""
+        chosen = np.flatnonzero(self.lengths <= length)
+        if len(chosen) < rows:
+            raise ValueError(
+                "Every stage must have texts for one update. Received: "
+                f"{len(chosen)} texts of at most {length} tokens, and {rows} rows per "
+                "update."
+            )
+        return chosen[: len(chosen) // rows * rows]
+
+    def _axes(self, vectors, path):
+        """The axes of the student's vectors; the first call writes them."""
+        if not path.exists():
+            axes = principal_axes(vectors, self.recipe.config["hidden_dim"])
+            with replacing(path) as temporary, open(temporary, "wb") as file:
+                np.save(file, axes)
+        return np.load(path)
+
+    def build(self):
+        """Makes the compiled model at the start of the run."""
+        recipe = self.recipe
+        config = {**recipe.config, "vocabulary_size": self.tokenizer.vocabulary_size}
+        length = recipe.sequence_length
+        model = start_model(
+            recipe,
+            TextEmbedder,
+            self.tokenizer,
+            config,
+            sequence_length=length,
+            **POOLING,
+        )
+        if self.options.table:
+            self._start_table(model.backbone.named_layers["token_embedding"])
+        loss = DistillationLoss(self.options.pairs)
+        cosine = keras.metrics.CosineSimilarity(name="cosine")
+        model.compile(make_optimizer(recipe), loss, weighted_metrics=[cosine])
+        return model
+
+    def _start_table(self, embedding):
+        """Starts the table from the teacher's vectors of the single tokens."""
+        tokens = [token.removeprefix("##") for token in self.tokenizer.vocabulary]
+        vectors = project(self.teacher.embed(tokens), self.axes)
+        scale = ops.std(embedding.embeddings) * np.sqrt(vectors.shape[1])
+        embedding.embeddings.assign(vectors * ops.convert_to_numpy(scale))
+
+    def batches(self, model, start):
+        """The training batches from update `start` on, stage after stage.
+
+        Args:
+            model: `zoo.TextEmbedder`.
+            start: int, number of finished updates.
+
+        Returns:
+            tf.data.Dataset with one batch for each update that is left.
+        """
+        dataset, begin = None, 0
+        for length, rows, steps in self.recipe.stages:
+            done = max(start - begin, 0)
+            if done < steps:
+                part = self._stage(model, length, rows, steps, done)
+                dataset = dataset.concatenate(part) if dataset else part
+            begin += steps
+        return dataset.with_options(untuned())
+
+    def _stage(self, model, length, rows, steps, done):
+        """The batches of a stage after some updates of it."""
+        chosen = self._chosen(length, rows)
+        updates = len(chosen) // rows
+        batches = model.batches(
+            [self.texts[number] for number in chosen],
+            self.targets[chosen],
+            batch_size=rows,
+            shuffle=True,
+            seed=self.recipe.seed,
+            epochs=range(done // updates, -(-steps // updates)),
+        )
+        return batches.skip(done % updates).take(steps - done)
+
+    def tokens(self):
+        """The number of tokens in all updates without padding, int."""
+        return sum(self.sizes)
+
+    def record(self):
+        """What the record of the preset says of this run: the teacher."""
+        return {"teacher": self.teacher.record}
+
+    def evaluate(self, model):
+        """Loss and mean cosine with the teacher's vectors, for every held-out file.
+
+        Returns:
+            dict of file name to dict of float.
+        """
+        found = {}
+        for name, texts in self.held_out.items():
+            targets = project(self.teacher.embed(texts), self.axes)
+            found[name] = model.evaluate(texts, targets, return_dict=True, verbose=0)
+        return found
+
+    def finished(self, model):
+        """Makes a copy of the model with the config for fine-tuning."""
+        config = dataclasses.asdict(model.backbone.config)
+        backbone = registry.build_backbone(
+            self.recipe.family, {**config, **self.recipe.finetuning_config}
+        )
+        copy = TextEmbedder(
+            backbone,
+            model.tokenizer,
+            sequence_length=model.sequence_length,
+            **model.options,
+        )
+        copy.set_weights(model.get_weights())
+        return copy
