@@ -112,7 +112,7 @@ def test_targets_of_a_regressor_are_finite_numbers(preset, label, tmp_path):
     task = ("--task", "text_regressor", "--output", tmp_path / "model.keras")
     output = run("finetune", preset, "--data", path, *task, code=1)
     message = f"Every label of {path} must be a finite number. Received: '{label}'"
-    assert f"Error: {message} in row 3." in output
+    assert f"Error: {message} in line 4." in output
     assert not (tmp_path / "model.keras").exists()
     with pytest.raises(ValueError, match="of the data must be .* in row 2"):
         as_numbers(["0.5", label])
