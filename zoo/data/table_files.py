@@ -71,7 +71,7 @@ def read_table(path):
         )
     table = READERS[suffix](path, _read_bytes(path))
     if not table.rows:
-        raise ValueError(f"{path} must have rows. Received: an empty file.")
+        raise ValueError(f"{path} must have rows. Received: none.")
     return table
 
 
