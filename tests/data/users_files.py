@@ -34,6 +34,12 @@ READ = {
     "suffix in upper case": ("A.CSV", "text,label\na,x\n", {}, "a x"),
     "text file": ("a.txt", "text\tlabel\na\tx\n", {}, "a x"),
     "byte order mark": ("a.csv", "\ufefftext,label\na,x\n", {}, "a x"),
+    "byte order mark, no header": (
+        "a.tsv",
+        "\ufeff1\tone\n0\ttwo\n",
+        {},
+        "one 1 two 0",
+    ),
     "UTF-16 of Excel": ("a.txt", "text\tlabel\ná\tx\n".encode("utf-16"), {}, "á x"),
     "CRLF": ("a.tsv", "text\tlabel\r\na\tx\r\nb\ty\r\n", {}, "a x b y"),
     "CR": ("a.tsv", "text\tlabel\ra\tx\rb\ty", {}, "a x b y"),

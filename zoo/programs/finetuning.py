@@ -43,9 +43,7 @@ def run(
     """
     options = {key: value for key, value in options.items() if value is not None}
     kind = trainable_task(task or TextClassifier.task_name)
-    columns = columns or {}
-    rows = kind.read(data, **columns)
-    train, held_out = (rows, kind.read(valid, **columns)) if valid else split_off(*rows)
+    rows, train, held_out = _read_files(kind, data, valid, columns or {})
     options |= kind.data_options(rows[1])
     model = registry.from_preset(preset, kind.task_name, seed=seed, **options)
     defaults = model.backbone.defaults
@@ -72,6 +70,13 @@ def run(
         seed=seed,
     )
     return model
+
+
+def _read_files(kind, data, valid, columns):
+    """All rows of `data`, and the rows for training and for validation."""
+    rows = kind.read(data, **columns)
+    train, held_out = (rows, kind.read(valid, **columns)) if valid else split_off(*rows)
+    return rows, train, held_out
 
 
 def trainable_task(name):

@@ -78,12 +78,7 @@ def run(
     output, preset = pathlib.Path(output), str(preset)
     texts, labels = read_labelled(data, **columns or {}) if data else movie_reviews()
     names = sorted(set(labels))
-    first = texts[0] if isinstance(texts, tuple) else texts
-    split = hash_split(first, PARTS)
-    echo(
-        f"{len(first)} texts, labels {', '.join(names)}; "
-        + ", ".join(f"{len(rows)} {name}" for name, rows in split.items())
-    )
+    split = _split(texts, names, echo)
     parts = {
         name: (_take(texts, rows), [labels[row] for row in rows])
         for name, rows in split.items()
@@ -112,6 +107,16 @@ def run(
     _report(output, results, histories, truth, predicted, names, echo)
     _serve(model, output, echo)
     return results
+
+
+def _split(texts, names, echo):
+    first = texts[0] if isinstance(texts, tuple) else texts
+    split = hash_split(first, PARTS)
+    echo(
+        f"{len(first)} texts, labels {', '.join(names)}; "
+        + ", ".join(f"{len(rows)} {name}" for name, rows in split.items())
+    )
+    return split
 
 
 def _take(texts, rows):
