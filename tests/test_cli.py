@@ -112,7 +112,7 @@ def test_targets_of_a_regressor_are_finite_numbers(preset, label, tmp_path):
     task = ("--task", "text_regressor", "--output", tmp_path / "model.keras")
     output = run("finetune", preset, "--data", path, *task, code=1)
     message = f"Every label of {path} must be a finite number. Received: '{label}'"
-    assert f"Error: {message} in row 3." in output
+    assert f"Error: {message} in line 4." in output
     assert not (tmp_path / "model.keras").exists()
     with pytest.raises(ValueError, match="of the data must be .* in row 2"):
         as_numbers(["0.5", label])
@@ -127,6 +127,37 @@ def test_a_regressor_is_trained_and_scored(preset, tmp_path):
     run("finetune", preset, *common, *options)
     scores = json.loads(run("evaluate", output, *common).splitlines()[-1])
     assert 0 < scores["mean_absolute_error"] < 1e3
+
+
+def test_columns_are_options(preset, model, tmp_path):
+    import zoo
+
+    columns = ("--text-column", "Satz", "--label-column", "Art")
+    path = tmp_path / "train.csv"
+    path.write_text("Satz,Art,Ort\n" + "a good film,good,x\na bad film,bad,y\n" * 4)
+    common = ("--data", path)
+    assert "--text-column NAME --label-column NAME" in run(
+        "evaluate", model, *common, code=1
+    )
+    scores = json.loads(run("evaluate", model, *common, *columns).splitlines()[-1])
+    assert scores["accuracy"] == 1
+    output = tmp_path / "model.keras"
+    options = ("--valid", path, "--epochs", 1, "--output", output)
+    run("finetune", preset, *common, *columns, *options)
+    assert zoo.load_model(output).labels == ("bad", "good")
+
+
+def test_columns_of_tags_are_numbers(tmp_path):
+    import zoo
+
+    path = tmp_path / "a.conll"
+    path.write_text("1 do AUX _\n2 go VERB _\n")
+    found = zoo.TokenClassifier.read(path, text_column="1", label_column=-2)
+    assert found == ([["do", "go"]], [["AUX", "VERB"]])
+    with pytest.raises(ValueError, match="must be numbers from 0. Received: 'word'"):
+        zoo.TokenClassifier.read(path, text_column="word")
+    with pytest.raises(ValueError, match="words of one text. Received: pair_column=1"):
+        zoo.TokenClassifier.read(path, pair_column=1)
 
 
 def test_export_and_doctor(model, tmp_path):

@@ -44,6 +44,51 @@ def test_importing_costs_nothing():
     assert after == {key: [] for key in after} and len(after) == 3
 
 
+MISSING = """
+import sys
+import click.testing
+from zoo.cli import main
+
+result = click.testing.CliRunner().invoke(main, sys.argv[1:])
+print([name for name in {heavy} if name in sys.modules], result.output)
+sys.exit(result.exit_code)
+"""
+PRESET = "bert_mini_en_uncased_books"
+
+
+@pytest.mark.parametrize(
+    "command, message",
+    [
+        ("predict none.keras text", "No such file: none.keras."),
+        ("predict none/preset text", "A preset directory must exist."),
+        ("predict none text", "No preset is called 'none'."),
+        ("evaluate none.keras --data setup.py", "No such file: none.keras."),
+        (f"evaluate {PRESET} --data none.csv", "No such file: none.csv."),
+        ("export none.keras out", "No such file: none.keras."),
+        (f"finetune {PRESET} --data none.csv --output a.keras", "No such file"),
+        ("finetune none --data setup.py --output a.keras", "No preset is called"),
+        (f"finetune {PRESET} --data setup.py --output a", "A model is saved as a file"),
+        (
+            f"finetune {PRESET} --data setup.py --valid none.csv --output a.keras",
+            "No such file: none.csv.",
+        ),
+        ("quickstart --data none.csv", "No such file: none.csv."),
+        (f"glue {PRESET} --data none --output out", "No such file: none."),
+        ("fill-mask none text", "No preset is called 'none'."),
+        ("convert none out", "No preset is called 'none'."),
+    ],
+)
+def test_a_missing_file_is_reported_without_tensorflow(command, message):
+    done = subprocess.run(
+        [sys.executable, "-c", MISSING.format(heavy=HEAVY), *command.split()],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.startswith(f"[] Error: {message}")
+    assert done.returncode == 1
+
+
 def test_public_names_are_there():
     import zoo
 

@@ -26,7 +26,7 @@ BELOW_TASKS = {
 BELOW_REGISTRY = {*BELOW_TASKS, "tasks", "models", "visualize"}
 EVERYTHING = {
     *BELOW_REGISTRY,
-    *("registry", "pretraining", "programs", "cli", "__init__"),
+    *("registry", "pretraining", "programs", "arguments", "cli", "__init__"),
 }
 FORMATS = {"h5py", "ml_dtypes", "safetensors", "tensorflow"}
 ENGINE = {"keras", "tensorflow", "numpy"}
@@ -72,6 +72,8 @@ RULES = {
     "registry": (BELOW_REGISTRY, ENGINE),
     "programs": (BELOW_REGISTRY | {"registry"}, ENGINE),
     "pretraining": (BELOW_REGISTRY | {"registry", "programs"}, ENGINE),
+    "data/table_files": (set(), {"pyarrow"}),
+    "arguments": ({"presets"}, {"click"}),
     "cli": (EVERYTHING, {"click"}),
     "__init__": (EVERYTHING, set()),
     "__main__": ({"cli"}, set()),

@@ -247,8 +247,10 @@ def test_a_directory_replaces_a_saved_model_only(plain, tmp_path):
 
 
 def test_fine_tuning_checks_the_name_of_the_file_first(tmp_path):
-    options = ["--data", "absent.tsv", "--output", str(tmp_path / "m.h5")]
-    result = CliRunner().invoke(main, ["finetune", "absent", *options])
+    (tmp_path / "preset").mkdir()
+    (tmp_path / "a.tsv").touch()
+    options = ["--data", str(tmp_path / "a.tsv"), "--output", str(tmp_path / "m.h5")]
+    result = CliRunner().invoke(main, ["finetune", str(tmp_path / "preset"), *options])
     assert result.exit_code == 1 and "ends in `.keras`" in result.output
 
 

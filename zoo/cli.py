@@ -9,7 +9,8 @@ import sys
 
 import click
 
-LABELLED = "TSV or CSV of labelled texts; for tags of words, a file in CoNLL columns."
+from zoo import arguments
+from zoo.files import check_file_name
 
 
 class Commands(click.Group):
@@ -42,21 +43,22 @@ def main(modules):
 
 
 @main.command()
-@click.option(
-    "--data",
-    type=click.Path(),
-    help="TSV or CSV of labelled texts; by default movie reviews.",
-)
+@arguments.labelled_data("By default movie reviews.", required=False)
 @click.option(
     "--output",
     default="zoo_quickstart",
     show_default=True,
     help="Directory for the pictures, the model and the export.",
 )
-@click.option("--preset", default="bert_mini_en_uncased_books", show_default=True)
+@click.option(
+    "--preset",
+    default="bert_mini_en_uncased_books",
+    show_default=True,
+    callback=arguments.check_preset,
+)
 @click.option("--epochs", default=3, show_default=True)
 @click.option("--seed", default=0, show_default=True)
-def quickstart(data, output, preset, epochs, seed):
+def quickstart(data, columns, output, preset, epochs, seed):
     """Fine-tune a preset on movie reviews, and export it.
 
     The command also trains the same network from random weights, draws the results,
@@ -64,7 +66,7 @@ def quickstart(data, output, preset, epochs, seed):
     """
     from zoo.programs import quickstart as tour
 
-    tour.run(data, output, preset, epochs, seed, click.echo)
+    tour.run(data, output, preset, epochs, seed, click.echo, columns)
 
 
 @main.command("list")
@@ -96,7 +98,7 @@ def info(preset, layout, file):
 
 
 @main.command()
-@click.argument("source")
+@click.argument("source", callback=arguments.check_preset)
 @click.argument("output", type=click.Path())
 @click.option(
     "--layout",
@@ -186,9 +188,13 @@ def vectors(files, output, **options):
 
 
 @main.command()
-@click.argument("preset")
-@click.option("--data", required=True, help=LABELLED)
-@click.option("--valid", help="A file for validation; by default a tenth of --data.")
+@click.argument("preset", callback=arguments.check_preset)
+@arguments.labelled_data(arguments.TAGGED)
+@click.option(
+    "--valid",
+    callback=arguments.check_data,
+    help="A file for validation; by default a tenth of --data.",
+)
 @click.option("--output", required=True, help="The .keras file to write.")
 @click.option(
     "--task",
@@ -212,17 +218,21 @@ def vectors(files, output, **options):
 @click.option("--seed", default=0, show_default=True)
 def finetune(preset, data, valid, output, task, **options):
     """Fine-tune a preset on labelled texts."""
-    from zoo.programs import finetuning
-    from zoo.saving import check_file_name
-
     check_file_name(output)  # before the training, not after it
+    from zoo.programs import finetuning
+
     finetuning.run(preset, data, valid, task, **options).save(output)
     click.echo(output)
 
 
 @main.command()
-@click.argument("preset")
-@click.option("--data", required=True, help="Directory of the GLUE files.")
+@click.argument("preset", callback=arguments.check_preset)
+@click.option(
+    "--data",
+    required=True,
+    callback=arguments.check_data,
+    help="Directory of the GLUE files.",
+)
 @click.option("--output", required=True, help="Directory for the results.")
 @click.option("--task", default="sst2", show_default=True)
 @click.option("--examples", type=int, help="Training examples; by default all.")
@@ -265,19 +275,19 @@ def glue(preset, data, output, rates, arm, **options):
 
 
 @main.command()
-@click.argument("model")
-@click.option("--data", required=True, help=LABELLED)
-def evaluate(model, data):
+@click.argument("model", callback=arguments.check_model)
+@arguments.labelled_data(arguments.TAGGED)
+def evaluate(model, data, columns):
     """Score a model on labelled texts, as JSON."""
     from zoo.programs import finetuning
 
     loaded = finetuning.load(model)
-    rows = finetuning.trainable_task(loaded.task_name).read(data)
+    rows = finetuning.trainable_task(loaded.task_name).read(data, **columns)
     click.echo(json.dumps(loaded.measure(*rows)))
 
 
 @main.command()
-@click.argument("model")
+@click.argument("model", callback=arguments.check_model)
 @click.argument("texts", nargs=-1)
 @click.option("--pair", is_flag=True, help="Each text is a pair, separated by a tab.")
 def predict(model, texts, pair):
@@ -295,7 +305,7 @@ def predict(model, texts, pair):
 
 
 @main.command("fill-mask")
-@click.argument("preset")
+@click.argument("preset", callback=arguments.check_preset)
 @click.argument("texts", nargs=-1, required=True)
 @click.option("-k", default=5, show_default=True, help="Candidates per [MASK].")
 def fill_mask(preset, texts, k):
@@ -311,7 +321,7 @@ def fill_mask(preset, texts, k):
 
 
 @main.command()
-@click.argument("model")
+@click.argument("model", callback=arguments.check_model)
 @click.argument("directory", type=click.Path())
 @click.option("--task", help="The task to export, if MODEL is a preset.")
 @click.option("--version", type=int, help="By default one more than the highest.")

@@ -36,6 +36,30 @@ def open_any(path, mode="rb", **options):
     return OPENERS.get(path.suffix, open)(path, mode, **options)
 
 
+def check_file_name(path, zipped=True):
+    """Checks the name under which a model is saved.
+
+    Args:
+        path: str or path.
+        zipped: bool, whether it is a file; otherwise it is a directory.
+
+    Raises:
+        ValueError: if a file's name does not end in `.keras`, or a directory's does.
+    """
+    path = pathlib.Path(path)
+    if zipped and path.suffix != ".keras":
+        raise ValueError(
+            "A model is saved as a file whose name ends in `.keras`. Received: "
+            f"{str(path)!r}. Use `save({path.stem + '.keras'!r})`; `save_to_preset` "
+            "writes a preset directory, and `save_weights` the weights alone."
+        )
+    if not zipped and path.suffix == ".keras":
+        raise ValueError(
+            "With `zipped=False` a model is saved as a directory, whose name does not "
+            f"end in `.keras`. Received: {str(path)!r}. Leave the ending out."
+        )
+
+
 class WriteErrors(contextlib.AbstractContextManager):
     """Replaces the error of a full disk by an OSError with one clear sentence.
 

@@ -12,7 +12,7 @@ import numpy as np
 from zoo.checkpoint import Converted, open_checkpoint, save_checkpoint
 from zoo.config import naming
 from zoo.family import FAMILIES
-from zoo.files import replacing
+from zoo.files import check_file_name, replacing
 from zoo.layers import is_lora, merged_weights, quantization_words
 from zoo.presets import check_weights, find_preset, read_preset, write_preset
 
@@ -215,30 +215,6 @@ class KerasFile:
             super().save(temporary, zipped=zipped, **kwargs)
             if not zipped and path.is_dir():
                 _clear(path)
-
-
-def check_file_name(path, zipped=True):
-    """Checks the name under which a model is saved.
-
-    Args:
-        path: str or path.
-        zipped: bool, whether it is a file; otherwise it is a directory.
-
-    Raises:
-        ValueError: if a file's name does not end in `.keras`, or a directory's does.
-    """
-    path = pathlib.Path(path)
-    if zipped and path.suffix != ".keras":
-        raise ValueError(
-            "A model is saved as a file whose name ends in `.keras`. Received: "
-            f"{str(path)!r}. Use `save({path.stem + '.keras'!r})`; `save_to_preset` "
-            "writes a preset directory, and `save_weights` the weights alone."
-        )
-    if not zipped and path.suffix == ".keras":
-        raise ValueError(
-            "With `zipped=False` a model is saved as a directory, whose name does not "
-            f"end in `.keras`. Received: {str(path)!r}. Leave the ending out."
-        )
 
 
 def _check_directory(path):

@@ -41,10 +41,10 @@ def test_errors(tmp_path):
         read_labelled(tmp_path / "none.tsv")
     path = tmp_path / "t.tsv"
     path.write_text("a\tb\tc\nd\te\tf\n")
-    with pytest.raises(ValueError, match="a header with `text` and `label`"):
+    with pytest.raises(ValueError, match="no column has a known name for texts"):
         read_labelled(path)
     path.write_text("text\tlabel\na film\n")
-    with pytest.raises(ValueError, match="must have 2 columns.* row 1"):
+    with pytest.raises(ValueError, match="as the first, 2. Received: 1 in line 2"):
         read_labelled(path)
 
 
@@ -52,12 +52,12 @@ def test_errors(tmp_path):
 def test_a_row_without_a_label_is_refused(tmp_path, label):
     path = tmp_path / "t.tsv"
     path.write_text(f"text\tlabel\na film\tgood\na dull film\t{label}\n", "utf-8")
-    message = r"Every row of .*t\.tsv must have a label.* none in row 2: .*a dull film"
+    message = r"Every row of .*t\.tsv must have a label.* in line 3: .*a dull film"
     with pytest.raises(ValueError, match=f"{message}.*remove the row"):
         read_labelled(path)
     path = tmp_path / "t.csv"
     path.write_text(f"good,a film\n{label},a dull film\ngood,a plot\n", "utf-8")
-    with pytest.raises(ValueError, match=r"t\.csv must have a label.* in row 2"):
+    with pytest.raises(ValueError, match=r"t\.csv must have a label.* in line 2"):
         read_labelled(path)
 
 

@@ -4,7 +4,12 @@ from zoo.data.batching import Epoch, bucket_length, plan_batches, untuned
 from zoo.data.conll import read_conll, write_conll
 from zoo.data.corpus import read_documents, split_sentences, tokenize_documents
 from zoo.data.glue import read_glue
-from zoo.data.labelled_tables import as_numbers, hash_split, read_labelled
+from zoo.data.labelled_tables import (
+    as_numbers,
+    hash_split,
+    label_counts,
+    read_labelled,
+)
 from zoo.data.masking import mask_tokens, next_tokens
 from zoo.data.packing import NextWordPacker, Packer, WordPacker
 from zoo.data.pairs import Pair, draw_pairs, pair_batches
@@ -32,6 +37,7 @@ __all__ = [
     "bucket_length",
     "draw_pairs",
     "hash_split",
+    "label_counts",
     "mask_tokens",
     "next_tokens",
     "pair_batches",

@@ -24,19 +24,20 @@ def read_conll(path, word=0, tag=-1):
 
     Args:
         path: str or path, a UTF-8 file, plain, `.gz` or `.xz`.
-        word, tag: int, numbers of the two columns, from 0; negative numbers count from
-            the last column. In CoNLL-U, 1 is the word and 3 the universal part of
-            speech.
+        word, tag: int, or str with its digits, numbers of the two columns, from 0;
+            negative numbers count from the last column. In CoNLL-U, 1 is the word and
+            3 the universal part of speech.
 
     Returns:
         The words and the tags of all sentences, two lists of lists of str.
 
     Raises:
         FileNotFoundError: if there is no such file.
-        ValueError: if a line has too few columns, no word or no tag, or the file is not
-            UTF-8.
+        ValueError: if a line has too few columns, no word or no tag, the file is not
+            UTF-8, or `word` or `tag` is not a number.
     """
     path = pathlib.Path(path)
+    word, tag = _column_number(word), _column_number(tag)
     if not path.is_file():
         raise FileNotFoundError(f"No such file: {path}.")
     sentences, rows = [], []
@@ -58,6 +59,16 @@ def read_conll(path, word=0, tag=-1):
     sentences = [rows for rows in sentences if rows]
     words = [[row[0] for row in rows] for rows in sentences]
     return words, [[row[1] for row in rows] for rows in sentences]
+
+
+def _column_number(column):
+    try:
+        return int(column)
+    except ValueError as error:
+        raise ValueError(
+            "Columns of words and tags must be numbers from 0. Received: "
+            f"{column!r}. The last column is -1."
+        ) from error
 
 
 def _split(line):

@@ -1,86 +1,115 @@
 """Labelled texts from tables, and splits that never change."""
 
-import csv
+import collections
 import hashlib
 import math
-import pathlib
+import warnings
 
-from zoo.files import open_any
+from zoo.data.table_columns import choose_columns
+from zoo.data.table_files import read_table
 
-TEXT_NAMES = ("text", "sentence", "review", "sentence1", "question1", "premise")
-PAIR_NAMES = ("text_pair", "sentence2", "question2", "hypothesis")
 LARGEST = 3.4e38  # of a float32, nearly
-LABEL_NAMES = ("label", "class", "sentiment", "score")
 
 
-def read_labelled(path):
-    """Reads texts and labels from a TSV or CSV file, plain, `.gz` or `.xz`.
+def read_labelled(
+    path, text_column=None, pair_column=None, label_column=None, numbers=False
+):
+    """Reads texts and labels from a CSV, TSV, JSON or Parquet file.
 
-    With a header, the columns are called text (or sentence, review, ...), label (or
-    class, ...) and for pairs text_pair (or sentence2, ...). Without one, there are
-    two columns, and the one with fewer different values is the label. In TSV, quotes
-    are ordinary characters.
+    The suffix of the file decides how it is read. Text is in UTF-8, or in UTF-16 with a
+    byte order mark. All but Parquet may be compressed, with the further suffix `.gz` or
+    `.xz`.
+
+    - `.csv`: separated by commas, semicolons or tabs, with the quotes of RFC 4180.
+    - `.tsv`, `.txt` or no suffix: separated by tabs. Quotes are characters, as in GLUE,
+      unless the whole file is quoted as pandas does it: every field with a quote begins
+      and ends with one, and the quotes inside are doubled. Then they are removed.
+    - `.jsonl`, `.ndjson`, `.json`: one object per line, or one list of objects.
+    - `.parquet`: needs the package pyarrow.
+
+    Columns are found by known names in the header, such as text, sentence or review;
+    label, class or category; and for pairs sentence1 and sentence2, or premise and
+    hypothesis. Upper case, spaces and punctuation are ignored. If one of two columns
+    has a known name, the other is found too. A file with two columns and no header
+    needs no names: labels are the column of numbers, else the one with fewer different
+    values. Blank rows are ignored.
 
     Args:
-        path: str or path, ending in .tsv, .csv, .tsv.gz, ...
+        path: str or path.
+        text_column, pair_column, label_column: str or int, the name of a column or its
+            number from 0, which Parquet and JSON do not have. `pair_column` has the
+            second texts of pairs. With only `text_column`, the texts are not pairs.
+        numbers: bool, whether labels are numbers.
 
     Returns:
-        texts, list of str, or for pairs a tuple of two lists; labels, list of str.
+        texts, list of str, or for pairs a tuple of two lists; labels, list of str
+        without white space around them, or list of float. Empty texts are kept, with a
+        warning.
 
     Raises:
         FileNotFoundError: if there is no such file.
-        ValueError: if the columns cannot be told, or a line has too few of them or
-            no label.
+        ValueError: if the file cannot be read, the columns are missing or ambiguous,
+            it is unclear whether the first line is a header, or a row has no label or
+            another number of columns. The message names the line.
     """
-    path = pathlib.Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"No such file: {path}.")
-    comma = ".csv" in path.suffixes
-    options = {} if comma else {"delimiter": "\t", "quoting": csv.QUOTE_NONE}
-    with open_any(path, "rt", encoding="utf-8-sig", newline="") as file:
-        rows = [row for row in csv.reader(file, **options) if row]
-    columns = _columns(path, rows)
-    body = rows[1:] if columns.pop("header") else rows
-    wanted = max(columns.values())
-    for number, row in enumerate(body, start=1):
-        if len(row) <= wanted:
-            raise ValueError(
-                f"Every line of {path} must have {wanted + 1} columns. Received: "
-                f"{len(row)} in row {number}: {str(row)[:80]}."
-            )
-        if not row[columns["label"]].strip():
-            raise ValueError(
-                f"Every row of {path} must have a label. Received: none in row "
-                f"{number}: {str(row)[:80]}. Fill it in, or remove the row."
-            )
-    texts = [row[columns["text"]] for row in body]
+    table = read_table(path)
+    columns, first = choose_columns(table, text_column, pair_column, label_column)
+    rows = range(first, len(table.rows))
+    if not rows:
+        raise ValueError(f"{table.path} must have rows. Received: only a header.")
+    labels = [_label(table, row, columns["label"]) for row in rows]
+    if numbers:
+        labels = as_numbers(labels, table.path, [table.place(row) for row in rows])
+    texts = _texts(table, rows, columns["text"])
     if "pair" in columns:
-        texts = (texts, [row[columns["pair"]] for row in body])
-    return texts, [row[columns["label"]] for row in body]
+        texts = texts, _texts(table, rows, columns["pair"])
+    return texts, labels
 
 
-def _columns(path, rows):
-    """Numbers of the columns text, label and perhaps pair, and whether a header."""
-    names = [name.strip().lower() for name in rows[0]] if rows else []
-    found = {"header": True}
-    for role, known in (
-        ("text", TEXT_NAMES),
-        ("pair", PAIR_NAMES),
-        ("label", LABEL_NAMES),
-    ):
-        for name in known:
-            if name in names and role not in found:
-                found[role] = names.index(name)
-    if "text" in found and "label" in found:
-        return found
-    if len(names) != 2:
+def _label(table, row, column):
+    """The label of a row as str."""
+    value = table.rows[row][column]
+    kinds = (str, bool, int, float)
+    label = str(value).strip() if isinstance(value, kinds) else ""
+    if not label or value != value:  # NaN
         raise ValueError(
-            f"{path} must have a header with `text` and `label`, or two columns. "
-            f"Received: {len(names)} columns, beginning {names[:5]}."
+            f"Every row of {table.path} must have a label, a text or a number. "
+            f"Received: {value!r:.40} in {table.place(row)}: "
+            f"{table.rows[row]!r:.80}. Fill it in, or remove the row."
         )
-    distinct = [len({row[i] for row in rows if len(row) > i}) for i in (0, 1)]
-    label = int(distinct[1] <= distinct[0])
-    return {"header": False, "text": 1 - label, "label": label}
+    return label
+
+
+def _texts(table, rows, column):
+    """A column of texts."""
+    texts = [table.rows[row][column] for row in rows]
+    for row, text in zip(rows, texts, strict=True):
+        if not isinstance(text, str):
+            raise ValueError(
+                f"Every text of {table.path} must be a string. Received: "
+                f"{text!r:.40} in {table.place(row)}, column "
+                f"{table.names[column]!r}. Convert it, or remove the row."
+            )
+    empty = [row for row, text in zip(rows, texts, strict=True) if not text.strip()]
+    if empty:
+        warnings.warn(
+            f"{table.path} has rows with an empty text: {len(empty)}, the first in "
+            f"{table.place(empty[0])}. They are kept.",
+            stacklevel=3,
+        )
+    return texts
+
+
+def label_counts(labels):
+    """Counts how often each label occurs.
+
+    Args:
+        labels: list of str.
+
+    Returns:
+        dict of label to int, the most frequent label first.
+    """
+    return dict(collections.Counter(labels).most_common())
 
 
 def hash_split(texts, parts):
@@ -105,12 +134,13 @@ def hash_split(texts, parts):
     return split
 
 
-def as_numbers(labels, source="the data"):
+def as_numbers(labels, source="the data", places=None):
     """Converts labels to numbers that a regressor can be trained on.
 
     Args:
         labels: list of str or float.
         source: what the message calls the place where they come from.
+        places: list of str, where each label is in the source; by default its row.
 
     Returns:
         list of float.
@@ -120,15 +150,16 @@ def as_numbers(labels, source="the data"):
             float32.
     """
     found = []
-    for row, label in enumerate(labels, start=1):
+    for row, label in enumerate(labels):
         try:
             number = float(label)
         except ValueError:
             number = math.nan
         if not abs(number) <= LARGEST:  # nor is NaN
+            place = places[row] if places else f"row {row + 1}"
             raise ValueError(
                 f"Every label of {source} must be a finite number. Received: "
-                f"{label!r:.40} in row {row}. Correct the row, or remove it."
+                f"{label!r:.40} in {place}. Correct the row, or remove it."
             )
         found.append(number)
     return found

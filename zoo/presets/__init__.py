@@ -1,6 +1,7 @@
 """Presets as directories and in hubs. This package imports no TensorFlow."""
 
 from zoo.presets.directories import (
+    check_preset,
     find_preset,
     list_presets,
     preset_info,
@@ -20,6 +21,7 @@ __all__ = [
     "RECORD",
     "WEIGHTS",
     "add_to_record",
+    "check_preset",
     "check_weights",
     "find_preset",
     "list_presets",

@@ -69,6 +69,26 @@ def preset_info(name):
     return {"name": name, **record}
 
 
+def check_preset(preset):
+    """Checks that a preset is known or a directory, without reading its files.
+
+    Args:
+        preset: name, directory, or URI, which is not checked.
+
+    Raises:
+        KeyError: if the name is unknown.
+        FileNotFoundError: if there is no such directory.
+    """
+    text = os.fspath(preset)
+    if "://" in text or pathlib.Path(text).is_dir():
+        return
+    if os.sep in text or text.startswith("."):
+        raise FileNotFoundError(
+            f"A preset directory must exist. Received: {text!r}, which does not."
+        )
+    preset_info(text)
+
+
 def find_preset(preset, fetch=True):
     """Finds the directory with the files of a preset.
 
@@ -87,14 +107,11 @@ def find_preset(preset, fetch=True):
             file is not the recorded one.
     """
     text = os.fspath(preset)
+    check_preset(text)
     if "://" in text:
         return download(text, fetch=fetch)
     if pathlib.Path(text).is_dir():
         return pathlib.Path(text)
-    if os.sep in text or text.startswith("."):
-        raise FileNotFoundError(
-            f"A preset directory must exist. Received: {text!r}, which does not."
-        )
     record = preset_info(text)
     if "weights" in record:
         return _directories()[text].parent

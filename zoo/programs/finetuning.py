@@ -20,6 +20,7 @@ def run(
     learning_rate=None,
     layer_decay=1.0,
     seed=0,
+    columns=None,
     **options,
 ):
     """Fine-tunes a preset on a file of labelled texts.
@@ -34,6 +35,7 @@ def run(
         learning_rate: float, the peak; by default that of the preset or its family.
         layer_decay: float, see `zoo.training.finetuning_optimizer`.
         seed: int, of the weights of the head, the order of the rows, and dropout.
+        columns: dict of text_column, pair_column and label_column, for `read`.
         **options: arguments of `zoo.from_preset`; None means the default.
 
     Returns:
@@ -41,8 +43,7 @@ def run(
     """
     options = {key: value for key, value in options.items() if value is not None}
     kind = trainable_task(task or TextClassifier.task_name)
-    rows = kind.read(data)
-    train, held_out = (rows, kind.read(valid)) if valid else split_off(*rows)
+    rows, train, held_out = _read_files(kind, data, valid, columns or {})
     options |= kind.data_options(rows[1])
     model = registry.from_preset(preset, kind.task_name, seed=seed, **options)
     defaults = model.backbone.defaults
@@ -69,6 +70,13 @@ def run(
         seed=seed,
     )
     return model
+
+
+def _read_files(kind, data, valid, columns):
+    """All rows of `data`, and the rows for training and for validation."""
+    rows = kind.read(data, **columns)
+    train, held_out = (rows, kind.read(valid, **columns)) if valid else split_off(*rows)
+    return rows, train, held_out
 
 
 def trainable_task(name):

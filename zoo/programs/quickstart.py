@@ -49,7 +49,13 @@ def movie_reviews():
 
 
 def run(
-    data=None, output="zoo_quickstart", preset=PRESET, epochs=3, seed=0, echo=print
+    data=None,
+    output="zoo_quickstart",
+    preset=PRESET,
+    epochs=3,
+    seed=0,
+    echo=print,
+    columns=None,
 ):
     """Fine-tunes the preset and the same network with random weights.
 
@@ -57,26 +63,22 @@ def run(
     asks it for answers.
 
     Args:
-        data: path of a TSV or CSV file of labelled texts, or None for the movie
-            reviews.
+        data: path of a file of labelled texts, see `zoo.data.read_labelled`, or None
+            for the movie reviews.
         output: directory for the pictures, the model, the export and the results.
         preset: str, see `zoo.from_preset`.
         epochs: int.
         seed: int, of the weights of the head, the order of the rows, and dropout.
         echo: function that prints a line.
+        columns: dict of text_column, pair_column and label_column of `data`.
 
     Returns:
         dict of accuracies, which is also written to `results.json`.
     """
     output, preset = pathlib.Path(output), str(preset)
-    texts, labels = read_labelled(data) if data else movie_reviews()
+    texts, labels = read_labelled(data, **columns or {}) if data else movie_reviews()
     names = sorted(set(labels))
-    first = texts[0] if isinstance(texts, tuple) else texts
-    split = hash_split(first, PARTS)
-    echo(
-        f"{len(first)} texts, labels {', '.join(names)}; "
-        + ", ".join(f"{len(rows)} {name}" for name, rows in split.items())
-    )
+    split = _split(texts, names, echo)
     parts = {
         name: (_take(texts, rows), [labels[row] for row in rows])
         for name, rows in split.items()
@@ -105,6 +107,16 @@ def run(
     _report(output, results, histories, truth, predicted, names, echo)
     _serve(model, output, echo)
     return results
+
+
+def _split(texts, names, echo):
+    first = texts[0] if isinstance(texts, tuple) else texts
+    split = hash_split(first, PARTS)
+    echo(
+        f"{len(first)} texts, labels {', '.join(names)}; "
+        + ", ".join(f"{len(rows)} {name}" for name, rows in split.items())
+    )
+    return split
 
 
 def _take(texts, rows):

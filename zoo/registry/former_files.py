@@ -2,6 +2,7 @@
 
 import contextlib
 import pathlib
+import re
 import tempfile
 import zipfile
 
@@ -10,6 +11,7 @@ from zoo.checkpoint import has_group, rename_groups
 WEIGHTS = "model.weights.h5"
 # Keras names the groups of a weights file after the classes of the layers.
 FORMER_GROUPS = {"as_in_use": "inference_model"}
+PARTS = re.compile(rb'"parts"\s*:')
 
 
 @contextlib.contextmanager
@@ -23,8 +25,9 @@ def with_present_names(path):
         pathlib.Path, the same or that of a temporary copy.
     """
     with zipfile.ZipFile(path) as archive:
-        # Only models with parts have such layers.
-        former = b'"parts"' in archive.read("config.json")
+        # Only models with parts have such layers. Without the colon, "parts" is a word
+        # of a vocabulary. Searching in the weights of a file in a zip archive is slow.
+        former = PARTS.search(archive.read("config.json"))
         if former:
             with archive.open(WEIGHTS) as file:
                 former = has_group(file, FORMER_GROUPS)

@@ -10,16 +10,18 @@ class LabelledFiles:
     """
 
     @classmethod
-    def read(cls, path):
+    def read(cls, path, text_column=None, pair_column=None, label_column=None):
         """Reads texts and labels from a file.
 
         Args:
             path: of a table, see `zoo.data.read_labelled`.
+            text_column, pair_column, label_column: str or int, names or numbers of the
+                columns; None finds them.
 
         Returns:
             texts, a list or a tuple of lists, and list of labels.
         """
-        return read_labelled(path)
+        return read_labelled(path, text_column, pair_column, label_column)
 
     @classmethod
     def data_options(cls, labels):

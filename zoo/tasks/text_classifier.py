@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from zoo.data import as_numbers
+from zoo.data import as_numbers, read_labelled
 from zoo.layers import Pooling
 from zoo.tasks.base import Task
 from zoo.tasks.targets import (
@@ -227,14 +227,14 @@ class TextRegressor(SequenceHead):
         )
 
     @classmethod
-    def read(cls, path):
+    def read(cls, path, text_column=None, pair_column=None, label_column=None):
         """Reads texts and numbers from a table, see `zoo.data.read_labelled`.
 
         Raises:
             ValueError: if a label is not a finite number.
         """
-        texts, labels = super().read(path)
-        return texts, as_numbers(labels, path)
+        columns = text_column, pair_column, label_column
+        return read_labelled(path, *columns, numbers=True)
 
     def parse_labels(self, labels):
         """Labels as finite numbers, see `zoo.data.as_numbers`."""

@@ -116,14 +116,20 @@ class TokenClassifier(Task):
         return join_words(super().as_text(x))
 
     @classmethod
-    def read(cls, path):
+    def read(cls, path, text_column=None, pair_column=None, label_column=None):
         """Reads words and tags from a file of columns, see `zoo.data.read_conll`.
 
-        Words and tags are in the first and the last column. In a file whose name ends
-        in `.conllu` they are in the second and the fourth column.
+        By default, words and tags are in the first and the last column. In a file whose
+        name ends in `.conllu` they are in the second and the fourth column.
         """
-        universal = ".conllu" in pathlib.Path(path).suffixes
-        return read_conll(path, *((1, 3) if universal else ()))
+        if pair_column is not None:
+            raise ValueError(
+                "Tags belong to the words of one text. Received: "
+                f"pair_column={pair_column!r}. Leave it out."
+            )
+        chosen = (1, 3) if ".conllu" in pathlib.Path(path).suffixes else (0, -1)
+        columns = zip((text_column, label_column), chosen, strict=True)
+        return read_conll(path, *(b if a is None else a for a, b in columns))
 
     @classmethod
     def data_options(cls, labels):

@@ -1,0 +1,80 @@
+"""Arguments that several commands have, and checks of them without TensorFlow."""
+
+import functools
+import os
+
+import click
+
+from zoo import presets
+
+LABELLED = (
+    "File of labelled texts: CSV, TSV, JSON lines or Parquet (.csv, .tsv, .jsonl, "
+    ".parquet, also .csv.gz and so on). In TSV, quotes are characters, unless all "
+    "fields with quotes are quoted as in CSV."
+)
+TAGGED = "For tags of words, a file in CoNLL columns."
+COLUMNS = {
+    "text_column": "The column of texts, or of words: its name, or its number from 0. "
+    "By default text, sentence, review and so on.",
+    "pair_column": "The column of second texts, for pairs. By default sentence2, "
+    "hypothesis and so on.",
+    "label_column": "The column of labels, or of tags. By default label, class, "
+    "category and so on.",
+}
+
+
+def labelled_data(more_help, required=True):
+    """A decorator that adds `--data` and the options of its columns to a command.
+
+    The command receives `data`, and `columns`, a dict of the given columns for `read`
+    of a task.
+
+    Args:
+        more_help: str, what the help of `--data` says about this command.
+        required: bool, whether `--data` is required.
+    """
+
+    def add_options(command):
+        @functools.wraps(command)
+        def with_columns(**options):
+            given = {name: options.pop(name) for name in COLUMNS}
+            columns = {name: c for name, c in given.items() if c is not None}
+            return command(columns=columns, **options)
+
+        for name, text in reversed(COLUMNS.items()):
+            option = "--" + name.replace("_", "-")
+            with_columns = click.option(option, metavar="COLUMN", help=text)(
+                with_columns
+            )
+        return click.option(
+            "--data",
+            required=required,
+            callback=check_data,
+            help=f"{LABELLED} {more_help}",
+        )(with_columns)
+
+    return add_options
+
+
+def check_data(context, parameter, path):
+    """A callback of click, which returns the path of a file that exists.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+    """
+    if path is not None and not os.path.exists(path):
+        raise FileNotFoundError(f"No such file: {path}.")
+    return path
+
+
+def check_preset(context, parameter, preset):
+    """A callback of click, which returns the name of a preset that exists."""
+    presets.check_preset(preset)
+    return preset
+
+
+def check_model(context, parameter, model):
+    """A callback of click, which returns a `.keras` file or a preset that exists."""
+    if os.fspath(model).endswith(".keras"):
+        return check_data(context, parameter, model)
+    return check_preset(context, parameter, model)
