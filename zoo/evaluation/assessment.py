@@ -34,6 +34,11 @@ class Assessment:
     confusion: tuple | None = None
     points: tuple | None = None
 
+    def values(self):
+        """Computes all scores, dict of float."""
+        rows = np.arange(self.size)
+        return {name: float(score(rows)) for name, score in self.statistics.items()}
+
     def scores(self, seed=0):
         """Computes all scores with their 95% bootstrap intervals.
 
