@@ -82,7 +82,6 @@ def tfidf_label(texts, labels, others):
         ImportError: if scikit-learn is not installed.
     """
     _need_scikit_learn()
-    from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
     from threadpoolctl import threadpool_limits
 
@@ -92,9 +91,9 @@ def tfidf_label(texts, labels, others):
     features, held_out = _tfidf(texts, others, classes if classes > 2 else 1)
     model = LogisticRegression(C=10.0, max_iter=100)
     # Threads that wait for each other take longer than one on a busy machine. The
-    # number of iterations is limited for the same reason, the time.
+    # warnings are about the limit of iterations, and about labels that occur once.
     with warnings.catch_warnings(), threadpool_limits(1):
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", UserWarning)
         model.fit(features, labels)
     return model.predict(held_out).tolist()
 

@@ -77,13 +77,13 @@ def data_lines(data):
 def _count_lines(part, counts):
     total, names = sum(counts.values()), list(counts)
     shown = [
-        f"{printable(name)} {counts[name]:,} ({100 * counts[name] / total:.1f} %)"
+        f"{printable(name)}: {counts[name]:,} ({100 * counts[name] / total:.1f} %)"
         for name in names
     ]
     if len(names) > FEW:
         half = FEW // 2
         shown = [*shown[:half], "…", *shown[-half:]]
-    lines = [f"{len(names)} labels for {part}: {', '.join(shown)}."]
+    lines = [f"{len(names)} labels for {part}: {'; '.join(shown)}."]
     return lines + _named(
         f"that occur once for {part}", [name for name in names if counts[name] == 1]
     )
@@ -131,7 +131,8 @@ def printable(text, limit=None):
 
 
 def _visible(character):
-    if character.isspace():
+    category = unicodedata.category(character)
+    if category in ("Zl", "Zp") or category == "Cc" and character.isspace():
         return " "
     # Control characters, and halves of a surrogate pair, which UTF-8 cannot encode.
-    return "\ufffd" if unicodedata.category(character) in ("Cc", "Cs") else character
+    return "\ufffd" if category in ("Cc", "Cs") else character

@@ -5,7 +5,7 @@ import time
 import keras
 import numpy as np
 
-POINTS = 200  # at most, in the curve of the loss
+POINTS = 50  # at most, in the curve of the loss
 
 
 class EpochLines(keras.callbacks.Callback):
@@ -66,7 +66,7 @@ class UpdateCurves(keras.callbacks.Callback):
         if number % self.every and number != self.per_epoch:
             return
         loss = self.model.metrics[0]  # a mean, or a sum of several
-        total, count = (np.array(part) for part in (loss.total, loss.count))
+        total, count = map(keras.ops.convert_to_numpy, (loss.total, loss.count))
         values, weights = total - self.before[0], count - self.before[1]
         means = np.divide(values, weights, where=weights > 0, out=np.zeros_like(values))
         self.before = (total, count)

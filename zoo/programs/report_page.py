@@ -11,25 +11,27 @@ STYLE = """
 body { margin: 0 auto; padding: 1rem; max-width: 68rem; line-height: 1.5;
   font-family: system-ui, sans-serif; overflow-wrap: anywhere; }
 h1 { font-size: 1.6rem; line-height: 1.25; } h2 { margin-top: 2.5rem; }
+h3 { font-size: 1rem; margin: 1.5rem 0 .3rem; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-caption { text-align: left; padding: .5rem 0; opacity: .8; }
 th, td { padding: .3rem .8rem .3rem 0; border-bottom: 1px solid var(--line);
   text-align: left; vertical-align: top; overflow-wrap: normal; }
 td.number, th.number { text-align: right; white-space: nowrap; }
 .pictures { display: grid; gap: 1rem;
-  grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); }
+  grid-template-columns: repeat(auto-fit, minmax(min(100%, 19rem), 1fr)); }
 figure { margin: 0; padding: .5rem; background: #fff; color: #000;
   border-radius: .4rem; overflow-x: auto; }
 figure svg { display: block; width: 100%; height: auto; margin: auto; }
 figure.confusion { grid-column: 1 / -1; }
-figure.confusion svg { max-width: 46rem; }
-figure.large svg { min-width: 46rem; }
+figure.confusion svg, figure.scatter svg { max-width: 32rem; }
+figure.large svg { min-width: 52rem; max-width: 60rem; }
 .errors li { margin: 0 0 .8rem; padding: .5rem .7rem; background: var(--soft); }
 .errors p { margin: 0; unicode-bidi: isolate; }
 summary { cursor: pointer; padding: .3rem 0; }
 """
-POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+# The picture of a confusion matrix has an image of its cells inside.
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+NO_BREAK = "\N{NO-BREAK SPACE}"
 MANY = 20  # rows of a table that are shown at once
 MANY_LABELS = 16  # of a confusion matrix that is wider than a telephone
 
@@ -81,7 +83,7 @@ def _number(value):
     return f"{value:,}" if isinstance(value, int) else f"{value:.3f}"
 
 
-def _table(rows, caption=""):
+def _table(rows, title=""):
     """A table of dicts with the same keys; a long one is folded."""
     if not rows:
         return ""
@@ -97,14 +99,16 @@ def _table(rows, caption=""):
             for key, value in row.items()
         ]
         lines.append(f"<tr>{''.join(cells)}</tr>")
-    caption = f"<caption>{_text(caption)}</caption>" if caption else ""
+    heading = f"<h3>{_text(title)}</h3>\n" if title else ""
     table = (
-        f'<div class="wide" tabindex="0"><table>{caption}\n<thead><tr>{head}</tr>'
+        f'<div class="wide" tabindex="0"><table>\n<thead><tr>{head}</tr>'
         f"</thead>\n<tbody>\n{chr(10).join(lines)}\n</tbody></table></div>"
     )
     if len(rows) <= MANY:
-        return table
-    return f"<details><summary>{len(rows):,} rows</summary>\n{table}\n</details>"
+        return heading + table
+    return (
+        f"{heading}<details><summary>{len(rows):,} rows</summary>\n{table}\n</details>"
+    )
 
 
 def _scores(content):
@@ -123,8 +127,8 @@ def _scores(content):
         {"the model minus": name, **{k: _interval(v, "+") for k, v in scores.items()}}
         for name, scores in content.get("differences", {}).items()
     ]
-    caption = "Differences. An interval without 0 is significant at 5 %."
-    lines.append(_table(rows, caption))
+    title = "Differences: an interval without 0 is significant at 5 %"
+    lines.append(_table(rows, title))
     return "\n".join(lines)
 
 
@@ -134,7 +138,8 @@ def _interval(score, sign=""):
     value = f"{score['value']:{sign}.3f}"
     if score.get("low") is None:
         return value
-    return f"{value} ({score['low']:{sign}.3f} to {score['high']:{sign}.3f})"
+    interval = f"({score['low']:{sign}.3f} to {score['high']:{sign}.3f})"
+    return f"{value} {interval.replace(' ', NO_BREAK)}"
 
 
 def _data(content):
