@@ -43,6 +43,7 @@ def test_tour_on_a_file(preset, tmp_path):
     assert "not great" not in text
 
 
+@pytest.mark.slow
 def test_pairs_are_asked_as_pairs(preset, tmp_path):
     texts, labels = tiny.make_texts(60)
     rows = zip(texts, texts[::-1], labels, strict=True)

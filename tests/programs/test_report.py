@@ -112,6 +112,8 @@ def check_page(text):
     for link in page.links:
         assert link.startswith(("#", "data:image/png;base64,")), link
         assert not link.startswith("#") or link[1:] in page.ids
+    if any(link.startswith("data:") for link in page.links):
+        assert "img-src data:" in text  # else the policy of the page hides it
     assert not re.search(r"url\((?!#)", text) and "@import" not in text
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]", text)
     return page.text
@@ -230,7 +232,7 @@ def test_the_page_of_plain_data(classified):
 
 def test_hostile_texts_and_labels(preset, tmp_path):
     texts = [f"{text} {i}" for i in range(6) for text in HOSTILE] + [""] * 6
-    strange = ["<b>", "$\\x", "a,b", "שלום", "🎬", "_", "__", "</script>", "\x1b[2J"]
+    strange = ["<b>", "$\\x$", "a,b", "שלום", "🎬", "_", "__", "</script>", "\x1b[2J"]
     labels = [strange[i % len(strange)] for i in range(len(texts))]
     data = write_table(tmp_path / "train.tsv", texts, labels)
     output, report = finetune(preset, data, tmp_path, "--valid", data)

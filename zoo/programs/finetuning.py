@@ -17,9 +17,9 @@ from zoo.programs.progress import EpochLines, UpdateCurves
 from zoo.programs.report import (
     assess_model,
     check_directory,
+    describe_model,
     format_scores,
     predict_baselines,
-    versions,
     write_report,
 )
 from zoo.tasks import Task, TextClassifier, find_task
@@ -93,8 +93,8 @@ def train(
     Args:
         kind: class of the task.
         preset: see `zoo.from_preset`.
-        parts: dict of texts and labels: "training", "validation" and perhaps "test".
-            The baselines are compared on the last part.
+        parts: dict of texts and labels: "training", "validation" and perhaps "test",
+            in this order. The baselines are compared on the last part.
         seed, echo: see `run`.
         epochs: int; by default that of the preset, or 3.
         batch_size: int, rows.
@@ -105,41 +105,35 @@ def train(
     Returns:
         The trained task, and a dict for `report_on`.
     """
-    data = describe_data(kind, parts)
-    for line in data_lines(data):
-        echo(line)
+    content = {"data": describe_data(kind, parts)}
+    echo("\n".join(data_lines(content["data"])))
     model = registry.from_preset(preset, kind.task_name, seed=seed, **options)
-    content = {"data": data, **prepare(model, parts, seed, echo)}
+    content |= prepare(model, parts, seed, echo)
     defaults = model.backbone.defaults
     if learning_rate is None:
         family = registry.FAMILIES[model.backbone.family]
         learning_rate = defaults.get("learning_rate") or family.learning_rate
     epochs = epochs or defaults.get("epochs") or EPOCHS
-    rows = len(parts["training"][1])
     model.compile(
         finetuning_optimizer(
             model.backbone,
-            rows,
+            len(parts["training"][1]),
             epochs,
             batch_size,
             learning_rate,
             layer_decay=layer_decay,
         )
     )
-    start = time.monotonic()
     content |= fit(model, parts, epochs, batch_size, seed, echo)
     content["settings"] = {
         "preset": os.fspath(preset),
-        "task": kind.task_name,
-        "parameters": model.count_params(),
         "learning rate": learning_rate,
         "layer decay": layer_decay,
         "epochs": epochs,
         "batch size": batch_size,
-        "sequence length": model.sequence_length,
         "seed": seed,
-        "seconds of training": round(time.monotonic() - start, 1),
-        **versions(),
+        "seconds of training": content.pop("seconds"),
+        **describe_model(model),
     }
     return model, content
 
@@ -177,8 +171,10 @@ def fit(model, parts, epochs, batch_size, seed, echo):
     """Trains a compiled model; on a terminal with the progress bar of Keras.
 
     Returns:
-        dict of history, as of Keras, and updates, the curves of `UpdateCurves`.
+        dict of history, as of Keras, updates, the curves of `UpdateCurves`, and
+        seconds.
     """
+    start = time.monotonic()
     terminal = sys.stdout.isatty()
     texts, labels = parts["training"]
     curves = UpdateCurves(-(-len(labels) // batch_size), epochs)
@@ -194,7 +190,8 @@ def fit(model, parts, epochs, batch_size, seed, echo):
         seed=seed,
     ).history
     history = {name: list(map(float, values)) for name, values in history.items()}
-    return {"history": history, "updates": curves.curves}
+    seconds = round(time.monotonic() - start, 1)
+    return {"history": history, "updates": curves.curves, "seconds": seconds}
 
 
 def report_on(model, parts, content, directory, echo=print, seed=0):

@@ -123,9 +123,13 @@ def _most_confused(labels, matrix):
     return sorted(pairs, key=lambda pair: -pair["rows"])[:PAIRS]
 
 
-def versions():
-    """Versions of zoo and of what it runs on, dict of str."""
+def describe_model(model):
+    """The settings that a model knows, and the versions of what it runs on, dict."""
     return {
+        "task": model.task_name,
+        "parameters": model.count_params(),
+        "policy": model.dtype_policy.name,
+        "sequence length": model.sequence_length,
         "zoo": __version__,
         "tensorflow": tf.__version__,
         "keras": keras.__version__,
