@@ -14,7 +14,7 @@ h1 { font-size: 1.6rem; line-height: 1.25; } h2 { margin-top: 2.5rem; }
 h3 { font-size: 1rem; margin: 1.5rem 0 .3rem; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: .3rem .8rem .3rem 0; border-bottom: 1px solid var(--line);
+th, td { padding: .3rem 1.1rem .3rem 0; border-bottom: 1px solid var(--line);
   text-align: left; vertical-align: top; overflow-wrap: normal; }
 td.number, th.number { text-align: right; white-space: nowrap; }
 .pictures { display: grid; gap: 1rem;

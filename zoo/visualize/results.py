@@ -57,7 +57,7 @@ def plot_confusion(matrix, labels, path, title=""):
         for (i, j), count in np.ndenumerate(matrix):
             if not many:
                 color = "white" if shares[i, j] > shares.max() / 2 else "black"
-                axes.text(j, i, f"{count:d}", ha="center", va="center", color=color)
+                axes.text(j, i, f"{count:.0f}", ha="center", va="center", color=color)
         return _save(figure, path)
 
 
@@ -112,7 +112,7 @@ def plot_curves(curves, path, title="", xlabel="", ylabel="", pairs=False):
                 values = np.asarray(values, "float64")
                 marker = "o" if len(values) <= 12 else ""
                 axes.plot(places, values, style, color=color, label=name, marker=marker)
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         axes.set(xlabel=xlabel, ylabel=ylabel, title=title)
         if axes.lines:
             axes.legend(
