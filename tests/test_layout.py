@@ -30,7 +30,7 @@ EVERYTHING = {
 }
 FORMATS = {"h5py", "ml_dtypes", "safetensors", "tensorflow"}
 ENGINE = {"keras", "tensorflow", "numpy"}
-OFFICIAL_METRICS = {"sacrebleu", "seqeval", "sklearn", "scipy"}
+OFFICIAL_METRICS = {"sacrebleu", "seqeval", "sklearn", "scipy", "threadpoolctl"}
 
 # What a module may import: from zoo, and from other packages. Every module may import
 # `files`; a room of models may also import itself, and a package its own modules.
@@ -70,7 +70,7 @@ RULES = {
     "tasks": (BELOW_TASKS, ENGINE),
     "visualize": ({"layers", "evaluation"}, {*ENGINE, "matplotlib"}),
     "registry": (BELOW_REGISTRY, ENGINE),
-    "programs": (BELOW_REGISTRY | {"registry"}, ENGINE),
+    "programs": (BELOW_REGISTRY | {"registry", "__version__"}, ENGINE),
     "pretraining": (BELOW_REGISTRY | {"registry", "programs"}, ENGINE),
     "data/table_files": (set(), {"pyarrow"}),
     "arguments": ({"presets"}, {"click"}),

@@ -48,25 +48,22 @@ def main(modules):
     "--output",
     default="zoo_quickstart",
     show_default=True,
-    help="Directory for the pictures, the model and the export.",
+    help="Directory for the report, the model and the export.",
 )
 @click.option(
-    "--preset",
-    default="bert_mini_en_uncased_books",
-    show_default=True,
-    callback=arguments.check_preset,
+    "--preset", callback=arguments.check_preset, help="By default a small BERT."
 )
 @click.option("--epochs", default=3, show_default=True)
 @click.option("--seed", default=0, show_default=True)
 def quickstart(data, columns, output, preset, epochs, seed):
     """Fine-tune a preset on movie reviews, and export it.
 
-    The command also trains the same network from random weights, draws the results,
-    checks the export and asks it for answers. It takes a few minutes.
+    The command also writes a report, checks the export and asks it for answers. It
+    takes a few minutes.
     """
     from zoo.programs import quickstart as tour
 
-    tour.run(data, output, preset, epochs, seed, click.echo, columns)
+    tour.run(data, output, preset or tour.PRESET, epochs, seed, click.echo, columns)
 
 
 @main.command("list")
@@ -197,6 +194,10 @@ def vectors(files, output, **options):
 )
 @click.option("--output", required=True, help="The .keras file to write.")
 @click.option(
+    "--report",
+    help="Directory of the report; by default that of OUTPUT: m_report for m.keras.",
+)
+@click.option(
     "--task",
     help="A task for labelled texts; by default text_classifier.",
 )
@@ -216,12 +217,16 @@ def vectors(files, output, **options):
 @click.option("--sequence-length", type=int, help="Longer texts are truncated.")
 @click.option("--dtype", help="Policy, such as mixed_bfloat16.")
 @click.option("--seed", default=0, show_default=True)
-def finetune(preset, data, valid, output, task, **options):
-    """Fine-tune a preset on labelled texts."""
+def finetune(preset, data, valid, output, report, task, **options):
+    """Fine-tune a preset on labelled texts.
+
+    The command also writes a report with scores, curves and errors.
+    """
     check_file_name(output)  # before the training, not after it
     from zoo.programs import finetuning
 
-    finetuning.run(preset, data, valid, task, **options).save(output)
+    report = report or f"{os.fspath(output).removesuffix('.keras')}_report"
+    finetuning.run(preset, data, valid, task, output, report, click.echo, **options)
     click.echo(output)
 
 

@@ -2,7 +2,12 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from zoo.visualize import plot_confusion, plot_history  # noqa: E402
+from zoo.visualize import (  # noqa: E402
+    plot_confusion,
+    plot_curves,
+    plot_history,
+    plot_scatter,
+)
 
 
 def test_confusion_is_a_self_contained_file(tmp_path):
@@ -10,6 +15,26 @@ def test_confusion_is_a_self_contained_file(tmp_path):
     text = path.read_text()
     assert text.lstrip().startswith("<?xml") and 'href="http' not in text
     assert [p.name for p in path.parent.iterdir()] == ["c.svg"]
+    again = plot_confusion([[5, 1], [2, 7]], ["bad", "good"], tmp_path / "again.svg")
+    assert again.read_bytes() == path.read_bytes()
+
+
+def test_confusion_of_many_labels_has_no_numbers(tmp_path):
+    counts = [[1234] * 77 for _ in range(77)]
+    labels = [f"label {i}" for i in range(77)]
+    text = plot_confusion(counts, labels, tmp_path / "many.svg").read_text()
+    assert "label 76" in text and ">1234<" not in text
+    few = plot_confusion([[1234]], ["one"], tmp_path / "one.svg").read_text()
+    assert ">1234<" in few
+
+
+@pytest.mark.filterwarnings("error")
+def test_strange_labels_are_text(tmp_path):
+    labels = ["$\\frac$", "<script>", "漢字 🎬", "_hidden", "", "long " * 99]
+    text = plot_confusion([[1] * 6] * 6, labels, tmp_path / "a.svg").read_text()
+    assert "$\\frac$" in text and "&lt;script&gt;" in text and "<script" not in text
+    assert "long " * 9 not in text and "…" in text
+    plot_confusion([[1] * 6] * 6, labels, tmp_path / "a.png")
 
 
 def test_history_draws_every_run(tmp_path):
@@ -18,3 +43,14 @@ def test_history_draws_every_run(tmp_path):
     one = plot_history({"a": history}, tmp_path / "one.png")
     assert both.read_bytes()[:4] == b"\x89PNG"
     assert both.read_bytes() != one.read_bytes()
+    text = plot_history({"a": history}, tmp_path / "h.svg", title="Run").read_text()
+    assert "a, training" in text and "a, validation" in text and ">Run<" in text
+
+
+def test_curves_have_gaps_and_scatter_is_drawn(tmp_path):
+    curves = {"a": ([1, 2, 3], [1.0, None, float("nan")]), "none": ([], [])}
+    text = plot_curves(curves, tmp_path / "c.svg", "Loss", "update").read_text()
+    assert ">a<" in text and ">none<" not in text and ">update<" in text
+    assert plot_curves({}, tmp_path / "empty.svg").exists()
+    same = plot_scatter([1.0, 1.0], [2.0, 3.0], tmp_path / "s.svg", "Numbers")
+    assert ">Numbers<" in same.read_text()

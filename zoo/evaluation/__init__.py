@@ -1,5 +1,19 @@
 """Metrics with their official definitions, on arrays and lists."""
 
+from zoo.evaluation.assessment import (
+    Assessment,
+    assess_classes,
+    assess_numbers,
+    assess_tags,
+)
+from zoo.evaluation.baselines import (
+    majority_label,
+    mean_number,
+    most_frequent_tags,
+    sample_rows,
+    tfidf_label,
+    tfidf_number,
+)
 from zoo.evaluation.bootstrap import bootstrap_interval, paired_bootstrap
 from zoo.evaluation.classification import accuracy, confusion_matrix
 from zoo.evaluation.glue_scores import evaluate_glue, glue_metrics
@@ -12,15 +26,25 @@ from zoo.evaluation.spans import (
 )
 
 __all__ = [
+    "Assessment",
     "accuracy",
     "allowed_transitions",
+    "assess_classes",
+    "assess_numbers",
+    "assess_tags",
     "bootstrap_interval",
     "confusion_matrix",
     "convert_tags",
     "evaluate_glue",
     "find_spans",
     "glue_metrics",
+    "majority_label",
+    "mean_number",
+    "most_frequent_tags",
     "paired_bootstrap",
+    "sample_rows",
     "span_scores",
+    "tfidf_label",
+    "tfidf_number",
     "write_spans",
 ]

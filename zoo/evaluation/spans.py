@@ -198,13 +198,24 @@ def span_scores(references, predictions):
             for kind, _, _ in spans:
                 counts[kind][column] += 1
     types = {
-        kind: {**_scores(count), "support": int(count[2])}
+        kind: {**precision_recall_f1(count), "support": int(count[2])}
         for kind, count in sorted(counts.items())
     }
-    return {**_scores(sum(counts.values(), np.zeros(3, int))), "types": types}
+    return {
+        **precision_recall_f1(sum(counts.values(), np.zeros(3, int))),
+        "types": types,
+    }
 
 
-def _scores(count):
+def precision_recall_f1(count):
+    """Computes precision, recall and F1 from counts. A score of 0 / 0 is 0.
+
+    Args:
+        count: three int, the correct, the predicted and the true ones.
+
+    Returns:
+        dict of precision, recall and f1 in [0, 1].
+    """
     both, found, true = map(int, count)
     return {
         "precision": both / found if found else 0.0,

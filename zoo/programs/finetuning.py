@@ -1,9 +1,27 @@
 """Fine-tunes a preset on a file, and loads models, for the command line."""
 
 import os
+import sys
+import time
 
 from zoo import registry
 from zoo.data import hash_split
+from zoo.evaluation import sample_rows
+from zoo.programs.data_summary import (
+    data_lines,
+    describe_data,
+    describe_tokens,
+    tokens_line,
+)
+from zoo.programs.progress import EpochLines, UpdateCurves
+from zoo.programs.report import (
+    assess_model,
+    check_directory,
+    describe_model,
+    format_scores,
+    predict_baselines,
+    write_report,
+)
 from zoo.tasks import Task, TextClassifier, find_task
 from zoo.training import finetuning_optimizer
 
@@ -15,37 +33,88 @@ def run(
     data,
     valid=None,
     task=None,
-    epochs=None,
-    batch_size=32,
-    learning_rate=None,
-    layer_decay=1.0,
+    output=None,
+    report=None,
+    echo=print,
     seed=0,
     columns=None,
     **options,
 ):
-    """Fine-tunes a preset on a file of labelled texts.
+    """Fine-tunes a preset on a file of labelled texts, and reports on it.
 
     Args:
         preset: see `zoo.from_preset`.
         data: path of the labelled texts, which `read` of the task reads.
         valid: the same for validation; by default a tenth of `data`, chosen by a hash.
         task: name of a task for labelled rows; by default "text_classifier".
-        epochs: int; by default that of the preset, or 3.
-        batch_size: int, rows.
-        learning_rate: float, the peak; by default that of the preset or its family.
-        layer_decay: float, see `zoo.training.finetuning_optimizer`.
+        output: `.keras` file to write, or None.
+        report: directory of the report, or None for no report.
+        echo: function that prints a line.
         seed: int, of the weights of the head, the order of the rows, and dropout.
         columns: dict of text_column, pair_column and label_column, for `read`.
-        **options: arguments of `zoo.from_preset`; None means the default.
+        **options: arguments of `train`, and of `zoo.from_preset`; None means the
+            default.
 
     Returns:
         The trained task.
     """
     options = {key: value for key, value in options.items() if value is not None}
     kind = trainable_task(task or TextClassifier.task_name)
-    rows, train, held_out = _read_files(kind, data, valid, columns or {})
+    if report is not None:
+        check_directory(report)
+    columns = columns or {}
+    rows = kind.read(data, **columns)
+    if valid:
+        train_rows, held_out = rows, kind.read(valid, **columns)
+    else:
+        train_rows, held_out = split_off(*rows)
+    parts = {"training": train_rows, "validation": held_out}
+    files = {"data": os.fspath(data)}
+    if valid:
+        files["validation data"] = os.fspath(valid)
     options |= kind.data_options(rows[1])
+    model, content = train(kind, preset, parts, seed, echo, **options)
+    if output is not None:
+        model.save(output)  # before the report, which may fail
+    if report is not None:
+        content["settings"] = {**files, **content["settings"]}
+        report_on(model, parts, content, report, echo, seed)
+    return model
+
+
+def train(
+    kind,
+    preset,
+    parts,
+    seed=0,
+    echo=print,
+    epochs=None,
+    batch_size=32,
+    learning_rate=None,
+    layer_decay=1.0,
+    **options,
+):
+    """Says what the data hold, and trains a task on them.
+
+    Args:
+        kind: class of the task.
+        preset: see `zoo.from_preset`.
+        parts: dict of texts and labels: "training", "validation" and perhaps "test",
+            in this order. The baselines are compared on the last part.
+        seed, echo: see `run`.
+        epochs: int; by default that of the preset, or 3.
+        batch_size: int, rows.
+        learning_rate: float, the peak; by default that of the preset or its family.
+        layer_decay: float, see `zoo.training.finetuning_optimizer`.
+        **options: arguments of `zoo.from_preset`.
+
+    Returns:
+        The trained task, and a dict for `report_on`.
+    """
+    content = {"data": describe_data(kind, parts)}
+    echo("\n".join(data_lines(content["data"])))
     model = registry.from_preset(preset, kind.task_name, seed=seed, **options)
+    content |= prepare(model, parts, seed, echo)
     defaults = model.backbone.defaults
     if learning_rate is None:
         family = registry.FAMILIES[model.backbone.family]
@@ -54,29 +123,104 @@ def run(
     model.compile(
         finetuning_optimizer(
             model.backbone,
-            len(train[1]),
+            len(parts["training"][1]),
             epochs,
             batch_size,
             learning_rate,
             layer_decay=layer_decay,
         )
     )
-    model.fit(
-        train[0],
-        model.parse_labels(train[1]),
+    content |= fit(model, parts, epochs, batch_size, seed, echo)
+    content["settings"] = {
+        "preset": os.fspath(preset),
+        "learning rate": learning_rate,
+        "layer decay": layer_decay,
+        "epochs": epochs,
+        "batch size": batch_size,
+        "seed": seed,
+        "seconds of training": content.pop("seconds"),
+        **describe_model(model),
+    }
+    return model, content
+
+
+def prepare(model, parts, seed, echo):
+    """Checks the labels, measures the texts and scores the baselines; says it.
+
+    Returns:
+        dict of tokens, notes and baselines, the predicted labels of each.
+    """
+    for _, labels in parts.values():
+        model.encode_labels(model.parse_labels(labels))
+    tokens = describe_tokens(model, parts)
+    model.truncation_reported = True  # by this line, instead of a warning
+    echo(tokens_line(tokens))
+    texts, labels = parts["training"]
+    rows = sample_rows(texts, seed)
+    notes = []
+    if len(rows) < len(labels):
+        notes.append(
+            f"The baselines are trained on {len(rows):,} of {len(labels):,} rows."
+        )
+    held_out, truth = list(parts.values())[-1]
+    sample = take(texts, labels, rows)
+    baselines = predict_baselines(model, sample, held_out, notes.append)
+    for note in notes:
+        echo(note)
+    for name, predicted in baselines.items():
+        scores = model.assess(truth, predicted).values()
+        echo(f"{name}, {list(parts)[-1]}: {format_scores(scores)}")
+    return {"tokens": tokens, "notes": notes, "baselines": baselines}
+
+
+def fit(model, parts, epochs, batch_size, seed, echo):
+    """Trains a compiled model; on a terminal with the progress bar of Keras.
+
+    Returns:
+        dict of history, as of Keras, updates, the curves of `UpdateCurves`, and
+        seconds.
+    """
+    start = time.monotonic()
+    terminal = sys.stdout.isatty()
+    texts, labels = parts["training"]
+    curves = UpdateCurves(-(-len(labels) // batch_size), epochs)
+    held_out = parts["validation"]
+    history = model.fit(
+        texts,
+        model.parse_labels(labels),
         batch_size=batch_size,
         epochs=epochs,
+        verbose=1 if terminal else 0,
+        callbacks=[curves] if terminal else [curves, EpochLines(echo)],
         validation_data=(held_out[0], model.parse_labels(held_out[1])),
         seed=seed,
-    )
-    return model
+    ).history
+    history = {name: list(map(float, values)) for name, values in history.items()}
+    seconds = round(time.monotonic() - start, 1)
+    return {"history": history, "updates": curves.curves, "seconds": seconds}
 
 
-def _read_files(kind, data, valid, columns):
-    """All rows of `data`, and the rows for training and for validation."""
-    rows = kind.read(data, **columns)
-    train, held_out = (rows, kind.read(valid, **columns)) if valid else split_off(*rows)
-    return rows, train, held_out
+def report_on(model, parts, content, directory, echo=print, seed=0):
+    """Scores a trained model on the last part of its data, and writes the report.
+
+    Args:
+        model: the task.
+        parts, content: see `train`.
+        directory: path.
+        echo, seed: see `run`.
+
+    Returns:
+        dict of all that the report says.
+    """
+    part, rows = list(parts.items())[-1]
+    content = {**content, "scored": {"part": part, "rows": len(rows[1])}}
+    content |= assess_model(model, rows, content.pop("baselines"), seed)
+    for name, scores in content["scores"].items():
+        values = {key: score["value"] for key, score in scores.items()}
+        echo(f"{name}, {part}: {format_scores(values)}")
+    content["title"] = f"{content['settings']['preset']}, fine-tuned"
+    echo(write_report(directory, content, echo))
+    return content
 
 
 def trainable_task(name):

@@ -1,27 +1,26 @@
-"""The quickstart: fine-tuning on movie reviews, scores, export and answers."""
+"""The quickstart: fine-tuning on movie reviews, a report, export and answers."""
 
 import csv
 import importlib.util
-import json
 import pathlib
 
 import numpy as np
 
-from zoo import registry
 from zoo.data import hash_split, read_labelled
-from zoo.evaluation import accuracy, confusion_matrix
-from zoo.files import replacing
+from zoo.programs import finetuning
+from zoo.programs.data_summary import printable
 from zoo.serving import ask, curl_lines, diagnose, docker_lines, format_findings
 from zoo.tasks import TextClassifier
-from zoo.training import finetuning_optimizer
 
 PRESET = "bert_mini_en_uncased_books"
-PARTS = [("test", 0.1), ("valid", 0.1), ("train", 0.8)]
+RATE = 6e-4  # for PRESET, the best one on the validation sentences
+PARTS = [("test", 0.1), ("validation", 0.1), ("training", 0.8)]
 SENTENCES = [
     "a warm, funny and beautifully acted film.",
     "two hours of my life that i will never get back.",
     "it is not great, but it has its moments.",
 ]
+LONGEST = 70  # characters of a text that are printed
 
 
 def movie_reviews():
@@ -57,15 +56,12 @@ def run(
     echo=print,
     columns=None,
 ):
-    """Fine-tunes the preset and the same network with random weights.
-
-    Then it draws the results, saves and exports the model, checks the export, and
-    asks it for answers.
+    """Fine-tunes the preset, reports on it, exports it and asks the export.
 
     Args:
         data: path of a file of labelled texts, see `zoo.data.read_labelled`, or None
             for the movie reviews.
-        output: directory for the pictures, the model, the export and the results.
+        output: directory for the report, the model and the export.
         preset: str, see `zoo.from_preset`.
         epochs: int.
         seed: int, of the weights of the head, the order of the rows, and dropout.
@@ -73,84 +69,77 @@ def run(
         columns: dict of text_column, pair_column and label_column of `data`.
 
     Returns:
-        dict of accuracies, which is also written to `results.json`.
+        dict of the scores on the rows for testing, which are also in
+        `report/report.json`.
+
+    Raises:
+        ValueError: if there are too few rows for three parts.
     """
     output, preset = pathlib.Path(output), str(preset)
     texts, labels = read_labelled(data, **columns or {}) if data else movie_reviews()
-    names = sorted(set(labels))
-    split = _split(texts, names, echo)
-    parts = {
-        name: (_take(texts, rows), [labels[row] for row in rows])
-        for name, rows in split.items()
-    }
-    results, histories = {}, {}
-    for arm, pretrained in (("random weights", False), (preset, True)):
-        echo(f"\n{arm}: fine-tuning, {epochs} epochs")
-        model = registry.from_preset(
-            preset,
-            task=TextClassifier.task_name,
-            labels=names,
-            pooling="mean",
-            load_weights=pretrained,
-            seed=seed,
-        )
-        # The best rates of the two networks on the validation sentences.
-        rate = 6e-4 if pretrained else 2e-4
-        rows = len(split["train"])
-        model.compile(finetuning_optimizer(model.backbone, rows, epochs, 32, rate))
-        histories[arm] = model.fit(
-            *parts["train"], epochs=epochs, validation_data=parts["valid"], seed=seed
-        ).history
-        predicted = model.predict(parts["test"][0], verbose=0).argmax(axis=-1)
-        truth = model.encode_labels(parts["test"][1])
-        results[arm] = accuracy(truth, predicted)
-    _report(output, results, histories, truth, predicted, names, echo)
-    _serve(model, output, echo)
-    return results
-
-
-def _split(texts, names, echo):
-    first = texts[0] if isinstance(texts, tuple) else texts
-    split = hash_split(first, PARTS)
-    echo(
-        f"{len(first)} texts, labels {', '.join(names)}; "
-        + ", ".join(f"{len(rows)} {name}" for name, rows in split.items())
+    parts = split(texts, labels)
+    model, content = finetuning.train(
+        TextClassifier,
+        preset,
+        parts,
+        seed,
+        echo,
+        epochs=epochs,
+        learning_rate=RATE if preset == PRESET else None,
+        **TextClassifier.data_options(labels),
+        pooling="mean",
     )
-    return split
-
-
-def _take(texts, rows):
-    if isinstance(texts, tuple):
-        return tuple(_take(column, rows) for column in texts)
-    return [texts[row] for row in rows]
-
-
-def _report(output, results, histories, truth, predicted, names, echo):
-    from zoo.visualize import plot_confusion, plot_history
-
-    matrix = confusion_matrix(truth, predicted, range(len(names)))
-    echo("\naccuracy on the test sentences")
-    for arm, score in results.items():
-        echo(f"  {arm:32} {100 * score:5.1f} %")
-    echo(f"\n{plot_history(histories, output / 'training.svg')}")
-    echo(plot_confusion(np.asarray(matrix), names, output / "confusion.svg"))
-    with replacing(output / "results.json") as temporary:
-        temporary.write_text(json.dumps(results, indent=2) + "\n", "utf-8")
-
-
-def _serve(model, output, echo):
     model.save(output / "model.keras")
-    version = model.export(output / "export" / "sentiment")
-    echo(f"{output / 'model.keras'}\n{version}\n")
+    content = finetuning.report_on(model, parts, content, output / "report", echo)
+    echo(f"{output / 'model.keras'}")
+    texts = SENTENCES if data is None else first_rows(parts["test"][0], len(SENTENCES))
+    _serve(model, texts, output, echo)
+    return content["scores"]
+
+
+def split(texts, labels):
+    """Splits rows into three parts by a hash of the first text.
+
+    Returns:
+        dict of training, validation and test to texts and labels.
+
+    Raises:
+        ValueError: if a part has no row.
+    """
+    rows = hash_split(texts[0] if isinstance(texts, tuple) else texts, PARTS)
+    if not all(rows.values()):
+        sizes = {name: len(part) for name, part in rows.items()}
+        raise ValueError(
+            "The quickstart must have rows for training, validation and testing. "
+            f"Received: {len(labels)} rows, in parts of {sizes}. Give more rows."
+        )
+    names = ("training", "validation", "test")
+    return {name: finetuning.take(texts, labels, rows[name]) for name in names}
+
+
+def first_rows(texts, count):
+    """The first rows of a list of texts, or of all columns of a tuple."""
+    if isinstance(texts, tuple):
+        return tuple(column[:count] for column in texts)
+    return texts[:count]
+
+
+def _serve(model, texts, output, echo):
+    version = model.export(output / "export" / "classifier")
+    echo(f"{version}\n")
     echo(format_findings(diagnose(version)))
-    example = {"text": np.array(SENTENCES, dtype=object)}
-    if model.pair:
-        example["text_pair"] = example["text"]
+    columns = texts if isinstance(texts, tuple) else (texts,)
+    example = {
+        name: np.array(column, dtype=object)
+        for name, column in zip(model.columns, columns, strict=False)
+    }
     echo("\nanswers of the export, from a new process with TensorFlow's C loader:")
     answers = ask(version, example)
-    for row, sentence in enumerate(SENTENCES):
-        label, score = answers["label"][row], answers["score"][row]
-        echo(f"  {label:10} {score:.2f}  {sentence}")
+    for label, score, *row in zip(
+        answers["label"], answers["score"], *columns, strict=True
+    ):
+        shown = " | ".join(printable(text, LONGEST) for text in row)
+        echo(f"  {printable(label):10} {score:.2f}  {shown}")
     echo("\nto serve the export:\n")
-    echo(docker_lines(version.parent, "sentiment"))
-    echo(curl_lines("sentiment", example))
+    echo(docker_lines(version.parent, "classifier"))
+    echo(curl_lines("classifier", example))

@@ -1,13 +1,22 @@
-"""What the command line asks of a task: files in, scores and answers out."""
+"""What the command line asks of a task: files in, scores, answers and reports out."""
+
+import collections
 
 from zoo.data import read_labelled
 
 
 class LabelledFiles:
-    """What a task reads from files, trains on, scores and answers with.
+    """What a task reads from files, trains on, scores, answers and reports with.
 
-    A task that cannot be trained on labelled rows of a file sets `read` to None.
+    A task that cannot be trained on labelled rows of a file sets `read` to None. A
+    report of a task without `predict_labels` and `assess` has the scores of `measure`.
+
+    Attributes:
+        baselines: dict of a name to a function, see `zoo.evaluation.baselines`, whose
+            predictions a report compares with those of the model.
     """
+
+    baselines = {}
 
     @classmethod
     def read(cls, path, text_column=None, pair_column=None, label_column=None):
@@ -28,6 +37,19 @@ class LabelledFiles:
         """Arguments of the task that follow from the labels of a file, a dict."""
         return {}
 
+    @classmethod
+    def describe_labels(cls, labels):
+        """What is known about labels before the training.
+
+        Args:
+            labels: list, as `read` gives them.
+
+        Returns:
+            dict. The value of "counts" is how often each label occurs, a dict of str
+            to int. Every other value is a number.
+        """
+        return {"counts": dict(collections.Counter(labels))}
+
     def parse_labels(self, labels):
         """Labels from a file, as `fit` takes them."""
         return labels
@@ -45,6 +67,43 @@ class LabelledFiles:
         y = self.parse_labels(labels)
         scores = self.evaluate(x, y, verbose=0, return_dict=True)
         return {name: float(value) for name, value in scores.items()}
+
+    def predict_labels(self, x):
+        """The labels that the model predicts, for a report.
+
+        Args:
+            x: texts, as `fit` takes them.
+
+        Returns:
+            Tuple of a list of labels, in the form of `read`, and their probabilities,
+            in the form that `assess` takes. None if the answers are no labels.
+        """
+        return None
+
+    def assess(self, labels, predicted, confidence=None):
+        """Assesses predicted labels.
+
+        Args:
+            labels: list, as `read` gives them.
+            predicted: list of the same form.
+            confidence: the probabilities of the predictions, or None.
+
+        Returns:
+            `zoo.evaluation.Assessment`.
+        """
+        raise NotImplementedError
+
+    def describe_error(self, text, label, predicted):
+        """What a report says about a wrong prediction beside its text.
+
+        Args:
+            text: str, or a list of words.
+            label, predicted: as in the lists of `assess`.
+
+        Returns:
+            dict of str to str.
+        """
+        return {"true": str(label), "predicted": str(predicted)}
 
     def answer_rows(self, x):
         """Yields a dict of plain values for each row, what `answer` gives."""

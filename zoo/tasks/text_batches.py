@@ -183,18 +183,35 @@ class TextBatches(TextColumns):
 
         return dataset.map(encode, tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)
 
-    def _tokenise(self, columns):
-        """Packed rows of any number of texts, and one warning about truncation."""
+    def token_lengths(self, x):
+        """The numbers of tokens of texts before `fit` truncates them.
+
+        Args:
+            x: texts, as `fit` takes them.
+
+        Returns:
+            int64 numpy array (N,), special tokens included.
+        """
+        packer = self.packer(self.tokenizer, None)
+        parts = self._packed(self.text_columns(x), packer)
+        return np.concatenate([packer.lengths(rows).numpy() for rows, _ in parts])
+
+    def _packed(self, columns, packer):
+        """Packed rows and the number of truncated ones, for each part of the texts."""
 
         def pack(start):
             with tf.device("CPU:0"):
                 rows = [column[start : start + ROWS_PER_CALL] for column in columns]
-                return self.preprocessor.pack(rows)
+                return packer.pack(rows)
 
         # TensorFlow traces a tf.data pipeline for longer than this tokenises texts.
         starts = range(0, max(1, len(columns[0])), ROWS_PER_CALL)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            parts = list(pool.map(pack, starts))
+            return list(pool.map(pack, starts))
+
+    def _tokenise(self, columns):
+        """Packed rows of any number of texts, and one warning about truncation."""
+        parts = self._packed(columns, self.preprocessor)
         rows = {
             name: tf.concat([part[name] for part, _ in parts], 0)
             for name in parts[0][0]

@@ -4,6 +4,14 @@ import keras
 import tensorflow as tf
 
 from zoo.data import as_numbers, read_labelled
+from zoo.evaluation import (
+    assess_classes,
+    assess_numbers,
+    majority_label,
+    mean_number,
+    tfidf_label,
+    tfidf_number,
+)
 from zoo.layers import Pooling
 from zoo.tasks.base import Task
 from zoo.tasks.targets import (
@@ -115,6 +123,10 @@ class TextClassifier(SequenceHead):
     """
 
     task_name = "text_classifier"
+    baselines = {
+        "majority": majority_label,
+        "TF-IDF with logistic regression": tfidf_label,
+    }
 
     def __init__(
         self,
@@ -148,6 +160,15 @@ class TextClassifier(SequenceHead):
     def data_options(cls, labels):
         """The names of the labels."""
         return {"labels": sorted(set(labels))}
+
+    def predict_labels(self, x):
+        """The likeliest labels, list of str, and their probabilities, float32 (N,)."""
+        shares = tf.nn.softmax(self.predict(x, verbose=0)).numpy()
+        return [self.labels[number] for number in shares.argmax(-1)], shares.max(-1)
+
+    def assess(self, labels, predicted, confidence=None):
+        """Assesses predicted labels, see `zoo.evaluation.assess_classes`."""
+        return assess_classes(labels, predicted, self.labels, confidence)
 
     def default_loss(self):
         """Softmax cross-entropy over the logits."""
@@ -207,6 +228,7 @@ class TextRegressor(SequenceHead):
     """
 
     task_name = "text_regressor"
+    baselines = {"mean": mean_number, "TF-IDF with ridge regression": tfidf_number}
 
     def __init__(
         self,
@@ -235,6 +257,24 @@ class TextRegressor(SequenceHead):
         """
         columns = text_column, pair_column, label_column
         return read_labelled(path, *columns, numbers=True)
+
+    @classmethod
+    def describe_labels(cls, labels):
+        """The smallest number, the mean and the largest number."""
+        mean = sum(labels) / len(labels)
+        return {"smallest": min(labels), "mean": mean, "largest": max(labels)}
+
+    def predict_labels(self, x):
+        """The predicted numbers, list of float, which have no probabilities."""
+        return self.predict(x, verbose=0)[:, 0].tolist(), None
+
+    def assess(self, labels, predicted, confidence=None):
+        """Assesses predicted numbers, see `zoo.evaluation.assess_numbers`."""
+        return assess_numbers(labels, predicted)
+
+    def describe_error(self, text, label, predicted):
+        """The true and the predicted number."""
+        return {"true": f"{label:.4g}", "predicted": f"{predicted:.4g}"}
 
     def parse_labels(self, labels):
         """Labels as finite numbers, see `zoo.data.as_numbers`."""

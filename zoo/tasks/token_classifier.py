@@ -1,17 +1,16 @@
 """A task with a label for every word of a text."""
 
-import pathlib
-
 import keras
 import numpy as np
 import tensorflow as tf
 
-from zoo.data import WordPacker, read_conll
+from zoo.data import WordPacker
 from zoo.evaluation import allowed_transitions, span_scores
 from zoo.layers import CRF, crf
 from zoo.tasks.answering import as_numpy
 from zoo.tasks.base import Task
 from zoo.tasks.chain import CRFLoss, TagAccuracy
+from zoo.tasks.tagged_files import TaggedFiles
 from zoo.tasks.targets import label_ids, label_names, label_rows
 from zoo.tasks.text_input import join_words
 
@@ -20,7 +19,7 @@ ROWS = 32  # the least number of rows in a block; a long text has many rows
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class TokenClassifier(Task):
+class TokenClassifier(TaggedFiles, Task):
     """Predicts one of several labels for every word: parts of speech, names, chunks.
 
     `logits = dropout(x_first) W + b`, where x_first is the vector of the first piece of
@@ -114,41 +113,6 @@ class TokenClassifier(Task):
     def as_text(self, x):
         """Joins words to texts; see `TextColumns.as_text` and `join_words`."""
         return join_words(super().as_text(x))
-
-    @classmethod
-    def read(cls, path, text_column=None, pair_column=None, label_column=None):
-        """Reads words and tags from a file of columns, see `zoo.data.read_conll`.
-
-        By default, words and tags are in the first and the last column. In a file whose
-        name ends in `.conllu` they are in the second and the fourth column.
-        """
-        if pair_column is not None:
-            raise ValueError(
-                "Tags belong to the words of one text. Received: "
-                f"pair_column={pair_column!r}. Leave it out."
-            )
-        chosen = (1, 3) if ".conllu" in pathlib.Path(path).suffixes else (0, -1)
-        columns = zip((text_column, label_column), chosen, strict=True)
-        return read_conll(path, *(b if a is None else a for a, b in columns))
-
-    @classmethod
-    def data_options(cls, labels):
-        """The names of the tags."""
-        return {"labels": sorted({tag for tags in labels for tag in tags})}
-
-    def measure(self, x, labels):
-        """Scores as of every task, and with a scheme precision, recall and F1."""
-        scores = super().measure(x, labels)
-        if self.options["scheme"]:
-            spans = self.score(x, labels)
-            scores |= {name: spans[name] for name in ("precision", "recall", "f1")}
-        return scores
-
-    def answer_rows(self, x):
-        """Yields a dict of lists for each text, with one value for each word."""
-        for words in self.tag(x):
-            keys = ("word", "tag", "score", "begin", "end")
-            yield {f"{key}s": [word[key] for word in words] for key in keys}
 
     def default_loss(self):
         """Cross-entropy averaged over words, or with "crf" over rows."""

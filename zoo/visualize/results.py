@@ -1,15 +1,34 @@
-"""Plots of confusion matrices and training curves, without a display."""
+"""Plots of training curves and of predictions, without a display."""
 
 import pathlib
+import warnings
 
+import numpy as np
+from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from zoo.files import replacing
 
+MOST_NUMBERS = 16  # labels; the cells of a larger confusion matrix show no counts
+LONGEST_LABEL = 24  # characters
+# Text stays text in SVG, a label with a dollar sign is no formula, and equal data give
+# an equal file.
+STYLE = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "zoo",
+    "text.parse_math": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "savefig.facecolor": "white",
+}
+
 
 def plot_confusion(matrix, labels, path, title=""):
     """Plots a confusion matrix.
+
+    The color is the share of the true label. The cells show counts if there are at
+    most 16 labels.
 
     Args:
         matrix: int (C, C), a row for each true label and a column for each predicted
@@ -21,18 +40,29 @@ def plot_confusion(matrix, labels, path, title=""):
     Returns:
         pathlib.Path of the file.
     """
-    figure = Figure(figsize=(1.8 + 0.9 * len(labels), 1.5 + 0.8 * len(labels)))
-    axes = figure.subplots()
-    axes.imshow(matrix, cmap="Blues")
-    axes.set_xticks(range(len(labels)), labels, rotation=30, ha="right")
-    axes.set_yticks(range(len(labels)), labels)
-    axes.set(xlabel="predicted", ylabel="true", title=title)
-    largest = max(max(row) for row in matrix)
-    for i, row in enumerate(matrix):
-        for j, count in enumerate(row):
-            color = "white" if count > largest / 2 else "black"
-            axes.text(j, i, str(int(count)), ha="center", va="center", color=color)
-    return _save(figure, path)
+    matrix = np.asarray(matrix)
+    shares = matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1)
+    many = len(labels) > MOST_NUMBERS
+    side = 3 + 0.12 * len(labels) if many else 1.8 + 0.55 * len(labels)
+    with rc_context({**STYLE, "font.size": 6 if many else 10}):
+        figure = Figure(figsize=(side + 0.3, side))
+        axes = figure.subplots()
+        axes.imshow(shares, cmap="Blues", vmin=0, vmax=shares.max() or 1)
+        names = [_shorten(label) for label in labels]
+        slanted = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+        turned = {"rotation": 90} if many else slanted
+        axes.set_xticks(range(len(names)), names, **turned)
+        axes.set_yticks(range(len(names)), names)
+        axes.set(xlabel="predicted", ylabel="true", title=title)
+        for (i, j), count in np.ndenumerate(matrix):
+            if not many:
+                color = "white" if shares[i, j] > shares.max() / 2 else "black"
+                axes.text(j, i, f"{count:.0f}", ha="center", va="center", color=color)
+        return _save(figure, path)
+
+
+def _shorten(label):
+    return label if len(label) <= LONGEST_LABEL else f"{label[: LONGEST_LABEL - 1]}…"
 
 
 def plot_history(histories, path, metric="accuracy", title="", unit="epoch"):
@@ -49,23 +79,76 @@ def plot_history(histories, path, metric="accuracy", title="", unit="epoch"):
     Returns:
         pathlib.Path of the file.
     """
-    figure = Figure(figsize=(6, 4))
-    axes = figure.subplots()
-    for number, (name, history) in enumerate(histories.items()):
-        for prefix, style in (("", "-"), ("val_", "--")):
-            values = history.get(prefix + metric)
-            if values:
-                epochs = range(1, len(values) + 1)
-                label = f"{name}, {'validation' if prefix else 'training'}"
-                axes.plot(epochs, values, style, color=f"C{number}", label=label)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set(xlabel=unit, ylabel=metric, title=title)
-    axes.legend()
-    return _save(figure, path)
+    curves = {}
+    for name, history in histories.items():
+        for prefix, part in (("", "training"), ("val_", "validation")):
+            values = history.get(prefix + metric) or []
+            curves[f"{name}, {part}"] = (range(1, len(values) + 1), values)
+    return plot_curves(curves, path, title, unit, metric, pairs=True)
+
+
+def plot_curves(curves, path, title="", xlabel="", ylabel="", pairs=False):
+    """Plots curves over a number of epochs or updates, with a legend below them.
+
+    Args:
+        curves: dict of the name of each curve to its positions, int (N,), and values,
+            float (N,). None and NaN are gaps. A curve without values is ignored.
+        path: str or path, file to write. The suffix is the format.
+        title, xlabel, ylabel: str.
+        pairs: bool, whether each curve with an odd number, from 0, is a dashed line
+            with the color of the curve before it.
+
+    Returns:
+        pathlib.Path of the file.
+    """
+    with rc_context(STYLE):
+        figure = Figure(figsize=(5, 3.2))
+        axes = figure.subplots()
+        for number, (name, (places, values)) in enumerate(curves.items()):
+            color, style = f"C{number // 2 if pairs else number}", "-"
+            if pairs and number % 2:
+                style = "--"
+            if len(values):
+                values = np.asarray(values, "float64")
+                marker = "o" if len(values) <= 12 else ""
+                axes.plot(places, values, style, color=color, label=name, marker=marker)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+        axes.set(xlabel=xlabel, ylabel=ylabel, title=title)
+        if axes.lines:
+            axes.legend(
+                loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2, frameon=False
+            )
+        return _save(figure, path)
+
+
+def plot_scatter(references, predictions, path, title=""):
+    """Plots predicted numbers over true numbers, and the line where both are equal.
+
+    Args:
+        references: float (N,).
+        predictions: float (N,).
+        path: str or path, file to write. The suffix is the format.
+        title: str.
+
+    Returns:
+        pathlib.Path of the file.
+    """
+    with rc_context(STYLE):
+        figure = Figure(figsize=(4.5, 4.2))
+        axes = figure.subplots()
+        ends = np.array([np.min(references), np.max(references)])
+        axes.plot(ends, ends, color="gray", linewidth=1)
+        # One picture of the points: a large test set has too many for single shapes.
+        axes.scatter(references, predictions, s=9, alpha=0.4, rasterized=True)
+        axes.set(xlabel="true", ylabel="predicted", title=title)
+        return _save(figure, path)
 
 
 def _save(figure, path):
     path = pathlib.Path(path)
-    with replacing(path) as temporary:
-        figure.savefig(temporary, bbox_inches="tight")
+    # A time would make every file different.
+    plain = {"metadata": {"Date": None}} if path.suffix == ".svg" else {}
+    with replacing(path) as temporary, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from")
+        figure.savefig(temporary, bbox_inches="tight", dpi=150, **plain)
     return path

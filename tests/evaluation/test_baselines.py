@@ -1,0 +1,83 @@
+"""Simple predictors on data whose answer is known."""
+
+import builtins
+
+import numpy as np
+import pytest
+
+from zoo.evaluation import (
+    baselines,
+    majority_label,
+    mean_number,
+    most_frequent_tags,
+    sample_rows,
+    tfidf_label,
+    tfidf_number,
+)
+
+TEXTS = ["good film !", "bad film", "good plot", "bad plot ?"] * 5
+LABELS = ["yes", "no", "yes", "no"] * 5
+
+
+def test_constants_and_tags():
+    assert majority_label(["a"] * 3, ["y", "x", "y"], ["b", "c"]) == ["y", "y"]
+    assert majority_label(["a", "b"], ["y", "x"], (["b"], ["c"])) == ["x"]
+    assert mean_number(["a", "b"], [1.0, 2.0], ["c"]) == [1.5]
+    words, tags = [["a", "b"], ["a", "c"], ["a"]], [["X", "Y"], ["Z", "Y"], ["X"]]
+    assert most_frequent_tags(words, tags, [["a", "new"], [], ["c"]]) == [
+        ["X", "X"],  # X and Y occur twice each
+        [],
+        ["Y"],
+    ]
+
+
+def test_tfidf_learns_words_and_pairs():
+    pytest.importorskip("sklearn")
+    assert tfidf_label(TEXTS, LABELS, ["bad", "good"]) == ["no", "yes"]
+    numbers = [1.0 if label == "yes" else -1.0 for label in LABELS]
+    low, high = tfidf_number(TEXTS, numbers, ["bad film", "good film"])
+    assert low < -0.5 and high > 0.5
+    # Whether both texts are equal, which no single text says.
+    words = [f"word{i}" for i in range(40)]
+    draw = np.random.default_rng(0)
+    first = draw.choice(words, 800).tolist()
+    second = [w if draw.random() < 0.5 else str(draw.choice(words)) for w in first]
+    same = [str(a == b) for a, b in zip(first, second, strict=True)]
+    found = tfidf_label(
+        (first[:600], second[:600]), same[:600], (first[600:], second[600:])
+    )
+    assert np.mean(np.array(found) == np.array(same[600:])) > 0.95
+
+
+def test_hostile_texts_and_single_labels():
+    pytest.importorskip("sklearn")
+    assert tfidf_label(["", " "], ["x", "y"], ["new"]) == ["x"]
+    assert tfidf_number(["", " "], [1.0, 2.0], ["new"]) == [1.5]
+    assert tfidf_label(["a", "b"], ["x", "x"], ["", "🎬"]) == ["x", "x"]
+    assert tfidf_label(["🎬", "?"], ["x", "y"], ["🎬", "?"]) == ["x", "y"]
+
+
+def test_large_files_are_sampled(monkeypatch):
+    assert sample_rows(["a"] * 5) == [0, 1, 2, 3, 4]
+    monkeypatch.setattr(baselines, "ROWS", 10)
+    rows = sample_rows((["a"] * 100, ["b"] * 100))
+    assert len(rows) == 10 and rows == sorted(set(rows)) and rows[-1] > 20
+    assert sample_rows(["a"] * 100, seed=1) != rows
+    monkeypatch.setattr(baselines, "CHARACTERS", 25)
+    assert len(sample_rows((["a" * 4] * 100, ["b"] * 100))) == 5
+    assert len(sample_rows([["word", "s"]] * 100)) == 5
+    assert len(sample_rows(["long" * 100])) == 1
+
+
+def test_missing_scikit_learn_says_the_way_out(monkeypatch):
+    import_any = builtins.__import__
+
+    def refuse(name, *arguments, **options):
+        if name.split(".")[0] == "sklearn":
+            raise ImportError(name)
+        return import_any(name, *arguments, **options)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    for predict, labels in ((tfidf_label, LABELS), (tfidf_number, [1.0] * 20)):
+        with pytest.raises(ImportError, match=r"needs scikit-learn. Run `pip install"):
+            predict(TEXTS, labels, ["a"])

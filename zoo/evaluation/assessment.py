@@ -1,0 +1,255 @@
+"""What can be said about predictions: scores with intervals, tables and errors."""
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+
+from zoo.evaluation.bootstrap import bootstrap_interval
+from zoo.evaluation.classification import check_pairs, confusion_matrix
+from zoo.evaluation.spans import find_spans, precision_recall_f1, span_scores
+
+SAMPLES = (100, 1000)  # the fewest and the most resampled test sets
+DRAWS = 50_000_000  # rows in all resampled test sets, which limits the time
+
+
+@dataclasses.dataclass(frozen=True)
+class Assessment:
+    """What can be said about the predictions for N rows.
+
+    Args:
+        size: int, N.
+        statistics: dict of the name of a score to a function of row numbers int (M,) to
+            float. The first score is the most important one.
+        errors: float (N,), how wrong the prediction for each row is, 0 if it is right.
+        tables: dict of a title to a list of dicts, each a row of the table.
+        confusion: labels (C,) and counts int (C, C), see `confusion_matrix`, or None.
+        points: true and predicted numbers, float (N,) each, or None.
+    """
+
+    size: int
+    statistics: dict[str, Callable]
+    errors: np.ndarray
+    tables: dict[str, list[dict]] = dataclasses.field(default_factory=dict)
+    confusion: tuple | None = None
+    points: tuple | None = None
+
+    def values(self):
+        """Computes all scores, dict of float."""
+        rows = np.arange(self.size)
+        return {name: float(score(rows)) for name, score in self.statistics.items()}
+
+    def scores(self, seed=0):
+        """Computes all scores with their 95% bootstrap intervals.
+
+        Args:
+            seed: int, of the resampled test sets.
+
+        Returns:
+            dict of the name of a score to a dict of value, low and high, float.
+        """
+        return {
+            name: self._with_interval(statistic, seed)
+            for name, statistic in self.statistics.items()
+        }
+
+    def differences(self, other, seed=0):
+        """Computes how much higher each score is than that of another assessment.
+
+        Args:
+            other: `Assessment` of other predictions for the same rows.
+            seed: int, of the resampled test sets, which both share.
+
+        Returns:
+            dict as of `scores`.
+
+        Raises:
+            ValueError: if the two have different numbers of rows.
+        """
+        if other.size != self.size:
+            raise ValueError(
+                "Both assessments must be of the same rows. Received: "
+                f"{self.size} and {other.size} rows."
+            )
+
+        def difference(name):
+            ours, theirs = self.statistics[name], other.statistics[name]
+            return lambda rows: ours(rows) - theirs(rows)
+
+        return {
+            name: self._with_interval(difference(name), seed)
+            for name in self.statistics
+        }
+
+    def _with_interval(self, statistic, seed):
+        samples = int(np.clip(DRAWS // self.size, *SAMPLES))
+        low, high = bootstrap_interval(statistic, self.size, seed, samples)
+        value = float(statistic(np.arange(self.size)))
+        return {"value": value, "low": low, "high": high}
+
+    def worst(self, count):
+        """Numbers of the rows with the largest errors, list of int, largest first."""
+        order = np.argsort(-self.errors, kind="stable")[:count]
+        return [int(row) for row in order if self.errors[row] > 0]
+
+
+def assess_classes(references, predictions, labels, confidence=None):
+    """Assesses predicted classes.
+
+    Args:
+        references: sequence (N,) of labels.
+        predictions: sequence (N,) of labels.
+        labels: sequence (C,) of all labels.
+        confidence: float (N,), the probability of each prediction; 1 by default. It is
+            the error of a wrong prediction.
+
+    Returns:
+        `Assessment` with accuracy and macro_f1, the unweighted mean of F1 over the
+        labels that occur in the references or in the predictions.
+
+    Raises:
+        ValueError: see `confusion_matrix`.
+    """
+    matrix = confusion_matrix(references, predictions, labels)
+    true, found = _class_numbers(references, predictions, labels)
+    confidence = np.ones(len(true)) if confidence is None else np.asarray(confidence)
+    return Assessment(
+        len(true),
+        {
+            "accuracy": lambda rows: float(np.mean(true[rows] == found[rows])),
+            "macro_f1": lambda rows: _macro_f1(true[rows], found[rows], len(labels)),
+        },
+        np.where(true == found, 0.0, confidence),
+        {"Scores of each label": class_table(matrix, labels)},
+        (list(labels), matrix),
+    )
+
+
+def _class_numbers(references, predictions, labels):
+    numbers = {label: number for number, label in enumerate(labels)}
+    return (
+        np.array([numbers[label] for label in sequence])
+        for sequence in (references, predictions)
+    )
+
+
+def _macro_f1(true, found, size):
+    both = np.bincount(true[true == found], minlength=size)
+    total = np.bincount(true, minlength=size) + np.bincount(found, minlength=size)
+    return float(np.mean(2 * both[total > 0] / total[total > 0]))
+
+
+def class_table(matrix, labels):
+    """Computes precision, recall, F1 and support of each class. 0 / 0 is 0.
+
+    Args:
+        matrix: int (C, C), from `confusion_matrix`.
+        labels: sequence of str (C,).
+
+    Returns:
+        list of dict of label, precision, recall, f1 and support.
+    """
+    counts = zip(np.diag(matrix), matrix.sum(0), matrix.sum(1), strict=True)
+    return [
+        {"label": label, **precision_recall_f1(count), "support": int(count[2])}
+        for label, count in zip(labels, counts, strict=True)
+    ]
+
+
+def assess_tags(references, predictions, labels, scheme=None, confidence=None):
+    """Assesses predicted tags of words.
+
+    Args:
+        references: sequence (N,) of sentences, each a sequence of tags.
+        predictions: the same, with as many tags in each sentence.
+        labels: sequence (C,) of all tags.
+        scheme: str, see `zoo.evaluation.convert_tags`, if the tags are those of spans;
+            None for tags of single words.
+        confidence: the probability of each predicted tag, in the form of
+            `predictions`; 1 by default. Its sum over the wrong tags of a sentence is
+            the error of the sentence.
+
+    Returns:
+        `Assessment` with the accuracy over words. With a scheme, the first score is f1,
+        followed by precision and recall of spans.
+
+    Raises:
+        ValueError: if the lengths differ, or a tag is unknown.
+    """
+    true, found = (
+        [tag for row in rows for tag in row] for rows in (references, predictions)
+    )
+    matrix = confusion_matrix(true, found, labels)
+    sizes = np.array([len(row) for row in references])
+    wrong = np.array(true, object) != np.array(found, object)
+    row_of = np.repeat(np.arange(len(sizes)), sizes)
+    right = sizes - np.bincount(row_of, wrong, len(sizes))
+    weights = wrong * 1.0
+    if confidence is not None:
+        weights = weights * [share for row in confidence for share in row]
+    statistics, tables = {}, {}
+    if scheme:
+        statistics = _span_statistics(references, predictions)
+        types = span_scores(references, predictions)["types"].items()
+        tables["Spans of each type"] = [{"type": k, **scores} for k, scores in types]
+    statistics["accuracy"] = lambda rows: float(
+        right[rows].sum() / max(sizes[rows].sum(), 1)
+    )
+    tables["Words of each tag"] = class_table(matrix, labels)
+    errors = np.bincount(row_of, weights, len(sizes))
+    return Assessment(len(sizes), statistics, errors, tables, (list(labels), matrix))
+
+
+def _span_statistics(references, predictions):
+    counts = np.zeros((len(references), 3), "int64")
+    for row, (true, found) in enumerate(zip(references, predictions, strict=True)):
+        true, found = set(find_spans(true)), set(find_spans(found))
+        counts[row] = len(true & found), len(found), len(true)
+
+    def statistic(name):
+        return lambda rows: precision_recall_f1(counts[rows].sum(0))[name]
+
+    return {name: statistic(name) for name in ("f1", "precision", "recall")}
+
+
+def assess_numbers(references, predictions):
+    """Assesses predicted numbers.
+
+    Args:
+        references: float (N,).
+        predictions: float (N,).
+
+    Returns:
+        `Assessment` with pearson, spearman and mean_absolute_error. A correlation is 0
+        if all references or all predictions are equal, where it is not defined.
+
+    Raises:
+        ValueError: if the lengths differ.
+    """
+    true, found = check_pairs(references, predictions)
+    true, found = true.astype("float64"), found.astype("float64")
+    errors = np.abs(true - found)
+    return Assessment(
+        len(true),
+        {
+            "pearson": lambda rows: _correlation(true[rows], found[rows]),
+            "spearman": lambda rows: _correlation(
+                _ranks(true[rows]), _ranks(found[rows])
+            ),
+            "mean_absolute_error": lambda rows: float(errors[rows].mean()),
+        },
+        errors,
+        points=(true, found),
+    )
+
+
+def _correlation(a, b):
+    if np.ptp(a) == 0 or np.ptp(b) == 0:
+        return 0.0
+    return float(np.corrcoef(a, b)[0, 1])
+
+
+def _ranks(values):
+    """Ranks from 1; equal values have the mean of their ranks."""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2)[inverse]

@@ -1,0 +1,156 @@
+"""Simple predictors, whose scores show how much a model has learned.
+
+Each is a function of texts and labels for training and of other texts. It returns the
+predicted labels of the other texts. Texts are a list of str, or for pairs a tuple of
+two lists; for tags they are a list of lists of words.
+"""
+
+import collections
+import warnings
+
+import numpy as np
+
+ROWS, CHARACTERS = 50_000, 10_000_000  # of the texts for training
+WEIGHTS = 500_000  # of a linear model, for all labels together
+# Words, and every other character that is not white space.
+TOKENS = r"\w+|[^\w\s]"
+
+
+def sample_rows(texts, seed=0):
+    """Chooses at most 50,000 rows and 10 million characters to train a baseline on.
+
+    Args:
+        texts: of all rows, see above.
+        seed: int, of the random choice.
+
+    Returns:
+        list of int, row numbers in ascending order.
+    """
+    columns = _columns(texts)
+    order = np.random.default_rng(seed).permutation(len(columns[0]))[:ROWS]
+    sizes = [sum(_characters(column[row]) for column in columns) for row in order]
+    count = np.searchsorted(np.cumsum(sizes), CHARACTERS, side="right")
+    return sorted(order[: max(int(count), 1)].tolist())
+
+
+def _columns(texts):
+    return texts if isinstance(texts, tuple) else (texts,)
+
+
+def _characters(text):
+    return len(text) if isinstance(text, str) else sum(map(len, text))
+
+
+def _most_frequent(labels):
+    """The most frequent label; of several, the first one in alphabetical order."""
+    counts = collections.Counter(labels)
+    return min(counts, key=lambda label: (-counts[label], label))
+
+
+def majority_label(texts, labels, others):
+    """Predicts the most frequent label for every text."""
+    return [_most_frequent(labels)] * len(_columns(others)[0])
+
+
+def mean_number(texts, numbers, others):
+    """Predicts the mean of the numbers for every text."""
+    return [float(np.mean(numbers))] * len(_columns(others)[0])
+
+
+def most_frequent_tags(sentences, tags, others):
+    """Predicts the most frequent tag of each word.
+
+    The tag of a word that does not occur in `sentences` is the most frequent tag of
+    all words.
+    """
+    counts = collections.defaultdict(list)
+    for words, row in zip(sentences, tags, strict=True):
+        for word, tag in zip(words, row, strict=True):
+            counts[word].append(tag)
+    best = {word: _most_frequent(found) for word, found in counts.items()}
+    default = _most_frequent(tag for row in tags for tag in row)
+    return [[best.get(word, default) for word in words] for words in others]
+
+
+def tfidf_label(texts, labels, others):
+    """Predicts labels by TF-IDF of words and word pairs, and logistic regression.
+
+    The features of a pair are those of both texts, their products and the absolute
+    values of their differences.
+
+    Raises:
+        ImportError: if scikit-learn is not installed.
+    """
+    _need_scikit_learn()
+    from sklearn.linear_model import LogisticRegression
+    from threadpoolctl import threadpool_limits
+
+    classes = len(set(labels))
+    if classes < 2 or _without_words(texts):
+        return majority_label(texts, labels, others)
+    features, held_out = _tfidf(texts, others, classes if classes > 2 else 1)
+    model = LogisticRegression(C=10.0, max_iter=100)
+    # Threads that wait for each other take longer than one on a busy machine. The
+    # warnings are about the limit of iterations, and about labels that occur once.
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore", UserWarning)
+        model.fit(features, labels)
+    return model.predict(held_out).tolist()
+
+
+def tfidf_number(texts, numbers, others):
+    """Predicts numbers by TF-IDF as in `tfidf_label`, and ridge regression.
+
+    Raises:
+        ImportError: if scikit-learn is not installed.
+    """
+    _need_scikit_learn()
+    from sklearn.linear_model import Ridge
+
+    if _without_words(texts):
+        return mean_number(texts, numbers, others)
+    features, held_out = _tfidf(texts, others, 1)
+    model = Ridge(alpha=1.0, solver="sparse_cg", max_iter=1000)
+    return model.fit(features, numbers).predict(held_out).tolist()
+
+
+def _need_scikit_learn():
+    try:
+        import sklearn  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            "The TF-IDF baseline needs scikit-learn. Run "
+            "`pip install 'keras-context-zoo[eval]'`."
+        ) from error
+
+
+def _without_words(texts):
+    return not any(text.strip() for column in _columns(texts) for text in column)
+
+
+def _tfidf(texts, others, outputs):
+    """Features of the texts and of the other texts, two sparse matrices (N, F)."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    columns = _columns(texts)
+    blocks = 1 if len(columns) == 1 else len(columns) + 2
+    vectorizer = TfidfVectorizer(
+        ngram_range=(1, 2),
+        sublinear_tf=True,
+        token_pattern=TOKENS,
+        max_features=WEIGHTS // (outputs * blocks) + 1,
+    )
+    found = vectorizer.fit_transform([text for column in columns for text in column])
+    rows = len(columns[0])
+    parts = [found[i * rows : (i + 1) * rows] for i in range(len(columns))]
+    held_out = [vectorizer.transform(column) for column in _columns(others)]
+    return _side_by_side(parts), _side_by_side(held_out)
+
+
+def _side_by_side(columns):
+    if len(columns) == 1:
+        return columns[0]
+    from scipy.sparse import hstack
+
+    first, second = columns
+    return hstack([*columns, first.multiply(second), abs(first - second)], "csr")

@@ -1,0 +1,138 @@
+"""What a file of labelled texts holds: rows, labels and lengths, before training."""
+
+import unicodedata
+
+import numpy as np
+
+FEW = 10  # labels that are all listed; of more, the first and the last FEW // 2
+
+
+def describe_data(kind, parts):
+    """Counts the rows and the labels of each part of the data.
+
+    Args:
+        kind: class of the task.
+        parts: dict of the name of a part, such as "training", to its texts and labels.
+
+    Returns:
+        dict of the name of each part to a dict of rows and of what `describe_labels` of
+        the task returns, whose counts are in descending order.
+    """
+    found = {}
+    for name, (_, labels) in parts.items():
+        found[name] = {"rows": len(labels), **kind.describe_labels(labels)}
+        counts = found[name].get("counts", {})
+        order = sorted(counts, key=lambda label: (-counts[label], label))
+        if counts:
+            found[name]["counts"] = {label: counts[label] for label in order}
+    return found
+
+
+def describe_tokens(model, parts):
+    """Measures the texts of all parts in tokens, special ones included.
+
+    Args:
+        model: the task, with its tokenizer.
+        parts: see `describe_data`.
+
+    Returns:
+        dict of texts (their number), median, percentile_95, longest, sequence_length
+        and truncated, the number of texts that are longer than sequence_length.
+    """
+    lengths = np.concatenate([model.token_lengths(x) for x, _ in parts.values()])
+    limit = model.sequence_length
+    return {
+        "texts": len(lengths),
+        "median": float(np.median(lengths)),
+        "percentile_95": float(np.percentile(lengths, 95)),
+        "longest": int(lengths.max()),
+        "sequence_length": limit,
+        "truncated": 0 if limit is None else int((lengths > limit).sum()),
+    }
+
+
+def data_lines(data):
+    """Sentences about the result of `describe_data`, list of str."""
+    rows = [f"{part['rows']:,} rows for {name}" for name, part in data.items()]
+    lines = [f"{', '.join(rows)}."]
+    for name, part in data.items():
+        numbers = [
+            f"{key} {value:,.6g}"
+            for key, value in part.items()
+            if key not in ("rows", "counts")
+        ]
+        if numbers:
+            lines.append(f"Labels for {name}: {', '.join(numbers)}.")
+    first, *others = data
+    counts = data[first].get("counts", {})
+    if counts:
+        lines += _count_lines(first, counts)
+    for name in others:
+        held_out = data[name].get("counts", {})
+        lines += _named(f"without a row for {first}", held_out.keys() - counts.keys())
+        lines += _named(f"without a row for {name}", counts.keys() - held_out.keys())
+    return lines
+
+
+def _count_lines(part, counts):
+    total, names = sum(counts.values()), list(counts)
+    shown = [
+        f"{printable(name)}: {counts[name]:,} ({100 * counts[name] / total:.1f} %)"
+        for name in names
+    ]
+    if len(names) > FEW:
+        half = FEW // 2
+        shown = [*shown[:half], "…", *shown[-half:]]
+    lines = [f"{len(names)} labels for {part}: {'; '.join(shown)}."]
+    return lines + _named(
+        f"that occur once for {part}", [name for name in names if counts[name] == 1]
+    )
+
+
+def _named(what, labels):
+    """A line that names labels, the first ten of them, or no line without labels."""
+    names = sorted(map(printable, labels))
+    if not names:
+        return []
+    more = f", … ({len(names)})" if len(names) > FEW else ""
+    return [f"Labels {what}: {', '.join(names[:FEW])}{more}."]
+
+
+def tokens_line(tokens):
+    """A sentence about the result of `describe_tokens`, str."""
+    line = (
+        f"Lengths in tokens: median {tokens['median']:.0f}, 95 % at most "
+        f"{tokens['percentile_95']:.0f}, longest {tokens['longest']:,}. "
+    )
+    if tokens["sequence_length"] is None:
+        return line + "The model has no limit."
+    return line + (
+        f"{tokens['truncated']:,} of {tokens['texts']:,} texts are longer than "
+        f"{tokens['sequence_length']:,} tokens and are truncated."
+    )
+
+
+def printable(text, limit=None):
+    """A text on one line without control characters.
+
+    Args:
+        text: str.
+        limit: int, the largest number of characters, or None.
+
+    Returns:
+        str. A text that is longer than `limit` ends with the number of its characters.
+    """
+    size = len(text)
+    if limit is not None and size > limit:
+        text = text[:limit]
+    text = "".join(map(_visible, text))
+    shortened = limit is not None and size > limit
+    return f"{text}… ({size:,} characters)" if shortened else text
+
+
+def _visible(character):
+    category = unicodedata.category(character)
+    if category in ("Zl", "Zp") or category == "Cc" and character.isspace():
+        return " "
+    # Control characters, and halves of a surrogate pair, which UTF-8 cannot encode.
+    return "\ufffd" if category in ("Cc", "Cs") else character

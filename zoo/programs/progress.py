@@ -1,0 +1,75 @@
+"""What `zoo finetune` says and records during the training."""
+
+import time
+
+import keras
+import numpy as np
+
+POINTS = 50  # at most, in the curve of the loss
+
+
+class EpochLines(keras.callbacks.Callback):
+    """Prints a line for each epoch, for an output that is no terminal.
+
+    Args:
+        echo: function that prints a line.
+    """
+
+    def __init__(self, echo):
+        super().__init__()
+        self.echo = echo
+        self.start = 0.0
+
+    def on_epoch_begin(self, epoch, logs=None):
+        """Starts the clock."""
+        self.start = time.monotonic()
+
+    def on_epoch_end(self, epoch, logs=None):
+        """Prints the scores and the seconds."""
+        scores = [
+            f"{name.replace('val_', 'validation ').replace('_', ' ')} {value:.4f}"
+            for name, value in (logs or {}).items()
+        ]
+        seconds = f"{time.monotonic() - self.start:.1f} s"
+        epochs = f"epoch {epoch + 1} of {self.params['epochs']}"
+        self.echo(f"{epochs}: {', '.join([*scores, seconds])}")
+
+
+class UpdateCurves(keras.callbacks.Callback):
+    """Records the loss and the learning rate every few updates.
+
+    Each loss is the mean since the record before it, or since the start of the epoch.
+
+    Args:
+        per_epoch: int, number of updates in an epoch.
+        epochs: int.
+
+    Attributes:
+        curves: dict of update, loss and learning_rate to lists of the same length.
+    """
+
+    def __init__(self, per_epoch, epochs):
+        super().__init__()
+        self.per_epoch = per_epoch
+        self.every = -(-per_epoch * epochs // POINTS)
+        self.curves = {"update": [], "loss": [], "learning_rate": []}
+        self.before = (0.0, 0.0)
+        self.epoch = 0
+
+    def on_epoch_begin(self, epoch, logs=None):
+        """Keras sets its means to zero here."""
+        self.before, self.epoch = (0.0, 0.0), epoch
+
+    def on_train_batch_end(self, batch, logs=None):
+        """Adds to the curves."""
+        number = batch + 1
+        if number % self.every and number != self.per_epoch:
+            return
+        loss = self.model.metrics[0]  # a mean, or a sum of several
+        total, count = map(keras.ops.convert_to_numpy, (loss.total, loss.count))
+        values, weights = total - self.before[0], count - self.before[1]
+        means = np.divide(values, weights, where=weights > 0, out=np.zeros_like(values))
+        self.before = (total, count)
+        self.curves["update"].append(self.epoch * self.per_epoch + number)
+        self.curves["loss"].append(float(means.sum()))
+        self.curves["learning_rate"].append(float(self.model.optimizer.learning_rate))
