@@ -12,6 +12,18 @@ import click
 LABELLED = "TSV or CSV of labelled texts; for tags of words, a file in CoNLL columns."
 
 
+class Rate(click.ParamType):
+    """A learning rate, or "auto"."""
+
+    name = "rate|auto"
+
+    def convert(self, value, parameter, context):
+        """The number, or the word."""
+        if value == "auto":
+            return value
+        return click.FLOAT.convert(value, parameter, context)
+
+
 class Commands(click.Group):
     """Prints errors that users can fix as one line, with exit code 1."""
 
@@ -199,7 +211,9 @@ def vectors(files, output, **options):
 @click.option("--epochs", type=int, help="By default that of the preset, or 3.")
 @click.option("--batch-size", default=32, show_default=True)
 @click.option(
-    "--learning-rate", type=float, help="By default that of the preset or family."
+    "--learning-rate",
+    type=Rate(),
+    help="By default that of the preset or family. auto: found by a range test first.",
 )
 @click.option(
     "--layer-decay",
@@ -216,7 +230,8 @@ def finetune(preset, data, valid, output, task, **options):
     from zoo.saving import check_file_name
 
     check_file_name(output)  # before the training, not after it
-    finetuning.run(preset, data, valid, task, **options).save(output)
+    model = finetuning.run(preset, data, valid, task, echo=click.echo, **options)
+    model.save(output)
     click.echo(output)
 
 

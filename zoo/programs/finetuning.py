@@ -5,9 +5,9 @@ import os
 from zoo import registry
 from zoo.data import hash_split
 from zoo.tasks import Task, TextClassifier, find_task
-from zoo.training import finetuning_optimizer
 
 EPOCHS = 3  # for presets that have no number of epochs
+AUTO = "auto"  # the learning rate that a range test suggests
 
 
 def run(
@@ -20,6 +20,7 @@ def run(
     learning_rate=None,
     layer_decay=1.0,
     seed=0,
+    echo=print,
     **options,
 ):
     """Fine-tunes a preset on a file of labelled texts.
@@ -32,8 +33,10 @@ def run(
         epochs: int; by default that of the preset, or 3.
         batch_size: int, rows.
         learning_rate: float, the peak; by default that of the preset or its family.
-        layer_decay: float, see `zoo.training.finetuning_optimizer`.
+            "auto" for the suggestion of `find_learning_rate`, which is printed.
+        layer_decay: float, see `zoo.training.AdamW`.
         seed: int, of the weights of the head, the order of the rows, and dropout.
+        echo: function of a str, which prints it.
         **options: arguments of `zoo.from_preset`; None means the default.
 
     Returns:
@@ -45,30 +48,36 @@ def run(
     train, held_out = (rows, kind.read(valid)) if valid else split_off(*rows)
     options |= kind.data_options(rows[1])
     model = registry.from_preset(preset, kind.task_name, seed=seed, **options)
-    defaults = model.backbone.defaults
-    if learning_rate is None:
-        family = registry.FAMILIES[model.backbone.family]
-        learning_rate = defaults.get("learning_rate") or family.learning_rate
-    epochs = epochs or defaults.get("epochs") or EPOCHS
-    model.compile(
-        finetuning_optimizer(
-            model.backbone,
-            len(train[1]),
-            epochs,
-            batch_size,
-            learning_rate,
-            layer_decay=layer_decay,
-        )
-    )
+    texts, labels = train[0], model.parse_labels(train[1])
+    if learning_rate == AUTO:
+        model.compile(model.default_optimizer(layer_decay=layer_decay))
+        learning_rate = search(model, texts, labels, batch_size, seed, echo)
+    model.compile(model.default_optimizer(learning_rate, layer_decay))
     model.fit(
-        train[0],
-        model.parse_labels(train[1]),
+        texts,
+        labels,
         batch_size=batch_size,
-        epochs=epochs,
+        epochs=epochs or model.backbone.defaults.get("epochs") or EPOCHS,
         validation_data=(held_out[0], model.parse_labels(held_out[1])),
         seed=seed,
     )
     return model
+
+
+def search(model, texts, labels, batch_size, seed, echo):
+    """The learning rate that a range test suggests, float.
+
+    Raises:
+        ValueError: if no rate lowers the loss.
+    """
+    found = model.find_learning_rate(texts, labels, batch_size, seed=seed).suggestion
+    if found is None:
+        raise ValueError(
+            "The range test found no learning rate that lowers the loss. Received: "
+            f"learning_rate={AUTO!r}. Give a number."
+        )
+    echo(f"learning rate {found:.2g}")
+    return found
 
 
 def trainable_task(name):

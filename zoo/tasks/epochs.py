@@ -1,4 +1,4 @@
-"""The number of the epoch, for data that is reshuffled in every epoch."""
+"""What `fit` does at the beginning of an epoch."""
 
 import keras
 
@@ -19,11 +19,21 @@ class SetEpoch(keras.callbacks.Callback):
         self.number.assign(epoch)
 
 
-def with_epoch(callbacks, number):
-    """The callbacks of `fit` and a `SetEpoch`, in a form that Keras takes."""
+def with_callback(callbacks, own, model, epochs):
+    """The callbacks of `fit` and one of ours, in a form that Keras takes.
+
+    Args:
+        callbacks: as of `fit`.
+        own: keras.callbacks.Callback; it is called before those of the user.
+        model: the model that is trained.
+        epochs: int, as of `fit`.
+    """
     if isinstance(callbacks, keras.callbacks.CallbackList):
-        callbacks.append(SetEpoch(number))
+        # Keras has given the model and the parameters to the others already.
+        own.set_model(model)
+        own.set_params({"epochs": epochs, **(callbacks.params or {})})
+        callbacks.append(own)
         return callbacks
     callbacks = callbacks or []
     single = isinstance(callbacks, keras.callbacks.Callback)
-    return [SetEpoch(number), *([callbacks] if single else callbacks)]
+    return [own, *([callbacks] if single else callbacks)]

@@ -7,9 +7,10 @@ import numpy as np
 import tensorflow as tf
 
 from zoo.data import Epoch, plan_batches
-from zoo.tasks.epochs import with_epoch
+from zoo.tasks.epochs import SetEpoch, with_callback
 from zoo.tasks.text_batches import TextBatches
 from zoo.tasks.text_input import as_columns, count_columns, split_rows
+from zoo.training import PlanUpdates
 
 PREDICTING = threading.RLock()  # Keras keeps the state of a prediction on the model
 
@@ -26,7 +27,7 @@ class TextTraining(TextBatches):
         x=None,
         y=None,
         batch_size=None,
-        epochs=1,
+        epochs=None,
         verbose="auto",
         callbacks=None,
         validation_split=0.0,
@@ -45,11 +46,14 @@ class TextTraining(TextBatches):
         """Keras' `fit`, on text or on token ids.
 
         Batches have texts of similar length, in an order that depends on `seed` and
-        the epoch. A dataset keeps its batches.
+        the epoch. A dataset keeps its batches. With the default optimizer, the learning
+        rate falls to zero during this `fit`; see `zoo.training.PlanUpdates`.
 
         Args:
             x: texts, pairs, a dataset of either, or what Keras takes.
             y: labels, names or numbers; None for a task that makes its own.
+            epochs: int; by default that of the preset. Without one, or with
+                `steps_per_epoch`, it is 1.
             batch_size ... validation_freq: as of `keras.Model.fit`.
             seed: int, of the order of the rows.
 
@@ -62,15 +66,17 @@ class TextTraining(TextBatches):
         """
         x = self.as_text(x)
         self.check_data(x, y, "fit")
+        if epochs is None:
+            epochs = 1 if steps_per_epoch else self.backbone.defaults.get("epochs") or 1
+        callbacks = with_callback(callbacks, PlanUpdates(), self, epochs)
         held_out = self._held_out(validation_data)
         size = validation_batch_size or batch_size
         class_weight = class_weight and self.encode_class_weight(class_weight)
         if self.takes_text(x):
             data = (x, y, sample_weight)
             data, held_out = self._text_data(data, validation_split, held_out)
-            number = Epoch(initial_epoch)
-            callbacks = with_epoch(callbacks, number)
-            span = (number, epochs, initial_epoch, steps_per_epoch)
+            span = (Epoch(initial_epoch), epochs, initial_epoch, steps_per_epoch)
+            callbacks = with_callback(callbacks, SetEpoch(span[0]), self, epochs)
             x = self._epochs((*data, batch_size), (shuffle, seed), *span)
             y = sample_weight = batch_size = None
             validation_split, shuffle = 0.0, False

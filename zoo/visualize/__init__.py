@@ -1,5 +1,5 @@
 """Plots of training and results, written to files."""
 
-from zoo.visualize.results import plot_confusion, plot_history
+from zoo.visualize.results import plot_confusion, plot_history, plot_rate_curve
 
-__all__ = ["plot_confusion", "plot_history"]
+__all__ = ["plot_confusion", "plot_history", "plot_rate_curve"]

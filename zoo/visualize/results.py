@@ -1,4 +1,4 @@
-"""Plots of confusion matrices and training curves, without a display."""
+"""Plots of confusion matrices, training and rate curves, without a display."""
 
 import pathlib
 
@@ -61,6 +61,30 @@ def plot_history(histories, path, metric="accuracy", title="", unit="epoch"):
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set(xlabel=unit, ylabel=metric, title=title)
     axes.legend()
+    return _save(figure, path)
+
+
+def plot_rate_curve(curve, path, title="Learning-rate range test"):
+    """Plots the loss over the learning rate.
+
+    Args:
+        curve: `zoo.training.RateCurve`, from `find_learning_rate` of a task.
+        path: str or path, file to write. The suffix is the format.
+        title: str.
+
+    Returns:
+        pathlib.Path of the file.
+    """
+    figure = Figure(figsize=(6, 4))
+    axes = figure.subplots()
+    axes.plot(curve.rates, curve.losses, ".", color="0.7", label="loss of a batch")
+    axes.plot(curve.rates, curve.smoothed, color="C0", label="smoothed")
+    if curve.suggestion is not None:
+        label = f"suggestion {curve.suggestion:.2g}"
+        axes.axvline(curve.suggestion, ls="--", color="C1", label=label)
+    axes.set(xscale="log", xlabel="learning rate", ylabel="loss", title=title)
+    # Below the axes, where it hides no part of a curve.
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=3, frameon=False)
     return _save(figure, path)
 
 
