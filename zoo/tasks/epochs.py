@@ -2,6 +2,8 @@
 
 import keras
 
+from zoo.training import PlanUpdates
+
 
 class SetEpoch(keras.callbacks.Callback):
     """Sets the number of the epoch when an epoch begins.
@@ -19,21 +21,23 @@ class SetEpoch(keras.callbacks.Callback):
         self.number.assign(epoch)
 
 
-def with_callback(callbacks, own, model, epochs):
-    """The callbacks of `fit` and one of ours, in a form that Keras takes.
+def with_callbacks(callbacks, number, model, epochs):
+    """The callbacks of `fit`, a `SetEpoch` and a `PlanUpdates`, as Keras takes them.
 
     Args:
         callbacks: as of `fit`.
-        own: keras.callbacks.Callback; it is called before those of the user.
+        number: `zoo.data.Epoch`, which the data reads.
         model: the model that is trained.
         epochs: int, as of `fit`.
     """
+    own = [SetEpoch(number), PlanUpdates()]
     if isinstance(callbacks, keras.callbacks.CallbackList):
         # Keras has given the model and the parameters to the others already.
-        own.set_model(model)
-        own.set_params({"epochs": epochs, **(callbacks.params or {})})
-        callbacks.append(own)
+        for callback in own:
+            callback.set_model(model)
+            callback.set_params({"epochs": epochs, **(callbacks.params or {})})
+            callbacks.append(callback)
         return callbacks
     callbacks = callbacks or []
     single = isinstance(callbacks, keras.callbacks.Callback)
-    return [own, *([callbacks] if single else callbacks)]
+    return [*own, *([callbacks] if single else callbacks)]
