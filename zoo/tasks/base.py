@@ -263,7 +263,8 @@ class Task(
                         setattr(layer, name, False)
         loss = self.default_loss() if loss is None else loss
         if metrics is None and weighted_metrics is None:
-            weighted_metrics = self.default_metrics()
+            with self.distribute_strategy.scope():
+                weighted_metrics = self.default_metrics()
         super().compile(
             optimizer=optimizer,
             loss=loss,

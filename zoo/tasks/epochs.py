@@ -36,7 +36,7 @@ def with_callbacks(callbacks, number, model, epochs):
         for callback in own:
             callback.set_model(model)
             callback.set_params({"epochs": epochs, **(callbacks.params or {})})
-            callbacks.append(callback)
+            callbacks.callbacks.append(callback)
         return callbacks
     callbacks = callbacks or []
     single = isinstance(callbacks, keras.callbacks.Callback)
