@@ -8,7 +8,8 @@ import tiny
 
 import zoo
 from zoo.layers import enable_lora
-from zoo.training import AdamW, PlannedDecay, WarmupLinearDecay, wrapped
+from zoo.training import AdamW, PlannedDecay, WarmupLinearDecay
+from zoo.training.update_plan import unwrapped
 
 EAGER = {"run_eagerly": True}
 RATE = 0.01
@@ -177,9 +178,9 @@ def test_updates_that_float16_skips_do_not_move_the_plan(make_default, texts, la
     model.optimizer.initial_scale = 1e30  # infinite gradients in the first updates
     fit(model, texts, labels, epochs=4, stop=1)
     assert int(model.optimizer.iterations) < 6
-    plan = wrapped(model.optimizer)._learning_rate.planned()
+    plan = unwrapped(model.optimizer)._learning_rate.planned()
     fit(model, texts, labels, epochs=4, initial_epoch=2)
-    assert wrapped(model.optimizer)._learning_rate.planned() == plan == (0, 12)
+    assert unwrapped(model.optimizer)._learning_rate.planned() == plan == (0, 12)
 
 
 def test_backup_and_restore_continues_the_plan(make_default, texts, labels, tmp_path):
@@ -202,7 +203,7 @@ def test_backup_and_restore_continues_the_plan(make_default, texts, labels, tmp_
 def test_a_callback_list_of_the_user_has_the_plan_too(make_default, texts, labels):
     model, rates = make_default(), Rates()
     callbacks = keras.callbacks.CallbackList(
-        [rates], model=model, epochs=4, steps=3, verbose=0
+        [rates], add_history=True, model=model, epochs=4, steps=3
     )
     model.fit(texts, labels, 8, epochs=4, verbose=0, callbacks=callbacks)
     assert rates.rates == formula(12)

@@ -6,7 +6,8 @@ import pytest
 import tensorflow as tf
 import tiny
 
-from zoo.training import AdamW, PlannedDecay, wrapped
+from zoo.training import AdamW, PlannedDecay
+from zoo.training.update_plan import unwrapped
 
 EAGER = {"run_eagerly": True}
 FIELDS = {"num_layers": 1, "dropout": 0.2}
@@ -14,7 +15,7 @@ FIELDS = {"num_layers": 1, "dropout": 0.2}
 
 def state(model):
     """Copies of weights, random states and what the optimizer has."""
-    optimizer = wrapped(model.optimizer)
+    optimizer = unwrapped(model.optimizer)
     values = [v.numpy() for v in (*model.variables, *model.optimizer.variables)]
     return [*values, np.array(str(optimizer.get_config()))]
 

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from zoo.config import ERRORS, make_config, naming
 from zoo.registry.sources import find_family, tokenizer_classes
-from zoo.tasks import uncompiled
+from zoo.tasks.task_files import uncompiled
 
 # TensorFlow raises this error if a size is impossible.
 ERRORS = (*ERRORS, tf.errors.InvalidArgumentError)

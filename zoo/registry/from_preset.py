@@ -22,7 +22,7 @@ from zoo.registry.checking import read_source
 from zoo.registry.sources import find_family
 from zoo.saving import preset_variables, top
 from zoo.tasks import TASKS, Task, find_task
-from zoo.training import check_learning_rate
+from zoo.training.schedules import check_learning_rate
 
 
 def from_preset(

@@ -6,7 +6,6 @@ from zoo.tasks.causal_lm import CausalLM
 from zoo.tasks.embedding import TextEmbedder
 from zoo.tasks.masked_lm import MaskedLM
 from zoo.tasks.registration import TASKS, find_task, register_task
-from zoo.tasks.task_files import uncompiled
 from zoo.tasks.text_classifier import TextClassifier, TextRegressor
 from zoo.tasks.token_classifier import TokenClassifier
 
@@ -33,5 +32,4 @@ __all__ = [
     "TokenClassifier",
     "find_task",
     "register_task",
-    "uncompiled",
 ]

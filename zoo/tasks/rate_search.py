@@ -3,7 +3,8 @@
 import numpy as np
 import tensorflow as tf
 
-from zoo.training import RangeTest, unchanged, wrapped
+from zoo.training.rate_range import RangeTest, unchanged
+from zoo.training.update_plan import unwrapped
 
 
 class RateSearch:
@@ -60,7 +61,7 @@ class RateSearch:
                 y,
                 batch_size,
                 # Each epoch has a batch; the callback ends the training.
-                updates * (wrapped(self.optimizer).gradient_accumulation_steps or 1),
+                updates * (unwrapped(self.optimizer).gradient_accumulation_steps or 1),
                 verbose=0,
                 callbacks=[test],
                 shuffle=shuffle,

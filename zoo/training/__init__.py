@@ -1,16 +1,12 @@
 """Optimizers, schedules and resumable training."""
 
 from zoo.training.optimizers import Adagrad, AdamW, finetuning_optimizer, layer_depths
-from zoo.training.rate_range import RangeTest, RateCurve, unchanged
+from zoo.training.rate_range import RangeTest, RateCurve
 from zoo.training.resume import train_steps
-from zoo.training.schedules import (
-    PlannedDecay,
-    WarmupLinearDecay,
-    check_learning_rate,
-)
+from zoo.training.schedules import PlannedDecay, WarmupLinearDecay
 from zoo.training.selection import KeepBest
 from zoo.training.trainable import follow_trainable
-from zoo.training.update_plan import PlanUpdates, wrapped
+from zoo.training.update_plan import PlanUpdates
 
 __all__ = [
     "Adagrad",
@@ -21,11 +17,8 @@ __all__ = [
     "RangeTest",
     "RateCurve",
     "WarmupLinearDecay",
-    "check_learning_rate",
     "finetuning_optimizer",
     "follow_trainable",
     "layer_depths",
     "train_steps",
-    "unchanged",
-    "wrapped",
 ]

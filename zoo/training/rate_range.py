@@ -8,7 +8,7 @@ import keras
 import numpy as np
 
 from zoo.training.schedules import PlannedDecay
-from zoo.training.update_plan import wrapped
+from zoo.training.update_plan import unwrapped
 
 SMOOTHING = 0.9  # of the exponential average of the loss
 DIVERGED = 4.0  # times the lowest smoothed loss
@@ -79,7 +79,7 @@ class RangeTest(keras.callbacks.Callback):
     def on_train_begin(self, logs=None):
         """Starts without losses."""
         self.losses, self.smoothed, self.average, self.batches = [], [], 0.0, 0
-        self.every = wrapped(self.model.optimizer).gradient_accumulation_steps or 1
+        self.every = unwrapped(self.model.optimizer).gradient_accumulation_steps or 1
 
     def on_train_batch_begin(self, batch, logs=None):
         """Sets the rate of an update."""
@@ -117,7 +117,7 @@ def unchanged(model):
     Args:
         model: compiled keras.Model, whose optimizer is built.
     """
-    optimizer, history = wrapped(model.optimizer), vars(model).get("history")
+    optimizer, history = unwrapped(model.optimizer), vars(model).get("history")
     schedule, rate = optimizer._learning_rate, float(optimizer.learning_rate)
     was_set = getattr(optimizer, "_rate_is_set", False)
     variables = [*model.variables, *model.optimizer.variables]

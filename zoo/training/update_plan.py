@@ -27,7 +27,7 @@ class PlanUpdates(keras.callbacks.Callback):
 
     def on_epoch_begin(self, epoch, logs=None):
         """Makes the plan before the first update, or once the steps are counted."""
-        optimizer = wrapped(self.model.optimizer)
+        optimizer = unwrapped(self.model.optimizer)
         schedule = optimizer._learning_rate
         if self.planned or not isinstance(schedule, PlannedDecay):
             return
@@ -49,6 +49,6 @@ class PlanUpdates(keras.callbacks.Callback):
         self.planned = True
 
 
-def wrapped(optimizer):
+def unwrapped(optimizer):
     """The optimizer itself, or the one that a `LossScaleOptimizer` wraps."""
     return getattr(optimizer, "inner_optimizer", optimizer)
