@@ -183,6 +183,7 @@ def test_updates_that_float16_skips_do_not_move_the_plan(make_default, texts, la
     assert unwrapped(model.optimizer)._learning_rate.planned() == plan == (0, 12)
 
 
+@pytest.mark.slow
 def test_backup_and_restore_continues_the_plan(make_default, texts, labels, tmp_path):
     class Interrupt(keras.callbacks.Callback):
         def on_epoch_begin(self, epoch, logs=None):
