@@ -63,7 +63,7 @@ def test_the_model_stays_as_it_was(name, trained, make_task, texts, labels):
     assert_same(*map(state, models))
 
 
-def test_token_ids_are_not_shuffled_by_the_random_state(make_task, texts, labels):
+def test_token_ids_are_shuffled_as_without_a_search(make_task, texts, labels):
     y, results = np.array([tiny.LABELS.index(label) for label in labels]), []
     for search in (True, False):
         model = make_task(fields=FIELDS, compile=EAGER)

@@ -1,8 +1,5 @@
 """The search for a learning rate."""
 
-import numpy as np
-import tensorflow as tf
-
 from zoo.training.rate_range import RangeTest, unchanged
 from zoo.training.update_plan import unwrapped
 
@@ -32,7 +29,7 @@ class RateSearch:
             x, y, batch_size, sample_weight: as of `fit`.
             lowest, highest: float, the first and the last learning rate.
             updates: int, the largest number of updates.
-            seed: int, of the order of the rows.
+            seed: int, of the order of the texts.
 
         Returns:
             `zoo.training.RateCurve`: rates, losses, smoothed losses and `suggestion`.
@@ -47,13 +44,7 @@ class RateSearch:
             model.compile(learning_rate=found.suggestion)
         """
         test = RangeTest(lowest, highest, updates)
-        columns, shuffle = self.num_columns, True
-        x = self.as_text(x)
-        if not self.takes_text(x) and isinstance(x, (dict, np.ndarray, tf.Tensor)):
-            # Keras would shuffle with TensorFlow's own random state.
-            shuffle, first = False, next(iter(x.values())) if isinstance(x, dict) else x
-            order = np.random.default_rng(seed).permutation(len(first))
-            x, y, sample_weight = (take(part, order) for part in (x, y, sample_weight))
+        columns = self.num_columns
         self.make_train_function()  # which builds the optimizer
         with unchanged(self):
             self.fit(
@@ -64,18 +55,8 @@ class RateSearch:
                 updates * (unwrapped(self.optimizer).gradient_accumulation_steps or 1),
                 verbose=0,
                 callbacks=[test],
-                shuffle=shuffle,
                 sample_weight=sample_weight,
                 seed=seed,
             )
         self.num_columns = columns
         return test.curve()
-
-
-def take(part, rows):
-    """Rows of an array, of a dict of arrays, or of None."""
-    if part is None:
-        return None
-    if isinstance(part, dict):
-        return {name: take(value, rows) for name, value in part.items()}
-    return np.asarray(part)[rows]
