@@ -1,6 +1,7 @@
 """The commands, from files to files, on a tiny preset."""
 
 import json
+import re
 
 import click.testing
 import pytest
@@ -228,3 +229,18 @@ def test_vectors(tmp_path):
     assert "the" in words and vectors.shape == (len(words), 4)
     missing = run("vectors", tmp_path / "none.txt", *options, code=1)
     assert "No such file" in missing
+
+
+def test_a_learning_rate_is_found_first(preset, table, tmp_path):
+    import zoo
+
+    options = ("--data", table, "--output", tmp_path / "model.keras", "--epochs", 1)
+    output = run("finetune", preset, *options, "--learning-rate", "auto")
+    found = re.search(r"^learning rate (\S+)$", output, re.MULTILINE)
+    model = zoo.load_model(tmp_path / "model.keras")
+    peak = model.optimizer._learning_rate.peak
+    assert f"{peak:.2g}" == found[1] and 1e-8 < peak < 1
+    for rate, words in (("fast", "'fast' is not a valid float"), ("0", "positive")):
+        run_options = (*options, "--learning-rate", rate)
+        code = 2 if rate == "fast" else 1
+        assert words in run("finetune", preset, *run_options, code=code)

@@ -80,7 +80,7 @@ def test_half_precision_is_stored_and_read_as_single(tmp_path):
 
 def test_a_failure_leaves_nothing(tmp_path):
     with pytest.raises(TypeError, match="not JSON serializable"):
-        presets.write_preset(tmp_path / "p", {**RECORD, "task": {1, 2}}, ARRAYS, FILES)
+        presets.write_preset(tmp_path / "p", {**RECORD, "card": {1, 2}}, ARRAYS, FILES)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -23,6 +23,18 @@ COLUMNS = {
 }
 
 
+class Rate(click.ParamType):
+    """A learning rate, or "auto"."""
+
+    name = "rate|auto"
+
+    def convert(self, value, parameter, context):
+        """The number, or the word."""
+        if value == "auto":
+            return value
+        return click.FLOAT.convert(value, parameter, context)
+
+
 def labelled_data(more_help, required=True):
     """A decorator that adds `--data` and the options of its columns to a command.
 
@@ -69,7 +81,8 @@ def check_data(context, parameter, path):
 
 def check_preset(context, parameter, preset):
     """A callback of click, which returns the name of a preset that exists."""
-    presets.check_preset(preset)
+    if preset is not None:
+        presets.check_preset(preset)
     return preset
 
 

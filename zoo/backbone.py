@@ -33,6 +33,11 @@ class Backbone(TokenInputs, QuantizedModel, KerasFile, keras.Model):
     - `groups()` returns the names of the layers from bottom to top;
     - `state_shapes(config)` returns the shapes of the states of a recurrent model.
 
+    Attributes:
+        defaults: dict of a preset's values for fine-tuning: learning_rate,
+            head_multiplier, epochs and pooling. All are optional. `save_to_preset`
+            writes them.
+
     Args:
         config: instance of `config_class`.
         dtype: dtype or policy name of every layer; the global policy by default.
@@ -59,7 +64,6 @@ class Backbone(TokenInputs, QuantizedModel, KerasFile, keras.Model):
     spare_heads = {}  # arrays of the heads of the preset that no task uses
     head_options = {}  # arguments of a task with these heads
     origin = None  # name of the shipped preset that it was loaded from
-    defaults = {}  # defaults of the preset for fine-tuning, e.g. learning_rate
     on_request = ("layer_outputs", "attention_scores")
     own_layers = {}  # output to the names of layers that only it depends on
 
@@ -86,6 +90,7 @@ class Backbone(TokenInputs, QuantizedModel, KerasFile, keras.Model):
         )
         self.dtype_policy = policy  # a functional model drops the argument
         self.config = config
+        self.defaults = {}
         self.named_layers = layers
         # A function, which Keras does not track as it tracks lists and dicts of models.
         self._step_model = functools.cache(self.with_outputs)
@@ -291,7 +296,7 @@ class Backbone(TokenInputs, QuantizedModel, KerasFile, keras.Model):
             "frozen": frozen_layers(self),
             "quantized": self.quantized_layers(),
             "origin": self.origin,
-            "defaults": self.defaults,
+            "defaults": dict(self.defaults),
             "head_options": self.head_options,
         }
         if self.parts:

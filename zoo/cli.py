@@ -50,9 +50,7 @@ def main(modules):
     show_default=True,
     help="Directory for the report, the model and the export.",
 )
-@click.option(
-    "--preset", callback=arguments.check_preset, help="By default a small BERT."
-)
+@click.option("--preset", callback=arguments.check_preset, help="By default a BERT.")
 @click.option("--epochs", default=3, show_default=True)
 @click.option("--seed", default=0, show_default=True)
 def quickstart(data, columns, output, preset, epochs, seed):
@@ -206,7 +204,9 @@ def vectors(files, output, **options):
 @click.option("--epochs", type=int, help="By default that of the preset, or 3.")
 @click.option("--batch-size", default=32, show_default=True)
 @click.option(
-    "--learning-rate", type=float, help="By default that of the preset or family."
+    "--learning-rate",
+    type=arguments.Rate(),
+    help="By default that of the preset or family. auto: found by a range test first.",
 )
 @click.option(
     "--layer-decay",

@@ -48,6 +48,8 @@ class Family:
         tokenizers: tuple of subclasses of `zoo.text.Tokenizer`, or of the names of
             classes in `zoo.text`. The first is the default.
         learning_rate: float, the default for fine-tuning. A preset may have its own.
+        head_multiplier: float, the default of `zoo.training.AdamW` for a head with new
+            weights. A preset may have its own.
         layouts: tuple of `Layout`, those of other programs.
         heads: dict of the name of a pretrained head to the first part of the paths of
             its weights.
@@ -60,6 +62,7 @@ class Family:
     backbone: type
     tokenizers: tuple
     learning_rate: float = 1e-3
+    head_multiplier: float = 1.0
     layouts: tuple = ()
     heads: dict = dataclasses.field(default_factory=dict)
     shapes: Callable | None = None

@@ -68,7 +68,7 @@ def save_preset(backbone, task, directory, layout="zoo", dtype="float32", heads=
         "parameters": int(sum(array.size for array in arrays.values())),
         "task": record,
         "head_options": backbone.head_options,
-        "defaults": backbone.defaults,
+        "defaults": dict(backbone.defaults),
         "quantized": quantization_words((task or backbone).quantized_layers()),
     }
     if backbone.parts:

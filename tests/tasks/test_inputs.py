@@ -36,6 +36,8 @@ METHODS = "fit evaluate predict train_on_batch test_on_batch predict_on_batch".s
 def test_arguments_are_those_of_keras_in_its_order(name):
     wanted = inspect.signature(getattr(keras.Model, name)).parameters.values()
     wanted = [(p.name, p.default) for p in wanted if p.kind == p.POSITIONAL_OR_KEYWORD]
+    if name == "fit":
+        wanted[wanted.index(("epochs", 1))] = ("epochs", None)  # those of the preset
     for kind in TASKS.values():
         found = inspect.signature(getattr(kind, name)).parameters.values()
         if any(p.kind == p.VAR_POSITIONAL for p in found):

@@ -6,6 +6,7 @@ from zoo.visualize import (  # noqa: E402
     plot_confusion,
     plot_curves,
     plot_history,
+    plot_rate_curve,
     plot_scatter,
 )
 
@@ -54,3 +55,14 @@ def test_curves_have_gaps_and_scatter_is_drawn(tmp_path):
     assert plot_curves({}, tmp_path / "empty.svg").exists()
     same = plot_scatter([1.0, 1.0], [2.0, 3.0], tmp_path / "s.svg", "Numbers")
     assert ">Numbers<" in same.read_text()
+
+
+def test_a_rate_curve_marks_the_suggestion(tmp_path):
+    from zoo.training import RateCurve
+
+    rates, losses = (1e-4, 1e-3, 1e-2, 1e-1), (3.0, 2.0, 1.0, 4.0)
+    path = plot_rate_curve(RateCurve(rates, losses, losses), tmp_path / "a" / "r.svg")
+    text = path.read_text()
+    assert "suggestion 0.001" in text and "Learning-rate range test" in text
+    flat = RateCurve(rates, losses, (1.0, 1.0, 1.0, 1.0))
+    assert "suggestion" not in plot_rate_curve(flat, tmp_path / "f.svg").read_text()

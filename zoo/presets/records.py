@@ -100,7 +100,8 @@ def write_preset(directory, record, arrays, files=None, dtype="float32"):
 
     Raises:
         FileExistsError: if the directory is not empty.
-        ValueError: if the dtype is unknown, or a weight is not finite in it.
+        ValueError: if a field of the record is wrong, if the dtype is unknown, or if a
+            weight is not finite in it.
     """
     from safetensors.numpy import save_file
 
@@ -108,6 +109,7 @@ def write_preset(directory, record, arrays, files=None, dtype="float32"):
         raise ValueError(
             f'`dtype` must be "float32" or "float16". Received: {dtype!r}.'
         )
+    check_record(record)
     check_weights(arrays, dtype)
     with filling(directory) as temporary:
         document = {"format": FORMAT, **record}

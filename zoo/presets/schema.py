@@ -1,5 +1,6 @@
 """Checks the fields of a preset record, before any of them is used."""
 
+import math
 import reprlib
 
 FORMAT = 2
@@ -31,10 +32,13 @@ PARTS = (
     {"preset": (str, True), "sha256": (str, True)},
     {"family": (str, True), "backbone": (dict, True), "tokenizer": (dict, False)},
 )
+POOLINGS = ("pooled", "cls", "mean")
 
 
 def check_record(record):
     """Checks that a record has all required fields, and the type of every field.
+
+    The values of `defaults`, those for fine-tuning, are checked as well.
 
     Args:
         record: what a `preset.json` holds, any plain value.
@@ -52,6 +56,8 @@ def check_record(record):
     for name, part in (record.get("parts") or {}).items():
         named = isinstance(part, dict) and "preset" in part
         _check(part, PARTS[0 if named else 1], f"`parts.{name}`")
+    for name, value in (record.get("defaults") or {}).items():
+        _check_default(name, value)
 
 
 def _check(values, fields, where):
@@ -73,4 +79,21 @@ def _check_type(value, kind, where, required=True):
     if not isinstance(value, kind) or isinstance(value, bool):
         raise ValueError(
             f"{where} must be {WORDS[kind]}. Received: {reprlib.repr(value)}"
+        )
+
+
+def _check_default(name, value):
+    """Checks one default for fine-tuning. None, and a name of later versions, pass."""
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    positive = number and 0 < value < math.inf
+    rules = {
+        "learning_rate": (positive, "a positive number"),
+        "head_multiplier": (positive, "a positive number"),
+        "epochs": (positive and isinstance(value, int), "a positive integer"),
+        "pooling": (value in POOLINGS, f"one of {', '.join(POOLINGS)}"),
+    }
+    fits, words = rules.get(name, (True, ""))
+    if value is not None and not fits:
+        raise ValueError(
+            f"`defaults.{name}` must be {words}. Received: {reprlib.repr(value)}"
         )

@@ -23,9 +23,9 @@ from zoo.programs.report import (
     write_report,
 )
 from zoo.tasks import Task, TextClassifier, find_task
-from zoo.training import finetuning_optimizer
 
 EPOCHS = 3  # for presets that have no number of epochs
+AUTO = "auto"  # the learning rate that a range test suggests
 
 
 def run(
@@ -105,7 +105,8 @@ def train(
         epochs: int; by default that of the preset, or 3.
         batch_size: int, rows.
         learning_rate: float, the peak; by default that of the preset or its family.
-        layer_decay: float, see `zoo.training.finetuning_optimizer`.
+            "auto" for the suggestion of `find_learning_rate`.
+        layer_decay: float, see `zoo.training.AdamW`.
         **options: arguments of `zoo.from_preset`.
 
     Returns:
@@ -115,21 +116,13 @@ def train(
     echo("\n".join(data_lines(content["data"])))
     model = registry.from_preset(preset, kind.task_name, seed=seed, **options)
     content |= prepare(model, parts, seed, echo)
-    defaults = model.backbone.defaults
+    if learning_rate == AUTO:
+        model.compile(model.default_optimizer(layer_decay=layer_decay))
+        learning_rate = search(model, parts["training"], batch_size, seed, echo)
     if learning_rate is None:
-        family = registry.FAMILIES[model.backbone.family]
-        learning_rate = defaults.get("learning_rate") or family.learning_rate
-    epochs = epochs or defaults.get("epochs") or EPOCHS
-    model.compile(
-        finetuning_optimizer(
-            model.backbone,
-            len(parts["training"][1]),
-            epochs,
-            batch_size,
-            learning_rate,
-            layer_decay=layer_decay,
-        )
-    )
+        learning_rate = model.default_learning_rate
+    model.compile(model.default_optimizer(learning_rate, layer_decay))
+    epochs = epochs or model.backbone.defaults.get("epochs") or EPOCHS
     content |= fit(model, parts, epochs, batch_size, seed, echo)
     content["settings"] = {
         "preset": os.fspath(preset),
@@ -221,6 +214,23 @@ def report_on(model, parts, content, directory, echo=print, seed=0):
     content["title"] = f"{content['settings']['preset']}, fine-tuned"
     echo(write_report(directory, content, echo))
     return content
+
+
+def search(model, rows, batch_size, seed, echo):
+    """The learning rate that a range test suggests, which it says, float.
+
+    Raises:
+        ValueError: if no rate lowers the loss.
+    """
+    texts, labels = rows[0], model.parse_labels(rows[1])
+    found = model.find_learning_rate(texts, labels, batch_size, seed=seed).suggestion
+    if found is None:
+        raise ValueError(
+            "The range test found no learning rate that lowers the loss. Received: "
+            f"learning_rate={AUTO!r}. Give a number."
+        )
+    echo(f"learning rate {found:.2g}")
+    return found
 
 
 def trainable_task(name):

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from zoo.config import ERRORS, make_config, naming
 from zoo.registry.sources import find_family, tokenizer_classes
+from zoo.tasks.task_files import uncompiled
 
 # TensorFlow raises this error if a size is impossible.
 ERRORS = (*ERRORS, tf.errors.InvalidArgumentError)
@@ -90,7 +91,7 @@ def build_task(backbone, task, options, source):
         source: `Source`.
 
     Returns:
-        `zoo.tasks.Task`, compiled.
+        `zoo.tasks.Task`, not compiled.
     """
     accepted, field = task_arguments(task), None
     saved = {k: v for k, v in source.head_options.items() if k in accepted}
@@ -101,5 +102,5 @@ def build_task(backbone, task, options, source):
     blame = contextlib.nullcontext()
     if field and not options:  # an error in an option of the user is not in the file
         blame = reading(source.path, field)
-    with blame:
+    with blame, uncompiled():
         return task(backbone, backbone.tokenizer, **{**saved, **options})

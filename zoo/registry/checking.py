@@ -1,8 +1,6 @@
 """Reads a preset directory and checks it before a model is built."""
 
 import dataclasses
-import math
-import reprlib
 
 from zoo.config import LARGEST_OPTION, check_labels, check_options, make_config
 from zoo.family import check_size
@@ -57,7 +55,7 @@ def read_source(directory, layout=None, file=None):
 
 
 def check_source(source):
-    """Checks sizes, labels and defaults of a preset.
+    """Checks sizes and labels of a preset.
 
     Raises:
         ValueError: if one is wrong. The message names the file and the field.
@@ -76,7 +74,6 @@ def check_source(source):
         held = sum(sizes) if sizes else None
         _check_config(source, f"{field}.backbone", family, record["backbone"], held)
     _check_options(source, stored)
-    _check_defaults(source)
 
 
 def _check_config(source, field, family, values, stored):
@@ -109,22 +106,3 @@ def _check_options(source, stored):
             where = f"`tokenizer.arguments` of {source.path}"
             arguments = description.get("arguments") or {}
             check_options(kind.__init__, arguments, where, LONGEST_ROW)
-
-
-def _check_defaults(source):
-    """Checks the defaults for fine-tuning."""
-    rules = {
-        "learning_rate": ((int, float), "a positive number"),
-        "epochs": (int, "a positive integer"),
-        "pooling": (str, "a string"),
-    }
-    for name, (kinds, words) in rules.items():
-        value = source.defaults.get(name)
-        fits = isinstance(value, kinds) and not isinstance(value, bool)
-        if fits and not isinstance(value, str):
-            fits = 0 < value < math.inf
-        if value is not None and not fits:
-            raise ValueError(
-                f"`defaults.{name}` of {source.path} must be {words}. Received: "
-                f"{reprlib.repr(value)}."
-            )

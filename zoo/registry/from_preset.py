@@ -21,7 +21,8 @@ from zoo.registry.building import (
 from zoo.registry.checking import read_source
 from zoo.registry.sources import find_family
 from zoo.saving import preset_variables, top
-from zoo.tasks import Task, find_task
+from zoo.tasks import TASKS, Task, find_task
+from zoo.training.schedules import check_learning_rate
 
 
 def from_preset(
@@ -33,6 +34,7 @@ def from_preset(
     seed=None,
     layout=None,
     file=None,
+    learning_rate=None,
     **options,
 ):
     """Makes a model from a preset.
@@ -52,6 +54,9 @@ def from_preset(
             "hugging_face".
         file: str, the name of the checkpoint to read if a directory of another program
             has several, such as "weights.hdf5".
+        learning_rate: float, the peak of the default optimizer of a task, see
+            `zoo.tasks.Task.compile`. The default is that of the preset, or that of the
+            task or the family.
         **options: arguments of the task, such as `labels=["no", "yes"]` and
             `sequence_length=128`, and fields of the config, such as `dropout=0.0`.
 
@@ -61,15 +66,19 @@ def from_preset(
     Raises:
         KeyError: if the name is unknown. The message has the nearest names.
         FileNotFoundError: if files are missing and cannot be fetched.
-        ValueError: if a task, an option, a layout or a file is unknown, if the preset
+        ValueError: if a task, an option, a layout or a file is unknown, if the learning
+            rate is not a positive number, or is given for a backbone, if the preset
             is damaged, or if it describes a model with more than
             `zoo.family.MOST_VALUES` weights.
     """
     task = task if task in ("auto", None) else find_task(task)
     source = read_source(find_preset(preset), layout, file)
+    if learning_rate is not None:
+        check_learning_rate(learning_rate)
+        _check_trained(preset, source.task if task == "auto" else task)
     if seed is not None:
         keras.utils.set_random_seed(seed)
-    model = build_model(source, task, dtype, load_weights, options)
+    model = build_model(source, task, dtype, load_weights, options, learning_rate)
     if load_weights and is_shipped(preset):
         # Other presets refer to a shipped preset by its name and checksum.
         backbone = model.backbone if isinstance(model, Task) else model
@@ -85,7 +94,24 @@ def is_shipped(preset):
     return "weights" in preset_info(name)
 
 
-def build_model(source, task="auto", dtype=None, load_weights=True, options=None):
+def _check_trained(preset, task):
+    """Raises ValueError if a learning rate is given for a model that is no task."""
+    if task is None:
+        raise ValueError(
+            "`learning_rate` needs a task, since a backbone is not compiled. Received: "
+            f"{os.fspath(preset)!r} without a task. Name a task, such as "
+            f"task={next(iter(TASKS))!r}, or leave `learning_rate` out."
+        )
+
+
+def build_model(
+    source,
+    task="auto",
+    dtype=None,
+    load_weights=True,
+    options=None,
+    learning_rate=None,
+):
     """Makes the model of a preset that was read; see `from_preset`.
 
     Args:
@@ -94,6 +120,7 @@ def build_model(source, task="auto", dtype=None, load_weights=True, options=None
         dtype: policy of the model.
         load_weights: bool, False leaves the weights random.
         options: dict, arguments of the task and fields of the config.
+        learning_rate: float, see `zoo.tasks.Task.compile`.
     """
     task = source.task if task == "auto" else task
     config_options, task_options = _split_options(source, task, options or {})
@@ -114,6 +141,8 @@ def build_model(source, task="auto", dtype=None, load_weights=True, options=None
             blame = reading(source.path, "weights")
         with blame:
             _load(model, backbone, source)
+    if task is not None:
+        model.compile(learning_rate=learning_rate)  # once its new heads are known
     return model
 
 
@@ -196,6 +225,7 @@ def _load(model, backbone, source):
     variables = {k: v for k, v in variables.items() if not k.startswith(loaded)}
     own = {top(paths.get(id(v), v.path)) for v in backbone.variables}
     keeps_head, weights = _keeps_head(model, source), source.weights
+    new_heads = []
     for head in {top(path) for path in variables} - own:
         of_head = {path: v for path, v in variables.items() if top(path) == head}
         fits = all(
@@ -211,6 +241,9 @@ def _load(model, backbone, source):
                 stacklevel=4,
             )
         variables = {k: v for k, v in variables.items() if k not in of_head}
+        new_heads.append(head)
+    if isinstance(model, Task):
+        model.new_heads = tuple(sorted(new_heads))
     # The heads of other tasks, and layers that the config leaves out, are not used.
     optional = {name for names in backbone.own_layers.values() for name in names}
     wanted = {

@@ -27,7 +27,7 @@ class Source:
         task_options: dict, arguments of the saved task.
         head_options: dict, arguments of tasks that use the stored heads.
         parts: dict of name to the record of a part, see `zoo.backbone.Backbone`.
-        defaults: dict, defaults for fine-tuning: learning_rate, pooling, epochs.
+        defaults: dict, defaults for fine-tuning, see `zoo.backbone.Backbone`.
         quantized: dict of the path of a layer to how it is quantized, see
             `zoo.layers.quantization_words`.
     """

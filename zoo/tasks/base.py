@@ -10,20 +10,20 @@ from zoo.saving import KerasFile
 from zoo.tasks.answering import Answering
 from zoo.tasks.distribution import DistributedTraining
 from zoo.tasks.labelled_files import LabelledFiles
+from zoo.tasks.rate_search import RateSearch
 from zoo.tasks.signatures import export_task
 from zoo.tasks.targets import target_numbers
 from zoo.tasks.task_files import COMPILES, TaskFiles
 from zoo.tasks.text_input import holds_text
 from zoo.tasks.text_training import TextTraining
 from zoo.token_inputs import to_tensors
-from zoo.training import AdamW, WarmupLinearDecay
-
-WARMUP_STEPS = 50
+from zoo.training import AdamW, PlannedDecay, layer_depths
 
 
 class Task(
     LabelledFiles,
     Answering,
+    RateSearch,
     TextTraining,
     DistributedTraining,
     TaskFiles,
@@ -40,7 +40,7 @@ class Task(
     A subclass sets `task_name` and `columns`, builds its graph in `__init__` and gives
     `default_loss`, `default_metrics` and `answers`, or `answer_batch`. What it reads
     from files and scores is in `zoo.tasks.labelled_files.LabelledFiles`. A new task is
-    compiled with AdamW at the learning rate of the preset, the task or the family.
+    compiled with `default_optimizer`.
 
     Attributes:
         task_name: str.
@@ -51,6 +51,8 @@ class Task(
         pretrains: bool, whether the task makes its own targets from texts, and other
             pretraining heads are saved with it.
         learning_rate: float, instead of the family's, or None.
+        new_heads: tuple of str, names of the layers beside the backbone whose weights
+            do not come from a preset or a file.
         packer: `zoo.data.Packer` or a subclass.
         labels: tuple of str, names of the outputs, or None.
 
@@ -105,6 +107,7 @@ class Task(
         self.preprocessor = None
         self.sequence_length = sequence_length
         self.truncation_reported = False
+        self.new_heads = self.head_layers()
         if COMPILES.get():
             self.compile()
 
@@ -195,6 +198,12 @@ class Task(
         """Names of the backbone's layers that no output depends on, a set of str."""
         return {*self.backbone.named_layers} - self.layers_used()
 
+    def head_layers(self):
+        """Names of the layers whose weights are not the backbone's, tuple of str."""
+        own = {id(variable) for variable in self.backbone.variables}
+        heads = {v.path.split("/")[0] for v in self.weights if id(v) not in own}
+        return tuple(sorted(heads))
+
     @classmethod
     def recognise(cls, found):
         """The arguments with which a converted checkpoint is this task.
@@ -215,17 +224,37 @@ class Task(
         loss=None,
         metrics=None,
         weighted_metrics=None,
+        *,
+        learning_rate=None,
         **kwargs,
     ):
         """Keras' `compile`, with the task's loss and metrics where none is given.
 
         Without an optimizer it is `default_optimizer`. A mean over the batch becomes
         a mean over weights: sum(weight x loss) / sum of weights, over all replicas.
+
+        `model.optimizer.learning_rate = x`, which callbacks of Keras use, replaces the
+        schedule for good: the rate is then constant, also in later calls of `fit`. Call
+        `compile(learning_rate=x)` for the default schedule with another peak.
+
+        Args:
+            optimizer, loss, metrics, weighted_metrics: as of `keras.Model.compile`.
+            learning_rate: float, the peak of the default optimizer.
+            **kwargs: of `keras.Model.compile`, such as `jit_compile`.
+
+        Raises:
+            ValueError: if the rate is not a positive number, or there are both an
+                optimizer and a rate.
         """
         self.answer_function = None  # LoRA may have been enabled
+        if optimizer is not None and learning_rate is not None:
+            raise ValueError(
+                "`learning_rate` is that of the default optimizer. Received: "
+                f"learning_rate={learning_rate} and an optimizer. Give the rate to the "
+                "optimizer, or leave the optimizer out."
+            )
         if optimizer is None:
-            with self.distribute_strategy.scope():
-                optimizer = self.default_optimizer()
+            optimizer = self.default_optimizer(learning_rate)
         if kwargs.get("jit_compile") is True:
             # Shapes that depend on values, which XLA cannot compile.
             for layer in self._flatten_layers():
@@ -234,7 +263,8 @@ class Task(
                         setattr(layer, name, False)
         loss = self.default_loss() if loss is None else loss
         if metrics is None and weighted_metrics is None:
-            weighted_metrics = self.default_metrics()
+            with self.distribute_strategy.scope():
+                weighted_metrics = self.default_metrics()
         super().compile(
             optimizer=optimizer,
             loss=loss,
@@ -243,12 +273,43 @@ class Task(
             **kwargs,
         )
 
-    def default_optimizer(self):
-        """A new AdamW at the rate of the preset, of the task, or of the family."""
-        backbone = self.backbone
-        rate = backbone.defaults.get("learning_rate") or self.learning_rate
-        rate = rate or FAMILIES[backbone.family].learning_rate
-        return AdamW(WarmupLinearDecay(rate, WARMUP_STEPS))
+    @property
+    def default_learning_rate(self):
+        """The learning rate of the preset, of the task, or of the family, float."""
+        rate = self.backbone.defaults.get("learning_rate") or self.learning_rate
+        return rate or FAMILIES[self.backbone.family].learning_rate
+
+    def default_optimizer(self, learning_rate=None, layer_decay=1.0):
+        """A new optimizer for fine-tuning.
+
+        It is `zoo.training.AdamW` with `PlannedDecay`, and clips gradients to a global
+        norm of 1. New heads learn at the `head_multiplier` of the preset or the family
+        times the rate.
+
+        Args:
+            learning_rate: float, the peak. The default is that of the preset, of the
+                task, or of the family.
+            layer_decay: float in (0, 1], see `AdamW`.
+
+        Returns:
+            AdamW.
+
+        Raises:
+            ValueError: if a number is out of its range.
+        """
+        defaults, family = self.backbone.defaults, FAMILIES[self.backbone.family]
+        if learning_rate is None:
+            learning_rate = self.default_learning_rate
+        multiplier = defaults.get("head_multiplier") or family.head_multiplier
+        with self.distribute_strategy.scope():
+            return AdamW(
+                PlannedDecay(learning_rate),
+                global_clipnorm=1.0,
+                layer_decay=layer_decay,
+                depths=layer_depths(self.backbone) if layer_decay < 1 else None,
+                head_multiplier=multiplier if self.new_heads else 1.0,
+                heads=self.new_heads,
+            )
 
     def export(self, directory, version=None, pair=None, **kwargs):
         """Writes the next version of a TF Serving model, string in, answer out.

@@ -1,6 +1,8 @@
-"""The number of the epoch, for data that is reshuffled in every epoch."""
+"""What `fit` does at the beginning of an epoch."""
 
 import keras
+
+from zoo.training import PlanUpdates
 
 
 class SetEpoch(keras.callbacks.Callback):
@@ -19,11 +21,23 @@ class SetEpoch(keras.callbacks.Callback):
         self.number.assign(epoch)
 
 
-def with_epoch(callbacks, number):
-    """The callbacks of `fit` and a `SetEpoch`, in a form that Keras takes."""
+def with_callbacks(callbacks, number, model, epochs):
+    """The callbacks of `fit`, a `SetEpoch` and a `PlanUpdates`, as Keras takes them.
+
+    Args:
+        callbacks: as of `fit`.
+        number: `zoo.data.Epoch`, which the data reads.
+        model: the model that is trained.
+        epochs: int, as of `fit`.
+    """
+    own = [SetEpoch(number), PlanUpdates()]
     if isinstance(callbacks, keras.callbacks.CallbackList):
-        callbacks.append(SetEpoch(number))
+        # Keras has given the model and the parameters to the others already.
+        for callback in own:
+            callback.set_model(model)
+            callback.set_params({"epochs": epochs, **(callbacks.params or {})})
+            callbacks.callbacks.append(callback)
         return callbacks
     callbacks = callbacks or []
     single = isinstance(callbacks, keras.callbacks.Callback)
-    return [SetEpoch(number), *([callbacks] if single else callbacks)]
+    return [*own, *([callbacks] if single else callbacks)]

@@ -1,5 +1,6 @@
 """A task in presets and in Keras' files."""
 
+import contextlib
 import contextvars
 
 import keras
@@ -11,6 +12,16 @@ from zoo.saving import check_keys, restore_part, save_preset
 
 # Whether a new task is compiled; Keras compiles those that it loads from files.
 COMPILES = contextvars.ContextVar("COMPILES", default=True)
+
+
+@contextlib.contextmanager
+def uncompiled():
+    """A context in which a new task is not compiled."""
+    token = COMPILES.set(False)
+    try:
+        yield
+    finally:
+        COMPILES.reset(token)
 
 
 class TaskFiles:
@@ -94,11 +105,8 @@ class TaskFiles:
         }
         config = dict(config)
         frozen, quantized = config.pop("frozen", None), config.pop("quantized", None)
-        token = COMPILES.set(False)
-        try:
-            with naming(f"The config of {owner}"):
-                model = cls(**{**config, **parts})
-                model.quantize_again(quantized)
-                return freeze_layers(model, frozen)
-        finally:
-            COMPILES.reset(token)
+        with uncompiled(), naming(f"The config of {owner}"):
+            model = cls(**{**config, **parts})
+            model.quantize_again(quantized)
+            model.new_heads = ()  # their weights follow
+            return freeze_layers(model, frozen)

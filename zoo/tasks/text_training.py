@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from zoo.data import Epoch, plan_batches
-from zoo.tasks.epochs import with_epoch
+from zoo.tasks.epochs import with_callbacks
 from zoo.tasks.text_batches import TextBatches
 from zoo.tasks.text_input import as_columns, count_columns, split_rows
 
@@ -26,7 +26,7 @@ class TextTraining(TextBatches):
         x=None,
         y=None,
         batch_size=None,
-        epochs=1,
+        epochs=None,
         verbose="auto",
         callbacks=None,
         validation_split=0.0,
@@ -44,12 +44,14 @@ class TextTraining(TextBatches):
     ):
         """Keras' `fit`, on text or on token ids.
 
-        Batches have texts of similar length, in an order that depends on `seed` and
-        the epoch. A dataset keeps its batches.
+        Batches have texts of similar length, in an order that depends on `seed` and the
+        epoch. A dataset keeps its batches. The rate of the default optimizer falls to
+        zero during this `fit`; see `zoo.training.PlanUpdates`.
 
         Args:
             x: texts, pairs, a dataset of either, or what Keras takes.
             y: labels, names or numbers; None for a task that makes its own.
+            epochs: int; None for that of the preset, or with `steps_per_epoch` for 1.
             batch_size ... validation_freq: as of `keras.Model.fit`.
             seed: int, of the order of the rows.
 
@@ -60,18 +62,17 @@ class TextTraining(TextBatches):
             TypeError: if `x` is no batch, such as one string or a list of pairs.
             ValueError: if labels are missing or unknown, or lengths differ.
         """
-        x = self.as_text(x)
-        self.check_data(x, y, "fit")
+        x = self._checked(x, y, "fit")
+        epochs = self._default_epochs(steps_per_epoch) if epochs is None else epochs
+        number = Epoch(initial_epoch)
+        callbacks = with_callbacks(callbacks, number, self, epochs)
         held_out = self._held_out(validation_data)
         size = validation_batch_size or batch_size
         class_weight = class_weight and self.encode_class_weight(class_weight)
         if self.takes_text(x):
-            data = (x, y, sample_weight)
-            data, held_out = self._text_data(data, validation_split, held_out)
-            number = Epoch(initial_epoch)
-            callbacks = with_epoch(callbacks, number)
+            x, held_out = self._split((x, y, sample_weight), validation_split, held_out)
             span = (number, epochs, initial_epoch, steps_per_epoch)
-            x = self._epochs((*data, batch_size), (shuffle, seed), *span)
+            x = self._epochs((*x, batch_size), (shuffle, seed), *span)
             y = sample_weight = batch_size = None
             validation_split, shuffle = 0.0, False
         held_out = held_out and self._evaluation_data(*held_out, size)
@@ -81,11 +82,15 @@ class TextTraining(TextBatches):
             validation_steps, validation_batch_size, validation_freq,
         )  # fmt: skip
 
-    def _text_data(self, data, fraction, held_out):
+    def _default_epochs(self, steps_per_epoch):
+        """The number of epochs of the preset; with `steps_per_epoch` 1, as in Keras."""
+        return (not steps_per_epoch and self.backbone.defaults.get("epochs")) or 1
+
+    def _split(self, data, fraction, held_out):
         """Data for training and validation, each a tuple x, y, sample_weight, or None.
 
         Args:
-            data: x, y and sample_weight, as of `fit`.
+            data: x, y and sample_weight, as of `fit`; `x` is text.
             fraction: float, `validation_split`.
             held_out: a tuple of validation data, or None.
         """
@@ -137,8 +142,7 @@ class TextTraining(TextBatches):
             ValueError: if labels are missing or unknown, or lengths differ.
         """
         if "_use_cached_eval_dataset" not in kwargs:  # else `fit` has checked the data
-            x = self.as_text(x)
-            self.check_data(x, y, "evaluate")
+            x = self._checked(x, y, "evaluate")
             if self.takes_text(x):
                 _refuse_steps(x, steps)
                 x = self._evaluation_data(x, y, sample_weight, batch_size)
@@ -194,15 +198,13 @@ class TextTraining(TextBatches):
         """Keras' `train_on_batch`, on text or on token ids."""
         if class_weight:
             class_weight = self.encode_class_weight(class_weight)
-        x = self.as_text(x)
-        self.check_data(x, y, "train_on_batch")
+        x = self._checked(x, y, "train_on_batch")
         x, y, sample_weight = self._one_batch(x, y, sample_weight)
         return super().train_on_batch(x, y, sample_weight, class_weight, return_dict)
 
     def test_on_batch(self, x, y=None, sample_weight=None, return_dict=False):
         """Keras' `test_on_batch`, on text or on token ids."""
-        x = self.as_text(x)
-        self.check_data(x, y, "test_on_batch")
+        x = self._checked(x, y, "test_on_batch")
         x, y, sample_weight = self._one_batch(x, y, sample_weight)
         return super().test_on_batch(x, y, sample_weight, return_dict)
 
@@ -225,9 +227,13 @@ class TextTraining(TextBatches):
         x, y, weight = (data, None, None)
         if not texts:
             x, y, weight = keras.utils.unpack_x_y_sample_weight(data)
+        return self._checked(x, y, "validation_data"), y, weight
+
+    def _checked(self, x, y, name):
+        """`x` in the form of `as_text`; see `check_data` for arguments and errors."""
         x = self.as_text(x)
-        self.check_data(x, y, "validation_data")
-        return x, y, weight
+        self.check_data(x, y, name)
+        return x
 
     def _evaluation_data(self, x, y, sample_weight, batch_size):
         """Batches of text; other data as Keras takes it."""

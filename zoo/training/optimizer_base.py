@@ -1,6 +1,8 @@
 """What the optimizers of this package add to those of Keras."""
 
 import contextlib
+import math
+import numbers
 
 import keras
 import numpy as np
@@ -46,11 +48,19 @@ class SettableRate:
 
     @property
     def learning_rate(self):
-        """The present rate; a number replaces the rate or the schedule for good."""
+        """The present rate; a number replaces the rate or the schedule for good.
+
+        Raises:
+            ValueError: if the number is negative or not finite.
+        """
         return self._get_current_learning_rate()
 
     @learning_rate.setter
     def learning_rate(self, rate):
+        if isinstance(rate, numbers.Real) and not 0 <= rate < math.inf:
+            raise ValueError(
+                f"`learning_rate` must be at least 0 and finite. Received: {rate}."
+            )
         if self._set_rate is not None and not callable(rate):
             self._set_rate.assign(rate)
             self._rate_is_set = True

@@ -1,5 +1,6 @@
 """AdamW as BERT uses it, and Adagrad as ELMo does."""
 
+import math
 import re
 
 import keras
@@ -64,12 +65,16 @@ class AdamW(ZooOptimizer, keras.optimizers.AdamW):
             `depths` learns at `rate x layer_decay ** (top - depth)`.
         depths: dict of path prefix to depth, 0 for embeddings; see `layer_depths`.
             Every other variable, such as a new head, is at the top.
+        head_multiplier: float, positive, a factor of the learning rate of the layers
+            `heads`. A new head may learn faster than what is pretrained.
+        heads: list of str, path prefixes, such as "classifier".
         joined: list of int, the update at which each trainable variable joined; its
             own t is counted from there. `follow_trainable` sets it.
         **kwargs: of `keras.optimizers.AdamW`, such as `gradient_accumulation_steps`.
 
     Raises:
-        ValueError: if `layer_decay` is not in (0, 1], or `amsgrad` is True.
+        ValueError: if `layer_decay` is not in (0, 1], if `head_multiplier` is not
+            positive or has no `heads`, or if `amsgrad` is True.
     """
 
     no_decay = re.compile("bias|layer_norm|LayerNorm")
@@ -86,6 +91,8 @@ class AdamW(ZooOptimizer, keras.optimizers.AdamW):
         layer_decay=1.0,
         depths=None,
         joined=None,
+        head_multiplier=1.0,
+        heads=None,
         name="adamw",
         **kwargs,
     ):
@@ -93,6 +100,7 @@ class AdamW(ZooOptimizer, keras.optimizers.AdamW):
             raise ValueError(
                 f"`layer_decay` must be in (0, 1]. Received: {layer_decay}."
             )
+        check_multiplier(head_multiplier, heads)
         if kwargs.get("amsgrad"):
             raise ValueError(
                 "`amsgrad` must be False. Received: True. Use `keras.optimizers.AdamW`."
@@ -111,6 +119,8 @@ class AdamW(ZooOptimizer, keras.optimizers.AdamW):
         self.layer_decay = layer_decay
         self.depths = dict(depths or {})
         self.joined = list(joined or [])
+        self.head_multiplier = head_multiplier
+        self.heads = list(heads or [])
 
     def build(self, var_list):
         """Makes the moments of the variables."""
@@ -122,14 +132,12 @@ class AdamW(ZooOptimizer, keras.optimizers.AdamW):
         """The factor of a variable's learning rate."""
         top = max(self.depths.values(), default=-1) + 1
         depth = max(
-            (
-                depth
-                for prefix, depth in self.depths.items()
-                if re.match(rf"(.*/)?{re.escape(prefix)}(/|$)", path)
-            ),
+            (depth for prefix, depth in self.depths.items() if lies_in(path, prefix)),
             default=top,
         )
-        return self.layer_decay ** (top - depth)
+        new = any(lies_in(path, head) for head in self.heads)
+        factor = self.head_multiplier if new else 1.0
+        return factor * self.layer_decay ** (top - depth)
 
     def update_step(self, gradient, variable, learning_rate):
         """One update of one variable."""
@@ -200,8 +208,29 @@ class AdamW(ZooOptimizer, keras.optimizers.AdamW):
             "bias_correction": self.bias_correction,
             "layer_decay": self.layer_decay,
             "depths": self.depths,
+            "head_multiplier": self.head_multiplier,
+            "heads": self.heads,
             **joined,
         }
+
+
+def lies_in(path, prefix):
+    """Whether the path of a variable has a prefix, from its start or after a slash."""
+    return bool(re.match(rf"(.*/)?{re.escape(prefix)}(/|$)", path))
+
+
+def check_multiplier(head_multiplier, heads):
+    """Raises ValueError unless the factor of the rate of new heads can be used."""
+    if not 0 < head_multiplier < math.inf:
+        raise ValueError(
+            f"`head_multiplier` must be a positive number. Received: {head_multiplier}."
+        )
+    if head_multiplier != 1 and not heads:
+        raise ValueError(
+            "`head_multiplier` needs `heads`, the names of layers. Received: "
+            f'head_multiplier={head_multiplier}, heads={heads}. Add heads=["classifier"'
+            "]."
+        )
 
 
 def layer_depths(backbone):

@@ -1,8 +1,14 @@
-"""The learning rate schedule of BERT."""
+"""BERT's learning rate schedule, with a number of updates that is given or planned."""
+
+import math
+import numbers
 
 import keras
 from keras import ops
 from keras.optimizers.schedules import LearningRateSchedule
+
+WARMUP_SHARE = 0.1  # of the updates of a plan
+UNPLANNED_WARMUP = 50  # updates
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -53,3 +59,86 @@ class WarmupLinearDecay(LearningRateSchedule):
             "warmup_steps": self.warmup_steps,
             "decay_steps": self.decay_steps,
         }
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class PlannedDecay(LearningRateSchedule):
+    """A linear warm-up and a linear decay to zero over the updates of one `fit`.
+
+    A plan has n updates. At its update s, counted from 0, the rate is that of
+    `WarmupLinearDecay(peak, w, n)` with `w = floor(n / 10)`: `peak s / w` while s < w,
+    and `peak (1 - s / n)` later. Before the first plan and after the end of a plan, the
+    rate rises for 50 updates and then stays at the peak.
+
+    `fit` of a task makes the plan, see `PlanUpdates`. The plan is held in variables, so
+    a training step that is already compiled follows a new plan.
+
+    Source: Devlin et al. 2019, appendix A.3.
+
+    Args:
+        peak: float, learning rate per update.
+        begin: int, the optimizer's number of the first update of the plan.
+        updates: int, updates of the plan; 0 for no plan.
+
+    Raises:
+        ValueError: if `peak` is not positive or not finite.
+    """
+
+    def __init__(self, peak, begin=0, updates=0):
+        check_learning_rate(peak, "peak")
+        self.peak = float(peak)
+        self.begin, self.updates = (
+            keras.Variable(
+                float(value),
+                name=name,
+                dtype="float32",
+                trainable=False,
+                aggregation="only_first_replica",
+            )
+            for name, value in (("begin", begin), ("updates", updates))
+        )
+
+    def plan(self, begin, updates):
+        """Replaces the plan; see the arguments of the class."""
+        self.begin.assign(float(begin))
+        self.updates.assign(float(updates))
+
+    def planned(self):
+        """The first update of the plan and the number of updates, ints."""
+        values = map(ops.convert_to_numpy, (self.begin, self.updates))
+        return tuple(int(value) for value in values)
+
+    def __call__(self, step):
+        """The learning rate at update `step` of the optimizer."""
+        updates = ops.convert_to_tensor(self.updates)
+        step = ops.maximum(ops.cast(step, "float32") - self.begin, 0.0)
+        ended = step >= updates
+        rate = self.peak * (1.0 - step / ops.maximum(updates, 1.0))
+        rate = ops.where(ended, self.peak, rate)
+        step = ops.where(ended, step - updates, step)
+        warmup = ops.where(ended, UNPLANNED_WARMUP, ops.floor(updates * WARMUP_SHARE))
+        warm = self.peak * step / ops.maximum(warmup, 1.0)
+        return ops.where(step < warmup, warm, rate)
+
+    def get_config(self):
+        """Constructor arguments."""
+        begin, updates = self.planned()
+        return {"peak": self.peak, "begin": begin, "updates": updates}
+
+
+def check_learning_rate(rate, name="learning_rate"):
+    """Checks that a learning rate is a positive number.
+
+    Args:
+        rate: any value.
+        name: str, of the argument.
+
+    Raises:
+        ValueError: if it is not a number, not positive or not finite.
+    """
+    number = isinstance(rate, numbers.Real) and not isinstance(rate, bool)
+    if not number or not 0 < rate < math.inf:
+        raise ValueError(
+            f"`{name}` must be a positive number. Received: {rate!r:.80}. For a "
+            "schedule, compile with `zoo.training.AdamW(schedule)`."
+        )

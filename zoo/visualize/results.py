@@ -144,6 +144,32 @@ def plot_scatter(references, predictions, path, title=""):
         return _save(figure, path)
 
 
+def plot_rate_curve(curve, path, title="Learning-rate range test"):
+    """Plots the loss over the learning rate.
+
+    Args:
+        curve: `zoo.training.RateCurve`, from `find_learning_rate` of a task.
+        path: str or path, file to write. The suffix is the format.
+        title: str.
+
+    Returns:
+        pathlib.Path of the file.
+    """
+    with rc_context(STYLE):
+        figure = Figure(figsize=(5, 3.2))
+        axes = figure.subplots()
+        axes.plot(curve.rates, curve.losses, ".", color="0.7", label="loss of a batch")
+        axes.plot(curve.rates, curve.smoothed, color="C0", label="smoothed")
+        if curve.suggestion is not None:
+            label = f"suggestion {curve.suggestion:.2g}"
+            axes.axvline(curve.suggestion, ls="--", color="C1", label=label)
+        axes.set(xscale="log", xlabel="learning rate", ylabel="loss", title=title)
+        axes.legend(
+            loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2, frameon=False
+        )
+        return _save(figure, path)
+
+
 def _save(figure, path):
     path = pathlib.Path(path)
     # A time would make every file different.

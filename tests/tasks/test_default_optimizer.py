@@ -1,0 +1,364 @@
+"""What `compile` and `fit` do by default: rate, schedule, epochs and clipping."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+import tiny
+
+import zoo
+from zoo.layers import enable_lora
+from zoo.training import AdamW, PlannedDecay, WarmupLinearDecay
+from zoo.training.update_plan import unwrapped
+
+EAGER = {"run_eagerly": True}
+RATE = 0.01
+
+
+class Rates(keras.callbacks.Callback):
+    """Keeps the rate of every update, and may stop after an epoch."""
+
+    def __init__(self, stop=None):
+        super().__init__()
+        self.rates, self.stop = [], stop
+
+    def on_train_batch_begin(self, batch, logs=None):
+        self.rate = float(self.model.optimizer.learning_rate)
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.rates.append(self.rate)  # there was a batch
+
+    def on_epoch_end(self, epoch, logs=None):
+        if epoch == self.stop:
+            self.model.stop_training = True
+
+
+@pytest.fixture
+def make_default(make_task):
+    """Function of a task's name and options: compiled with the default optimizer."""
+
+    def make(*args, compile=None, **options):
+        options = {"fields": {"num_layers": 1}, **options}
+        task = make_task(*args, **options)
+        task.compile(**{"learning_rate": RATE, **EAGER, **(compile or {})})
+        return task
+
+    return make
+
+
+def formula(updates):
+    schedule = WarmupLinearDecay(RATE, updates // 10, updates)
+    return [float(schedule(update)) for update in range(updates)]
+
+
+def fit(model, *data, stop=None, **options):
+    """The rates of a `fit` with batches of 8."""
+    rates = Rates(stop)
+    callbacks = [*options.pop("callbacks", ()), rates]
+    if not isinstance(data[0], tf.data.Dataset):
+        options.setdefault("batch_size", 8)
+    model.fit(*data, verbose=0, callbacks=callbacks, **options)
+    return rates.rates
+
+
+def weights_of(model):
+    return np.concatenate([w.ravel() for w in model.get_weights()])
+
+
+def test_the_rate_rises_and_falls_over_a_fit(make_default, texts, labels):
+    model = make_default(compile={"run_eagerly": False})
+    assert isinstance(model.optimizer._learning_rate, PlannedDecay)
+    assert fit(model, texts, labels, epochs=7) == formula(21)
+    function = model.train_function
+    assert fit(model, texts, labels, epochs=2) == formula(6)  # a second one starts anew
+    assert model.train_function is function
+    eager = make_default()
+    for epochs in (7, 2):
+        fit(eager, texts, labels, epochs=epochs)
+    # So the step that was compiled for the first plan follows the second one.
+    np.testing.assert_allclose(weights_of(model), weights_of(eager), atol=1e-3)
+
+
+def token_batches(model, texts, labels):
+    """Dicts of token ids and class numbers."""
+    x = model.preprocessor((tf.constant(texts),))
+    y = np.array([tiny.LABELS.index(label) for label in labels])
+    return {key: value.numpy() for key, value in x.items()}, y
+
+
+class FirstBatch(keras.callbacks.Callback):
+    """Stops after one batch."""
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.model.stop_training = True
+
+
+def test_every_kind_of_data_has_a_known_number_of_updates(make_default, texts, labels):
+    model = make_default()
+    x, y = token_batches(model, texts, labels)
+    more = {key: np.concatenate([value, value[:8]]) for key, value in x.items()}
+    slices = tf.data.Dataset.from_tensor_slices
+    for number, (data, options) in enumerate([
+        ((texts, labels), {}),
+        ((x, y), {}),
+        ((slices((texts, labels)).batch(8),), {}),
+        ((slices((x, y)).batch(8),), {}),
+        ((slices((x, y)).batch(8).repeat(),), {"steps_per_epoch": 3}),
+        ((texts * 2, labels * 2), {"steps_per_epoch": 3}),
+        ((texts + texts[:8], labels + labels[:8]), {"validation_split": 0.25}),
+        ((more, np.r_[y, y[:8]]), {"validation_split": 0.25}),
+    ]):  # fmt: skip
+        fit(model, *data, epochs=4, callbacks=[FirstBatch()], shuffle=False, **options)
+        assert model.optimizer._learning_rate.planned() == (number, 12)
+
+
+@pytest.mark.filterwarnings("ignore:Your input ran out of data")
+def test_an_unknown_number_of_batches_is_counted(make_default, texts, labels, tmp_path):
+    def dataset():
+        data = tf.data.Dataset.from_tensor_slices((texts, labels))
+        return data.batch(8).filter(lambda x, y: True)
+
+    model = make_default()
+    warm = [float(WarmupLinearDecay(RATE, 50)(step)) for step in range(3)]
+    whole = fit(model, dataset(), epochs=4)
+    assert whole == warm + formula(12)[3:]
+    parts = make_default()
+    fit(parts, dataset(), epochs=4, stop=1)
+    parts.save(tmp_path / "model.keras")
+    loaded = zoo.load_model(tmp_path / "model.keras")
+    assert fit(loaded, dataset(), epochs=4, initial_epoch=2) == whole[6:]
+    np.testing.assert_array_equal(weights_of(loaded), weights_of(model))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "plain",
+        "accumulating",
+        pytest.param("scaled", marks=[pytest.mark.half_precision, pytest.mark.slow]),
+        pytest.param("unfrozen", marks=pytest.mark.slow),
+    ],
+)
+def test_a_stopped_run_ends_as_an_undisturbed_one(
+    name, make_default, texts, labels, tmp_path
+):
+    def make():
+        fields = {"num_layers": 1, "dropout": 0.2}
+        dtype = "mixed_float16" if name == "scaled" else None
+        model = make_default(fields=fields, dtype=dtype)
+        if name == "accumulating":
+            schedule = PlannedDecay(RATE)
+            model.compile(AdamW(schedule, gradient_accumulation_steps=2), **EAGER)
+        if name == "unfrozen":
+            model.backbone.trainable = False
+        fit(model, texts, labels)  # so that the plan does not begin with update 0
+        model.backbone.trainable = True
+        return model
+
+    whole, parts = make(), make()
+    rates = fit(whole, texts, labels, epochs=4)
+    fit(parts, texts, labels, epochs=4, stop=1)
+    parts.save(tmp_path / "model.keras")
+    loaded = zoo.load_model(tmp_path / "model.keras")
+    assert fit(loaded, texts, labels, epochs=4, initial_epoch=2) == rates[6:]
+    np.testing.assert_array_equal(weights_of(loaded), weights_of(whole))
+    for ours, theirs in zip(
+        loaded.optimizer.variables, whole.optimizer.variables, strict=True
+    ):
+        np.testing.assert_array_equal(ours, theirs, err_msg=theirs.path)
+    if name == "accumulating":
+        # Before the plan there are 3 batches, an update and a half.
+        expected = formula(6)
+        assert rates == [expected[(batch + 1) // 2] for batch in range(11)] + [0.0]
+
+
+@pytest.mark.half_precision
+def test_updates_that_float16_skips_do_not_move_the_plan(make_default, texts, labels):
+    model = make_default(dtype="mixed_float16")
+    model.optimizer.initial_scale = 1e30  # infinite gradients in the first updates
+    fit(model, texts, labels, epochs=4, stop=1)
+    assert int(model.optimizer.iterations) < 6
+    plan = unwrapped(model.optimizer)._learning_rate.planned()
+    fit(model, texts, labels, epochs=4, initial_epoch=2)
+    assert unwrapped(model.optimizer)._learning_rate.planned() == plan == (0, 12)
+
+
+@pytest.mark.slow
+def test_backup_and_restore_continues_the_plan(make_default, texts, labels, tmp_path):
+    class Interrupt(keras.callbacks.Callback):
+        def on_epoch_begin(self, epoch, logs=None):
+            if epoch == 2:
+                raise KeyboardInterrupt
+
+    def backup():
+        return keras.callbacks.BackupAndRestore(tmp_path / "backup")
+
+    whole, parts, again = make_default(), make_default(), make_default()
+    rates = fit(whole, texts, labels, epochs=4)
+    with pytest.raises(KeyboardInterrupt):
+        fit(parts, texts, labels, epochs=4, callbacks=[backup(), Interrupt()])
+    assert fit(again, texts, labels, epochs=4, callbacks=[backup()]) == rates[6:]
+    np.testing.assert_array_equal(weights_of(again), weights_of(whole))
+
+
+def test_a_callback_list_of_the_user_has_the_plan_too(make_default, texts, labels):
+    model, rates = make_default(), Rates()
+    callbacks = keras.callbacks.CallbackList(
+        [rates], add_history=True, model=model, epochs=4, steps=3
+    )
+    model.fit(texts, labels, 8, epochs=4, verbose=0, callbacks=callbacks)
+    assert rates.rates == formula(12)
+
+
+def test_replicas_follow_the_plan(two_replicas, tokenizer, texts, labels):
+    results = []
+    for strategy in (tf.distribute.get_strategy(), two_replicas):
+        keras.utils.set_random_seed(1)
+        with strategy.scope():
+            config = {**tiny.CONFIG, "num_layers": 1}
+            backbone = zoo.registry.build_backbone("bert", config)
+            model = zoo.TextClassifier(backbone, tokenizer, tiny.LABELS)
+        model.compile(learning_rate=RATE, run_eagerly=True)  # outside of the scope
+        assert fit(model, texts, labels, epochs=2) == formula(6)
+        assert fit(model, texts, labels, epochs=1) == formula(3)
+        results.append(weights_of(model).shape)
+    assert results[0] == results[1]
+
+
+def test_xla_follows_the_plan(make_default, texts, labels):
+    data = texts[:8], labels[:8]
+    results = []
+    for options in (EAGER, {"jit_compile": True, "run_eagerly": False}):
+        model = make_default(sequence_length=16, compile=options)
+        for epochs in (3, 2):
+            assert fit(model, *data, epochs=epochs) == formula(epochs)
+        results.append(weights_of(model))
+    np.testing.assert_allclose(*results, atol=1e-4)
+
+
+def test_averages_and_lora_follow_the_plan(make_default, texts, labels):
+    model = make_default()
+    model.compile(AdamW(PlannedDecay(RATE), use_ema=True, ema_momentum=0.5), **EAGER)
+    assert fit(model, texts, labels, epochs=2) == formula(6)
+    enable_lora(model, 2)
+    model.compile(learning_rate=RATE, **EAGER)
+    assert fit(model, texts, labels, epochs=2) == formula(6)
+
+
+def test_a_rate_that_was_set_stays(make_default, texts, labels, tmp_path):
+    model = make_default()
+    model.optimizer.learning_rate = 0.125
+    assert fit(model, texts, labels, epochs=2) == [0.125] * 6
+    model.save(tmp_path / "model.keras")
+    for copy in (model, zoo.load_model(tmp_path / "model.keras")):
+        assert fit(copy, texts, labels) == [0.125] * 3
+    model.compile(learning_rate=RATE, **EAGER)
+    assert fit(model, texts, labels) == formula(3)
+
+
+def test_gradients_are_clipped(make_default, texts, labels):
+    """After one update, Adam's first moments are a tenth of the clipped gradients."""
+    model = make_default("text_regressor", compile={"learning_rate": 1e-6})
+    model.train_on_batch(texts, [1e4] * 24)
+    moments = [m.numpy().ravel() for m in model.optimizer._momentums]
+    assert np.linalg.norm(np.concatenate(moments)) == pytest.approx(0.1, rel=1e-4)
+
+
+def test_errors_of_a_rate(make_task):
+    model = make_task()
+    optimizer = model.optimizer
+    for rate in (0, -1e-5, float("nan"), float("inf"), "fast", WarmupLinearDecay(0.1)):
+        with pytest.raises(ValueError, match="must be a positive number. Received: "):
+            model.compile(learning_rate=rate)
+    with pytest.raises(ValueError, match="learning_rate=0.1 and an optimizer. Give"):
+        model.compile("sgd", learning_rate=0.1)
+    assert model.optimizer is optimizer
+
+
+# Presets ------------------------------------------------------------------------
+
+DEFAULTS = {"learning_rate": 0.02, "epochs": 2, "pooling": "cls", "head_multiplier": 5}
+
+
+@pytest.fixture
+def preset(make_backbone, tokenizer, tmp_path):
+    """A preset of a backbone, with values for fine-tuning."""
+    backbone = make_backbone(num_layers=1, dropout=0.1)
+    backbone.tokenizer = tokenizer
+    backbone.defaults = DEFAULTS
+    backbone.save_to_preset(tmp_path / "preset")
+    return tmp_path / "preset"
+
+
+def test_a_task_made_by_hand_is_trained_as_one_from_a_preset(preset, texts, labels):
+    models = [zoo.from_preset(preset, "text_classifier", labels=tiny.LABELS, seed=3)]
+    backbone = zoo.from_preset(preset, None, seed=3)
+    models.append(zoo.TextClassifier(backbone, backbone.tokenizer, tiny.LABELS))
+    for model in models:
+        model.run_eagerly = True
+        model.history = model.fit(texts, labels, batch_size=8, verbose=0)
+        assert len(model.history.epoch) == 2 and int(model.optimizer.iterations) == 6
+        assert model.options["pooling"] == "cls" and model.new_heads == ("classifier",)
+        optimizer = model.optimizer
+        assert optimizer._learning_rate.peak == 0.02
+        assert optimizer.rate_scale("classifier/kernel") == 5.0
+        assert optimizer.rate_scale("pooler/kernel") == 1.0
+    configs = [model.optimizer.get_config() for model in models]
+    assert configs[0] == configs[1]
+    for name, *pair in zip(
+        [v.path for v in models[0].weights],
+        *(model.get_weights() for model in models),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(*pair, err_msg=name)
+
+
+def test_a_rate_of_the_user_replaces_that_of_the_preset(preset):
+    options = {"labels": tiny.LABELS, "learning_rate": 2e-5}
+    model = zoo.from_preset(preset, "text_classifier", **options)
+    assert model.optimizer._learning_rate.peak == 2e-5
+    model.compile(learning_rate=1e-3)
+    assert model.optimizer._learning_rate.peak == 1e-3
+    model.compile()
+    assert model.optimizer._learning_rate.peak == 0.02
+    for task in (None, "auto"):
+        with pytest.raises(ValueError, match="`learning_rate` needs a task.*preset"):
+            zoo.from_preset(preset, task, learning_rate=1e-3)
+    with pytest.raises(ValueError, match="must be a positive number. Received: 0"):
+        zoo.from_preset(preset, "text_classifier", learning_rate=0)
+
+
+def test_epochs_are_those_of_the_preset_or_one(preset, texts, labels):
+    options = {"labels": tiny.LABELS, "head_dropout": 0.0}
+    model = zoo.from_preset(preset, "text_classifier", **options)
+    model.run_eagerly = True
+    for options, epochs in (({}, 2), ({"epochs": 3}, 3), ({"steps_per_epoch": 2}, 1)):
+        found = model.fit(texts, labels, verbose=0, **options)
+        assert len(found.epoch) == epochs
+    model.backbone.defaults = {}
+    assert len(model.fit(texts, labels, verbose=0).epoch) == 1
+
+
+def test_only_a_head_with_new_weights_learns_faster(preset, texts, labels, tmp_path):
+    model = zoo.from_preset(preset, "text_classifier", labels=tiny.LABELS)
+    assert model.optimizer.head_multiplier == 5
+    model.save_to_preset(tmp_path / "trained")
+    model.save(tmp_path / "model.keras")
+    loaded = zoo.load_model(tmp_path / "model.keras")
+    assert loaded.optimizer.get_config() == model.optimizer.get_config()
+    loaded.compile()  # its head is no longer new
+    again = zoo.from_preset(tmp_path / "trained")
+    assert again.backbone.defaults == model.backbone.defaults == DEFAULTS
+    for known in (loaded, again):
+        assert known.new_heads == () and known.optimizer.head_multiplier == 1.0
+    other = zoo.from_preset(tmp_path / "trained", labels=["a", "b", "c"])
+    assert other.new_heads == ("classifier",) and other.optimizer.head_multiplier == 5
+
+
+def test_a_preset_with_wrong_defaults_is_not_written(make_backbone, tmp_path):
+    backbone = make_backbone(num_layers=1)
+    backbone.defaults["epochs"] = 0
+    with pytest.raises(ValueError, match="`defaults.epochs` must be a positive int"):
+        backbone.save_to_preset(tmp_path / "preset")
+    assert not (tmp_path / "preset").exists()
+    assert make_backbone(num_layers=1).defaults == {}  # each has its own

@@ -1,0 +1,100 @@
+"""The schedule of the default optimizer, and new heads that learn faster."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from zoo.training import AdamW, PlannedDecay, WarmupLinearDecay
+
+
+def rates(schedule, steps):
+    return [float(schedule(step)) for step in steps]
+
+
+@pytest.mark.parametrize("updates", [1, 9, 10, 37, 60, 1000])
+def test_a_plan_has_the_rates_of_bert(updates):
+    schedule = PlannedDecay(0.3, begin=7, updates=updates)
+    expected = WarmupLinearDecay(0.3, updates // 10, updates)
+    found = rates(schedule, range(7, 7 + updates))
+    assert found == rates(expected, range(updates))
+    assert max(found) > 0
+
+
+def test_without_a_plan_and_after_one_the_rate_stays_at_the_peak():
+    expected = rates(WarmupLinearDecay(2.0, 50), range(60))
+    assert rates(PlannedDecay(2.0), range(60)) == expected
+    assert rates(PlannedDecay(2.0, 5, 20), range(25, 85)) == expected
+    assert rates(PlannedDecay(2.0, 5, 20), range(5)) == [0.0] * 5  # never below zero
+
+
+def test_a_new_plan_needs_no_new_step():
+    schedule, traces = PlannedDecay(1.0), []
+
+    @tf.function
+    def rate(step):
+        traces.append(1)
+        return schedule(step)
+
+    assert float(rate(tf.constant(25))) == 0.5
+    schedule.plan(20, 5)
+    assert float(rate(tf.constant(21))) == pytest.approx(0.8)
+    assert len(traces) == 1
+
+
+def test_a_config_holds_the_plan():
+    schedule = PlannedDecay(0.5)
+    schedule.plan(3, 20)
+    optimizer = AdamW(schedule)
+    copy = keras.optimizers.deserialize(keras.optimizers.serialize(optimizer))
+    assert copy.get_config() == optimizer.get_config()
+    copied = copy._learning_rate
+    assert copied.planned() == (3, 20) and copied.peak == 0.5
+    copied.plan(0, 1)
+    assert schedule.planned() == (3, 20)
+
+
+@pytest.mark.parametrize("peak", [0, -1e-3, float("nan"), float("inf"), True, "fast"])
+def test_a_peak_is_a_positive_number(peak):
+    with pytest.raises(ValueError, match="`peak` must be a positive number. Received"):
+        PlannedDecay(peak)
+
+
+@pytest.mark.parametrize("rate", [-1e-3, float("nan"), np.float32("inf")])
+@pytest.mark.parametrize("before", [float, PlannedDecay])
+def test_a_rate_that_is_set_is_finite(rate, before):
+    optimizer = AdamW(before(0.5))
+    with pytest.raises(ValueError, match="`learning_rate` must be at least 0 and fin"):
+        optimizer.learning_rate = rate
+    optimizer.learning_rate = 0.0
+
+
+def test_new_heads_learn_at_a_multiple_of_the_rate():
+    names = ("block_0", "block_1", "pooler", "classifier", "classifier_norm")
+    layers = [keras.layers.Dense(2, name=name) for name in names]
+    for layer in layers:
+        layer.build((None, 2))
+    kernels = [layer.kernel for layer in layers]
+    depths = {"block_0": 0, "block_1": 1}
+    optimizer = AdamW(
+        0.1,
+        weight_decay=0.0,
+        global_clipnorm=None,
+        layer_decay=0.5,
+        depths=depths,
+        head_multiplier=4.0,
+        heads=("classifier",),
+    )
+    optimizer = keras.optimizers.deserialize(keras.optimizers.serialize(optimizer))
+    before = [kernel.numpy() for kernel in kernels]
+    optimizer.apply([keras.ops.ones((2, 2))] * 5, kernels)
+    moved = [np.max(old - kernel) for old, kernel in zip(before, kernels, strict=True)]
+    np.testing.assert_allclose(moved, [0.025, 0.05, 0.1, 0.4, 0.1], rtol=1e-4)
+
+
+def test_errors_of_a_multiplier():
+    for value in (0, -1.0, float("inf"), float("nan")):
+        with pytest.raises(ValueError, match="`head_multiplier` must be a positive"):
+            AdamW(head_multiplier=value, heads=["classifier"])
+    with pytest.raises(ValueError, match="`head_multiplier` needs `heads`"):
+        AdamW(head_multiplier=2.0)
