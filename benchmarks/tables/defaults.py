@@ -157,7 +157,8 @@ def computations(preset, labelled, train, test):
         if not search:
             return fit(preset, labelled, train, test, 0, rate)
         found = fit(preset, labelled, *hold_out(train), 0, rate)
-        return {**found, "score": f1(found.pop("counts"))}
+        found["score"] = f1(found.pop("counts"))  # short, and nothing else is needed
+        return found
 
     return with_defaults, with_rate
 
@@ -248,10 +249,8 @@ def tables():
     found = {name: run_baselines(name, kind) for name, kind in LABELLED_SETS.items()}
     found = {name: results for name, results in found.items() if results["majority"]}
     scores = {name: [percent(r) for r in pair.values()] for name, pair in found.items()}
-    names = [
-        path.stem.split("-") for path in stored_results.RESULTS.glob("*-*-*-*.json")
-    ]
-    presets = dict.fromkeys([*PRESETS, *sorted({name[1] for name in names})])
+    paths = sorted(stored_results.RESULTS.glob("*-*-defaults-0.json"))
+    presets = dict.fromkeys([*PRESETS, *(path.stem.split("-")[1] for path in paths)])
     parts = [baseline_table(found)] if found else []
     parts += [preset_table(preset, scores) for preset in presets]
     return "\n".join(part for part in parts if part)
