@@ -24,14 +24,15 @@ import numpy as np
 from scipy import stats
 
 import zoo
-from benchmarks.tables import stored_results
 from benchmarks.tables.baselines import baselines
 from benchmarks.tables.labelled_sets import LABELLED_SETS, columns, hold_out
 from benchmarks.tables.stored_results import (
     MINILM,
     find_minilm,
     lines,
+    short_name,
     stored,
+    stored_presets,
     told,
     write_table,
 )
@@ -249,8 +250,7 @@ def tables():
     found = {name: run_baselines(name, kind) for name, kind in LABELLED_SETS.items()}
     found = {name: results for name, results in found.items() if results["majority"]}
     scores = {name: [percent(r) for r in pair.values()] for name, pair in found.items()}
-    paths = sorted(stored_results.RESULTS.glob("*-*-defaults-0.json"))
-    presets = dict.fromkeys([*PRESETS, *(path.stem.split("-")[1] for path in paths)])
+    presets = dict.fromkeys([*PRESETS, *stored_presets("*", "-defaults-0")])
     parts = [baseline_table(found)] if found else []
     parts += [preset_table(preset, scores) for preset in presets]
     return "\n".join(part for part in parts if part)
@@ -274,10 +274,11 @@ def main(data, presets, names, seeds, search, minilm):
         source = find_minilm(minilm) if preset == MINILM else preset
         parts = loaded[name]["train"], loaded[name]["test"]
         compute = computations(source, LABELLED_SETS[name], *parts)
+        cell = f"{name}-{short_name(preset)}"
         for seed in range(seeds):
-            run_defaults(f"{name}-{preset}", seed, compute[0])
+            run_defaults(cell, seed, compute[0])
         if search:
-            run_search(f"{name}-{preset}", compute[1])
+            run_search(cell, compute[1])
         write_table("results", tables())
 
 

@@ -25,12 +25,13 @@ import keras
 import numpy as np
 
 import zoo
-from benchmarks.tables import stored_results
 from benchmarks.tables.stored_results import (
     MINILM,
     find_minilm,
     lines,
+    short_name,
     stored,
+    stored_presets,
     told,
     write_table,
 )
@@ -128,10 +129,7 @@ def measure_glove(kind, path, data, pairs, gold):
 
 def table():
     """Makes the table of the stored results in Markdown."""
-    others = sorted(
-        path.stem.split("-")[1] for path in stored_results.RESULTS.glob("stsb-*.json")
-    )
-    names = dict.fromkeys([*GLOVE, *PRESETS, *others])
+    names = dict.fromkeys([*GLOVE, *PRESETS, *stored_presets("stsb", "")])
     found = {name: stored(f"stsb-{name}") for name in names}
     found = {name: result for name, result in found.items() if result}
     rows = []
@@ -155,7 +153,7 @@ def main(data, vectors, presets, minilm):
         stored(f"stsb-{kind}", lambda k=kind: measure_glove(k, vectors, data, *task))
     for preset in presets:
         source = find_minilm(minilm) if preset == MINILM else preset
-        stored(f"stsb-{preset}", lambda s=source: measure_preset(s, *task))
+        stored(f"stsb-{short_name(preset)}", lambda s=source: measure_preset(s, *task))
     write_table("sentence vectors", table())
 
 

@@ -37,6 +37,22 @@ def find_minilm(path=None):
     return pathlib.Path(spec.submodule_search_locations[0]) / "model"
 
 
+def short_name(preset):
+    """The last part of a name, a directory or a URI, for the names of files."""
+    return pathlib.PurePosixPath(preset).name
+
+
+def stored_presets(before, after):
+    """The short names of presets that have results.
+
+    Args:
+        before, after: str, what is before and after the preset in the names of files;
+            `before` is a pattern.
+    """
+    paths = sorted(RESULTS.glob(f"{before}-*{after}.json"))
+    return [path.stem.removesuffix(after).partition("-")[2] for path in paths]
+
+
 def stored(name, compute=None):
     """Reads a result, or calls `compute` for it and stores it.
 
