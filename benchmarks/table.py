@@ -13,7 +13,6 @@ from benchmarks.files import write_whole
 from benchmarks.run import WORKLOADS
 
 HERE = pathlib.Path(__file__).parent
-BEGIN, END = "<!-- results -->\n", "<!-- end of results -->\n"
 HEADS = (
     "workload",
     "peer",
@@ -70,17 +69,24 @@ def render(rows):
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def insert(text, table):
-    """Replaces the text between the two comments with the table.
+def insert(text, table, name="results"):
+    """Replaces the text between the two comments of a table with the table.
+
+    Args:
+        text: str.
+        table: str, Markdown that ends with a newline.
+        name: str, the table is between `<!-- name -->` and `<!-- end of name -->`.
 
     Raises:
         ValueError: if a comment is missing, occurs twice, or is in the wrong order.
     """
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end) or BEGIN in rest or END in before + after:
+    opening, closing = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
+    before, begin, rest = text.partition(opening)
+    _, end, after = rest.partition(closing)
+    if not (begin and end) or opening in rest or closing in before + after:
         raise ValueError(
-            f"The text must have {BEGIN.strip()!r} and then {END.strip()!r}, once each."
+            f"The text must have {opening.strip()!r} and then {closing.strip()!r}, "
+            "once each."
         )
     return f"{before}{begin}\n{table}\n{end}{after}"
 

@@ -48,10 +48,19 @@ def test_a_row(table):
 
 
 def test_the_table_replaces_what_stands_there(table):
-    text = f"before\n{table.BEGIN}old\n{table.END}after\n"
+    begin, end = "<!-- results -->\n", "<!-- end of results -->\n"
+    text = f"before\n{begin}old\n{end}after\n"
     found = table.insert(text, "new\n")
-    assert found == f"before\n{table.BEGIN}\nnew\n\n{table.END}after\n"
+    assert found == f"before\n{begin}\nnew\n\n{end}after\n"
     assert table.insert(found, "new\n") == found
-    for wrong in ("", table.BEGIN, table.END + table.BEGIN, text + text):
+    for wrong in ("", begin, end + begin, text + text):
         with pytest.raises(ValueError, match="must have '<!-- results -->' and then"):
             table.insert(wrong, "new\n")
+
+
+def test_a_text_may_have_several_tables(table):
+    parts = [f"<!-- {name} -->\nold\n<!-- end of {name} -->\n" for name in "ab"]
+    found = table.insert("".join(parts), "new\n", "b")
+    assert found == parts[0] + parts[1].replace("old", "\nnew\n")
+    with pytest.raises(ValueError, match="must have '<!-- c -->' and then"):
+        table.insert("".join(parts), "new\n", "c")

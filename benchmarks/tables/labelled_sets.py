@@ -1,0 +1,186 @@
+"""The labelled data on which default settings are compared: small, fixed parts.
+
+A part is chosen by a hash of its rows, so that it is the same in every run and on every
+machine. The data directory has the files in the forms that `LABELLED_SETS` names.
+"""
+
+import dataclasses
+import gzip
+import hashlib
+from collections.abc import Callable
+
+from zoo.data import read_conll, read_glue
+from zoo.evaluation import convert_tags, find_spans
+
+SNLI_LABELS = ("1", "2", "3")  # 0 is a pair on which the annotators did not agree
+
+
+def read_lines(path, *fields):
+    """Reads the fields of the lines of a gzip file.
+
+    Args:
+        path: pathlib.Path.
+        *fields: arguments of `str.split`.
+
+    Returns:
+        list of lists of str.
+    """
+    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as lines:
+        return [line.rstrip("\r\n").split(*fields) for line in lines]
+
+
+def glue_rows(task):
+    """A function that reads the training or the dev set of a GLUE task."""
+
+    def read(data, part):
+        split = "train" if part == "train" else "dev"
+        texts, labels = read_glue(data / "glue", task, split)
+        texts = zip(*texts, strict=True) if isinstance(texts, tuple) else texts
+        return list(zip(texts, map(str, labels), strict=True))
+
+    return read
+
+
+def line_rows(path, *fields):
+    """A function that reads lines of a label and a text; `path` has the part."""
+
+    def read(data, part):
+        rows = read_lines(data / path.format(part), *fields)
+        return [(text, label) for label, text in rows]
+
+    return read
+
+
+def snli_rows(data, part):
+    """Reads the pairs of SNLI that have a label."""
+    rows = read_lines(data / f"snli20k/{part}.tsv.gz", "\t")
+    return [((a, b), label) for label, _, a, b in rows if label in SNLI_LABELS]
+
+
+def tagged_rows(train, test, scheme=None):
+    """A function that reads words and tags, converted to a scheme of spans."""
+
+    def read(data, part):
+        words, tags = read_conll(data / {"train": train, "test": test}[part])
+        if scheme:
+            tags = [convert_tags(row, scheme) for row in tags]
+        return list(zip(words, tags, strict=True))
+
+    return read
+
+
+@dataclasses.dataclass(frozen=True)
+class LabelledSet:
+    """A part of a labelled data set, and how predictions for it are counted.
+
+    A row is a pair of x and y. x is a text, a tuple of two texts, or a list of words. y
+    is a label, or a list of tags.
+
+    Args:
+        title: str, for the table.
+        read: function of the data directory and "train" or "test" that returns rows.
+        train, test: int, the number of rows that are used, or None for all.
+        words: bool, whether rows are words with tags.
+        scheme: str, the scheme of the spans that are counted, or None.
+    """
+
+    title: str
+    read: Callable
+    train: int | None = None
+    test: int | None = None
+    words: bool = False
+    scheme: str | None = None
+
+    @property
+    def metric(self):
+        """The name of the score that `count` leads to."""
+        return "span F1" if self.scheme else "accuracy"
+
+    def load(self, data):
+        """Reads both parts: dict of "train" and "test" to a list of rows."""
+        sizes = {"train": self.train, "test": self.test}
+        return {part: choose(self.read(data, part), n) for part, n in sizes.items()}
+
+    def count(self, gold, found):
+        """Counts what is correct, predicted and true in every row.
+
+        Args:
+            gold, found: lists of y.
+
+        Returns:
+            list of [int, int, int], of spans, words or texts. `taggers.f1` makes the
+            score of them.
+        """
+        rows = []
+        for pair in zip(gold, found, strict=True):
+            true, said = (self._marks(y) for y in pair)
+            rows.append([len(true & said), len(said), len(true)])
+        return rows
+
+    def _marks(self, y):
+        if self.scheme:
+            return set(find_spans(y))
+        return set(enumerate(y)) if self.words else {y}
+
+
+def choose(rows, count=None):
+    """Sorts rows by a hash of their texts, and returns the first ones.
+
+    Args:
+        rows: list of x and y.
+        count: int, or None for all rows.
+    """
+
+    def place(row):
+        x = row[0]
+        text = x if isinstance(x, str) else "\t".join(x)
+        return hashlib.sha256(text.encode("utf-8")).digest()
+
+    if count and count > len(rows):
+        raise ValueError(
+            f"The data must have {count} rows. Received: {len(rows)}. Give the whole "
+            "data set."
+        )
+    return sorted(rows, key=place)[:count]
+
+
+def hold_out(rows):
+    """Splits rows into nine tenths for training and a tenth for validation."""
+    tenth = max(1, len(rows) // 10)
+    return rows[tenth:], rows[:tenth]
+
+
+def columns(rows):
+    """The texts and the labels of rows, as `fit` takes them."""
+    x, y = map(list, zip(*rows, strict=True))
+    if isinstance(x[0], tuple):
+        x = tuple(map(list, zip(*x, strict=True)))
+    return x, y
+
+
+LABELLED_SETS = {
+    "sst2_1000": LabelledSet("SST-2, 1,000 labels", glue_rows("sst2"), 1000),
+    "sst2_10000": LabelledSet("SST-2, 10,000 labels", glue_rows("sst2"), 10000),
+    "trec6": LabelledSet("TREC-6", line_rows("trec6/{}.txt.gz", " ", 1)),
+    "imdb_1000": LabelledSet(
+        "IMDb, 1,000 labels, 2,000 of the 25,000 test reviews",
+        line_rows("imdb/{}.tsv.gz", "\t", 1),
+        1000,
+        2000,
+    ),
+    "mrpc": LabelledSet("MRPC", glue_rows("mrpc")),
+    "snli_5000": LabelledSet("SNLI, 5,000 labels", snli_rows, 5000),
+    "conll2003_3000": LabelledSet(
+        "CoNLL-2003 names, 3,000 sentences",
+        tagged_rows("conll2003/eng.train.gz", "conll2003/eng.testb.gz", "IOB2"),
+        3000,
+        words=True,
+        scheme="IOB2",
+    ),
+    "ud_ewt_3000": LabelledSet(
+        "UD EWT parts of speech, 3,000 sentences",
+        tagged_rows("ud_ewt/train.pos.tsv.gz", "ud_ewt/test.pos.tsv.gz"),
+        3000,
+        words=True,
+    ),
+}

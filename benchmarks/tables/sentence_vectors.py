@@ -1,0 +1,161 @@
+"""How well vectors of sentences show their similarity, without training.
+
+    python -m benchmarks.tables.sentence_vectors --data DIR --vectors GLOVE
+
+DIR has `glue/STS-B/dev.tsv` and `wikitext2/wiki.train.tokens.gz`. GLOVE is as for
+`taggers`. The score is Spearman's correlation between the cosine of two vectors and the
+similarity that annotators gave, on the dev set of STS-B, since GLUE's test set has no
+labels. It has a 95 % interval by the bootstrap over the pairs of sentences.
+
+- Presets: `zoo.from_preset(preset, task="text_embedder")`.
+- `glove_mean`: the mean of the vectors of the words.
+- `glove_sif`: words with frequency p in WikiText-2 have the weight a / (a + p). The
+  first principal component of all sentences is removed. Source: Arora et al. 2017.
+
+Results are written to `defaults/results` and not computed again.
+"""
+
+import collections
+import gzip
+import pathlib
+import re
+
+import click
+import keras
+import numpy as np
+
+import zoo
+from benchmarks.tables.stored_results import (
+    MINILM,
+    find_minilm,
+    lines,
+    short_name,
+    stored,
+    stored_presets,
+    told,
+    write_table,
+)
+from benchmarks.tables.taggers import read_glove
+from zoo.data import read_glue
+from zoo.evaluation import bootstrap_interval, glue_metrics
+
+PRESETS = (MINILM, "bert_mini_en_uncased_books", "elmo_mini_en_books")
+GLOVE = ("glove_mean", "glove_sif")
+SIF = 1e-3  # a of Arora et al. 2017, section 4.1
+
+
+def split_words(text):
+    """Splits a text into words, punctuation and `'s`, all in lower case."""
+    return re.findall(r"'s\b|\w+|[^\w\s]", text.lower())
+
+
+def count_words(path):
+    """Counts the words of a gzip file, collections.Counter."""
+    counts = collections.Counter()
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        for line in file:
+            counts.update(line.lower().split())
+    return counts
+
+
+def mean_vectors(texts, table, weights=None):
+    """The mean of the vectors of the words of each text.
+
+    Args:
+        texts: list of str (N,).
+        table: dict of word to vector (D,). Other words are ignored.
+        weights: collections.Counter of words, for the method of Arora et al.; or None
+            for equal weights.
+
+    Returns:
+        float64 (N, D), zeros for a text without known words.
+    """
+    width, total = len(next(iter(table.values()))), weights and sum(weights.values())
+    rows = np.zeros((len(texts), width))
+    for row, text in zip(rows, texts, strict=True):
+        words = [word for word in split_words(text) if word in table]
+        for word in words:
+            share = weights[word] / total if weights else 0.0
+            row += table[word] * (SIF / (SIF + share) / len(words))
+    if weights:
+        (first, *_) = np.linalg.svd(rows, full_matrices=False)[2]
+        rows -= np.outer(rows @ first, first)
+    return rows
+
+
+def cosines(a, b):
+    """The cosine of each pair of rows, (N,), 0 if a row is zero."""
+    norms = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
+    return np.sum(a * b, axis=1) / np.maximum(norms, 1e-12)
+
+
+def measure(embed, pairs, gold):
+    """Spearman's correlation of the cosines with the similarities of annotators.
+
+    Args:
+        embed: function of texts (N,) that returns vectors (N, D).
+        pairs: two lists of str (M,).
+        gold: list of float (M,).
+
+    Returns:
+        dict: dim, score and interval.
+    """
+    a, b = pairs
+    vectors = np.asarray(embed([*a, *b]), "float64")
+    said, gold = cosines(vectors[: len(a)], vectors[len(a) :]), np.array(gold)
+    spearman = glue_metrics("stsb")["spearman"]
+    interval = bootstrap_interval(
+        lambda rows: spearman(gold[rows], said[rows]), len(gold), seed=0
+    )
+    score = spearman(gold, said)
+    return {"dim": vectors.shape[1], "score": score, "interval": interval}
+
+
+def measure_preset(preset, pairs, gold):
+    """`measure` for the embedder of a preset."""
+    keras.backend.clear_session()
+    model = zoo.from_preset(preset, task="text_embedder")
+    return measure(lambda texts: model.predict(texts, verbose=0), pairs, gold)
+
+
+def measure_glove(kind, path, data, pairs, gold):
+    """`measure` for means of word vectors, "glove_mean" or "glove_sif"."""
+    table = dict(zip(*read_glove(path), strict=True))
+    weights = None
+    if kind == "glove_sif":
+        weights = count_words(data / "wikitext2" / "wiki.train.tokens.gz")
+    return measure(lambda texts: mean_vectors(texts, table, weights), pairs, gold)
+
+
+def table():
+    """Makes the table of the stored results in Markdown."""
+    names = dict.fromkeys([*GLOVE, *PRESETS, *stored_presets("stsb", "")])
+    found = {name: stored(f"stsb-{name}") for name in names}
+    found = {name: result for name, result in found.items() if result}
+    rows = []
+    for name, result in found.items():
+        low, high = (100 * end for end in result["interval"])
+        score = f"{100 * result['score']:.1f} ({low:.1f} to {high:.1f})"
+        rows.append([f"`{name}`", result["dim"], score])
+    heads = ["vectors", "width", "STS-B dev, Spearman"]
+    return f"{lines(heads, rows)}\n{told([*found.values()])}" if rows else ""
+
+
+@click.command()
+@click.option("--data", type=click.Path(path_type=pathlib.Path), required=True)
+@click.option("--vectors", type=click.Path(path_type=pathlib.Path), required=True)
+@click.option("--preset", "presets", multiple=True, default=PRESETS)
+@click.option("--minilm", help=f"Folder of {MINILM}, if its package is not installed.")
+def main(data, vectors, presets, minilm):
+    """Computes missing results and writes the table."""
+    task = read_glue(data / "glue", "stsb", "dev")
+    for kind in GLOVE:
+        stored(f"stsb-{kind}", lambda k=kind: measure_glove(k, vectors, data, *task))
+    for preset in presets:
+        source = find_minilm(minilm) if preset == MINILM else preset
+        stored(f"stsb-{short_name(preset)}", lambda s=source: measure_preset(s, *task))
+    write_table("sentence vectors", table())
+
+
+if __name__ == "__main__":
+    main()

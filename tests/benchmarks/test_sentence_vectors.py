@@ -1,0 +1,92 @@
+"""The table of the similarity of sentences: vectors, scores and what is shown."""
+
+import collections
+import gzip
+import pathlib
+
+import click.testing
+import numpy as np
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+TABLE = {"a": np.array([1.0, 0.0]), "b": np.array([0.0, 1.0])}
+
+
+@pytest.fixture
+def vectors(monkeypatch, tmp_path):
+    """The module under test, with a folder of its own."""
+    monkeypatch.syspath_prepend(ROOT)
+    from benchmarks.tables import sentence_vectors, stored_results
+
+    folder = tmp_path / "defaults"
+    folder.mkdir()
+    comments = "<!-- sentence vectors -->\n<!-- end of sentence vectors -->\n"
+    (folder / "README.md").write_text(comments)
+    monkeypatch.setattr(stored_results, "FOLDER", folder)
+    monkeypatch.setattr(stored_results, "RESULTS", folder / "results")
+    return sentence_vectors
+
+
+def test_words(vectors):
+    found = vectors.split_words("A man's dog, running.")
+    assert found == ["a", "man", "'s", "dog", ",", "running", "."]
+
+
+def test_the_mean_of_known_words(vectors):
+    found = vectors.mean_vectors(["A b unknown", "b", ""], TABLE)
+    np.testing.assert_allclose(found, [[0.5, 0.5], [0, 1], [0, 0]])
+
+
+def test_frequent_words_count_less(vectors, monkeypatch):
+    monkeypatch.setattr(vectors, "SIF", 0.25)
+    weights = collections.Counter(a=3, b=1)
+    # The weight of a is 0.25 / (0.25 + 0.75), that of b is 0.25 / (0.25 + 0.25).
+    rows = np.array([[0.125, 0.25], [0.25, 0.0], [0.0, 0.5]])
+    found = vectors.mean_vectors(["a b", "a", "b"], TABLE, weights)
+    first = np.linalg.svd(rows)[2][0]
+    np.testing.assert_allclose(found, rows - np.outer(rows @ first, first), atol=1e-9)
+    assert np.linalg.matrix_rank(found, tol=1e-6) == 1
+
+
+def test_cosines(vectors):
+    a, b = np.array([[2.0, 0], [1, 1], [0, 0]]), np.array([[3.0, 0], [1, -1], [1, 0]])
+    np.testing.assert_allclose(vectors.cosines(a, b), [1, 0, 0])
+
+
+def test_a_measure(vectors):
+    pairs = [str(n) for n in range(20)], ["0"] * 20
+    angles = {str(n): n / 20 for n in range(20)}
+
+    def embed(texts):
+        return [[np.cos(angles[text]), np.sin(angles[text])] for text in texts]
+
+    found = vectors.measure(embed, pairs, [5 - n / 4 for n in range(20)])
+    assert found["dim"] == 2 and found["score"] == pytest.approx(1)
+    found = vectors.measure(embed, pairs, [(7 * n % 20) / 4 for n in range(20)])
+    low, high = found["interval"]
+    assert -1 <= low < found["score"] < high <= 1
+
+
+def test_the_command(vectors, make_backbone, tokenizer, tmp_path, monkeypatch):
+    backbone = make_backbone()
+    backbone.tokenizer = tokenizer
+    backbone.save_to_preset(tmp_path / "bert-tiny")
+    lines = ["sentence1\tsentence2\tscore"]
+    lines += [f"good film {'good ' * n}\tbad film\t{n / 2}" for n in range(8)]
+    (tmp_path / "glue" / "STS-B").mkdir(parents=True)
+    (tmp_path / "glue" / "STS-B" / "dev.tsv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "wikitext2").mkdir()
+    with gzip.open(tmp_path / "wikitext2" / "wiki.train.tokens.gz", "wt") as file:
+        file.write("the film is a film\ngood\n")
+    (tmp_path / "glove.txt").write_text("good 1 0 1\nbad 0 1 2\nfilm 1 1 0\n")
+    command = ["--data", tmp_path, "--vectors", tmp_path / "glove.txt"]
+    command = [*map(str, command), "--preset", str(tmp_path / "bert-tiny")]
+    run = click.testing.CliRunner().invoke
+    assert run(vectors.main, command, catch_exceptions=False).exit_code == 0
+    names = sorted(path.stem for path in (tmp_path / "defaults" / "results").iterdir())
+    assert names == ["stsb-bert-tiny", "stsb-glove_mean", "stsb-glove_sif"]
+    text = (tmp_path / "defaults" / "README.md").read_text()
+    assert "| `glove_sif` | 3 | " in text and "| `bert-tiny` | 16 | " in text
+    monkeypatch.setattr(vectors, "measure", None)
+    run(vectors.main, command, catch_exceptions=False)
+    assert (tmp_path / "defaults" / "README.md").read_text() == text
