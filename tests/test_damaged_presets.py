@@ -88,7 +88,11 @@ DAMAGED = [
     ("defaults", {"head_multiplier": -1}, "`defaults.head_multiplier` .* positive"),
     ("defaults", {"epochs": 10.5}, "`defaults.epochs` .* integer"),
     ("defaults", {"epochs": True}, "`defaults.epochs` .* integer"),
-    ("defaults", {"pooling": "max"}, "`defaults.pooling` .* one of pooled, cls, mean"),
+    (
+        "defaults",
+        {"pooling": "max"},
+        "`defaults.pooling` .* one of pooled, cls, mean, compare",
+    ),
     ("head_options", [1], "`head_options` must be an object"),
     ("parts", {"lm": {"family": "elmo"}}, "`parts.lm` lacks backbone"),
     (

@@ -261,7 +261,7 @@ def finetune(preset, data, valid, output, report, task, **options):
     type=click.Choice(["preset", "random"]),
     help="Train only the preset, or only the network with random weights.",
 )
-@click.option("--pooling", type=click.Choice(["pooled", "cls", "mean"]))
+@click.option("--pooling", type=click.Choice(["pooled", "cls", "mean", "compare"]))
 @click.option("--dtype", help="Policy, such as mixed_bfloat16.")
 def glue(preset, data, output, rates, arm, **options):
     """Compare a preset with random weights on a task of GLUE.

@@ -3,7 +3,7 @@
 import keras
 import numpy as np
 
-from zoo.layers import MaskedLMHead
+from zoo.layers import ComparedSegments, MaskedLMHead
 
 
 def test_the_masked_lm_head_is_rebuilt_with_its_options():
@@ -29,3 +29,15 @@ def test_the_masked_lm_head_scores_all_positions_or_some():
     some = head(sequence, np.array([[2, 0], [1, 1]]))
     np.testing.assert_allclose(some[0], every[0, [2, 0]], atol=1e-6)
     np.testing.assert_allclose(some[1], every[1, [1, 1]], atol=1e-6)
+
+
+def test_compared_segments_are_their_formula():
+    sequence = np.random.default_rng(0).normal(size=(3, 5, 4)).astype("float32")
+    mask = np.array([[1, 1, 1, 1, 0], [1, 1, 1, 0, 0], [0] * 5])
+    segments = np.array([[0, 0, 1, 1, 1], [0] * 5, [1] * 5])
+    found = np.asarray(ComparedSegments()(sequence, mask, segments))
+    m, u, v = (sequence[0, rows].mean(0) for rows in (slice(4), slice(2), slice(2, 4)))
+    expected = np.concatenate([m, np.abs(u - v), u * v])
+    np.testing.assert_allclose(found[0], expected, atol=1e-6)
+    np.testing.assert_allclose(found[1, :4], sequence[1, :3].mean(0), atol=1e-6)
+    assert not found[1, 4:].any() and not found[2].any()

@@ -93,12 +93,21 @@ def test_a_classifier_answers_with_names(make_task, texts):
     assert answer["labels"].shape == (24, 3)
 
 
+def test_compare_tells_the_segments_of_a_pair_apart(make_task, texts):
+    model = make_task("text_classifier", pooling="compare", compile=EAGER)
+    assert model.get_layer("classifier").kernel.shape[0] == 3 * 16
+    first, second = texts[:4], texts[4:8]
+    pairs = model.predict((first, second), verbose=0)
+    assert np.abs(pairs - model.predict((second, first), verbose=0)).max() > 1e-3
+    assert np.isfinite(model.predict(first, verbose=0)).all()
+
+
 @pytest.mark.parametrize(
     "options, message",
     [
         ({"labels": 1}, "two or more different names"),
         ({"labels": ["a", "a"]}, "two or more different names"),
-        ({"pooling": "max"}, '"cls" or "mean". Received: \'max\''),
+        ({"pooling": "max"}, "one of pooled, cls, mean, compare. Received: 'max'"),
         ({"fields": {"pooler": False}, "pooling": "pooled"}, "no pooled output"),
         ({"sequence_length": 33}, "at most 32.*Received: 33"),
         ({"fields": {"vocabulary_size": 50}}, "more tokens than the backbone"),

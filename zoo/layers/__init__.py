@@ -5,7 +5,7 @@ from zoo.layers.carried_state import CarriedState, KeepState, StatefulModel
 from zoo.layers.character_cnn import CharacterCNN, Highway
 from zoo.layers.crf import CRF
 from zoo.layers.frozen_models import FirstPieces, InferenceModel
-from zoo.layers.heads import MaskedLMHead, Pooling
+from zoo.layers.heads import ComparedSegments, MaskedLMHead, Pooling
 from zoo.layers.lora import enable_lora, is_lora, merged_weights
 from zoo.layers.lstm import LSTM
 from zoo.layers.normalization import LayerNorm
@@ -27,6 +27,7 @@ __all__ = [
     "CRF",
     "CarriedState",
     "CharacterCNN",
+    "ComparedSegments",
     "FirstPieces",
     "Highway",
     "InferenceModel",

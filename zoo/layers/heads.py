@@ -54,6 +54,46 @@ class Pooling(keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable(package="zoo")
+class ComparedSegments(keras.layers.Layer):
+    """One vector per row, which compares the two segments of a pair.
+
+    `[m; |u - v|; u v]`, where m is the mean over all tokens, u and v are the means over
+    the tokens of segment 0 and of segment 1, and the product is by element. In a row
+    with one segment only, the second and the third part are 0. It computes in float32.
+
+    Source: the features of InferSent, Conneau et al. 2017, section 3.1, and of
+    Sentence-BERT, Reimers and Gurevych 2019, which encode each text alone. Here both
+    texts are one row, so that every token also attends to the other text.
+
+    Inputs:
+        sequence (B, L, D); padding_mask (B, L), 1 = token; segment_ids (B, L).
+
+    Returns:
+        (B, 3 D).
+    """
+
+    def call(self, sequence, padding_mask, segment_ids):
+        """Pools over the L positions."""
+        sequence = ops.cast(sequence, "float32")
+        mask = ops.cast(padding_mask, "float32")
+        second = mask * ops.cast(ops.equal(segment_ids, 1), "float32")
+        means = []
+        for part in (mask, mask - second, second):
+            total = ops.sum(sequence * part[:, :, None], axis=1)
+            means.append(total / ops.maximum(ops.sum(part, axis=1), 1.0)[:, None])
+        m, u, v = means
+        pair = ops.max(second, axis=1)[:, None]
+        pooled = ops.concatenate([m, pair * ops.abs(u - v), pair * u * v], axis=-1)
+        return ops.cast(pooled, self.compute_dtype)
+
+    def compute_output_shape(
+        self, sequence_shape, padding_mask_shape=None, segment_ids_shape=None
+    ):
+        """(B, 3 D)."""
+        return (sequence_shape[0], 3 * sequence_shape[-1])
+
+
+@keras.saving.register_keras_serializable(package="zoo")
 class MaskedLMHead(CompositeLayer):
     """Predicts tokens with the table of token embeddings.
 

@@ -32,7 +32,7 @@ PARTS = (
     {"preset": (str, True), "sha256": (str, True)},
     {"family": (str, True), "backbone": (dict, True), "tokenizer": (dict, False)},
 )
-POOLINGS = ("pooled", "cls", "mean")
+POOLINGS = ("pooled", "cls", "mean", "compare")
 
 
 def check_record(record):

@@ -271,7 +271,11 @@ class Distillation:
         return found
 
     def finished(self, model):
-        """Makes a copy of the model with the config for fine-tuning."""
+        """Makes a copy of the model with the config for fine-tuning.
+
+        The second segment of a pair does not occur in the training. It starts as the
+        first one.
+        """
         config = dataclasses.asdict(model.backbone.config)
         backbone = registry.build_backbone(
             self.recipe.family, {**config, **self.recipe.finetuning_config}
@@ -283,4 +287,8 @@ class Distillation:
             **model.options,
         )
         copy.set_weights(model.get_weights())
+        segments = backbone.named_layers.get("segment_embedding")
+        if segments is not None:
+            (table,) = segments.get_weights()
+            segments.set_weights([np.repeat(table[:1], len(table), axis=0)])
         return copy

@@ -33,7 +33,7 @@ class Recipe:
         config: dict, fields of the family's config during pretraining.
         train, valid: lists of glob patterns of files in the data directory. The files
             are read by `zoo.data.read_documents`, those of a tagger by
-            `zoo.data.read_conll`.
+            `zoo.data.read_conll`, those of distillation by `zoo.data.read_texts`.
         start: name or directory of a preset whose weights are trained further, or None.
             In JSON the field is "from".
         finetuning_config: dict, fields of the config that the finished preset has

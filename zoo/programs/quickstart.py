@@ -12,8 +12,7 @@ from zoo.programs.data_summary import printable
 from zoo.serving import ask, curl_lines, diagnose, docker_lines, format_findings
 from zoo.tasks import TextClassifier
 
-PRESET = "bert_mini_en_uncased_books"
-RATE = 6e-4  # for PRESET, the best one on the validation sentences
+PRESET = "bert_mini_en_uncased_distilled"
 PARTS = [("test", 0.1), ("validation", 0.1), ("training", 0.8)]
 SENTENCES = [
     "a warm, funny and beautifully acted film.",
@@ -85,7 +84,6 @@ def run(
         seed,
         echo,
         epochs=epochs,
-        learning_rate=RATE if preset == PRESET else None,
         **TextClassifier.data_options(labels),
         pooling="mean",
     )

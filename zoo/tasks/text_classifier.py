@@ -12,7 +12,7 @@ from zoo.evaluation import (
     tfidf_label,
     tfidf_number,
 )
-from zoo.layers import Pooling
+from zoo.layers import ComparedSegments, Pooling
 from zoo.tasks.base import Task
 from zoo.tasks.targets import (
     class_weights,
@@ -22,6 +22,8 @@ from zoo.tasks.targets import (
     one_for_each_text,
 )
 
+POOLINGS = ("pooled", "cls", "mean", "compare")
+
 
 def pooled_vector(backbone, inputs, pooling):
     """The vector (B, D) that a sequence head takes as its input.
@@ -29,10 +31,12 @@ def pooled_vector(backbone, inputs, pooling):
     Args:
         backbone: `zoo.backbone.Backbone`.
         inputs: symbolic inputs of the backbone.
-        pooling: "pooled" (the backbone's pooled output), "cls" or "mean".
+        pooling: "pooled" (the backbone's pooled output), "cls", "mean", or "compare",
+            see `zoo.layers.ComparedSegments`.
 
     Raises:
-        ValueError: if the pooling is unknown, or the backbone has no pooled output.
+        ValueError: if the pooling is unknown, or the backbone has no pooled output or
+            no segments.
     """
     mask = inputs["padding_mask"]
     if pooling == "pooled":
@@ -43,15 +47,23 @@ def pooled_vector(backbone, inputs, pooling):
                 'backbone with no pooled output. Use "cls" or "mean".'
             )
         return outputs["pooled_output"]
-    if pooling not in ("cls", "mean"):
+    if pooling not in POOLINGS:
         raise ValueError(
-            f'`pooling` must be "pooled", "cls" or "mean". Received: {pooling!r}.'
+            f"`pooling` must be one of {', '.join(POOLINGS)}. Received: {pooling!r}."
         )
     if pooling == "cls":
         first = keras.ops.zeros_like(mask[:, :1])
         return backbone.at_positions(inputs, first)["sequence_output"][:, 0]
-    layer = Pooling("mean", dtype=backbone.dtype_policy, name="pooling")
-    return layer(backbone(inputs)["sequence_output"], mask)
+    sequence, options = backbone(inputs)["sequence_output"], {"name": "pooling"}
+    if pooling == "mean":
+        return Pooling("mean", dtype=backbone.dtype_policy, **options)(sequence, mask)
+    if "segment_ids" not in inputs:
+        raise ValueError(
+            '`pooling="compare"` needs a backbone with segments. Received: one whose '
+            f'inputs are {", ".join(inputs)}. Use "mean".'
+        )
+    layer = ComparedSegments(dtype=backbone.dtype_policy, **options)
+    return layer(sequence, mask, inputs["segment_ids"])
 
 
 class SequenceHead(Task):
@@ -106,8 +118,9 @@ class TextClassifier(SequenceHead):
         tokenizer: from `zoo.text`, or None for token ids only.
         labels: list of str, the names, in the order of the outputs; or an int, their
             number, which names them "0", "1", ...
-        pooling: "pooled", "cls" or "mean". The default is "pooled" if the backbone
-            has a pooled output, else "mean".
+        pooling: "pooled", "cls", "mean", or for pairs "compare", see
+            `zoo.layers.ComparedSegments`. The default is that of the preset. Without
+            one it is "pooled" if the backbone has a pooled output, else "mean".
         head_dropout: float in [0, 1), on the pooled vector.
         **kwargs: sequence_length, pair and name, see `zoo.tasks.Task`.
 
@@ -216,7 +229,7 @@ class TextRegressor(SequenceHead):
     Args:
         backbone: `zoo.backbone.Backbone`.
         tokenizer: from `zoo.text`, or None for token ids only.
-        pooling: "pooled", "cls" or "mean". The default is that of `TextClassifier`.
+        pooling: as of `TextClassifier`, with the same default.
         head_dropout: float in [0, 1), on the pooled vector.
         **kwargs: sequence_length, pair and name, see `zoo.tasks.Task`.
 
