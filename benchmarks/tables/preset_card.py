@@ -8,6 +8,8 @@ PRESET is a folder of `presets/` with a `recipe.json`. The card is its `README.m
 - `--glue`: the results of `zoo glue` in DIR are added. They replace results with the
   same settings.
 - Without options, only the card and the curves are written again.
+
+A file `notes.md` in PRESET, written by hand, is the end of the card.
 """
 
 import csv
@@ -19,6 +21,7 @@ import click
 from benchmarks.files import write_whole
 from zoo.visualize import plot_history
 
+NOTES = "notes.md"
 SHIPPED = ("vocabulary.txt", "weights.safetensors")
 CURVES = ("masked_lm_loss", "next_sentence_accuracy", "perplexity", "accuracy")
 # Scores on GLUE's test server, from https://github.com/google-research/bert. MRPC has
@@ -124,6 +127,15 @@ def glue_row(results):
     return [task, name, *arms, better, BERT_MINI.get(results["task"], "")]
 
 
+def tagging(scores):
+    """The scores of a tagger, and those of spans if there are any."""
+    found = f"accuracy of the tags {100 * scores['accuracy']:.2f} %"
+    if "f1" not in scores:
+        return found
+    spans = (f"{name} {100 * scores[name]:.1f} %" for name in ("precision", "recall"))
+    return f"{found}, {', '.join(spans)}, F1 {100 * scores['f1']:.1f} %"
+
+
 def held_out(valid):
     """The lines of a card about held-out text.
 
@@ -134,7 +146,7 @@ def held_out(valid):
         return [
             f"- `{file}`: perplexity {scores['perplexity']:.1f}"
             if "perplexity" in scores
-            else f"- `{file}`: accuracy of the tags {100 * scores['accuracy']:.2f} %"
+            else f"- `{file}`: {tagging(scores)}"
             for file, scores in valid.items()
         ]
     lines = [f"- {NAMES[key]}: {100 * valid[key]:.1f} %" for key in NAMES]
@@ -223,10 +235,12 @@ def main(preset, run, glue):
 
 
 def card(preset):
-    """Makes the card of the preset in a folder, str."""
+    """Makes the card of the preset in a folder, str. It ends with `notes.md`."""
     record, glue = read_json(preset / "preset.json"), preset / "glue.json"
     results = read_json(glue) if glue.exists() else []
-    return render(preset.name, record, read_log(preset / "log.csv"), results)
+    notes = preset / NOTES
+    more = "\n" + notes.read_text("utf-8") if notes.exists() else ""
+    return render(preset.name, record, read_log(preset / "log.csv"), results) + more
 
 
 if __name__ == "__main__":

@@ -148,3 +148,17 @@ def test_a_tagger_says_what_it_reads_and_how_often_it_is_right(preset_card, tmp_
         in card
     )
     assert "![accuracy](accuracy.svg)" in card
+
+
+def test_a_tagger_of_spans_has_their_scores(preset_card, tmp_path):
+    scores = {"accuracy": 0.9, "precision": 0.714, "recall": 0.5, "f1": 0.588}
+    fields = {"family": "taglm", "valid": {"a.conll": scores}}
+    card = card_of(preset_card, tmp_path, "accuracy", **fields)
+    expected = "90.00 %, precision 71.4 %, recall 50.0 %, F1 58.8 %\n"
+    assert f"- `a.conll`: accuracy of the tags {expected}" in card
+
+
+def test_a_card_ends_with_the_notes(preset_card, tmp_path):
+    before = card_of(preset_card, tmp_path, "perplexity")
+    (tmp_path / "notes.md").write_text("## Use\n\nAsk it.\n")
+    assert preset_card.card(tmp_path) == before + "\n## Use\n\nAsk it.\n"

@@ -1,15 +1,25 @@
 """Training of taggers on sentences with tags, by a recipe."""
 
 import dataclasses
+import itertools
 
 import numpy as np
+import tensorflow as tf
 
+from zoo.checkpoint import read_vectors, write_vectors
 from zoo.data import read_conll
+from zoo.evaluation import convert_tags
 from zoo.pretraining.optimizer import make_optimizer
 from zoo.pretraining.recipes import find_files, find_held_out
 from zoo.pretraining.start import start_model
 from zoo.programs.taggers import make_tagger
+from zoo.programs.word_vectors import train_word_vectors
 from zoo.tasks import TokenClassifier
+from zoo.text import CharacterTokenizer
+from zoo.text.wordpiece_training import read_lines
+
+VECTORS = "vectors.txt"
+LINES = 2048  # lines of text that are split into words at a time
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,9 +28,27 @@ class TaggerOptions:
 
     Args:
         tagger: dict, arguments of `zoo.make_tagger` that are not fields of the config.
+            With a `scheme`, the tags of all files are converted to it. So the files
+            may have different schemes.
+        vectors: dict of `texts`, glob patterns of text files in the data directory,
+            and arguments of `zoo.train_word_vectors`. The tagger reads the vectors that
+            are learned from these files, scaled to length 1. {} for a tagger without
+            them.
+
+    Raises:
+        ValueError: if `vectors` has no `texts`.
     """
 
     tagger: dict = dataclasses.field(default_factory=dict)
+    vectors: dict = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self):
+        """Checks the vectors before the training."""
+        if self.vectors and not self.vectors.get("texts"):
+            raise ValueError(
+                "`vectors` must have `texts`, a list of patterns of text files. "
+                f"Received: {self.vectors}."
+            )
 
 
 class TaggerTraining:
@@ -31,7 +59,7 @@ class TaggerTraining:
     Args:
         recipe: `zoo.pretraining.Recipe`.
         data: directory with files in the columns of CoNLL.
-        output: pathlib.Path of the run.
+        output: pathlib.Path of the run. The word vectors are stored in `vectors.txt`.
 
     Attributes:
         train: words and tags, two lists of lists of str.
@@ -52,9 +80,9 @@ class TaggerTraining:
                 "The recipe of a tagger must have one stage. Received: "
                 f"{recipe.stages}."
             )
-        self.recipe = recipe
+        self.recipe, self.data, self.output = recipe, data, output
         ((longest, self.rows, _),) = recipe.stages
-        files = [read_conll(path) for path in find_files(data, recipe.train)]
+        files = [self._read(path) for path in find_files(data, recipe.train)]
         pairs = [
             pair
             for columns in files
@@ -70,8 +98,14 @@ class TaggerTraining:
         mean = np.mean([len(words) for words in self.train[0]])
         self.sizes = [round(self.rows * float(mean))] * recipe.steps
         paths = find_held_out(data, recipe.valid)
-        self.valid = {name: read_conll(path) for name, path in paths.items()}
+        self.valid = {name: self._read(path) for name, path in paths.items()}
         self._check_held_out()
+
+    def _read(self, path):
+        """Words and tags of a file; the tags are converted to the recipe's scheme."""
+        words, tags = read_conll(path)
+        scheme = self.recipe.options.tagger.get("scheme")
+        return words, [convert_tags(row, scheme) for row in tags] if scheme else tags
 
     def _check_held_out(self):
         known = {tag for row in self.train[1] for tag in row}
@@ -90,12 +124,25 @@ class TaggerTraining:
         if recipe.start is None:
             options = {"seed": recipe.seed, "dtype": recipe.dtype}
             options |= recipe.options.tagger
+            options["vectors"] = self._vectors()
             model = make_tagger(*self.train, **recipe.config, **options)
         else:
             labels = TokenClassifier.data_options(self.train[1])
             model = start_model(recipe, TokenClassifier, None, {}, **labels)
         model.compile(make_optimizer(recipe))
         return model
+
+    def _vectors(self):
+        """The words and their vectors, learned once; None for a tagger without them."""
+        options = dict(self.recipe.options.vectors)
+        if not options:
+            return None
+        path = self.output / VECTORS
+        if not path.exists():
+            texts = split_texts(find_files(self.data, options.pop("texts")))
+            write_vectors(path, *train_word_vectors(texts, **options))
+        words, vectors = read_vectors(path)
+        return words, vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
     def batches(self, model, start):
         """The training batches from update `start` on. Every epoch has a new order.
@@ -134,3 +181,23 @@ class TaggerTraining:
     def finished(self, model):
         """Returns the model itself."""
         return model
+
+
+def split_texts(paths):
+    """Yields the lines of text files, with white space around punctuation.
+
+    Only the first column of a line with tabs is read, such as the first language of a
+    file of translations.
+
+    Args:
+        paths: list of pathlib.Path, see `zoo.text.count_words`.
+
+    Yields:
+        bytes in UTF-8, a line that is not empty.
+    """
+    tokenizer = CharacterTokenizer(punctuation=True)
+    lines = (line.split("\t")[0] for line in read_lines(paths))
+    while batch := list(itertools.islice(lines, LINES)):
+        words = tokenizer(tf.constant(batch))
+        joined = tf.strings.reduce_join(words, axis=1, separator=" ").numpy()
+        yield from filter(None, joined.tolist())
