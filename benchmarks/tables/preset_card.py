@@ -23,7 +23,13 @@ from zoo.visualize import plot_history
 
 NOTES = "notes.md"
 SHIPPED = ("vocabulary.txt", "weights.safetensors")
-CURVES = ("masked_lm_loss", "next_sentence_accuracy", "perplexity", "accuracy")
+CURVES = (
+    "masked_lm_loss",
+    "next_sentence_accuracy",
+    "perplexity",
+    "accuracy",
+    "cosine",
+)
 # Scores on GLUE's test server, from https://github.com/google-research/bert. MRPC has
 # F1 and accuracy, STS-B the correlations of Pearson and Spearman.
 BERT_MINI = {
@@ -136,6 +142,15 @@ def tagging(scores):
     return f"{found}, {', '.join(spans)}, F1 {100 * scores['f1']:.1f} %"
 
 
+def of_file(scores):
+    """The scores on a held-out file, a str."""
+    if "perplexity" in scores:
+        return f"perplexity {scores['perplexity']:.1f}"
+    if "cosine" in scores:
+        return f"mean cosine with the teacher's vectors {scores['cosine']:.3f}"
+    return tagging(scores)
+
+
 def held_out(valid):
     """The lines of a card about held-out text.
 
@@ -143,12 +158,7 @@ def held_out(valid):
         valid: dict of float, for a masked language model; or dict of file name to dict.
     """
     if "perplexity" not in valid:
-        return [
-            f"- `{file}`: perplexity {scores['perplexity']:.1f}"
-            if "perplexity" in scores
-            else f"- `{file}`: {tagging(scores)}"
-            for file, scores in valid.items()
-        ]
+        return [f"- `{file}`: {of_file(scores)}" for file, scores in valid.items()]
     lines = [f"- {NAMES[key]}: {100 * valid[key]:.1f} %" for key in NAMES]
     return [*lines, f"- perplexity of masked tokens: {valid['perplexity']:.1f}"]
 
@@ -207,7 +217,7 @@ def render(name, record, curves, results):
         "The command was "
         f"`zoo pretrain {record['family']} --recipe {name} --data DIR --output RUN`. "
         f"The training took {record['tokens_seen']:,} tokens. Each point of the curves "
-        "is a hundred updates. The numbers are in `log.csv`.\n",
+        f"is {record.get('log_every', 100):,} updates. The numbers are in `log.csv`.\n",
         *(f"![{curve}]({curve}.svg)" for curve in curves),
         "\nThe same command measured these scores on held-out text:\n",
         *held_out(record["valid"]),

@@ -55,7 +55,7 @@ def run(recipe, data, output, every=100, tensorboard=False):
     with replacing(output / "report.json") as temporary:
         temporary.write_text(json.dumps(report, indent=2) + "\n", "utf-8")
     card = {"tokens_seen": report["tokens"], "valid": report.get("valid")}
-    card |= objective.record()
+    card |= {"log_every": every, **objective.record()}
     presets.add_to_record(output / "preset", {**recipe.card, **card})
     return model
 
