@@ -36,8 +36,7 @@ def read_texts(path, fields=None):
     elif all(isinstance(field, int) for field in fields):
         texts = _columns(path, fields)
     elif all(isinstance(field, str) for field in fields) and isinstance(fields, list):
-        with open_any(path, "rt", encoding="utf-8") as file:
-            texts = list(_values(json.load(file), set(fields)))
+        texts = _values(_load_json(path), set(fields))
     else:
         raise ValueError(
             "`fields` must be None, a list of column numbers, a list of names in a "
@@ -68,6 +67,16 @@ def _columns(path, numbers):
                     f"Received: {len(row)} in line {number}."
                 )
             yield from (row[column] for column in numbers)
+
+
+def _load_json(path):
+    with open_any(path, "rt", encoding="utf-8") as file:
+        try:
+            return json.load(file)
+        except ValueError as error:
+            raise ValueError(
+                f"{path} must be a JSON file in UTF-8. Received: {error}."
+            ) from error
 
 
 def _values(node, names):
