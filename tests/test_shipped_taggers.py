@@ -1,0 +1,44 @@
+"""The shipped taggers find what their cards say."""
+
+import pathlib
+
+import pytest
+
+import zoo
+from zoo.evaluation import find_spans
+
+PRESETS = pathlib.Path(__file__).parents[1] / "presets" / "taglm"
+
+
+@pytest.fixture(scope="module")
+def names():
+    return zoo.from_preset("taglm_mini_en_ner")
+
+
+def find_names(model, text):
+    """The names in a text, dict of words to type."""
+    (words,) = model.tag([text])
+    return {
+        " ".join(word["word"] for word in words[begin:end]): kind
+        for kind, begin, end in find_spans([word["tag"] for word in words])
+    }
+
+
+def test_names_of_several_words_are_one_span(names):
+    text = "We saw the Empire State Building in New York ."
+    found = find_names(names, text)
+    # The annotators of the training data call buildings either.
+    assert found.pop("Empire State Building") in ("LOC", "ORG")
+    assert found == {"New York": "LOC"}
+
+
+def test_people_and_organizations_are_told_from_other_words(names):
+    text = "John Smith works for the United Nations in Geneva ."
+    found = find_names(names, text)
+    assert found == {"John Smith": "PER", "United Nations": "ORG", "Geneva": "LOC"}
+    assert not find_names(names, "they walked to the house in the rain .")
+
+
+def test_a_preset_of_names_is_small():
+    sizes = [path.stat().st_size for path in (PRESETS / "taglm_mini_en_ner").iterdir()]
+    assert 0 < sum(sizes) < 12e6
