@@ -14,10 +14,6 @@ word and of its neighbours. It needs python-crfsuite.
 The strength of the regularization is chosen on the rows for training.
 """
 
-import collections
-import pathlib
-import tempfile
-
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -27,12 +23,12 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 
 from benchmarks.tables.labelled_sets import columns, hold_out
+from benchmarks.tables.linear_chain import train_chain
+from zoo import evaluation
 
 INVERSE_PENALTIES = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)  # of logistic regression
 FOLDS = 5
 CHAIN_PENALTIES = (0.01, 0.1, 1.0)  # of the squared weights
-ITERATIONS = 100  # of the chain's L-BFGS
-NEIGHBOURS = (-2, -1, 1, 2)
 
 
 class PairFeatures(TransformerMixin, BaseEstimator):
@@ -56,8 +52,7 @@ class PairFeatures(TransformerMixin, BaseEstimator):
 
 def majority_label(train, x):
     """Predicts the most frequent label."""
-    (label, _), *_ = collections.Counter(y for _, y in train).most_common(1)
-    return [label] * len(x)
+    return evaluation.majority_label(*columns(train), list(x))
 
 
 def logistic_regression(train, x):
@@ -72,67 +67,7 @@ def logistic_regression(train, x):
 
 def frequent_tag(train, x):
     """Predicts the most frequent tag of every word."""
-    counts = collections.defaultdict(collections.Counter)
-    for words, tags in train:
-        for word, tag in zip(words, tags, strict=True):
-            counts[word][tag] += 1
-    (most, _), *_ = sum(counts.values(), collections.Counter()).most_common(1)
-    best = {word: count.most_common(1)[0][0] for word, count in counts.items()}
-    return [[best.get(word, most) for word in words] for words in x]
-
-
-def shape(word):
-    """The kinds of the characters, without repetitions: `Xx` for Paris, `d.d` for 0.25.
-
-    `X` is upper case, `x` lower case and `d` a digit. Others stand for themselves.
-    """
-    forms = ""
-    for sign in word:
-        if sign.isdigit():
-            form = "d"
-        elif sign.isalpha():
-            form = "X" if sign.isupper() else "x"
-        else:
-            form = sign
-        forms += form if forms[-1:] != form else ""
-    return forms
-
-
-def word_features(words):
-    """The features of every word of a sentence, a list of lists of str."""
-    lower, shapes = [word.lower() for word in words], [shape(word) for word in words]
-    rows = []
-    for place, word in enumerate(words):
-        row = [
-            "bias",
-            f"word={word}",
-            f"lower={lower[place]}",
-            f"shape={shapes[place]}",
-        ]
-        row += [f"prefix={lower[place][:size]}" for size in range(1, 4)]
-        row += [f"suffix={lower[place][-size:]}" for size in range(1, 5)]
-        for step in NEIGHBOURS:
-            inside = 0 <= place + step < len(words)
-            near = lower[place + step] if inside else "-"
-            form = shapes[place + step] if inside else "-"
-            row += [f"{step}:lower={near}", f"{step}:shape={form}"]
-        rows.append(row)
-    return rows
-
-
-def train_chain(train, penalty, path):
-    """Trains a chain and returns the tagger of python-crfsuite, which reads `path`."""
-    import pycrfsuite  # optional: only this baseline needs it
-
-    trainer = pycrfsuite.Trainer(verbose=False)
-    for words, tags in train:
-        trainer.append(word_features(words), tags)
-    options = {"c1": 0.0, "c2": penalty, "max_iterations": ITERATIONS}
-    trainer.set_params({**options, "feature.possible_transitions": True})
-    trainer.train(str(path))
-    tagger = pycrfsuite.Tagger()
-    tagger.open(str(path))
-    return tagger
+    return evaluation.most_frequent_tags(*columns(train), x)
 
 
 def chain(train, x):
@@ -141,16 +76,12 @@ def chain(train, x):
     words, tags = columns(held_out)
     gold = np.concatenate(tags)
 
-    with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / "chain"
+    def right(penalty):
+        said = train_chain(*columns(rows), 0.0, penalty)(words)
+        return np.sum(np.concatenate(said) == gold)
 
-        def right(penalty):
-            tagger = train_chain(rows, penalty, path)
-            said = [tagger.tag(word_features(row)) for row in words]
-            return np.sum(np.concatenate(said) == gold)
-
-        tagger = train_chain(train, max(CHAIN_PENALTIES, key=right), path)
-        return [tagger.tag(word_features(row)) for row in x]
+    best = max(CHAIN_PENALTIES, key=right)
+    return train_chain(*columns(train), 0.0, best)(x)
 
 
 def baselines(labelled):

@@ -47,23 +47,3 @@ def test_logistic_regression_of_pairs(baselines):
     a, b, both, apart = features.toarray().reshape(4, -1)
     np.testing.assert_allclose(both, a * b)
     np.testing.assert_allclose(apart, abs(a - b))
-
-
-def test_features_of_words(baselines):
-    assert [baselines.shape(w) for w in ("Paris", "1,000", "iPod-2")] == [
-        *("Xx", "d,d", "xXx-d")
-    ]
-    first, second = baselines.word_features(["The", "End"])
-    assert {"word=The", "lower=the", "shape=Xx", "prefix=th", "suffix=the"} <= {*first}
-    assert {"1:lower=end", "-1:lower=-", "1:shape=Xx"} <= {*first}
-    assert {"-1:lower=the", "1:lower=-"} <= {*second}
-
-
-def test_a_chain(baselines):
-    pytest.importorskip("pycrfsuite")
-    texts, _ = tiny.make_texts(200)
-    words = [text.split() for text in texts]
-    train = list(zip(words, tiny.make_tags(texts), strict=True))
-    texts, _ = tiny.make_texts(50, seed=1)
-    found = baselines.chain(train, [text.split() for text in texts])
-    assert right(tiny.make_tags(texts), found) > 0.9
