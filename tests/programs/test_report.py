@@ -264,6 +264,7 @@ def test_error_texts_of_every_kind_are_escaped(classified):
     assert "(6,800 characters)" in text and "(empty)" in text
 
 
+@pytest.mark.slow
 def test_77_labels(preset, tmp_path):
     labels = [f"intent number {i % 77}" for i in range(154)]
     texts = [f"film {i} {label}" for i, label in enumerate(labels)]

@@ -210,6 +210,7 @@ def test_a_callback_list_of_the_user_has_the_plan_too(make_default, texts, label
     assert rates.rates == formula(12)
 
 
+@pytest.mark.slow
 def test_replicas_follow_the_plan(two_replicas, tokenizer, texts, labels):
     results = []
     for strategy in (tf.distribute.get_strategy(), two_replicas):
@@ -225,6 +226,7 @@ def test_replicas_follow_the_plan(two_replicas, tokenizer, texts, labels):
     assert results[0] == results[1]
 
 
+@pytest.mark.slow
 def test_xla_follows_the_plan(make_default, texts, labels):
     data = texts[:8], labels[:8]
     results = []
