@@ -28,6 +28,7 @@ from benchmarks.tables.baselines import baselines
 from benchmarks.tables.labelled_sets import LABELLED_SETS, columns, hold_out
 from benchmarks.tables.stored_results import (
     MINILM,
+    PRESETS,
     find_minilm,
     lines,
     short_name,
@@ -39,8 +40,6 @@ from benchmarks.tables.stored_results import (
 from benchmarks.tables.taggers import f1
 from zoo.evaluation import bootstrap_interval
 
-DISTILLED = "bert_mini_en_uncased_distilled"
-PRESETS = (DISTILLED, "bert_mini_en_uncased_books", "elmo_mini_en_books", MINILM)
 WORD_MODELS = {"elmo"}  # families whose vectors a recurrent tagger reads
 EPOCHS = 3  # of presets that name none
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)  # of the default rate

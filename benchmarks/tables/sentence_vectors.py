@@ -27,6 +27,7 @@ import numpy as np
 import zoo
 from benchmarks.tables.stored_results import (
     MINILM,
+    PRESETS,
     find_minilm,
     lines,
     short_name,
@@ -39,7 +40,6 @@ from benchmarks.tables.taggers import read_glove
 from zoo.data import read_glue
 from zoo.evaluation import bootstrap_interval, glue_metrics
 
-PRESETS = (MINILM, "bert_mini_en_uncased_books", "elmo_mini_en_books")
 GLOVE = ("glove_mean", "glove_sif")
 SIF = 1e-3  # a of Arora et al. 2017, section 4.1
 

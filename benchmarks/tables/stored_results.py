@@ -19,6 +19,12 @@ from benchmarks.table import insert, short_commit
 FOLDER = pathlib.Path(__file__).parents[1] / "defaults"
 RESULTS = FOLDER / "results"
 MINILM = "all_minilm_l6_v2_en"
+PRESETS = (
+    "bert_mini_en_uncased_distilled",
+    "bert_mini_en_uncased_books",
+    "elmo_mini_en_books",
+    MINILM,
+)
 PACKAGES = ("tensorflow", "keras", "scikit-learn", "scipy")
 
 

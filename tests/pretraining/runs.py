@@ -2,8 +2,11 @@
 
 import os
 import pathlib
+import random
+import signal
 import subprocess
 import sys
+import time
 
 
 def start_run(folder, name, **environment):
@@ -21,3 +24,22 @@ def start_run(folder, name, **environment):
 
 def weights_of(folder):
     return (pathlib.Path(folder) / "preset" / "weights.safetensors").read_bytes()
+
+
+def assert_killing_changes_nothing(folder, times):
+    """Runs `r.json` in one go, and killed at random moments of the training."""
+    assert start_run(folder, "whole").wait() == 0
+    draw = random.Random(0)
+    for _ in range(times):
+        process = start_run(folder, "parts")
+        checkpoint = folder / "parts" / "checkpoint.keras"
+        before = checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
+        while process.poll() is None:
+            time.sleep(0.02)
+            if checkpoint.exists() and checkpoint.stat().st_mtime_ns != before:
+                time.sleep(draw.uniform(0, 1))
+                process.send_signal(signal.SIGKILL)
+                break
+        assert process.wait() == -signal.SIGKILL, "It ended before it was killed."
+    assert start_run(folder, "parts").wait() == 0
+    assert weights_of(folder / "parts") == weights_of(folder / "whole")

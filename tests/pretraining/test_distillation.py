@@ -1,15 +1,12 @@
 """Distillation: what the student reads, learns and keeps, and that it resumes."""
 
 import json
-import random
-import signal
-import time
 
 import keras
 import numpy as np
 import pytest
 import tiny
-from runs import start_run, weights_of
+from runs import assert_killing_changes_nothing
 
 import zoo
 from zoo import pretraining, registry
@@ -176,19 +173,4 @@ def test_kill_9_changes_no_bit(teacher, folder):
     config = {**tiny.CONFIG, "vocabulary_size": 140, "dropout": 0.1}
     fields = recipe(teacher, config=config, **fields)
     (folder / "r.json").write_text(json.dumps(fields))
-    assert start_run(folder, "whole").wait() == 0
-    draw, kills = random.Random(0), 0
-    while kills < KILLED:
-        process = start_run(folder, "parts")
-        checkpoint = folder / "parts" / "checkpoint.keras"
-        before = checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
-        while process.poll() is None:
-            time.sleep(0.02)
-            if checkpoint.exists() and checkpoint.stat().st_mtime_ns != before:
-                time.sleep(draw.uniform(0, 1))
-                process.send_signal(signal.SIGKILL)
-                break
-        assert process.wait() == -signal.SIGKILL, "It ended before it was killed."
-        kills += 1
-    assert start_run(folder, "parts").wait() == 0
-    assert weights_of(folder / "parts") == weights_of(folder / "whole")
+    assert_killing_changes_nothing(folder, KILLED)

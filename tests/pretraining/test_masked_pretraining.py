@@ -3,15 +3,12 @@
 import copy
 import importlib.util
 import json
-import random
-import signal
-import time
 
 import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
-from runs import start_run, weights_of
+from runs import assert_killing_changes_nothing, start_run, weights_of
 
 from zoo import pretraining
 from zoo.pretraining import Recipe
@@ -126,23 +123,7 @@ def test_kill_9_changes_no_bit(tmp_path):
     stages = [[16, 8, 150], [24, 4, 150]]
     recipe = tiny.recipe({"next_sentence": True}, stages=stages, ema=0.9)
     (tmp_path / "r.json").write_text(json.dumps(recipe))
-    assert start_run(tmp_path, "whole").wait() == 0
-    draw = random.Random(0)
-    kills = 0
-    while kills < KILLED:
-        process = start_run(tmp_path, "parts")
-        checkpoint = tmp_path / "parts" / "checkpoint.keras"
-        before = checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
-        while process.poll() is None:
-            time.sleep(0.02)
-            if checkpoint.exists() and checkpoint.stat().st_mtime_ns != before:
-                time.sleep(draw.uniform(0, 1))
-                process.send_signal(signal.SIGKILL)
-                break
-        assert process.wait() == -signal.SIGKILL, "It ended before it was killed."
-        kills += 1
-    assert start_run(tmp_path, "parts").wait() == 0
-    assert weights_of(tmp_path / "parts") == weights_of(tmp_path / "whole")
+    assert_killing_changes_nothing(tmp_path, KILLED)
     rows = [
         (tmp_path / name / "log.csv").read_text().splitlines()
         for name in ("whole", "parts")

@@ -120,22 +120,23 @@ class Distillation:
         self.recipe, self.options = recipe, recipe.options
         texts = {p: self._read(find_files(data, [p]), p) for p in recipe.train}
         self.tokenizer = start_tokenizer(recipe) or self._vocabulary(texts, output)
+        find_held_out(data, recipe.valid)  # raises if two files have one name
         self.held_out = {
-            name: self._short(self._read([path], pattern))
+            path.name: self._short(self._read([path], pattern))[0]
             for pattern in recipe.valid
-            for name, path in find_held_out(data, [pattern]).items()
+            for path in find_files(data, [pattern])
         }
-        texts = {pattern: self._short(found) for pattern, found in texts.items()}
-        self.teacher = Teacher(self.options.teacher, output / "teacher")
         # One list for all, so that a text in several files is computed once.
         distinct = list(dict.fromkeys(itertools.chain(*texts.values())))
+        distinct, lengths = self._short(distinct)
+        self.teacher = Teacher(self.options.teacher, output / "teacher")
         vectors = self.teacher.embed(distinct)
         self.axes = self._axes(vectors, output / "axes.npy")
         place = {text: number for number, text in enumerate(distinct)}
-        self.texts = list(itertools.chain(*map(self._repeated, texts, texts.values())))
-        order = np.array([place[text] for text in self.texts])
+        repeated = itertools.chain(*map(self._repeated, texts, texts.values()))
+        order = np.array([place[text] for text in repeated if text in place], int)
+        self.texts, self.lengths = [distinct[row] for row in order], lengths[order]
         self.targets = project(vectors, self.axes)[order]
-        self.lengths = self._lengths(self.texts)
         self.sizes = []
         for length, rows, steps in recipe.stages:
             chosen = self._chosen(length, rows)
@@ -167,9 +168,10 @@ class Distillation:
         return np.concatenate([[], *found]).astype(int) + 2
 
     def _short(self, texts):
-        """The texts that fit in the longest row."""
-        fits = self._lengths(texts) <= self.recipe.sequence_length
-        return list(itertools.compress(texts, fits))
+        """The texts that fit in the longest row, and their lengths."""
+        lengths = self._lengths(texts)
+        fits = lengths <= self.recipe.sequence_length
+        return list(itertools.compress(texts, fits)), lengths[fits]
 
     def _chosen(self, length, rows):
         """The numbers of the texts of a stage, a multiple of its rows per update."""

@@ -85,7 +85,6 @@ def run(
         echo,
         epochs=epochs,
         **TextClassifier.data_options(labels),
-        pooling="mean",
     )
     model.save(output / "model.keras")
     content = finetuning.report_on(model, parts, content, output / "report", echo)

@@ -12,6 +12,8 @@ from zoo.files import replacing
 
 MOST_NUMBERS = 16  # labels; the cells of a larger confusion matrix show no counts
 LONGEST_LABEL = 24  # characters
+# A legend below the axes hides no part of a curve.
+BELOW = dict(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2, frameon=False)
 # Text stays text in SVG, a label with a dollar sign is no formula, and equal data give
 # an equal file.
 STYLE = {
@@ -115,9 +117,7 @@ def plot_curves(curves, path, title="", xlabel="", ylabel="", pairs=False):
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         axes.set(xlabel=xlabel, ylabel=ylabel, title=title)
         if axes.lines:
-            axes.legend(
-                loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2, frameon=False
-            )
+            axes.legend(**BELOW)
         return _save(figure, path)
 
 
@@ -164,9 +164,7 @@ def plot_rate_curve(curve, path, title="Learning-rate range test"):
             label = f"suggestion {curve.suggestion:.2g}"
             axes.axvline(curve.suggestion, ls="--", color="C1", label=label)
         axes.set(xscale="log", xlabel="learning rate", ylabel="loss", title=title)
-        axes.legend(
-            loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2, frameon=False
-        )
+        axes.legend(**BELOW)
         return _save(figure, path)
 
 
