@@ -286,3 +286,25 @@ def test_a_backbone_keeps_how_its_head_was_made(make_task, texts, tmp_path):
     asked = [f"{text} [MASK]" for text in texts[:3]]
     for key, value in task.answer(asked).items():
         np.testing.assert_array_equal(again.answer(asked)[key], value, err_msg=key)
+
+
+def test_a_table_of_positions_becomes_longer_or_shorter(make_task, tmp_path):
+    model = make_task("text_classifier", {"max_sequence_length": 12})
+    model.save_to_preset(tmp_path / "preset")
+    table = model.backbone.named_layers["position_embedding"].embeddings.numpy()
+    texts = ["a good film", "bad"]
+    expected = model.predict(texts, verbose=0)
+    for length in (30, 8):
+        other = zoo.from_preset(tmp_path / "preset", max_sequence_length=length)
+        assert other.sequence_length == length
+        found = other.backbone.named_layers["position_embedding"].embeddings.numpy()
+        np.testing.assert_array_equal(found, np.resize(table, (length, 16)))
+        np.testing.assert_allclose(other.predict(texts, verbose=0), expected, atol=1e-6)
+    longer = zoo.from_preset(
+        tmp_path / "preset", max_sequence_length=30, sequence_length=20
+    )
+    assert longer.sequence_length == 20
+    longer.save_to_preset(tmp_path / "longer")
+    assert (
+        zoo.from_preset(tmp_path / "longer").backbone.config.max_sequence_length == 30
+    )

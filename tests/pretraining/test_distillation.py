@@ -13,7 +13,7 @@ from zoo import pretraining, registry
 from zoo.presets import sha256
 from zoo.pretraining import Recipe
 from zoo.pretraining import teacher as teachers
-from zoo.pretraining.distillation import Distillation, DistillationLoss
+from zoo.pretraining.distillation import Distillation, DistillationLoss, TextCosine
 from zoo.pretraining.teacher import Teacher, principal_axes, project
 
 KILLED = 2
@@ -87,8 +87,25 @@ def test_the_loss_is_its_formula():
     assert copy.pairs == 2.0
 
 
+def test_the_loss_of_words_counts_those_with_a_target():
+    draw = np.random.default_rng(0)
+    found, wanted = map(normalized, draw.normal(size=(2, 5, 4, 7)).astype("float32"))
+    wanted[0, 1:] = wanted[1, 2] = 0  # the words of text 0, and one of text 1
+    distance = np.square(found - wanted).sum(-1)[:, 1:] / 2
+    words = [0.0, distance[1, [0, 2]].mean(), *distance[2:].mean(1)]
+    loss = DistillationLoss(2.0, words=0.5)
+    texts = DistillationLoss(2.0).call(wanted[:, 0], found[:, 0])
+    expected = texts + 0.5 * np.array(words)
+    np.testing.assert_allclose(loss.call(wanted, found), expected, atol=1e-6)
+    assert DistillationLoss.from_config(loss.get_config()).words == 0.5
+    cosine = TextCosine()
+    cosine.update_state(wanted, found)
+    expected = (wanted[:, 0] * found[:, 0]).sum(-1).mean()
+    np.testing.assert_allclose(cosine.result(), expected, atol=1e-6)
+
+
 def normalized(vectors):
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
 
 
 def test_axes_keep_cosines_of_a_subspace_and_of_more_numbers():
@@ -100,6 +117,22 @@ def test_axes_keep_cosines_of_a_subspace_and_of_more_numbers():
         assert found.shape == (50, width) and found.dtype == "float32"
         np.testing.assert_allclose(found @ found.T, cosines, atol=1e-5)
     assert np.abs(project(low, principal_axes(low, 2))).max() <= 1
+
+
+def test_a_student_is_trained_further_in_its_own_axes(teacher, folder):
+    fields = {"stages": [[16, 16, 60]], "warmup_steps": 5}
+    pretraining.run(Recipe(**recipe(teacher, **fields)), folder, folder / "run", 30)
+    first = Distillation(Recipe(**recipe(teacher, **fields)), folder, folder / "run")
+    cosine = json.loads((folder / "run" / "report.json").read_text())
+    cosine = cosine["valid"]["a.txt"]["cosine"]
+    start = {"config": {"max_sequence_length": 40}, "start": folder / "run" / "preset"}
+    further = Recipe(**recipe(teacher, **fields, **start))
+    second = Distillation(further, folder, folder / "more")
+    found = second.build()
+    assert found.tokenizer.vocabulary == first.tokenizer.vocabulary
+    assert found.backbone.config.max_sequence_length == 40
+    assert second.evaluate(found)["a.txt"]["cosine"] > cosine - 0.01
+    np.testing.assert_allclose(second.axes.T @ second.axes, np.eye(16), atol=1e-5)
 
 
 def test_a_text_is_asked_of_the_teacher_once(teacher, tmp_path, monkeypatch):
@@ -132,7 +165,7 @@ def test_stages_have_texts_of_their_length_and_repeats(teacher, folder):
     student = Recipe(**recipe(teacher, files, train=["*.txt", "b.tsv"], valid=[]))
     run = Distillation(student, folder, folder)
     assert run.texts.count("an awful film") == 9
-    assert len(set(run.texts)) < len(run.texts) == len(run.targets)
+    assert len(set(run.texts)) < len(run.texts) == len(run.order)
     whole = list(run.batches(run.build(), 0).as_numpy_iterator())
     lengths = [int(x["padding_mask"].sum(1).max()) for x, _ in whole]
     assert len(whole) == 12 and max(lengths[:6]) <= 8 < max(lengths[6:]) <= 16
@@ -166,11 +199,83 @@ def test_a_stage_needs_texts_for_one_update(teacher, folder):
         Distillation(student, folder, folder)
 
 
+WITH_WORDS = {"words": 1.0, "word_texts": 60}
+
+
+def test_vectors_of_words_are_the_teachers_where_the_pieces_agree(teacher, folder):
+    config = {**tiny.CONFIG, "vocabulary_size": 140}
+    student = Recipe(**recipe(teacher, WITH_WORDS, config=config))
+    run = Distillation(student, folder, folder)
+    texts = list(dict.fromkeys(run.texts))
+    learned = run.words.row_lengths().numpy() > 0
+    assert 30 < learned.sum() <= 60 < len(texts)
+    model = zoo.from_preset(teacher)
+    sizes = run.tokenizer.vocabulary, model.tokenizer.vocabulary
+    agreed = disagreed = 0
+    for row in np.flatnonzero(learned):
+        x = model.preprocessor(([texts[row]],))
+        tokens = model.backbone(x)["sequence_output"][0].numpy()
+        pieces = [
+            [tokenizer(word).numpy() for word in texts[row].split()]
+            for tokenizer in (run.tokenizer, model.tokenizer)
+        ]
+        place = 1
+        for number, (ours, theirs) in enumerate(zip(*pieces, strict=True)):
+            vector = run.words[row, number].numpy()
+            spelled = [
+                [vocabulary[i] for i in ids]
+                for vocabulary, ids in zip(sizes, (ours, theirs), strict=True)
+            ]
+            if spelled[0] == spelled[1]:
+                expected = project(tokens[place][None], run.axes)[0]
+                np.testing.assert_allclose(vector, expected, atol=5e-3)
+                agreed += 1
+            else:
+                assert not vector.any()
+                disagreed += 1
+            place += len(theirs)
+    assert agreed > 20 and disagreed > 5
+
+
+def test_student_learns_the_vectors_of_words(teacher, folder):
+    config = {**tiny.CONFIG, "vocabulary_size": 140}
+    fields = {"stages": [[16, 16, 60]], "warmup_steps": 5, "config": config}
+    student = Recipe(**recipe(teacher, WITH_WORDS, **fields))
+    trained = pretraining.run(student, folder, folder / "run", every=30)
+    run = Distillation(student, folder, folder / "run")
+
+    def cosine(model):
+        x, wanted = next(run.batches(model, 59).as_numpy_iterator())
+        cosines = (wanted * model(x).numpy()).sum(-1)[:, 1:]
+        return cosines[wanted[:, 1:].any(-1)].mean()
+
+    assert cosine(trained) > max(0.5, cosine(run.build()) + 0.2)
+    report = json.loads((folder / "run" / "report.json").read_text())
+    assert 0 < report["valid"]["a.txt"]["cosine"] <= 1
+    found = zoo.from_preset(folder / "run" / "preset")
+    assert type(found) is zoo.TextEmbedder
+    text = "good film"
+    expected = trained.predict([text], verbose=0)[:, 0]
+    np.testing.assert_allclose(found.predict([text], verbose=0), expected, atol=5e-3)
+
+
+def test_vectors_of_words_need_word_pieces(folder):
+    backbone = registry.build_backbone("elmo", tiny.ELMO_CONFIG)
+    tokenizer = zoo.text.CharacterTokenizer(max_characters=12)
+    zoo.TextEmbedder(backbone, tokenizer).save_to_preset(folder / "elmo")
+    student = Recipe(**recipe(folder / "elmo", WITH_WORDS))
+    with pytest.raises(ValueError, match="needs a teacher with word pieces. Received"):
+        Distillation(student, folder, folder)
+    with pytest.raises(ValueError, match="`words` must not be negative. Received: -1"):
+        Recipe(**recipe("a", {"words": -1}))
+
+
 @pytest.mark.slow
-def test_kill_9_changes_no_bit(teacher, folder):
+@pytest.mark.parametrize("options", [{}, WITH_WORDS], ids=["texts", "words"])
+def test_kill_9_changes_no_bit(teacher, folder, options):
     """Killed at random moments of its training, it ends as if undisturbed."""
     fields = {"stages": [[8, 8, 100], [16, 8, 100]]}
     config = {**tiny.CONFIG, "vocabulary_size": 140, "dropout": 0.1}
-    fields = recipe(teacher, config=config, **fields)
+    fields = recipe(teacher, options, config=config, **fields)
     (folder / "r.json").write_text(json.dumps(fields))
     assert_killing_changes_nothing(folder, KILLED)

@@ -5,6 +5,7 @@ import itertools
 
 import keras
 import numpy as np
+import tensorflow as tf
 from keras import ops
 
 from zoo import registry
@@ -16,13 +17,21 @@ from zoo.pretraining.start import start_model, start_tokenizer
 from zoo.pretraining.teacher import (
     TEXTS_PER_FILE,
     Teacher,
+    aligned_axes,
     principal_axes,
     project,
+)
+from zoo.pretraining.word_vectors import (
+    TextAndWordEmbedder,
+    agreeing_words,
+    count_words,
 )
 from zoo.tasks import TextEmbedder
 from zoo.text import WordPieceTokenizer, save_vocabulary, train_wordpiece
 
 POOLING = {"pooling": "mean", "normalize": True}
+ALIGNED = 16384  # texts by which the teacher's vectors are turned to the student's
+ROWS_AT_ONCE = 128
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,8 +46,17 @@ class DistillationOptions:
             epoch, and counted for the vocabulary. 1 for other patterns.
         lowercase: bool, whether the tokenizer converts text to lower case.
         pairs: float, weight of the differences between the cosines of pairs of texts.
-        table: bool, whether the student's table of tokens starts from the teacher's
-            vectors of the single tokens.
+        table: bool, whether the table of tokens of a new student starts from the
+            teacher's vectors of the single tokens.
+        words: float, weight of the distances of the words' vectors, see
+            `TextAndWordEmbedder`. A word counts if both tokenizers divide it into the
+            same pieces. With 0 only the vectors of texts are learned.
+        word_texts: int, how many texts have vectors of their words, evenly over all
+            texts. Each word takes twice the teacher's width in bytes on the disk, and
+            twice the student's in memory.
+
+    Raises:
+        ValueError: if a number is negative.
     """
 
     teacher: str
@@ -47,6 +65,16 @@ class DistillationOptions:
     lowercase: bool = True
     pairs: float = 1.0
     table: bool = True
+    words: float = 0.0
+    word_texts: int = 100000
+
+    def __post_init__(self):
+        """Checks the numbers."""
+        for name in ("pairs", "words", "word_texts"):
+            if getattr(self, name) < 0:
+                raise ValueError(
+                    f"`{name}` must not be negative. Received: {getattr(self, name)}."
+                )
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -62,16 +90,33 @@ class DistillationLoss(keras.losses.Loss):
     Multilingual", equation 1, for the distance; Park et al. 2019, "Relational
     Knowledge Distillation", for pairs.
 
+    With `words`, the vectors are those of a text and then those of its words. The mean
+    distance of the words, times this weight, is added. Words whose target is 0 do not
+    count.
+
     Args:
         pairs: float, weight of the second term.
+        words: float, weight of the words, or 0 for vectors of texts only.
     """
 
-    def __init__(self, pairs=1.0, name="distillation_loss", **kwargs):
+    def __init__(self, pairs=1.0, words=0.0, name="distillation_loss", **kwargs):
         super().__init__(name, **{"reduction": "mean_with_sample_weight", **kwargs})
-        self.pairs = pairs
+        self.pairs, self.words = pairs, words
 
     def call(self, y_true, y_pred):
-        """Computes the loss of every text, float32 (B,), from vectors (B, D)."""
+        """Computes the loss of every text, float32 (B,).
+
+        Args:
+            y_true, y_pred: float32 (B, D), or with `words` (B, 1 + W, D).
+        """
+        if not self.words:
+            return self._texts(y_true, y_pred)
+        distances = 1.0 - ops.sum(y_true * y_pred, axis=-1)[:, 1:]
+        given = ops.cast(ops.any(y_true[:, 1:] != 0, axis=-1), distances.dtype)
+        mean = ops.sum(distances * given, axis=1) / ops.maximum(ops.sum(given, 1), 1.0)
+        return self._texts(y_true[:, 0], y_pred[:, 0]) + self.words * mean
+
+    def _texts(self, y_true, y_pred):
         loss = 1.0 - ops.sum(y_true * y_pred, axis=-1)
         if self.pairs:
             cosines = ops.matmul(y_pred, ops.transpose(y_pred))
@@ -81,7 +126,17 @@ class DistillationLoss(keras.losses.Loss):
 
     def get_config(self):
         """Constructor arguments."""
-        return {**super().get_config(), "pairs": self.pairs}
+        return {**super().get_config(), "pairs": self.pairs, "words": self.words}
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class TextCosine(keras.metrics.CosineSimilarity):
+    """The mean cosine of the vectors of texts, (B, D) or the first of (B, 1 + W, D)."""
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        """Adds a batch."""
+        first = [y[:, 0] if len(y.shape) == 3 else y for y in (y_true, y_pred)]
+        return super().update_state(*first, sample_weight)
 
 
 class Distillation:
@@ -105,7 +160,10 @@ class Distillation:
         tokenizer: `WordPieceTokenizer` of the student.
         texts: list of str, in the order of the files; those with several repeats occur
             several times.
-        targets: float32 (N, hidden_dim), the teacher's vectors of the texts.
+        vectors: float32 (M, hidden_dim), the teacher's vectors of the different texts.
+        order: int (N,), which of these belongs to each text.
+        words: None, or float16 (M, None, hidden_dim), the teacher's vectors of the
+            words, ragged. Words that are not learned are 0.
         held_out: dict of file name to texts, list of str.
         sizes: list of int, the mean number of tokens of an update, for each update.
 
@@ -131,12 +189,13 @@ class Distillation:
         distinct, lengths = self._short(distinct)
         self.teacher = Teacher(self.options.teacher, output / "teacher")
         vectors = self.teacher.embed(distinct)
-        self.axes = self._axes(vectors, output / "axes.npy")
+        self.axes = self._axes(distinct, vectors, output / "axes.npy")
         place = {text: number for number, text in enumerate(distinct)}
         repeated = itertools.chain(*map(self._repeated, texts, texts.values()))
         order = np.array([place[text] for text in repeated if text in place], int)
         self.texts, self.lengths = [distinct[row] for row in order], lengths[order]
-        self.targets = project(vectors, self.axes)[order]
+        self.order, self.vectors = order, project(vectors, self.axes)
+        self.words = self._words(distinct) if self.options.words else None
         self.sizes = []
         for length, rows, steps in recipe.stages:
             chosen = self._chosen(length, rows)
@@ -184,33 +243,64 @@ class Distillation:
             )
         return chosen[: len(chosen) // rows * rows]
 
-    def _axes(self, vectors, path):
+    def _axes(self, texts, vectors, path):
         """The axes of the student's vectors; the first call writes them."""
         if not path.exists():
-            axes = principal_axes(vectors, self.recipe.config["hidden_dim"])
+            if self.recipe.start is None:
+                axes = principal_axes(vectors, self.recipe.config["hidden_dim"])
+            else:
+                some = slice(None, None, -(-len(texts) // ALIGNED))
+                student = self._start().predict(texts[some], ROWS_AT_ONCE, verbose=0)
+                axes = aligned_axes(vectors[some], student)
             with replacing(path) as temporary, open(temporary, "wb") as file:
                 np.save(file, axes)
         return np.load(path)
 
+    def _words(self, texts):
+        """The vectors of the words of some of the texts, ragged; others have none."""
+        teacher = registry.from_preset(self.options.teacher, None, load_weights=False)
+        if not isinstance(teacher.tokenizer, WordPieceTokenizer):
+            raise ValueError(
+                "`words` needs a teacher with word pieces. Received: a "
+                f"{type(teacher.tokenizer).__name__}. Set `words` to 0."
+            )
+        step = -(-len(texts) // max(self.options.word_texts, 1))
+        counts, found = np.zeros(len(texts), int), []
+        counts[::step] = count_words(self.tokenizer, texts[::step])
+        for part, vectors in self.teacher.embed_words(texts[::step]):
+            agree = agreeing_words(part, self.tokenizer, teacher.tokenizer)
+            projected = project(vectors, self.axes) * agree[:, None]
+            found.append(projected.astype("float16"))
+        return tf.RaggedTensor.from_row_lengths(np.concatenate(found), counts)
+
     def build(self):
         """Makes the compiled model at the start of the run."""
+        model = self._start()
+        if self.options.table and self.recipe.start is None:
+            self._start_table(model.backbone.named_layers["token_embedding"])
+        if self.options.words:
+            model = TextAndWordEmbedder(
+                model.backbone, model.tokenizer, sequence_length=model.sequence_length
+            )
+        self._compile(model, make_optimizer(self.recipe), self.options.words)
+        return model
+
+    def _start(self):
+        """The student before the training."""
         recipe = self.recipe
-        config = {**recipe.config, "vocabulary_size": self.tokenizer.vocabulary_size}
-        length = recipe.sequence_length
-        model = start_model(
+        size = self.tokenizer.vocabulary_size
+        return start_model(
             recipe,
             TextEmbedder,
             self.tokenizer,
-            config,
-            sequence_length=length,
+            {**recipe.config, "vocabulary_size": size},
+            sequence_length=recipe.sequence_length,
             **POOLING,
         )
-        if self.options.table:
-            self._start_table(model.backbone.named_layers["token_embedding"])
-        loss = DistillationLoss(self.options.pairs)
-        cosine = keras.metrics.CosineSimilarity(name="cosine")
-        model.compile(make_optimizer(recipe), loss, weighted_metrics=[cosine])
-        return model
+
+    def _compile(self, model, optimizer=None, words=0.0):
+        loss = DistillationLoss(self.options.pairs, words)
+        model.compile(optimizer, loss, weighted_metrics=[TextCosine(name="cosine")])
 
     def _start_table(self, embedding):
         """Starts the table from the teacher's vectors of the single tokens."""
@@ -241,16 +331,27 @@ class Distillation:
     def _stage(self, model, length, rows, steps, done):
         """The batches of a stage after some updates of it."""
         chosen = self._chosen(length, rows)
-        updates = len(chosen) // rows
+        updates, targets = len(chosen) // rows, self.order[chosen]
+        if self.words is None:
+            targets = self.vectors[targets]
         batches = model.batches(
             [self.texts[number] for number in chosen],
-            self.targets[chosen],
+            targets,
             batch_size=rows,
             shuffle=True,
             seed=self.recipe.seed,
             epochs=range(done // updates, -(-steps // updates)),
         )
-        return batches.skip(done % updates).take(steps - done)
+        batches = batches.skip(done % updates).take(steps - done)
+        return batches if self.words is None else batches.map(self._with_words)
+
+    def _with_words(self, x, numbers):
+        """A batch with the vectors (B, 1 + W, D) of some of the different texts."""
+        numbers = tf.cast(numbers, tf.int32)
+        shape = [-1, tf.shape(x["word_positions"])[1], self.vectors.shape[1]]
+        words = tf.gather(self.words, numbers).to_tensor(0, shape=shape)
+        texts = tf.gather(self.vectors, numbers)[:, None]
+        return x, tf.concat([texts, tf.cast(words, tf.float32)], axis=1)
 
     def tokens(self):
         """The number of tokens in all updates without padding, int."""
@@ -266,10 +367,11 @@ class Distillation:
         Returns:
             dict of file name to dict of float.
         """
-        found = {}
+        found, embedder = {}, self.finished(model)
+        self._compile(embedder)
         for name, texts in self.held_out.items():
             targets = project(self.teacher.embed(texts), self.axes)
-            found[name] = model.evaluate(texts, targets, return_dict=True, verbose=0)
+            found[name] = embedder.evaluate(texts, targets, return_dict=True, verbose=0)
         return found
 
     def finished(self, model):
@@ -286,7 +388,7 @@ class Distillation:
             backbone,
             model.tokenizer,
             sequence_length=model.sequence_length,
-            **model.options,
+            **POOLING,
         )
         copy.set_weights(model.get_weights())
         segments = backbone.named_layers.get("segment_embedding")

@@ -1,5 +1,6 @@
 """The vectors of a teacher for texts, computed once and kept on disk."""
 
+import functools
 import hashlib
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from zoo import registry
 from zoo.files import replacing
 from zoo.presets import find_preset, sha256
+from zoo.pretraining.word_vectors import TextAndWordEmbedder, embed_words
 from zoo.tasks import TextEmbedder
 
 TEXTS_PER_FILE = 65536
@@ -27,7 +29,7 @@ class Teacher:
     Attributes:
         record: dict, preset and sha256 of the largest file of its directory, the
             weights.
-        width: int, of the teacher's vectors.
+        model: `zoo.TextEmbedder`, loaded when it is first needed.
     """
 
     def __init__(self, preset, directory):
@@ -41,7 +43,15 @@ class Teacher:
         }
         self.directory = directory
         self.directory.mkdir(parents=True, exist_ok=True)
-        self.preset, self.model = preset, None
+        self.preset = preset
+
+    @functools.cached_property
+    def model(self):
+        """The embedder, whose vectors have length 1."""
+        task = TextEmbedder.task_name
+        model = registry.from_preset(self.preset, task, normalize=True)
+        model.truncation_reported = True
+        return model
 
     def embed(self, texts):
         """The teacher's vectors of length 1, float16 (N, width).
@@ -49,26 +59,43 @@ class Teacher:
         Args:
             texts: list of str.
         """
-        starts = range(0, len(texts), TEXTS_PER_FILE)
-        return np.concatenate(
-            [self._part(texts[i : i + TEXTS_PER_FILE]) for i in starts]
-        )
+        return np.concatenate([vectors for _, vectors in self._kept(texts, "npy")])
 
-    def _part(self, texts):
-        """The vectors of one file, which is written first if it does not exist."""
-        content = "\0".join([self.record["sha256"], *texts])
-        name = hashlib.sha256(content.encode()).hexdigest()[:32]
-        path = self.directory / f"{name}.npy"
-        if not path.exists():
-            if self.model is None:
-                self.model = registry.from_preset(
-                    self.preset, TextEmbedder.task_name, normalize=True
-                )
-                self.model.truncation_reported = True
-            vectors = self.model.predict(texts, BATCH_SIZE, verbose=0)
-            with replacing(path) as temporary, open(temporary, "wb") as file:
-                np.save(file, vectors.astype("float16"))
-        return np.load(path)
+    def embed_words(self, texts):
+        """The teacher's vectors of all words of texts, file by file.
+
+        Args:
+            texts: list of str.
+
+        Yields:
+            Some of the texts, list of str, and float16 (total of their words, width);
+            see `zoo.pretraining.word_vectors.embed_words`.
+        """
+        yield from self._kept(texts, "words.npy")
+
+    def _kept(self, texts, ending):
+        """Yields the texts and the vectors of every file; writes files that miss."""
+        for start in range(0, len(texts), TEXTS_PER_FILE):
+            part = texts[start : start + TEXTS_PER_FILE]
+            content = "\0".join([self.record["sha256"], *part])
+            name = hashlib.sha256(content.encode()).hexdigest()[:32]
+            path = self.directory / f"{name}.{ending}"
+            if not path.exists():
+                vectors = self._compute(part, ending == "words.npy")
+                with replacing(path) as temporary, open(temporary, "wb") as file:
+                    np.save(file, vectors.astype("float16"))
+            yield part, np.load(path)
+
+    def _compute(self, texts, words):
+        if not words:
+            return self.model.predict(texts, BATCH_SIZE, verbose=0)
+        model = self.model
+        return embed_words(
+            TextAndWordEmbedder(
+                model.backbone, model.tokenizer, sequence_length=model.sequence_length
+            ),
+            texts,
+        )
 
 
 def principal_axes(vectors, width):
@@ -91,6 +118,24 @@ def principal_axes(vectors, width):
     _, axes = np.linalg.eigh(moments)
     axes = axes[:, ::-1][:, :width].astype("float32")
     return np.pad(axes, ((0, 0), (0, width - axes.shape[1])))
+
+
+def aligned_axes(vectors, wanted):
+    """The orthonormal axes on which vectors are nearest to others of the same texts.
+
+    Source: the orthogonal Procrustes problem, Schoenemann 1966, for axes that are fewer
+    than, as many as, or more than the width of the vectors.
+
+    Args:
+        vectors: float (N, D), of the teacher.
+        wanted: float (N, W), of the student.
+
+    Returns:
+        float32 (D, W).
+    """
+    product = vectors.astype("float32").T @ wanted.astype("float32")
+    left, _, right = np.linalg.svd(product, full_matrices=False)
+    return left @ right
 
 
 def project(vectors, axes):

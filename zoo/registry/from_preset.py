@@ -7,6 +7,7 @@ import os
 import warnings
 
 import keras
+import numpy as np
 
 from zoo.checkpoint import assign
 from zoo.layers import quantization_configs
@@ -23,6 +24,8 @@ from zoo.registry.sources import find_family
 from zoo.saving import preset_variables, top
 from zoo.tasks import TASKS, Task, find_task
 from zoo.training.schedules import check_learning_rate
+
+POSITIONS = "position_embedding/embeddings"  # the path of BERT's table
 
 
 def from_preset(
@@ -58,7 +61,9 @@ def from_preset(
             `zoo.tasks.Task.compile`. The default is that of the preset, or that of the
             task or the family.
         **options: arguments of the task, such as `labels=["no", "yes"]` and
-            `sequence_length=128`, and fields of the config, such as `dropout=0.0`.
+            `sequence_length=128`, and fields of the config, such as `dropout=0.0`. With
+            `max_sequence_length=1024` a learned table of positions is repeated, or cut,
+            to this length; train the model on texts of this length then.
 
     Returns:
         keras.Model: a compiled `zoo.tasks.Task`, or a `zoo.backbone.Backbone`.
@@ -124,6 +129,10 @@ def build_model(
     """
     task = source.task if task == "auto" else task
     config_options, task_options = _split_options(source, task, options or {})
+    if config_options.get("max_sequence_length"):
+        length = config_options["max_sequence_length"]
+        source = _with_positions(source, length)
+        task_options = {"sequence_length": length, **task_options}
     if dtype is not None:
         keras.dtype_policies.get(dtype)  # an error here is not in the preset
     backbone = _build(source, config_options, dtype)
@@ -187,6 +196,15 @@ def _build_part(record, dtype):
             f"{record['sha256']}. Received: {found}. Train it again on the new one."
         )
     return from_preset(record["preset"], task=None, dtype=dtype)
+
+
+def _with_positions(source, length):
+    """The source with a table of so many positions, if it has a learned one."""
+    table = source.weights.get(POSITIONS)
+    if table is None:
+        return source
+    table = np.resize(table, (length, table.shape[1]))  # repeats the rows
+    return dataclasses.replace(source, weights={**source.weights, POSITIONS: table})
 
 
 def _split_options(source, task, options):
