@@ -7,10 +7,13 @@ machine. The data directory has the files in the forms that `LABELLED_SETS` name
 import dataclasses
 import gzip
 import hashlib
+import pathlib
+import tempfile
 from collections.abc import Callable
 
 from zoo.data import read_conll, read_glue
 from zoo.evaluation import convert_tags, find_spans
+from zoo.pretraining.recipes import find_files
 
 SNLI_LABELS = ("1", "2", "3")  # 0 is a pair on which the annotators did not agree
 
@@ -57,14 +60,28 @@ def snli_rows(data, part):
     return [((a, b), label) for label, _, a, b in rows if label in SNLI_LABELS]
 
 
+def read_words(path):
+    """Reads words and tags. Lines without a word are ignored; btc/f has two of them."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        lines = [line for line in file if not line.strip() or line.split()[1:]]
+    with tempfile.TemporaryDirectory() as folder:
+        copy = pathlib.Path(folder) / "names.conll"
+        copy.write_text("".join(lines), "utf-8")
+        return read_conll(copy)
+
+
 def tagged_rows(train, test, scheme=None):
-    """A function that reads words and tags, converted to a scheme of spans."""
+    """A function that reads words and tags, converted to a scheme of spans.
+
+    Args:
+        train, test: str, patterns of files in the data directory.
+        scheme: str, or None for tags as they are.
+    """
 
     def read(data, part):
-        words, tags = read_conll(data / {"train": train, "test": test}[part])
-        if scheme:
-            tags = [convert_tags(row, scheme) for row in tags]
-        return list(zip(words, tags, strict=True))
+        files = find_files(data, [{"train": train, "test": test}[part]])
+        rows = [row for path in files for row in zip(*read_words(path), strict=True)]
+        return [(w, convert_tags(tags, scheme) if scheme else tags) for w, tags in rows]
 
     return read
 
@@ -173,6 +190,13 @@ LABELLED_SETS = {
     "conll2003_3000": LabelledSet(
         "CoNLL-2003 names, 3,000 sentences",
         tagged_rows("conll2003/eng.train.gz", "conll2003/eng.testb.gz", "IOB2"),
+        3000,
+        words=True,
+        scheme="IOB2",
+    ),
+    "btc_3000": LabelledSet(
+        "Names in tweets (Broad Twitter Corpus), 3,000 tweets",
+        tagged_rows("btc/[abeg].conll.gz", "btc/f.conll.gz", "IOB2"),
         3000,
         words=True,
         scheme="IOB2",

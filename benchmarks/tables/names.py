@@ -20,10 +20,8 @@ stopped.
 """
 
 import functools
-import gzip
 import json
 import pathlib
-import tempfile
 
 import click
 import numpy as np
@@ -31,11 +29,11 @@ import numpy as np
 import zoo
 from benchmarks.files import write_whole
 from benchmarks.table import insert
+from benchmarks.tables.labelled_sets import read_words
 from benchmarks.tables.linear_chain import train_chain
 from benchmarks.tables.remembering import remembering
 from benchmarks.tables.taggers import f1
 from zoo.checkpoint import read_vectors
-from zoo.data import read_conll
 from zoo.evaluation import bootstrap_interval, convert_tags, find_spans
 from zoo.training import WarmupLinearDecay
 
@@ -61,16 +59,6 @@ INPUTS = {
 CHAIN = "chain"
 # Without pretrained vectors, words that occur twice have vectors of their own.
 MINIMUM = 2
-
-
-def read_names(path):
-    """Reads words and tags. Lines without a word are ignored; btc/f has two of them."""
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        lines = [line for line in file if not line.strip() or line.split()[1:]]
-    with tempfile.TemporaryDirectory() as folder:
-        copy = pathlib.Path(folder) / "names.conll"
-        copy.write_text("".join(lines), "utf-8")
-        return read_conll(copy)
 
 
 def count_spans(gold, found):
@@ -102,7 +90,7 @@ def read_train(data, recipe):
     ((longest, _, _),) = recipe["stages"]
     scheme = recipe["objective"]["tagger"]["scheme"]
     paths = [path for name in recipe["train"] for path in sorted(data.glob(name))]
-    pairs = [pair for path in paths for pair in zip(*read_names(path), strict=True)]
+    pairs = [pair for path in paths for pair in zip(*read_words(path), strict=True)]
     pairs = [(words, tags) for words, tags in pairs if len(words) <= longest]
     words, tags = zip(*pairs, strict=True)
     return list(words), [convert_tags(row, scheme) for row in tags]
@@ -238,7 +226,7 @@ def run(data, vectors, arms):
     """Computes the missing results of some arms."""
     recipe = json.loads((SHIPPED / "recipe.json").read_text("utf-8"))
     train = read_train(data, recipe)
-    sets = {name: read_names(data / path) for name, path in SETS.items()}
+    sets = {name: read_words(data / path) for name, path in SETS.items()}
     vectors = read_unit_vectors(vectors)
 
     @functools.cache

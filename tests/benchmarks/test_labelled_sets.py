@@ -58,6 +58,8 @@ def write_tagged(folder, part, texts):
     file = {"train": "train", "test": "testb"}[part]
     write(folder / f"conll2003/eng.{file}.gz", ["-DOCSTART- X Y O", "", *names])
     write(folder / f"ud_ewt/{part}.pos.tsv.gz", speech)
+    name = {"train": "b", "test": "f"}[part]
+    write(folder / f"btc/{name}.conll.gz", [*names, "O", ""])  # a tag without a word
 
 
 def test_every_set_is_read(sets, tmp_path):

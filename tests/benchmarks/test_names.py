@@ -81,10 +81,10 @@ def data(tmp_path):
 def test_lines_without_a_word_are_ignored(names, data):
     with pytest.raises(ValueError, match="must have a word"):
         read_conll(data / "btc/f.conll.gz")
-    words, tags = names.read_names(data / "btc/f.conll.gz")
+    words, tags = names.read_words(data / "btc/f.conll.gz")
     assert [*map(len, words)] == [*map(len, tags)] and len(words) == 12
     plain = data / "btc/a.conll.gz"
-    assert names.read_names(plain) == read_conll(plain)
+    assert names.read_words(plain) == read_conll(plain)
 
 
 def test_spans_are_counted_in_any_scheme(names):
@@ -138,7 +138,7 @@ def test_features_see_the_word_and_its_neighbours(monkeypatch):
 
 def test_a_chain_learns_what_it_can_see(names, data, recipe):
     pytest.importorskip("pycrfsuite")
-    sets = {name: names.read_names(data / f"{name}.conll.gz") for name in SETS}
+    sets = {name: names.read_words(data / f"{name}.conll.gz") for name in SETS}
     counts = names.fit_chain(sets["wikigold/train"], (0.0, 0.1), sets)
     assert names.f1(counts["wikigold/train"]) > 0.95
     assert names.f1(counts["btc/f"]) > 0.5
