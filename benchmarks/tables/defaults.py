@@ -42,7 +42,7 @@ from zoo.evaluation import bootstrap_interval
 
 WORD_MODELS = {"elmo"}  # families whose vectors a recurrent tagger reads
 EPOCHS = 3  # of presets that name none
-FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)  # of the default rate
+FACTORS = (0.5, 1.0, 2.0)  # of the default rate
 STEPS_OUT = 2  # how often the grid may grow if its first or last rate is the best
 
 

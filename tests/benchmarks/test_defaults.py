@@ -155,23 +155,23 @@ def search(defaults, best):
 
 
 def test_a_search_takes_the_best_rate(defaults):
-    found, tried = search(defaults, best=2.1)
-    assert tried == [(f, True) for f in defaults.FACTORS] + [(2.0, False)]
-    assert found["rate"] == 2.0
-    again, tried = search(defaults, best=2.1)
+    found, tried = search(defaults, best=1.1)
+    assert tried == [(f, True) for f in defaults.FACTORS] + [(1.0, False)]
+    assert found["rate"] == 1.0
+    again, tried = search(defaults, best=1.1)
     assert again == found and not tried
 
 
-@pytest.mark.parametrize(("best", "chosen"), [(9, 8.0), (99, 16.0)])
+@pytest.mark.parametrize(("best", "chosen"), [(5, 4.0), (99, 8.0)])
 def test_a_search_follows_the_best_rate(defaults, best, chosen):
     found, tried = search(defaults, best)
-    assert [rate for rate, _ in tried] == [*defaults.FACTORS, 8.0, 16.0, chosen]
+    assert [rate for rate, _ in tried] == [*defaults.FACTORS, 4.0, 8.0, chosen]
     assert found["rate"] == chosen
 
 
 def test_a_search_goes_down_too(defaults):
     found, _ = search(defaults, best=0.01)
-    assert found["rate"] == 0.0625
+    assert found["rate"] == 0.125
 
 
 def test_a_search_is_not_guessed(defaults, tmp_path):
