@@ -36,8 +36,15 @@ def test_compared_segments_are_their_formula():
     mask = np.array([[1, 1, 1, 1, 0], [1, 1, 1, 0, 0], [0] * 5])
     segments = np.array([[0, 0, 1, 1, 1], [0] * 5, [1] * 5])
     found = np.asarray(ComparedSegments()(sequence, mask, segments))
-    m, u, v = (sequence[0, rows].mean(0) for rows in (slice(4), slice(2), slice(2, 4)))
+
+    def mean(row, begin, end):
+        vector = sequence[row, begin:end].mean(0)
+        return vector / np.sqrt(np.square(vector).mean())
+
+    m, u, v = mean(0, 0, 4), mean(0, 0, 2), mean(0, 2, 4)
     expected = np.concatenate([m, np.abs(u - v), u * v])
-    np.testing.assert_allclose(found[0], expected, atol=1e-6)
-    np.testing.assert_allclose(found[1, :4], sequence[1, :3].mean(0), atol=1e-6)
+    np.testing.assert_allclose(found[0], expected, atol=1e-5)
+    np.testing.assert_allclose(found[1, :4], mean(1, 0, 3), atol=1e-5)
     assert not found[1, 4:].any() and not found[2].any()
+    smaller = np.asarray(ComparedSegments()(1e-3 * sequence, mask, segments))
+    np.testing.assert_allclose(smaller, found, atol=1e-5)

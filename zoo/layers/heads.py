@@ -58,8 +58,10 @@ class ComparedSegments(keras.layers.Layer):
     """One vector per row, which compares the two segments of a pair.
 
     `[m; |u - v|; u v]`, where m is the mean over all tokens, u and v are the means over
-    the tokens of segment 0 and of segment 1, and the product is by element. In a row
-    with one segment only, the second and the third part are 0. It computes in float32.
+    the tokens of segment 0 and of segment 1, and the product is by element. All three
+    means are scaled to a mean square of 1, because those of an embedder may be so small
+    that a new head on them hardly learns. In a row with one segment only, the second
+    and the third part are 0. It computes in float32.
 
     Source: the features of InferSent, Conneau et al. 2017, section 3.1, and of
     Sentence-BERT, Reimers and Gurevych 2019, which encode each text alone. Here both
@@ -80,7 +82,8 @@ class ComparedSegments(keras.layers.Layer):
         means = []
         for part in (mask, mask - second, second):
             total = ops.sum(sequence * part[:, :, None], axis=1)
-            means.append(total / ops.maximum(ops.sum(part, axis=1), 1.0)[:, None])
+            square = ops.mean(ops.square(total), axis=-1, keepdims=True)
+            means.append(total * ops.rsqrt(ops.maximum(square, 1e-12)))
         m, u, v = means
         pair = ops.max(second, axis=1)[:, None]
         pooled = ops.concatenate([m, pair * ops.abs(u - v), pair * u * v], axis=-1)
