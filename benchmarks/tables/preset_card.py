@@ -52,7 +52,7 @@ def ship(run, preset):
         ValueError: if the recipe of the run is not that of the preset.
     """
     ran, checked_in = (read_json(folder / "recipe.json") for folder in (run, preset))
-    card = checked_in.pop("card")
+    card, defaults = checked_in.pop("card"), checked_in.pop("defaults", {})
     fields = sorted({*ran, *checked_in})
     differing = [key for key in fields if ran.get(key) != checked_in.get(key)]
     if differing:
@@ -62,7 +62,8 @@ def ship(run, preset):
         )
     for source in (*(run / "preset" / name for name in SHIPPED), run / "log.csv"):
         write_whole(preset / source.name, source.read_bytes())
-    write_json(preset / "preset.json", read_json(run / "preset" / "preset.json") | card)
+    record = read_json(run / "preset" / "preset.json")
+    write_json(preset / "preset.json", record | card | {"defaults": defaults})
 
 
 def read_json(path):

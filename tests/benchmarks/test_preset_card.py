@@ -79,6 +79,10 @@ def test_shipped_cards_are_up_to_date(preset_card, path):
     assert (path / "README.md").read_text("utf-8") == preset_card.card(path), (
         f"run `python -m benchmarks.tables.preset_card {path.relative_to(ROOT)}`"
     )
+    recipe, record = (
+        preset_card.read_json(path / name) for name in ("recipe.json", "preset.json")
+    )
+    assert record.get("defaults", {}) == recipe.get("defaults", {})
 
 
 def test_a_run_is_shipped(preset_card, run, preset, tmp_path):

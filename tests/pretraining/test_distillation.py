@@ -51,7 +51,7 @@ def folder(tmp_path):
 
 def test_student_of_another_width_and_vocabulary_learns(teacher, folder):
     fields = {"stages": [[8, 16, 30], [16, 16, 90]], "warmup_steps": 5}
-    student = Recipe(**recipe(teacher, **fields))
+    student = Recipe(**recipe(teacher, **fields, defaults={"epochs": 2}))
     trained = pretraining.run(student, folder, folder / "run", every=30)
     report = json.loads((folder / "run" / "report.json").read_text())
     before = Distillation(student, folder, folder / "run")
@@ -69,6 +69,7 @@ def test_student_of_another_width_and_vocabulary_learns(teacher, folder):
     record = json.loads((folder / "run" / "preset" / "preset.json").read_text())
     weights = sha256(teacher / "weights.safetensors")
     assert record["teacher"]["sha256"] == weights != record["weights"]["sha256"]
+    assert record["defaults"] == found.backbone.defaults == {"epochs": 2}
 
 
 def test_the_loss_is_its_formula():

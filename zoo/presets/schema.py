@@ -56,7 +56,12 @@ def check_record(record):
     for name, part in (record.get("parts") or {}).items():
         named = isinstance(part, dict) and "preset" in part
         _check(part, PARTS[0 if named else 1], f"`parts.{name}`")
-    for name, value in (record.get("defaults") or {}).items():
+    check_defaults(record.get("defaults") or {})
+
+
+def check_defaults(defaults):
+    """Checks the defaults for fine-tuning, dict, see `check_record`."""
+    for name, value in defaults.items():
         _check_default(name, value)
 
 

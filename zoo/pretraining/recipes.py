@@ -6,6 +6,7 @@ import pathlib
 
 from zoo import presets
 from zoo.config import check_fields
+from zoo.presets.schema import check_defaults
 
 OBJECTIVES = {}  # name to class, see `register_objective`
 OPTIMIZERS = ("adamw", "adagrad")
@@ -51,11 +52,13 @@ class Recipe:
         dtype: policy during pretraining, such as "mixed_bfloat16".
         seed: int, of the weights, the order of the rows, and the masks.
         card: dict, fields such as the description that are added to the preset record.
+        defaults: dict, those of the finished preset for fine-tuning, such as
+            {"learning_rate": 3e-4, "epochs": 5}.
 
     Raises:
         ValueError: if a stage is not three positive integers, a row has less than 5
-            tokens, the warm-up is longer than the run, or the objective, one of its
-            options or the optimizer is unknown.
+            tokens, the warm-up is longer than the run, a default is wrong, or the
+            objective, one of its options or the optimizer is unknown.
     """
 
     family: str
@@ -78,9 +81,11 @@ class Recipe:
     dtype: str = "float32"
     seed: int = 0
     card: dict = dataclasses.field(default_factory=dict)
+    defaults: dict = dataclasses.field(default_factory=dict)
 
     def __post_init__(self):
         """Checks the settings, before hours of preparation."""
+        check_defaults(self.defaults)
         for stage in self.stages:
             if len(stage) != 3 or min(stage) < 1 or stage[0] < 5:
                 raise ValueError(

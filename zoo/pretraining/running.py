@@ -49,7 +49,9 @@ def run(recipe, data, output, every=100, tensorboard=False):
     )
     report = {"recipe": recipe.to_json(), "tokens": objective.tokens()}
     shutil.rmtree(output / "preset", ignore_errors=True)
-    objective.finished(model).save_to_preset(output / "preset", dtype="float16")
+    finished = objective.finished(model)
+    finished.backbone.defaults = recipe.defaults
+    finished.save_to_preset(output / "preset", dtype="float16")
     if recipe.valid:
         report["valid"] = objective.evaluate(model)
     with replacing(output / "report.json") as temporary:
@@ -67,7 +69,8 @@ def begin(recipe, output):
         ValueError: if the recipes differ. The message names the fields.
     """
     path, fields = output / "recipe.json", recipe.to_json()
-    fields.pop("card")
+    for name in ("card", "defaults"):  # these may be written later
+        fields.pop(name)
     if path.exists():
         found = json.loads(path.read_text("utf-8"))
         # Fields that the older file lacks have their defaults.
