@@ -16,8 +16,7 @@ from zoo.data import (
 )
 from zoo.pretraining.optimizer import make_optimizer
 from zoo.pretraining.recipes import find_files, find_held_out
-from zoo.pretraining.start import start_model, start_tokenizer
-from zoo.saving import preset_variables
+from zoo.pretraining.start import finished_model, start_model, start_tokenizer
 from zoo.tasks import BidirectionalLM
 
 EVALUATION_STEPS = 5  # words per batch; the full softmax takes much memory
@@ -159,13 +158,5 @@ class StreamPretraining:
 
     def finished(self, model):
         """Makes the model for texts, with the config for fine-tuning."""
-        config = dataclasses.asdict(model.backbone.config)
-        backbone = registry.build_backbone(
-            self.recipe.family, {**config, **self.recipe.finetuning_config}
-        )
         options = {**model.options, "rows": None}
-        copy = BidirectionalLM(backbone, model.tokenizer, **options)
-        trained = {variable.path: variable for variable in model.variables}
-        for variable in preset_variables(copy):
-            variable.assign(trained[variable.path])
-        return copy
+        return finished_model(self.recipe, model, BidirectionalLM, **options)

@@ -13,7 +13,7 @@ from zoo.data import read_texts, untuned
 from zoo.files import replacing
 from zoo.pretraining.optimizer import make_optimizer
 from zoo.pretraining.recipes import find_files, find_held_out
-from zoo.pretraining.start import start_model, start_tokenizer
+from zoo.pretraining.start import finished_model, start_model, start_tokenizer
 from zoo.pretraining.teacher import (
     TEXTS_PER_FILE,
     Teacher,
@@ -380,18 +380,9 @@ class Distillation:
         The second segment of a pair does not occur in the training. It starts as the
         first one.
         """
-        config = dataclasses.asdict(model.backbone.config)
-        backbone = registry.build_backbone(
-            self.recipe.family, {**config, **self.recipe.finetuning_config}
-        )
-        copy = TextEmbedder(
-            backbone,
-            model.tokenizer,
-            sequence_length=model.sequence_length,
-            **POOLING,
-        )
-        copy.set_weights(model.get_weights())
-        segments = backbone.named_layers.get("segment_embedding")
+        options = {**POOLING, "sequence_length": model.sequence_length}
+        copy = finished_model(self.recipe, model, TextEmbedder, **options)
+        segments = copy.backbone.named_layers.get("segment_embedding")
         if segments is not None:
             (table,) = segments.get_weights()
             segments.set_weights([np.repeat(table[:1], len(table), axis=0)])

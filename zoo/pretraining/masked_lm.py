@@ -6,7 +6,6 @@ import functools
 import numpy as np
 import tensorflow as tf
 
-from zoo import registry
 from zoo.data import (
     pair_batches,
     read_documents,
@@ -19,7 +18,7 @@ from zoo.data import (
 from zoo.files import replacing
 from zoo.pretraining.optimizer import make_optimizer
 from zoo.pretraining.recipes import find_files
-from zoo.pretraining.start import start_model, start_tokenizer
+from zoo.pretraining.start import finished_model, start_model, start_tokenizer
 from zoo.tasks import MaskedLM
 from zoo.text import WordPieceTokenizer, save_vocabulary, train_wordpiece
 
@@ -160,18 +159,8 @@ class MaskedPretraining:
 
     def finished(self, model):
         """Makes a copy of the model with the config for fine-tuning."""
-        config = dataclasses.asdict(model.backbone.config)
-        backbone = registry.build_backbone(
-            self.recipe.family, {**config, **self.recipe.finetuning_config}
-        )
-        copy = type(model)(
-            backbone,
-            model.tokenizer,
-            sequence_length=model.sequence_length,
-            **model.options,
-        )
-        copy.set_weights(model.get_weights())
-        return copy
+        options = {**model.options, "sequence_length": model.sequence_length}
+        return finished_model(self.recipe, model, type(model), **options)
 
 
 def prepare_vocabulary(recipe, data, output):

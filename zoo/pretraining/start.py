@@ -1,8 +1,11 @@
-"""The model at the start of a pretraining run."""
+"""The model at the start and at the end of a pretraining run."""
+
+import dataclasses
 
 import keras
 
 from zoo import registry
+from zoo.saving import preset_variables
 
 
 def start_model(recipe, task, tokenizer, config, **options):
@@ -32,3 +35,24 @@ def start_tokenizer(recipe):
     if recipe.start is None:
         return None
     return registry.from_preset(recipe.start, None, load_weights=False).tokenizer
+
+
+def finished_model(recipe, model, task, **options):
+    """Makes a copy of a trained model with the config for fine-tuning.
+
+    Args:
+        recipe: `zoo.pretraining.Recipe`.
+        model: `zoo.tasks.Task`.
+        task: subclass of `zoo.tasks.Task`, of the copy, with the weights of `model`.
+        **options: arguments of the task.
+
+    Returns:
+        `zoo.tasks.Task`.
+    """
+    config = {**dataclasses.asdict(model.backbone.config), **recipe.finetuning_config}
+    backbone = registry.build_backbone(recipe.family, config)
+    copy = task(backbone, model.tokenizer, **options)
+    trained = {variable.path: variable for variable in model.variables}
+    for variable in preset_variables(copy):
+        variable.assign(trained[variable.path])
+    return copy
