@@ -139,6 +139,8 @@ def run_search(cell, compute=None):
         if further == best or len(scores) == len(FACTORS) + STEPS_OUT:
             break
         scores[further] = score(further)
+    if best == base["rate"]:
+        return base
     return stored(f"{cell}-best-0", compute and (lambda: compute(best, False)))
 
 

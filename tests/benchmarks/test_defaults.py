@@ -155,11 +155,17 @@ def search(defaults, best):
 
 
 def test_a_search_takes_the_best_rate(defaults):
-    found, tried = search(defaults, best=1.1)
-    assert tried == [(f, True) for f in defaults.FACTORS] + [(1.0, False)]
-    assert found["rate"] == 1.0
-    again, tried = search(defaults, best=1.1)
+    found, tried = search(defaults, best=0.6)
+    assert tried[:-1] == [(f, True) for f in (*defaults.FACTORS, 0.25)]
+    assert tried[-1] == (0.5, False) and found["rate"] == 0.5
+    again, tried = search(defaults, best=0.6)
     assert again == found and not tried
+
+
+def test_the_default_rate_is_not_trained_again(defaults):
+    found, tried = search(defaults, best=1.1)
+    assert tried == [(f, True) for f in defaults.FACTORS]
+    assert found == defaults.run_defaults("t-p", 0)
 
 
 @pytest.mark.parametrize(("best", "chosen"), [(5, 4.0), (99, 8.0)])
