@@ -1,5 +1,11 @@
 """The schedule of the default optimizer, and new heads that learn faster."""
 
+import importlib.util
+import os
+import pathlib
+import subprocess
+import sys
+
 import keras
 import numpy as np
 import pytest
@@ -98,3 +104,32 @@ def test_errors_of_a_multiplier():
             AdamW(head_multiplier=value, heads=["classifier"])
     with pytest.raises(ValueError, match="`head_multiplier` needs `heads`"):
         AdamW(head_multiplier=2.0)
+
+
+def test_jax_follows_a_new_plan():
+    """A second `fit` changes the weights about as much as the first one."""
+    if importlib.util.find_spec("jax") is None:
+        pytest.skip("JAX is not installed: `pip install .[jax]`.")
+    script = """
+import tiny, zoo
+from zoo import registry, text
+backbone = registry.build_backbone("bert", tiny.CONFIG)
+tokenizer = text.WordPieceTokenizer(tiny.VOCABULARY)
+model = zoo.TextClassifier(backbone, tokenizer, labels=tiny.LABELS)
+model.compile(learning_rate=1e-2)
+for _ in range(2):
+    before = model.get_weights()
+    model.fit(*tiny.make_texts(64), epochs=1, verbose=0)
+    print(sum(abs(a - b).sum() for a, b in zip(before, model.get_weights())))
+"""
+    folders = [str(pathlib.Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    environment = {"KERAS_BACKEND": "jax", "PYTHONPATH": os.pathsep.join(folders)}
+    found = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    first, second = map(float, found.stdout.split())
+    assert 0.3 * first < second < 3 * first
