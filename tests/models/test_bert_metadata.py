@@ -14,6 +14,7 @@ from bert_golden import (
     save_tensorflow,
 )
 
+import zoo
 from zoo.checkpoint import open_checkpoint, save_checkpoint
 from zoo.models.bert.weights import read, recognise
 
@@ -196,6 +197,9 @@ def test_sentence_transformers_say_how_they_pool(tmp_path, pooling, mode):
     assert converted.pooling == mode
     assert converted.normalize is False
     assert converted.sequence_length is None
+    model = zoo.from_preset(tmp_path, "text_classifier", load_weights=False)
+    assert model.options["pooling"] == {"mean": "compare", "cls": "cls"}[mode]
+    assert model.default_learning_rate == 1e-4 and model.backbone.defaults["epochs"]
     add_pooling(tmp_path, pooling, ("2_Normalize", "models.Normalize"))
     (tmp_path / "sentence_bert_config.json").write_text('{"max_seq_length": 6}')
     assert read(tmp_path).normalize is True

@@ -9,6 +9,11 @@ from zoo.tasks import TASKS, find_task
 
 OWN_LAYOUT = "zoo"
 
+# Of models of sentence-transformers, chosen by `benchmarks/defaults`. Their pooler is not
+# trained.
+EMBEDDER_DEFAULTS = {"learning_rate": 1e-4, "head_multiplier": 10.0, "epochs": 3}
+EMBEDDER_POOLINGS = {"mean": "compare", "cls": "cls"}
+
 
 @dataclasses.dataclass(frozen=True)
 class Source:
@@ -183,7 +188,9 @@ def read_foreign(directory, family, layout, file=None):
         if options is not None:
             task = kind
             break
-    head_options = {}
+    head_options, defaults = {}, {}
+    if found.pooling:
+        defaults = {**EMBEDDER_DEFAULTS, "pooling": EMBEDDER_POOLINGS[found.pooling]}
     if {*found.heads} & {*family.heads}:
         head_options = {f"head_{k}": v for k, v in found.head_options.items()}
     return Source(
@@ -196,4 +203,5 @@ def read_foreign(directory, family, layout, file=None):
         task=task,
         task_options=options or {},
         head_options=head_options,
+        defaults=defaults,
     )
