@@ -9,8 +9,8 @@ from zoo.tasks import TASKS, find_task
 
 OWN_LAYOUT = "zoo"
 
-# Of models of sentence-transformers, whose pooler is not trained; chosen by the table in
-# `benchmarks/defaults`.
+# Of models of sentence-transformers, whose pooler is not trained. The table in
+# `benchmarks/defaults` shows what they lead to.
 EMBEDDER_DEFAULTS = {"learning_rate": 1e-4, "head_multiplier": 10.0, "epochs": 3}
 EMBEDDER_POOLINGS = {"mean": "compare", "cls": "cls"}
 
