@@ -271,6 +271,13 @@ def test_vectors_of_words_need_word_pieces(folder):
         Recipe(**recipe("a", {"words": -1}))
 
 
+def test_a_held_out_file_needs_a_text_that_fits(teacher, folder):
+    (folder / "long.txt").write_text("good " * 99)
+    student = Recipe(**recipe(teacher, valid=["*.txt"]))
+    with pytest.raises(ValueError, match="at most 16 tokens. Received: none in long.t"):
+        Distillation(student, folder, folder)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, WITH_WORDS], ids=["texts", "words"])
 def test_kill_9_changes_no_bit(teacher, folder, options):

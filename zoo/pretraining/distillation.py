@@ -168,7 +168,9 @@ class Distillation:
         sizes: list of int, the mean number of tokens of an update, for each update.
 
     Raises:
-        ValueError: if a stage has fewer texts than rows per update.
+        ValueError: if a stage has fewer texts than rows per update, a held-out file has
+            no text that fits in a row, or `words` are wanted of a teacher without word
+            pieces.
     """
 
     name = "distillation"
@@ -184,6 +186,12 @@ class Distillation:
             for pattern in recipe.valid
             for path in find_files(data, [pattern])
         }
+        empty = [name for name, texts in self.held_out.items() if not texts]
+        if empty:
+            raise ValueError(
+                f"A held-out file must have a text of at most {recipe.sequence_length} "
+                f"tokens. Received: none in {', '.join(empty)}."
+            )
         # One list for all, so that a text in several files is computed once.
         distinct = list(dict.fromkeys(itertools.chain(*texts.values())))
         distinct, lengths = self._short(distinct)
