@@ -13,7 +13,6 @@ from collections.abc import Callable
 
 from zoo.data import read_conll, read_glue
 from zoo.evaluation import convert_tags, find_spans
-from zoo.pretraining.recipes import find_files
 
 SNLI_LABELS = ("1", "2", "3")  # 0 is a pair on which the annotators did not agree
 
@@ -79,7 +78,10 @@ def tagged_rows(train, test, scheme=None):
     """
 
     def read(data, part):
-        files = find_files(data, [{"train": train, "test": test}[part]])
+        pattern = {"train": train, "test": test}[part]
+        files = sorted(data.glob(pattern))
+        if not files:
+            raise FileNotFoundError(f"No file in {data} matches {pattern}.")
         rows = [row for path in files for row in zip(*read_words(path), strict=True)]
         return [(w, convert_tags(tags, scheme) if scheme else tags) for w, tags in rows]
 

@@ -13,7 +13,8 @@ from zoo import pretraining, registry
 from zoo.presets import sha256
 from zoo.pretraining import Recipe
 from zoo.pretraining import teacher as teachers
-from zoo.pretraining.distillation import Distillation, DistillationLoss, TextCosine
+from zoo.pretraining.distillation import Distillation
+from zoo.pretraining.distillation_loss import DistillationLoss, TextCosine
 from zoo.pretraining.teacher import Teacher, principal_axes, project
 
 KILLED = 2

@@ -8,7 +8,7 @@ import numpy as np
 from zoo import registry
 from zoo.files import replacing
 from zoo.presets import find_preset, sha256
-from zoo.pretraining.word_vectors import TextAndWordEmbedder, embed_words
+from zoo.pretraining.text_and_words import TextAndWordEmbedder, embed_words
 from zoo.tasks import TextEmbedder
 
 TEXTS_PER_FILE = 65536
@@ -69,7 +69,7 @@ class Teacher:
 
         Yields:
             Some of the texts, list of str, and float16 (total of their words, width);
-            see `zoo.pretraining.word_vectors.embed_words`.
+            see `zoo.pretraining.text_and_words.embed_words`.
         """
         yield from self._kept(texts, "words.npy")
 

@@ -61,9 +61,8 @@ def from_preset(
             `zoo.tasks.Task.compile`. The default is that of the preset, or that of the
             task or the family.
         **options: arguments of the task, such as `labels=["no", "yes"]` and
-            `sequence_length=128`, and fields of the config, such as `dropout=0.0`. With
-            `max_sequence_length=1024` a learned table of positions is repeated, or cut,
-            to this length; train the model on texts of this length then.
+            `sequence_length=128`, and fields of the config, such as `dropout=0.0`. A
+            learned table of positions is repeated or cut to `max_sequence_length`.
 
     Returns:
         keras.Model: a compiled `zoo.tasks.Task`, or a `zoo.backbone.Backbone`.
