@@ -204,6 +204,7 @@ def test_a_changed_language_model_is_stored(shipped, tmp_path):
     assert tags_of(zoo.from_preset(tmp_path / "tagger")) == tags_of(task)
 
 
+@pytest.mark.slow
 def test_files_and_exports_hold_the_language_model(tmp_path):
     task = make_task(num_layers=1)
     task.fit(TEXTS, TAGS, verbose=0)
