@@ -268,8 +268,10 @@ def test_vectors_of_words_need_word_pieces(folder):
     student = Recipe(**recipe(folder / "elmo", WITH_WORDS))
     with pytest.raises(ValueError, match="needs a teacher with word pieces. Received"):
         Distillation(student, folder, folder)
-    with pytest.raises(ValueError, match="`words` must not be negative. Received: -1"):
-        Recipe(**recipe("a", {"words": -1}))
+    for name, value, least in (("words", -1, 0), ("word_texts", 0, 1)):
+        message = f"`{name}` must be at least {least}. Received: {value}"
+        with pytest.raises(ValueError, match=message):
+            Recipe(**recipe("a", {name: value}))
 
 
 def test_a_held_out_file_needs_a_text_that_fits(teacher, folder):

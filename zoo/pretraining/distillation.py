@@ -56,7 +56,7 @@ class DistillationOptions:
             twice the student's in memory.
 
     Raises:
-        ValueError: if a number is negative.
+        ValueError: if a weight is negative, or `word_texts` is less than 1.
     """
 
     teacher: str
@@ -70,10 +70,11 @@ class DistillationOptions:
 
     def __post_init__(self):
         """Checks the numbers."""
-        for name in ("pairs", "words", "word_texts"):
-            if getattr(self, name) < 0:
+        for name, least in {"pairs": 0, "words": 0, "word_texts": 1}.items():
+            if getattr(self, name) < least:
                 raise ValueError(
-                    f"`{name}` must not be negative. Received: {getattr(self, name)}."
+                    f"`{name}` must be at least {least}. Received: "
+                    f"{getattr(self, name)}."
                 )
 
 
@@ -210,7 +211,7 @@ class Distillation:
                 "`words` needs a teacher with word pieces. Received: a "
                 f"{type(teacher.tokenizer).__name__}. Set `words` to 0."
             )
-        step = -(-len(texts) // max(self.options.word_texts, 1))
+        step = -(-len(texts) // self.options.word_texts)
         counts, found = np.zeros(len(texts), int), []
         counts[::step] = count_words(self.tokenizer, texts[::step])
         for part, vectors in self.teacher.embed_words(texts[::step]):

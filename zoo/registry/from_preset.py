@@ -128,13 +128,13 @@ def build_model(
     """
     task = source.task if task == "auto" else task
     config_options, task_options = _split_options(source, task, options or {})
-    if config_options.get("max_sequence_length"):
-        length = config_options["max_sequence_length"]
-        source = _with_positions(source, length)
-        task_options = {"sequence_length": length, **task_options}
     if dtype is not None:
         keras.dtype_policies.get(dtype)  # an error here is not in the preset
     backbone = _build(source, config_options, dtype)
+    if "max_sequence_length" in config_options:  # checked by the config
+        length = backbone.config.max_sequence_length
+        task_options = {"sequence_length": length, **task_options}
+        source = _with_positions(source, length)
     backbone.head_options = source.head_options
     backbone.defaults = source.defaults
     model = backbone
