@@ -46,7 +46,7 @@ setup(
             *QUICKSTART,
             "keras-nlp>=0.32,<0.33",
             "pytest>=8",
-            "pytest-xdist>=3.6",
+            "pytest-xdist>=3.7",
             "tensorboard>=2.20,<2.21",
             "tensorflow-serving-api>=2.20,<2.21",
             "tf-models-official==2.20.0",

@@ -88,6 +88,9 @@ DAMAGED = [
     ("defaults", {"head_multiplier": -1}, "`defaults.head_multiplier` .* positive"),
     ("defaults", {"epochs": 10.5}, "`defaults.epochs` .* integer"),
     ("defaults", {"epochs": True}, "`defaults.epochs` .* integer"),
+    ("defaults", {"tasks": 1}, "`defaults.tasks` must be an object. Received: 1"),
+    ("defaults", {"tasks": {"x": 1}}, "`defaults.tasks.x` must be an object"),
+    ("defaults", {"tasks": {"x": {"epochs": 0}}}, "`defaults.tasks.x.epochs` .* int"),
     (
         "defaults",
         {"pooling": "max"},

@@ -35,8 +35,9 @@ class Backbone(TokenInputs, QuantizedModel, KerasFile, keras.Model):
 
     Attributes:
         defaults: dict of a preset's values for fine-tuning: learning_rate,
-            head_multiplier, epochs and pooling. All are optional. `save_to_preset`
-            writes them.
+            head_multiplier, epochs and pooling. All are optional. `tasks` may hold
+            such a dict for the name of a task, whose values win, see `defaults_for`.
+            `save_to_preset` writes them.
 
     Args:
         config: instance of `config_class`.
@@ -94,6 +95,11 @@ class Backbone(TokenInputs, QuantizedModel, KerasFile, keras.Model):
         self.named_layers = layers
         # A function, which Keras does not track as it tracks lists and dicts of models.
         self._step_model = functools.cache(self.with_outputs)
+
+    def defaults_for(self, task_name):
+        """The values of `defaults` for the task of a name, dict."""
+        tasks = self.defaults.get("tasks") or {}
+        return {**self.defaults, **(tasks.get(task_name) or {})}
 
     @property
     def predicts(self):

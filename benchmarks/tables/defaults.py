@@ -96,7 +96,7 @@ def fit(preset, labelled, train, test, seed, rate=None):
     keras.backend.clear_session()
     gc.collect()
     model = make_model(preset, labelled, train, seed)
-    epochs = model.backbone.defaults.get("epochs", EPOCHS)
+    epochs = model.backbone.defaults_for(model.task_name).get("epochs", EPOCHS)
     if rate is not None:
         model.compile(learning_rate=rate)
     rate = peak_rate(model)

@@ -32,7 +32,7 @@ from benchmarks.table import insert
 from benchmarks.tables.labelled_sets import read_words
 from benchmarks.tables.linear_chain import train_chain
 from benchmarks.tables.remembering import remembering
-from benchmarks.tables.taggers import f1
+from benchmarks.tables.taggers import adamw, f1
 from zoo.checkpoint import read_vectors
 from zoo.evaluation import bootstrap_interval, convert_tags, find_spans
 from zoo.training import WarmupLinearDecay
@@ -116,13 +116,14 @@ def make_tagger(recipe, train, inputs, seed, vectors, language_model):
         options["minimum"] = MINIMUM
     ((_, _, steps),) = recipe["stages"]
     rate = recipe["learning_rate"], recipe["warmup_steps"], steps
-    return zoo.make_tagger(
+    model = zoo.make_tagger(
         *train,
         vectors=vectors if "vectors" in inputs else None,
-        learning_rate=WarmupLinearDecay(*rate),
         seed=seed,
         **options,
     )
+    model.compile(adamw(WarmupLinearDecay(*rate)))
+    return model
 
 
 def fit(model, recipe, train, seed):

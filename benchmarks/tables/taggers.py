@@ -34,7 +34,7 @@ from zoo.checkpoint import read_vectors
 from zoo.data import read_conll
 from zoo.evaluation import bootstrap_interval, convert_tags, find_spans
 from zoo.text import count_words
-from zoo.training import WarmupLinearDecay
+from zoo.training import AdamW, WarmupLinearDecay
 
 FOLDER = pathlib.Path(__file__).parents[1] / "taggers"
 LANGUAGE_MODEL = "elmo_mini_en_books"
@@ -195,15 +195,21 @@ def make_tagger(corpus, arm, train, vectors, rate, seed, language_model=None):
     if "lm_positions" in arm:
         options["language_models"] = [language_model()]
     steps = EPOCHS * math.ceil(len(train[0]) / ROWS)
-    return zoo.make_tagger(
+    model = zoo.make_tagger(
         *train,
         vectors=vectors if with_vectors else None,
         decoder=corpus.decoder,
         scheme=corpus.scheme,
-        learning_rate=WarmupLinearDecay(rate, steps // 40, steps),
         seed=seed,
         **options,
     )
+    model.compile(adamw(WarmupLinearDecay(rate, steps // 40, steps)))
+    return model
+
+
+def adamw(rate):
+    """The optimizer of the taggers. It clips as AllenNLP's recipe does."""
+    return AdamW(rate, weight_decay=0.0, global_clipnorm=5.0)
 
 
 def f1(counts):

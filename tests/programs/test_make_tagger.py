@@ -288,3 +288,18 @@ def test_impossible_recipes_are_refused(root, data):
     write_conll(data / "more" / "test.tsv", SENTENCES, TAGS)
     with pytest.raises(ValueError, match="must have different names"):
         pretraining.run(recipe(valid=["test.tsv", "more/*"]), data, data / "d", every=5)
+
+
+def test_a_new_tagger_trains_for_ten_epochs_by_a_plan(tmp_path):
+    model = zoo.make_tagger(SENTENCES[:4], TAGS[:4], **SIZES)
+    model.run_eagerly = True
+    assert len(model.fit(SENTENCES[:4], TAGS[:4], verbose=0).epoch) == 10
+    assert model.optimizer._learning_rate.peak == 3e-3
+    assert float(model.optimizer.learning_rate) < 3e-3 / 2
+    model.save_to_preset(tmp_path / "tagger")
+    again = zoo.from_preset(tmp_path / "tagger", learning_rate=1e-2)
+    assert again.backbone.defaults == {"learning_rate": 3e-3, "epochs": 10}
+    other = zoo.make_tagger(SENTENCES, TAGS, learning_rate=1e-2, **SIZES)
+    assert other.default_learning_rate == other.optimizer._learning_rate.peak == 1e-2
+    with pytest.raises(ValueError, match="must be a positive number. Received: 0"):
+        zoo.make_tagger(SENTENCES, TAGS, learning_rate=0, **SIZES)

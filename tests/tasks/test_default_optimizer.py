@@ -341,6 +341,24 @@ def test_epochs_are_those_of_the_preset_or_one(preset, texts, labels):
     assert len(model.fit(texts, labels, verbose=0).epoch) == 1
 
 
+def test_values_for_one_task_win(preset, texts, labels):
+    backbone = zoo.from_preset(preset, None)
+    backbone.defaults["tasks"] = {
+        "text_classifier": {"epochs": 3, "pooling": "mean", "head_multiplier": 7},
+        "token_classifier": {"learning_rate": 0.5},
+    }
+    tokenizer = backbone.tokenizer
+    model = zoo.TextClassifier(backbone, tokenizer, tiny.LABELS)
+    tagger = zoo.TokenClassifier(backbone, tokenizer, tiny.LABELS)
+    assert model.optimizer._learning_rate.peak == 0.02
+    assert tagger.optimizer._learning_rate.peak == tagger.default_learning_rate == 0.5
+    assert model.options["pooling"] == "mean"
+    rates = [m.optimizer.head_multiplier for m in (model, tagger)]
+    assert rates == [7, 5]
+    model.run_eagerly = True
+    assert len(model.fit(texts, labels, verbose=0).epoch) == 3
+
+
 def test_only_a_head_with_new_weights_learns_faster(preset, texts, labels, tmp_path):
     model = zoo.from_preset(preset, "text_classifier", labels=tiny.LABELS)
     assert model.optimizer.head_multiplier == 5

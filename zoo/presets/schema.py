@@ -59,10 +59,16 @@ def check_record(record):
     check_defaults(record.get("defaults") or {})
 
 
-def check_defaults(defaults):
-    """Checks the defaults for fine-tuning, dict, see `check_record`."""
+def check_defaults(defaults, where="defaults"):
+    """Checks the defaults for fine-tuning, dict, see `check_record`.
+
+    `tasks` in it is a dict of the names of tasks to such dicts.
+    """
     for name, value in defaults.items():
-        _check_default(name, value)
+        _check_default(f"{where}.{name}", value)
+    for name, values in (defaults.get("tasks") or {}).items():
+        _check_type(values, dict, f"`{where}.tasks.{name}`")
+        check_defaults(values, f"{where}.tasks.{name}")
 
 
 def _check(values, fields, where):
@@ -87,7 +93,7 @@ def _check_type(value, kind, where, required=True):
         )
 
 
-def _check_default(name, value):
+def _check_default(where, value):
     """Checks one default for fine-tuning. None, and a name of later versions, pass."""
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     positive = number and 0 < value < math.inf
@@ -96,9 +102,8 @@ def _check_default(name, value):
         "head_multiplier": (positive, "a positive number"),
         "epochs": (positive and isinstance(value, int), "a positive integer"),
         "pooling": (value in POOLINGS, f"one of {', '.join(POOLINGS)}"),
+        "tasks": (isinstance(value, dict), WORDS[dict]),
     }
-    fits, words = rules.get(name, (True, ""))
+    fits, words = rules.get(where.rpartition(".")[2], (True, ""))
     if value is not None and not fits:
-        raise ValueError(
-            f"`defaults.{name}` must be {words}. Received: {reprlib.repr(value)}"
-        )
+        raise ValueError(f"`{where}` must be {words}. Received: {reprlib.repr(value)}")

@@ -122,7 +122,8 @@ def train(
     if learning_rate is None:
         learning_rate = model.default_learning_rate
     model.compile(model.default_optimizer(learning_rate, layer_decay))
-    epochs = epochs or model.backbone.defaults.get("epochs") or EPOCHS
+    defaults = model.backbone.defaults_for(model.task_name)
+    epochs = epochs or defaults.get("epochs") or EPOCHS
     content |= fit(model, parts, epochs, batch_size, seed, echo)
     content["settings"] = {
         "preset": os.fspath(preset),

@@ -12,9 +12,8 @@ from zoo.models.taglm import TagLM, TagLMConfig
 from zoo.tasks import TokenClassifier
 from zoo.tasks.text_input import join_words
 from zoo.text import TaggerTokenizer, count_words, extend_tokenizer, match_vectors
-from zoo.training import AdamW
 
-CLIP_NORM = 5.0  # largest norm of all gradients together, as in AllenNLP's recipe
+EPOCHS = 10  # of `fit` by default, since most of the weights are new
 
 
 def make_tagger(
@@ -29,16 +28,16 @@ def make_tagger(
     decoder="crf",
     scheme=None,
     head_dropout=0.5,
-    learning_rate=1e-3,
+    learning_rate=3e-3,
     seed=None,
     dtype=None,
     **config,
 ):
     """Makes a TagLM tagger whose vocabulary and labels come from tagged sentences.
 
-    The `fit` of the tagger takes the same sentences. With pretrained vectors, the
-    vocabulary has all their words too. Training does not change the vectors of words
-    that `minimum` or `limit` excludes.
+    The `fit` of the tagger takes the same sentences, by default for 10 epochs. With
+    pretrained vectors, the vocabulary has all their words too. Training does not change
+    the vectors of words that `minimum` or `limit` excludes.
 
     Args:
         words: sentences, list of lists of str, or of str with white space.
@@ -51,7 +50,8 @@ def make_tagger(
         limit: int, the largest number of such words, or None.
         unknown: how other words are represented, see `zoo.text.WordTokenizer`.
         decoder, scheme, head_dropout: see `zoo.TokenClassifier`.
-        learning_rate: float or schedule, for AdamW without weight decay, clipped to 5.
+        learning_rate: float, the peak, see `compile` of the tagger. It becomes the
+            default of the tagger. `benchmarks/defaults` shows what it leads to.
         seed: int, of the weights; sets Keras' seeds.
         dtype: policy of the model, such as "mixed_bfloat16".
         **config: fields of `zoo.models.taglm.TagLMConfig`, such as `lstm_dim=100`,
@@ -75,7 +75,8 @@ def make_tagger(
     labels = sorted({tag for row in rows for tag in row})
     options = {"decoder": decoder, "scheme": scheme, "head_dropout": head_dropout}
     model = TokenClassifier(backbone, backbone.tokenizer, labels, **options)
-    model.compile(AdamW(learning_rate, weight_decay=0.0, global_clipnorm=CLIP_NORM))
+    model.compile(learning_rate=learning_rate)
+    backbone.defaults = {"learning_rate": learning_rate, "epochs": EPOCHS}
     return model
 
 

@@ -276,7 +276,8 @@ class Task(
     @property
     def default_learning_rate(self):
         """The learning rate of the preset, of the task, or of the family, float."""
-        rate = self.backbone.defaults.get("learning_rate") or self.learning_rate
+        defaults = self.backbone.defaults_for(self.task_name)
+        rate = defaults.get("learning_rate") or self.learning_rate
         return rate or FAMILIES[self.backbone.family].learning_rate
 
     def default_optimizer(self, learning_rate=None, layer_decay=1.0):
@@ -297,7 +298,8 @@ class Task(
         Raises:
             ValueError: if a number is out of its range.
         """
-        defaults, family = self.backbone.defaults, FAMILIES[self.backbone.family]
+        defaults = self.backbone.defaults_for(self.task_name)
+        family = FAMILIES[self.backbone.family]
         if learning_rate is None:
             learning_rate = self.default_learning_rate
         multiplier = defaults.get("head_multiplier") or family.head_multiplier

@@ -78,7 +78,7 @@ class SequenceHead(Task):
     def __init__(self, backbone, tokenizer, units, pooling, dropout, options, **kwargs):
         if pooling is None:
             pooled = "pooled_output" in backbone.output
-            pooling = backbone.defaults.get("pooling") or (
+            pooling = backbone.defaults_for(self.task_name).get("pooling") or (
                 "pooled" if pooled else "mean"
             )
         inputs = backbone.make_inputs(backbone.config)

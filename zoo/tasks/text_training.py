@@ -84,7 +84,8 @@ class TextTraining(TextBatches):
 
     def _default_epochs(self, steps_per_epoch):
         """The number of epochs of the preset; with `steps_per_epoch` 1, as in Keras."""
-        return (not steps_per_epoch and self.backbone.defaults.get("epochs")) or 1
+        defaults = self.backbone.defaults_for(self.task_name)
+        return (not steps_per_epoch and defaults.get("epochs")) or 1
 
     def _split(self, data, fraction, held_out):
         """Data for training and validation, each a tuple x, y, sample_weight, or None.
