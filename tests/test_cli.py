@@ -231,6 +231,7 @@ def test_vectors(tmp_path):
     assert "No such file" in missing
 
 
+@pytest.mark.slow
 def test_a_learning_rate_is_found_first(preset, table, tmp_path):
     import zoo
 

@@ -60,7 +60,7 @@ def test_models_are_what_a_user_makes(defaults, preset, word_model, tmp_path):
     tagger = defaults.make_model(word_model, sets["conll2003_3000"], rows, 0)
     assert tagger.backbone.family == "taglm" and tagger.options["scheme"] == "IOB2"
     assert [*tagger.backbone.parts] == ["lm_0"]
-    assert defaults.peak_rate(tagger) == pytest.approx(1e-3)
+    assert defaults.peak_rate(tagger) == pytest.approx(3e-3)
     tagger = defaults.make_model(preset, sets["conll2003_3000"], rows, 0)
     assert tagger.backbone.family == "bert" and tagger.options["decoder"] == "softmax"
     rows = sets["mrpc"].load(tmp_path)["train"]
@@ -87,7 +87,7 @@ def test_a_fit_has_the_defaults(defaults, preset, word_model, tmp_path):
     kind = defaults.LABELLED_SETS["ud_ewt_3000"]
     parts = kind.load(tmp_path)
     found = defaults.fit(word_model, kind, parts["train"], parts["test"], 0, 2e-3)
-    assert found["epochs"] == 3 and found["rate"] == pytest.approx(2e-3)
+    assert found["epochs"] == 10 and found["rate"] == pytest.approx(2e-3)
     assert [row[2] for row in found["counts"]] == [len(x) for x, _ in parts["test"]]
 
 

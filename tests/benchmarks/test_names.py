@@ -106,7 +106,9 @@ def test_vectors_have_length_one(names, data):
     np.testing.assert_allclose(vectors, [[0.6, 0, 0.8], [0, 0, 1]], rtol=1e-6)
 
 
-@pytest.mark.parametrize("arm", ["task", "vectors_elmo"])
+@pytest.mark.parametrize(
+    "arm", ["task", pytest.param("vectors_elmo", marks=pytest.mark.slow)]
+)
 def test_an_arm_reads_what_it_is_called_after(names, data, recipe, elmo, arm):
     train, vectors = (
         names.read_train(data, recipe),

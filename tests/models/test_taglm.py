@@ -193,6 +193,7 @@ def test_a_preset_refers_to_the_preset_of_its_language_model(shipped, tmp_path):
         zoo.from_preset(tmp_path / "tagger")
 
 
+@pytest.mark.slow
 def test_a_changed_language_model_is_stored(shipped, tmp_path):
     elmo = zoo.from_preset("elmo_of_test", task=None)
     elmo.weights[0].assign(elmo.weights[0] + 1)

@@ -121,6 +121,7 @@ def test_axes_keep_cosines_of_a_subspace_and_of_more_numbers():
     assert np.abs(project(low, principal_axes(low, 2))).max() <= 1
 
 
+@pytest.mark.slow
 def test_a_student_is_trained_further_in_its_own_axes(teacher, folder):
     fields = {"stages": [[16, 16, 60]], "warmup_steps": 5}
     pretraining.run(Recipe(**recipe(teacher, **fields)), folder, folder / "run", 30)

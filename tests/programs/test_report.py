@@ -335,6 +335,7 @@ def test_pairs_and_regressors(preset, tmp_path):
     check_page((tmp_path / "m_report" / "report.html").read_text("utf-8"))
 
 
+@pytest.mark.slow
 def test_taggers(preset, tmp_path):
     texts, _ = tiny.make_texts(40)
     words, tags = [text.split() for text in texts], tiny.make_tags(texts)

@@ -171,6 +171,7 @@ def trained(directory, *stops):
     return [(v.path, v.numpy()) for v in model.variables]
 
 
+@pytest.mark.slow
 def test_resumed_training_is_the_same_bit_for_bit(tmp_path):
     steps = make_streams(3, 4).steps_per_epoch
     assert 2 * steps > 60  # it passes the end of an epoch
@@ -192,6 +193,7 @@ def test_it_learns():
     assert model.evaluate(held_out, return_dict=True, verbose=0)["perplexity"] < 1.5
 
 
+@pytest.mark.slow
 def test_replicas_carry_their_own_rows(two_replicas):
     results = []
     for strategy in (tf.distribute.get_strategy(), two_replicas):

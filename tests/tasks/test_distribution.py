@@ -157,6 +157,7 @@ def test_a_summed_loss_is_summed_over_the_replicas(two_replicas):
     np.testing.assert_allclose(*trained, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_second_strategy_in_a_process(two_replicas):
     """TensorFlow would take their collective operations for the same ones."""
     second = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])

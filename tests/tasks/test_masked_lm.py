@@ -23,6 +23,7 @@ def model(tokenizer):
     return model
 
 
+@pytest.mark.slow
 def test_fit_learns_what_is_hidden(model):
     texts = ["good film", "bad plot"] * 16
     before = model.evaluate(texts, verbose=0)[0]

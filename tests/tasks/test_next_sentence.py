@@ -89,6 +89,7 @@ def test_two_replicas_train_as_one(two_replicas):
         np.testing.assert_allclose(several[0][key], one[0][key], atol=1e-4)
 
 
+@pytest.mark.slow
 def test_it_learns_and_its_heads_travel(tmp_path):
     model = make_model()
     data = make_batch(model, 64)

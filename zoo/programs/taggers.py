@@ -35,13 +35,13 @@ def make_tagger(
 ):
     """Makes a TagLM tagger whose vocabulary and labels come from tagged sentences.
 
-    The `fit` of the tagger takes the same sentences, by default for 10 epochs. With
-    pretrained vectors, the vocabulary has all their words too. Training does not change
-    the vectors of words that `minimum` or `limit` excludes.
+    Its `fit` takes the same sentences, by default for 10 epochs. With pretrained
+    vectors, the vocabulary has all their words too. Training does not change the
+    vectors of words that `minimum` or `limit` excludes.
 
     Args:
-        words: sentences, list of lists of str, or of str with white space.
-        tags: the tags of the words, in the same form, see `zoo.data.read_conll`.
+        words, tags: list of lists of str, or of str with white space, one for each
+            sentence, see `zoo.data.read_conll`.
         language_models: list of names of presets, directories, or backbones, of words
             or of word pieces. The tagger sets their `trainable` to `lm_trainable`.
         vectors: words and their vectors, see `zoo.checkpoint.read_vectors`, or None.
@@ -50,12 +50,10 @@ def make_tagger(
         limit: int, the largest number of such words, or None.
         unknown: how other words are represented, see `zoo.text.WordTokenizer`.
         decoder, scheme, head_dropout: see `zoo.TokenClassifier`.
-        learning_rate: float, the peak, see `compile` of the tagger. It becomes the
-            default of the tagger. `benchmarks/defaults` shows what it leads to.
+        learning_rate: float, the peak, which becomes the default of the tagger.
         seed: int, of the weights; sets Keras' seeds.
         dtype: policy of the model, such as "mixed_bfloat16".
-        **config: fields of `zoo.models.taglm.TagLMConfig`, such as `lstm_dim=100`,
-            `filters=()` for a tagger without characters, or `lm_positions=(0,)`.
+        **config: fields of `zoo.models.taglm.TagLMConfig`, such as `lstm_dim=100`.
 
     Returns:
         `zoo.TokenClassifier`, compiled.
@@ -73,10 +71,10 @@ def make_tagger(
     backbone = _make_backbone(vocabulary, unknown, vectors, parts, config, dtype)
     rows = [row.split() if isinstance(row, str) else row for row in tags]
     labels = sorted({tag for row in rows for tag in row})
+    backbone.defaults = {"learning_rate": learning_rate, "epochs": EPOCHS}
     options = {"decoder": decoder, "scheme": scheme, "head_dropout": head_dropout}
     model = TokenClassifier(backbone, backbone.tokenizer, labels, **options)
     model.compile(learning_rate=learning_rate)
-    backbone.defaults = {"learning_rate": learning_rate, "epochs": EPOCHS}
     return model
 
 
