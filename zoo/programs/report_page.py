@@ -28,6 +28,9 @@ figure.large svg { min-width: 52rem; max-width: 60rem; }
 .errors li { margin: 0 0 .8rem; padding: .5rem .7rem; background: var(--soft); }
 .errors p { margin: 0; unicode-bidi: isolate; }
 summary { cursor: pointer; padding: .3rem 0; }
+@media (max-width: 30rem) {
+  th, td { padding-right: .5rem; font-size: .8rem; }
+}
 """
 # The picture of a confusion matrix has an image of its cells inside.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
