@@ -232,7 +232,9 @@ def preset_table(preset, scores):
         row = [labelled.title, *scores.get(name, ["", ""]), seed_mean(fits)]
         row += [len(fits), fits[0]["epochs"], f"{fits[0]['rate']:g}"]
         row += ["", "", ""]
-        if best:
+        if best and best["rate"] == fits[0]["rate"]:
+            row[-3:] = "the same", f"{best['rate']:g}", "0"
+        elif best:
             row[-3:] = seed_mean([best]), f"{best['rate']:g}", gain(best, fits)
         rows.append(row)
         results += [*fits, *([best] if best else [])]

@@ -198,6 +198,18 @@ def test_numbers_of_the_table(defaults):
     assert defaults.gain(half, [half]) == "+0.0 (+0.0 to +0.0)"
 
 
+@pytest.mark.parametrize(
+    ("rate", "shown"), [(0.1, "the same | 0.1 | 0 |"), (0.2, "50.0 | 0.2 | -50.0 (")]
+)
+def test_a_best_rate_is_another_one(defaults, monkeypatch, rate, shown):
+    fit = {"counts": [[1, 1, 1]] * 4, "epochs": 3, "rate": 0.1}
+    best = {"counts": [[1, 1, 1], [0, 1, 1]] * 2, "epochs": 3, "rate": rate}
+    monkeypatch.setattr(defaults, "read_fits", lambda cell: [fit])
+    monkeypatch.setattr(defaults, "run_search", lambda cell: best)
+    monkeypatch.setattr(defaults, "told", lambda results: "")
+    assert f"| 100.0 | 1 | 3 | 0.1 | {shown}" in defaults.preset_table("p", {})
+
+
 def test_readme_shows_the_results(monkeypatch):
     monkeypatch.syspath_prepend(ROOT)
     from benchmarks.table import insert
