@@ -200,6 +200,8 @@ def test_sentence_transformers_say_how_they_pool(tmp_path, pooling, mode):
     model = zoo.from_preset(tmp_path, "text_classifier", load_weights=False)
     assert model.options["pooling"] == {"mean": "compare", "cls": "cls"}[mode]
     assert model.default_learning_rate == 1e-4 and model.backbone.defaults["epochs"]
+    tags = model.backbone.defaults_for("token_classifier")
+    assert tags["learning_rate"] == 2e-4 and tags["epochs"] == 3
     add_pooling(tmp_path, pooling, ("2_Normalize", "models.Normalize"))
     (tmp_path / "sentence_bert_config.json").write_text('{"max_seq_length": 6}')
     assert read(tmp_path).normalize is True

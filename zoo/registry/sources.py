@@ -11,7 +11,12 @@ OWN_LAYOUT = "zoo"
 
 # Of models of sentence-transformers, whose pooler is not trained. The table in
 # `benchmarks/defaults` shows what they lead to.
-EMBEDDER_DEFAULTS = {"learning_rate": 1e-4, "head_multiplier": 10.0, "epochs": 3}
+EMBEDDER_DEFAULTS = {
+    "learning_rate": 1e-4,
+    "head_multiplier": 10.0,
+    "epochs": 3,
+    "tasks": {"token_classifier": {"learning_rate": 2e-4}},
+}
 EMBEDDER_POOLINGS = {"mean": "compare", "cls": "cls"}
 
 
