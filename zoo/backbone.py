@@ -129,9 +129,8 @@ class Backbone(TokenInputs, QuantizedModel, KerasFile, keras.Model):
         shapes = self.state_shapes(self.config)
         if {*names} & shapes.keys():
             inputs |= {k: keras.Input(shape, name=k) for k, shape in shapes.items()}
-        outputs = self.connect(
-            self.config, self.named_layers, inputs, scores="attention_scores" in names
-        )
+        scores = any(name.endswith("attention_scores") for name in names)
+        outputs = self.connect(self.config, self.named_layers, inputs, scores=scores)
         for name in names:
             if name not in outputs:
                 raise ValueError(

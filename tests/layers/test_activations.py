@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 from final_graph import final_operations, require_onednn
 
-from zoo.layers import TransformerEncoderBlock, get_activation
+from zoo.layers import TransformerBlock, get_activation
 
 
 def test_gelu_tanh_is_the_tanh_approximation():
@@ -24,7 +24,7 @@ def test_gelu_tanh_is_the_tanh_approximation():
 def test_gelu_is_merged_into_the_matrix_product(activation, name):
     """TensorFlow merges it only if the products are in one order."""
     require_onednn()
-    blocks = [TransformerEncoderBlock(2, 8, activation) for _ in range(2)]
+    blocks = [TransformerBlock(2, 8, activation) for _ in range(2)]
 
     @tf.function(input_signature=[tf.TensorSpec((None, None, 4))])
     def call(x):

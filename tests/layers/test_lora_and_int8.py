@@ -14,7 +14,7 @@ from zoo.layers import (
     MaskedLMHead,
     MultiHeadAttention,
     PositionEmbedding,
-    TransformerEncoderBlock,
+    TransformerBlock,
     WithScores,
     WordEmbedding,
     apply_quantization,
@@ -61,7 +61,7 @@ def language_model():
     embedding = keras.layers.Embedding(20, 8, name="token_embedding")
     x = embedding(ids)
     x = x + PositionEmbedding(9, name="position_embedding")(x)
-    x = TransformerEncoderBlock(2, 16, name="block")(x)
+    x = TransformerBlock(2, 16, name="block")(x)
     x = MultiHeadAttention(2, name="attention")(x)
     return draw(keras.Model(ids, MaskedLMHead(embedding, name="head")(x)))
 
@@ -299,7 +299,7 @@ def test_the_masked_lm_head_reads_the_int8_table(lora):
 
 def test_a_layer_with_scores_shares_an_int8_block(tmp_path):
     x = keras.Input((None, 8))
-    block = TransformerEncoderBlock(2, 16)
+    block = TransformerBlock(2, 16)
     model = draw(keras.Model(x, WithScores(block)(x)))
     model.quantize("int8")
     assert len(record_of(block)) == 6

@@ -6,14 +6,14 @@ import pytest
 import tensorflow as tf
 from final_graph import final_operations, require_onednn
 
-from zoo.layers import TransformerEncoderBlock
+from zoo.layers import TransformerBlock
 
 
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("masked", [False, True])
 def test_some_positions_are_those_of_all(causal, masked):
     keras.utils.set_random_seed(0)
-    block = TransformerEncoderBlock(2, 16, causal=causal, stddev=0.3)
+    block = TransformerBlock(2, 16, causal=causal, stddev=0.3)
     x = keras.random.normal((3, 7, 8), seed=1)
     mask = np.arange(7)[None] < np.array([[7], [5], [2]]) if masked else None
     positions = np.array([[0, 6, 3], [2, 2, 0], [1, 4, 5]], "int32")
@@ -37,7 +37,7 @@ def test_scale_and_mask_are_merged_into_the_scores(causal, dtype):
     """TensorFlow merges them only in one order and without a cast between them."""
     require_onednn(dtype)
     keras.utils.set_random_seed(0)
-    block = TransformerEncoderBlock(2, 8, causal=causal, dtype=dtype, stddev=0.3)
+    block = TransformerBlock(2, 8, causal=causal, dtype=dtype, stddev=0.3)
     x = tf.cast(keras.random.normal((2, 5, 4), seed=1), dtype)
     mask = tf.constant([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0]])
     shapes = [((None, None, 4), dtype), ((None, None), "int32")]

@@ -5,11 +5,15 @@ from zoo.layers.carried_state import CarriedState, KeepState, StatefulModel
 from zoo.layers.character_cnn import CharacterCNN, Highway
 from zoo.layers.crf import CRF
 from zoo.layers.frozen_models import FirstPieces, InferenceModel
-from zoo.layers.heads import ComparedSegments, MaskedLMHead, Pooling
+from zoo.layers.heads import ComparedSegments, MaskedLMHead, Pooling, TokenLogits
 from zoo.layers.lora import enable_lora, is_lora, merged_weights
 from zoo.layers.lstm import LSTM
 from zoo.layers.normalization import LayerNorm
-from zoo.layers.position_embedding import PositionEmbedding
+from zoo.layers.position_embedding import (
+    PositionEmbedding,
+    SinusoidalPositions,
+    sinusoids,
+)
 from zoo.layers.quantization import (
     QuantizedModel,
     apply_quantization,
@@ -20,7 +24,7 @@ from zoo.layers.quantization import (
 )
 from zoo.layers.sampled_softmax import SampledSoftmax
 from zoo.layers.scalar_mix import ScalarMix
-from zoo.layers.transformer import TransformerEncoderBlock, WithScores, get_activation
+from zoo.layers.transformer import TransformerBlock, WithScores, get_activation
 from zoo.layers.word_embedding import WordEmbedding
 
 __all__ = [
@@ -38,11 +42,13 @@ __all__ = [
     "MultiHeadAttention",
     "Pooling",
     "PositionEmbedding",
+    "SinusoidalPositions",
     "QuantizedModel",
     "SampledSoftmax",
     "ScalarMix",
     "StatefulModel",
-    "TransformerEncoderBlock",
+    "TokenLogits",
+    "TransformerBlock",
     "WithScores",
     "WordEmbedding",
     "apply_quantization",
@@ -54,4 +60,5 @@ __all__ = [
     "quantization_record",
     "quantization_words",
     "quantize_layers",
+    "sinusoids",
 ]

@@ -8,7 +8,7 @@ from zoo.layers.quantization import CompositeLayer
 
 @keras.saving.register_keras_serializable(package="zoo")
 class MultiHeadAttention(CompositeLayer):
-    """Multi-head attention with flat kernels.
+    """Multi-head attention with flat kernels, of a row to itself or to another row.
 
     For head h: `softmax(q_h k_h^T / sqrt(K) - 1e9 (1 - mask)) v_h`. The layer
     concatenates the heads and applies the output projection. Kernels are (D, D), with
@@ -22,12 +22,13 @@ class MultiHeadAttention(CompositeLayer):
         num_heads: int, H. Must divide the width D of the input.
         dropout: float in [0, 1), probability of zeroing an attention weight.
         stddev: float, standard deviation of the truncated normal initial kernels
-            (BERT: 0.02).
+            (BERT: 0.02). None for Glorot's uniform kernels.
+        use_bias: bool, whether the four projections have biases (tensor2tensor: none).
 
     Inputs:
         query (B, L, D); optional attention_mask, bool or int, broadcast to (B, L, M),
         1 = the query may attend to the position; optional key (B, M, D), by default
-        the query.
+        the query, or in its place `projected`, the pair that `keys_and_values` returns.
 
     Returns:
         (B, L, D); with `return_scores=True` also the attention weights, float32
@@ -37,11 +38,12 @@ class MultiHeadAttention(CompositeLayer):
         ValueError: if `num_heads` does not divide D.
     """
 
-    def __init__(self, num_heads, dropout=0.0, stddev=0.02, **kwargs):
+    def __init__(self, num_heads, dropout=0.0, stddev=0.02, use_bias=True, **kwargs):
         super().__init__(**kwargs)
         self.num_heads = num_heads
         self.rate = dropout
         self.stddev = stddev
+        self.use_bias = use_bias
         self.dropout = keras.layers.Dropout(
             dropout, dtype=self.dtype_policy, name="dropout"
         )
@@ -57,9 +59,8 @@ class MultiHeadAttention(CompositeLayer):
         for name in ("query", "key", "value", "output_projection"):
             dense = keras.layers.Dense(
                 hidden_dim,
-                kernel_initializer=keras.initializers.TruncatedNormal(
-                    stddev=self.stddev
-                ),
+                use_bias=self.use_bias,
+                kernel_initializer=make_initializer(self.stddev),
                 dtype=self.dtype_policy,
                 name=name,
             )
@@ -72,21 +73,16 @@ class MultiHeadAttention(CompositeLayer):
         query,
         attention_mask=None,
         key=None,
+        projected=None,
         return_scores=False,
         training=None,
     ):
         """Computes the attention; see the class for shapes."""
         hidden_dim = query.shape[-1]
-        key = query if key is None else key
-        flat_query, flat_key = (ops.reshape(x, (-1, hidden_dim)) for x in (query, key))
-
-        def heads(x, like):
-            """(B * L, D) to (B, H, L, K)."""
-            shape = (*ops.shape(like)[:2], self.num_heads, hidden_dim // self.num_heads)
-            return ops.transpose(ops.reshape(x, shape), (0, 2, 1, 3))
-
-        q = heads(self.query(flat_query), query)
-        k, v = heads(self.key(flat_key), key), heads(self.value(flat_key), key)
+        q = self._heads(self.query, query)
+        if projected is None:
+            projected = self.keys_and_values(query if key is None else key)
+        k, v = projected
         # TensorFlow merges product, scale and mask into one operation only if they
         # come in this order, with no cast between them. -1e9 overflows in float16.
         scale = (hidden_dim // self.num_heads) ** -0.5
@@ -102,3 +98,21 @@ class MultiHeadAttention(CompositeLayer):
         mixed = ops.reshape(ops.transpose(mixed, (0, 2, 1, 3)), (-1, hidden_dim))
         output = ops.reshape(self.output_projection(mixed), ops.shape(query))
         return (output, weights) if return_scores else output
+
+    def keys_and_values(self, x):
+        """Projects x (B, M, D) to keys and values, each (B, H, M, K)."""
+        return self._heads(self.key, x), self._heads(self.value, x)
+
+    def _heads(self, projection, x):
+        """(B, L, D) to (B, H, L, K)."""
+        width = x.shape[-1]
+        shape = (*ops.shape(x)[:2], self.num_heads, width // self.num_heads)
+        flat = projection(ops.reshape(x, (-1, width)))
+        return ops.transpose(ops.reshape(flat, shape), (0, 2, 1, 3))
+
+
+def make_initializer(stddev):
+    """The initializer of a kernel: truncated normal, or Glorot's uniform for None."""
+    if stddev is None:
+        return keras.initializers.GlorotUniform()
+    return keras.initializers.TruncatedNormal(stddev=stddev)

@@ -178,13 +178,7 @@ class MaskedLMHead(CompositeLayer):
 
     def table(self):
         """The vectors of all tokens (V, D), in the compute dtype."""
-        embedding = self.token_embedding
-        if embedding.quantization_mode is None:
-            table = embedding.embeddings
-        else:
-            # `embedding.embeddings` holds integers without their scales.
-            table = embedding(ops.arange(embedding.input_dim, dtype="int32"))
-        return ops.cast(table, self.compute_dtype)
+        return ops.cast(embedding_table(self.token_embedding), self.compute_dtype)
 
     def get_config(self):
         """Adds the options and the config of the embedding layer."""
@@ -202,3 +196,90 @@ class MaskedLMHead(CompositeLayer):
         rows = sequence.shape[:2] if mask_positions is None else mask_positions.shape
         shape = (*rows, self.token_embedding.input_dim)
         return keras.KerasTensor(shape, dtype="float32")
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class TokenLogits(CompositeLayer):
+    """Scores of all tokens: `x E^T + c` with the table E of an embedding, or `x W + c`.
+
+    Source: Vaswani et al. 2017, section 3.4. `keras_nlp.layers.ReversibleEmbedding`
+    returns logits in the compute dtype; here they are float32 under every policy.
+
+    Args:
+        num_tokens: int, V.
+        token_embedding: `keras.layers.Embedding` (V, D), whose table is shared; None
+            for a kernel of its own.
+        use_bias: bool, whether there is a bias c for each token.
+
+    Inputs:
+        (..., D).
+
+    Returns:
+        float32 (..., V).
+    """
+
+    def __init__(self, num_tokens, token_embedding=None, use_bias=False, **kwargs):
+        super().__init__(**kwargs)
+        self.num_tokens = num_tokens
+        self.token_embedding = token_embedding
+        self.use_bias = use_bias
+
+    def build(self, input_shape):
+        """Creates the bias, and the kernel if there is no table."""
+        self.output_bias = self.kernel = None
+        if self.token_embedding is None:
+            self.kernel = self.add_weight(
+                name="kernel", shape=(input_shape[-1], self.num_tokens)
+            )
+        if self.use_bias:
+            self.output_bias = self.add_weight(
+                name="output_bias", shape=(self.num_tokens,), initializer="zeros"
+            )
+        self.built = True
+
+    def matrix(self):
+        """The matrix (D, V) of the product, in the compute dtype."""
+        if self.kernel is not None:
+            return ops.cast(self.kernel, self.compute_dtype)
+        table = embedding_table(self.token_embedding)
+        return ops.cast(ops.transpose(table), self.compute_dtype)
+
+    def call(self, x, matrix=None):
+        """Computes the scores; `matrix` is what `matrix()` returned before."""
+        matrix = self.matrix() if matrix is None else matrix
+        flat = ops.matmul(ops.reshape(x, (-1, x.shape[-1])), matrix)
+        logits = ops.cast(flat, "float32")
+        if self.output_bias is not None:
+            logits = logits + ops.cast(self.output_bias, "float32")
+        return ops.reshape(logits, (*ops.shape(x)[:-1], self.num_tokens))
+
+    def get_config(self):
+        """Adds the config of the embedding layer."""
+        embedding = self.token_embedding
+        return {
+            **super().get_config(),
+            "num_tokens": self.num_tokens,
+            "use_bias": self.use_bias,
+            "token_embedding": embedding
+            and keras.saving.serialize_keras_object(embedding),
+        }
+
+    @classmethod
+    def from_config(cls, config):
+        """Restores the embedding layer, then the head."""
+        embedding = config.get("token_embedding")
+        if embedding:
+            embedding = keras.saving.deserialize_keras_object(embedding)
+        return cls(**{**config, "token_embedding": embedding})
+
+    def compute_output_spec(self, x, matrix=None):
+        """float32 (..., V)."""
+        return keras.KerasTensor((*x.shape[:-1], self.num_tokens), dtype="float32")
+
+
+def embedding_table(embedding):
+    """The vectors of all tokens (V, D) of a `keras.layers.Embedding`."""
+    if embedding.quantization_mode is None:
+        return embedding.embeddings
+    # `embedding.embeddings` holds integers without their scales.
+    return embedding(ops.arange(embedding.input_dim, dtype="int32"))

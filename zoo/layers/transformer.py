@@ -1,11 +1,11 @@
-"""The encoder block of the Transformer, and activations."""
+"""The block of the Transformer, and activations."""
 
 import functools
 
 import keras
 from keras import ops
 
-from zoo.layers.attention import MultiHeadAttention
+from zoo.layers.attention import MultiHeadAttention, make_initializer
 from zoo.layers.normalization import LayerNorm
 from zoo.layers.quantization import CompositeLayer
 
@@ -57,16 +57,19 @@ def get_activation(name):
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class TransformerEncoderBlock(CompositeLayer):
-    """Self-attention and a feed-forward network, each with residual and norm.
+class TransformerBlock(CompositeLayer):
+    """Attention and a feed-forward network, each with residual and norm.
 
-    `x = norm(x + dropout(f(x)))` for each sub-layer f, in the order of the paper and of
-    BERT. All matrix products with weights have two dimensions, (B * L, D) by (D, F).
+    For each sub-layer f, `x = norm(x + dropout(f(x)))`, as in the paper and in BERT.
+    With `norm_first` it is `x = x + dropout(f(norm(x)))`, as in GPT-2. With `cross`, a
+    second attention stands between the two, to the vectors of another row, the memory.
+    All matrix products with weights have two dimensions, (B * L, D) by (D, F).
 
     Source: Vaswani et al. 2017, section 3.1; Devlin et al. 2019.
     `keras_nlp.layers.TransformerEncoder` multiplies in three dimensions. It is slower
     by about a tenth in float32 and by a third in bfloat16. It also has one dropout rate
-    for everything.
+    for everything. `keras_nlp.layers.TransformerDecoder` computes the keys and values
+    of the memory again for every new token.
 
     Args:
         num_heads: int, H; must divide D.
@@ -75,25 +78,31 @@ class TransformerEncoderBlock(CompositeLayer):
         dropout: float in [0, 1), probability on the output of each sub-layer.
         attention_dropout: float in [0, 1), probability on attention weights.
         layer_norm_epsilon: float, added to the variance.
-        stddev: float, standard deviation of the truncated normal initial kernels.
+        stddev: float, standard deviation of the truncated normal initial kernels; None
+            for Glorot's uniform kernels.
         causal: bool, whether a position attends only to itself and to earlier
             positions.
+        cross: bool, whether the block attends to a memory.
+        norm_first: bool, whether a norm stands before each sub-layer.
+        attention_bias: bool, whether the projections of the attentions have biases.
+        activation_dropout: float in [0, 1), probability after the activation.
 
     Inputs:
         x (B, L, D); optional padding_mask (B, L), bool or int, 1 = token; optional
-        positions int32 (B, P), to compute the output at these positions only. No
-        position attends to padding.
+        positions int32 (B, P), to compute the output at these positions only; with
+        `cross`, memory (B, M, D) and optional memory_mask (B, M). No position attends
+        to padding.
 
     Returns:
-        (B, L, D), or (B, P, D) with positions; with `return_scores=True` also the
-        attention weights, float32 (B, H, L, L) or (B, H, P, L). The statistics of the
-        layer norm and the softmax are float32 under every policy.
+        (B, L, D), or (B, P, D) with positions; with `return_scores=True` a tuple of it
+        and of the weights of each attention, float32 (B, H, L, L) and (B, H, L, M).
+        The statistics of the layer norm and the softmax are float32 under every policy.
 
     Raises:
         ValueError: if H does not divide D, or the activation is unknown.
 
     Example:
-        >>> block = TransformerEncoderBlock(num_heads=2, intermediate_dim=8)
+        >>> block = TransformerBlock(num_heads=2, intermediate_dim=8)
         >>> tuple(block(keras.ops.ones((1, 3, 4))).shape)
         (1, 3, 4)
     """
@@ -108,41 +117,60 @@ class TransformerEncoderBlock(CompositeLayer):
         layer_norm_epsilon=1e-12,
         stddev=0.02,
         causal=False,
+        cross=False,
+        norm_first=False,
+        attention_bias=True,
+        activation_dropout=0.0,
         **kwargs,
     ):
         super().__init__(**kwargs)
         self.causal = causal
+        self.norm_first = norm_first
         self.intermediate_dim = intermediate_dim
         self.activation = get_activation(activation)
         self.stddev = stddev
         policy = self.dtype_policy
-        self.attention = MultiHeadAttention(
-            num_heads, attention_dropout, stddev, dtype=policy, name="attention"
+
+        def attention(name):
+            options = attention_dropout, stddev, attention_bias
+            return MultiHeadAttention(num_heads, *options, dtype=policy, name=name)
+
+        def norm(name):
+            return LayerNorm(epsilon=layer_norm_epsilon, dtype=policy, name=name)
+
+        def dropping(rate, name):
+            return keras.layers.Dropout(rate, dtype=policy, name=name)
+
+        self.attention = attention("attention")
+        self.attention_layer_norm = norm("attention_layer_norm")
+        self.cross_attention = attention("cross_attention") if cross else None
+        self.cross_attention_layer_norm = (
+            norm("cross_attention_layer_norm") if cross else None
         )
-        self.attention_layer_norm = LayerNorm(
-            epsilon=layer_norm_epsilon, dtype=policy, name="attention_layer_norm"
-        )
-        self.output_layer_norm = LayerNorm(
-            epsilon=layer_norm_epsilon, dtype=policy, name="output_layer_norm"
-        )
-        self.dropout = keras.layers.Dropout(dropout, dtype=policy, name="dropout")
+        self.output_layer_norm = norm("output_layer_norm")
+        self.dropout = dropping(dropout, "dropout")
+        self.activation_dropout = dropping(activation_dropout, "activation_dropout")
 
     def build(self, input_shape, *args, **kwargs):
         """Creates all weights. `input_shape` is (B, L, D)."""
         hidden_dim = input_shape[-1]
-        self.attention.build(input_shape)
+        for attention in filter(None, (self.attention, self.cross_attention)):
+            attention.build(input_shape)
         self.intermediate = self._dense(self.intermediate_dim, "intermediate")
         self.output_projection = self._dense(hidden_dim, "output_projection")
         self.intermediate.build((None, hidden_dim))
         self.output_projection.build((None, self.intermediate_dim))
-        self.attention_layer_norm.build((None, hidden_dim))
-        self.output_layer_norm.build((None, hidden_dim))
+        norms = self.attention_layer_norm, self.cross_attention_layer_norm
+        for norm in filter(None, (*norms, self.output_layer_norm)):
+            norm.build((None, hidden_dim))
         self.built = True
 
     def _dense(self, units, name):
-        initializer = keras.initializers.TruncatedNormal(stddev=self.stddev)
         return keras.layers.Dense(
-            units, kernel_initializer=initializer, dtype=self.dtype_policy, name=name
+            units,
+            kernel_initializer=make_initializer(self.stddev),
+            dtype=self.dtype_policy,
+            name=name,
         )
 
     def call(
@@ -150,31 +178,119 @@ class TransformerEncoderBlock(CompositeLayer):
         x,
         padding_mask=None,
         positions=None,
+        memory=None,
+        memory_mask=None,
         return_scores=False,
         training=None,
     ):
         """Computes the block; see the class for shapes."""
-        query = x
+        key = self._before(x, self.attention_layer_norm, training)
+        query = key
         if positions is not None:
-            query = ops.take_along_axis(x, positions[:, :, None], axis=1)
+            index = positions[:, :, None]
+            query, x = (ops.take_along_axis(t, index, axis=1) for t in (key, x))
         mask = None if padding_mask is None else padding_mask[:, None, :]
         if self.causal:
-            every = ops.arange(ops.shape(x)[1], dtype="int32")[None]
+            every = ops.arange(ops.shape(key)[1], dtype="int32")[None]
             own = every if positions is None else positions
             before = own[:, :, None] >= every[:, None, :]
             mask = before if mask is None else before & ops.cast(mask, "bool")
-        attended = self.attention(
-            query, mask, key=x, return_scores=return_scores, training=training
+        options = {"return_scores": True, "training": training}
+        attended, scores = self.attention(query, mask, key=key, **options)
+        x = self._after(x, attended, self.attention_layer_norm, training)
+        scores = [scores]
+        if memory is not None:
+            norm = self.cross_attention_layer_norm
+            query = self._before(x, norm, training)
+            mask = None if memory_mask is None else memory_mask[:, None, :]
+            attended, cross = self.cross_attention(query, mask, key=memory, **options)
+            x = self._after(x, attended, norm, training)
+            scores.append(cross)
+        x = self._feed_forward(x, training)
+        return (x, *scores) if return_scores else x
+
+    def step(self, x, cache, position, memory=None, memory_mask=None):
+        """Computes the next positions of rows, with keys and values from a cache.
+
+        Args:
+            x: (R, T, D), the vectors at positions `position` to `position + T - 1`.
+            cache: keys and values (R, H, C, K), a pair. Entries from `position` on
+                are not read.
+            position: int32 (R,), at most C - T.
+            memory: keys and values of the memory (B, H, M, K), a pair from
+                `cross_attention.keys_and_values`, if the block has `cross`. R must be a
+                multiple of B: the rows of a memory follow each other.
+            memory_mask: (B, M), 1 = token.
+
+        Returns:
+            (R, T, D), and the pair of keys and values with the new ones.
+        """
+        query = self._before(x, self.attention_layer_norm, False)
+        new = self.attention.keys_and_values(query)
+        cache = tuple(
+            write_cache(*pair, position) for pair in zip(cache, new, strict=True)
         )
-        attended, scores = attended if return_scores else (attended, None)
+        rows, count = ops.shape(x)[:2]
+        place = position[:, None] + ops.arange(count, dtype="int32")[None]
+        every = ops.arange(ops.shape(cache[0])[2], dtype="int32")
+        mask = place[:, :, None] >= every[None, None]
+        attended = self.attention(query, mask, projected=cache)
+        x = self._after(x, attended, self.attention_layer_norm, False)
+        if memory is not None:
+            norm = self.cross_attention_layer_norm
+            query = self._before(x, norm, False)
+            shape = ops.shape(query)
+            several = (ops.shape(memory[0])[0], -1, x.shape[-1])
+            attended = self.cross_attention(
+                ops.reshape(query, several), memory_mask[:, None], projected=memory
+            )
+            x = self._after(x, ops.reshape(attended, shape), norm, False)
+        return self._feed_forward(x, False), cache
+
+    def _before(self, x, norm, training):
+        """What a sub-layer reads."""
+        return norm(x, training=training) if self.norm_first else x
+
+    def _after(self, x, output, norm, training):
+        """What the next sub-layer adds to."""
         flat = (-1, x.shape[-1])
-        attended = self.dropout(ops.reshape(attended, flat), training=training)
-        hidden = self.attention_layer_norm(ops.reshape(query, flat) + attended)
-        output = self.output_projection(self.activation(self.intermediate(hidden)))
-        output = self.dropout(output, training=training)
-        output = self.output_layer_norm(hidden + output)
-        output = ops.reshape(output, ops.shape(query))
-        return (output, scores) if return_scores else output
+        output = self.dropout(ops.reshape(output, flat), training=training)
+        total = ops.reshape(x, flat) + output
+        if not self.norm_first:
+            total = norm(total, training=training)
+        return ops.reshape(total, ops.shape(x))
+
+    def _feed_forward(self, x, training):
+        """The last sub-layer."""
+        flat = ops.reshape(x, (-1, x.shape[-1]))
+        inner = self._before(flat, self.output_layer_norm, training)
+        inner = self.activation(self.intermediate(inner))
+        inner = self.activation_dropout(inner, training=training)
+        output = self.output_projection(inner)
+        output = self._after(flat, output, self.output_layer_norm, training)
+        return ops.reshape(output, ops.shape(x))
+
+
+def write_cache(cache, new, position):
+    """Writes the keys or values of new positions into a cache.
+
+    `keras.ops.slice_update` becomes an operation of XLA, which TF Serving refuses.
+
+    Args:
+        cache: (R, H, C, K).
+        new: (R, H, T, K).
+        position: int32 (R,), where the first of the T is written in each row.
+
+    Returns:
+        (R, H, C, K).
+    """
+    places = ops.arange(ops.shape(cache)[2], dtype="int32")[None] - position[:, None]
+    count = ops.shape(new)[2]
+    if new.shape[2] != 1:
+        index = ops.clip(places, 0, count - 1)[:, None, :, None]
+        new = ops.take_along_axis(new, index, axis=2)
+    written = (places >= 0) & (places < count)
+    return ops.where(written[:, None, :, None], new, cache)
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -185,14 +301,15 @@ class WithScores(keras.layers.Layer):
     expects the same number of outputs from every call of a layer.
 
     Args:
-        block: `TransformerEncoderBlock`.
+        block: `TransformerBlock`.
 
     Inputs:
-        x (B, L, D) and optional padding_mask (B, L), as of the block.
+        x (B, L, D), optional padding_mask (B, L), memory (B, M, D) and memory_mask
+        (B, M), as of the block.
 
     Returns:
-        Tuple of the output of the block (B, L, D) and the attention weights, float32
-        (B, H, L, L).
+        Tuple of the output of the block (B, L, D) and the weights of each attention,
+        float32 (B, H, L, L) and (B, H, L, M).
     """
 
     def __init__(self, block, **kwargs):
@@ -210,6 +327,9 @@ class WithScores(keras.layers.Layer):
         block = keras.saving.deserialize_keras_object(config["block"])
         return cls(**{**config, "block": block})
 
-    def call(self, x, padding_mask=None, training=None):
+    def call(self, x, padding_mask=None, memory=None, memory_mask=None, training=None):
         """Calls the block."""
-        return self.block(x, padding_mask, return_scores=True, training=training)
+        given = {"memory": memory, "memory_mask": memory_mask}
+        return self.block(
+            x, padding_mask, **given, return_scores=True, training=training
+        )

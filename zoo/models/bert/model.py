@@ -10,7 +10,7 @@ from zoo.layers import (
     LayerNorm,
     MaskedLMHead,
     PositionEmbedding,
-    TransformerEncoderBlock,
+    TransformerBlock,
     WithScores,
     get_activation,
 )
@@ -212,7 +212,7 @@ class BERT(Backbone):
             ),
         ]
         for i in range(config.num_layers):
-            block = TransformerEncoderBlock(
+            block = TransformerBlock(
                 config.num_heads,
                 config.intermediate_dim,
                 config.activation,

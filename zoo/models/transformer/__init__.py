@@ -1,0 +1,12 @@
+"""The family of the Transformer (Vaswani et al. 2017)."""
+
+from zoo.family import Family
+from zoo.models.transformer.model import Transformer, TransformerConfig
+
+__all__ = ["FAMILY", "Transformer", "TransformerConfig"]
+
+FAMILY = Family(
+    backbone=Transformer,
+    tokenizers=("WordPieceTokenizer",),
+    learning_rate=3e-4,
+)

@@ -1,0 +1,384 @@
+"""The Transformer: an encoder of the source, and a decoder of the target."""
+
+import dataclasses
+
+import keras
+from keras import ops
+
+from zoo.backbone import Backbone
+from zoo.layers import (
+    LayerNorm,
+    PositionEmbedding,
+    SinusoidalPositions,
+    TokenLogits,
+    TransformerBlock,
+    WithScores,
+    get_activation,
+    sinusoids,
+)
+
+SIZES = (
+    "vocabulary_size",
+    "hidden_dim",
+    "num_encoder_layers",
+    "num_decoder_layers",
+    "num_heads",
+    "intermediate_dim",
+    "max_sequence_length",
+)
+SIDES = ("encoder", "decoder")
+
+
+@dataclasses.dataclass(frozen=True)
+class TransformerConfig:
+    """Sizes and options of a Transformer. The defaults are those of the paper's base.
+
+    Source: Vaswani et al. 2017, section 3 and table 3; `transformer_base_v1` of
+    tensor2tensor, whose projections have no biases. Its later versions, fairseq, Marian
+    and OpenNMT-tf differ in the fields from `activation` on.
+
+    Args:
+        vocabulary_size: tokens of the source, special ones included.
+        target_vocabulary_size: tokens of the target; None if both share one table.
+        hidden_dim: width D.
+        num_encoder_layers, num_decoder_layers: blocks.
+        num_heads: H, must divide `hidden_dim`.
+        intermediate_dim: inner width F of the feed-forward network.
+        max_sequence_length: positions, of the source and of the target.
+        activation: "relu" or another one, see `zoo.layers.get_activation`.
+        norm_first: whether the norm stands before each sub-layer. The encoder and the
+            decoder then end in one more norm.
+        attention_bias: whether the projections of the attentions have biases.
+        positions: "learned", or a kind of `zoo.layers.sinusoids`.
+        first_position: the position of the first token, of sinusoids.
+        scale_embeddings: whether embeddings are multiplied by sqrt(D).
+        zero_padding: whether the embedding of padding is the zero vector.
+        embeddings_layer_norm: whether a norm follows the sum of token and position.
+        tied_output: whether the logits are products with the target's embeddings.
+        output_bias: whether the logits have a bias for each token.
+        dropout: probability after embeddings and sub-layers, in [0, 1).
+        attention_dropout: probability on attention weights, in [0, 1).
+        activation_dropout: probability after the activation, in [0, 1).
+        layer_norm_epsilon: added to the variance.
+        pad_id: id of padding, from which a missing mask of the source is derived.
+
+    Raises:
+        ValueError: if a size or the epsilon is not positive, a probability is not in
+            [0, 1), `pad_id` is not a token, the activation or the kind of positions is
+            unknown, or `num_heads` does not divide `hidden_dim`.
+    """
+
+    vocabulary_size: int = 37000
+    target_vocabulary_size: int | None = None
+    hidden_dim: int = 512
+    num_encoder_layers: int = 6
+    num_decoder_layers: int = 6
+    num_heads: int = 8
+    intermediate_dim: int = 2048
+    max_sequence_length: int = 512
+    activation: str = "relu"
+    norm_first: bool = False
+    attention_bias: bool = False
+    positions: str = "paper"
+    first_position: int = 0
+    scale_embeddings: bool = True
+    zero_padding: bool = False
+    embeddings_layer_norm: bool = False
+    tied_output: bool = True
+    output_bias: bool = False
+    dropout: float = 0.1
+    attention_dropout: float = 0.0
+    activation_dropout: float = 0.0
+    layer_norm_epsilon: float = 1e-6
+    pad_id: int = 0
+
+    def __post_init__(self):
+        """Checks every field that has a range."""
+        sizes = {name: getattr(self, name) for name in SIZES}
+        if self.target_vocabulary_size is not None:
+            sizes["target_vocabulary_size"] = self.target_vocabulary_size
+        for name, value in sizes.items():
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise ValueError(
+                    f"`{name}` must be a positive integer. Received: {value!r}."
+                )
+        for name in ("dropout", "attention_dropout", "activation_dropout"):
+            value = getattr(self, name)
+            if not isinstance(value, (int, float)) or not 0 <= value < 1:
+                raise ValueError(f"`{name}` must be in [0, 1). Received: {value!r}.")
+        epsilon = self.layer_norm_epsilon
+        if not isinstance(epsilon, (int, float)) or not epsilon > 0:
+            raise ValueError(
+                f"`layer_norm_epsilon` must be positive. Received: {epsilon!r}."
+            )
+        smallest = min(self.vocabulary_size, self.target_size)
+        if not 0 <= self.pad_id < smallest:
+            raise ValueError(
+                f"`pad_id` must be in [0, {smallest}). Received: {self.pad_id}."
+            )
+        if self.hidden_dim % self.num_heads:
+            raise ValueError(
+                "`num_heads` must divide `hidden_dim`. Received: "
+                f"num_heads={self.num_heads}, hidden_dim={self.hidden_dim}."
+            )
+        get_activation(self.activation)
+        if self.positions != "learned":
+            sinusoids([0], 2, self.positions)
+
+    @property
+    def target_size(self):
+        """Tokens of the target, int."""
+        return self.target_vocabulary_size or self.vocabulary_size
+
+    @property
+    def num_layers(self):
+        """Blocks of the encoder and of the decoder together, int."""
+        return self.num_encoder_layers + self.num_decoder_layers
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class Transformer(Backbone):
+    """Encoder and decoder blocks over token and position embeddings.
+
+    The encoder attends to all tokens of the source. A position of the decoder attends
+    to itself, to earlier positions, and to the output of the encoder.
+
+    Source: Vaswani et al. 2017. `keras_nlp.models.BartBackbone` differs: its positions
+    are learned only, and its norm stands after each sub-layer only.
+
+    Args:
+        config: `TransformerConfig`.
+        dtype, name: see `zoo.backbone.Backbone`.
+
+    Inputs:
+        dict of int32: encoder_token_ids (B, L), encoder_padding_mask (B, L), 1 = token,
+        and decoder_token_ids (B, T), what the decoder reads: the target, moved by one
+        position to the right. The mask is optional, it is where the token is not
+        `pad_id`. Padding of the target stands on its right, so it needs no mask.
+
+    Returns:
+        dict of encoder_sequence_output (B, L, D) and decoder_sequence_output (B, T, D).
+        `with_outputs` also gives encoder_layer_outputs (B, N + 1, L, D),
+        decoder_layer_outputs (B, N + 1, T, D), and, as float32,
+        encoder_attention_scores (B, N, H, L, L), decoder_attention_scores
+        (B, N, H, T, T) and cross_attention_scores (B, N, H, T, L).
+    """
+
+    family = "transformer"
+    config_class = TransformerConfig
+    tokens = "encoder_token_ids"
+    on_request = (
+        *(f"{side}_layer_outputs" for side in SIDES),
+        *(f"{side}_attention_scores" for side in (*SIDES, "cross")),
+    )
+    derived_inputs = {
+        "encoder_padding_mask": lambda ids, config: ops.cast(
+            ops.not_equal(ids, config.pad_id), "int32"
+        )
+    }
+
+    @property
+    def predicts(self):
+        """The target, from a source."""
+        return "target"
+
+    def groups(self):
+        """Returns the embeddings as one group, and each block as a group."""
+        groups = [[name for name in self.named_layers if "embedding" in name]]
+        for name in self.named_layers:
+            if "_block_" in name:
+                groups.append([name])
+            elif name not in groups[0]:
+                groups[-1].append(name)  # the norm after the last block of a side
+        return tuple(map(tuple, groups))
+
+    def make_token_head(self, activation=None, layer_norm_epsilon=None):
+        """A head that predicts tokens of the target, (B, T, D) to (B, T, V)."""
+        config = self.config
+        own = config.target_vocabulary_size is not None
+        table = "target_token_embedding" if own else "token_embedding"
+        return TokenLogits(
+            config.target_size,
+            self.named_layers[table] if config.tied_output else None,
+            config.output_bias,
+            dtype=self.dtype_policy,
+            name="token_logits",
+        )
+
+    @staticmethod
+    def make_inputs(config):
+        """Makes the symbolic inputs, int32."""
+        names = ("encoder_token_ids", "encoder_padding_mask", "decoder_token_ids")
+        return {name: keras.Input((None,), dtype="int32", name=name) for name in names}
+
+    @staticmethod
+    def make_layers(config, dtype):
+        """Makes the layers by name; they are not built yet."""
+        width, named = config.hidden_dim, {"dtype": dtype}
+
+        def table(rows, name):
+            normal = keras.initializers.RandomNormal(stddev=width**-0.5)
+            return keras.layers.Embedding(rows, width, normal, **named, name=name)
+
+        def positions(name):
+            longest = config.max_sequence_length
+            if config.positions == "learned":
+                return PositionEmbedding(longest, width**-0.5, **named, name=name)
+            kind, first = config.positions, config.first_position
+            return SinusoidalPositions(longest, kind, first, **named, name=name)
+
+        def norm(name):
+            return LayerNorm(epsilon=config.layer_norm_epsilon, **named, name=name)
+
+        layers = [table(config.vocabulary_size, "token_embedding")]
+        if config.target_vocabulary_size:
+            layers.append(table(config.target_size, "target_token_embedding"))
+        for side in SIDES:
+            layers.append(positions(f"{side}_position_embedding"))
+            if config.embeddings_layer_norm:
+                layers.append(norm(f"{side}_embeddings_layer_norm"))
+            layers.append(
+                keras.layers.Dropout(
+                    config.dropout, **named, name=f"{side}_embeddings_dropout"
+                )
+            )
+            for i in range(getattr(config, f"num_{side}_layers")):
+                block = TransformerBlock(
+                    config.num_heads,
+                    config.intermediate_dim,
+                    config.activation,
+                    config.dropout,
+                    config.attention_dropout,
+                    config.layer_norm_epsilon,
+                    None,
+                    causal=side == "decoder",
+                    cross=side == "decoder",
+                    norm_first=config.norm_first,
+                    attention_bias=config.attention_bias,
+                    activation_dropout=config.activation_dropout,
+                    **named,
+                    name=f"{side}_block_{i}",
+                )
+                layers.append(block)
+            if config.norm_first:
+                layers.append(norm(f"{side}_layer_norm"))
+        return {layer.name: layer for layer in layers}
+
+    @classmethod
+    def connect(cls, config, layers, inputs, scores=False):
+        """Connects the layers; `scores` adds the attention weights to the outputs."""
+        mask, outputs = inputs["encoder_padding_mask"], {}
+        given = {"padding_mask": mask}
+        for side in SIDES:
+            x = cls._embed(config, layers, side, inputs[f"{side}_token_ids"])
+            hidden, attended = [x], []
+            for block in cls._blocks(config, layers, side):
+                if scores:
+                    x, *found = WithScores(block)(x, **given)
+                    attended.append(found)
+                else:
+                    x = block(x, **given)
+                hidden.append(x)
+            hidden[-1] = x = cls._end(config, layers, side, x)
+            given = {"memory": x, "memory_mask": mask}
+            outputs[f"{side}_sequence_output"] = x
+            outputs[f"{side}_layer_outputs"] = ops.stack(hidden, axis=1)
+            for kind, found in enumerate(zip(*attended, strict=True)):
+                name = (side, "cross")[kind]
+                outputs[f"{name}_attention_scores"] = ops.stack(found, axis=1)
+        return outputs
+
+    @staticmethod
+    def _blocks(config, layers, side):
+        count = getattr(config, f"num_{side}_layers")
+        return [layers[f"{side}_block_{i}"] for i in range(count)]
+
+    @staticmethod
+    def _embed(config, layers, side, ids, places=None):
+        """Vectors of tokens (B, L, D), at the positions `places` (B, L)."""
+        own = side == "decoder" and config.target_vocabulary_size
+        x = layers["target_token_embedding" if own else "token_embedding"](ids)
+        if config.scale_embeddings:
+            x = x * config.hidden_dim**0.5
+        if config.zero_padding:
+            x = x * ops.cast(ops.not_equal(ids, config.pad_id), x.dtype)[:, :, None]
+        x = x + layers[f"{side}_position_embedding"](x, places)
+        if config.embeddings_layer_norm:
+            x = layers[f"{side}_embeddings_layer_norm"](x)
+        return layers[f"{side}_embeddings_dropout"](x)
+
+    @staticmethod
+    def _end(config, layers, side, x):
+        """The last norm, if there is one."""
+        return layers[f"{side}_layer_norm"](x) if config.norm_first else x
+
+    # Decoding ----------------------------------------------------------------------
+
+    def make_states(self, rows, length=None, source=None):
+        """The states before the first token of the target.
+
+        The encoder runs once. The keys and values of its output are computed once for
+        every block of the decoder.
+
+        Args:
+            rows: int, R, a multiple of the rows B of the source: several hypotheses for
+                each source follow each other.
+            length: int, how many tokens of the target the states must hold.
+            source: dict of encoder_token_ids and, optionally, encoder_padding_mask,
+                int32 (B, L).
+
+        Returns:
+            dict: position int32 (R,); cache, a tuple with a pair of keys and values
+            (R, H, length, K) for each block; and source, which has B rows: a dict of
+            memory, a tuple of such pairs (B, H, L, K), and mask int32 (B, L).
+        """
+        config, layers = self.config, self.named_layers
+        ids, mask = source["encoder_token_ids"], source.get("encoder_padding_mask")
+        if mask is None:
+            mask = self.derived_inputs["encoder_padding_mask"](ids, config)
+        x = self._embed(config, layers, "encoder", ids)
+        for block in self._blocks(config, layers, "encoder"):
+            x = block(x, padding_mask=mask)
+        x = self._end(config, layers, "encoder", x)
+        blocks = self._blocks(config, layers, "decoder")
+        memory = tuple(b.cross_attention.keys_and_values(x) for b in blocks)
+        width = config.hidden_dim // config.num_heads
+        shape = (rows, config.num_heads, length, width)
+        dtype = self.compute_dtype
+        return {
+            "position": ops.zeros((rows,), "int32"),
+            "cache": tuple((ops.zeros(shape, dtype),) * 2 for _ in blocks),
+            "source": {"memory": memory, "mask": mask},
+        }
+
+    def step(self, inputs, states, outputs=("decoder_sequence_output",)):
+        """Reads the next tokens of the target, one or several for each row.
+
+        Args:
+            inputs: int32 (R, T), or a dict with them as decoder_token_ids.
+            states: dict, from `make_states` or from the previous step.
+            outputs: only "decoder_sequence_output".
+
+        Returns:
+            dict of decoder_sequence_output (R, T, D), and dict of the states after the
+            tokens.
+        """
+        if isinstance(inputs, dict):
+            inputs = inputs["decoder_token_ids"]
+        config, layers, position = self.config, self.named_layers, states["position"]
+        count = ops.shape(inputs)[1]
+        places = position[:, None] + ops.arange(count, dtype="int32")[None]
+        x = self._embed(config, layers, "decoder", inputs, places)
+        source = states["source"]
+        caches = []
+        for block, cache, memory in zip(
+            self._blocks(config, layers, "decoder"),
+            states["cache"],
+            source["memory"],
+            strict=True,
+        ):
+            x, cache = block.step(x, cache, position, memory, source["mask"])
+            caches.append(cache)
+        x = self._end(config, layers, "decoder", x)
+        after = {"position": position + count, "cache": tuple(caches), "source": source}
+        return {"decoder_sequence_output": x}, after
