@@ -1,0 +1,16 @@
+"""Generation of sequences from any model that has steps; knows no model and no text."""
+
+from zoo.generation.beam_search import beam_search, length_penalty
+from zoo.generation.options import GenerationOptions
+from zoo.generation.scores import adjust_scores, keep_probable
+from zoo.generation.search import generate, sample
+
+__all__ = [
+    "GenerationOptions",
+    "adjust_scores",
+    "beam_search",
+    "generate",
+    "keep_probable",
+    "length_penalty",
+    "sample",
+]

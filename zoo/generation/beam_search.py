@@ -1,0 +1,156 @@
+"""Beam search, as tensor2tensor, fairseq or Hugging Face do it."""
+
+from keras import ops
+
+from zoo.generation.rows import run, take_states
+from zoo.generation.scores import LOWEST, adjust_scores
+
+NEVER = -1e30  # lower than the score of any sequence
+
+
+def length_penalty(length, options):
+    """What the log-probability of a sequence is divided by.
+
+    Args:
+        length: int tensor, tokens of the sequence, its end included.
+        options: `GenerationOptions`.
+
+    Returns:
+        float32 tensor, `((5 + L) / 6)^alpha` for "gnmt" (Wu et al. 2016, equation 14),
+        else `L^alpha`.
+    """
+    length = ops.cast(length, "float32")
+    if options.penalty == "gnmt":
+        length = (5.0 + length) / 6.0
+    return ops.power(length, options.length_penalty)
+
+
+def beam_search(step, states, start, options, end, compact=True):
+    """Searches the sequences with the best scores.
+
+    Each step extends K hypotheses by every token and keeps the 2 K best of all. Among
+    them, those without the end go on, the K best. Those with the end are finished, and
+    the K finished ones with the best scores are kept. The programs differ:
+
+    - "gnmt", as tensor2tensor: all 2 K may finish. A row ends if its best hypothesis
+      would not be better than the worst of K finished ones even at the greatest length;
+      than the best one, if only one is returned. What has not ended is returned if
+      nothing has, with its log-probability as the score.
+    - "fairseq": the K best may finish. A row ends as soon as K have finished.
+    - "hugging_face": the K best may finish. A row ends if its best hypothesis would not
+      be better than the worst of K finished ones if it ended now. At the greatest
+      length, every hypothesis counts as finished.
+    - "ctranslate2": as "hugging_face", but a row ends when K have finished, one of
+      which was the best of its step.
+
+    Source: the released code of the four programs.
+
+    See `zoo.generation.generate` for arguments and results.
+    """
+    beams, longest = options.num_beams, options.max_new_tokens
+    rows = ops.shape(start)[0] // beams
+    places = ops.arange(longest, dtype="int32")
+    shape = (rows, beams)
+    first = ops.equal(ops.arange(beams), 0)[None]
+    row = {
+        "last": ops.reshape(start, shape),
+        "alive": ops.where(first, 0.0, LOWEST) + ops.zeros(shape),
+        "alive_tokens": ops.zeros((*shape, longest), "int32") + end,
+        "scores": ops.zeros(shape) + NEVER,
+        "tokens": ops.zeros((*shape, longest), "int32") + end,
+        "led": ops.zeros((rows,), "bool"),  # a best hypothesis has finished
+        "done": ops.zeros((rows,), "bool"),
+        "states": states,
+    }
+
+    def body(number, alive, row):
+        count = ops.shape(row["done"])[0]
+        logits, after = step(ops.reshape(row["last"], (-1, 1)), row["states"])
+        added = ops.log_softmax(logits, axis=-1)
+        told = ops.reshape(row["alive_tokens"], (-1, longest))
+        added = adjust_scores(added, told, number, options, end)
+        vocabulary = added.shape[-1]
+        total = ops.reshape(added, (count, beams, vocabulary)) + row["alive"][..., None]
+        total, index = ops.top_k(
+            ops.reshape(total, (count, beams * vocabulary)), 2 * beams
+        )
+        parent = ops.cast(index // vocabulary, "int32")
+        token = ops.cast(index % vocabulary, "int32")
+        tokens = ops.take_along_axis(row["alive_tokens"], parent[..., None], axis=1)
+        here = ops.equal(places, number)[None, None]
+        tokens = ops.where(here, token[..., None], tokens)
+        ended = ops.equal(token, end)
+        finished = _finish(row, total, tokens, ended, number, options)
+        going = ops.where(ended, NEVER, total)
+        kept, chosen = ops.top_k(going, beams)
+        chosen = ops.cast(chosen, "int32")
+        parent = ops.take_along_axis(parent, chosen, axis=1)
+        flat = ops.arange(count, dtype="int32")[:, None] * beams + parent
+        row = {
+            **row,
+            **finished,
+            "last": ops.take_along_axis(token, chosen, axis=1),
+            "alive": kept,
+            "led": row["led"] | ended[:, 0],
+            "alive_tokens": ops.take_along_axis(tokens, chosen[..., None], axis=1),
+            "states": take_states(after, ops.reshape(flat, (-1,)), None),
+        }
+        row["done"] = row["done"] | _is_done(row, number + 1, options)
+        return number + 1, ops.sum(ops.cast(~row["done"], "int32")), row
+
+    names = ("tokens", "scores", "alive_tokens", "alive")
+    results = run(body, row, {k: row[k] for k in names}, longest, compact, beams)
+    # A row without a finished sequence returns what it has.
+    none = ops.all(results["scores"] <= NEVER, axis=-1, keepdims=True)
+    scores = ops.where(none, results["alive"], results["scores"])
+    tokens = ops.where(none[..., None], results["alive_tokens"], results["tokens"])
+    return tokens[:, : options.num_return], scores[:, : options.num_return]
+
+
+def _finish(row, total, tokens, ended, number, options):
+    """The K best finished sequences: tokens (B, K, T) and scores (B, K).
+
+    Args:
+        row: see `beam_search`.
+        total: float32 (B, 2 K), log-probabilities of the candidates, the best first.
+        tokens: int32 (B, 2 K, T), their tokens.
+        ended: bool (B, 2 K).
+        number: int32 scalar, the step.
+        options: `GenerationOptions`.
+    """
+    beams, rule = options.num_beams, options.penalty
+    best = ops.arange(2 * beams, dtype="int32")[None] < beams
+    if rule in ("hugging_face", "ctranslate2"):
+        ended = ended | ops.equal(number, options.max_new_tokens - 1)
+    if rule != "gnmt":
+        ended = ended & best
+    score = total / length_penalty(number + 1, options)
+    score = ops.where(ended & ~row["done"][:, None], score, NEVER)
+    scores = ops.concatenate([row["scores"], score], axis=1)
+    order = scores
+    if rule == "fairseq":  # what has finished is not replaced
+        old = row["scores"] > NEVER
+        order = ops.concatenate([ops.where(old, 1e9, NEVER), score], axis=1)
+    index = ops.cast(ops.top_k(order, beams)[1], "int32")
+    scores = ops.take_along_axis(scores, index, axis=1)
+    every = ops.concatenate([row["tokens"], tokens], axis=1)
+    if rule == "fairseq":
+        scores, again = ops.top_k(scores, beams)
+        index = ops.take_along_axis(index, ops.cast(again, "int32"), axis=1)
+    tokens = ops.take_along_axis(every, index[..., None], axis=1)
+    return {"scores": scores, "tokens": tokens}
+
+
+def _is_done(row, length, options):
+    """Whether a row needs no further step, bool (B,), after `length` tokens."""
+    worst = ops.min(row["scores"], axis=-1)
+    if options.penalty == "fairseq":
+        return worst > NEVER
+    if options.penalty == "ctranslate2":
+        return (worst > NEVER) & row["led"]
+    if options.penalty == "gnmt":
+        if options.num_return == 1:
+            worst = ops.max(row["scores"], axis=-1)
+        length = options.max_new_tokens
+    best = row["alive"][:, 0] / length_penalty(length, options)
+    return (worst > NEVER) & (best <= worst)

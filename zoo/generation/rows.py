@@ -1,0 +1,87 @@
+"""Repeats a step over rows, until each of them has ended."""
+
+import keras
+from keras import ops
+
+
+def run(body, row, results, longest, compact, beams=1):
+    """Repeats a step until every row has ended, without those that have.
+
+    Rows that have ended are left out as soon as they are a quarter of all. To leave
+    them out copies the states of the others, so it is not done at every step.
+
+    Args:
+        body: function of the number of the step, the number of rows that have not
+            ended, and the row, to the next three.
+        row: dict of tensors with a row for each source. It has "done", and "states",
+            whose tensors may have `beams` rows for each source.
+        results: dict of the tensors of `row` that are wanted.
+        longest: int, the most steps.
+        compact: bool, see `generate`.
+        beams: int.
+
+    Returns:
+        dict of the results for all rows.
+    """
+
+    def unfinished(number, alive, row):
+        going = (number < longest) & (alive > 0)
+        if not compact:
+            return going
+        return going & (4 * alive > 3 * ops.shape(row["done"])[0])
+
+    def advance(number, alive, origin, row, results):
+        number, alive, row = ops.while_loop(unfinished, body, (number, alive, row))
+        results = {
+            name: ops.scatter_update(result, origin[:, None], row[name])
+            for name, result in results.items()
+        }
+        if not compact:
+            return number, alive, origin, row, results
+        left = ops.cast(ops.nonzero(~row["done"])[0], "int32")
+        row = take_rows(row, left, beams)
+        return number, alive, ops.take(origin, left, axis=0), row, results
+
+    origin = ops.arange(ops.shape(row["done"])[0], dtype="int32")
+    alive = ops.shape(origin)[0]
+    first = (ops.zeros((), "int32"), ops.convert_to_tensor(alive, "int32"))
+    loop = (*first, origin, row, results)
+    if not compact:
+        return advance(*loop)[-1]
+
+    def unfinished_at_all(number, alive, *others):
+        return (number < longest) & (alive > 0)
+
+    return ops.while_loop(unfinished_at_all, advance, loop)[-1]
+
+
+def take_rows(row, index, beams=1, choice=None):
+    """The rows of some sources, of tensors and of states.
+
+    Args:
+        row: dict of tensors (B, ...), and "states", see `run`.
+        index: int32 (N,), sources.
+        beams: int, rows of the states for each source.
+        choice: int32 (N, beams), which of its rows each row is taken from; by default
+            the same.
+    """
+    if choice is None:
+        choice = ops.arange(beams, dtype="int32")[None]
+    flat = ops.reshape(index[:, None] * beams + choice, (-1,))
+    taken = {k: take(v, index) for k, v in row.items() if k != "states"}
+    taken["states"] = take_states(row["states"], flat, index)
+    return taken
+
+
+def take_states(states, rows, sources):
+    """Rows of states; those of "source" are indexed by `sources`, None for all."""
+    found = {k: take(v, rows) for k, v in states.items() if k != "source"}
+    if "source" in states:
+        source = states["source"]
+        found["source"] = source if sources is None else take(source, sources)
+    return found
+
+
+def take(nest, index):
+    """Rows of every tensor of a nest."""
+    return keras.tree.map_structure(lambda t: ops.take(t, index, axis=0), nest)
