@@ -1,6 +1,8 @@
 """Tokenizers: texts to token ids, inside the TensorFlow graph."""
 
 from zoo.text.character_tokenizer import CharacterTokenizer
+from zoo.text.sentencepiece import SentencePieceTokenizer
+from zoo.text.sentencepiece_training import train_sentencepiece
 from zoo.text.splitting import split_punctuation, split_words
 from zoo.text.tagger_tokenizer import TaggerTokenizer
 from zoo.text.tokenizer import Framing, Tokenizer, register_tokenizer
@@ -17,6 +19,7 @@ from zoo.text.wordpiece_training import train_wordpiece
 
 for kind in (
     CharacterTokenizer,
+    SentencePieceTokenizer,
     TaggerTokenizer,
     UnicodeSpeller,
     WordPieceTokenizer,
@@ -27,6 +30,7 @@ for kind in (
 __all__ = [
     "Framing",
     "CharacterTokenizer",
+    "SentencePieceTokenizer",
     "TaggerTokenizer",
     "Tokenizer",
     "UnicodeSpeller",
@@ -40,5 +44,6 @@ __all__ = [
     "save_vocabulary",
     "split_punctuation",
     "split_words",
+    "train_sentencepiece",
     "train_wordpiece",
 ]

@@ -1,5 +1,6 @@
 """The base class of all tokenizers: framing of rows, inputs of models, and files."""
 
+import base64
 import json
 from typing import NamedTuple
 
@@ -34,7 +35,7 @@ class Tokenizer(tf.Module):
         files: dict of the name of a constructor argument to the name of its file in a
             preset directory. A `.txt` file holds a list of str, one per line. A `.json`
             file holds any plain value, such as tokens with line breaks. Any other file
-            holds bytes.
+            holds bytes, which `get_config` gives in base64.
         tokens_are_words: bool, whether tokens are the words themselves, as strings.
 
     Inputs:
@@ -148,7 +149,7 @@ def _encode(value, file):
     if file.endswith(".json"):
         return (json.dumps(value, ensure_ascii=False) + "\n").encode("utf-8")
     if not file.endswith(".txt"):
-        return bytes(value)
+        return base64.b64decode(value)
     broken = [entry for entry in value if "\n" in entry]
     if broken:
         raise ValueError(

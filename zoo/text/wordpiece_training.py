@@ -1,7 +1,6 @@
 """Learns a WordPiece vocabulary from texts, with the words of the tokenizer."""
 
 import collections
-import heapq
 import os
 import pathlib
 import re
@@ -11,6 +10,7 @@ import tensorflow_text as tf_text
 
 from zoo.files import open_any
 from zoo.text import final_sigma, unicode_classes
+from zoo.text.pair_joining import join_pairs
 from zoo.text.wordpiece import SPECIALS
 
 # The number of characters that the normalizer gets at once.
@@ -75,7 +75,16 @@ def train_wordpiece(
         for word, count in counts.items()
         if count >= min_count and len(word) <= _MAX_WORD and alphabet.issuperset(word)
     }
-    return _join_pairs(tokens, learnable, vocabulary_size)
+    spelled = [[word[0], *("##" + c for c in word[1:])] for word in learnable]
+    counts = list(learnable.values())
+    known = set(tokens)
+    for piece in join_pairs(spelled, counts, lambda a, b: a + b[2:]):
+        if len(tokens) == vocabulary_size:
+            break
+        if piece not in known:
+            known.add(piece)
+            tokens.append(piece)
+    return tokens
 
 
 def count_words(texts, lowercase=True):
@@ -167,51 +176,3 @@ def _single_pieces(alphabet):
     alone = (unicode_classes.PUNCTUATION, unicode_classes.CHINESE)
     inside = (c for c in alphabet if kinds[ord(c)] not in alone)
     return sorted(alphabet) + sorted("##" + c for c in inside)
-
-
-def _join_pairs(tokens, counts, vocabulary_size):
-    """Adds joined pairs to the tokens, the most frequent pair first."""
-    spelled = [[w[0], *("##" + c for c in w[1:])] for w in counts]
-    counts = list(counts.values())
-    frequency, places = collections.Counter(), collections.defaultdict(set)
-    for index, pieces in enumerate(spelled):
-        for pair in zip(pieces, pieces[1:], strict=False):
-            frequency[pair] += counts[index]
-            places[pair].add(index)
-    heap = [(-count, pair) for pair, count in frequency.items()]
-    heapq.heapify(heap)
-    known = set(tokens)
-    while heap and len(tokens) < vocabulary_size:
-        count, pair = heapq.heappop(heap)
-        # An outdated count: the pair returns to the heap with its new count.
-        if -count != frequency[pair]:
-            if frequency[pair] > 0:
-                heapq.heappush(heap, (-frequency[pair], pair))
-            continue
-        joined = pair[0] + pair[1][2:]
-        if joined not in known:
-            known.add(joined)
-            tokens.append(joined)
-        for other in _join(pair, joined, spelled, counts, frequency, places):
-            heapq.heappush(heap, (-frequency[other], other))
-    return tokens
-
-
-def _join(pair, joined, spelled, counts, frequency, places):
-    """Joins one pair in all words, and returns the pairs that are new."""
-    born = set()
-    for index in places.pop(pair):
-        old, new, position = spelled[index], [], 0
-        while position < len(old):
-            match = tuple(old[position : position + 2]) == pair
-            new.append(joined if match else old[position])
-            position += 1 + match
-        for other in zip(old, old[1:], strict=False):
-            frequency[other] -= counts[index]
-        for other in zip(new, new[1:], strict=False):
-            frequency[other] += counts[index]
-            places[other].add(index)
-            if joined in other:
-                born.add(other)
-        spelled[index] = new
-    return born

@@ -1,0 +1,60 @@
+"""Byte-pair encoding: joins the most frequent pair of neighbouring pieces."""
+
+import collections
+import heapq
+
+
+def join_pairs(spelled, counts, join):
+    """Joins the most frequent pair of pieces in all words, again and again.
+
+    Equally frequent pairs are joined in alphabetical order.
+
+    Source: Sennrich et al. 2016, algorithm 1.
+
+    Args:
+        spelled: list of lists of str, the pieces of each word; they are changed.
+        counts: list of int, how often each word occurs.
+        join: function of two pieces to the joined piece.
+
+    Yields:
+        str, the joined pieces in their order, until no pair is left. A piece may come
+        twice, from different pairs.
+    """
+    frequency, places = collections.Counter(), collections.defaultdict(set)
+    for index, pieces in enumerate(spelled):
+        for pair in zip(pieces, pieces[1:], strict=False):
+            frequency[pair] += counts[index]
+            places[pair].add(index)
+    heap = [(-count, pair) for pair, count in frequency.items()]
+    heapq.heapify(heap)
+    while heap:
+        count, pair = heapq.heappop(heap)
+        # An outdated count: the pair returns to the heap with its new count.
+        if -count != frequency[pair]:
+            if frequency[pair] > 0:
+                heapq.heappush(heap, (-frequency[pair], pair))
+            continue
+        joined = join(*pair)
+        yield joined
+        for other in _join(pair, joined, spelled, counts, frequency, places):
+            heapq.heappush(heap, (-frequency[other], other))
+
+
+def _join(pair, joined, spelled, counts, frequency, places):
+    """Joins one pair in all words, and returns the pairs that are new."""
+    born = set()
+    for index in places.pop(pair):
+        old, new, position = spelled[index], [], 0
+        while position < len(old):
+            match = tuple(old[position : position + 2]) == pair
+            new.append(joined if match else old[position])
+            position += 1 + match
+        for other in zip(old, old[1:], strict=False):
+            frequency[other] -= counts[index]
+        for other in zip(new, new[1:], strict=False):
+            frequency[other] += counts[index]
+            places[other].add(index)
+            if joined in other:
+                born.add(other)
+        spelled[index] = new
+    return born

@@ -1,0 +1,147 @@
+"""SentencePiece inside the TensorFlow graph, for a source and a target."""
+
+import base64
+import pathlib
+
+import tensorflow as tf
+import tensorflow_text as tf_text
+
+from zoo.text.tokenizer import Framing, Tokenizer
+
+
+class SentencePieceTokenizer(Tokenizer):
+    """Splits texts into the pieces of a SentencePiece model, and joins them again.
+
+    Rows end with the end token. With a `target_model`, the texts that a model writes
+    have pieces and ids of their own; by default both sides share one model.
+
+    Source: Kudo and Richardson 2018; Sennrich et al. 2016 for byte-pair encoding. All
+    operations belong to TensorFlow Text, and TF Serving has them.
+    `keras_nlp.tokenizers.SentencePieceTokenizer` cannot be exported: its model is not
+    tracked.
+
+    Args:
+        model: bytes, the content of a `.model` file; or its path; or base64, as in
+            `get_config`.
+        target_model: as `model`, or None.
+
+    Attributes:
+        pad_id, start_id, end_id: ints, the same on both sides.
+
+    Inputs:
+        texts: str, or a list, array or tensor (B,) of strings.
+
+    Returns:
+        tf.RaggedTensor int32 (B, None) of ids. For a single str, a tensor int32
+        (None,).
+
+    Raises:
+        FileNotFoundError: if there is no file at the path.
+        ValueError: if the model cannot be read, lacks one of the tokens `<pad>`, `<s>`
+            and `</s>`, or both models have them at different ids.
+    """
+
+    files = {"model": "sentencepiece.model", "target_model": "target.model"}
+
+    def __init__(self, model, target_model=None):
+        super().__init__()
+        self._model = _read_model(model)
+        self._target_model = target_model and _read_model(target_model)
+        self._pieces = _load(self._model)
+        self._target_pieces = self._pieces
+        if target_model:
+            self._target_pieces = _load(self._target_model)
+        marks = [_marks(side) for side in (self._pieces, self._target_pieces)]
+        if marks[0] != marks[1]:
+            raise ValueError(
+                "Both models must have the same special tokens. Received: ids "
+                f"{marks[0]} and {marks[1]} of <pad>, <s> and </s>."
+            )
+        self.pad_id, self.start_id, self.end_id = marks[0]
+        self.framing = Framing(end=(self.end_id,))
+        self.vocabulary_size = _size(self._pieces)
+        self.target_vocabulary_size = target_model and _size(self._target_pieces)
+
+    def __call__(self, texts):
+        """Returns the ids of the source; see the class."""
+        return _tokenize(self._pieces, texts)
+
+    def targets(self, texts):
+        """Returns the ids of texts that a model shall write; as `__call__`."""
+        return _tokenize(self._target_pieces, texts)
+
+    def detokenize(self, ids):
+        """Joins the ids of the target to texts.
+
+        Args:
+            ids: int32 (B, T), or ragged. A row ends before the first end token.
+
+        Returns:
+            string tensor (B,).
+        """
+        if not isinstance(ids, tf.RaggedTensor):
+            inside = tf.cumsum(tf.cast(ids == self.end_id, tf.int32), axis=1) == 0
+            ids = tf.ragged.boolean_mask(ids, inside & (ids != self.pad_id))
+        return self._target_pieces.detokenize(ids)
+
+    def inputs(self, features):
+        """Returns token_ids and padding_mask (B, L)."""
+        return {
+            "token_ids": features["tokens"],
+            "padding_mask": features["padding_mask"],
+        }
+
+    def get_config(self):
+        """The models in base64."""
+        models = {"model": self._model, "target_model": self._target_model}
+        return {
+            name: model and base64.b64encode(model).decode()
+            for name, model in models.items()
+        }
+
+
+def _read_model(model):
+    """The content of a model, bytes."""
+    if isinstance(model, bytes):
+        return model
+    if isinstance(model, pathlib.Path) or pathlib.Path(model[:255]).suffix == ".model":
+        return pathlib.Path(model).read_bytes()
+    return base64.b64decode(model)
+
+
+def _load(model):
+    """A tokenizer of TensorFlow Text."""
+    with tf.init_scope(), tf.device("CPU:0"):
+        try:
+            return tf_text.SentencepieceTokenizer(model, out_type=tf.int32)
+        except (tf.errors.OpError, ValueError) as error:
+            raise ValueError(
+                f"`model` must be a SentencePiece model. Received: {len(model)} bytes "
+                f"that cannot be read: {error}"
+            ) from error
+
+
+def _size(pieces):
+    """The number of pieces, int."""
+    return int(pieces.vocab_size())
+
+
+def _marks(pieces):
+    """The ids of padding, start and end."""
+    names = ("<pad>", "<s>", "</s>")
+    ids = [int(i) for i in pieces.string_to_id(list(names))]
+    known = [name.decode() for name in pieces.id_to_string(ids).numpy()]
+    if known != list(names):
+        raise ValueError(
+            "A SentencePiece model must have the pieces <pad>, <s> and </s>. Received: "
+            f"one without {', '.join({*names} - {*known})}."
+        )
+    return tuple(ids)
+
+
+def _tokenize(pieces, texts):
+    """The ids of texts, ragged int32 (B, None)."""
+    texts = tf.convert_to_tensor(texts, tf.string)
+    if texts.shape.rank == 0:
+        return pieces.tokenize(texts)
+    return pieces.tokenize(tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8"))
