@@ -17,6 +17,7 @@ _PLACES = {
     "TextEmbedder": "zoo.tasks",
     "TextRegressor": "zoo.tasks",
     "TokenClassifier": "zoo.tasks",
+    "Translator": "zoo.tasks",
     "extend_vocabulary": "zoo.programs.taggers",
     "from_preset": "zoo.registry",
     "list_presets": "zoo.presets",

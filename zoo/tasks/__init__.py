@@ -8,6 +8,7 @@ from zoo.tasks.masked_lm import MaskedLM
 from zoo.tasks.registration import TASKS, find_task, register_task
 from zoo.tasks.text_classifier import TextClassifier, TextRegressor
 from zoo.tasks.token_classifier import TokenClassifier
+from zoo.tasks.translator import Translator
 
 for task in (
     TextClassifier,
@@ -17,6 +18,7 @@ for task in (
     BidirectionalLM,
     TextEmbedder,
     TokenClassifier,
+    Translator,
 ):
     register_task(task)
 
@@ -30,6 +32,7 @@ __all__ = [
     "TextEmbedder",
     "TextRegressor",
     "TokenClassifier",
+    "Translator",
     "find_task",
     "register_task",
 ]

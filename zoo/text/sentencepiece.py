@@ -1,10 +1,12 @@
 """SentencePiece inside the TensorFlow graph, for a source and a target."""
 
 import base64
+import hashlib
 import pathlib
 
 import tensorflow as tf
 import tensorflow_text as tf_text
+from tensorflow_text.python.ops import sentencepiece_tokenizer
 
 from zoo.text.tokenizer import Framing, Tokenizer
 
@@ -109,11 +111,32 @@ def _read_model(model):
     return base64.b64decode(model)
 
 
+class _Model(tf.saved_model.experimental.TrackableResource):
+    """A model in memory, shared by all tokenizers with the same content.
+
+    TensorFlow Text gives the model to the kernel of one operation. Eager execution
+    throws the kernel away, and the model with it, when a seed is set. A name avoids it.
+    """
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+        _ = self.resource_handle  # creates it
+
+    def _create_resource(self):
+        name = f"sentencepiece_{hashlib.sha256(self.model).hexdigest()}"
+        create = sentencepiece_tokenizer.gen_sentencepiece_tokenizer.sentencepiece_op
+        return create(model=self.model, shared_name=name)
+
+
 def _load(model):
     """A tokenizer of TensorFlow Text."""
     with tf.init_scope(), tf.device("CPU:0"):
         try:
-            return tf_text.SentencepieceTokenizer(model, out_type=tf.int32)
+            resource = _Model(model)
+            pieces = tf_text.SentencepieceTokenizer(model, out_type=tf.int32)
+            pieces._model_resource = resource
+            return pieces
         except (tf.errors.OpError, ValueError) as error:
             raise ValueError(
                 f"`model` must be a SentencePiece model. Received: {len(model)} bytes "

@@ -7,6 +7,6 @@ __all__ = ["FAMILY", "Transformer", "TransformerConfig"]
 
 FAMILY = Family(
     backbone=Transformer,
-    tokenizers=("WordPieceTokenizer",),
+    tokenizers=("SentencePieceTokenizer",),
     learning_rate=3e-4,
 )

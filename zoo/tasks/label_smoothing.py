@@ -1,0 +1,96 @@
+"""Cross-entropy with smoothed labels, as different programs define it."""
+
+import math
+
+import keras
+from keras import ops
+
+KINDS = ("paper", "fairseq", "uniform", "annotated")
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class SmoothedCrossentropy(keras.losses.Loss):
+    """Cross-entropy against a distribution that is not 1 at the label.
+
+    With smoothing e and V classes, the label has the probability p and each other class
+    has q:
+
+    - "paper": `p = 1 - e`, `q = e / (V - 1)`; the entropy of the distribution is
+      subtracted, so that the least loss is 0. It is what tensor2tensor does.
+    - "fairseq": the same without the subtraction.
+    - "uniform": `p = 1 - e + e / V`, `q = e / V`, as in Keras and OpenNMT-tf.
+    - "annotated": `p = 1 - e`, `q = e / (V - 2)`, where padding (class 0) has 0, and
+      the entropy is subtracted, as in "The Annotated Transformer".
+
+    Source: Szegedy et al. 2016, section 7; Vaswani et al. 2017, section 5.4; the
+    released code of each program. Keras' `CategoricalCrossentropy` needs a distribution
+    of V numbers for every token, and has "uniform" only.
+
+    Args:
+        smoothing: float in [0, 1), e.
+        kind: str, see above.
+        reduction, name, dtype: as of `keras.losses.Loss`.
+
+    Inputs:
+        y_true int (...); y_pred float (..., V), logits.
+
+    Raises:
+        ValueError: if the kind is unknown, or e is not in [0, 1).
+    """
+
+    def __init__(
+        self,
+        smoothing=0.1,
+        kind="paper",
+        reduction="mean_with_sample_weight",
+        name="smoothed_crossentropy",
+        **kwargs,
+    ):
+        super().__init__(name=name, reduction=reduction, **kwargs)
+        if kind not in KINDS:
+            raise ValueError(
+                f"`kind` must be one of {', '.join(KINDS)}. Received: {kind!r}."
+            )
+        if not isinstance(smoothing, (int, float)) or not 0 <= smoothing < 1:
+            raise ValueError(f"`smoothing` must be in [0, 1). Received: {smoothing!r}.")
+        self.smoothing = smoothing
+        self.kind = kind
+
+    def call(self, y_true, y_pred):
+        """The loss of each token, (...)."""
+        logits = ops.cast(y_pred, "float32")
+        count = logits.shape[-1]
+        right, other, fewer = probabilities(self.smoothing, count, self.kind)
+        y_true = ops.cast(y_true, "int32")
+        # sum of q * -log p over all classes, without V numbers for each token
+        norm = ops.logsumexp(logits, axis=-1)
+        label = norm - ops.take_along_axis(logits, y_true[..., None], axis=-1)[..., 0]
+        loss = (right - other) * label
+        if other:
+            every = count * norm - ops.sum(logits, axis=-1)
+            if fewer:
+                every = every - (norm - logits[..., 0])
+            loss = loss + other * every
+        if self.kind in ("paper", "annotated"):
+            loss = loss + right * math.log(right)
+            if other:
+                loss = loss + (count - 1 - fewer) * other * math.log(other)
+        return loss
+
+    def get_config(self):
+        """Adds the arguments."""
+        return {
+            **super().get_config(),
+            "smoothing": self.smoothing,
+            "kind": self.kind,
+        }
+
+
+def probabilities(smoothing, count, kind):
+    """The probability of the label, that of each other class, and how many have 0."""
+    if kind == "uniform":
+        share = smoothing / count
+        return 1 - smoothing + share, share, 0
+    fewer = int(kind == "annotated")
+    others = count - 1 - fewer
+    return 1 - smoothing, smoothing / others if others else 0.0, fewer
