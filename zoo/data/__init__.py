@@ -1,6 +1,7 @@
 """From files and token ids to batches: packing, batching by length, masking."""
 
 from zoo.data.batching import Epoch, bucket_length, plan_batches, untuned
+from zoo.data.bitext import read_bitext
 from zoo.data.conll import read_conll, write_conll
 from zoo.data.corpus import read_documents, split_sentences, tokenize_documents
 from zoo.data.glue import read_glue
@@ -47,6 +48,7 @@ __all__ = [
     "read_glue",
     "read_labelled",
     "read_records",
+    "read_bitext",
     "read_texts",
     "read_word_corpus",
     "split_sentences",

@@ -7,6 +7,7 @@ from zoo.pretraining.masked_lm import MaskedPretraining
 from zoo.pretraining.recipes import Recipe, find_recipe, register_objective
 from zoo.pretraining.running import run
 from zoo.pretraining.tagger import TaggerTraining
+from zoo.pretraining.translation import Translation
 
 for kind in (
     MaskedPretraining,
@@ -14,6 +15,7 @@ for kind in (
     StreamPretraining,
     TaggerTraining,
     Distillation,
+    Translation,
 ):
     register_objective(kind)
 

@@ -1,0 +1,175 @@
+"""Training of translators on pairs of texts, by a recipe."""
+
+import dataclasses
+
+import numpy as np
+
+from zoo.data import read_bitext
+from zoo.files import replacing
+from zoo.pretraining.optimizer import make_optimizer
+from zoo.pretraining.recipes import find_files, find_held_out
+from zoo.pretraining.start import finished_model, start_model, start_tokenizer
+from zoo.tasks import Translator
+from zoo.text import SentencePieceTokenizer, train_sentencepiece
+
+MODEL = "sentencepiece.model"
+TEXTS_AT_ONCE = 65536
+
+
+@dataclasses.dataclass(frozen=True)
+class TranslationOptions:
+    """The options of this objective in a recipe.
+
+    Args:
+        columns: pair of ints, the columns of source and target in the files.
+        label_smoothing, smoothing_kind, generation: of `zoo.Translator`.
+    """
+
+    columns: tuple = (0, 1)
+    label_smoothing: float = 0.1
+    smoothing_kind: str = "paper"
+    generation: dict = dataclasses.field(default_factory=dict)
+
+
+class Translation:
+    """A training run of a `Translator`.
+
+    The first run learns one SentencePiece model from both sides, `sentencepiece.model`.
+    A stage has the pairs whose texts have at most its tokens per row. Its rows per
+    update are pairs whose sources are of similar length.
+
+    Args:
+        recipe: `zoo.pretraining.Recipe`.
+        data: directory with files of tab-separated columns, see `zoo.data.read_bitext`.
+        output: pathlib.Path of the run.
+
+    Attributes:
+        tokenizer: `zoo.text.SentencePieceTokenizer`.
+        train: two lists of str, the sources and the targets.
+        lengths: int (N, 2), tokens of both texts, with the end.
+        valid: dict of file name to such lists.
+        sizes: list of int, the mean number of tokens of an update, for each update.
+
+    Raises:
+        ValueError: if a stage has fewer pairs than rows per update.
+    """
+
+    name = Translator.task_name
+    Options = TranslationOptions
+
+    def __init__(self, recipe, data, output):
+        self.recipe, self.options = recipe, recipe.options
+        self.train = self._read(find_files(data, recipe.train))
+        held_out = find_held_out(data, recipe.valid)
+        self.valid = {name: self._read([path]) for name, path in held_out.items()}
+        self.tokenizer = start_tokenizer(recipe) or self._tokenizer(output / MODEL)
+        sides = zip((self.tokenizer, self.tokenizer.targets), self.train, strict=True)
+        self.lengths = np.stack([_lengths(*side) for side in sides], axis=1)
+        self.sizes = []
+        for length, rows, steps in recipe.stages:
+            mean = self.lengths[self._chosen(length, rows)].sum(axis=1).mean()
+            self.sizes += [int(rows * mean)] * steps
+
+    def _read(self, paths):
+        """The pairs of some files, two lists."""
+        files = [read_bitext(path, columns=self.options.columns) for path in paths]
+        return tuple(sum(side, []) for side in zip(*files, strict=True))
+
+    def _tokenizer(self, path):
+        """Makes the tokenizer. The first call writes its model."""
+        if not path.exists():
+            size = self.recipe.config["vocabulary_size"]
+            model = train_sentencepiece([*self.train[0], *self.train[1]], size)
+            with replacing(path) as temporary:
+                temporary.write_bytes(model)
+        return SentencePieceTokenizer(path)
+
+    def _chosen(self, length, rows):
+        """The numbers of the pairs of a stage."""
+        chosen = np.flatnonzero(self.lengths.max(axis=1) <= length)
+        if len(chosen) < rows:
+            raise ValueError(
+                "Every stage must have pairs for one update. Received: "
+                f"{len(chosen)} pairs of at most {length} tokens, and {rows} rows per "
+                "update."
+            )
+        return chosen[: len(chosen) // rows * rows]
+
+    def build(self):
+        """Makes the compiled model at the start of the run."""
+        recipe, options = self.recipe, dataclasses.asdict(self.options)
+        options.pop("columns")
+        size = self.tokenizer.vocabulary_size
+        model = start_model(
+            recipe,
+            Translator,
+            self.tokenizer,
+            {**recipe.config, "vocabulary_size": size},
+            sequence_length=recipe.sequence_length,
+            **options,
+        )
+        model.compile(make_optimizer(recipe))
+        return model
+
+    def batches(self, model, start):
+        """The training batches from update `start` on, stage after stage.
+
+        Args:
+            model: `zoo.Translator`.
+            start: int, number of finished updates.
+
+        Returns:
+            tf.data.Dataset with one batch for each update that is left.
+        """
+        dataset, begin = None, 0
+        for length, rows, steps in self.recipe.stages:
+            done = max(start - begin, 0)
+            if done < steps:
+                part = self._stage(model, length, rows, steps, done)
+                dataset = dataset.concatenate(part) if dataset else part
+            begin += steps
+        return dataset
+
+    def _stage(self, model, length, rows, steps, done):
+        """The batches of a stage after some updates of it."""
+        chosen = self._chosen(length, rows)
+        updates = len(chosen) // rows
+        batches = model.batches(
+            *([side[number] for number in chosen] for side in self.train),
+            batch_size=rows,
+            shuffle=True,
+            seed=self.recipe.seed,
+            epochs=range(done // updates, -(-steps // updates)),
+        )
+        return batches.skip(done % updates).take(steps - done)
+
+    def tokens(self):
+        """The number of tokens of both sides in all updates, int."""
+        return sum(self.sizes)
+
+    def record(self):
+        """What the record of the preset says of this run, a dict."""
+        return {}
+
+    def evaluate(self, model):
+        """Loss, cross-entropy and accuracy on every held-out file.
+
+        Returns:
+            dict of file name to dict of float.
+        """
+        return {
+            name: model.evaluate(*pairs, return_dict=True, verbose=0)
+            for name, pairs in self.valid.items()
+        }
+
+    def finished(self, model):
+        """Makes a copy of the model with the config for fine-tuning."""
+        options = {**model.options, "sequence_length": model.sequence_length}
+        return finished_model(self.recipe, model, Translator, **options)
+
+
+def _lengths(tokenize, texts):
+    """The tokens of each text with the end, int (N,)."""
+    parts = range(0, len(texts), TEXTS_AT_ONCE)
+    found = [tokenize(texts[s : s + TEXTS_AT_ONCE]).row_lengths() for s in parts]
+    return np.concatenate([[], *(part.numpy() for part in found)]).astype(int) + 1
