@@ -5,111 +5,167 @@ import dataclasses
 from zoo.checkpoint import Row
 
 SIDES = ("encoder", "decoder")
+ATTENTIONS = ("attention", "cross_attention")
 PROJECTIONS = ("query", "key", "value", "output_projection")
 TORCH = {"kernel": "weight", "bias": "bias", "gamma": "weight", "beta": "bias"}
-KERAS = {name: name for name in TORCH}
 
 
 @dataclasses.dataclass(frozen=True)
 class Naming:
     """How a layout names the arrays of a Transformer.
 
-    `{side}` is "encoder" or "decoder" and `{i}` the number of a block, counted from
-    `first`. `{leaf}` is the name of an array in its module, one of `leaves`.
-
     Args:
-        block: str, what the names of a block begin with.
-        attention: str, `{name}` one of `attentions` and `{projection}` of
-            `projections`.
-        attentions: names of the self-attention and the cross-attention.
-        projections: names of query, key, value and output.
-        norms: names of the norms of self-attention, cross-attention and feed-forward
-            network.
-        dense: names of the two layers of the feed-forward network.
-        end: str, the norm after the last block.
-        tables: dict of our path to the names of tables, biases and the output's kernel.
-        leaves: dict of "kernel", "bias", "gamma" and "beta" to the name of the array.
+        block: str, what the names of a block begin with. `{side}` is "encoder" or
+            "decoder", and `{i}` the number of the block, counted from `first`.
+        modules: dict of our module in a block to the rest of the name, in which `{}` is
+            one of `leaves`.
+        end: str, the norm after the last block, with `{side}` and `{}`.
+        leaves: dict of "kernel", "bias", "gamma" and "beta" to what the layout calls it.
         transposed: bool, whether kernels are stored as (outputs, inputs).
         first: int.
+        others: dict of our path to the name of an array outside the blocks, or to a
+            tuple of the name and an operation of `zoo.checkpoint.Row`.
     """
 
     block: str
-    attention: str
-    attentions: tuple
-    projections: tuple
-    norms: tuple
-    dense: tuple
+    modules: dict
     end: str
-    tables: dict
     leaves: dict
     transposed: bool = False
     first: int = 0
+    others: dict = dataclasses.field(default_factory=dict)
 
     def rows(self, config, expected):
-        """The rows of a table, list of `zoo.checkpoint.Row`.
+        """The rows of a model, list of `zoo.checkpoint.Row`.
 
         Args:
             config: `TransformerConfig`.
-            expected: paths of the weights of the model.
+            expected: container of the paths of its weights.
         """
-        rows = [
-            Row(path, *_listed(names))
-            for path, names in self.tables.items()
-            if path in expected
-        ]
+        rows = []
+        for path, source in self.others.items():
+            source = source if isinstance(source, tuple) else (source,)
+            rows.append(Row(path, *source))
         for side in SIDES:
-            for number in range(getattr(config, f"num_{side}_layers")):
-                rows += self._block(side, number)
-            rows += self._module(f"{side}_layer_norm", self.end.format(side=side))
+            for i in range(getattr(config, f"num_{side}_layers")):
+                begin = self.block.format(side=side, i=i + self.first)
+                for module, name in self.modules.items():
+                    rows += self._leaves(f"{side}_block_{i}/{module}", begin + name)
+            end = self.end.replace("{side}", side)
+            rows += self._leaves(f"{side}_layer_norm", end)
         return [row for row in rows if row.target in expected]
 
-    def _block(self, side, number):
-        """The rows of a block."""
-        ours = f"{side}_block_{number}"
-        theirs = self.block.format(side=side, i=number + self.first)
-        names = ("attention", "cross_attention")
-        rows = []
-        for name, other in zip(names, self.attentions, strict=True):
-            for pair in zip(PROJECTIONS, self.projections, strict=True):
-                module = self.attention.format(name=other, projection=pair[1])
-                rows += self._module(f"{ours}/{name}/{pair[0]}", theirs + module)
-        modules = [*(f"{name}_layer_norm" for name in (*names, "output"))]
-        modules += ["intermediate", "output_projection"]
-        others = (*self.norms, *self.dense)
-        for module, other in zip(modules, others, strict=True):
-            rows += self._module(f"{ours}/{module}", theirs + other)
-        return rows
-
-    def _module(self, ours, theirs):
+    def _leaves(self, module, name):
         """The rows of a dense layer or of a norm."""
-        norm = ours.endswith("layer_norm")
-        rows = []
+        norm = module.endswith("layer_norm")
         for leaf in ("gamma", "beta") if norm else ("kernel", "bias"):
             turned = self.transposed and leaf == "kernel"
-            source = theirs.format(leaf=self.leaves[leaf])
-            rows.append(Row(f"{ours}/{leaf}", source, "transpose" if turned else "copy"))
-        return rows
+            operation = "transpose" if turned else "copy"
+            yield Row(f"{module}/{leaf}", name.format(self.leaves[leaf]), operation)
 
 
-def _listed(names):
-    """Names and operation of a row: a str, or a tuple of names and an operation."""
-    return names if isinstance(names, tuple) else (names,)
+def block_modules(attention, attentions, projections, norms, dense):
+    """The modules of a block by our names.
+
+    Args:
+        attention: str with `{name}` and `{projection}`, and `{{}}` for the leaf.
+        attentions, projections: their names, of the self-attention and the
+            cross-attention, and of query, key, value and output.
+        norms: names of the norms of both attentions and of the feed-forward network.
+        dense: names of the two layers of the feed-forward network.
+    """
+    found = {}
+    for ours, name in zip(ATTENTIONS, attentions, strict=True):
+        for projection, other in zip(PROJECTIONS, projections, strict=True):
+            theirs = attention.format(name=name, projection=other)
+            found[f"{ours}/{projection}"] = theirs
+    names = (*ATTENTIONS, "output")
+    found |= {f"{k}_layer_norm": v for k, v in zip(names, norms, strict=True)}
+    return found | dict(zip(("intermediate", "output_projection"), dense, strict=True))
 
 
-def _torch(prefix, **tables):
-    """The names of fairseq, which Hugging Face has as well."""
-    return Naming(
-        block=prefix + "{side}.layers.{i}.",
-        attention="{name}.{projection}.{{leaf}}",
-        attentions=("self_attn", "encoder_attn"),
-        projections=("q_proj", "k_proj", "v_proj", "out_proj"),
-        norms=tuple(
-            f"{name}_layer_norm.{{leaf}}"
-            for name in ("self_attn", "encoder_attn", "final")
-        ),
-        dense=("fc1.{leaf}", "fc2.{leaf}"),
-        end=prefix + "{side}.layer_norm.{{leaf}}",
+# fairseq and Hugging Face.
+FAIRSEQ_MODULES = block_modules(
+    "{name}.{projection}.{{}}",
+    ("self_attn", "encoder_attn"),
+    ("q_proj", "k_proj", "v_proj", "out_proj"),
+    ("self_attn_layer_norm.{}", "encoder_attn_layer_norm.{}", "final_layer_norm.{}"),
+    ("fc1.{}", "fc2.{}"),
+)
+NAMINGS = {
+    "hugging_face": Naming(
+        block="model.{side}.layers.{i}.",
+        modules=FAIRSEQ_MODULES,
+        end="model.{side}.layer_norm.{}",
         leaves=TORCH,
         transposed=True,
-        tables=tables,
-    )
+        others={
+            "token_logits/output_bias": ("final_logits_bias", "first"),
+        },
+    ),
+    "fairseq": Naming(
+        block="{side}.layers.{i}.",
+        modules=FAIRSEQ_MODULES,
+        end="{side}.layer_norm.{}",
+        leaves=TORCH,
+        transposed=True,
+    ),
+    "tensor2tensor": Naming(
+        block="transformer/body/{side}/layer_{i}/",
+        modules=block_modules(
+            "{name}/multihead_attention/{projection}/{{}}",
+            ("self_attention", "encdec_attention"),
+            ("q", "k", "v", "output_transform"),
+            tuple(
+                f"{name}/layer_prepostprocess/layer_norm/layer_norm_{{}}"
+                for name in ("self_attention", "encdec_attention", "ffn")
+            ),
+            ("ffn/conv1/{}", "ffn/conv2/{}"),
+        ),
+        end="transformer/body/{side}/layer_prepostprocess/layer_norm/layer_norm_{}",
+        leaves={"kernel": "kernel", "bias": "bias", "gamma": "scale", "beta": "bias"},
+        others={"token_embedding/embeddings": "shared"},
+    ),
+    "marian": Naming(
+        block="{side}_l{i}_",
+        modules=block_modules(
+            "{name}_{{}}{projection}",
+            ("self", "context"),
+            ("q", "k", "v", "o"),
+            ("self_Wo_ln_{}", "context_Wo_ln_{}", "ffn_ffn_ln_{}"),
+            ("ffn_{}1", "ffn_{}2"),
+        ),
+        end="{side}_ln_{}",
+        leaves={"kernel": "W", "bias": "b", "gamma": "scale", "beta": "bias"},
+        first=1,
+    ),
+    "ctranslate2": Naming(
+        block="{side}/layer_{i}/",
+        modules=block_modules(
+            "{name}/{projection}/{{}}",
+            ("self_attention", "attention"),
+            ("query", "key", "value", "output"),
+            (
+                "self_attention/layer_norm/{}",
+                "attention/layer_norm/{}",
+                "ffn/layer_norm/{}",
+            ),
+            ("ffn/linear_0/{}", "ffn/linear_1/{}"),
+        ),
+        end="{side}/layer_norm/{}",
+        leaves={"kernel": "weight", "bias": "bias", "gamma": "gamma", "beta": "beta"},
+        transposed=True,
+        others={
+            "token_embedding/embeddings": "encoder/embeddings/weight",
+            "target_token_embedding/embeddings": "decoder/embeddings/weight",
+            "token_logits/kernel": ("decoder/projection/weight", "transpose"),
+            "token_logits/output_bias": "decoder/projection/bias",
+        },
+    ),
+}
+# Arrays that hold several of ours, one below the other, by the end of their names.
+FUSED = {
+    "self_attention/linear_0/": ("query", "key", "value"),
+    "attention/linear_1/": ("key", "value"),
+    "self_attn.in_proj_": ("q_proj", "k_proj", "v_proj"),
+}
