@@ -20,7 +20,7 @@ class Naming:
         modules: dict of our module in a block to the rest of the name, in which `{}` is
             one of `leaves`.
         end: str, the norm after the last block, with `{side}` and `{}`.
-        leaves: dict of "kernel", "bias", "gamma" and "beta" to what the layout calls it.
+        leaves: dict of "kernel", "bias", "gamma" and "beta" to the name of the array.
         transposed: bool, whether kernels are stored as (outputs, inputs).
         first: int.
         others: dict of our path to the name of an array outside the blocks, or to a
