@@ -1,6 +1,7 @@
 """Reads and writes checkpoint files, and converts the names and layouts of arrays."""
 
 from zoo.checkpoint.converted import Converted
+from zoo.checkpoint.ctranslate2 import read_ctranslate2
 from zoo.checkpoint.formats import Checkpoint, open_checkpoint, save_checkpoint
 from zoo.checkpoint.hdf5_groups import has_group, rename_groups
 from zoo.checkpoint.table import Row, assign, convert, expand, revert
@@ -15,6 +16,7 @@ __all__ = [
     "expand",
     "has_group",
     "open_checkpoint",
+    "read_ctranslate2",
     "read_vectors",
     "rename_groups",
     "revert",

@@ -2,6 +2,8 @@
 
 from zoo.family import Family
 from zoo.models.transformer.model import Transformer, TransformerConfig
+from zoo.models.transformer.shapes import weight_shapes
+from zoo.models.transformer.weights import layouts
 
 __all__ = ["FAMILY", "Transformer", "TransformerConfig"]
 
@@ -9,4 +11,7 @@ FAMILY = Family(
     backbone=Transformer,
     tokenizers=("SentencePieceTokenizer",),
     learning_rate=3e-4,
+    layouts=layouts(),
+    heads={"token_logits": "token_logits"},
+    shapes=weight_shapes,
 )

@@ -163,9 +163,11 @@ NAMINGS = {
         },
     ),
 }
-# Arrays that hold several of ours, one below the other, by the end of their names.
+# What an array of CTranslate2 holds, one below the other.
 FUSED = {
-    "self_attention/linear_0/": ("query", "key", "value"),
-    "attention/linear_1/": ("key", "value"),
-    "self_attn.in_proj_": ("q_proj", "k_proj", "v_proj"),
+    "self_attention/linear_0": ("query", "key", "value"),
+    "self_attention/linear_1": ("output",),
+    "attention/linear_0": ("query",),
+    "attention/linear_1": ("key", "value"),
+    "attention/linear_2": ("output",),
 }
