@@ -1,0 +1,111 @@
+"""Reads Transformers of CTranslate2."""
+
+import re
+
+import numpy as np
+
+from zoo.checkpoint import read_ctranslate2
+from zoo.models.transformer.model import TransformerConfig
+from zoo.models.transformer.tables import FUSED
+
+# CTranslate2's codes of activations, from `ops/activation.h`.
+ACTIVATIONS = {0: "relu", 1: "gelu_tanh", 2: "silu", 3: "gelu", 5: "tanh"}
+CTRANSLATE2_OPTIONS = {
+    "activation",
+    "alignment_heads",
+    "alignment_layer",
+    "embeddings_merge",
+    "layernorm_embedding",
+    "multi_query_attention",
+    "num_heads",
+    "pre_norm",
+    "scale_embeddings",
+    "scale_outputs",
+    "start_from_zero_embedding",
+}
+
+
+def recognise(directory):
+    """Whether a directory holds such a model, bool."""
+    return (directory / "model.bin").is_file()
+
+
+def read(directory):
+    """Config, arrays and tokenizer of a CTranslate2 directory.
+
+    What the file does not say is as in OpenNMT-tf: an epsilon of 1e-5, which is that of
+    CTranslate2, and sinusoids from position 1.
+    """
+    _, arrays = read_ctranslate2(directory / "model.bin")
+    arrays = split_fused(arrays)
+    options = {k: arrays.pop(k) for k in [*arrays] if _leaf(k) in CTRANSLATE2_OPTIONS}
+    if "decoder/projection/weight" not in arrays:
+        raise ValueError(
+            f"`{directory}` must hold an encoder and a decoder. Received: the arrays "
+            f"{sorted(arrays)[:5]} and others."
+        )
+    shared = np.array_equal(
+        arrays["encoder/embeddings/weight"], arrays["decoder/embeddings/weight"]
+    )
+    if shared:
+        arrays.pop("decoder/embeddings/weight")
+    return _config(arrays, options, shared), arrays, {}
+
+
+def _config(arrays, options, shared):
+    """The config of a CTranslate2 model, from the shapes of its arrays."""
+
+    def option(name, default):
+        found = {int(np.squeeze(v)) for k, v in options.items() if _leaf(k) == name}
+        if len(found) > 1:
+            raise ValueError(
+                f"Both sides must have the same `{name}`. Received: {sorted(found)}."
+            )
+        return found.pop() if found else default
+
+    def blocks(side):
+        names = {name.split("/")[1] for name in arrays if name.startswith(f"{side}/")}
+        return sum(name.startswith("layer_") for name in names - {"layer_norm"})
+
+    size, width = arrays["encoder/embeddings/weight"].shape
+    return TransformerConfig(
+        vocabulary_size=size,
+        target_vocabulary_size=None
+        if shared
+        else len(arrays["decoder/projection/weight"]),
+        hidden_dim=width,
+        num_encoder_layers=blocks("encoder"),
+        num_decoder_layers=blocks("decoder"),
+        num_heads=option("num_heads", 8),  # of "TransformerBase", which has no option
+        intermediate_dim=len(arrays["encoder/layer_0/ffn/linear_0/weight"]),
+        activation=ACTIVATIONS[option("activation", 0)],
+        norm_first=bool(option("pre_norm", 1)),
+        attention_bias="encoder/layer_0/self_attention/query/bias" in arrays,
+        positions="tensor2tensor",
+        first_position=1,
+        scale_embeddings=bool(option("scale_embeddings", 1)),
+        embeddings_layer_norm=bool(option("layernorm_embedding", 0)),
+        tied_output=False,
+        output_bias="decoder/projection/bias" in arrays,
+        layer_norm_epsilon=1e-5,
+    )
+
+
+def _leaf(name):
+    """The last part of a name."""
+    return name.rsplit("/", 1)[-1]
+
+
+def split_fused(arrays):
+    """Divides arrays that hold several of ours, one below the other, see `FUSED`."""
+    found = {}
+    for name, array in arrays.items():
+        match = re.fullmatch(r"(.*/)((?:self_)?attention/linear_\d)/(\w+)", name)
+        parts = FUSED.get(match[2]) if match else None
+        if parts is None or len(array) % len(parts):
+            found[name] = array
+            continue
+        begin = match[1] + match[2].split("/")[0]
+        for part, piece in zip(parts, np.split(array, len(parts)), strict=True):
+            found[f"{begin}/{part}/{match[3]}"] = piece
+    return found
