@@ -87,7 +87,7 @@ def test_frequent_words_are_predicted_and_others_read(finished):
 
 @pytest.mark.parametrize("optimizer", ["adagrad", "adamw"])
 def test_the_recipe_names_the_optimizer(finished, optimizer):
-    fields = recipe(optimizer=optimizer, decays=False, accumulator=0.25)
+    fields = recipe(optimizer=optimizer, decay="none", accumulator=0.25)
     run = StreamPretraining(Recipe(**fields), finished, finished / "run")
     model = run.build()
     config = model.optimizer.get_config()

@@ -1,6 +1,6 @@
 """The optimizer of a pretraining recipe."""
 
-from zoo.training import Adagrad, AdamW, WarmupLinearDecay
+from zoo.training import Adagrad, AdamW, InverseSquareRoot, WarmupLinearDecay
 
 
 def make_optimizer(recipe):
@@ -12,11 +12,11 @@ def make_optimizer(recipe):
     Returns:
         keras.optimizers.Optimizer.
     """
-    schedule = WarmupLinearDecay(
-        recipe.learning_rate,
-        recipe.warmup_steps,
-        recipe.steps if recipe.decays else None,
-    )
+    if recipe.decay == "inverse_square_root":
+        schedule = InverseSquareRoot(recipe.learning_rate, recipe.warmup_steps)
+    else:
+        end = recipe.steps if recipe.decay == "linear" else None
+        schedule = WarmupLinearDecay(recipe.learning_rate, recipe.warmup_steps, end)
     options = {"global_clipnorm": recipe.clip_norm}
     if recipe.ema:
         options |= {"use_ema": True, "ema_momentum": recipe.ema}

@@ -10,6 +10,7 @@ from zoo.presets.schema import check_defaults
 
 OBJECTIVES = {}  # name to class, see `register_objective`
 OPTIMIZERS = ("adamw", "adagrad")
+DECAYS = ("linear", "inverse_square_root", "none")
 
 
 def register_objective(kind):
@@ -44,11 +45,13 @@ class Recipe:
         optimizer: "adamw" or "adagrad".
         learning_rate: float, the peak after the warm-up.
         warmup_steps: int, updates during which the rate rises linearly from 0.
-        decays: bool, whether the rate then falls linearly to 0 or is constant.
+        decay: how the rate then falls: "linear", to 0 at the end of the run;
+            "inverse_square_root", see `zoo.training.InverseSquareRoot`; or "none".
         clip_norm: float, the largest norm of all gradients together.
         accumulator: float, initial sum of squares of Adagrad.
         weight_decay, beta_2: see `zoo.training.AdamW`.
         ema: float, momentum of the averaged weights, such as 0.999, or 0 for none.
+        average: int, the finished model is the mean of so many of the last checkpoints.
         dtype: policy during pretraining, such as "mixed_bfloat16".
         seed: int, of the weights, the order of the rows, and the masks.
         card: dict, fields such as the description that are added to the preset record.
@@ -57,8 +60,9 @@ class Recipe:
 
     Raises:
         ValueError: if a stage is not three positive integers, a row has less than 5
-            tokens, the warm-up is longer than the run, a default is wrong, or the
-            objective, one of its options or the optimizer is unknown.
+            tokens, the warm-up is longer than the run, a default is wrong, weights are
+            averaged twice, or the objective, one of its options, the optimizer or the
+            decay is unknown.
     """
 
     family: str
@@ -72,12 +76,13 @@ class Recipe:
     optimizer: str = "adamw"
     learning_rate: float = 1e-3
     warmup_steps: int = 100
-    decays: bool = True
+    decay: str = "linear"
     clip_norm: float = 1.0
     accumulator: float = 1.0
     weight_decay: float = 0.01
     beta_2: float = 0.999
     ema: float = 0.0
+    average: int = 1
     dtype: str = "float32"
     seed: int = 0
     card: dict = dataclasses.field(default_factory=dict)
@@ -97,10 +102,17 @@ class Recipe:
                 f"`warmup_steps` must be from 0 to {self.steps}, the updates of all "
                 f"stages. Received: {self.warmup_steps}."
             )
-        if self.optimizer not in OPTIMIZERS:
+        choices = {"optimizer": OPTIMIZERS, "decay": DECAYS}
+        for field, known in choices.items():
+            value = getattr(self, field)
+            if value not in known:
+                raise ValueError(
+                    f"`{field}` must be one of {known}. Received: {value!r}."
+                )
+        if self.average < 1 or (self.average > 1 and self.ema):
             raise ValueError(
-                f"`optimizer` must be one of {OPTIMIZERS}. Received: "
-                f"{self.optimizer!r}."
+                "`average` must be at least 1, and 1 if `ema` already averages. "
+                f"Received: average={self.average}, ema={self.ema}."
             )
         name = self.objective.get("name")
         if name not in OBJECTIVES:

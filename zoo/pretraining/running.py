@@ -46,6 +46,7 @@ def run(recipe, data, output, every=100, tensorboard=False):
         every,
         callbacks,
         objective.sizes,
+        recipe.average,
     )
     report = {"recipe": recipe.to_json(), "tokens": objective.tokens()}
     shutil.rmtree(output / "preset", ignore_errors=True)

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from zoo.data import read_bitext
+from zoo.data import plan_batches, read_bitext
 from zoo.files import replacing
 from zoo.pretraining.optimizer import make_optimizer
 from zoo.pretraining.recipes import find_files, find_held_out
@@ -35,8 +35,9 @@ class Translation:
     """A training run of a `Translator`.
 
     The first run learns one SentencePiece model from both sides, `sentencepiece.model`.
-    A stage has the pairs whose texts have at most its tokens per row. Its rows per
-    update are pairs whose sources are of similar length.
+    A stage has the pairs whose texts have at most its tokens per row. An update has as
+    many pairs of similar length as fit into the tokens of its rows, padding included,
+    on the longer side. Short pairs make updates of more rows.
 
     Args:
         recipe: `zoo.pretraining.Recipe`.
@@ -51,7 +52,7 @@ class Translation:
         sizes: list of int, the mean number of tokens of an update, for each update.
 
     Raises:
-        ValueError: if a stage has fewer pairs than rows per update.
+        ValueError: if a stage has no pairs.
     """
 
     name = Translator.task_name
@@ -67,8 +68,9 @@ class Translation:
         self.lengths = np.stack([_lengths(*side) for side in sides], axis=1)
         self.sizes = []
         for length, rows, steps in recipe.stages:
-            mean = self.lengths[self._chosen(length, rows)].sum(axis=1).mean()
-            self.sizes += [int(rows * mean)] * steps
+            chosen = self._chosen(length)
+            updates = self._updates(chosen, length * rows, epoch=0)
+            self.sizes += [int(self.lengths[chosen].sum() / updates)] * steps
 
     def _read(self, paths):
         """The pairs of some files, two lists."""
@@ -84,16 +86,22 @@ class Translation:
                 temporary.write_bytes(model)
         return SentencePieceTokenizer(path)
 
-    def _chosen(self, length, rows):
+    def _chosen(self, length):
         """The numbers of the pairs of a stage."""
         chosen = np.flatnonzero(self.lengths.max(axis=1) <= length)
-        if len(chosen) < rows:
+        if not len(chosen):
             raise ValueError(
-                "Every stage must have pairs for one update. Received: "
-                f"{len(chosen)} pairs of at most {length} tokens, and {rows} rows per "
-                "update."
+                "Every stage must have pairs. Received: no pair of at most "
+                f"{length} tokens."
             )
-        return chosen[: len(chosen) // rows * rows]
+        return chosen
+
+    def _updates(self, chosen, budget, epoch):
+        """The number of updates of an epoch, int."""
+        longest = self.lengths[chosen].max(axis=1)
+        order = True, self.recipe.seed, [epoch]
+        plan = plan_batches(longest, None, *order, token_budget=budget)
+        return sum(1 for _ in plan)
 
     def build(self):
         """Makes the compiled model at the start of the run."""
@@ -132,16 +140,18 @@ class Translation:
 
     def _stage(self, model, length, rows, steps, done):
         """The batches of a stage after some updates of it."""
-        chosen = self._chosen(length, rows)
-        updates = len(chosen) // rows
+        chosen, budget, epoch = self._chosen(length), length * rows, 0
+        left = steps - done
+        while done >= (updates := self._updates(chosen, budget, epoch)):
+            done, epoch = done - updates, epoch + 1
         batches = model.batches(
             *([side[number] for number in chosen] for side in self.train),
-            batch_size=rows,
             shuffle=True,
             seed=self.recipe.seed,
-            epochs=range(done // updates, -(-steps // updates)),
+            epochs=range(epoch, epoch + done + left),  # each has one update at least
+            token_budget=budget,
         )
-        return batches.skip(done % updates).take(steps - done)
+        return batches.skip(done).take(left)
 
     def tokens(self):
         """The number of tokens of both sides in all updates, int."""
@@ -164,7 +174,8 @@ class Translation:
 
     def finished(self, model):
         """Makes a copy of the model with the config for fine-tuning."""
-        options = {**model.options, "sequence_length": model.sequence_length}
+        longest = model.backbone.config.max_sequence_length
+        options = {**model.options, "sequence_length": longest}
         return finished_model(self.recipe, model, Translator, **options)
 
 

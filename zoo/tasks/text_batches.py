@@ -112,6 +112,7 @@ class TextBatches(TextColumns):
         shuffle=False,
         seed=0,
         epochs=(0,),
+        token_budget=None,
     ):
         """The tokenised batches that `fit` and `evaluate` use.
 
@@ -120,7 +121,8 @@ class TextBatches(TextColumns):
             y: targets (B, ...), or None. A dataset holds its own.
             sample_weight: float (B,), or None. A dataset holds its own.
             batch_size: int, 32 by default.
-            shuffle, seed, epochs: see `zoo.data.plan_batches`; ignored for datasets.
+            shuffle, seed, epochs, token_budget: see `zoo.data.plan_batches`; ignored
+                for datasets.
 
         Returns:
             tf.data.Dataset of x, (x, y) or (x, y, sample_weight), x a dict of int32
@@ -141,9 +143,19 @@ class TextBatches(TextColumns):
         columns = self.text_columns(x)
         targets = self.targets(columns, y, sample_weight)
         rows = self._tokenise(columns)
-        lengths = self.preprocessor.lengths(rows)
-        plan = plan_batches(lengths, batch_size or 32, shuffle, seed, epochs)
+        lengths = self.row_lengths(rows, targets)
+        size = None if token_budget else batch_size or 32
+        plan = plan_batches(lengths, size, shuffle, seed, epochs, token_budget)
         return self._gathered(rows, plan, targets)
+
+    def row_lengths(self, rows, targets=()):
+        """The tokens of each row, by which batches are made, int64 tensor (N,).
+
+        Args:
+            rows: dict of ragged tensors, from `preprocessor.pack`.
+            targets: list of tensors (N, ...), labels and weights.
+        """
+        return self.preprocessor.lengths(rows)
 
     def _gathered(self, rows, plan, targets=()):
         # XLA compiles anew for every length, hence buckets; nothing else needs them.

@@ -41,6 +41,7 @@ class TextTraining(TextBatches):
         validation_freq=1,
         *,
         seed=0,
+        token_budget=None,
     ):
         """Keras' `fit`, on text or on token ids.
 
@@ -54,15 +55,19 @@ class TextTraining(TextBatches):
             epochs: int; None for that of the preset, or with `steps_per_epoch` for 1.
             batch_size ... validation_freq: as of `keras.Model.fit`.
             seed: int, of the order of the rows.
+            token_budget: int, in place of `batch_size`: a batch has as many texts as
+                fit into so many tokens, padding included.
 
         Returns:
             keras.callbacks.History.
 
         Raises:
             TypeError: if `x` is no batch, such as one string or a list of pairs.
-            ValueError: if labels are missing or unknown, or lengths differ.
+            ValueError: if labels are missing or unknown, lengths differ, or
+                `batch_size` and `token_budget` are both given.
         """
         x = self._checked(x, y, "fit")
+        _refuse_both(batch_size, token_budget)
         epochs = self._default_epochs(steps_per_epoch) if epochs is None else epochs
         number = Epoch(initial_epoch)
         callbacks = with_callbacks(callbacks, number, self, epochs)
@@ -72,7 +77,7 @@ class TextTraining(TextBatches):
         if self.takes_text(x):
             x, held_out = self._split((x, y, sample_weight), validation_split, held_out)
             span = (number, epochs, initial_epoch, steps_per_epoch)
-            x = self._epochs((*x, batch_size), (shuffle, seed), *span)
+            x = self._epochs((*x, batch_size), (shuffle, seed), *span, token_budget)
             y = sample_weight = batch_size = None
             validation_split, shuffle = 0.0, False
         held_out = held_out and self._evaluation_data(*held_out, size)
@@ -105,7 +110,7 @@ class TextTraining(TextBatches):
             self.targets(self.text_columns(x), *targets)
         return split_rows(data, fraction)
 
-    def _epochs(self, data, order, number, epochs, start, steps):
+    def _epochs(self, data, order, number, epochs, start, steps, budget):
         """Batches of text for `fit`.
 
         Args:
@@ -113,13 +118,15 @@ class TextTraining(TextBatches):
             order: shuffle and seed, as of `batches`.
             number: `zoo.data.Epoch`.
             epochs, start, steps: ints, as of `fit`; `steps` may be None.
+            budget: int, `token_budget`, or None.
         """
         if not steps or isinstance(data[0], tf.data.Dataset):
-            return self.batches(*data, *order, number)
+            return self.batches(*data, *order, number, budget)
         # One long stream. Each of the user's epochs takes its steps from it.
         rows = len(as_columns(data[0])[0])
-        passes = range(-(-epochs * steps // -(-rows // (data[3] or 32))))
-        return self.batches(*data, *order, passes).skip(start * steps)
+        shortest = 1 if budget else -(-rows // (data[3] or 32))  # batches of a pass
+        passes = range(-(-epochs * steps // shortest))
+        return self.batches(*data, *order, passes, budget).skip(start * steps)
 
     def evaluate(
         self,
@@ -241,6 +248,14 @@ class TextTraining(TextBatches):
         if self.takes_text(x):
             return self.batches(x, y, sample_weight, batch_size)
         return x if y is None else (x, y, sample_weight)
+
+
+def _refuse_both(batch_size, token_budget):
+    if batch_size is not None and token_budget is not None:
+        raise ValueError(
+            "`token_budget` takes the place of `batch_size`. Received: "
+            f"batch_size={batch_size}, token_budget={token_budget}. Leave one out."
+        )
 
 
 def _refuse_steps(x, steps):

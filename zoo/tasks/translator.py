@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from zoo.data import Packer
+from zoo.data import Packer, bucket_length
 from zoo.generation import GenerationOptions, generate
 from zoo.tasks.answering import as_numpy
 from zoo.tasks.base import Task
@@ -123,6 +123,15 @@ class Translator(Task):
         """`encode_labels` in a tf.data pipeline."""
         return y
 
+    def row_lengths(self, rows, targets=()):
+        """Tokens of the longer one of source and target, with its end."""
+        lengths = super().row_lengths(rows, targets)
+        if targets:
+            written = self.tokenizer.targets(targets[0]).row_lengths() + 1
+            written = tf.minimum(written, self.sequence_length)
+            lengths = tf.maximum(lengths, tf.cast(written, lengths.dtype))
+        return lengths
+
     def finish(self, x, y=None, weight=None):
         """An example: what the decoder reads is the target, moved by one position."""
         if y is None:
@@ -134,11 +143,15 @@ class Translator(Task):
         read = tf.concat([tf.cast(rows * start, tokens.dtype), tokens], axis=1)
         lengths = following.row_lengths()
         pad = self.tokenizer.pad_id
-        inside = tf.sequence_mask(lengths, dtype=tf.float32)
+        longest = tf.cast(tf.reduce_max(lengths), tf.int32)
+        if self.jit_compile:  # XLA compiles anew for every length
+            longest = bucket_length(longest, self.sequence_length)
+        shape = tf.stack([tf.shape(lengths)[0], longest])
+        inside = tf.sequence_mask(lengths, longest, dtype=tf.float32)
         if weight is not None:
             inside *= weight[:, None]
-        x = {**x, "decoder_token_ids": read.to_tensor(pad)}
-        return x, following.to_tensor(pad), inside
+        x = {**x, "decoder_token_ids": read.to_tensor(pad, shape=shape)}
+        return x, following.to_tensor(pad, shape=shape), inside
 
     # Writing -------------------------------------------------------------------
 

@@ -1,9 +1,14 @@
 """Optimizers, schedules and resumable training."""
 
+from zoo.training.averaging import AverageWeights
 from zoo.training.optimizers import Adagrad, AdamW, finetuning_optimizer, layer_depths
 from zoo.training.rate_range import RangeTest, RateCurve
 from zoo.training.resume import train_steps
-from zoo.training.schedules import PlannedDecay, WarmupLinearDecay
+from zoo.training.schedules import (
+    InverseSquareRoot,
+    PlannedDecay,
+    WarmupLinearDecay,
+)
 from zoo.training.selection import KeepBest
 from zoo.training.trainable import follow_trainable
 from zoo.training.update_plan import PlanUpdates
@@ -11,6 +16,8 @@ from zoo.training.update_plan import PlanUpdates
 __all__ = [
     "Adagrad",
     "AdamW",
+    "AverageWeights",
+    "InverseSquareRoot",
     "KeepBest",
     "PlanUpdates",
     "PlannedDecay",

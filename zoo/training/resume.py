@@ -7,6 +7,7 @@ import keras
 import numpy as np
 
 from zoo.files import replacing
+from zoo.training.averaging import AverageWeights
 
 
 class SaveWhole(keras.callbacks.Callback):
@@ -90,12 +91,20 @@ class Throughput(keras.callbacks.Callback):
 
 
 def train_steps(
-    model, make_dataset, steps, directory, every=100, callbacks=(), sizes=None
+    model,
+    make_dataset,
+    steps,
+    directory,
+    every=100,
+    callbacks=(),
+    sizes=None,
+    average=1,
 ):
     """Trains a compiled model for a number of batches, and resumes.
 
     If the optimizer averages weights (`use_ema`), the trained model has the averages.
-    The checkpoint has the weights and the averages.
+    The checkpoint has the weights and the averages. With `average`, the checkpoint has
+    the last weights, and the trained model the mean.
 
     Args:
         model: compiled keras.Model, used if `directory` has no checkpoint.
@@ -109,6 +118,7 @@ def train_steps(
         callbacks: iterable of keras.callbacks.Callback.
         sizes: sequence of int (steps,), tokens in each batch. With it, progress bar
             and log show tokens per second and hours left.
+        average: int, number of the last checkpoints whose mean the trained model has.
 
     Returns:
         The trained model; another object than `model` if training was resumed.
@@ -126,6 +136,7 @@ def train_steps(
     start = _updates(model) * _batches_per_update(model.optimizer)
     log = directory / "log.csv"
     _trim(log, start // every)
+    means = [AverageWeights(average, directory / "last_weights")] * (average > 1)
     if start < steps:
         model.fit(
             make_dataset(start),
@@ -136,6 +147,7 @@ def train_steps(
             callbacks=[
                 *([] if sizes is None else [Throughput(sizes, start)]),
                 keras.callbacks.CSVLogger(log, append=start > 0),
+                *means,
                 SaveWhole(checkpoint),  # last: what it saves is logged
                 *callbacks,
             ],
@@ -143,6 +155,8 @@ def train_steps(
     else:
         # As `fit` does at its end: averaged weights take the place of the last ones.
         model.optimizer.finalize_variable_values(model.trainable_variables)
+        for mean in means:
+            mean.apply(model, steps // every - 1)
     return model
 
 

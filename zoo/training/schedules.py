@@ -1,4 +1,4 @@
-"""BERT's learning rate schedule, with a number of updates that is given or planned."""
+"""Learning rate schedules of BERT and of the Transformer."""
 
 import math
 import numbers
@@ -59,6 +59,44 @@ class WarmupLinearDecay(LearningRateSchedule):
             "warmup_steps": self.warmup_steps,
             "decay_steps": self.decay_steps,
         }
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class InverseSquareRoot(LearningRateSchedule):
+    """A linear warm-up to the peak, followed by a decay with the inverse square root.
+
+    The rate at update t, counted from 0, is `peak min(s / w, sqrt(w / s))` with
+    `s = t + 1` and w = `warmup_steps`.
+
+    Source: Vaswani et al. 2017, equation 3, whose peak is `(D w)^-0.5`: 7.0e-4 for the
+    base model (D = 512, w = 4000). tensor2tensor's second and third version have
+    `2 (D w)^-0.5` with w = 8000, 9.9e-4. fairseq has a peak of 5e-4.
+
+    Args:
+        peak: float, learning rate per update.
+        warmup_steps: int, updates, at least 1.
+
+    Raises:
+        ValueError: if `peak` is not positive, or `warmup_steps` is less than 1.
+    """
+
+    def __init__(self, peak, warmup_steps=4000):
+        check_learning_rate(peak, "peak")
+        if warmup_steps < 1:
+            raise ValueError(
+                f"`warmup_steps` must be at least 1. Received: {warmup_steps}."
+            )
+        self.peak = peak
+        self.warmup_steps = warmup_steps
+
+    def __call__(self, step):
+        """The learning rate at update `step`."""
+        share = (ops.cast(step, "float32") + 1.0) / self.warmup_steps
+        return self.peak * ops.minimum(share, ops.rsqrt(share))
+
+    def get_config(self):
+        """Constructor arguments."""
+        return {"peak": self.peak, "warmup_steps": self.warmup_steps}
 
 
 @keras.saving.register_keras_serializable(package="zoo")
