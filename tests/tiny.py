@@ -99,3 +99,20 @@ def recipe(options=(), **fields):
         "warmup_steps": 1,
         **fields,
     }
+
+
+TRANSFORMER_CONFIG = {
+    "hidden_dim": 16,
+    "num_encoder_layers": 2,
+    "num_decoder_layers": 2,
+    "num_heads": 2,
+    "intermediate_dim": 32,
+    "max_sequence_length": 48,
+    "dropout": 0.0,
+}
+
+
+def make_pairs(count, seed=0, longest=8):
+    """Texts, and their translations: the same words in the other order, shouted."""
+    sources, _ = make_texts(count, seed, longest)
+    return sources, [" ".join(reversed(text.upper().split())) for text in sources]

@@ -24,6 +24,11 @@ from zoo.evaluation.spans import (
     span_scores,
     write_spans,
 )
+from zoo.evaluation.translations import (
+    group_references,
+    reference_streams,
+    translation_scores,
+)
 
 __all__ = [
     "Assessment",
@@ -38,13 +43,16 @@ __all__ = [
     "evaluate_glue",
     "find_spans",
     "glue_metrics",
+    "group_references",
     "majority_label",
     "mean_number",
     "most_frequent_tags",
     "paired_bootstrap",
+    "reference_streams",
     "sample_rows",
     "span_scores",
     "tfidf_label",
     "tfidf_number",
+    "translation_scores",
     "write_spans",
 ]

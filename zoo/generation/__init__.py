@@ -3,14 +3,16 @@
 from zoo.generation.beam_search import beam_search, length_penalty
 from zoo.generation.options import GenerationOptions
 from zoo.generation.scores import adjust_scores, keep_probable
-from zoo.generation.search import generate, sample
+from zoo.generation.search import first_row, generate, next_token, sample
 
 __all__ = [
     "GenerationOptions",
     "adjust_scores",
     "beam_search",
+    "first_row",
     "generate",
     "keep_probable",
     "length_penalty",
+    "next_token",
     "sample",
 ]

@@ -2,7 +2,7 @@
 
 from keras import ops
 
-from zoo.generation.rows import run, take_states
+from zoo.generation.rows import row_limits, run, take_states
 from zoo.generation.scores import LOWEST, adjust_scores
 
 NEVER = -1e30  # lower than the score of any sequence
@@ -25,7 +25,7 @@ def length_penalty(length, options):
     return ops.power(length, options.length_penalty)
 
 
-def beam_search(step, states, start, options, end, compact=True):
+def beam_search(step, states, start, options, end, compact=True, limits=None):
     """Searches the sequences with the best scores.
 
     Each step extends K hypotheses by every token and keeps the 2 K best of all. Among
@@ -47,8 +47,9 @@ def beam_search(step, states, start, options, end, compact=True):
 
     See `zoo.generation.generate` for arguments and results.
     """
-    beams, longest = options.num_beams, options.max_new_tokens
+    beams = options.num_beams
     rows = ops.shape(start)[0] // beams
+    limits, longest = row_limits(limits, rows, options)
     places = ops.arange(longest, dtype="int32")
     shape = (rows, beams)
     first = ops.equal(ops.arange(beams), 0)[None]
@@ -60,6 +61,7 @@ def beam_search(step, states, start, options, end, compact=True):
         "tokens": ops.zeros((*shape, longest), "int32") + end,
         "led": ops.zeros((rows,), "bool"),  # a best hypothesis has finished
         "done": ops.zeros((rows,), "bool"),
+        "limit": limits,
         "states": states,
     }
 
@@ -67,8 +69,9 @@ def beam_search(step, states, start, options, end, compact=True):
         count = ops.shape(row["done"])[0]
         logits, after = step(ops.reshape(row["last"], (-1, 1)), row["states"])
         added = ops.log_softmax(logits, axis=-1)
-        told = ops.reshape(row["alive_tokens"], (-1, longest))
-        added = adjust_scores(added, told, number, options, end)
+        told = ops.reshape(row["alive_tokens"], (count * beams, longest))
+        last = ops.repeat(ops.equal(number, row["limit"] - 1), beams)
+        added = adjust_scores(added, told, number, options, end, last)
         vocabulary = added.shape[-1]
         total = ops.reshape(added, (count, beams, vocabulary)) + row["alive"][..., None]
         total, index = ops.top_k(
@@ -121,7 +124,7 @@ def _finish(row, total, tokens, ended, number, options):
     beams, rule = options.num_beams, options.penalty
     best = ops.arange(2 * beams, dtype="int32")[None] < beams
     if rule in ("hugging_face", "ctranslate2"):
-        ended = ended | ops.equal(number, options.max_new_tokens - 1)
+        ended = ended | ops.equal(number, row["limit"] - 1)[:, None]
     if rule != "gnmt":
         ended = ended & best
     score = total / length_penalty(number + 1, options)
@@ -144,13 +147,14 @@ def _finish(row, total, tokens, ended, number, options):
 def _is_done(row, length, options):
     """Whether a row needs no further step, bool (B,), after `length` tokens."""
     worst = ops.min(row["scores"], axis=-1)
+    at_limit = length >= row["limit"]
     if options.penalty == "fairseq":
-        return worst > NEVER
+        return (worst > NEVER) | at_limit
     if options.penalty == "ctranslate2":
-        return (worst > NEVER) & row["led"]
+        return ((worst > NEVER) & row["led"]) | at_limit
     if options.penalty == "gnmt":
         if options.num_return == 1:
             worst = ops.max(row["scores"], axis=-1)
-        length = options.max_new_tokens
+        length = row["limit"]
     best = row["alive"][:, 0] / length_penalty(length, options)
-    return (worst > NEVER) & (best <= worst)
+    return ((worst > NEVER) & (best <= worst)) | at_limit

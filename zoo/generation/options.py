@@ -11,6 +11,8 @@ class GenerationOptions:
 
     Args:
         max_new_tokens: the most tokens of a sequence, its end included.
+        extra_tokens: a sequence has at most so many tokens more than its source, or
+            None for no such limit.
         min_new_tokens: the fewest tokens of a sequence, its end included.
         num_beams: hypotheses of the beam search; 1 for none.
         num_return: sequences for each row, the best ones of the beam or samples.
@@ -26,7 +28,7 @@ class GenerationOptions:
         repetition_penalty: divides the positive scores of tokens that the sequence has
             already, and multiplies their negative ones. 1.0 for none.
         first_token: token that every sequence begins with, or None.
-        last_token: token at position `max_new_tokens`, or None for any.
+        last_token: token at the last position that the limits allow, or None for any.
         suppressed: tokens that are never chosen.
         seed: of samples.
 
@@ -35,6 +37,7 @@ class GenerationOptions:
     """
 
     max_new_tokens: int = 256
+    extra_tokens: int | None = None
     min_new_tokens: int = 0
     num_beams: int = 1
     num_return: int = 1
@@ -51,10 +54,12 @@ class GenerationOptions:
 
     def __post_init__(self):
         """Checks every field."""
-        for name in ("max_new_tokens", "num_beams", "num_return", "top_k"):
+        object.__setattr__(self, "suppressed", tuple(self.suppressed))
+        counts = "max_new_tokens", "extra_tokens", "num_beams", "num_return", "top_k"
+        for name in counts:
             value = getattr(self, name)
             wrong = not isinstance(value, int) or isinstance(value, bool) or value < 1
-            if wrong and not (name == "top_k" and value is None):
+            if wrong and not (name in ("extra_tokens", "top_k") and value is None):
                 raise ValueError(
                     f"`{name}` must be a positive integer. Received: {value!r}."
                 )

@@ -16,7 +16,7 @@ def run(body, row, results, longest, compact, beams=1):
         row: dict of tensors with a row for each source. It has "done", and "states",
             whose tensors may have `beams` rows for each source.
         results: dict of the tensors of `row` that are wanted.
-        longest: int, the most steps.
+        longest: int or int32 scalar, the most steps.
         compact: bool, see `generate`.
         beams: int.
 
@@ -53,6 +53,24 @@ def run(body, row, results, longest, compact, beams=1):
         return (number < longest) & (alive > 0)
 
     return ops.while_loop(unfinished_at_all, advance, loop)[-1]
+
+
+def row_limits(limits, rows, options):
+    """The most tokens of each row, int32 (B,), and of all of them.
+
+    Args:
+        limits: int32 (B,), or None for `max_new_tokens`.
+        rows: int, B.
+        options: `GenerationOptions`.
+
+    Returns:
+        int32 (B,); and int32 scalar, or an int without limits.
+    """
+    most = options.max_new_tokens
+    if limits is None:
+        return ops.zeros((rows,), "int32") + most, most
+    limits = ops.clip(limits, 1, most)
+    return limits, ops.max(limits, initial=1)
 
 
 def take_rows(row, index, beams=1, choice=None):

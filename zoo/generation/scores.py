@@ -5,7 +5,7 @@ from keras import ops
 LOWEST = -1e9  # the score of a token that is not chosen; finite in float32
 
 
-def adjust_scores(scores, tokens, step, options, end):
+def adjust_scores(scores, tokens, step, options, end, last):
     """Applies the limits of a generation to the scores of the next token.
 
     Args:
@@ -14,6 +14,7 @@ def adjust_scores(scores, tokens, step, options, end):
         step: int32 scalar, how many tokens there are.
         options: `GenerationOptions`.
         end: int, the token that ends a sequence.
+        last: bool (R,), whether the token is the last one that the limits allow.
 
     Returns:
         float32 (R, V).
@@ -27,13 +28,14 @@ def adjust_scores(scores, tokens, step, options, end):
     if options.min_new_tokens:
         early = step < options.min_new_tokens - 1
         forbidden = forbidden | (early & (every == end))
-    for token, place in (
-        (options.first_token, 0),
-        (options.last_token, options.max_new_tokens - 1),
-    ):
-        if token is not None:
-            forbidden = ops.where(ops.equal(step, place), every != token, forbidden)
-    return ops.where(forbidden[None], LOWEST, scores)
+    if options.first_token is not None:
+        first = every != options.first_token
+        forbidden = ops.where(ops.equal(step, 0), first, forbidden)
+    forbidden = forbidden[None]
+    if options.last_token is not None:
+        only = every[None] != options.last_token
+        forbidden = ops.where(last[:, None], only, forbidden)
+    return ops.where(forbidden, LOWEST, scores)
 
 
 def _penalize(scores, tokens, step, penalty):

@@ -10,11 +10,20 @@ import keras
 from keras import ops
 
 from zoo.generation.beam_search import beam_search
-from zoo.generation.rows import run
+from zoo.generation.rows import row_limits, run
 from zoo.generation.scores import adjust_scores, keep_probable
 
 
-def generate(step, states, start, options, end, compact=True):
+def generate(
+    step,
+    states,
+    start,
+    options,
+    end,
+    compact=True,
+    limits=None,
+    numbers=None,
+):
     """Generates a sequence for each row, or several.
 
     Args:
@@ -26,40 +35,81 @@ def generate(step, states, start, options, end, compact=True):
         end: int, the token that ends a sequence.
         compact: bool, whether rows that have ended are left out of later steps. XLA
             does not allow it, since the number of rows then depends on values.
+        limits: int32, the most tokens of each source (B,), or of each row (R,) without
+            beams; by default `max_new_tokens`, which is an upper bound.
+        numbers: float32 (R, max_new_tokens) in [0, 1), by which samples are drawn; by
+            default from `options.seed`.
 
     Returns:
-        tokens int32 (B, num_return, max_new_tokens), filled with `end` after the first
-        `end`; and scores float32 (B, num_return), which are log-probabilities, of a
-        beam divided by the length penalty. The best sequence is the first one.
+        tokens int32 (B, num_return, T), filled with `end` after the first `end`, where
+        T is the greatest limit; and scores float32 (B, num_return), which are
+        log-probabilities, of a beam divided by the length penalty. The best sequence is
+        the first one.
     """
+    given = step, states, start, options, end, compact, limits
     if options.num_beams > 1:
-        return beam_search(step, states, start, options, end, compact)
-    return sample(step, states, start, options, end, compact)
+        return beam_search(*given)
+    return sample(*given, numbers)
 
 
-def sample(step, states, start, options, end, compact=True):
+def sample(step, states, start, options, end, compact=True, limits=None, numbers=None):
     """Takes the most probable token at every step, or draws one.
 
     A token is drawn with one uniform number, from the cumulated probabilities. See
     `generate` for arguments and results; the score is the log-probability of the tokens
     under the adjusted distribution.
     """
-    rows, longest = ops.shape(start)[0], options.max_new_tokens
-    places = ops.arange(longest, dtype="int32")
-    if options.samples:
-        numbers = keras.random.uniform((rows, longest), seed=options.seed)
-    else:
-        numbers = ops.zeros((rows, 0))
+    row, longest = first_row(states, start, options, end, limits, numbers)
+    results = {key: row[key] for key in ("tokens", "scores")}
+    results = run(next_token(step, options, end), row, results, longest, compact)
+    several = (-1, options.num_return)
+    tokens = ops.reshape(results["tokens"], (*several, longest))
+    scores = ops.reshape(results["scores"], several)
+    if options.num_return > 1:
+        order = ops.flip(ops.argsort(scores, axis=-1), axis=-1)
+        tokens = ops.take_along_axis(tokens, order[:, :, None], axis=1)
+        scores = ops.take_along_axis(scores, order, axis=1)
+    return tokens, scores
 
-    def choose(logits, tokens, number, numbers):
-        logits = adjust_scores(logits, tokens, number, options, end)
+
+def first_row(states, start, options, end, limits=None, numbers=None):
+    """The rows before the first token; see `generate` for the arguments.
+
+    Returns:
+        dict of tensors (R, ...), and the most tokens of all rows.
+    """
+    rows = ops.shape(start)[0]
+    limits, longest = row_limits(limits, rows, options)
+    if not options.samples:
+        numbers = ops.zeros((rows, 0))
+    elif numbers is None:
+        shape = (rows, options.max_new_tokens)
+        numbers = keras.random.uniform(shape, seed=options.seed)
+    row = {
+        "last": start,
+        "tokens": ops.zeros((rows, longest), "int32") + end,
+        "scores": ops.zeros((rows,)),
+        "done": ops.zeros((rows,), "bool"),
+        "limit": limits,
+        "numbers": numbers,
+        "states": states,
+    }
+    return row, longest
+
+
+def next_token(step, options, end):
+    """A function that adds a token to every row; see `rows.run` for its arguments."""
+
+    def choose(logits, row, number):
+        last = ops.equal(number, row["limit"] - 1)
+        logits = adjust_scores(logits, row["tokens"], number, options, end, last)
         if not options.samples:
             chosen = ops.cast(ops.argmax(logits, axis=-1), "int32")
         else:
             logits = logits / (options.temperature or 1.0)
             logits = keep_probable(logits, options.top_k, options.top_p)
             total = ops.cumsum(ops.softmax(logits, axis=-1), axis=-1)
-            drawn = ops.take(numbers, number, axis=1)[:, None] * total[:, -1:]
+            drawn = ops.take(row["numbers"], number, axis=1)[:, None] * total[:, -1:]
             chosen = ops.sum(ops.cast(total <= drawn, "int32"), axis=-1)
             chosen = ops.minimum(chosen, logits.shape[-1] - 1)
         best = ops.take_along_axis(logits, chosen[:, None], axis=1)[:, 0]
@@ -67,10 +117,11 @@ def sample(step, states, start, options, end, compact=True):
 
     def body(number, alive, row):
         logits, after = step(row["last"][:, None], row["states"])
-        chosen, gained = choose(logits, row["tokens"], number, row["numbers"])
+        chosen, gained = choose(logits, row, number)
         chosen = ops.where(row["done"], end, chosen)
+        places = ops.arange(ops.shape(row["tokens"])[1], dtype="int32")
         here = ops.equal(places, number)[None]
-        done = row["done"] | ops.equal(chosen, end)
+        done = row["done"] | ops.equal(chosen, end) | (number + 1 >= row["limit"])
         row = {
             **row,
             "last": chosen,
@@ -81,21 +132,4 @@ def sample(step, states, start, options, end, compact=True):
         }
         return number + 1, ops.sum(ops.cast(~done, "int32")), row
 
-    row = {
-        "last": start,
-        "tokens": ops.zeros((rows, longest), "int32") + end,
-        "scores": ops.zeros((rows,)),
-        "done": ops.zeros((rows,), "bool"),
-        "numbers": numbers,
-        "states": states,
-    }
-    results = {key: row[key] for key in ("tokens", "scores")}
-    results = run(body, row, results, longest, compact)
-    several = (-1, options.num_return)
-    tokens = ops.reshape(results["tokens"], (*several, longest))
-    scores = ops.reshape(results["scores"], several)
-    if options.num_return > 1:
-        order = ops.flip(ops.argsort(scores, axis=-1), axis=-1)
-        tokens = ops.take_along_axis(tokens, order[:, :, None], axis=1)
-        scores = ops.take_along_axis(scores, order, axis=1)
-    return tokens, scores
+    return body

@@ -1,0 +1,88 @@
+"""BLEU and chrF of translations, computed by sacrebleu."""
+
+
+def group_references(sources, targets):
+    """Collects the translations of equal sources.
+
+    Args:
+        sources, targets: lists of str of one length.
+
+    Returns:
+        list of the different sources in their first order, and a list with the
+        different translations of each, in their order.
+
+    Raises:
+        ValueError: if the lists have different lengths.
+    """
+    if len(sources) != len(targets):
+        raise ValueError(
+            "`sources` and `targets` must have the same length. Received: "
+            f"{len(sources)} and {len(targets)}."
+        )
+    found = {}
+    for source, target in zip(sources, targets, strict=True):
+        found.setdefault(source, {})[target] = None
+    return list(found), [list(references) for references in found.values()]
+
+
+def translation_scores(hypotheses, references):
+    """Computes BLEU and chrF of a corpus.
+
+    Source: Papineni et al. 2002; Popović 2015; Post 2018, whose program sacrebleu
+    computes both, with its defaults. A signature says how, so that scores of others
+    can be compared. BLEU of tensor2tensor and of the paper is of tokenized text, and is
+    another number.
+
+    Args:
+        hypotheses: list of str.
+        references: list of str, or list of lists of str: one reference or several for
+            each hypothesis. The numbers may differ.
+
+    Returns:
+        dict of "bleu" and "chrf", floats in [0, 100], and "bleu_signature" and
+        "chrf_signature", str.
+
+    Raises:
+        ImportError: if sacrebleu is not installed.
+        ValueError: if there is nothing to score, the lengths differ, or a hypothesis
+            has no reference.
+    """
+    metrics = _metrics()
+    references = [[r] if isinstance(r, str) else list(r) for r in references]
+    missing = [number for number, found in enumerate(references) if not any(found)]
+    if not hypotheses or len(hypotheses) != len(references) or missing:
+        raise ValueError(
+            "There must be a hypothesis, and a reference that is not empty for each "
+            f"one. Received: {len(hypotheses)} hypotheses and {len(references)} lists "
+            f"of references, of which {missing[:5]} are empty."
+        )
+    streams = reference_streams(references)
+    found = {}
+    for name, metric in metrics.items():
+        found[name] = metric.corpus_score(list(hypotheses), streams).score
+        found[f"{name}_signature"] = str(metric.get_signature())
+    return found
+
+
+def reference_streams(references):
+    """References as sacrebleu takes them: lists with one entry for each hypothesis.
+
+    Args:
+        references: list of lists of str.
+
+    Returns:
+        list of lists of str or None.
+    """
+    most = max(map(len, references))
+    return [[r[k] if k < len(r) else None for r in references] for k in range(most)]
+
+
+def _metrics():
+    try:
+        from sacrebleu.metrics import BLEU, CHRF
+    except ImportError as error:
+        raise ImportError(
+            "`translation_scores` needs sacrebleu. Install it with "
+            '`pip install "keras-context-zoo[eval]"`.'
+        ) from error
+    return {"bleu": BLEU(), "chrf": CHRF()}
