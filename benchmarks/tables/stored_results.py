@@ -1,7 +1,8 @@
-"""Results of the tables in `benchmarks/defaults`, stored one by one, and their tables.
+"""Results stored one by one, and the tables that are made of them.
 
-A result is a JSON file in `defaults/results`. It has the commit, the versions, the
-hardware and the processor time of its computation, and is not computed again.
+A result is a JSON file in the folder `results` of its table. It has the commit, the
+versions, the hardware and the processor time of its computation, and is not computed
+again.
 """
 
 import importlib.metadata
@@ -59,18 +60,19 @@ def stored_presets(before, after):
     return [path.stem.removesuffix(after).partition("-")[2] for path in paths]
 
 
-def stored(name, compute=None):
+def stored(name, compute=None, folder=FOLDER):
     """Reads a result, or calls `compute` for it and stores it.
 
     Args:
         name: str, of the file, without its suffix.
         compute: function that returns a dict, or None to read only.
+        folder: pathlib.Path of the table.
 
     Returns:
         dict, with the columns of `circumstances`, `cpu_seconds` (of all threads) and
         versions; or None if there is no result and `compute` is None.
     """
-    path = RESULTS / f"{name}.json"
+    path = folder / "results" / f"{name}.json"
     if not path.exists() and compute:
         click.echo(name)
         begin = time.process_time()
@@ -100,7 +102,7 @@ def told(results):
     return f"Made with {'; '.join(parts)}; {hours:.2f} hours of processor time.\n"
 
 
-def write_table(name, table):
-    """Writes a table to `defaults/README.md`, between the comments of its name."""
-    readme = FOLDER / "README.md"
+def write_table(name, table, folder=FOLDER):
+    """Writes a table to the `README.md` of a folder; `name` is in its comments."""
+    readme = folder / "README.md"
     write_whole(readme, insert(readme.read_text("utf-8"), table, name))

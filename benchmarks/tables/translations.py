@@ -1,0 +1,127 @@
+"""Compares a translator with plain baselines, and ways to translate with each other.
+
+    python -m benchmarks.tables.translations --data DIR --checkpoint FILE
+
+DIR has `train.tsv.gz` and `test.tsv.gz`. FILE is `checkpoint.keras` of the run that made
+the preset. Translations are written to
+`translations/results` and not computed again; the tables are written to
+`translations/README.md`.
+"""
+
+import pathlib
+
+import click
+import numpy as np
+from sacrebleu.metrics import BLEU, CHRF
+from sacrebleu.significance import PairedTest
+
+import zoo
+from benchmarks.tables.stored_results import lines, stored, told, write_table
+from zoo.data import read_bitext
+from zoo.evaluation import group_references, reference_streams
+
+FOLDER = pathlib.Path(__file__).parents[1] / "translations"
+PRESET = "transformer_mini_en_fr_tatoeba"
+BEAM = {"num_beams": 4}
+SHOWN = 50  # every so manieth sentence is shown
+
+
+def copy(train, sources):
+    """The sources themselves."""
+    return list(sources)
+
+
+def nearest(train, sources):
+    """The translation of the most similar sentence of the training data."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    features = TfidfVectorizer(ngram_range=(1, 2), token_pattern=r"\w+|[^\w\s]")
+    known = features.fit_transform(train[0])
+    similar = features.transform(sources) @ known.T
+    return [train[1][int(np.argmax(row.toarray()))] for row in similar]
+
+
+def translate(load, **options):
+    """A function of data and sources that translates with a model."""
+    return lambda train, sources: load().translate(sources, **options)
+
+
+def systems(checkpoint):
+    """The systems by name: functions of the training data and the sources."""
+
+    def last():
+        return zoo.load_model(checkpoint)
+
+    def preset():
+        return zoo.from_preset(PRESET)
+
+    return {
+        "copy": copy,
+        "nearest sentence": nearest,
+        "last checkpoint, greedy": checkpoint and translate(last),
+        "last checkpoint, beam 4": checkpoint and translate(last, **BEAM),
+        "greedy": translate(preset),
+        "beam 4": translate(preset, **BEAM),
+    }
+
+
+def translations(data, checkpoint):
+    """Translations of every system, dict of name to stored result or None."""
+    found, loaded = {}, {}
+
+    def compute(system):
+        if not loaded:
+            loaded["train"] = read_bitext(data / "train.tsv.gz")
+            loaded["test"] = group_references(*read_bitext(data / "test.tsv.gz"))
+        return {"texts": system(loaded["train"], loaded["test"][0])}
+
+    for name, system in systems(checkpoint).items():
+        work = system and data and (lambda system=system: compute(system))
+        found[name] = stored(name.replace(", ", "-").replace(" ", "_"), work, FOLDER)
+    return {name: result for name, result in found.items() if result}
+
+
+def score_table(found, references):
+    """The table of BLEU and chrF, with intervals, in Markdown."""
+    metrics = {"BLEU": BLEU(references=references), "chrF": CHRF(references=references)}
+    named = [(name, result["texts"]) for name, result in reversed(found.items())]
+    test = PairedTest(named, metrics, None, test_type="bs", n_samples=1000)
+    signatures, scores = test()
+    rows = []
+    for number, name in enumerate(scores["System"]):
+        row = [name.removeprefix("Baseline: ")]
+        for metric in metrics:
+            result = scores[metric][number]
+            row.append(f"{result.score:.1f} ({result.mean:.1f} ± {result.ci:.1f})")
+        p = scores["BLEU"][number].p_value
+        rows.append([*row, "" if p is None else f"{p:.3f}"])
+    heads = ["system", "BLEU (mean and 95 % interval)", "chrF", "p"]
+    told_by = "".join(f"- {name}: `{s}`\n" for name, s in signatures.items())
+    return f"{lines(heads, rows[::-1])}\n{told_by}\n{told(list(found.values()))}"
+
+
+def shown_table(texts, sources, references):
+    """Translations by a fixed rule, in Markdown."""
+    rows = [
+        [sources[i], texts[i], " / ".join(references[i])]
+        for i in range(0, len(sources), SHOWN)
+    ]
+    return lines(["English", "translation", "references"], rows)
+
+
+@click.command()
+@click.option("--data", type=click.Path(path_type=pathlib.Path), required=True)
+@click.option("--checkpoint", help="Of the run that made the preset.")
+def main(data, checkpoint):
+    """Computes missing translations and writes the tables."""
+    found = translations(data, checkpoint)
+    sources, references = group_references(*read_bitext(data / "test.tsv.gz"))
+    table = score_table(found, reference_streams(references))
+    write_table("results", table, FOLDER)
+    shown = shown_table(found["beam 4"]["texts"], sources, references)
+    write_table("translations", shown, FOLDER)
+    click.echo(table)
+
+
+if __name__ == "__main__":
+    main()
