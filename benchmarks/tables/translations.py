@@ -2,10 +2,9 @@
 
     python -m benchmarks.tables.translations --data DIR --checkpoint FILE
 
-DIR has `train.tsv.gz` and `test.tsv.gz`. FILE is `checkpoint.keras` of the run that made
-the preset. Translations are written to
-`translations/results` and not computed again; the tables are written to
-`translations/README.md`.
+DIR has `train.tsv.gz` and `test.tsv.gz`. FILE is `checkpoint.keras` of the run that
+made the preset. Translations are written to `translations/results` and not computed
+again. The tables are written to `translations/README.md`.
 """
 
 import pathlib
