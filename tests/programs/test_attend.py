@@ -111,6 +111,7 @@ def test_the_command_writes_the_page(bert, translator, tmp_path):
     for arguments, kinds in (
         (["bert", TEXT], {"self"}),
         (["backbone", TEXT, "a plot"], {"encoder", "decoder", "cross"}),
+        (["backbone", TEXT], {"encoder", "decoder", "cross"}),
         (["translator.keras", TEXT], {"encoder", "decoder", "cross"}),
     ):
         preset = str(tmp_path / arguments[0])
