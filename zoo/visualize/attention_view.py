@@ -79,7 +79,8 @@ def attention_page(attention, title="Attention", model=""):
     Lines join the tokens to those that they attend to. The opacity of a line is the
     weight. Kind, layer and heads are chosen with the mouse or the keyboard. The page
     is one file, which loads nothing. Its weights differ by less than 1e-5 from those
-    of the model.
+    of the model. A weight takes 8 / 3 bytes: a text of 200 tokens in a base BERT makes
+    a page of 15 MB.
 
     Source: the idea is from tensor2tensor (Vaswani et al. 2018) and BertViz (Vig 2019).
 
