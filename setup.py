@@ -21,7 +21,10 @@ setup(
     python_requires=">=3.11,<3.14",
     packages=[*find_packages(include=["zoo", "zoo.*"]), "zoo._presets"],
     package_dir={"zoo._presets": "presets"},
-    package_data={"zoo": ["text/*.npz"], "zoo._presets": ["*/*", "*/*/*"]},
+    package_data={
+        "zoo": ["text/*.npz", "visualize/*.html", "visualize/*.js"],
+        "zoo._presets": ["*/*", "*/*/*"],
+    },
     install_requires=[
         "tensorflow>=2.20,<2.21",
         "tensorflow-text>=2.20.1,<2.21",

@@ -75,6 +75,7 @@ PRESET = "bert_mini_en_uncased_books"
         ("quickstart --data none.csv", "No such file: none.csv."),
         (f"glue {PRESET} --data none --output out", "No such file: none."),
         ("fill-mask none text", "No preset is called 'none'."),
+        ("attend none text --output a.html", "No preset is called 'none'."),
         ("convert none out", "No preset is called 'none'."),
     ],
 )

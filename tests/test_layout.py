@@ -26,7 +26,8 @@ BELOW_TASKS = {
 BELOW_REGISTRY = {*BELOW_TASKS, "tasks", "models", "visualize"}
 EVERYTHING = {
     *BELOW_REGISTRY,
-    *("registry", "pretraining", "programs", "arguments", "cli", "__init__"),
+    *("registry", "pretraining", "programs", "arguments", "text_commands", "cli"),
+    "__init__",
 }
 FORMATS = {"h5py", "ml_dtypes", "safetensors", "tensorflow"}
 ENGINE = {"keras", "tensorflow", "numpy"}
@@ -74,6 +75,7 @@ RULES = {
     "pretraining": (BELOW_REGISTRY | {"registry", "programs"}, ENGINE),
     "data/table_files": (set(), {"pyarrow"}),
     "arguments": ({"presets"}, {"click"}),
+    "text_commands": (EVERYTHING, {"click"}),
     "cli": (EVERYTHING, {"click"}),
     "__init__": (EVERYTHING, set()),
     "__main__": ({"cli"}, set()),
@@ -82,6 +84,7 @@ RULES = {
 GENERIC = {
     *("tasks", "data", "registry", "programs", "pretraining", "saving", "backbone"),
     *("training", "visualize", "generation", "presets", "cli", "family"),
+    "text_commands",
 }
 
 

@@ -18,6 +18,7 @@ _PLACES = {
     "TextRegressor": "zoo.tasks",
     "TokenClassifier": "zoo.tasks",
     "Translator": "zoo.tasks",
+    "attend": "zoo.programs.attend",
     "extend_vocabulary": "zoo.programs.taggers",
     "from_preset": "zoo.registry",
     "list_presets": "zoo.presets",

@@ -9,7 +9,7 @@ import sys
 
 import click
 
-from zoo import arguments
+from zoo import arguments, text_commands
 from zoo.files import check_file_name
 
 
@@ -293,40 +293,6 @@ def evaluate(model, data, columns):
 
 @main.command()
 @click.argument("model", callback=arguments.check_model)
-@click.argument("texts", nargs=-1)
-@click.option("--pair", is_flag=True, help="Each text is a pair, separated by a tab.")
-def predict(model, texts, pair):
-    """Print the answer to each text as a line of JSON.
-
-    The texts are arguments, or lines of standard input.
-    """
-    from zoo.programs import finetuning
-
-    rows = list(texts) or [line.rstrip("\n") for line in sys.stdin]
-    if pair:
-        rows = finetuning.split_pairs(rows)
-    for line in finetuning.load(model).answer_rows(rows):
-        click.echo(json.dumps(line, ensure_ascii=False))
-
-
-@main.command("fill-mask")
-@click.argument("preset", callback=arguments.check_preset)
-@click.argument("texts", nargs=-1, required=True)
-@click.option("-k", default=5, show_default=True, help="Candidates per [MASK].")
-def fill_mask(preset, texts, k):
-    """Print the likeliest tokens for every [MASK] in the texts."""
-    import zoo
-
-    model = zoo.from_preset(preset, task=zoo.MaskedLM.task_name)
-    for text, masks in zip(texts, model.fill_mask(list(texts), k), strict=True):
-        click.echo(text)
-        for mask in masks:
-            found = ", ".join(f"{token} {score:.3f}" for token, score in mask)
-            click.echo(f"  {found}")
-
-
-@main.command()
-@click.argument("model", callback=arguments.check_model)
 @click.argument("directory", type=click.Path())
 @click.option("--task", help="The task to export, if MODEL is a preset.")
 @click.option("--version", type=int, help="By default one more than the highest.")
@@ -348,3 +314,7 @@ def doctor(directory):
     click.echo(format_findings(findings))
     if not all(finding.passed for finding in findings):
         sys.exit(1)
+
+
+for command in text_commands.COMMANDS:
+    main.add_command(command)

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 pytest.importorskip("matplotlib")
@@ -6,6 +7,7 @@ from zoo.visualize import (  # noqa: E402
     plot_confusion,
     plot_curves,
     plot_history,
+    plot_positions,
     plot_rate_curve,
     plot_scatter,
 )
@@ -66,3 +68,21 @@ def test_a_rate_curve_marks_the_suggestion(tmp_path):
     assert "suggestion 0.001" in text and "Learning-rate range test" in text
     flat = RateCurve(rates, losses, (1.0, 1.0, 1.0, 1.0))
     assert "suggestion" not in plot_rate_curve(flat, tmp_path / "f.svg").read_text()
+
+
+def test_positions_are_a_heat_map(tmp_path):
+    table = np.sin(np.arange(12.0)[:, None] / np.arange(1, 9))
+    path = plot_positions(table, tmp_path / "p.svg", "Sinusoids")
+    text = path.read_text()
+    assert ">Sinusoids<" in text and ">position<" in text and ">dimension<" in text
+    again = plot_positions(table, tmp_path / "again.svg", "Sinusoids")
+    other = plot_positions(-table, tmp_path / "other.svg", "Sinusoids")
+    assert again.read_bytes() == path.read_bytes() != other.read_bytes()
+    assert plot_positions(np.zeros((1, 1)), tmp_path / "p.png").exists()
+
+
+def test_a_table_of_positions_is_checked(tmp_path):
+    for table in (np.zeros(3), np.zeros((0, 4)), [[1.0, float("nan")]]):
+        with pytest.raises(ValueError, match="`table` must hold finite numbers"):
+            plot_positions(table, tmp_path / "p.svg")
+    assert not [*tmp_path.iterdir()]

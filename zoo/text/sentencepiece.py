@@ -86,6 +86,26 @@ class SentencePieceTokenizer(Tokenizer):
             ids = tf.ragged.boolean_mask(ids, inside & (ids != self.pad_id))
         return self._target_pieces.detokenize(ids)
 
+    def id_to_token(self, id, target=False):
+        """Returns the piece of an id, in which ▁ is a space.
+
+        Args:
+            id: int.
+            target: bool, whether it is an id of the target.
+
+        Returns:
+            str.
+
+        Raises:
+            ValueError: if there is no such id.
+        """
+        pieces = self._target_pieces if target else self._pieces
+        if not 0 <= id < _size(pieces):
+            raise ValueError(
+                f"`id` must be in [0, {_size(pieces)}). Received: id={id}."
+            )
+        return pieces.id_to_string(id).numpy().decode("utf-8", "replace")
+
     def inputs(self, features):
         """Returns token_ids and padding_mask (B, L)."""
         return {

@@ -62,6 +62,10 @@ class Tokenizer(tf.Module):
         """
         raise NotImplementedError
 
+    def id_to_token(self, id):
+        """Returns the token of an id, str; raises ValueError if there is none."""
+        raise NotImplementedError
+
     def get_config(self):
         """Returns the constructor's arguments as plain values, with all content."""
         raise NotImplementedError

@@ -1,17 +1,26 @@
-"""Plots of training and results, written to files."""
+"""Pictures of training, results and models, written to files.
 
-from zoo.visualize.results import (
-    plot_confusion,
-    plot_curves,
-    plot_history,
-    plot_rate_curve,
-    plot_scatter,
-)
+The names are imported when they are first used, since only the plots need matplotlib.
+"""
 
-__all__ = [
-    "plot_confusion",
-    "plot_curves",
-    "plot_history",
-    "plot_rate_curve",
-    "plot_scatter",
-]
+import importlib
+
+_PLACES = {
+    "Attention": "zoo.visualize.attention_view",
+    "attention_page": "zoo.visualize.attention_view",
+    "plot_confusion": "zoo.visualize.results",
+    "plot_curves": "zoo.visualize.results",
+    "plot_history": "zoo.visualize.results",
+    "plot_positions": "zoo.visualize.results",
+    "plot_rate_curve": "zoo.visualize.results",
+    "plot_scatter": "zoo.visualize.results",
+    "save_attention_page": "zoo.visualize.attention_view",
+}
+
+__all__ = [*_PLACES]
+
+
+def __getattr__(name):
+    if name not in _PLACES:
+        raise AttributeError(f"module 'zoo.visualize' has no attribute {name!r}")
+    return getattr(importlib.import_module(_PLACES[name]), name)

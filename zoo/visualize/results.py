@@ -1,4 +1,4 @@
-"""Plots of training curves and of predictions, without a display."""
+"""Plots of training curves, predictions and positions, without a display."""
 
 import pathlib
 import warnings
@@ -165,6 +165,47 @@ def plot_rate_curve(curve, path, title="Learning-rate range test"):
             axes.axvline(curve.suggestion, ls="--", color="C1", label=label)
         axes.set(xscale="log", xlabel="learning rate", ylabel="loss", title=title)
         axes.legend(**BELOW)
+        return _save(figure, path)
+
+
+def plot_positions(table, path, title="Positions"):
+    """Plots a table of position vectors as a heat map, a row for each position.
+
+    Such a table comes from `zoo.layers.sinusoids`, or is the learned one of a model,
+    `backbone.named_layers["position_embedding"].embeddings`. Zero is white, positive
+    values are red and negative ones blue. The few largest values, one in 200, all have
+    the colors of the ends, so that outliers of a learned table do not hide the rest.
+
+    Args:
+        table: float (L, D), L positions of width D.
+        path: str or path, file to write. The suffix is the format.
+        title: str.
+
+    Returns:
+        pathlib.Path of the file.
+
+    Raises:
+        ValueError: if the table does not have two dimensions, is empty, or has a value
+            that is not finite.
+    """
+    table = np.asarray(table, "float64")
+    if table.ndim != 2 or not table.size or not np.isfinite(table).all():
+        raise ValueError(
+            "`table` must hold finite numbers in the shape (positions, width). "
+            f"Received: shape {table.shape}, "
+            f"{np.count_nonzero(~np.isfinite(table))} values that are not finite."
+        )
+    largest = np.quantile(np.abs(table), 0.995) or 1
+    ends = {"extend": "both" if np.abs(table).max() > largest else "neither"}
+    with rc_context({**STYLE, "axes.spines.top": True, "axes.spines.right": True}):
+        figure = Figure(figsize=(6.4, 4))
+        axes = figure.subplots()
+        options = {"vmin": -largest, "vmax": largest, "interpolation": "nearest"}
+        image = axes.imshow(table, cmap="RdBu_r", aspect="auto", **options)
+        figure.colorbar(image, ax=axes, label="value", **ends)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+        axes.set(xlabel="dimension", ylabel="position", title=title)
         return _save(figure, path)
 
 

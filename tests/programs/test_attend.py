@@ -1,0 +1,144 @@
+"""From a preset and a text to the page of its attention."""
+
+import click.testing
+import keras
+import numpy as np
+import pytest
+import tiny
+
+import zoo
+from zoo.cli import main
+from zoo.registry import build_backbone
+from zoo.text import SentencePieceTokenizer, WordPieceTokenizer, train_sentencepiece
+
+CONFIG = {
+    "hidden_dim": 16,
+    "num_encoder_layers": 2,
+    "num_decoder_layers": 3,
+    "num_heads": 4,
+    "intermediate_dim": 32,
+    "max_sequence_length": 24,
+    "dropout": 0.0,
+}
+TEXT = "a good film ."
+
+
+@pytest.fixture(scope="module")
+def translator():
+    """A tiny Transformer whose sides have pieces of their own."""
+    texts = tiny.make_texts(200)[0]
+    models = [train_sentencepiece(texts, size) for size in (320, 300)]
+    tokenizer = SentencePieceTokenizer(*models)
+    keras.utils.set_random_seed(1)
+    sizes = {
+        "vocabulary_size": tokenizer.vocabulary_size,
+        "target_vocabulary_size": tokenizer.target_vocabulary_size,
+    }
+    backbone = build_backbone("transformer", {**CONFIG, **sizes})
+    draw = np.random.default_rng(0)
+    for weight in backbone.weights:
+        weight.assign(draw.normal(0, 0.3, weight.shape) + ("gamma" in weight.path))
+    return zoo.Translator(backbone, tokenizer, generation={"num_beams": 3})
+
+
+@pytest.fixture(scope="module")
+def bert():
+    """A tiny BERT with its tokenizer."""
+    keras.utils.set_random_seed(1)
+    backbone = build_backbone("bert", tiny.CONFIG)
+    backbone.tokenizer = WordPieceTokenizer(tiny.VOCABULARY)
+    return backbone
+
+
+def pieces(tokenizer, ids, target=False):
+    """The pieces of ids."""
+    return tuple(tokenizer.id_to_token(id, target) for id in ids)
+
+
+def test_bert_attends_to_its_own_tokens(bert):
+    found = zoo.attend(bert, TEXT)
+    assert [*found] == ["self"]
+    weights, tokens, attended = found["self"]
+    assert tokens == attended == ("[CLS]", "a", "good", "film", ".", "[SEP]")
+    ids = np.array([[bert.tokenizer.token_to_id(token) for token in tokens]])
+    expected = bert.with_outputs("attention_scores")(bert.complete({"token_ids": ids}))
+    np.testing.assert_allclose(weights, expected["attention_scores"][0], atol=1e-6)
+    task = zoo.TextClassifier(bert, bert.tokenizer, labels=tiny.LABELS)
+    np.testing.assert_array_equal(zoo.attend(task, TEXT)["self"].weights, weights)
+
+
+def test_an_encoder_decoder_has_three_kinds(translator):
+    found = zoo.attend(translator, TEXT, "a bad plot")
+    tokenizer = translator.tokenizer
+    source = pieces(tokenizer, tokenizer([TEXT])[0].numpy()) + ("</s>",)
+    written = tokenizer.targets(["a bad plot"])[0].numpy()
+    target = ("<s>", *pieces(tokenizer, written, target=True))
+    assert "".join(source) == "▁a▁good▁film▁.</s>"
+    assert "".join(target) == "<s>▁a▁bad▁plot"
+    sides = {
+        "encoder": (source, source),
+        "decoder": (target, target),
+        "cross": (target, source),
+    }
+    assert {kind: part[1:] for kind, part in found.items()} == sides
+    for kind, (weights, rows, columns) in found.items():
+        layers = 2 if kind == "encoder" else 3
+        assert weights.shape == (layers, 4, len(rows), len(columns))
+        np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-5)
+    decoder = found["decoder"].weights
+    assert not np.triu(decoder, 1).any() and np.triu(found["encoder"].weights, 1).any()
+
+
+def test_the_target_is_by_default_the_greedy_translation(translator):
+    found = zoo.attend(translator, TEXT)
+    tokenizer, tokens = translator.tokenizer, found["cross"].tokens
+    numbers = {tokenizer.id_to_token(i, target=True): i for i in range(300)}
+    read = np.array([[numbers[token] for token in tokens]])
+    assert tokens[0] == "<s>" and 1 < read.size <= CONFIG["max_sequence_length"]
+    inputs = translator.preprocessor(([TEXT],))
+    logits = np.asarray(translator({**inputs, "decoder_token_ids": read}))[0]
+    np.testing.assert_array_equal(logits.argmax(-1)[:-1], read[0, 1:])
+    beams = translator.generate_tokens(inputs, translator.generation_options())
+    beams = np.asarray(beams[0])[0, 0, : read.size - 1]  # the default of this task
+    assert not np.array_equal(beams, read[0, 1:])
+
+
+def test_the_command_writes_the_page(bert, translator, tmp_path):
+    bert.save_to_preset(tmp_path / "bert")
+    translator.backbone.save_to_preset(tmp_path / "backbone")
+    translator.save(tmp_path / "translator.keras")
+    page = tmp_path / "page.html"
+    for arguments, kinds in (
+        (["bert", TEXT], {"self"}),
+        (["backbone", TEXT, "a plot"], {"encoder", "decoder", "cross"}),
+        (["backbone", TEXT], {"encoder", "decoder", "cross"}),
+        (["translator.keras", TEXT], {"encoder", "decoder", "cross"}),
+    ):
+        preset = str(tmp_path / arguments[0])
+        command = ["attend", preset, *arguments[1:], "--output", str(page)]
+        result = click.testing.CliRunner().invoke(main, command)
+        assert result.exit_code == 0, result.output
+        assert result.output.strip().endswith(str(page))
+        text = page.read_text("utf-8")
+        assert "<title>Attention: a good film .</title>" in text
+        assert f">{arguments[0]}</p>" in text
+        for kind in ("self", "encoder", "decoder", "cross"):
+            assert (f'"name": "{kind}"' in text) == (kind in kinds)
+        page.unlink()
+
+
+def test_models_and_texts_that_do_not_fit(bert, translator):
+    elmo = build_backbone("elmo", tiny.ELMO_CONFIG)
+    bare = build_backbone("bert", tiny.CONFIG)
+    for model, texts, message in (
+        (elmo, [TEXT], "must have attention. Received: .* 'elmo'"),
+        (bare, [TEXT], "must have a tokenizer"),
+        (bert, [TEXT, TEXT], "`target` needs a model with an encoder and a decoder"),
+        (bert, ["a " * 31], "`text` must have at most 32 tokens"),
+        (translator, [TEXT, "a " * 24], "at most 23 tokens. Received: 24"),
+        (translator.backbone, [TEXT], "Give a target, or load .* task='translator'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            zoo.attend(model, *texts)
+    with pytest.raises(ValueError, match=r"`id` must be in \[0, 300\)"):
+        translator.tokenizer.id_to_token(300, target=True)

@@ -1,0 +1,157 @@
+"""Shows what the tokens of a text attend to in a model."""
+
+import dataclasses
+import os
+import textwrap
+
+import numpy as np
+import tensorflow as tf
+
+from zoo import registry
+from zoo.data import Packer
+from zoo.tasks import Task, Translator
+from zoo.tasks.translator import SourcePacker
+from zoo.visualize import Attention, save_attention_page
+
+SCORES = "attention_scores"  # how the names of such outputs end
+GREEDY = {
+    "num_beams": 1,
+    "num_return": 1,
+    "temperature": None,
+    "top_k": None,
+    "top_p": None,
+}
+LONGEST_TITLE = 80  # characters
+EXTRA = 50  # tokens of a translation beyond those of its source, as in the paper
+
+
+def run(preset, text, target, output):
+    """Writes a page of the attention of a model, see `attend`.
+
+    Args:
+        preset: str, a `.keras` file, or the name or directory of a preset.
+        text: str.
+        target: str or None.
+        output: str or path, HTML file to write.
+
+    Returns:
+        pathlib.Path of the file.
+    """
+    attention = attend(_load(preset, target), text, target)
+    title = textwrap.shorten(f"Attention: {text}", LONGEST_TITLE, placeholder=" …")
+    model = os.path.basename(os.path.normpath(preset))
+    return save_attention_page(output, attention, title, model)
+
+
+def _load(preset, target):
+    """The model; with its head, if it shall write the target."""
+    if os.fspath(preset).endswith(".keras"):
+        return registry.load_model(preset)
+    model = registry.from_preset(preset)
+    if not isinstance(model, Task) and model.predicts == "target" and target is None:
+        model = registry.from_preset(preset, task=Translator.task_name)
+    return model
+
+
+def attend(model, text, target=None):
+    """Returns the attention weights of a model for a text, with its tokens.
+
+    The tokens include the special ones. Of a target they are those that the decoder
+    reads: the start token, and the target without its end token.
+
+    Args:
+        model: `zoo.tasks.Task` or `zoo.backbone.Backbone` with a tokenizer.
+        text: str.
+        target: str, what an encoder-decoder writes for the text. By default it
+            translates the text, with greedy search.
+
+    Returns:
+        dict of kind to `zoo.visualize.Attention`, which `zoo.visualize.attention_page`
+        shows. The kind is "self", or "encoder", "decoder" and "cross" for an
+        encoder-decoder.
+
+    Raises:
+        ValueError: if the model has no attention or no tokenizer, the text is too long,
+            or a target is given or left out where it must not be.
+
+    Example:
+        page = zoo.visualize.attention_page(zoo.attend(model, "A good film."))
+    """
+    backbone = model.backbone if isinstance(model, Task) else model
+    names = [name for name in backbone.on_request if name.endswith(SCORES)]
+    if not names:
+        raise ValueError(
+            "The model must have attention. Received: a model of the family "
+            f"{backbone.family!r}. Choose a model of another family."
+        )
+    if backbone.tokenizer is None:
+        raise ValueError(
+            "The model must have a tokenizer. Received: one without. Set "
+            "`backbone.tokenizer`, or load a preset that has one."
+        )
+    if backbone.predicts == "target":
+        inputs, tokens = _source_and_target(model, backbone, text, target)
+    elif target is None:
+        inputs, ids = _pack(Packer, backbone, text)
+        tokens = {"self": [backbone.tokenizer.id_to_token(id) for id in ids]}
+    else:
+        raise ValueError(
+            "`target` needs a model with an encoder and a decoder. Received: a model "
+            f"of the family {backbone.family!r}. Leave the target out."
+        )
+    found = backbone.with_outputs(*names)(backbone.complete(inputs))
+    attention = {}
+    for name in names:
+        kind = name.removesuffix(SCORES).rstrip("_") or "self"
+        own = tokens["decoder" if kind == "cross" else kind]
+        attended = tokens["encoder" if kind == "cross" else kind]
+        weights = np.asarray(found[name])[0]
+        attention[kind] = Attention(weights, tuple(own), tuple(attended))
+    return attention
+
+
+def _pack(packer, backbone, text):
+    """The inputs for a text, a row without padding, and its ids."""
+    longest = backbone.config.max_sequence_length
+    packer = packer(backbone.tokenizer, longest)
+    rows, truncated = packer.pack((tf.constant([text]),))
+    if truncated:
+        raise ValueError(
+            f"`text` must have at most {longest} tokens, the special ones included. "
+            f"Received: {text[:40]!r} and more. Shorten it."
+        )
+    ids = rows["tokens"][0].numpy().tolist()
+    return packer.dense(rows, length=len(ids)), ids
+
+
+def _source_and_target(model, backbone, text, target):
+    """Inputs of an encoder-decoder, and the tokens of its encoder and its decoder."""
+    inputs, ids = _pack(SourcePacker, backbone, text)
+    tokenizer, longest = backbone.tokenizer, backbone.config.max_sequence_length
+    if target is not None:
+        written = tokenizer.targets([target])[0].numpy().tolist()
+    elif isinstance(model, Translator):
+        options = model.generation_options(**GREEDY)
+        longest_written = min(options.max_new_tokens, len(ids) + EXTRA, longest - 1)
+        options = dataclasses.replace(options, max_new_tokens=longest_written)
+        written = model.generate_tokens(inputs, options)[0][0, 0].numpy().tolist()
+        if tokenizer.end_id in written:
+            written = written[: written.index(tokenizer.end_id)]
+    else:
+        raise ValueError(
+            "Without a `target`, the model must be able to write one. Received: a "
+            f"backbone of the family {backbone.family!r}. Give a target, or load the "
+            f"preset with task={Translator.task_name!r}."
+        )
+    read = [tokenizer.start_id, *written]
+    if len(read) > longest:
+        raise ValueError(
+            f"`target` must have at most {longest - 1} tokens. Received: "
+            f"{len(written)}. Shorten it."
+        )
+    inputs["decoder_token_ids"] = tf.constant([read], tf.int32)
+    tokens = {
+        "encoder": [tokenizer.id_to_token(id) for id in ids],
+        "decoder": [tokenizer.id_to_token(id, target=True) for id in read],
+    }
+    return inputs, tokens

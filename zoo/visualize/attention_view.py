@@ -1,0 +1,186 @@
+"""A page of the attention weights of a model: HTML that needs no network."""
+
+import base64
+import hashlib
+import html
+import json
+import pathlib
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+from zoo.files import replacing
+
+TEMPLATE = pathlib.Path(__file__).with_name("attention_view.html")
+SCRIPT = TEMPLATE.with_suffix(".js")
+STEPS = 65535  # a weight is stored in 16 bits, so it is off by at most 1 / 131070
+TOLERANCE = 1e-3  # of weights that were rounded, outside of [0, 1]
+
+
+class Kind(NamedTuple):
+    """What the page says about a kind of attention."""
+
+    label: str
+    from_name: str
+    to_name: str
+    note: str
+
+
+# In the order of the page.
+KINDS = {
+    "self": Kind(
+        "self",
+        "text",
+        "the same text",
+        "Self-attention: the tokens of the text attend to each other.",
+    ),
+    "encoder": Kind(
+        "encoder",
+        "source",
+        "the same source",
+        "Attention of the encoder: the tokens of the source attend to each other.",
+    ),
+    "decoder": Kind(
+        "decoder",
+        "target",
+        "the same target",
+        "Attention of the decoder: each token of the target attends to itself and to "
+        "earlier tokens, and then predicts the next token.",
+    ),
+    "cross": Kind(
+        "cross",
+        "target",
+        "source",
+        "Cross-attention: each token of the target attends to the tokens of the "
+        "source, and then predicts the next token of the target.",
+    ),
+}
+
+
+class Attention(NamedTuple):
+    """Attention weights and their tokens.
+
+    Args:
+        weights: float (N, H, T, L), of N layers and H heads: how much each of the T
+            tokens attends to each of L tokens. Between 0 and 1.
+        tokens: sequence of str (T,), the tokens that attend.
+        attended: sequence of str (L,), the tokens that they attend to.
+    """
+
+    weights: np.ndarray
+    tokens: tuple
+    attended: tuple
+
+
+def attention_page(attention, title="Attention", model=""):
+    """Makes a page on which attention weights can be explored.
+
+    Lines join the tokens to those that they attend to. The opacity of a line is the
+    weight. Kind, layer and heads are chosen with the mouse or the keyboard. The page
+    is one file, which loads nothing. Its weights differ by less than 1e-5 from those
+    of the model. A weight takes 8 / 3 bytes: a text of 200 tokens in a base BERT makes
+    a page of 15 MB.
+
+    Source: the idea is from tensor2tensor (Vaswani et al. 2018) and BertViz (Vig 2019).
+
+    Args:
+        attention: dict of kind to `Attention`. The kinds are "self" for a model with
+            one text, and "encoder", "decoder" and "cross" for a source and a target.
+        title: str.
+        model: str, name of the model.
+
+    Returns:
+        str, HTML.
+
+    Raises:
+        TypeError: if a token is not a str.
+        ValueError: if a kind is unknown, the weights do not fit the tokens, or a weight
+            is not in [0, 1].
+    """
+    unknown = sorted({*attention} - {*KINDS})
+    if unknown or not attention:
+        raise ValueError(
+            f"`attention` must have at least one of the kinds {', '.join(KINDS)}. "
+            f"Received: {', '.join(unknown) or 'none'}."
+        )
+    data = [_entry(kind, attention[kind]) for kind in KINDS if kind in attention]
+    # "<" could end the element that holds the data.
+    text = json.dumps(data).replace("<", "\\u003c")
+    script = SCRIPT.read_text("utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    values = {
+        "title": _escape(title),
+        "model": _escape(model),
+        "data": text,
+        "script": script,
+        "policy": "default-src 'none'; style-src 'unsafe-inline'; "
+        f"script-src 'sha256-{digest}'",
+    }
+    template = TEMPLATE.read_text("utf-8")
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: values[match[1]], template)
+
+
+def save_attention_page(path, attention, title="Attention", model=""):
+    """Writes the page of `attention_page` to a file.
+
+    Args:
+        path: str or path, HTML file to write.
+        attention, title, model: see `attention_page`, also for errors.
+
+    Returns:
+        pathlib.Path of the file.
+    """
+    page = attention_page(attention, title, model)
+    with replacing(path) as temporary:
+        temporary.write_bytes(page.encode())
+    return pathlib.Path(path)
+
+
+def _escape(text):
+    """Text in HTML, in ASCII; half of a surrogate pair is no Unicode."""
+    return html.escape(text).encode("ascii", "xmlcharrefreplace").decode()
+
+
+def _entry(name, attention):
+    """What the page holds about a kind, plain values."""
+    weights, tokens, attended = attention
+    weights = np.asarray(weights, "float32")
+    _check(name, weights, tokens, attended)
+    steps = np.rint(np.clip(weights, 0, 1).astype("float64") * STEPS).astype("<u2")
+    kind = KINDS[name]
+    return {
+        "name": name,
+        "label": kind.label,
+        "note": kind.note,
+        "fromName": kind.from_name,
+        "toName": kind.to_name,
+        "from": list(tokens),
+        "to": list(attended),
+        "layers": weights.shape[0],
+        "heads": weights.shape[1],
+        "weights": base64.b64encode(steps.tobytes()).decode(),
+    }
+
+
+def _check(name, weights, tokens, attended):
+    """Raises TypeError or ValueError for what `attention_page` does not take."""
+    wrong = [token for token in (*tokens, *attended) if not isinstance(token, str)]
+    if wrong:
+        raise TypeError(
+            f"The tokens of {name!r} must be str. Received: {wrong[0]!r}. Decode bytes "
+            "and convert ids to tokens first."
+        )
+    sides = len(tokens), len(attended)
+    if weights.ndim != 4 or weights.shape[2:] != sides or not weights.size:
+        raise ValueError(
+            f"The weights of {name!r} must have the shape (layers, heads, tokens, "
+            f"attended tokens). Received: {weights.shape} for {sides[0]} tokens and "
+            f"{sides[1]} attended tokens. Leave out the dimension of the batch."
+        )
+    outside = ~((weights >= -TOLERANCE) & (weights <= 1 + TOLERANCE))
+    if outside.any():
+        raise ValueError(
+            f"The weights of {name!r} must be in [0, 1]. Received: "
+            f"{weights[outside][0]}. Use the output of the softmax."
+        )
