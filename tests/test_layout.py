@@ -44,6 +44,8 @@ RULES = {
     "layers": (set(), {"keras"}),
     # On TensorFlow's CPU it is one operation, which no function of Keras reaches.
     "layers/normalization": (set(), {"keras", "tensorflow"}),
+    # Tables of positions are computed in float64, which JAX does not have.
+    "layers/position_embedding": (set(), {"keras", "numpy"}),
     # Two thirds of a batch's words are repetitions; only TensorFlow can leave them out.
     "layers/character_cnn": (set(), {"keras", "tensorflow"}),
     # `keras.ops.scan` fails on TensorFlow for sequences of unknown length.

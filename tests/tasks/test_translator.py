@@ -174,7 +174,7 @@ def test_batches_by_a_budget(translator):
         assert size * len(y) <= 64 or len(y) == 1
         rows += len(y)
     assert rows == 100
-    with pytest.raises(ValueError, match="Leave one out"):
+    with pytest.raises(ValueError, match="Exactly one of `batch_size`"):
         translator.fit(sources, targets, batch_size=2, token_budget=64)
 
 

@@ -1,7 +1,7 @@
 """Reads and writes checkpoint files, and converts the names and layouts of arrays."""
 
 from zoo.checkpoint.converted import Converted
-from zoo.checkpoint.ctranslate2 import read_ctranslate2
+from zoo.checkpoint.ctranslate2_files import read_ctranslate2
 from zoo.checkpoint.formats import Checkpoint, open_checkpoint, save_checkpoint
 from zoo.checkpoint.hdf5_groups import has_group, rename_groups
 from zoo.checkpoint.table import Row, assign, convert, expand, revert

@@ -1,6 +1,5 @@
 """Shows what the tokens of a text attend to in a model."""
 
-import dataclasses
 import os
 import textwrap
 
@@ -22,7 +21,6 @@ GREEDY = {
     "top_p": None,
 }
 LONGEST_TITLE = 80  # characters
-EXTRA = 50  # tokens of a translation beyond those of its source, as in the paper
 
 
 def run(preset, text, target, output):
@@ -62,8 +60,8 @@ def attend(model, text, target=None):
     Args:
         model: `zoo.tasks.Task` or `zoo.backbone.Backbone` with a tokenizer.
         text: str.
-        target: str, what an encoder-decoder writes for the text. By default it
-            translates the text, with greedy search.
+        target: str, what an encoder-decoder writes for the text. By default it is the
+            translation by greedy search.
 
     Returns:
         dict of kind to `zoo.visualize.Attention`, which `zoo.visualize.attention_page`
@@ -128,21 +126,15 @@ def _source_and_target(model, backbone, text, target):
     """Inputs of an encoder-decoder, and the tokens of its encoder and its decoder."""
     inputs, ids = _pack(SourcePacker, backbone, text)
     tokenizer, longest = backbone.tokenizer, backbone.config.max_sequence_length
-    if target is not None:
-        written = tokenizer.targets([target])[0].numpy().tolist()
-    elif isinstance(model, Translator):
-        options = model.generation_options(**GREEDY)
-        longest_written = min(options.max_new_tokens, len(ids) + EXTRA, longest - 1)
-        options = dataclasses.replace(options, max_new_tokens=longest_written)
-        written = model.generate_tokens(inputs, options)[0][0, 0].numpy().tolist()
-        if tokenizer.end_id in written:
-            written = written[: written.index(tokenizer.end_id)]
-    else:
+    if target is None and isinstance(model, Translator):
+        target = model.translate([text], **GREEDY)[0][0]
+    if target is None:
         raise ValueError(
             "Without a `target`, the model must be able to write one. Received: a "
             f"backbone of the family {backbone.family!r}. Give a target, or load the "
             f"preset with task={Translator.task_name!r}."
         )
+    written = tokenizer.targets([target])[0].numpy().tolist()
     read = [tokenizer.start_id, *written]
     if len(read) > longest:
         raise ValueError(

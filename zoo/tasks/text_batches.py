@@ -144,7 +144,7 @@ class TextBatches(TextColumns):
         targets = self.targets(columns, y, sample_weight)
         rows = self._tokenise(columns)
         lengths = self.row_lengths(rows, targets)
-        size = None if token_budget else batch_size or 32
+        size = batch_size or (None if token_budget else 32)
         plan = plan_batches(lengths, size, shuffle, seed, epochs, token_budget)
         return self._gathered(rows, plan, targets)
 

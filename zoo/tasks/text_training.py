@@ -45,30 +45,25 @@ class TextTraining(TextBatches):
     ):
         """Keras' `fit`, on text or on token ids.
 
-        Batches have texts of similar length, in an order that depends on `seed` and the
-        epoch. A dataset keeps its batches. The rate of the default optimizer falls to
-        zero during this `fit`; see `zoo.training.PlanUpdates`.
+        Batches have texts of similar length; a dataset keeps its own. The rate of the
+        default optimizer falls to zero in this `fit`; see `zoo.training.PlanUpdates`.
 
         Args:
             x: texts, pairs, a dataset of either, or what Keras takes.
-            y: labels, names or numbers; None for a task that makes its own.
-            epochs: int; None for that of the preset, or with `steps_per_epoch` for 1.
-            batch_size ... validation_freq: as of `keras.Model.fit`.
-            seed: int, of the order of the rows.
-            token_budget: int, in place of `batch_size`: a batch has as many texts as
-                fit into so many tokens, padding included.
+            y: labels; None for a task that makes its own.
+            epochs: int; None for that of the preset, or 1 with `steps_per_epoch`.
+            batch_size ... validation_freq: see `keras.Model.fit`.
+            seed, token_budget: see `batches`.
 
         Returns:
             keras.callbacks.History.
 
         Raises:
             TypeError: if `x` is no batch, such as one string or a list of pairs.
-            ValueError: if labels are missing or unknown, lengths differ, or
-                `batch_size` and `token_budget` are both given.
+            ValueError: if labels are missing or unknown, or lengths differ.
         """
         x = self._checked(x, y, "fit")
-        _refuse_both(batch_size, token_budget)
-        epochs = self._default_epochs(steps_per_epoch) if epochs is None else epochs
+        epochs = self._number_of_epochs(epochs, steps_per_epoch)
         number = Epoch(initial_epoch)
         callbacks = with_callbacks(callbacks, number, self, epochs)
         held_out = self._held_out(validation_data)
@@ -76,8 +71,8 @@ class TextTraining(TextBatches):
         class_weight = class_weight and self.encode_class_weight(class_weight)
         if self.takes_text(x):
             x, held_out = self._split((x, y, sample_weight), validation_split, held_out)
-            span = (number, epochs, initial_epoch, steps_per_epoch)
-            x = self._epochs((*x, batch_size), (shuffle, seed), *span, token_budget)
+            span = (number, epochs, initial_epoch, steps_per_epoch, token_budget)
+            x = self._epochs((*x, batch_size), (shuffle, seed), *span)
             y = sample_weight = batch_size = None
             validation_split, shuffle = 0.0, False
         held_out = held_out and self._evaluation_data(*held_out, size)
@@ -87,8 +82,10 @@ class TextTraining(TextBatches):
             validation_steps, validation_batch_size, validation_freq,
         )  # fmt: skip
 
-    def _default_epochs(self, steps_per_epoch):
-        """The number of epochs of the preset; with `steps_per_epoch` 1, as in Keras."""
+    def _number_of_epochs(self, epochs, steps_per_epoch):
+        """The default is that of the preset; with `steps_per_epoch` 1, as in Keras."""
+        if epochs is not None:
+            return epochs
         defaults = self.backbone.defaults_for(self.task_name)
         return (not steps_per_epoch and defaults.get("epochs")) or 1
 
@@ -248,14 +245,6 @@ class TextTraining(TextBatches):
         if self.takes_text(x):
             return self.batches(x, y, sample_weight, batch_size)
         return x if y is None else (x, y, sample_weight)
-
-
-def _refuse_both(batch_size, token_budget):
-    if batch_size is not None and token_budget is not None:
-        raise ValueError(
-            "`token_budget` takes the place of `batch_size`. Received: "
-            f"batch_size={batch_size}, token_budget={token_budget}. Leave one out."
-        )
 
 
 def _refuse_steps(x, steps):

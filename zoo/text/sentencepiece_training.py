@@ -5,7 +5,7 @@ import re
 
 from zoo.text.pair_joining import join_pairs
 from zoo.text.sentencepiece_model import SPACE, encode_model
-from zoo.text.wordpiece_training import read_lines
+from zoo.text.wordpiece_training import check_coverage, read_lines
 
 MARKS = ("<pad>", "<unk>", "<s>", "</s>")
 NUM_BYTES = 256
@@ -40,11 +40,7 @@ def train_sentencepiece(texts, vocabulary_size, character_coverage=0.9999):
         ValueError: if `vocabulary_size` is too small for the characters, or
             `character_coverage` is not in (0, 1].
     """
-    if not 0 < character_coverage <= 1:
-        raise ValueError(
-            "`character_coverage` must be in (0, 1]. Received: "
-            f"character_coverage={character_coverage}. The default is 0.9999."
-        )
+    check_coverage(character_coverage, 0.9999)
     words = collections.Counter()
     for line in read_lines(texts):
         words.update(line.split())

@@ -56,11 +56,7 @@ def train_wordpiece(
         ValueError: if `vocabulary_size` is too small for the characters, or if
             `character_coverage` is not in (0, 1].
     """
-    if not 0 < character_coverage <= 1:
-        raise ValueError(
-            "`character_coverage` must be in (0, 1]. Received: "
-            f"character_coverage={character_coverage}. The default is 0.99999."
-        )
+    check_coverage(character_coverage, 0.99999)
     counts = count_words(texts, lowercase)
     alphabet = _alphabet(counts, lowercase, character_coverage)
     tokens = list(SPECIALS) + _single_pieces(alphabet)
@@ -85,6 +81,15 @@ def train_wordpiece(
             known.add(piece)
             tokens.append(piece)
     return tokens
+
+
+def check_coverage(coverage, default):
+    """Raises ValueError if `character_coverage` is not in (0, 1]."""
+    if not 0 < coverage <= 1:
+        raise ValueError(
+            "`character_coverage` must be in (0, 1]. Received: "
+            f"character_coverage={coverage}. The default is {default}."
+        )
 
 
 def count_words(texts, lowercase=True):

@@ -102,23 +102,20 @@ def train_steps(
 ):
     """Trains a compiled model for a number of batches, and resumes.
 
-    If the optimizer averages weights (`use_ema`), the trained model has the averages.
-    The checkpoint has the weights and the averages. With `average`, the checkpoint has
-    the last weights, and the trained model the mean.
+    If the optimizer averages weights (`use_ema`), or with `average`, the trained model
+    has the averages. The checkpoint has the last weights and the optimizer's averages.
 
     Args:
         model: compiled keras.Model, used if `directory` has no checkpoint.
         make_dataset: function of the number of the first batch, int, to an endless
-            tf.data.Dataset that starts there.
-        steps: int, number of batches in total. Each one is an update unless the
-            optimizer accumulates gradients.
+            tf.data.Dataset from there.
+        steps: int, batches in total; updates unless gradients are accumulated.
         directory: path of the directory of `checkpoint.keras` and `log.csv`.
-        every: int, batches between checkpoints and lines of the log; a multiple of
-            the optimizer's `gradient_accumulation_steps`.
+        every: int, batches between checkpoints and lines of the log, in whole updates.
         callbacks: iterable of keras.callbacks.Callback.
-        sizes: sequence of int (steps,), tokens in each batch. With it, progress bar
-            and log show tokens per second and hours left.
-        average: int, number of the last checkpoints whose mean the trained model has.
+        sizes: sequence of int (steps,), tokens in each batch, to log tokens per second
+            and hours left.
+        average: int, the trained model is the mean of so many last checkpoints.
 
     Returns:
         The trained model; another object than `model` if training was resumed.
@@ -134,23 +131,18 @@ def train_steps(
     if checkpoint.exists():
         model = keras.saving.load_model(checkpoint)
     start = _updates(model) * _batches_per_update(model.optimizer)
-    log = directory / "log.csv"
-    _trim(log, start // every)
+    _trim(log := directory / "log.csv", start // every)
     means = [AverageWeights(average, directory / "last_weights")] * (average > 1)
+    progress = [] if sizes is None else [Throughput(sizes, start)]
     if start < steps:
+        log = keras.callbacks.CSVLogger(log, append=start > 0)
         model.fit(
             make_dataset(start),
             epochs=steps // every,
             initial_epoch=start // every,
             steps_per_epoch=every,
             shuffle=False,
-            callbacks=[
-                *([] if sizes is None else [Throughput(sizes, start)]),
-                keras.callbacks.CSVLogger(log, append=start > 0),
-                *means,
-                SaveWhole(checkpoint),  # last: what it saves is logged
-                *callbacks,
-            ],
+            callbacks=[*progress, log, *means, SaveWhole(checkpoint), *callbacks],
         )
     else:
         # As `fit` does at its end: averaged weights take the place of the last ones.
