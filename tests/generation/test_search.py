@@ -23,20 +23,21 @@ def step(tokens, states):
     return logits, {**states, "count": states["count"] + 1}
 
 
-def run(start=START, compact=True, graph=True, **options):
+def run(start=START, compact=True, graph=True, limits=None, **options):
     """Tokens and scores of rows, as numpy."""
     options = GenerationOptions(**{"max_new_tokens": LONGEST, **options})
     repeats = options.num_return if options.samples else options.num_beams
 
-    def call(start):
+    def call(start, *limits):
         rows = ops.repeat(start, repeats)
         states = {"count": ops.zeros_like(rows), "source": {"rows": start}}
-        return generate(step, states, rows, options, END, compact)
+        return generate(step, states, rows, options, END, compact, *limits)
 
+    given = [start] if limits is None else [start, limits]
     if graph:
-        spec = [tf.TensorSpec((None,), tf.int32)]
+        spec = [tf.TensorSpec((None,), tf.int32)] * len(given)
         call = tf.function(call, input_signature=spec)
-    return [np.asarray(x) for x in call(tf.constant(start))]
+    return [np.asarray(x) for x in call(*map(tf.constant, given))]
 
 
 def log_probabilities():
@@ -163,6 +164,21 @@ def test_limits_of_a_generation():
     assert not np.isin(tokens, (0, 2)).any() and (tokens[..., -1] == END).all()
 
 
+@pytest.mark.parametrize("penalty", (None, *PENALTIES))
+def test_a_row_has_its_own_limit(penalty):
+    beams = {"num_beams": 3, "num_return": 2, "penalty": penalty, "length_penalty": 0.6}
+    options = {**(beams if penalty else {}), "last_token": 4}
+    limits = np.array([1, 5, 2, 3, 4, 9], "int32")  # 9 is more than `max_new_tokens`
+    tokens, scores = run(limits=limits, **options)
+    assert tokens.shape[-1] == LONGEST
+    for row, limit in enumerate(np.minimum(limits, LONGEST)):
+        own = {"max_new_tokens": int(limit), **options}
+        alone, score = run(START[row : row + 1], **own)
+        np.testing.assert_array_equal(tokens[row, :, :limit], alone[0])
+        assert (tokens[row, :, limit:] == END).all()
+        np.testing.assert_allclose(scores[row], score[0], rtol=1e-6)
+
+
 def test_a_repeated_token_is_less_probable():
     scores = tf.constant([[2.0, -1.0, 3.0, -4.0]] * 2)
     tokens = tf.constant([[0, 1, 2], [3, 3, 0]])
@@ -172,7 +188,8 @@ def test_a_repeated_token_is_less_probable():
         (2, [[1, -2, 3, -4], [2, -1, 3, -8]]),
         (3, [[1, -2, 1.5, -4], [1, -1, 3, -8]]),
     ):
-        found = adjust_scores(scores, tokens, tf.constant(count), options, END)
+        last = tf.zeros((2,), tf.bool)
+        found = adjust_scores(scores, tokens, tf.constant(count), options, END, last)
         np.testing.assert_array_equal(found, expected)
 
 

@@ -50,7 +50,6 @@ def beam_search(step, states, start, options, end, compact=True, limits=None):
     beams = options.num_beams
     rows = ops.shape(start)[0] // beams
     limits, longest = row_limits(limits, rows, options)
-    places = ops.arange(longest, dtype="int32")
     shape = (rows, beams)
     first = ops.equal(ops.arange(beams), 0)[None]
     row = {
@@ -64,30 +63,46 @@ def beam_search(step, states, start, options, end, compact=True, limits=None):
         "limit": limits,
         "states": states,
     }
+    results = {k: row[k] for k in ("tokens", "scores", "alive_tokens", "alive")}
+    body = _extend(step, options, end)
+    results = run(body, row, results, longest, compact, beams)
+    # A row without a finished sequence returns what it has.
+    none = ops.all(results["scores"] <= NEVER, axis=-1, keepdims=True)
+    scores = ops.where(none, results["alive"], results["scores"])
+    tokens = ops.where(none[..., None], results["alive_tokens"], results["tokens"])
+    return tokens[:, : options.num_return], scores[:, : options.num_return]
 
-    def body(number, alive, row):
-        count = ops.shape(row["done"])[0]
+
+def _extend(step, options, end):
+    """A function that adds a token to every row; see `rows.run` for its arguments."""
+    beams = options.num_beams
+
+    def candidates(row, number):
+        """Log-probabilities, parents and tokens (B, 2 K), and the next states."""
+        count, longest = ops.shape(row["done"])[0], ops.shape(row["tokens"])[-1]
         logits, after = step(ops.reshape(row["last"], (-1, 1)), row["states"])
-        added = ops.log_softmax(logits, axis=-1)
         told = ops.reshape(row["alive_tokens"], (count * beams, longest))
         last = ops.repeat(ops.equal(number, row["limit"] - 1), beams)
+        added = ops.log_softmax(logits, axis=-1)
         added = adjust_scores(added, told, number, options, end, last)
-        vocabulary = added.shape[-1]
-        total = ops.reshape(added, (count, beams, vocabulary)) + row["alive"][..., None]
-        total, index = ops.top_k(
-            ops.reshape(total, (count, beams * vocabulary)), 2 * beams
-        )
-        parent = ops.cast(index // vocabulary, "int32")
-        token = ops.cast(index % vocabulary, "int32")
+        size = added.shape[-1]
+        total = ops.reshape(added, (count, beams, size)) + row["alive"][..., None]
+        total, index = ops.top_k(ops.reshape(total, (count, beams * size)), 2 * beams)
+        index = ops.cast(index, "int32")
+        return total, index // size, index % size, after
+
+    def body(number, alive, row):
+        total, parent, token, after = candidates(row, number)
         tokens = ops.take_along_axis(row["alive_tokens"], parent[..., None], axis=1)
+        places = ops.arange(ops.shape(tokens)[-1], dtype="int32")
         here = ops.equal(places, number)[None, None]
         tokens = ops.where(here, token[..., None], tokens)
         ended = ops.equal(token, end)
         finished = _finish(row, total, tokens, ended, number, options)
-        going = ops.where(ended, NEVER, total)
-        kept, chosen = ops.top_k(going, beams)
+        kept, chosen = ops.top_k(ops.where(ended, NEVER, total), beams)
         chosen = ops.cast(chosen, "int32")
         parent = ops.take_along_axis(parent, chosen, axis=1)
+        count = ops.shape(row["done"])[0]
         flat = ops.arange(count, dtype="int32")[:, None] * beams + parent
         row = {
             **row,
@@ -101,13 +116,7 @@ def beam_search(step, states, start, options, end, compact=True, limits=None):
         row["done"] = row["done"] | _is_done(row, number + 1, options)
         return number + 1, ops.sum(ops.cast(~row["done"], "int32")), row
 
-    names = ("tokens", "scores", "alive_tokens", "alive")
-    results = run(body, row, {k: row[k] for k in names}, longest, compact, beams)
-    # A row without a finished sequence returns what it has.
-    none = ops.all(results["scores"] <= NEVER, axis=-1, keepdims=True)
-    scores = ops.where(none, results["alive"], results["scores"])
-    tokens = ops.where(none[..., None], results["alive_tokens"], results["tokens"])
-    return tokens[:, : options.num_return], scores[:, : options.num_return]
+    return body
 
 
 def _finish(row, total, tokens, ended, number, options):
