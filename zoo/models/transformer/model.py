@@ -49,7 +49,7 @@ class TransformerConfig:
         norm_first: whether the norm stands before each sub-layer. The encoder and the
             decoder then end in one more norm.
         attention_bias: whether the projections of the attentions have biases.
-        positions: "learned", or a kind of `zoo.layers.sinusoids`.
+        positions: "learned", "none", or a kind of `zoo.layers.sinusoids`.
         first_position: the position of the first token, of sinusoids.
         scale_embeddings: whether embeddings are multiplied by sqrt(D).
         zero_padding: whether the embedding of padding is the zero vector.
@@ -122,7 +122,7 @@ class TransformerConfig:
                 f"num_heads={self.num_heads}, hidden_dim={self.hidden_dim}."
             )
         get_activation(self.activation)
-        if self.positions != "learned":
+        if self.positions not in ("learned", "none"):
             sinusoids([0], 2, self.positions)
 
     @property
@@ -234,7 +234,8 @@ class Transformer(Backbone):
         if config.target_vocabulary_size:
             layers.append(table(config.target_size, "target_token_embedding"))
         for side in SIDES:
-            layers.append(positions(f"{side}_position_embedding"))
+            if config.positions != "none":
+                layers.append(positions(f"{side}_position_embedding"))
             if config.embeddings_layer_norm:
                 layers.append(norm(f"{side}_embeddings_layer_norm"))
             layers.append(
@@ -302,7 +303,8 @@ class Transformer(Backbone):
             x = x * config.hidden_dim**0.5
         if config.zero_padding:
             x = x * ops.cast(ops.not_equal(ids, config.pad_id), x.dtype)[:, :, None]
-        x = x + layers[f"{side}_position_embedding"](x, places)
+        if config.positions != "none":
+            x = x + layers[f"{side}_position_embedding"](x, places)
         if config.embeddings_layer_norm:
             x = layers[f"{side}_embeddings_layer_norm"](x)
         return layers[f"{side}_embeddings_dropout"](x)
