@@ -38,6 +38,10 @@ WORKLOADS = {
     "elmo_forward": ("elmo_forward", {}),
     "lstm_forward": ("lstm", {"training": False}),
     "lstm_step": ("lstm", {"training": True}),
+    "decode_greedy": ("decode", {"dtype": "float32", "beams": 1}),
+    "decode_beam4": ("decode", {"dtype": "float32", "beams": 4}),
+    "decode_greedy_bfloat16": ("decode", {"dtype": "bfloat16", "beams": 1}),
+    "decode_beam4_bfloat16": ("decode", {"dtype": "bfloat16", "beams": 4}),
 }
 ENVIRONMENT = {
     "CUDA_VISIBLE_DEVICES": "",

@@ -33,6 +33,7 @@ _MODULES = (
     "checkpoint",
     "data",
     "evaluation",
+    "generation",
     "layers",
     "models",
     "serving",

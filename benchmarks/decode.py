@@ -1,0 +1,281 @@
+"""Translation without text: 32 sources of 20 tokens, 30 new tokens each, on the CPU.
+
+The model is the base Transformer: 6 + 6 blocks of width 512, 8 heads, inner width 2048,
+one vocabulary of 32,000 tokens for source, target and output, and random weights. No
+sequence may end before its 30th token, so all peers do the same number of steps.
+
+keras-nlp has no such model. Its peer is BART of the same size, which has learned
+positions, biases and a norm after the embeddings. Hugging Face's is Marian's.
+CTranslate2 is measured with each number of workers that the threads allow; its results
+are those of "ctranslate2" and "ctranslate2_workers".
+
+The peer `matmul` is a lower bound of the time: the time of the matrix products of the
+model at the rate of 2048 x 2048 products, measured in the same run.
+"""
+
+import pathlib
+import tempfile
+import time
+
+from benchmarks.peers import (
+    KERAS_NLP,
+    TENSORFLOW_TEXT,
+    TRANSFORMERS,
+    ZOO,
+    facts_of,
+    limit_tensorflow,
+)
+from benchmarks.worker import Measured
+
+UNIT = "rows"
+NEEDS = ()
+ROWS, LENGTH, NEW = 32, 20, 30
+BLOCKS, WIDTH, INNER, HEADS, VOCABULARY = 6, 512, 2048, 8, 32000
+PAD, END, START = 0, 1, 2
+SQUARE, PRODUCTS = 2048, 10  # size and number of the products for the rate
+CTRANSLATE2 = ("ctranslate2",)
+
+
+def operations(beams):
+    """The number of floating-point operations in the matrix products, int."""
+    dense, inner = WIDTH * WIDTH, 2 * WIDTH * INNER
+    source = ROWS * LENGTH * BLOCKS * (4 * dense + inner + 2 * dense)
+    target = ROWS * beams * NEW * (BLOCKS * (6 * dense + inner) + WIDTH * VOCABULARY)
+    lengths = ROWS * LENGTH * LENGTH + ROWS * beams * NEW * (LENGTH + NEW / 2)
+    return int(2 * (source + target + BLOCKS * lengths * 2 * WIDTH))
+
+
+def make_sources():
+    """Token ids, numpy int32 (32, 20), without special tokens but the end."""
+    import numpy as np
+
+    ids = np.random.default_rng(7).integers(3, VOCABULARY, (ROWS, LENGTH), "int32")
+    ids[:, -1] = END
+    return ids
+
+
+def decode_facts(parameters, packages, note=""):
+    """The facts of a peer that returns the new tokens of the best sequences."""
+    return facts_of([LENGTH] * ROWS, parameters, (ROWS, NEW), packages, note=note)
+
+
+def make_zoo(threads, dtype, beams):
+    """Ours."""
+    limit_tensorflow(threads)
+    import tensorflow as tf
+
+    import zoo
+
+    config = zoo.models.transformer.TransformerConfig(
+        vocabulary_size=VOCABULARY, max_sequence_length=64
+    )
+    model = zoo.models.transformer.Transformer(config, dtype=dtype)
+    head = model.make_token_head()
+    head.build((None, None, WIDTH))
+    options = zoo.generation.GenerationOptions(
+        max_new_tokens=NEW, min_new_tokens=NEW, num_beams=beams
+    )
+
+    @tf.function
+    def write(ids):
+        rows = ROWS * beams
+        states = model.make_states(rows, NEW, {"encoder_token_ids": ids})
+        matrix = head.matrix()
+
+        def step(tokens, states):
+            outputs, states = model.step(tokens, states)
+            return head(outputs["decoder_sequence_output"][:, -1], matrix), states
+
+        start = tf.fill([rows], START)
+        return zoo.generation.generate(step, states, start, options, END)[0][:, 0]
+
+    ids = tf.constant(make_sources())
+    return lambda: write(ids), decode_facts(model.count_params(), ZOO)
+
+
+def make_transformers(threads, dtype, beams):
+    """Hugging Face's Marian on PyTorch, `generate`."""
+    import torch
+    import transformers
+
+    torch.set_num_threads(threads)
+    sizes = {}
+    for side in ("encoder", "decoder"):
+        sizes |= {f"{side}_layers": BLOCKS, f"{side}_attention_heads": HEADS}
+        sizes[f"{side}_ffn_dim"] = INNER
+    config = transformers.MarianConfig(
+        vocab_size=VOCABULARY,
+        d_model=WIDTH,
+        activation_function="relu",
+        scale_embedding=True,
+        max_position_embeddings=64,
+        pad_token_id=PAD,
+        eos_token_id=END,
+        decoder_start_token_id=START,
+        forced_eos_token_id=None,
+        **sizes,
+    )
+    model = transformers.MarianMTModel(config).eval().to(getattr(torch, dtype))
+    ids = torch.from_numpy(make_sources()).long()
+    limits = {"min_new_tokens": NEW, "max_new_tokens": NEW, "num_beams": beams}
+
+    def call():
+        with torch.no_grad():
+            found = model.generate(
+                ids, attention_mask=torch.ones_like(ids), do_sample=False, **limits
+            )
+        return found[:, 1:]
+
+    return call, decode_facts(model.num_parameters(), TRANSFORMERS)
+
+
+def make_keras_nlp(threads, dtype, beams):
+    """keras-nlp's `BartSeq2SeqLM` without a preprocessor."""
+    limit_tensorflow(threads)
+    import keras_nlp
+    import numpy as np
+
+    backbone = keras_nlp.models.BartBackbone(
+        vocabulary_size=VOCABULARY,
+        num_layers=BLOCKS,
+        num_heads=HEADS,
+        hidden_dim=WIDTH,
+        intermediate_dim=INNER,
+        max_sequence_length=64,
+        dtype=dtype,
+    )
+    model = keras_nlp.models.BartSeq2SeqLM(backbone=backbone, preprocessor=None)
+    sampler = "greedy"
+    if beams > 1:
+        sampler = keras_nlp.samplers.BeamSampler(num_beams=beams)
+    model.compile(sampler=sampler)
+    written = np.full((ROWS, NEW + 1), PAD, "int32")
+    written[:, 0] = START
+    inputs = {
+        "encoder_token_ids": make_sources(),
+        "encoder_padding_mask": np.ones((ROWS, LENGTH), "int32"),
+        "decoder_token_ids": written,
+        "decoder_padding_mask": (written != PAD).astype("int32"),
+    }
+
+    def call():
+        found = model.generate(inputs, stop_token_ids=None)
+        return np.asarray(found["decoder_token_ids"])[:, 1:]
+
+    return call, decode_facts(backbone.count_params(), KERAS_NLP)
+
+
+def ctranslate2_model(directory):
+    """Writes a model of CTranslate2 with random weights; returns its parameters."""
+    import ctranslate2
+    import numpy as np
+
+    draw, counted = np.random.default_rng(7), []
+
+    def random(*shape):
+        counted.append(int(np.prod(shape)))
+        return draw.normal(0, 0.02, shape).astype("float32")
+
+    def dense(spec, rows, columns):
+        spec.weight = random(rows, columns)
+        spec.bias = random(rows)
+
+    def norm(spec):
+        spec.gamma, spec.beta = np.ones(WIDTH, "float32"), random(WIDTH)
+
+    def attention(spec, *rows):
+        for linear, count in zip(spec.linear, rows, strict=True):
+            dense(linear, count * WIDTH, WIDTH)
+        norm(spec.layer_norm)
+
+    spec = ctranslate2.specs.TransformerSpec.from_config(
+        (BLOCKS, BLOCKS),
+        HEADS,
+        pre_norm=False,
+        activation=ctranslate2.specs.Activation.RELU,
+    )
+    table = random(VOCABULARY, WIDTH)
+    spec.encoder.embeddings[0].weight = spec.decoder.embeddings.weight = table
+    spec.encoder.scale_embeddings = spec.decoder.scale_embeddings = True
+    spec.decoder.projection.weight = table
+    for side in (spec.encoder, spec.decoder):
+        for layer in side.layer:
+            attention(layer.self_attention, 3, 1)
+            if side is spec.decoder:
+                attention(layer.attention, 1, 2, 1)
+            dense(layer.ffn.linear_0, INNER, WIDTH)
+            dense(layer.ffn.linear_1, WIDTH, INNER)
+            norm(layer.ffn.layer_norm)
+    tokens = ["<blank>", "</s>", "<s>", *map(str, range(3, VOCABULARY))]
+    spec.register_source_vocabulary(tokens)
+    spec.register_target_vocabulary(tokens)
+    spec.validate()
+    spec.save(directory)
+    return sum(counted)
+
+
+def make_ctranslate2(threads, dtype, beams, workers=1):
+    """CTranslate2's `translate_batch`, whose rows may be divided among workers."""
+    import ctranslate2
+    import numpy as np
+
+    with tempfile.TemporaryDirectory() as folder:
+        directory = pathlib.Path(folder) / "model"
+        directory.mkdir()
+        parameters = ctranslate2_model(str(directory))
+        translator = ctranslate2.Translator(
+            str(directory),
+            compute_type=dtype,
+            inter_threads=workers,
+            intra_threads=max(threads // workers, 1),
+        )
+    rows = [[str(i) for i in row[:-1]] + ["</s>"] for row in make_sources()]
+    limits = {"min_decoding_length": NEW, "max_decoding_length": NEW}
+
+    def call():
+        found = translator.translate_batch(
+            rows, beam_size=beams, max_batch_size=ROWS // workers, **limits
+        )
+        return np.array([[len(row.hypotheses[0])] * NEW for row in found])
+
+    return call, decode_facts(parameters, CTRANSLATE2, f"{workers} workers")
+
+
+def make_ctranslate2_workers(threads, dtype, beams):
+    """CTranslate2 with a worker for each thread."""
+    return make_ctranslate2(threads, dtype, beams, workers=threads)
+
+
+def make_matmul(threads, dtype, beams):
+    """The bound: the time of the products of the model at the rate of large ones."""
+    limit_tensorflow(threads)
+    import tensorflow as tf
+
+    sides = [
+        tf.cast(tf.random.stateless_normal((SQUARE, SQUARE), (7, n)), dtype)
+        for n in range(2)
+    ]
+    total, measured = operations(beams), PRODUCTS * 2 * SQUARE**3
+
+    def call():
+        start = time.perf_counter()
+        for _ in range(PRODUCTS):
+            product = tf.matmul(*sides)
+        seconds = time.perf_counter() - start
+        return Measured(product.shape, seconds * total / measured)
+
+    note = f"{total / 1e9:.1f} GFLOP at the rate of {SQUARE} x {SQUARE} products"
+    facts = facts_of(
+        None, None, (SQUARE, SQUARE), TENSORFLOW_TEXT[:1], items=ROWS, note=note
+    )
+    return call, facts
+
+
+PEERS = {
+    "zoo": make_zoo,
+    "keras_nlp": make_keras_nlp,
+    "transformers": make_transformers,
+    "ctranslate2": make_ctranslate2,
+    "ctranslate2_workers": make_ctranslate2_workers,
+    "matmul": make_matmul,
+}
