@@ -26,8 +26,12 @@ class GenerationOptions:
         repetition_penalty: divides the positive scores of tokens that the sequence has
             already, and multiplies their negative ones. 1.0 for none.
         first_token: token that every sequence begins with, or None.
-        last_token: token at position `max_new_tokens`, or None for any.
+        last_token: token at position `max_new_tokens`, or None for any. With the rule
+            "hugging_face", a token that is forced has the log-probability 0.
         suppressed: tokens that are never chosen.
+        renormalize: whether the probabilities of the tokens that may be chosen sum to
+            1, as with `renormalize_logits` of Hugging Face. It changes the scores of
+            beams only.
         seed: of samples.
 
     Raises:
@@ -47,6 +51,7 @@ class GenerationOptions:
     first_token: int | None = None
     last_token: int | None = None
     suppressed: tuple = ()
+    renormalize: bool = False
     seed: int = 0
 
     def __post_init__(self):

@@ -32,8 +32,12 @@ def adjust_scores(scores, tokens, step, options, end):
         (options.last_token, options.max_new_tokens - 1),
     ):
         if token is not None:
-            forbidden = ops.where(ops.equal(step, place), every != token, forbidden)
-    return ops.where(forbidden[None], LOWEST, scores)
+            here = ops.equal(step, place)
+            forbidden = ops.where(here, every != token, forbidden)
+            if options.penalty == "hugging_face":  # a forced token costs nothing
+                scores = ops.where(here, 0.0, scores)
+    scores = ops.where(forbidden[None], LOWEST, scores)
+    return ops.log_softmax(scores, axis=-1) if options.renormalize else scores
 
 
 def _penalize(scores, tokens, step, penalty):
