@@ -5,10 +5,9 @@ import re
 
 SPECIAL = {"true": True, "false": False, "null": None, "~": None, "": None, "[]": []}
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
-KEY = re.compile(
-    r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s'"\[\]{}#&*!|>%@-].*?|-\S.*?)"""
-)
-ENTRY = re.compile(KEY.pattern + r":(?:\s+(.*?))?\s*")
+QUOTED = r"""\"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'"""
+PLAIN = r"""[^\s'"\[\]{}#&*!|>%@-].*?|-\S.*?"""
+ENTRY = re.compile(rf"({QUOTED}|{PLAIN}):(?:\s+(.*?))?\s*")
 ITEM = re.compile(r"\s*-\s+(.*?)\s*")
 
 

@@ -56,13 +56,23 @@ ACTIVATIONS = {
     "swish": "silu",
     "tanh": "tanh",
 }
-# Options of earlier versions and of `generate`, and the values that are known here.
+# Options of earlier versions, and the values that are known here.
 OPTIONS = {
     "normalize_before": (False, None),
     "normalize_embedding": (False, None),
     "add_final_layer_norm": (False, None),
     "static_position_embeddings": (True, None),
     "is_encoder_decoder": (True, None),
+}
+# Our option of a search to its name in generation_config.json, and other options of
+# `generate`, with the values that are known here.
+GENERATION = {
+    "num_beams": "num_beams",
+    "length_penalty": "length_penalty",
+    "repetition_penalty": "repetition_penalty",
+    "renormalize": "renormalize_logits",
+    "last_token": "forced_eos_token_id",
+    "min_new_tokens": "min_length",
 }
 SEARCH_OPTIONS = {
     "do_sample": (False, None),
@@ -283,14 +293,7 @@ def read_generation(directory, values, config):
             f"supported. Received: {words!r:.80} in `{path}`."
         )
     found = {"penalty": "hugging_face", "suppressed": [word[0] for word in words]}
-    for ours, name in (
-        ("num_beams", "num_beams"),
-        ("length_penalty", "length_penalty"),
-        ("repetition_penalty", "repetition_penalty"),
-        ("renormalize", "renormalize_logits"),
-        ("last_token", "forced_eos_token_id"),
-        ("min_new_tokens", "min_length"),
-    ):
+    for ours, name in GENERATION.items():
         if values.get(name) is not None:
             found[ours] = values[name]
     longest = values.get("max_length")

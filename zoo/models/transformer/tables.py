@@ -24,7 +24,7 @@ class Naming:
         transposed: bool, whether kernels are stored as (outputs, inputs).
         first: int.
         others: dict of our path to the name of an array outside the blocks, or to a
-            tuple of the name and an operation of `zoo.checkpoint.Row`.
+            tuple of it, or of several names, and an operation of `zoo.checkpoint.Row`.
     """
 
     block: str
