@@ -71,6 +71,6 @@ def _scalar(text, key=False):
         return int(text) if re.fullmatch(r"[-+]?\d+", text) else float(text)
     if text[0] == "[" and text[-1] == "]":
         return [_scalar(part.strip()) for part in text[1:-1].split(",")]
-    if text[0] in "[]{}&*!|>%@`":
+    if text[0] in "[]{}&*!|>%@`" or text.startswith("- "):
         raise ValueError("values of this form are not supported")
     return text
