@@ -333,6 +333,7 @@ def test_a_bias_may_be_missing_and_an_output_may_have_its_own_kernel(
         ("config.json", {"activation_function": "mish"}, "`activation_function` must"),
         ("config.json", {"normalize_before": True}, "`normalize_before` must be False"),
         ("config.json", {"pad_token_id": 3, "decoder_start_token_id": 3}, "<pad>"),
+        ("config.json", {"eos_token_id": 1}, r"Received: \[47, 0\] in"),
         ("vocab.json", {"s": None}, "47 pieces"),
         ("vocab.json", {"s": 6}, "from 0 without gaps"),
         ("generation_config.json", {"do_sample": True}, "`do_sample` must be False"),

@@ -79,14 +79,15 @@ def read(directory):
     # Vectors have a row of their own; the names of norms tell where they stand.
     vectors = {k: v[0] for k, v in arrays.items() if v.ndim == 2 and len(v) == 1}
     arrays = {k.removesuffix("_pre"): v for k, v in {**arrays, **vectors}.items()}
+    tokenizer = read_tokenizer(directory, config.pad_id)
+    vocabulary = tokenizer["vocabulary"] if tokenizer else {}
     generation = {
         "penalty": "hugging_face",
         "suppressed": [config.pad_id],
         "renormalize": True,
-        "last_token": 0,
+        "last_token": vocabulary.get("</s>", 0),
         **read_search(directory),
     }
-    tokenizer = read_tokenizer(directory, config.pad_id)
     return config, arrays, {"tokenizer": tokenizer, "generation": generation}
 
 

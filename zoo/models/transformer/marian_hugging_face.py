@@ -132,7 +132,7 @@ def read(directory):
     bias = np.zeros((1, config.target_size), "float32")
     arrays.setdefault("final_logits_bias", bias)
     others = {
-        "tokenizer": read_tokenizer(directory, config),
+        "tokenizer": read_tokenizer(directory, config, values.get("eos_token_id", 0)),
         "generation": read_generation(directory, values, config),
     }
     return config, arrays, others
@@ -228,8 +228,13 @@ def _drop_positions(arrays, config, path):
             )
 
 
-def read_tokenizer(directory, config):
+def read_tokenizer(directory, config, end):
     """The arguments of `zoo.text.MarianTokenizer`, a dict, or None without any file.
+
+    Args:
+        directory: pathlib.Path.
+        config: `TransformerConfig`.
+        end: int, the `eos_token_id`.
 
     Raises:
         FileNotFoundError: if some of the files are missing.
@@ -261,10 +266,11 @@ def read_tokenizer(directory, config):
                 "A vocabulary must have a piece for every row of its table. Received: "
                 f"{len(vocabulary)} pieces in `{path}`, and {sizes[argument]} rows."
             )
-        if vocabulary.get("<pad>") != config.pad_id:
+        ids = [vocabulary.get(mark) for mark in ("<pad>", "</s>")]
+        if ids != [config.pad_id, end]:
             raise ValueError(
-                "The id of <pad> must be `pad_token_id`. Received: "
-                f"{vocabulary.get('<pad>')!r} in `{path}`, and {config.pad_id}."
+                "The ids of <pad> and </s> must be `pad_token_id` and `eos_token_id`. "
+                f"Received: {ids} in `{path}`, and {[config.pad_id, end]}."
             )
     return found
 

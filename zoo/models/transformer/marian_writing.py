@@ -77,9 +77,8 @@ def write(directory, contents):
 def describe(config):
     """The values of a config.json, dict, but for the special tokens."""
     values = {theirs: getattr(config, ours) for ours, theirs in FIELDS.items()}
-    # Several of their names mean one function; the last one is the usual one.
     names = {ours: theirs for theirs, ours in ACTIVATIONS.items()}
-    names["gelu_tanh"] = "gelu_new"
+    names |= {"gelu_tanh": "gelu_new", "silu": "swish"}  # they have several names
     return {
         **values,
         "model_type": "marian",
