@@ -248,7 +248,6 @@ def test_writes_what_transformers_writes(tasks, name, search):
     [
         {"last_token": None},
         {"length_penalty": 1.0},
-        {"suppressed": (22,)},
         {"num_beams": 3},
         {"renormalize": True},
         {"penalty": "fairseq"},
