@@ -39,8 +39,8 @@ def write_yaml(options):
             lines += [f"{name}:", *(f"  - {v}" for v in value)]
             lines += [] if value else ["  []"]
         else:
-            word = {True: "true", False: "false", "": '""'}.get(value, value)
-            lines.append(f"{name}: {word}")
+            word = str(value).lower() if isinstance(value, bool) else value
+            lines.append(f"{name}: {word}" if word != "" else f'{name}: ""')
     return "\n".join(lines) + "\n"
 
 

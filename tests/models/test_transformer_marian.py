@@ -9,6 +9,7 @@ import shutil
 import numpy as np
 import pytest
 import tensorflow as tf
+import torch_pickles
 
 import zoo
 from zoo.checkpoint import assign, open_checkpoint, save_checkpoint
@@ -298,6 +299,17 @@ def test_files_in_half_precision_and_copies_of_tables(converted, tmp_path):
     change_arrays(directory, lambda a: {**a, "lm_head.weight": a["lm_head.weight"] * 2})
     with pytest.raises(ValueError, match="'lm_head.weight' and .* must be equal"):
         read(directory)
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+def test_files_of_torch_give_the_same(converted, tmp_path, legacy):
+    directory = copy("joint", tmp_path / "model")
+    arrays = dict(open_checkpoint(directory / "model.safetensors"))
+    (directory / "model.safetensors").unlink()
+    torch_pickles.write_state(directory / "pytorch_model.bin", arrays, legacy)
+    found = read(directory)
+    for path, array in converted["joint"].weights.items():
+        np.testing.assert_array_equal(found.weights[path], array)
 
 
 def test_a_bias_may_be_missing_and_an_output_may_have_its_own_kernel(
