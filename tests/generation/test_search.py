@@ -179,6 +179,35 @@ def test_a_row_has_its_own_limit(penalty):
         np.testing.assert_allclose(scores[row], score[0], rtol=1e-6)
 
 
+@pytest.mark.parametrize(("penalty", "cost"), [("hugging_face", 0.0), ("gnmt", None)])
+def test_a_forced_token_costs_nothing_with_hugging_face(penalty, cost):
+    scores = tf.constant([[-2.0, -1.0, -3.0, -4.0]])
+    options = {"max_new_tokens": 3, "last_token": 2, "penalty": penalty}
+    options = GenerationOptions(**options)
+    tokens = tf.zeros((1, 3), tf.int32)
+    found = adjust_scores(
+        scores, tokens, tf.constant(2), options, END, tf.constant([True])
+    )[0]
+    assert found[2] == (-3.0 if cost is None else cost)
+    assert (np.delete(found, 2) == LOWEST).all()
+    found = adjust_scores(
+        scores, tokens, tf.constant(1), options, END, tf.constant([False])
+    )
+    np.testing.assert_array_equal(found, scores)
+
+
+def test_the_probabilities_of_the_allowed_tokens_sum_to_one():
+    scores = tf.math.log(tf.constant([[0.5, 0.3, 0.1, 0.1]]))
+    options = GenerationOptions(suppressed=(0,), renormalize=True)
+    tokens = tf.zeros((1, 3), tf.int32)
+    found = np.exp(
+        adjust_scores(
+            scores, tokens, tf.constant(0), options, END, tf.constant([False])
+        )
+    )
+    np.testing.assert_allclose(found, [[0, 0.6, 0.2, 0.2]], atol=1e-6)
+
+
 def test_a_repeated_token_is_less_probable():
     scores = tf.constant([[2.0, -1.0, 3.0, -4.0]] * 2)
     tokens = tf.constant([[0, 1, 2], [3, 3, 0]])

@@ -2,6 +2,7 @@
 
 from zoo.checkpoint.converted import Converted
 from zoo.checkpoint.ctranslate2_files import read_ctranslate2
+from zoo.checkpoint.flat_yaml import read_flat_yaml
 from zoo.checkpoint.formats import Checkpoint, open_checkpoint, save_checkpoint
 from zoo.checkpoint.hdf5_groups import has_group, rename_groups
 from zoo.checkpoint.table import Row, assign, convert, expand, revert
@@ -17,6 +18,7 @@ __all__ = [
     "has_group",
     "open_checkpoint",
     "read_ctranslate2",
+    "read_flat_yaml",
     "read_vectors",
     "rename_groups",
     "revert",

@@ -29,7 +29,11 @@ class GenerationOptions:
             already, and multiplies their negative ones. 1.0 for none.
         first_token: token that every sequence begins with, or None.
         last_token: token at the last position that the limits allow, or None for any.
+            With the rule "hugging_face", a forced token has the log-probability 0.
         suppressed: tokens that are never chosen.
+        renormalize: whether the probabilities of the tokens that may be chosen sum to
+            1, as with `renormalize_logits` of Hugging Face. It changes the scores of
+            beams only.
         seed: of samples.
 
     Raises:
@@ -50,6 +54,7 @@ class GenerationOptions:
     first_token: int | None = None
     last_token: int | None = None
     suppressed: tuple = ()
+    renormalize: bool = False
     seed: int = 0
 
     def __post_init__(self):

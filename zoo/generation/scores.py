@@ -28,14 +28,18 @@ def adjust_scores(scores, tokens, step, options, end, last):
     if options.min_new_tokens:
         early = step < options.min_new_tokens - 1
         forbidden = forbidden | (early & (every == end))
-    if options.first_token is not None:
-        first = every != options.first_token
-        forbidden = ops.where(ops.equal(step, 0), first, forbidden)
     forbidden = forbidden[None]
-    if options.last_token is not None:
-        only = every[None] != options.last_token
-        forbidden = ops.where(last[:, None], only, forbidden)
-    return ops.where(forbidden, LOWEST, scores)
+    for token, here in (
+        (options.first_token, ops.equal(step, 0)[None]),
+        (options.last_token, last),
+    ):
+        if token is not None:
+            here = here[:, None]
+            forbidden = ops.where(here, every[None] != token, forbidden)
+            if options.penalty == "hugging_face":  # a forced token costs nothing
+                scores = ops.where(here, 0.0, scores)
+    scores = ops.where(forbidden, LOWEST, scores)
+    return ops.log_softmax(scores, axis=-1) if options.renormalize else scores
 
 
 def _penalize(scores, tokens, step, penalty):

@@ -11,7 +11,7 @@ from zoo.files import filling
 
 # The files that are fetched from a repository of Hugging Face. If there are no weights
 # among them, HUB_TORCH_FILES are fetched too.
-HUB_FILES = ["*.json", "*.txt", "*.safetensors", "*.weights.h5"]
+HUB_FILES = ["*.json", "*.txt", "*.spm", "*.safetensors", "*.weights.h5"]
 HUB_TORCH_FILES = ["pytorch_model*.bin"]
 
 

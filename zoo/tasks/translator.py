@@ -93,6 +93,13 @@ class Translator(Task):
         super().__init__(inputs, logits, backbone, tokenizer, options, **kwargs)
         self.head = head
 
+    @classmethod
+    def recognise(cls, found):
+        """The defaults of `translate`, for a checkpoint that has them."""
+        if found.generation is None:
+            return None
+        return {"generation": {"extra_tokens": None, **found.generation}}
+
     def default_loss(self):
         """Cross-entropy with smoothed labels, averaged over the tokens."""
         names = "label_smoothing", "smoothing_kind"

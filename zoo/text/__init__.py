@@ -1,6 +1,7 @@
 """Tokenizers: texts to token ids, inside the TensorFlow graph."""
 
 from zoo.text.character_tokenizer import CharacterTokenizer
+from zoo.text.marian_tokenizer import MarianTokenizer
 from zoo.text.sentencepiece import SentencePieceTokenizer
 from zoo.text.sentencepiece_training import train_sentencepiece
 from zoo.text.splitting import split_punctuation, split_words
@@ -19,6 +20,7 @@ from zoo.text.wordpiece_training import train_wordpiece
 
 for kind in (
     CharacterTokenizer,
+    MarianTokenizer,
     SentencePieceTokenizer,
     TaggerTokenizer,
     UnicodeSpeller,
@@ -30,6 +32,7 @@ for kind in (
 __all__ = [
     "Framing",
     "CharacterTokenizer",
+    "MarianTokenizer",
     "SentencePieceTokenizer",
     "TaggerTokenizer",
     "Tokenizer",

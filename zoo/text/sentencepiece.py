@@ -47,12 +47,12 @@ class SentencePieceTokenizer(Tokenizer):
 
     def __init__(self, model, target_model=None):
         super().__init__()
-        self._model = _read_model(model)
-        self._target_model = target_model and _read_model(target_model)
-        self._pieces = _load(self._model)
+        self._model = read_model(model)
+        self._target_model = target_model and read_model(target_model)
+        self._pieces = load_model(self._model)
         self._target_pieces = self._pieces
         if target_model:
-            self._target_pieces = _load(self._target_model)
+            self._target_pieces = load_model(self._target_model)
         marks = [_marks(side) for side in (self._pieces, self._target_pieces)]
         if marks[0] != marks[1]:
             raise ValueError(
@@ -122,11 +122,12 @@ class SentencePieceTokenizer(Tokenizer):
         }
 
 
-def _read_model(model):
-    """The content of a model, bytes."""
+def read_model(model):
+    """The content of a model, bytes; see `SentencePieceTokenizer`."""
     if isinstance(model, bytes):
         return model
-    if isinstance(model, pathlib.Path) or pathlib.Path(model[:255]).suffix == ".model":
+    suffixes = ".model", ".spm"
+    if isinstance(model, pathlib.Path) or model[:255].endswith(suffixes):
         return pathlib.Path(model).read_bytes()
     return base64.b64decode(model)
 
@@ -149,12 +150,20 @@ class _Model(tf.saved_model.experimental.TrackableResource):
         return create(model=self.model, shared_name=name)
 
 
-def _load(model):
-    """A tokenizer of TensorFlow Text."""
+def load_model(model, kind=tf.int32):
+    """A tokenizer of TensorFlow Text.
+
+    Args:
+        model: bytes.
+        kind: tf.int32 for ids, or tf.string for pieces.
+
+    Raises:
+        ValueError: if the model cannot be read.
+    """
     with tf.init_scope(), tf.device("CPU:0"):
         try:
             resource = _Model(model)
-            pieces = tf_text.SentencepieceTokenizer(model, out_type=tf.int32)
+            pieces = tf_text.SentencepieceTokenizer(model, out_type=kind)
             pieces._model_resource = resource
             return pieces
         except (tf.errors.OpError, ValueError) as error:

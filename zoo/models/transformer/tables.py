@@ -24,7 +24,7 @@ class Naming:
         transposed: bool, whether kernels are stored as (outputs, inputs).
         first: int.
         others: dict of our path to the name of an array outside the blocks, or to a
-            tuple of the name and an operation of `zoo.checkpoint.Row`.
+            tuple of it, or of several names, and an operation of `zoo.checkpoint.Row`.
     """
 
     block: str
@@ -100,6 +100,9 @@ NAMINGS = {
         leaves=TORCH,
         transposed=True,
         others={
+            "token_embedding/embeddings": "model.shared.weight",
+            "target_token_embedding/embeddings": "model.decoder.embed_tokens.weight",
+            "token_logits/kernel": ("lm_head.weight", "transpose"),
             "token_logits/output_bias": ("final_logits_bias", "first"),
         },
     ),
@@ -135,9 +138,20 @@ NAMINGS = {
             ("self_Wo_ln_{}", "context_Wo_ln_{}", "ffn_ffn_ln_{}"),
             ("ffn_{}1", "ffn_{}2"),
         ),
-        end="{side}_ln_{}",
+        end="{side}_top_ln_{}",
         leaves={"kernel": "W", "bias": "b", "gamma": "scale", "beta": "bias"},
         first=1,
+        others={
+            "token_embedding/embeddings": (("Wemb", "encoder_Wemb"),),
+            "target_token_embedding/embeddings": "decoder_Wemb",
+            **{
+                f"{side}_embeddings_layer_norm/{ours}": f"{side}_emb_ln_{theirs}"
+                for side in SIDES
+                for ours, theirs in (("gamma", "scale"), ("beta", "bias"))
+            },
+            "token_logits/kernel": "decoder_ff_logit_out_W",
+            "token_logits/output_bias": "decoder_ff_logit_out_b",
+        },
     ),
     "ctranslate2": Naming(
         block="{side}/layer_{i}/",

@@ -5,7 +5,12 @@ import pathlib
 
 from zoo.checkpoint import Converted, convert
 from zoo.family import Layout, check_size, only_layout
-from zoo.models.transformer import ctranslate2
+from zoo.models.transformer import (
+    ctranslate2,
+    marian,
+    marian_hugging_face,
+    marian_writing,
+)
 from zoo.models.transformer.shapes import weight_shapes
 from zoo.models.transformer.tables import NAMINGS
 
@@ -14,16 +19,23 @@ __all__ = ["layouts", "read", "recognise"]
 # A module for each layout. `recognise(directory)` returns whether the directory holds
 # such a model. `read(directory)` returns its `TransformerConfig`, its arrays by the
 # names of `NAMINGS`, and a dict of further fields of `Converted`.
-READERS = {"ctranslate2": ctranslate2}
+READERS = {
+    "ctranslate2": ctranslate2,
+    "hugging_face": marian_hugging_face,
+    "marian": marian,
+}
+# Functions of a directory and a `Converted`.
+WRITERS = {"hugging_face": marian_writing.write}
 
 
 def layouts():
-    """Returns the layouts that can be read, tuple of `Layout`."""
+    """Returns the layouts that can be read or written, tuple of `Layout`."""
     return tuple(
         Layout(
             name,
             lambda directory, name=name: name in find_layouts(directory),
             functools.partial(read, layout=name),
+            WRITERS.get(name),
         )
         for name in READERS
     )

@@ -1,0 +1,71 @@
+"""The subset of YAML that Marian writes."""
+
+import pytest
+
+from zoo.checkpoint import read_flat_yaml
+
+TEXT = """# a comment
+a: 1
+b-c: -2.5e-3
+true-word: True
+empty: ""
+none:
+words: one two: three
+quoted: 'it''s'
+version: v1.9.0 1234abc 2020-02-26 10:00:00 +0000
+list:
+  - 1
+  - x y
+nothing:
+  []
+flow: [1, 2]
+"\\u2581a": 3
+">>de<<": 4
+":": 5
+"\\xA0": 6
+\u2581the: 7
+"""
+
+
+def test_values_and_lists():
+    assert read_flat_yaml(TEXT, "the text") == {
+        "a": 1,
+        "b-c": -0.0025,
+        "true-word": True,
+        "empty": "",
+        "none": None,
+        "words": "one two: three",
+        "quoted": "it's",
+        "version": "v1.9.0 1234abc 2020-02-26 10:00:00 +0000",
+        "list": [1, "x y"],
+        "nothing": [],
+        "flow": [1, 2],
+        "\u2581a": 3,
+        ">>de<<": 4,
+        ":": 5,
+        "\xa0": 6,
+        "\u2581the": 7,
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: 1\nb", "the text must be YAML .* line 2, 'b'"),
+        ("a: !!python/object:os.system x", "values of this form are not supported"),
+        ("a: &anchor 1", "values of this form are not supported"),
+        ("a: *anchor", "values of this form are not supported"),
+        ("a: |\n  text", "line 1"),
+        ("a:\n  b: 1", "line 2"),
+        ("a: 1\na: 2", "the key 'a' occurs twice"),
+        ("- 1", "line 1"),
+        ("a: 1\n- 2", "'a' has a value already"),
+        ("a:\n  - - 1", "line 2"),
+        ("a: 'x", "line 1"),
+        ('a: "x', "line 1"),
+        ("{a: 1}", "line 1"),
+    ],
+)
+def test_anything_else_raises_an_error(text, message):
+    with pytest.raises(ValueError, match=message):
+        read_flat_yaml(text, "the text")

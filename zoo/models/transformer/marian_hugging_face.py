@@ -1,0 +1,309 @@
+"""Reads Marian's translators of Hugging Face, such as OPUS-MT."""
+
+import json
+
+import numpy as np
+
+from zoo.checkpoint import open_checkpoint
+from zoo.config import make_config
+from zoo.models.transformer.model import TransformerConfig
+
+WEIGHTS = (
+    "model.safetensors",
+    "model.safetensors.index.json",
+    "pytorch_model.bin",
+    "pytorch_model.bin.index.json",
+)
+# Our field to its name in config.json.
+FIELDS = {
+    "vocabulary_size": "vocab_size",
+    "hidden_dim": "d_model",
+    "num_encoder_layers": "encoder_layers",
+    "num_decoder_layers": "decoder_layers",
+    "num_heads": "encoder_attention_heads",
+    "intermediate_dim": "encoder_ffn_dim",
+    "max_sequence_length": "max_position_embeddings",
+    "activation": "activation_function",
+    "scale_embeddings": "scale_embedding",
+    "dropout": "dropout",
+    "attention_dropout": "attention_dropout",
+    "activation_dropout": "activation_dropout",
+    "pad_id": "pad_token_id",
+}
+# The defaults of `MarianConfig`, for what newer files may leave out.
+DEFAULTS = {
+    "scale_embedding": False,
+    "dropout": 0.1,
+    "attention_dropout": 0.0,
+    "activation_dropout": 0.0,
+    "share_encoder_decoder_embeddings": True,
+    "tie_word_embeddings": True,
+}
+# What every `MarianMTModel` computes.
+FIXED = {
+    "norm_first": False,
+    "attention_bias": True,
+    "positions": "marian_hugging_face",
+    "output_bias": True,
+    "layer_norm_epsilon": 1e-5,
+}
+ACTIVATIONS = {
+    "gelu": "gelu",
+    "gelu_new": "gelu_tanh",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "relu": "relu",
+    "silu": "silu",
+    "swish": "silu",
+    "tanh": "tanh",
+}
+# Options of earlier versions, and the values that are known here.
+OPTIONS = {
+    "normalize_before": (False, None),
+    "normalize_embedding": (False, None),
+    "add_final_layer_norm": (False, None),
+    "static_position_embeddings": (True, None),
+    "is_encoder_decoder": (True, None),
+}
+# Our option of a search to its name in generation_config.json, and other options of
+# `generate`, with the values that are known here.
+GENERATION = {
+    "num_beams": "num_beams",
+    "length_penalty": "length_penalty",
+    "repetition_penalty": "repetition_penalty",
+    "renormalize": "renormalize_logits",
+    "last_token": "forced_eos_token_id",
+    "min_new_tokens": "min_length",
+}
+SEARCH_OPTIONS = {
+    "do_sample": (False, None),
+    "early_stopping": (False, None),
+    "no_repeat_ngram_size": (0, None),
+    "encoder_no_repeat_ngram_size": (0, None),
+    "num_beam_groups": (1, None),
+    "diversity_penalty": (0, 0.0, None),
+    "forced_bos_token_id": (None,),
+    "suppress_tokens": (None, []),
+    "begin_suppress_tokens": (None, []),
+    "sequence_bias": (None, {}, []),
+    "max_new_tokens": (None,),
+    "min_new_tokens": (None,),
+}
+SOURCE_TABLES = ("model.shared.weight", "model.encoder.embed_tokens.weight")
+TARGET_TABLE, LOGITS_TABLE = "model.decoder.embed_tokens.weight", "lm_head.weight"
+TOKENIZER_FILES = {
+    "source_model": "source.spm",
+    "target_model": "target.spm",
+    "vocabulary": "vocab.json",
+    "target_vocabulary": "target_vocab.json",
+}
+
+
+def recognise(directory):
+    """Whether a directory holds such a model, bool."""
+    path = directory / "config.json"
+    found = any((directory / name).is_file() for name in WEIGHTS)
+    return found and path.is_file() and read_object(path).get("model_type") == "marian"
+
+
+def read_object(path):
+    """Reads a JSON file with an object, dict.
+
+    Raises:
+        ValueError: if the file does not hold one.
+    """
+    try:
+        values = json.loads(path.read_text("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"`{path}` must be JSON. Received: {error}.") from error
+    if not isinstance(values, dict):
+        raise ValueError(f"`{path}` must hold an object. Received: {values!r:.80}.")
+    return values
+
+
+def read(directory):
+    """Config, arrays and tokenizer of a directory with a `MarianMTModel`."""
+    path = directory / "config.json"
+    values = {**DEFAULTS, **read_object(path)}
+    config = read_config(values, path)
+    name = next(name for name in WEIGHTS if (directory / name).is_file())
+    arrays = dict(open_checkpoint(directory / name))
+    _drop_copies(arrays, config, path)
+    _drop_positions(arrays, config, path)
+    bias = np.zeros((1, config.target_size), "float32")
+    arrays.setdefault("final_logits_bias", bias)
+    others = {
+        "tokenizer": read_tokenizer(directory, config, values.get("eos_token_id", 0)),
+        "generation": read_generation(directory, values, config),
+    }
+    return config, arrays, others
+
+
+def read_config(values, path):
+    """The `TransformerConfig` of the values of a config.json.
+
+    Raises:
+        ValueError: if a value is missing, or `Transformer` cannot compute the model.
+    """
+    check_options(values, OPTIONS, path)
+    for name in ("attention_heads", "ffn_dim"):
+        sides = [values.get(f"{side}_{name}") for side in ("encoder", "decoder")]
+        if sides[0] != sides[1]:
+            raise ValueError(
+                f"Encoder and decoder must have the same `{name}`. Received: {sides} "
+                f"in `{path}`."
+            )
+    start, pad = (values.get(f"{n}_token_id") for n in ("decoder_start", "pad"))
+    if start != pad:
+        raise ValueError(
+            "`decoder_start_token_id` must be `pad_token_id`. Received: "
+            f"{start!r} and {pad!r} in `{path}`."
+        )
+    fields = {ours: values[name] for ours, name in FIELDS.items() if name in values}
+    missing = sorted({*FIELDS.values()} - {*values})
+    if missing:
+        raise ValueError(f"`{path}` must have the values {', '.join(missing)}.")
+    activation = fields["activation"]
+    if not isinstance(activation, str) or activation not in ACTIVATIONS:
+        raise ValueError(
+            f"`activation_function` must be one of {sorted(ACTIVATIONS)}. Received: "
+            f"{activation!r} in `{path}`."
+        )
+    fields["activation"] = ACTIVATIONS[activation]
+    fields["tied_output"] = values["tie_word_embeddings"]
+    names = dict(FIELDS)
+    if not values["share_encoder_decoder_embeddings"]:
+        names["target_vocabulary_size"] = "decoder_vocab_size"
+        size = values.get("decoder_vocab_size") or values["vocab_size"]
+        fields["target_vocabulary_size"] = size
+    return make_config(TransformerConfig, {**fields, **FIXED}, f"`{path}`", names)
+
+
+def check_options(values, known, path):
+    """Checks that options have values that are known here.
+
+    Raises:
+        ValueError: naming the first one that has not.
+    """
+    for name, admitted in known.items():
+        if values.get(name) not in admitted:
+            raise ValueError(
+                f"`{name}` must be {admitted[0]!r}; nothing else is supported. "
+                f"Received: {values[name]!r} in `{path}`."
+            )
+
+
+def _drop_copies(arrays, config, path):
+    """Removes the copies of tied tables, which must be equal."""
+    target = [TARGET_TABLE, *[LOGITS_TABLE] * config.tied_output]
+    groups = [[*SOURCE_TABLES], target]
+    if config.target_vocabulary_size is None:
+        groups = [[*SOURCE_TABLES, *target]]
+    for names in groups:
+        found = [name for name in names if name in arrays]
+        for name in found[1:]:
+            if not np.array_equal(arrays.pop(name), arrays[found[0]]):
+                raise ValueError(
+                    f"{name!r} and {found[0]!r} must be equal, since `{path}` ties "
+                    "them. Received: arrays that differ."
+                )
+        if found:
+            arrays[names[0]] = arrays.pop(found[0])
+
+
+def _drop_positions(arrays, config, path):
+    """Removes tables of positions, which must be the sinusoids of Hugging Face."""
+    width = config.hidden_dim
+    rates = 10000.0 ** (-2 * np.arange((width + 1) // 2) / width)
+    for side in ("encoder", "decoder"):
+        table = arrays.pop(f"model.{side}.embed_positions.weight", None)
+        if table is None:
+            continue
+        angles = np.arange(len(table))[:, None] * rates
+        expected = np.concatenate([np.sin(angles), np.cos(angles)], axis=1)[:, :width]
+        # Uploads in half precision are rounded.
+        if table.shape != expected.shape or np.abs(table - expected).max() > 1e-3:
+            raise ValueError(
+                f"The positions of the {side} must be sinusoids. Received: a table of "
+                f"shape {table.shape} with other values beside `{path}`."
+            )
+
+
+def read_tokenizer(directory, config, end):
+    """The arguments of `zoo.text.MarianTokenizer`, a dict, or None without any file.
+
+    Args:
+        directory: pathlib.Path.
+        config: `TransformerConfig`.
+        end: int, the `eos_token_id`.
+
+    Raises:
+        FileNotFoundError: if some of the files are missing.
+        ValueError: if a vocabulary does not fit the config.
+    """
+    names = {**TOKENIZER_FILES}
+    sizes = {"vocabulary": config.vocabulary_size}
+    if config.target_vocabulary_size is None:
+        names.pop("target_vocabulary")
+    else:
+        sizes["target_vocabulary"] = config.target_vocabulary_size
+    there = [name for name in names.values() if (directory / name).is_file()]
+    if not there:
+        return None
+    if len(there) < len(names):
+        raise FileNotFoundError(
+            f"`{directory}` must have the files {', '.join(names.values())}, or none "
+            f"of them. Received: only {', '.join(there)}."
+        )
+    found = {}
+    for argument, name in names.items():
+        path = directory / name
+        if argument not in sizes:
+            found[argument] = path.read_bytes()
+            continue
+        found[argument] = vocabulary = read_object(path)
+        if len(vocabulary) != sizes[argument]:
+            raise ValueError(
+                "A vocabulary must have a piece for every row of its table. Received: "
+                f"{len(vocabulary)} pieces in `{path}`, and {sizes[argument]} rows."
+            )
+        ids = [vocabulary.get(mark) for mark in ("<pad>", "</s>")]
+        if ids != [config.pad_id, end]:
+            raise ValueError(
+                "The ids of <pad> and </s> must be `pad_token_id` and `eos_token_id`. "
+                f"Received: {ids} in `{path}`, and {[config.pad_id, end]}."
+            )
+    return found
+
+
+def read_generation(directory, values, config):
+    """The defaults of `generate`, a dict, see `zoo.generation.GenerationOptions`.
+
+    Args:
+        directory: pathlib.Path. Older uploads have no generation_config.json.
+        values: dict of config.json.
+        config: `TransformerConfig`.
+
+    Raises:
+        ValueError: if a default is set that is not known here.
+    """
+    path = directory / "generation_config.json"
+    if path.is_file():
+        values = read_object(path)
+    else:
+        path, values = directory / "config.json", {"forced_eos_token_id": 0, **values}
+    check_options(values, SEARCH_OPTIONS, path)
+    words = values.get("bad_words_ids") or []
+    if not all(isinstance(word, list) and len(word) == 1 for word in words):
+        raise ValueError(
+            "`bad_words_ids` must be lists of one token each; longer ones are not "
+            f"supported. Received: {words!r:.80} in `{path}`."
+        )
+    found = {"penalty": "hugging_face", "suppressed": [word[0] for word in words]}
+    for ours, name in GENERATION.items():
+        if values.get(name) is not None:
+            found[ours] = values[name]
+    longest = values.get("max_length")
+    if isinstance(longest, int):
+        # Hugging Face counts the first token that the decoder reads.
+        found["max_new_tokens"] = min(longest - 1, config.max_sequence_length)
+    return found

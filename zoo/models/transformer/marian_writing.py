@@ -1,0 +1,169 @@
+"""Writes a Transformer as a directory that Hugging Face loads as a `MarianMTModel`."""
+
+import base64
+import json
+
+from zoo.checkpoint import Row, convert, revert, save_checkpoint
+from zoo.files import filling
+from zoo.models.transformer.marian_hugging_face import (
+    ACTIVATIONS,
+    FIELDS,
+    FIXED,
+    GENERATION,
+    SOURCE_TABLES,
+    TOKENIZER_FILES,
+)
+from zoo.models.transformer.shapes import weight_shapes
+from zoo.models.transformer.tables import NAMINGS
+
+ALWAYS = {
+    **FIXED,
+    "first_position": 0,
+    "zero_padding": False,
+    "embeddings_layer_norm": False,
+    "tied_output": True,
+}
+
+
+def write(directory, contents):
+    """Writes a directory that `transformers.MarianMTModel` and its tokenizer read.
+
+    The directory appears complete or not at all. Tied tables are written once.
+
+    Args:
+        directory: path of a directory that does not exist or is empty.
+        contents: `zoo.checkpoint.Converted`. Its options are those of the task.
+
+    Raises:
+        FileExistsError: if the directory is not empty.
+        ValueError: if no `MarianMTModel` computes the model, if its head is missing, or
+            if its tokenizer or an option of its search is of another kind.
+    """
+    config = contents.config
+    given = {name: getattr(config, name) for name in ALWAYS}
+    if given != ALWAYS:
+        wrong = {k: v for k, v in given.items() if v != ALWAYS[k]}
+        raise ValueError(
+            f"Hugging Face's Marian always has {ALWAYS}. Received: {wrong}. Write "
+            'layout "zoo" instead.'
+        )
+    expected = dict(weight_shapes(config, head=True))
+    rows = NAMINGS["hugging_face"].rows(config, expected)
+    kept = [Row(path, path) for path in expected]
+    arrays = revert(convert(contents.weights, kept, expected), rows)
+    if config.target_vocabulary_size is not None:
+        arrays[SOURCE_TABLES[1]] = arrays.pop(SOURCE_TABLES[0])
+    files = tokenizer_files(contents.tokenizer, config)
+    vocabulary = (contents.tokenizer or {}).get("vocabulary") or {}
+    tokens = {
+        "pad_token_id": config.pad_id,
+        "decoder_start_token_id": config.pad_id,
+        "bos_token_id": vocabulary.get("</s>", 0),
+        "eos_token_id": vocabulary.get("</s>", 0),
+    }
+    documents = {
+        "config.json": {**describe(config), **tokens},
+        "generation_config.json": {**generation(contents.options, config), **tokens},
+    }
+    with filling(directory) as partial:
+        for name, document in documents.items():
+            text = json.dumps(document, indent=2) + "\n"
+            (partial / name).write_text(text, "utf-8")
+        for name, content in files.items():
+            (partial / name).write_bytes(content)
+        save_checkpoint(partial / "model.safetensors", arrays)
+
+
+def describe(config):
+    """The values of a config.json, dict, but for the special tokens."""
+    values = {theirs: getattr(config, ours) for ours, theirs in FIELDS.items()}
+    names = {ours: theirs for theirs, ours in ACTIVATIONS.items()}
+    names |= {"gelu_tanh": "gelu_new", "silu": "swish"}  # they have several names
+    return {
+        **values,
+        "model_type": "marian",
+        "architectures": ["MarianMTModel"],
+        "activation_function": names[config.activation],
+        "decoder_attention_heads": config.num_heads,
+        "decoder_ffn_dim": config.intermediate_dim,
+        "decoder_vocab_size": config.target_size,
+        "share_encoder_decoder_embeddings": config.target_vocabulary_size is None,
+        "tie_word_embeddings": True,
+        "is_encoder_decoder": True,
+        "static_position_embeddings": True,
+        "normalize_embedding": False,
+        "dtype": "float32",
+    }
+
+
+def generation(options, config):
+    """The values of a generation_config.json, dict, but for the special tokens.
+
+    Args:
+        options: dict of the options of a `zoo.Translator`; empty for a backbone.
+        config: `TransformerConfig`.
+
+    Raises:
+        ValueError: if Hugging Face has no such search.
+    """
+    search = dict(options.get("generation") or {})
+    rule = search.pop("penalty", "hugging_face")
+    longest = search.pop("max_new_tokens", None) or options.get("sequence_length")
+    words = search.pop("suppressed", ())
+    search.pop("extra_tokens", None)  # there is no such limit
+    known = {ours: theirs for ours, theirs in GENERATION.items() if ours in search}
+    others = sorted({*search} - {*known})
+    if others or (rule != "hugging_face" and search.get("num_beams", 1) > 1):
+        raise ValueError(
+            'The rule of Hugging Face is penalty="hugging_face", and its options are '
+            f"{', '.join(GENERATION)}. Received: penalty={rule!r} and {others}. Give "
+            "other options to `translate` when you call it."
+        )
+    values = {theirs: search[ours] for ours, theirs in known.items()}
+    # Hugging Face counts the first token that the decoder reads.
+    values["max_length"] = (longest or config.max_sequence_length) + 1
+    if words:
+        values["bad_words_ids"] = [[int(word)] for word in words]
+    return values
+
+
+def tokenizer_files(tokenizer, config):
+    """The files of a tokenizer, dict of name to bytes; empty without one.
+
+    Args:
+        tokenizer: dict, the config of a `zoo.text.MarianTokenizer`, or None.
+        config: `TransformerConfig`.
+
+    Raises:
+        ValueError: if it is another tokenizer, or does not fit the model.
+    """
+    if not tokenizer:
+        return {}
+    if "vocabulary" not in tokenizer:
+        raise ValueError(
+            "Hugging Face's Marian needs a `zoo.text.MarianTokenizer`. Received: a "
+            f"tokenizer with {', '.join(tokenizer)}. Leave the tokenizer out, or write "
+            'layout "zoo".'
+        )
+    sizes = [config.vocabulary_size, config.target_vocabulary_size]
+    sides = [tokenizer["vocabulary"], tokenizer["target_vocabulary"]]
+    if [side and len(side) for side in sides] != sizes:
+        raise ValueError(
+            "A vocabulary must have a piece for every row of its table. Received: "
+            f"{[side and len(side) for side in sides]} pieces and {sizes} rows."
+        )
+    files = {}
+    for argument, name in TOKENIZER_FILES.items():
+        value = tokenizer[argument]
+        if isinstance(value, str):
+            files[name] = base64.b64decode(value)
+        elif value is not None:
+            text = json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+            files[name] = text.encode("utf-8")
+    options = {
+        "tokenizer_class": "MarianTokenizer",
+        "model_max_length": config.max_sequence_length,
+        "separate_vocabs": config.target_vocabulary_size is not None,
+    }
+    files["tokenizer_config.json"] = (json.dumps(options, indent=2) + "\n").encode()
+    return files
