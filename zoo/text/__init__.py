@@ -4,7 +4,9 @@ from zoo.text.character_tokenizer import CharacterTokenizer
 from zoo.text.sentencepiece import SentencePieceTokenizer
 from zoo.text.sentencepiece_training import train_sentencepiece
 from zoo.text.splitting import split_punctuation, split_words
+from zoo.text.subword_tokenizer import SubwordTokenizer
 from zoo.text.tagger_tokenizer import TaggerTokenizer
+from zoo.text.token_list_tokenizer import TokenListTokenizer
 from zoo.text.tokenizer import Framing, Tokenizer, register_tokenizer
 from zoo.text.unicode_tokenizer import UnicodeSpeller
 from zoo.text.vocabulary import Vocabulary, save_vocabulary
@@ -20,7 +22,9 @@ from zoo.text.wordpiece_training import train_wordpiece
 for kind in (
     CharacterTokenizer,
     SentencePieceTokenizer,
+    SubwordTokenizer,
     TaggerTokenizer,
+    TokenListTokenizer,
     UnicodeSpeller,
     WordPieceTokenizer,
     WordTokenizer,
@@ -31,7 +35,9 @@ __all__ = [
     "Framing",
     "CharacterTokenizer",
     "SentencePieceTokenizer",
+    "SubwordTokenizer",
     "TaggerTokenizer",
+    "TokenListTokenizer",
     "Tokenizer",
     "UnicodeSpeller",
     "Vocabulary",

@@ -53,6 +53,8 @@ class TransformerConfig:
         first_position: the position of the first token, of sinusoids.
         scale_embeddings: whether embeddings are multiplied by sqrt(D).
         zero_padding: whether the embedding of padding is the zero vector.
+        target_space: whether one learned vector, which stands for the kind of target,
+            is added to every embedding of the source (tensor2tensor).
         embeddings_layer_norm: whether a norm follows the sum of token and position.
         tied_output: whether the logits are products with the target's embeddings.
         output_bias: whether the logits have a bias for each token.
@@ -83,6 +85,7 @@ class TransformerConfig:
     first_position: int = 0
     scale_embeddings: bool = True
     zero_padding: bool = False
+    target_space: bool = False
     embeddings_layer_norm: bool = False
     tied_output: bool = True
     output_bias: bool = False
@@ -233,6 +236,8 @@ class Transformer(Backbone):
         layers = [table(config.vocabulary_size, "token_embedding")]
         if config.target_vocabulary_size:
             layers.append(table(config.target_size, "target_token_embedding"))
+        if config.target_space:
+            layers.append(table(1, "target_space_embedding"))
         for side in SIDES:
             layers.append(positions(f"{side}_position_embedding"))
             if config.embeddings_layer_norm:
@@ -302,6 +307,8 @@ class Transformer(Backbone):
             x = x * config.hidden_dim**0.5
         if config.zero_padding:
             x = x * ops.cast(ops.not_equal(ids, config.pad_id), x.dtype)[:, :, None]
+        if side == "encoder" and config.target_space:
+            x = x + layers["target_space_embedding"](ops.zeros_like(ids[:1, :1]))
         x = x + layers[f"{side}_position_embedding"](x, places)
         if config.embeddings_layer_norm:
             x = layers[f"{side}_embeddings_layer_norm"](x)

@@ -15,6 +15,8 @@ def weight_shapes(config, head=False):
     yield "token_embedding/embeddings", (config.vocabulary_size, hidden)
     if config.target_vocabulary_size:
         yield "target_token_embedding/embeddings", (config.target_size, hidden)
+    if config.target_space:
+        yield "target_space_embedding/embeddings", (1, hidden)
 
     def norm(name):
         return (f"{name}/gamma", (hidden,)), (f"{name}/beta", (hidden,))

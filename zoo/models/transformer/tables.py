@@ -24,7 +24,7 @@ class Naming:
         transposed: bool, whether kernels are stored as (outputs, inputs).
         first: int.
         others: dict of our path to the name of an array outside the blocks, or to a
-            tuple of the name and an operation of `zoo.checkpoint.Row`.
+            tuple of the name, or of several, and an operation of `zoo.checkpoint.Row`.
     """
 
     block: str
@@ -124,7 +124,18 @@ NAMINGS = {
         ),
         end="transformer/body/{side}/layer_prepostprocess/layer_norm/layer_norm_{}",
         leaves={"kernel": "kernel", "bias": "bias", "gamma": "scale", "beta": "bias"},
-        others={"token_embedding/embeddings": "shared"},
+        others={
+            "token_embedding/embeddings": (("shared", "input_emb"),),
+            "target_token_embedding/embeddings": "target_emb",
+            "target_space_embedding/embeddings": "target_space",
+            "encoder_position_embedding/embeddings": (
+                "transformer/body/inputs_positional_embedding"
+            ),
+            "decoder_position_embedding/embeddings": (
+                "transformer/body/targets_positional_embedding"
+            ),
+            "token_logits/kernel": ("softmax", "transpose"),
+        },
     ),
     "marian": Naming(
         block="{side}_l{i}_",
