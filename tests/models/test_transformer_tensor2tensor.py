@@ -5,7 +5,13 @@ import pathlib
 
 import numpy as np
 import pytest
-from transformer_golden import check, compute, save_tensorflow, step_by_step
+from transformer_golden import (
+    check,
+    compute,
+    save_tensorflow,
+    split_values,
+    step_by_step,
+)
 
 import zoo
 from zoo.checkpoint import open_checkpoint
@@ -31,12 +37,7 @@ FAULTS = (
 
 def arrays_of(name):
     """The variables of a golden model, dict of name to array."""
-    found, place = {}, 0
-    for key, shape in json.loads(str(GOLDEN[f"{name}/shapes"])).items():
-        count = int(np.prod(shape))
-        found[key] = GOLDEN[f"{name}/values"][place : place + count].reshape(shape)
-        place += count
-    return found
+    return split_values(GOLDEN, name)
 
 
 def outputs_of(name):

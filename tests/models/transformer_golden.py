@@ -1,6 +1,7 @@
 """What a converted Transformer computes, and what its golden outputs can see."""
 
 import dataclasses
+import json
 
 import keras
 import numpy as np
@@ -74,3 +75,27 @@ def step_by_step(converted, source, target, start=0):
         logits.append(head(outputs["decoder_sequence_output"]))
         read = target[:, place]
     return np.concatenate(logits, axis=1)
+
+
+def split_values(golden, name):
+    """The variables of a model of a golden file, dict of name to array."""
+    found, place = {}, 0
+    for key, shape in json.loads(str(golden[f"{name}/shapes"])).items():
+        count = int(np.prod(shape))
+        found[key] = golden[f"{name}/values"][place : place + count].reshape(shape)
+        place += count
+    return found
+
+
+def save_objects(directory, arrays):
+    """Writes an object-based checkpoint, with what is not a weight."""
+    end = "/.ATTRIBUTES/VARIABLE_VALUE"
+    first = next(iter(arrays))
+    slot = first.replace("/.ATTR", "/.OPTIMIZER_SLOT/optimizer/m/.ATTR")
+    others = {
+        "_CHECKPOINTABLE_OBJECT_GRAPH": np.array(b"graph"),
+        f"save_counter{end}": np.int64(1),
+        f"optimizer/iter{end}": np.int64(1),
+        slot: arrays[first],
+    }
+    save_tensorflow(directory / "ckpt-1", {**arrays, **others})

@@ -1,13 +1,12 @@
 """Reads Transformers of CTranslate2."""
 
-import json
 import re
 
 import numpy as np
 
 from zoo.checkpoint import read_ctranslate2
 from zoo.models.transformer.model import TransformerConfig
-from zoo.models.transformer.published_files import read_json
+from zoo.models.transformer.published_files import read_json, read_token_lists
 from zoo.models.transformer.tables import FUSED
 
 # CTranslate2's codes of activations, from `ops/activation.h`.
@@ -25,7 +24,6 @@ CTRANSLATE2_OPTIONS = {
     "scale_outputs",
     "start_from_zero_embedding",
 }
-PADDING = ("<blank>", "<pad>")  # of OpenNMT, and of other programs
 GENERATION = {"penalty": "ctranslate2", "num_beams": 2, "max_new_tokens": 256}
 
 
@@ -60,72 +58,11 @@ def read(directory):
         for name in ("encoder/embeddings/weight", "decoder/projection/weight")
     ]
     others = {"options": {"generation": dict(GENERATION)}}
-    tokenizer = _read_vocabularies(directory, sizes, values)
+    tokenizer = read_token_lists(directory, sizes, values)
     if tokenizer:
         values["pad_id"] = tokenizer["tokens"].index(tokenizer["pad"])
         others["tokenizer"] = tokenizer
     return _config(arrays, options, shared, values), arrays, others
-
-
-def _read_vocabularies(directory, sizes, values):
-    """The arguments of the tokenizer, or None if there are no vocabularies.
-
-    Args:
-        directory: `pathlib.Path`.
-        sizes: pair of int, tokens of the source and of the target.
-        values: dict, the content of `config.json`.
-    """
-    unknown = values.get("unk_token", "<unk>")
-    lists = [_read_tokens(directory, side) for side in ("source", "target")]
-    if None in lists:
-        return None
-    # As in CTranslate2: files of OpenNMT-tf do not have the unknown token.
-    lists = [t if unknown in t else (*t, unknown) for t in lists]
-    for side, tokens, size in zip(("source", "target"), lists, sizes, strict=True):
-        if len(tokens) != size:
-            raise ValueError(
-                f"The vocabulary of the {side} must have {size} tokens, as the model "
-                f"has. Received: {len(tokens)} in `{directory}`."
-            )
-    start = values.get("bos_token", "<s>")
-    end = values.get("eos_token", "</s>")
-    known = {*lists[0]} & {*lists[1]}
-    arguments = {
-        "tokens": lists[0],
-        "pad": next((token for token in PADDING if token in known), end),
-        "start": values.get("decoder_start_token") or start,
-        "end": end,
-        "unknown": unknown,
-        "source_start": bool(values.get("add_source_bos", False)),
-        "source_end": bool(values.get("add_source_eos", False)),
-    }
-    if arguments["source_start"] and arguments["start"] != start:
-        raise ValueError(
-            "`decoder_start_token` must be `bos_token` if that stands before a source. "
-            f"Received: {arguments['start']!r} and {start!r} in `{directory}`."
-        )
-    return arguments | ({"target_tokens": lists[1]} if lists[0] != lists[1] else {})
-
-
-def _read_tokens(directory, side):
-    """The tokens of a side, tuple of str, or None."""
-    for name in (f"{side}_vocabulary", "shared_vocabulary"):
-        path = directory / f"{name}.txt"
-        try:
-            if path.is_file():
-                text = path.read_bytes().decode("utf-8")
-                return tuple(text.removesuffix("\n").split("\n"))
-            path = path.with_suffix(".json")
-            if path.is_file():
-                tokens = json.loads(path.read_text("utf-8"))
-                if all(isinstance(token, str) for token in tokens):
-                    return tuple(tokens)
-                raise ValueError("it holds other values than strings")
-        except (ValueError, TypeError, RecursionError) as error:
-            raise ValueError(
-                f"`{path}` must be a list of tokens in UTF-8. Received: {error}."
-            ) from error
-    return None
 
 
 def _config(arrays, options, shared, values):

@@ -48,6 +48,8 @@ class TransformerConfig:
         activation: "relu" or another one, see `zoo.layers.get_activation`.
         norm_first: whether the norm stands before each sub-layer. The encoder and the
             decoder then end in one more norm.
+        final_layer_norm: whether they end in one more norm, if that is not the same as
+            `norm_first` (the model garden: always); None if it is.
         attention_bias: whether the projections of the attentions have biases.
         positions: "learned", or a kind of `zoo.layers.sinusoids`.
         first_position: the position of the first token, of sinusoids.
@@ -80,6 +82,7 @@ class TransformerConfig:
     max_sequence_length: int = 512
     activation: str = "relu"
     norm_first: bool = False
+    final_layer_norm: bool | None = None
     attention_bias: bool = False
     positions: str = "paper"
     first_position: int = 0
@@ -132,6 +135,12 @@ class TransformerConfig:
     def target_size(self):
         """Tokens of the target, int."""
         return self.target_vocabulary_size or self.vocabulary_size
+
+    @property
+    def ends_in_norm(self):
+        """Whether the encoder and the decoder end in one more norm, bool."""
+        final = self.final_layer_norm
+        return self.norm_first if final is None else final
 
     @property
     def num_layers(self):
@@ -265,7 +274,7 @@ class Transformer(Backbone):
                     name=f"{side}_block_{i}",
                 )
                 layers.append(block)
-            if config.norm_first:
+            if config.ends_in_norm:
                 layers.append(norm(f"{side}_layer_norm"))
         return {layer.name: layer for layer in layers}
 
@@ -317,7 +326,7 @@ class Transformer(Backbone):
     @staticmethod
     def _end(config, layers, side, x):
         """The last norm, if there is one."""
-        return layers[f"{side}_layer_norm"](x) if config.norm_first else x
+        return layers[f"{side}_layer_norm"](x) if config.ends_in_norm else x
 
     # Decoding ----------------------------------------------------------------------
 

@@ -42,7 +42,7 @@ def weight_shapes(config, head=False):
             yield from dense(f"{block}/intermediate", hidden, inner)
             yield from dense(f"{block}/output_projection", inner, hidden)
             yield from norm(f"{block}/output_layer_norm")
-        if config.norm_first:
+        if config.ends_in_norm:
             yield from norm(f"{side}_layer_norm")
     if head and not config.tied_output:
         yield "token_logits/kernel", (hidden, config.target_size)

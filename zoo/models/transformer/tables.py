@@ -9,6 +9,8 @@ ATTENTIONS = ("attention", "cross_attention")
 PROJECTIONS = ("query", "key", "value", "output_projection")
 TORCH = {"kernel": "weight", "bias": "bias", "gamma": "weight", "beta": "bias"}
 
+KERAS = {leaf: leaf for leaf in TORCH}
+
 
 @dataclasses.dataclass(frozen=True)
 class Naming:
@@ -135,6 +137,48 @@ NAMINGS = {
                 "transformer/body/targets_positional_embedding"
             ),
             "token_logits/kernel": ("softmax", "transpose"),
+        },
+    ),
+    "model_garden": Naming(
+        block="{side}_layer/{side}_layers/{i}/",
+        modules=block_modules(
+            "{name}/_{projection}_dense/{{}}",
+            ("self_attention", "encdec_attention"),
+            ("query", "key", "value", "output"),
+            (
+                "self_attention_layer_norm/{}",
+                "encdec_attention_layer_norm/{}",
+                "output_layer_norm/{}",
+            ),
+            ("intermediate_dense/{}", "output_dense/{}"),
+        ),
+        end="{side}_layer/output_normalization/{}",
+        leaves=KERAS,
+        others={"token_embedding/embeddings": "embedding_lookup/embeddings"},
+    ),
+    "opennmt_tf": Naming(
+        block="{side}/layers/{i}/",
+        modules=block_modules(
+            "{name}/layer/linear_{projection}/{{}}",
+            ("self_attention", "attention/0"),
+            ("queries", "keys", "values", "output"),
+            tuple(
+                f"{name}/input_layer_norm/{{}}"
+                for name in ("self_attention", "attention/0", "ffn")
+            ),
+            ("ffn/layer/inner/{}", "ffn/layer/outer/{}"),
+        ),
+        end="{side}/layer_norm/{}",
+        leaves=KERAS,
+        others={
+            "token_embedding/embeddings": (
+                "examples_inputter/features_inputter/embedding"
+            ),
+            "target_token_embedding/embeddings": (
+                "examples_inputter/labels_inputter/embedding"
+            ),
+            "token_logits/kernel": "decoder/output_layer/kernel",
+            "token_logits/output_bias": "decoder/output_layer/bias",
         },
     ),
     "marian": Naming(

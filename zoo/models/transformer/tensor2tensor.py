@@ -8,7 +8,9 @@ from zoo.checkpoint import open_checkpoint
 from zoo.config import make_config
 from zoo.models.transformer.model import TransformerConfig
 from zoo.models.transformer.published_files import (
+    GNMT,
     check_option,
+    find_subwords,
     read_json,
     variable_names,
 )
@@ -21,7 +23,6 @@ TABLES = (
     r"(shared|input_emb|target_emb|softmax)/weights_(\d+)"
 )
 SPACES = f"{BODY}target_space_embedding/kernel"
-VOCABULARIES = r".*\.subwords(\.\w+)?|vocab\.\w+\.\d+"
 # The options that change what is computed, and the values that `Transformer` supports.
 # The first value is the default.
 SUPPORTED = {
@@ -53,7 +54,6 @@ FIELDS = {
     "activation_dropout": ("relu_dropout", 0.0),
     "layer_norm_epsilon": ("norm_epsilon", 1e-6),
 }
-GENERATION = {"penalty": "gnmt", "num_beams": 4, "length_penalty": 0.6}
 
 
 def recognise(directory):
@@ -87,11 +87,11 @@ def read(directory):
     sizes += [len(tables[n]) for n in ("target_emb",) if n in tables]
     arrays |= tables
     others = {
-        "tokenizer": _find_vocabularies(directory, sizes, values),
+        "tokenizer": find_subwords(directory, sizes, values.get("vocab_divisor", 1)),
         "options": {
             "label_smoothing": values.get("label_smoothing", 0.1),
             "smoothing_kind": "paper",
-            "generation": dict(GENERATION),
+            "generation": dict(GNMT),
         },
     }
     return _config(values, sizes, arrays, path), arrays, others
@@ -202,32 +202,3 @@ def _target_space(values, checkpoint, path):
             f"`{path}`."
         )
     return space
-
-
-def _find_vocabularies(directory, sizes, values):
-    """The arguments of the tokenizer, or None if there is no vocabulary.
-
-    Args:
-        directory: `pathlib.Path`.
-        sizes: see `_config`.
-        values: dict, the content of `hparams.json`.
-    """
-    divisor = values.get("vocab_divisor") or 1
-    found = {}
-    for path in sorted(directory.iterdir()):
-        if re.fullmatch(VOCABULARIES, path.name) and path.is_file():
-            lines = path.read_bytes().removesuffix(b"\n").count(b"\n") + 1
-            found[path] = lines + -lines % divisor  # a table may have unused rows
-    if not found:
-        return None
-    chosen = [[path for path in found if found[path] == size] for size in sizes]
-    if {*sizes} != {*found.values()} or any(len(paths) > 1 for paths in chosen):
-        told = {path.name: size for path, size in found.items()}
-        raise ValueError(
-            "The vocabularies must have a line for every row of the tables, by which "
-            f"they are told from each other. Received: {told} in `{directory}`, and "
-            f"tables of {sizes} rows."
-        )
-    source, target = chosen[0][0], chosen[-1][0]
-    arguments = {"subtokens": str(source)}
-    return arguments | ({"target_subtokens": str(target)} if source != target else {})
