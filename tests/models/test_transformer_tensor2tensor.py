@@ -15,7 +15,7 @@ from transformer_golden import (
 
 import zoo
 from zoo.checkpoint import open_checkpoint
-from zoo.models.transformer import weights
+from zoo.models.transformer import CONFIGS, TransformerConfig, weight_shapes, weights
 
 GOLDENS = pathlib.Path(__file__).parents[1] / "goldens"
 GOLDEN = dict(np.load(GOLDENS / "tensor2tensor.npz"))
@@ -167,6 +167,7 @@ def test_a_directory_becomes_a_translator(tmp_path):
         ({"pos": "none"}, "`pos` must be 'timing' or 'emb'"),
         ({"multiply_embedding_mode": "rescale"}, "`multiply_embedding_mode`"),
         ({"target_space_id": 32}, r"`target_space_id` must be in \[0, 32\)"),
+        ({"max_length": "x"}, "hparams.json` cannot be used: TypeError"),
         ({"hidden_size": None}, "must have the values hidden_size"),
         ({"num_hidden_layers": None}, "must have the values num_hidden_layers"),
         ({"num_heads": 3}, "`num_heads` must divide"),
@@ -214,6 +215,20 @@ def test_damaged_directories_are_refused(tmp_path):
     (tmp_path / "hparams.json").unlink()
     with pytest.raises(FileNotFoundError, match="hparams.json"):
         weights.read(tmp_path)
+
+
+def test_published_configurations_have_the_published_sizes():
+    """The paper says 65 and 213 million weights, with 37000 tokens."""
+    sizes = {}
+    for name, fields in CONFIGS.items():
+        config = TransformerConfig(**fields)
+        shapes = [shape for _, shape in weight_shapes(config, head=True)]
+        sizes[name] = sum(int(np.prod(shape)) for shape in shapes)
+    assert sizes["transformer_base_v1"] == 63_045_632
+    assert sizes["transformer_big_v1"] == 214_171_648
+    # Two more norms
+    assert sizes["transformer_base_v2"] == sizes["transformer_base_v1"] + 4 * 512
+    assert sizes["transformer_big"] == sizes["transformer_big_v1"] + 4 * 1024
 
 
 @pytest.mark.external

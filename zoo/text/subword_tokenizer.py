@@ -11,7 +11,8 @@ from zoo.text.source_target import SourceTargetTokenizer, read_entries
 from zoo.text.tokenizer import Framing
 
 ESCAPES = "\\_u;0123456789"
-# No subtoken that a text can have begins so: "_" is only at the end of one.
+# Marks in the model of the splitter. In its subtokens, "_" is only at the end, so none
+# begins with a mark.
 _CONTINUES = "_ "
 _UNKNOWN = "__"
 # The longest subtoken in the model of the splitter, in bytes.

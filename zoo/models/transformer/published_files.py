@@ -205,9 +205,10 @@ def _read_tokens(directory, side):
             path = path.with_suffix(".json")
             if path.is_file():
                 tokens = json.loads(path.read_text("utf-8"))
-                if all(isinstance(token, str) for token in tokens):
-                    return tuple(tokens)
-                raise ValueError("it holds other values than strings")
+                wrong = [token for token in tokens if not isinstance(token, str)]
+                if wrong or not isinstance(tokens, list):
+                    raise ValueError("it is no list of strings")
+                return tuple(tokens)
         except (ValueError, TypeError, RecursionError) as error:
             raise ValueError(
                 f"`{path}` must be a list of tokens in UTF-8. Received: {error}."

@@ -5,7 +5,7 @@ import re
 import numpy as np
 
 from zoo.checkpoint import open_checkpoint
-from zoo.config import make_config
+from zoo.config import make_config, naming
 from zoo.models.transformer.model import TransformerConfig
 from zoo.models.transformer.published_files import (
     GNMT,
@@ -86,15 +86,16 @@ def read(directory):
     sizes = [len(tables[n]) for n in ("shared", "input_emb") if n in tables][:1]
     sizes += [len(tables[n]) for n in ("target_emb",) if n in tables]
     arrays |= tables
-    others = {
-        "tokenizer": find_subwords(directory, sizes, values.get("vocab_divisor", 1)),
-        "options": {
-            "label_smoothing": values.get("label_smoothing", 0.1),
-            "smoothing_kind": "paper",
-            "generation": dict(GNMT),
-        },
+    with naming(f"`{path}`", path):
+        config = _config(values, sizes, arrays, path)
+        divisor = values.get("vocab_divisor", 1)
+        tokenizer = find_subwords(directory, sizes, divisor)
+    options = {
+        "label_smoothing": values.get("label_smoothing", 0.1),
+        "smoothing_kind": "paper",
+        "generation": dict(GNMT),
     }
-    return _config(values, sizes, arrays, path), arrays, others
+    return config, arrays, {"tokenizer": tokenizer, "options": options}
 
 
 def _config(values, sizes, arrays, path):
