@@ -9,7 +9,8 @@ The file is reproducible byte for byte. Arrays: run-length coded classes of all
 code points (`class_starts`, `class_values`), run-length coded casing for the
 final-sigma rule (`case_starts`, `case_values`), and the lower-casing table
 (`lower_sources`, `lower_lengths`, `lower_targets`) with Hangul left out, since it
-decomposes by arithmetic.
+decomposes by arithmetic; and the code points where letters and numbers begin and end
+(`alphanumeric_edges`).
 """
 
 import os
@@ -93,7 +94,12 @@ def main():
     }
     class_starts, class_values = run_lengths(classes)
     case_starts, case_values = run_lengths(cases)
+    alphanumeric = [
+        unicodedata.category(c)[0] in "LN" for c in map(chr, range(0x110000))
+    ]
+    edges = np.flatnonzero(np.diff(alphanumeric, prepend=False)).astype(np.uint32)
     arrays = {
+        "alphanumeric_edges": edges,
         "class_starts": class_starts,
         "class_values": class_values,
         "case_starts": case_starts,

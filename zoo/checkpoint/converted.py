@@ -23,9 +23,7 @@ class Converted:
         normalize: bool, whether the pooled vector is divided by its norm.
         sequence_length: int, the largest number of tokens of a text, or None.
         classifies: "texts", "words" or "choices", or None: what a classifier labels.
-        generation: dict, the defaults of `zoo.Translator.translate`, see
-            `zoo.generation.GenerationOptions`; None if the checkpoint has no decoder.
-        options: dict, the arguments of the task that is to be written.
+        options: dict, the arguments of the task that was read or is to be written.
     """
 
     layout: str
@@ -39,5 +37,4 @@ class Converted:
     normalize: bool = False
     sequence_length: int | None = None
     classifies: str | None = None
-    generation: dict | None = None
     options: dict = dataclasses.field(default_factory=dict)

@@ -95,10 +95,11 @@ class Translator(Task):
 
     @classmethod
     def recognise(cls, found):
-        """The defaults of `translate`, for a checkpoint that has them."""
-        if found.generation is None:
+        """The options of a checkpoint that writes texts."""
+        if "token_logits" not in found.heads or not found.tokenizer:
             return None
-        return {"generation": {"extra_tokens": None, **found.generation}}
+        generation = found.options.get("generation") or {}
+        return {**found.options, "generation": {"extra_tokens": None, **generation}}
 
     def default_loss(self):
         """Cross-entropy with smoothed labels, averaged over the tokens."""

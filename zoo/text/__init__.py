@@ -5,7 +5,9 @@ from zoo.text.marian_tokenizer import MarianTokenizer
 from zoo.text.sentencepiece import SentencePieceTokenizer
 from zoo.text.sentencepiece_training import train_sentencepiece
 from zoo.text.splitting import split_punctuation, split_words
+from zoo.text.subword_tokenizer import SubwordTokenizer
 from zoo.text.tagger_tokenizer import TaggerTokenizer
+from zoo.text.token_list_tokenizer import TokenListTokenizer
 from zoo.text.tokenizer import Framing, Tokenizer, register_tokenizer
 from zoo.text.unicode_tokenizer import UnicodeSpeller
 from zoo.text.vocabulary import Vocabulary, save_vocabulary
@@ -22,7 +24,9 @@ for kind in (
     CharacterTokenizer,
     MarianTokenizer,
     SentencePieceTokenizer,
+    SubwordTokenizer,
     TaggerTokenizer,
+    TokenListTokenizer,
     UnicodeSpeller,
     WordPieceTokenizer,
     WordTokenizer,
@@ -34,7 +38,9 @@ __all__ = [
     "CharacterTokenizer",
     "MarianTokenizer",
     "SentencePieceTokenizer",
+    "SubwordTokenizer",
     "TaggerTokenizer",
+    "TokenListTokenizer",
     "Tokenizer",
     "UnicodeSpeller",
     "Vocabulary",

@@ -48,6 +48,16 @@ def casing():
     return _expand("case")
 
 
+@functools.cache
+def alphanumeric_edges():
+    """Returns where letters (L*) and numbers (N*) begin and end, int32 (2 N,).
+
+    The code points from an entry with an even index to the next entry are such.
+    """
+    with np.load(_FILE) as data:
+        return data["alphanumeric_edges"].astype(np.int32)
+
+
 def rules(lowercase):
     """Yields the replacement of each character before a text is split.
 

@@ -121,7 +121,9 @@ def find_layouts(directory):
         names = {name for path in indices for name in open_checkpoint(path)}
         if "bert/embeddings/word_embeddings" in names:
             found.append("google")
-        if any("/_attention_layer/_query_dense/kernel/.ATTR" in n for n in names):
+        query = "/_attention_layer/_query_dense/kernel/.ATTR"
+        # A model with a decoder has its blocks there; that is another family.
+        if any(query in n and "/encoder_layers/" not in n for n in names):
             found.append("model_garden")
     return found
 

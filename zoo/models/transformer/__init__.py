@@ -1,15 +1,21 @@
 """The family of the Transformer (Vaswani et al. 2017)."""
 
 from zoo.family import Family
+from zoo.models.transformer.configs import CONFIGS
 from zoo.models.transformer.model import Transformer, TransformerConfig
 from zoo.models.transformer.shapes import weight_shapes
 from zoo.models.transformer.weights import layouts
 
-__all__ = ["FAMILY", "Transformer", "TransformerConfig"]
+__all__ = ["CONFIGS", "FAMILY", "Transformer", "TransformerConfig"]
 
 FAMILY = Family(
     backbone=Transformer,
-    tokenizers=("SentencePieceTokenizer", "MarianTokenizer"),
+    tokenizers=(
+        "SentencePieceTokenizer",
+        "MarianTokenizer",
+        "SubwordTokenizer",
+        "TokenListTokenizer",
+    ),
     learning_rate=3e-4,
     layouts=layouts(),
     heads={"token_logits": "token_logits"},

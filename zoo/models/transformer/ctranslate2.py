@@ -6,6 +6,7 @@ import numpy as np
 
 from zoo.checkpoint import read_ctranslate2
 from zoo.models.transformer.model import TransformerConfig
+from zoo.models.transformer.published_files import read_json, read_token_lists
 from zoo.models.transformer.tables import FUSED
 
 # CTranslate2's codes of activations, from `ops/activation.h`.
@@ -23,6 +24,7 @@ CTRANSLATE2_OPTIONS = {
     "scale_outputs",
     "start_from_zero_embedding",
 }
+GENERATION = {"penalty": "ctranslate2", "num_beams": 2, "max_new_tokens": 256}
 
 
 def recognise(directory):
@@ -34,8 +36,10 @@ def read(directory):
     """Config, arrays and tokenizer of a CTranslate2 directory.
 
     What the file does not say is as in OpenNMT-tf: an epsilon of 1e-5, which is that of
-    CTranslate2, and sinusoids from position 1.
+    CTranslate2, and sinusoids from position 1. Newer directories have a `config.json`,
+    which says which special tokens there are.
     """
+    values = read_json(directory / "config.json", optional=True)
     _, arrays = read_ctranslate2(directory / "model.bin")
     arrays = split_fused(arrays)
     options = {k: arrays.pop(k) for k in [*arrays] if _leaf(k) in CTRANSLATE2_OPTIONS}
@@ -49,10 +53,19 @@ def read(directory):
     )
     if shared:
         arrays.pop("decoder/embeddings/weight")
-    return _config(arrays, options, shared), arrays, {}
+    sizes = [
+        len(arrays[name])
+        for name in ("encoder/embeddings/weight", "decoder/projection/weight")
+    ]
+    others = {"options": {"generation": dict(GENERATION)}}
+    tokenizer = read_token_lists(directory, sizes, values)
+    if tokenizer:
+        values["pad_id"] = tokenizer["tokens"].index(tokenizer["pad"])
+        others["tokenizer"] = tokenizer
+    return _config(arrays, options, shared, values), arrays, others
 
 
-def _config(arrays, options, shared):
+def _config(arrays, options, shared, values):
     """The config of a CTranslate2 model, from the shapes of its arrays."""
 
     def option(name, default):
@@ -87,7 +100,8 @@ def _config(arrays, options, shared):
         embeddings_layer_norm=bool(option("layernorm_embedding", 0)),
         tied_output=False,
         output_bias="decoder/projection/bias" in arrays,
-        layer_norm_epsilon=1e-5,
+        layer_norm_epsilon=values.get("layer_norm_epsilon") or 1e-5,
+        pad_id=values.get("pad_id", 0),
     )
 
 

@@ -88,7 +88,8 @@ def read(directory):
         "last_token": vocabulary.get("</s>", 0),
         **read_search(directory),
     }
-    return config, arrays, {"tokenizer": tokenizer, "generation": generation}
+    options = {"generation": generation}
+    return config, arrays, {"tokenizer": tokenizer, "options": options}
 
 
 def read_options(arrays, where):

@@ -133,7 +133,7 @@ def read(directory):
     arrays.setdefault("final_logits_bias", bias)
     others = {
         "tokenizer": read_tokenizer(directory, config, values.get("eos_token_id", 0)),
-        "generation": read_generation(directory, values, config),
+        "options": {"generation": read_generation(directory, values, config)},
     }
     return config, arrays, others
 

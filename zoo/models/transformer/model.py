@@ -48,11 +48,15 @@ class TransformerConfig:
         activation: "relu" or another one, see `zoo.layers.get_activation`.
         norm_first: whether the norm stands before each sub-layer. The encoder and the
             decoder then end in one more norm.
+        final_layer_norm: whether they end in one more norm, if that is not the same as
+            `norm_first` (the model garden: always); None if it is.
         attention_bias: whether the projections of the attentions have biases.
         positions: "learned", "none", or a kind of `zoo.layers.sinusoids`.
         first_position: the position of the first token, of sinusoids.
         scale_embeddings: whether embeddings are multiplied by sqrt(D).
         zero_padding: whether the embedding of padding is the zero vector.
+        target_space: whether one learned vector, which stands for the kind of target,
+            is added to every embedding of the source (tensor2tensor).
         embeddings_layer_norm: whether a norm follows the sum of token and position.
         tied_output: whether the logits are products with the target's embeddings.
         output_bias: whether the logits have a bias for each token.
@@ -78,11 +82,13 @@ class TransformerConfig:
     max_sequence_length: int = 512
     activation: str = "relu"
     norm_first: bool = False
+    final_layer_norm: bool | None = None
     attention_bias: bool = False
     positions: str = "paper"
     first_position: int = 0
     scale_embeddings: bool = True
     zero_padding: bool = False
+    target_space: bool = False
     embeddings_layer_norm: bool = False
     tied_output: bool = True
     output_bias: bool = False
@@ -129,6 +135,12 @@ class TransformerConfig:
     def target_size(self):
         """Tokens of the target, int."""
         return self.target_vocabulary_size or self.vocabulary_size
+
+    @property
+    def ends_in_norm(self):
+        """Whether the encoder and the decoder end in one more norm, bool."""
+        final = self.final_layer_norm
+        return self.norm_first if final is None else final
 
     @property
     def num_layers(self):
@@ -233,6 +245,8 @@ class Transformer(Backbone):
         layers = [table(config.vocabulary_size, "token_embedding")]
         if config.target_vocabulary_size:
             layers.append(table(config.target_size, "target_token_embedding"))
+        if config.target_space:
+            layers.append(table(1, "target_space_embedding"))
         for side in SIDES:
             if config.positions != "none":
                 layers.append(positions(f"{side}_position_embedding"))
@@ -261,7 +275,7 @@ class Transformer(Backbone):
                     name=f"{side}_block_{i}",
                 )
                 layers.append(block)
-            if config.norm_first:
+            if config.ends_in_norm:
                 layers.append(norm(f"{side}_layer_norm"))
         return {layer.name: layer for layer in layers}
 
@@ -303,6 +317,8 @@ class Transformer(Backbone):
             x = x * config.hidden_dim**0.5
         if config.zero_padding:
             x = x * ops.cast(ops.not_equal(ids, config.pad_id), x.dtype)[:, :, None]
+        if side == "encoder" and config.target_space:
+            x = x + layers["target_space_embedding"](ops.zeros_like(ids[:1, :1]))
         if config.positions != "none":
             x = x + layers[f"{side}_position_embedding"](x, places)
         if config.embeddings_layer_norm:
@@ -312,7 +328,7 @@ class Transformer(Backbone):
     @staticmethod
     def _end(config, layers, side, x):
         """The last norm, if there is one."""
-        return layers[f"{side}_layer_norm"](x) if config.norm_first else x
+        return layers[f"{side}_layer_norm"](x) if config.ends_in_norm else x
 
     # Decoding ----------------------------------------------------------------------
 

@@ -15,6 +15,8 @@ def weight_shapes(config, head=False):
     yield "token_embedding/embeddings", (config.vocabulary_size, hidden)
     if config.target_vocabulary_size:
         yield "target_token_embedding/embeddings", (config.target_size, hidden)
+    if config.target_space:
+        yield "target_space_embedding/embeddings", (1, hidden)
 
     def norm(name):
         return (f"{name}/gamma", (hidden,)), (f"{name}/beta", (hidden,))
@@ -40,7 +42,7 @@ def weight_shapes(config, head=False):
             yield from dense(f"{block}/intermediate", hidden, inner)
             yield from dense(f"{block}/output_projection", inner, hidden)
             yield from norm(f"{block}/output_layer_norm")
-        if config.norm_first:
+        if config.ends_in_norm:
             yield from norm(f"{side}_layer_norm")
     if head and not config.tied_output:
         yield "token_logits/kernel", (hidden, config.target_size)

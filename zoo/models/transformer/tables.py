@@ -9,6 +9,8 @@ ATTENTIONS = ("attention", "cross_attention")
 PROJECTIONS = ("query", "key", "value", "output_projection")
 TORCH = {"kernel": "weight", "bias": "bias", "gamma": "weight", "beta": "bias"}
 
+KERAS = {leaf: leaf for leaf in TORCH}
+
 
 @dataclasses.dataclass(frozen=True)
 class Naming:
@@ -24,7 +26,7 @@ class Naming:
         transposed: bool, whether kernels are stored as (outputs, inputs).
         first: int.
         others: dict of our path to the name of an array outside the blocks, or to a
-            tuple of it, or of several names, and an operation of `zoo.checkpoint.Row`.
+            tuple of the name, or of several, and an operation of `zoo.checkpoint.Row`.
     """
 
     block: str
@@ -127,7 +129,60 @@ NAMINGS = {
         ),
         end="transformer/body/{side}/layer_prepostprocess/layer_norm/layer_norm_{}",
         leaves={"kernel": "kernel", "bias": "bias", "gamma": "scale", "beta": "bias"},
-        others={"token_embedding/embeddings": "shared"},
+        others={
+            "token_embedding/embeddings": (("shared", "input_emb"),),
+            "target_token_embedding/embeddings": "target_emb",
+            "target_space_embedding/embeddings": "target_space",
+            "encoder_position_embedding/embeddings": (
+                "transformer/body/inputs_positional_embedding"
+            ),
+            "decoder_position_embedding/embeddings": (
+                "transformer/body/targets_positional_embedding"
+            ),
+            "token_logits/kernel": ("softmax", "transpose"),
+        },
+    ),
+    "model_garden": Naming(
+        block="{side}_layer/{side}_layers/{i}/",
+        modules=block_modules(
+            "{name}/_{projection}_dense/{{}}",
+            ("self_attention", "encdec_attention"),
+            ("query", "key", "value", "output"),
+            (
+                "self_attention_layer_norm/{}",
+                "encdec_attention_layer_norm/{}",
+                "output_layer_norm/{}",
+            ),
+            ("intermediate_dense/{}", "output_dense/{}"),
+        ),
+        end="{side}_layer/output_normalization/{}",
+        leaves=KERAS,
+        others={"token_embedding/embeddings": "embedding_lookup/embeddings"},
+    ),
+    "opennmt_tf": Naming(
+        block="{side}/layers/{i}/",
+        modules=block_modules(
+            "{name}/layer/linear_{projection}/{{}}",
+            ("self_attention", "attention/0"),
+            ("queries", "keys", "values", "output"),
+            tuple(
+                f"{name}/input_layer_norm/{{}}"
+                for name in ("self_attention", "attention/0", "ffn")
+            ),
+            ("ffn/layer/inner/{}", "ffn/layer/outer/{}"),
+        ),
+        end="{side}/layer_norm/{}",
+        leaves=KERAS,
+        others={
+            "token_embedding/embeddings": (
+                "examples_inputter/features_inputter/embedding"
+            ),
+            "target_token_embedding/embeddings": (
+                "examples_inputter/labels_inputter/embedding"
+            ),
+            "token_logits/kernel": "decoder/output_layer/kernel",
+            "token_logits/output_bias": "decoder/output_layer/bias",
+        },
     ),
     "marian": Naming(
         block="{side}_l{i}_",

@@ -10,6 +10,9 @@ from zoo.models.transformer import (
     marian,
     marian_hugging_face,
     marian_writing,
+    model_garden,
+    opennmt_tf,
+    tensor2tensor,
 )
 from zoo.models.transformer.shapes import weight_shapes
 from zoo.models.transformer.tables import NAMINGS
@@ -23,6 +26,9 @@ READERS = {
     "ctranslate2": ctranslate2,
     "hugging_face": marian_hugging_face,
     "marian": marian,
+    "model_garden": model_garden,
+    "opennmt_tf": opennmt_tf,
+    "tensor2tensor": tensor2tensor,
 }
 # Functions of a directory and a `Converted`.
 WRITERS = {"hugging_face": marian_writing.write}

@@ -1,0 +1,240 @@
+"""Directories of CTranslate2: its own outputs, and files that the tests write."""
+
+import json
+import struct
+
+import numpy as np
+import pytest
+from transformer_golden import build
+
+import zoo
+from zoo.checkpoint import revert
+from zoo.models.transformer import TransformerConfig, weight_shapes, weights
+from zoo.models.transformer.tables import FUSED, NAMINGS
+
+SPECIALS = ["<blank>", "<s>", "</s>"]
+SOURCE = [*SPECIALS, "a", "b", "\u2581c", "<unk>"]
+TARGET = [*SPECIALS, "d", "e", "f", "g", "<unk>"]
+CONFIG = TransformerConfig(
+    vocabulary_size=len(SOURCE),
+    target_vocabulary_size=len(TARGET),
+    hidden_dim=8,
+    num_encoder_layers=2,
+    num_decoder_layers=1,
+    num_heads=2,
+    intermediate_dim=12,
+    norm_first=True,
+    attention_bias=True,
+    positions="tensor2tensor",
+    first_position=1,
+    tied_output=False,
+    output_bias=True,
+    layer_norm_epsilon=1e-5,
+)
+
+
+def draw(config=CONFIG):
+    """Weights by our paths."""
+    generator = np.random.default_rng(24)
+    return {
+        path: generator.normal("gamma" in path, 0.3, shape).astype("float32")
+        for path, shape in weight_shapes(config, head=True)
+    }
+
+
+def fused(drawn, config=CONFIG):
+    """The arrays of CTranslate2: projections stand below each other."""
+    rows = NAMINGS["ctranslate2"].rows(config, drawn)
+    arrays = revert(drawn, rows)
+    for side in ("encoder", "decoder"):
+        for i in range(2):
+            for name, parts in FUSED.items():
+                begin = f"{side}/layer_{i}/{name.split('/')[0]}"
+                for leaf in ("weight", "bias"):
+                    names = [f"{begin}/{part}/{leaf}" for part in parts]
+                    if names[0] in arrays:
+                        pieces = [arrays.pop(n) for n in names]
+                        arrays[f"{side}/layer_{i}/{name}/{leaf}"] = np.concatenate(
+                            pieces
+                        )
+    return arrays
+
+
+def write(directory, arrays=None, version=2, options=(), lists=(SOURCE, TARGET)):
+    """Writes a directory; `version` is that of the file."""
+    arrays = {**(fused(draw()) if arrays is None else arrays)}
+    arrays |= {"encoder/num_heads": np.int8(2), "decoder/num_heads": np.int8(2)}
+    arrays |= dict(options)
+
+    def string(text):
+        raw = text.encode() + b"\0"
+        return struct.pack("<H", len(raw)) + raw
+
+    content = struct.pack("<I", version) + string("TransformerSpec")
+    content += struct.pack("<II", 1, len(arrays))
+    for name, array in arrays.items():
+        array = np.asarray(array)
+        content += string(name) + struct.pack("<B", array.ndim)
+        content += struct.pack(f"<{array.ndim}I", *array.shape)
+        if version < 4:
+            content += struct.pack("<BI", array.itemsize, array.size)
+        else:
+            codes = {"float32": 0, "int8": 1, "int16": 2, "int32": 3, "float16": 4}
+            content += struct.pack("<BI", codes[array.dtype.name], array.nbytes)
+        content += array.tobytes()
+    content += struct.pack("<I", 0) if version >= 3 else b""
+    directory.mkdir(exist_ok=True)
+    (directory / "model.bin").write_bytes(content)
+    for side, tokens in zip(("source", "target"), lists, strict=False):
+        if version < 4:
+            text = "".join(f"{token}\n" for token in tokens)
+            (directory / f"{side}_vocabulary.txt").write_bytes(text.encode())
+        else:
+            path = directory / f"{side}_vocabulary.json"
+            path.write_text(json.dumps(tokens))
+    return directory
+
+
+@pytest.mark.parametrize("version", [2, 6])
+def test_files_become_our_weights(tmp_path, version):
+    found = weights.read(write(tmp_path, version=version))
+    assert found.layout == "ctranslate2" and found.config == CONFIG
+    drawn = draw()
+    assert {*found.weights} == {*drawn}
+    for path, array in drawn.items():
+        np.testing.assert_array_equal(found.weights[path], array, path)
+
+
+def test_a_directory_becomes_a_translator(tmp_path):
+    model = zoo.from_preset(write(tmp_path))
+    assert isinstance(model, zoo.Translator)
+    assert model.options["generation"]["penalty"] == "ctranslate2"
+    tokenizer = model.tokenizer
+    assert tokenizer(["a \u2581c x", ""]).to_list() == [[3, 5, 6], []]
+    assert tokenizer.targets(["d x g"]).to_list() == [[3, 7, 6]]
+    written = tokenizer.detokenize([[3, 0, 6, 2, 3], [7, 9, 2, 2, 2]])
+    assert written.numpy().tolist() == [b"d g", b"<unk> <unk>"]
+    texts = model.translate(["a b", "b"], max_new_tokens=5)
+    model.save_to_preset(tmp_path / "zoo")
+    again = zoo.from_preset(tmp_path / "zoo")
+    assert again.translate(["a b", "b"], max_new_tokens=5) == texts
+    assert again.tokenizer.get_config() == tokenizer.get_config()
+
+
+def test_config_says_which_special_tokens_there_are(tmp_path):
+    source = ["</s>", "<unk>", "a", "<pad>", "b", "c", "d"]
+    target = ["</s>", "<unk>", "x", "<pad>", "y", "z", "w", "v"]
+    write(tmp_path, lists=(source, target))
+    values = {
+        "bos_token": "a",
+        "eos_token": "</s>",
+        "unk_token": "<unk>",
+        "decoder_start_token": "<pad>",
+        "add_source_eos": True,
+        "add_source_bos": False,
+        "layer_norm_epsilon": 1e-6,
+    }
+    (tmp_path / "config.json").write_text(json.dumps(values))
+    found = weights.read(tmp_path)
+    assert found.config.pad_id == 3 and found.config.layer_norm_epsilon == 1e-6
+    tokenizer = zoo.from_preset(tmp_path).tokenizer
+    assert (tokenizer.pad_id, tokenizer.start_id, tokenizer.end_id) == (3, 3, 0)
+    assert tokenizer.framing == ((), (), (0,))
+    values |= {"add_source_bos": True}
+    (tmp_path / "config.json").write_text(json.dumps(values))
+    with pytest.raises(ValueError, match="`decoder_start_token` must be `bos_token`"):
+        weights.read(tmp_path)
+
+
+def test_a_shared_vocabulary(tmp_path):
+    drawn = draw()
+    drawn["token_embedding/embeddings"] = drawn["target_token_embedding/embeddings"]
+    arrays = fused(drawn)
+    write(tmp_path, arrays, lists=())
+    (tmp_path / "shared_vocabulary.json").write_text(json.dumps(TARGET))
+    found = weights.read(tmp_path)
+    assert found.config.target_vocabulary_size is None
+    assert found.tokenizer["tokens"] == (*TARGET,)
+    assert "target_tokens" not in found.tokenizer
+    assert zoo.from_preset(tmp_path).tokenizer.target_vocabulary_size is None
+
+
+def test_the_unknown_token_is_appended(tmp_path):
+    found = weights.read(write(tmp_path, lists=(SOURCE[:-1], TARGET[:-1])))
+    assert found.tokenizer["tokens"] == (*SOURCE,)
+    assert found.tokenizer["target_tokens"] == (*TARGET,)
+
+
+def test_without_vocabularies_there_is_a_backbone(tmp_path):
+    model = zoo.from_preset(write(tmp_path, lists=()))
+    assert type(model).__name__ == "Transformer" and model.tokenizer is None
+
+
+def test_damaged_directories_are_refused(tmp_path):
+    write(tmp_path, lists=(SOURCE[1:], TARGET))
+    with pytest.raises(ValueError, match="of the source must have 7 tokens"):
+        weights.read(tmp_path)
+    (tmp_path / "source_vocabulary.txt").write_bytes(b"\xff\n")
+    with pytest.raises(ValueError, match="must be a list of tokens in UTF-8"):
+        weights.read(tmp_path)
+    (tmp_path / "source_vocabulary.txt").unlink()
+    (tmp_path / "source_vocabulary.json").write_text("[1]")
+    with pytest.raises(ValueError, match="must be a list of tokens"):
+        weights.read(tmp_path)
+    write(tmp_path, lists=(["x", *SOURCE[:1], *SOURCE[2:]], TARGET))
+    with pytest.raises(ValueError, match="special token '<s>'"):
+        zoo.from_preset(tmp_path)
+    write(tmp_path, {**fused(draw()), "encoder/more": np.zeros(1, "float32")})
+    with pytest.raises(ValueError, match="unused: 'encoder/more'"):
+        weights.read(tmp_path)
+    content = (tmp_path / "model.bin").read_bytes()
+    (tmp_path / "model.bin").write_bytes(content[: len(content) // 2])
+    with pytest.raises(ValueError, match="must be a model of CTranslate2"):
+        weights.read(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def aren(shared):
+    """The directory of the trained model, and what CTranslate2 wrote with it."""
+    directory = shared / "oracles" / "ctranslate2_aren"
+    cases = json.loads((directory / "ct2_aren_reference.json").read_text("utf-8"))
+    return directory, cases["cases"]
+
+
+@pytest.mark.external
+def test_log_probabilities_are_those_of_ctranslate2(aren):
+    directory, cases = aren
+    converted = weights.read(directory)
+    model, head = build(converted)
+    task = zoo.from_preset(directory)
+    for case in cases:
+        words = task.tokenizer.targets([" ".join(case["beam4"][0])]).numpy()[0]
+        inputs = {
+            "encoder_token_ids": task.tokenizer([" ".join(case["source"])]).to_tensor(),
+            "decoder_token_ids": np.concatenate([[1], words])[None].astype("int32"),
+        }
+        logits = head(model(inputs)["decoder_sequence_output"])[0].numpy()
+        logits = logits.astype("float64")
+        logits -= np.log(np.exp(logits).sum(-1, keepdims=True))
+        found = logits[np.arange(len(words) + 1), [*words, 2]]
+        np.testing.assert_allclose(found, case["token_log_probs_of_best"], 0, 1e-5)
+
+
+@pytest.mark.external
+def test_translations_are_those_of_ctranslate2(aren):
+    directory, cases = aren
+    model = zoo.from_preset(directory)
+    sources = [" ".join(case["source"]) for case in cases]
+    texts, scores = model.translate(sources, return_scores=True, num_beams=1)
+    for case, text, score in zip(cases, texts, scores, strict=True):
+        assert text.split() == case["greedy"]
+        # The score of a greedy search is not divided by the number of tokens.
+        mean = score / (len(case["greedy"]) + 1)
+        assert mean == pytest.approx(case["greedy_score"], abs=3e-5)
+    options = {"num_beams": 4, "num_return": 4, "return_scores": True}
+    texts, scores = model.translate(sources, **options)
+    for case, several, score in zip(cases, texts, scores, strict=True):
+        assert [text.split() for text in several] == case["beam4"]
+        # CTranslate2's own scores differ by 2e-5 from the mean of its own
+        # log-probabilities.
+        np.testing.assert_allclose(score, case["beam4_scores"], 0, 3e-5)

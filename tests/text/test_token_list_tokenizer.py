@@ -1,0 +1,84 @@
+"""Texts that are tokenized already."""
+
+import pytest
+import tensorflow as tf
+
+from zoo.text import TokenListTokenizer
+
+TOKENS = ["<blank>", "<s>", "</s>", "a", "b", "a", "\u2581c", "\u00a0", "<unk>"]
+TARGET = ["<blank>", "</s>", "<s>", "<unk>", "x", "y"]
+
+
+def test_ids_and_texts():
+    tokenizer = TokenListTokenizer(TOKENS, TARGET)
+    texts = ["a  b\ta", " \u2581c \u00a0 z", "", "</s> a"]
+    assert tokenizer(texts).to_list() == [[3, 4, 3], [6, 7, 8], [], [2, 3]]
+    assert tokenizer("a b").numpy().tolist() == [3, 4]
+    assert tokenizer(tf.constant([], tf.string)).to_list() == []
+    assert tokenizer.targets(["x a y"]).to_list() == [[4, 3, 5]]
+    ids = tf.constant([[4, 0, 5, 1, 4], [3, 9, 1, 1, 1], [1, 4, 4, 4, 4]])
+    texts = tokenizer.detokenize(ids).numpy().tolist()
+    assert texts == [b"x y", b"<unk> <unk>", b""]
+    assert tokenizer.detokenize(tf.ragged.constant([[4], []])).numpy().tolist() == [
+        b"x",
+        b"",
+    ]
+
+
+def test_ids_of_special_tokens_are_those_of_the_target():
+    tokenizer = TokenListTokenizer(TOKENS, TARGET, source_start=True, source_end=True)
+    assert (tokenizer.pad_id, tokenizer.start_id, tokenizer.end_id) == (0, 2, 1)
+    assert tokenizer.framing == ((1,), (), (2,))
+    assert TokenListTokenizer(TOKENS).framing == ((), (), ())
+    assert (tokenizer.vocabulary_size, tokenizer.target_vocabulary_size) == (9, 6)
+    assert TokenListTokenizer(TOKENS).target_vocabulary_size is None
+
+
+def test_other_special_tokens():
+    tokens = ["<unk>", "[E]", "[P]", "a"]
+    options = {"pad": "[P]", "start": "[E]", "end": "[E]"}
+    tokenizer = TokenListTokenizer(tokens, **options)
+    assert (tokenizer.pad_id, tokenizer.start_id, tokenizer.end_id) == (2, 1, 1)
+    assert tokenizer(["a b"]).to_list() == [[3, 0]]
+
+
+def test_files_and_configuration_restore_the_tokenizer(tmp_path):
+    path = tmp_path / "tokens.txt"
+    path.write_bytes("\n".join(TOKENS).encode())
+    tokenizer = TokenListTokenizer(path, TARGET, source_end=True)
+    assert tokenizer.tokens == (*TOKENS,)
+    again = TokenListTokenizer.from_files(*tokenizer.to_files())
+    assert again.get_config() == tokenizer.get_config()
+    alone = TokenListTokenizer.from_files(*TokenListTokenizer(TOKENS).to_files())
+    assert alone.target_vocabulary_size is None
+
+
+def test_it_runs_in_a_saved_graph(tmp_path):
+    module = tf.Module()
+    module.tokenizer = TokenListTokenizer(TOKENS)
+
+    @tf.function(input_signature=[tf.TensorSpec((None,), tf.string)])
+    def call(texts):
+        return module.tokenizer.detokenize(module.tokenizer(texts))
+
+    module.call = call
+    tf.saved_model.save(module, str(tmp_path))
+    loaded = tf.saved_model.load(str(tmp_path))
+    assert loaded.call(tf.constant(["a  q b", ""])).numpy().tolist() == [
+        b"a <unk> b",
+        b"",
+    ]
+
+
+def test_damaged_lists_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="must include the special token '<s>'"):
+        TokenListTokenizer(["<blank>", "</s>", "<unk>"])
+    with pytest.raises(ValueError, match="padding at the same id. Received: 0 and 5"):
+        TokenListTokenizer(TOKENS, [*TARGET[1:], "<blank>"])
+    with pytest.raises(TypeError, match="`target_tokens` must be a path or a sequence"):
+        TokenListTokenizer(TOKENS, [*TARGET, 1])
+    with pytest.raises(FileNotFoundError, match="`tokens` must be an existing file"):
+        TokenListTokenizer(tmp_path / "missing.txt")
+    (tmp_path / "tokens.txt").write_bytes(b"\xff\n")
+    with pytest.raises(ValueError, match="must be UTF-8"):
+        TokenListTokenizer(tmp_path / "tokens.txt")

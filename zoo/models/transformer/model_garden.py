@@ -1,0 +1,117 @@
+"""Reads Transformers of the TensorFlow model garden, `Seq2SeqTransformer`."""
+
+import re
+
+from zoo.checkpoint import open_checkpoint
+from zoo.config import make_config
+from zoo.models.transformer.model import TransformerConfig
+from zoo.models.transformer.published_files import (
+    ARGUMENTS,
+    GNMT,
+    check_option,
+    count_blocks,
+    find_subwords,
+    object_arrays,
+    read_json,
+    variable_names,
+)
+
+TABLE = "embedding_lookup/embeddings"
+# What the blocks of the encoder call their parts, and those of the decoder.
+PARTS = {
+    "_attention_layer": "self_attention",
+    "_attention_layer_norm": "self_attention_layer_norm",
+    "_intermediate_dense": "intermediate_dense",
+    "_output_dense": "output_dense",
+    "_output_layer_norm": "output_layer_norm",
+}
+ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "silu", "tanh": "tanh"}
+# Our field to the argument of `TransformerEncoder`, whose default is 0.
+DROPOUTS = {
+    "dropout": "dropout_rate",
+    "attention_dropout": "attention_dropout_rate",
+    "activation_dropout": "intermediate_dropout",
+}
+
+
+def recognise(directory):
+    """Whether a directory holds such a model, bool."""
+    names = variable_names(directory)
+    return any("encoder_layer/encoder_layers/0/_attention_layer/" in n for n in names)
+
+
+def read(directory):
+    """Config, arrays, and tokenizer and options of a checkpoint of the model garden.
+
+    The shapes say everything but some arguments of `TransformerEncoder`. They must
+    stand in `transformer_config.json`, by their names there; those of
+    `TransformerDecoder` must be the same. `norm_first` has no default. The others are
+    activation, norm_epsilon, dropout_rate, attention_dropout_rate and
+    intermediate_dropout.
+
+    With `norm_first=False`, the model garden also ends both sides in one more norm.
+    """
+    path = directory / ARGUMENTS
+    values = read_json(path)
+    arrays = {
+        _name(name): array
+        for name, array in object_arrays(open_checkpoint(directory)).items()
+    }
+    query, inner = (
+        getattr(arrays.get(f"{_block('encoder', 0)}{name}/kernel"), "shape", ())
+        for name in ("self_attention/_query_dense", "intermediate_dense")
+    )
+    if TABLE not in arrays or (len(query), len(inner)) != (3, 2):
+        raise ValueError(
+            f"`{directory}` must hold a table of embeddings and encoder blocks. "
+            f"Received: the arrays {sorted(arrays)[:5]} and others."
+        )
+    arrays = {name: _flat(name, array) for name, array in arrays.items()}
+    check_option(values, "norm_epsilon", (1e-6,), path)
+    size, width = arrays[TABLE].shape
+    fields = {ours: values.get(theirs, 0.0) for ours, theirs in DROPOUTS.items()}
+    fields |= {
+        "vocabulary_size": size,
+        "hidden_dim": width,
+        "num_encoder_layers": count_blocks(arrays, _block("encoder", "{i}")),
+        "num_decoder_layers": count_blocks(arrays, _block("decoder", "{i}")),
+        "num_heads": query[1],
+        "intermediate_dim": inner[1],
+        "activation": ACTIVATIONS[
+            check_option(values, "activation", ACTIVATIONS, path)
+        ],
+        "norm_first": values.get("norm_first"),
+        "final_layer_norm": True,
+        "attention_bias": _block("encoder", 0) + "self_attention/_query_dense/bias"
+        in arrays,
+        "positions": "tensor2tensor",
+    }
+    config = make_config(TransformerConfig, fields, f"`{path}`", DROPOUTS)
+    options = {"smoothing_kind": "uniform", "generation": dict(GNMT)}
+    others = {"tokenizer": find_subwords(directory, [size]), "options": options}
+    return config, arrays, others
+
+
+def _block(side, number):
+    """What the names of a block begin with."""
+    return f"{side}_layer/{side}_layers/{number}/"
+
+
+def _name(name):
+    """The name of an array, with the decoder's names of the parts of a block."""
+    match = re.fullmatch(r"(encoder_layer/encoder_layers/\d+/)(\w+)(/.*)", name)
+    if match is None:
+        return name
+    begin, part, end = match.groups()
+    return begin + PARTS.get(part, part) + end
+
+
+def _flat(name, array):
+    """The array of a projection with its heads beside each other."""
+    if re.search("attention/_(query|key|value)_dense/kernel", name):
+        return array.reshape(len(array), -1)
+    if re.search("attention/_(query|key|value)_dense/bias", name):
+        return array.reshape(-1)
+    if name.endswith("attention/_output_dense/kernel"):
+        return array.reshape(-1, array.shape[-1])
+    return array

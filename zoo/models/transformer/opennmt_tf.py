@@ -1,0 +1,88 @@
+"""Reads Transformers of OpenNMT-tf."""
+
+from zoo.checkpoint import open_checkpoint
+from zoo.config import make_config
+from zoo.models.transformer.model import TransformerConfig
+from zoo.models.transformer.published_files import (
+    ARGUMENTS,
+    GNMT,
+    check_option,
+    count_blocks,
+    object_arrays,
+    read_json,
+    read_token_lists,
+    variable_names,
+)
+
+TABLES = tuple(
+    f"examples_inputter/{n}_inputter/embedding" for n in ("features", "labels")
+)
+BLOCK = "{side}/layers/{i}/"
+QUERY = "self_attention/layer/linear_queries/"
+ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "silu", "tanh": "tanh"}
+# Our field to the argument of `opennmt.models.Transformer`, whose default is 0.1.
+DROPOUTS = {
+    "dropout": "dropout",
+    "attention_dropout": "attention_dropout",
+    "activation_dropout": "ffn_dropout",
+}
+GENERATION = {**GNMT, "length_penalty": 0.0, "max_new_tokens": 250}
+
+
+def recognise(directory):
+    """Whether a directory holds such a model, bool."""
+    return any(QUERY in name for name in variable_names(directory))
+
+
+def read(directory):
+    """Config, arrays, and tokenizer and options of a directory of OpenNMT-tf.
+
+    The shapes say everything but some arguments of `opennmt.models.Transformer`. They
+    must stand in `transformer_config.json`, by their names there. `num_heads` has no
+    default. The others are ffn_activation, dropout, attention_dropout and ffn_dropout.
+
+    The vocabularies must be called `source_vocabulary.txt` and
+    `target_vocabulary.txt`, or both `shared_vocabulary.txt`. OpenNMT-tf adds the
+    unknown token to them. Norms have the epsilon of the legacy Keras, 1e-3.
+    """
+    path = directory / ARGUMENTS
+    values = read_json(path)
+    arrays = object_arrays(open_checkpoint(directory))
+    inner = arrays.get(BLOCK.format(side="encoder", i=0) + "ffn/layer/inner/kernel")
+    if TABLES[0] not in arrays or inner is None or inner.ndim != 2:
+        raise ValueError(
+            f"`{directory}` must hold a table of embeddings and encoder blocks. "
+            f"Received: the arrays {sorted(arrays)[:5]} and others."
+        )
+    size, width = arrays[TABLES[0]].shape
+    target = arrays.get(TABLES[1])
+    bias = arrays.get("decoder/output_layer/bias")
+    fields = {ours: values.get(theirs, 0.1) for ours, theirs in DROPOUTS.items()}
+    activation = check_option(values, "ffn_activation", ACTIVATIONS, path)
+    fields |= {
+        "vocabulary_size": size,
+        "target_vocabulary_size": None if target is None else len(target),
+        "hidden_dim": width,
+        "num_heads": values.get("num_heads"),
+        "intermediate_dim": inner.shape[1],
+        "activation": ACTIVATIONS[activation],
+        "norm_first": "encoder/layer_norm/gamma" in arrays,
+        "attention_bias": f"{BLOCK.format(side='encoder', i=0)}{QUERY}bias" in arrays,
+        "positions": "tensor2tensor",
+        "first_position": 1,
+        "tied_output": "decoder/output_layer/kernel" not in arrays,
+        "output_bias": bias is not None,
+        "layer_norm_epsilon": 1e-3,
+    }
+    for side in ("encoder", "decoder"):
+        form = BLOCK.replace("{side}", side)
+        fields[f"num_{side}_layers"] = count_blocks(arrays, form)
+    config = make_config(TransformerConfig, fields, f"`{path}`", DROPOUTS)
+    # A norm has another name if it stands after its sub-layer.
+    arrays = {
+        name.replace("/output_layer_norm/", "/input_layer_norm/"): array
+        for name, array in arrays.items()
+    }
+    options = {"smoothing_kind": "uniform", "generation": dict(GENERATION)}
+    tokenizer = read_token_lists(directory, (size, config.target_size))
+    return config, arrays, {"tokenizer": tokenizer, "options": options}

@@ -1,0 +1,216 @@
+"""Reads files that several programs write beside the weights."""
+
+import json
+import re
+
+from zoo.checkpoint import open_checkpoint
+
+# Arguments of a model's class, where no other file says them. The user writes it.
+ARGUMENTS = "transformer_config.json"
+# How tensor2tensor and the model garden decode by default.
+GNMT = {"penalty": "gnmt", "num_beams": 4, "length_penalty": 0.6}
+SUBWORDS = r".*\.subwords(\.\w+)?|vocab\.\w+\.\d+"
+PADDING = ("<blank>", "<pad>")  # of OpenNMT, and of other programs
+VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
+# The variables of an object-based checkpoint that are not weights.
+NO_WEIGHTS = (
+    r"_CHECKPOINTABLE_OBJECT_GRAPH|(save_counter|step|global_step|optimizer)/.*"
+    r"|.*/\.OPTIMIZER_SLOT/.*"
+)
+
+
+def read_json(path, optional=False):
+    """Reads a JSON file that holds an object.
+
+    Args:
+        path: `pathlib.Path`.
+        optional: bool, whether a missing file is an empty object.
+
+    Returns:
+        dict.
+
+    Raises:
+        FileNotFoundError: if the file is missing.
+        ValueError: if the file does not hold a JSON object.
+    """
+    if not path.is_file():
+        if optional:
+            return {}
+        raise FileNotFoundError(
+            f"There is no `{path}`, which says how the model computes. Copy or write "
+            "it beside the checkpoint."
+        )
+    try:
+        values = json.loads(path.read_text("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"`{path}` must be JSON. Received: {error}.") from error
+    if not isinstance(values, dict):
+        raise ValueError(f"`{path}` must hold an object. Received: {values!r:.80}.")
+    return values
+
+
+def variable_names(directory):
+    """The names of the variables in all TensorFlow checkpoints of a directory, set."""
+    paths = sorted(directory.glob("*.index"))
+    return {name for path in paths for name in open_checkpoint(path)}
+
+
+def object_arrays(checkpoint):
+    """The weights of an object-based checkpoint, by the names of their objects.
+
+    Args:
+        checkpoint: mapping of name to array. The root may be the model, or have it as
+            its attribute "model".
+
+    Returns:
+        dict of name to array.
+    """
+    return {
+        name.removesuffix(VALUE).removeprefix("model/"): checkpoint[name]
+        for name in checkpoint
+        if not re.fullmatch(NO_WEIGHTS, name)
+    }
+
+
+def count_blocks(names, form):
+    """How many blocks a side has.
+
+    Args:
+        names: iterable of str, the names of arrays.
+        form: str, what the names of the blocks begin with, with `{i}` for the number.
+
+    Returns:
+        int.
+    """
+    names, count = list(names), 0
+    while any(name.startswith(form.format(i=count)) for name in names):
+        count += 1
+    return count
+
+
+def check_option(values, name, known, path):
+    """Raises if an option has a value that `Transformer` does not support.
+
+    Args:
+        values: dict.
+        name: str.
+        known: collection of the values that are supported. The first one is assumed
+            if the option is missing.
+        path: of the file, for the message.
+
+    Returns:
+        The value.
+    """
+    known = list(known)
+    value = values.get(name, known[0])
+    if value not in known or isinstance(value, bool) != isinstance(known[0], bool):
+        raise ValueError(
+            f"`{name}` must be {' or '.join(map(repr, known))}; `Transformer` supports "
+            f"nothing else. Received: {value!r} in `{path}`."
+        )
+    return value
+
+
+def find_subwords(directory, sizes, divisor=1):
+    """The vocabularies of subwords that tensor2tensor wrote.
+
+    Args:
+        directory: `pathlib.Path`.
+        sizes: list of int, rows of the table of the source and of a table of its own
+            for the target.
+        divisor: int, which the number of rows is a multiple of.
+
+    Returns:
+        dict of the arguments of `SubwordTokenizer`, or None if there is none.
+
+    Raises:
+        ValueError: if they do not fit the tables, or it is not clear which is which.
+    """
+    found = {}
+    for path in sorted(directory.iterdir()):
+        if re.fullmatch(SUBWORDS, path.name) and path.is_file():
+            lines = path.read_bytes().removesuffix(b"\n").count(b"\n") + 1
+            found[path] = lines + -lines % divisor  # a table may have unused rows
+    if not found:
+        return None
+    chosen = [[path for path in found if found[path] == size] for size in sizes]
+    if {*sizes} != {*found.values()} or any(len(paths) > 1 for paths in chosen):
+        told = {path.name: size for path, size in found.items()}
+        raise ValueError(
+            "The vocabularies must have a line for every row of the tables, by which "
+            f"they are told from each other. Received: {told} in `{directory}`, and "
+            f"tables of {sizes} rows."
+        )
+    source, target = chosen[0][0], chosen[-1][0]
+    arguments = {"subtokens": str(source)}
+    return arguments | ({"target_subtokens": str(target)} if source != target else {})
+
+
+def read_token_lists(directory, sizes, values=None):
+    """The vocabularies of OpenNMT and CTranslate2, one token per line.
+
+    Args:
+        directory: `pathlib.Path`, which holds `source_vocabulary.txt` and
+            `target_vocabulary.txt`, or `shared_vocabulary.txt`, or such `.json` files.
+        sizes: pair of int, tokens of the source and of the target.
+        values: dict, what a `config.json` of CTranslate2 says of special tokens.
+
+    Returns:
+        dict of the arguments of `TokenListTokenizer`, or None if there are none.
+
+    Raises:
+        ValueError: if they are damaged or do not fit the tables.
+    """
+    values = values or {}
+    unknown = values.get("unk_token", "<unk>")
+    lists = [_read_tokens(directory, side) for side in ("source", "target")]
+    if None in lists:
+        return None
+    # As in CTranslate2: files of OpenNMT-tf do not have the unknown token.
+    lists = [t if unknown in t else (*t, unknown) for t in lists]
+    for side, tokens, size in zip(("source", "target"), lists, sizes, strict=True):
+        if len(tokens) != size:
+            raise ValueError(
+                f"The vocabulary of the {side} must have {size} tokens, as the model "
+                f"has. Received: {len(tokens)} in `{directory}`."
+            )
+    start = values.get("bos_token", "<s>")
+    end = values.get("eos_token", "</s>")
+    known = {*lists[0]} & {*lists[1]}
+    arguments = {
+        "tokens": lists[0],
+        "pad": next((token for token in PADDING if token in known), end),
+        "start": values.get("decoder_start_token") or start,
+        "end": end,
+        "unknown": unknown,
+        "source_start": bool(values.get("add_source_bos", False)),
+        "source_end": bool(values.get("add_source_eos", False)),
+    }
+    if arguments["source_start"] and arguments["start"] != start:
+        raise ValueError(
+            "`decoder_start_token` must be `bos_token` if that stands before a source. "
+            f"Received: {arguments['start']!r} and {start!r} in `{directory}`."
+        )
+    return arguments | ({"target_tokens": lists[1]} if lists[0] != lists[1] else {})
+
+
+def _read_tokens(directory, side):
+    """The tokens of a side, tuple of str, or None."""
+    for name in (f"{side}_vocabulary", "shared_vocabulary"):
+        path = directory / f"{name}.txt"
+        try:
+            if path.is_file():
+                text = path.read_bytes().decode("utf-8")
+                return tuple(text.removesuffix("\n").split("\n"))
+            path = path.with_suffix(".json")
+            if path.is_file():
+                tokens = json.loads(path.read_text("utf-8"))
+                wrong = [token for token in tokens if not isinstance(token, str)]
+                if wrong or not isinstance(tokens, list):
+                    raise ValueError("it is no list of strings")
+                return tuple(tokens)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise ValueError(
+                f"`{path}` must be a list of tokens in UTF-8. Received: {error}."
+            ) from error
+    return None

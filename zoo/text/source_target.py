@@ -1,0 +1,77 @@
+"""What tokenizers of a source and a target have in common."""
+
+import os
+import pathlib
+
+import tensorflow as tf
+
+from zoo.text.tokenizer import Tokenizer
+
+
+class SourceTargetTokenizer(Tokenizer):
+    """The base class of tokenizers for models that read a source and write a target.
+
+    A subclass defines `targets`, which makes the tokens of texts that a model shall
+    write, and `detokenize`, which joins them to texts again.
+
+    Attributes:
+        pad_id, start_id, end_id: ints. A model reads `start_id` before the first token
+            of a target, and ends the target with `end_id`.
+        target_vocabulary_size: int, or None if both sides share one vocabulary.
+    """
+
+    def written(self, ids):
+        """The tokens of rows before their first end token, without padding.
+
+        Args:
+            ids: int32 (B, T), or ragged.
+
+        Returns:
+            tf.RaggedTensor int32 (B, None).
+        """
+        if isinstance(ids, tf.RaggedTensor):
+            ids = ids.to_tensor(self.end_id)
+        ids = tf.cast(ids, tf.int32)
+        inside = tf.cumsum(tf.cast(ids == self.end_id, tf.int32), axis=1) == 0
+        return tf.ragged.boolean_mask(ids, inside & (ids != self.pad_id))
+
+    def inputs(self, features):
+        """Returns token_ids and padding_mask (B, L)."""
+        return {
+            "token_ids": features["tokens"],
+            "padding_mask": features["padding_mask"],
+        }
+
+
+def read_entries(entries, name):
+    """The entries of a vocabulary that may have spaces and repetitions.
+
+    Args:
+        entries: path of a UTF-8 file with one entry per line, or a sequence of str.
+        name: str, the argument, for messages.
+
+    Returns:
+        tuple of str.
+
+    Raises:
+        FileNotFoundError: if the file does not exist.
+        TypeError: if an entry is not a str.
+        ValueError: if the file is not UTF-8.
+    """
+    if not isinstance(entries, (str, os.PathLike)):
+        entries = tuple(entries)
+        wrong = [entry for entry in entries if not isinstance(entry, str)]
+        if wrong:
+            raise TypeError(
+                f"`{name}` must be a path or a sequence of str. Received: {wrong[0]!r}."
+            )
+        return entries
+    path = pathlib.Path(entries)
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"`{name}` must be an existing file. Received: {str(path)!r}."
+        )
+    try:
+        return tuple(path.read_bytes().decode("utf-8").removesuffix("\n").split("\n"))
+    except UnicodeDecodeError as error:
+        raise ValueError(f"`{path}` must be UTF-8. Received: {error}.") from error
