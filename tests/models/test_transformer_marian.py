@@ -153,7 +153,7 @@ def test_the_configuration_is_translated_and_not_assumed(converted, name):
     assert converted[name].config == CONFIGS[name]
     expected = {"joint": (3, 1.0, [47], 23), "separate": (2, 0.7, [22, 1], 17)}[name]
     beams, alpha, suppressed, longest = expected
-    assert converted[name].generation == {
+    assert converted[name].options["generation"] == {
         "num_beams": beams,
         "length_penalty": alpha,
         "suppressed": suppressed,
@@ -398,7 +398,7 @@ def test_what_is_written_is_what_was_read(tasks, name, tmp_path):
         np.testing.assert_array_equal(written[key], stored[key])
     source = read(GOLDEN / name)
     again = read(tmp_path / "model")
-    assert again.config == source.config and again.generation == source.generation
+    assert again.config == source.config and again.options == source.options
     assert again.tokenizer == source.tokenizer
     values = json.loads((GOLDEN / name / "config.json").read_text())
     found = json.loads((tmp_path / "model" / "config.json").read_text())

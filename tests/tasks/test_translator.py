@@ -97,7 +97,8 @@ def test_lengths(translator):
     shortest = {"min_new_tokens": 6, "max_new_tokens": 6, "last_token": 3}
     written, scores = translator.write(tf.constant(TEXTS), options(shortest))
     assert written.shape == (4, 1) and np.isfinite(scores).all()
-    _, limits = translator.start(tf.constant(TEXTS), options({"extra_tokens": 2}))
+    inputs = translator.preprocessor((TEXTS,))
+    _, limits = translator.start(inputs, options({"extra_tokens": 2}))
     lengths = translator.token_lengths(TEXTS)
     assert (limits.numpy() == np.minimum(lengths + 2, 48)).all()
 

@@ -191,17 +191,16 @@ class Translator(Task):
             )
         return options
 
-    def start(self, texts, options):
+    def start(self, inputs, options):
         """The beginning of a generation, in a graph.
 
         Args:
-            texts: string tensor (B,).
+            inputs: dict of encoder_token_ids and encoder_padding_mask, int32 (B, L).
             options: `GenerationOptions`.
 
         Returns:
             tuple of the first arguments of `zoo.generation.generate`, and the limits.
         """
-        inputs = self.preprocessor((texts,))
         several = options.num_return if options.num_beams == 1 else 1
         inputs = {k: tf.repeat(v, several, axis=0) for k, v in inputs.items()}
         limits, longest = None, options.max_new_tokens
@@ -221,10 +220,23 @@ class Translator(Task):
         start = tf.fill([rows], self.tokenizer.start_id)
         return (step, states, start, options, self.tokenizer.end_id), limits
 
+    def generate_tokens(self, inputs, options, numbers=None):
+        """Tokens and scores, in a graph; see `zoo.generation.generate` and `start`."""
+        arguments, limits = self.start(inputs, options)
+        return generate(*arguments, limits=limits, numbers=numbers)
+
     def write(self, texts, options, numbers=None):
-        """Written texts (B, num_return) and scores, in a graph; see `start`."""
-        arguments, limits = self.start(texts, options)
-        tokens, scores = generate(*arguments, limits=limits, numbers=numbers)
+        """What is written for each text, in a graph.
+
+        Args:
+            texts: string tensor (B,).
+            options, numbers: see `zoo.generation.generate`.
+
+        Returns:
+            string and float32 (B, num_return), texts and their scores.
+        """
+        inputs = self.preprocessor((texts,))
+        tokens, scores = self.generate_tokens(inputs, options, numbers)
         flat = tf.reshape(tokens, (-1, tf.shape(tokens)[-1]))
         written = self.tokenizer.detokenize(flat)
         return tf.reshape(written, (-1, options.num_return)), scores
@@ -310,7 +322,8 @@ class Translator(Task):
 
     def _first_row(self, texts, options, numbers):
         """The state of a stream; what the step reads is within the states."""
-        (_, states, start, options, end), limits = self.start(texts, options)
+        inputs = self.preprocessor((texts,))
+        (_, states, start, options, end), limits = self.start(inputs, options)
         return first_row(states, start, options, end, limits, numbers)[0]
 
     def _advance(self, options):
