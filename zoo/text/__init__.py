@@ -1,11 +1,13 @@
 """Tokenizers: texts to token ids, inside the TensorFlow graph."""
 
 from zoo.text.character_tokenizer import CharacterTokenizer
+from zoo.text.linear_trees import find_labels, linearize, list_tokens, to_tree
 from zoo.text.sentencepiece import SentencePieceTokenizer
 from zoo.text.sentencepiece_training import train_sentencepiece
 from zoo.text.splitting import split_punctuation, split_words
 from zoo.text.tagger_tokenizer import TaggerTokenizer
 from zoo.text.tokenizer import Framing, Tokenizer, register_tokenizer
+from zoo.text.trees import clean_tree, find_leaves, read_tree, read_trees, write_tree
 from zoo.text.unicode_tokenizer import UnicodeSpeller
 from zoo.text.vocabulary import Vocabulary, save_vocabulary
 from zoo.text.word_tokenizer import (
@@ -37,13 +39,22 @@ __all__ = [
     "Vocabulary",
     "WordPieceTokenizer",
     "WordTokenizer",
+    "clean_tree",
     "count_words",
     "extend_tokenizer",
+    "find_labels",
+    "find_leaves",
+    "linearize",
+    "list_tokens",
     "match_vectors",
+    "read_tree",
+    "read_trees",
     "register_tokenizer",
     "save_vocabulary",
     "split_punctuation",
     "split_words",
+    "to_tree",
     "train_sentencepiece",
     "train_wordpiece",
+    "write_tree",
 ]
