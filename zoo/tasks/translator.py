@@ -53,6 +53,9 @@ class Translator(Task):
     Returns:
         float32 (B, T, V), logits of the token after each position of the target.
 
+    Attributes:
+        answer_name: str, what an answer calls the text.
+
     Raises:
         ValueError: if the backbone has no decoder.
     """
@@ -62,6 +65,7 @@ class Translator(Task):
     packer = SourcePacker
     answers_tokens = False
     text_methods = ("translate", "answer")
+    answer_name = "translation"
     read = None
 
     def __init__(
@@ -161,12 +165,15 @@ class Translator(Task):
         options.setdefault("max_new_tokens", self.sequence_length)
         return GenerationOptions(**options)
 
-    def generate_tokens(self, inputs, options):
+    def generate_tokens(self, inputs, options, constrain=None):
         """Tokens int32 (B, num_return, T) and scores (B, num_return), in a graph.
 
         Args:
             inputs: dict of encoder_token_ids and encoder_padding_mask, int32 (B, L).
             options: `GenerationOptions`.
+            constrain: function of a step, see `zoo.generation.search`, its states and
+                the number of rows for each source, which returns the first two; None
+                for no limits on tokens.
         """
         several = options.num_beams
         if options.num_beams == 1:
@@ -181,16 +188,31 @@ class Translator(Task):
             last = outputs["decoder_sequence_output"][:, -1]
             return self.head(last, matrix), states
 
+        if constrain:
+            step, states = constrain(step, states, several)
         start = tf.fill([rows], self.tokenizer.start_id)
         end = self.tokenizer.end_id
         return generate(step, states, start, options, end)
 
-    def answer_batch(self, texts):
-        """The translation of each text, in a graph; dict of string (B,)."""
-        options = self.generation_options()
+    def write(self, texts, options):
+        """What is written for each text, in a graph.
+
+        Args:
+            texts: string (B,).
+            options: `GenerationOptions`.
+
+        Returns:
+            string and float32 (B, num_return), texts and their scores.
+        """
         tokens, scores = self.generate_tokens(self.preprocessor((texts,)), options)
-        best = self.tokenizer.detokenize(tokens[:, 0])
-        return {"translation": best, "score": scores[:, 0]}
+        flat = tf.reshape(tokens, (-1, tf.shape(tokens)[-1]))
+        written = self.tokenizer.detokenize(flat)
+        return tf.reshape(written, (-1, options.num_return)), scores
+
+    def answer_batch(self, texts):
+        """The best text for each text, in a graph; dict of (B,)."""
+        written, scores = self.write(texts, self.generation_options())
+        return {self.answer_name: written[:, 0], "score": scores[:, 0]}
 
     def translate(self, texts, batch_size=None, return_scores=False, **options):
         """Writes a text for every text.
@@ -233,10 +255,6 @@ class Translator(Task):
             tf.function, input_signature=[tf.TensorSpec((None,), tf.string)]
         )
         def write(texts):
-            tokens, scores = self.generate_tokens(self.preprocessor((texts,)), options)
-            count = options.num_return
-            flat = tf.reshape(tokens, (-1, tf.shape(tokens)[-1]))
-            written = self.tokenizer.detokenize(flat)
-            return tf.reshape(written, (-1, count)), scores
+            return self.write(texts, options)
 
         return write

@@ -2,6 +2,7 @@
 
 from zoo.text.character_tokenizer import CharacterTokenizer
 from zoo.text.linear_trees import find_labels, linearize, list_tokens, to_tree
+from zoo.text.parsing_tokenizer import ParsingTokenizer
 from zoo.text.sentencepiece import SentencePieceTokenizer
 from zoo.text.sentencepiece_training import train_sentencepiece
 from zoo.text.splitting import split_punctuation, split_words
@@ -21,6 +22,7 @@ from zoo.text.wordpiece_training import train_wordpiece
 
 for kind in (
     CharacterTokenizer,
+    ParsingTokenizer,
     SentencePieceTokenizer,
     TaggerTokenizer,
     UnicodeSpeller,
@@ -32,6 +34,7 @@ for kind in (
 __all__ = [
     "Framing",
     "CharacterTokenizer",
+    "ParsingTokenizer",
     "SentencePieceTokenizer",
     "TaggerTokenizer",
     "Tokenizer",
