@@ -139,7 +139,7 @@ def list_tokens(trees, kind="tensor2tensor"):
     """The tokens of trees, for the vocabulary of a model that writes them.
 
     Args:
-        trees: list of trees.
+        trees: iterable of trees.
         kind: str, see `linearize`.
 
     Returns:
@@ -149,6 +149,7 @@ def list_tokens(trees, kind="tensor2tensor"):
         ValueError: if a name is both a tag and the label of a phrase, which the tokens
             do not distinguish.
     """
+    trees = list(trees)
     tokens = {token for tree in trees for token in linearize(tree, kind)}
     if _forms(kind)[2] is None:
         tags = {tag for tree in trees for tag, _ in find_leaves(tree)}
