@@ -88,19 +88,18 @@ def words_of(text):
     return [word for _, word in find_leaves(read_tree(text))]
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    "options",
+    ("kind", "options"),
     [
-        {},
-        {"num_beams": 3, "num_return": 3},
-        {"temperature": 5.0, "num_return": 2},
-        {"max_new_tokens": 5},
+        ("tensor2tensor", {}),
+        ("tensor2tensor", {"num_beams": 3, "num_return": 3}),
+        ("tensor2tensor", {"temperature": 5.0, "num_return": 2}),
+        ("vinyals", {"num_beams": 2}),
     ],
     ids=str,
 )
 def test_every_answer_is_a_tree_over_the_words(make_parser, kind, options):
-    parser = make_parser(kind)
+    parser = make_parser(kind, generation={"max_new_tokens": 40})
     texts = [*TEXTS, *OTHERS]
     for text, found in zip(texts, parser.parse(texts, **options), strict=True):
         for tree in found if "num_return" in options else [found]:
@@ -111,7 +110,7 @@ def test_every_answer_is_a_tree_over_the_words(make_parser, kind, options):
 
 
 def test_brackets_close_before_the_limit(parser):
-    for limit in (8, 9, 11):
+    for limit in (8, 11):
         (tree,) = parser.parse(["The cat sits on it ."], max_new_tokens=limit)
         assert "(XX " not in tree
         assert len(linearize(read_tree(tree))) < limit
@@ -130,7 +129,9 @@ def test_a_row_does_not_depend_on_the_others(parser):
 
 
 def test_sentences_are_strings_or_lists_of_words(parser):
-    assert parser.parse(SENTENCES) == parser.parse(TEXTS)
+    words = [[*SENTENCES[0], "of\u00a0it"], ["(", ")"]]
+    found = [words_of(tree) for tree in parser.parse(words, max_new_tokens=12)]
+    assert found == [[*SENTENCES[0], "of_it"], ["(", ")"]]
     with pytest.raises(TypeError, match="one string"):
         parser.parse("The cat sits .")
 
