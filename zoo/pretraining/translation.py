@@ -127,8 +127,10 @@ class Translation:
         """Makes the compiled model at the start of the run."""
         recipe, names = self.recipe, dataclasses.fields(WritingOptions)
         options = {field.name: getattr(self.options, field.name) for field in names}
-        sizes = "vocabulary_size", "target_vocabulary_size"
-        sizes = {name: getattr(self.tokenizer, name) for name in sizes}
+        sizes = {
+            "vocabulary_size": self.tokenizer.vocabulary_size,
+            "target_vocabulary_size": self.tokenizer.target_vocabulary_size,
+        }
         model = start_model(
             recipe,
             self.task,

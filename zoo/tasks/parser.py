@@ -123,18 +123,14 @@ class Parser(Translator):
             batch_size, return_scores, **options: see `Translator.translate`.
 
         Returns:
-            list of str, trees in brackets in one line, which `zoo.text.read_tree`
-            reads; "(TOP)" for a sentence without words. With `num_return`, list of
-            lists of str, the best one first. With `return_scores`, a tuple of it and of
-            the scores in the same form.
+            list of str, trees in one line that `zoo.text.read_tree` reads, such as
+            "(S (NP (DT The) (NN cat)) (VP (VBZ sits)) (. .))"; "(TOP)" for a sentence
+            without words. With `num_return`, list of lists of str, the best one first.
+            With `return_scores`, a tuple of it and of the scores in the same form.
 
         Raises:
             TypeError: if `sentences` is one string, or not text.
             ValueError: if an option is unknown or out of its range.
-
-        Example:
-            >>> parser.parse(["The cat sits ."])
-            ['(S (NP (DT The) (NN cat)) (VP (VBZ sits)) (. .))']
         """
         return self.translate(sentences, batch_size, return_scores, **options)
 

@@ -105,7 +105,7 @@ def to_tree(tokens, words, kind="tensor2tensor", labels=None):
         A tree. Without words it is `("TOP",)`.
 
     Example:
-        >>> to_tree("S NP DT /VP NN /NP".split(), ["The", "cat", "sits"])
+        >>> to_tree("S NP DT NN /NP /S".split(), ["The", "cat", "sits"])
         ('TOP', ('S', ('NP', ('DT', 'The'), ('NN', 'cat'))), ('XX', 'sits'))
     """
     known = find_labels(tokens, kind) if labels is None else labels
