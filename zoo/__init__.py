@@ -13,6 +13,7 @@ _PLACES = {
     "Family": "zoo.registry",
     "Layout": "zoo.registry",
     "MaskedLM": "zoo.tasks",
+    "Parser": "zoo.tasks",
     "TextClassifier": "zoo.tasks",
     "TextEmbedder": "zoo.tasks",
     "TextRegressor": "zoo.tasks",

@@ -10,11 +10,18 @@ from zoo.evaluation.baselines import (
     majority_label,
     mean_number,
     most_frequent_tags,
+    right_branching_trees,
     sample_rows,
     tfidf_label,
     tfidf_number,
 )
 from zoo.evaluation.bootstrap import bootstrap_interval, paired_bootstrap
+from zoo.evaluation.bracketing import (
+    BracketCounts,
+    bracketing_scores,
+    count_brackets,
+    read_brackets,
+)
 from zoo.evaluation.classification import accuracy, confusion_matrix
 from zoo.evaluation.glue_scores import evaluate_glue, glue_metrics
 from zoo.evaluation.spans import (
@@ -32,14 +39,17 @@ from zoo.evaluation.translations import (
 
 __all__ = [
     "Assessment",
+    "BracketCounts",
     "accuracy",
     "allowed_transitions",
     "assess_classes",
     "assess_numbers",
     "assess_tags",
     "bootstrap_interval",
+    "bracketing_scores",
     "confusion_matrix",
     "convert_tags",
+    "count_brackets",
     "evaluate_glue",
     "find_spans",
     "glue_metrics",
@@ -48,7 +58,9 @@ __all__ = [
     "mean_number",
     "most_frequent_tags",
     "paired_bootstrap",
+    "read_brackets",
     "reference_streams",
+    "right_branching_trees",
     "sample_rows",
     "span_scores",
     "tfidf_label",

@@ -2,13 +2,15 @@
 
 Each is a function of texts and labels for training and of other texts. It returns the
 predicted labels of the other texts. Texts are a list of str, or for pairs a tuple of
-two lists; for tags they are a list of lists of words.
+two lists; for tags and trees they are a list of lists of words.
 """
 
 import collections
 import warnings
 
 import numpy as np
+
+from zoo.evaluation.bracketing import PUNCTUATION, read_brackets
 
 ROWS, CHARACTERS = 50_000, 10_000_000  # of the texts for training
 WEIGHTS = 500_000  # of a linear model, for all labels together
@@ -63,13 +65,64 @@ def most_frequent_tags(sentences, tags, others):
     The tag of a word that does not occur in `sentences` is the most frequent tag of
     all words.
     """
-    counts = collections.defaultdict(list)
-    for words, row in zip(sentences, tags, strict=True):
-        for word, tag in zip(words, row, strict=True):
-            counts[word].append(tag)
-    best = {word: _most_frequent(found) for word, found in counts.items()}
+    rows = zip(sentences, tags, strict=True)
+    best = _most_frequent_of(
+        pair for words, row in rows for pair in zip(words, row, strict=True)
+    )
     default = _most_frequent(tag for row in tags for tag in row)
     return [[best.get(word, default) for word in words] for words in others]
+
+
+def right_branching_trees(trees, sentences):
+    """Predicts trees in which every word opens a phrase up to the end of the sentence.
+
+    The tag of a word is its most frequent one, and of an unknown word the most frequent
+    one of the words with the same last three characters, else of all words. The label
+    of a phrase is the most frequent one of the phrases of several words that begin with
+    the same tag, of the first phrase that of the sentences. Punctuation and the last
+    word open no phrase.
+
+    Args:
+        trees: list of trees for training, see `zoo.evaluation.count_brackets`.
+        sentences: list of lists of words.
+
+    Returns:
+        list of trees.
+    """
+    found = [read_brackets(tree) for tree in trees]
+    leaves = [(word, tag) for _, row in found for tag, word in row]
+    by_word = _most_frequent_of(leaves)
+    by_ending = _most_frequent_of((word[-3:], tag) for word, tag in leaves)
+    default = _most_frequent(tag for _, tag in leaves)
+    labels = _most_frequent_of(
+        (row[begin][0], label)
+        for brackets, row in found
+        for label, begin, end in brackets
+        if end - begin > 1
+    )
+    first = _most_frequent(tree[0] for tree in trees)
+    predicted = []
+    for words in sentences:
+        leaves = [
+            (by_word.get(word) or by_ending.get(word[-3:], default), word)
+            for word in words
+        ]
+        phrase = []
+        for place, (tag, word) in reversed([*enumerate(leaves)]):
+            phrase.insert(0, (tag, word))
+            inside = 0 < place < len(leaves) - 1
+            if inside and tag not in PUNCTUATION:
+                phrase = [(labels.get(tag, first), *phrase)]
+        predicted.append((first, *phrase))
+    return predicted
+
+
+def _most_frequent_of(pairs):
+    """The most frequent value of each key, a dict."""
+    values = collections.defaultdict(list)
+    for key, value in pairs:
+        values[key].append(value)
+    return {key: _most_frequent(found) for key, found in values.items()}
 
 
 def tfidf_label(texts, labels, others):

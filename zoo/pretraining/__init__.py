@@ -4,6 +4,7 @@ from zoo.pretraining.bidirectional_lm import StreamPretraining
 from zoo.pretraining.causal_lm import CausalPretraining
 from zoo.pretraining.distillation import Distillation
 from zoo.pretraining.masked_lm import MaskedPretraining
+from zoo.pretraining.parsing import Parsing
 from zoo.pretraining.recipes import Recipe, find_recipe, register_objective
 from zoo.pretraining.running import run
 from zoo.pretraining.tagger import TaggerTraining
@@ -16,6 +17,7 @@ for kind in (
     TaggerTraining,
     Distillation,
     Translation,
+    Parsing,
 ):
     register_objective(kind)
 

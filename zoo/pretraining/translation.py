@@ -17,7 +17,20 @@ TEXTS_AT_ONCE = 65536
 
 
 @dataclasses.dataclass(frozen=True)
-class TranslationOptions:
+class WritingOptions:
+    """The options of a model that writes texts.
+
+    Args:
+        label_smoothing, smoothing_kind, generation: of `zoo.Translator`.
+    """
+
+    label_smoothing: float = 0.1
+    smoothing_kind: str = "paper"
+    generation: dict = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class TranslationOptions(WritingOptions):
     """The options of this objective in a recipe.
 
     Args:
@@ -26,13 +39,10 @@ class TranslationOptions:
     """
 
     columns: tuple = (0, 1)
-    label_smoothing: float = 0.1
-    smoothing_kind: str = "paper"
-    generation: dict = dataclasses.field(default_factory=dict)
 
 
 class Translation:
-    """A training run of a `Translator`.
+    """A training run of a `Translator`, or of another task that writes texts.
 
     The first run learns one SentencePiece model from both sides, `sentencepiece.model`.
     A stage has the pairs whose texts have at most its tokens per row. An update has as
@@ -55,7 +65,8 @@ class Translation:
         ValueError: if a stage has no pairs.
     """
 
-    name = Translator.task_name
+    task = Translator
+    name = task.task_name
     Options = TranslationOptions
 
     def __init__(self, recipe, data, output):
@@ -64,7 +75,8 @@ class Translation:
         held_out = find_held_out(data, recipe.valid)
         self.valid = {name: self._read([path]) for name, path in held_out.items()}
         self.tokenizer = start_tokenizer(recipe) or self._tokenizer(output / MODEL)
-        sides = zip((self.tokenizer, self.tokenizer.targets), self.train, strict=True)
+        sources, targets = self.train[0], self._target_texts()
+        sides = (self.tokenizer, sources), (self.tokenizer.targets, targets)
         self.lengths = np.stack([_lengths(*side) for side in sides], axis=1)
         self.sizes = []
         for length, rows, steps in recipe.stages:
@@ -79,12 +91,20 @@ class Translation:
 
     def _tokenizer(self, path):
         """Makes the tokenizer. The first call writes its model."""
+        self._write_model(path, [*self.train[0], *self.train[1]])
+        return SentencePieceTokenizer(path)
+
+    def _write_model(self, path, texts):
+        """Learns a SentencePiece model, unless it exists."""
         if not path.exists():
             size = self.recipe.config["vocabulary_size"]
-            model = train_sentencepiece([*self.train[0], *self.train[1]], size)
+            model = train_sentencepiece(texts, size)
             with replacing(path) as temporary:
                 temporary.write_bytes(model)
-        return SentencePieceTokenizer(path)
+
+    def _target_texts(self):
+        """The targets as the tokenizer reads them, list of str."""
+        return self.train[1]
 
     def _chosen(self, length):
         """The numbers of the pairs of a stage."""
@@ -105,14 +125,17 @@ class Translation:
 
     def build(self):
         """Makes the compiled model at the start of the run."""
-        recipe, options = self.recipe, dataclasses.asdict(self.options)
-        options.pop("columns")
-        size = self.tokenizer.vocabulary_size
+        recipe, names = self.recipe, dataclasses.fields(WritingOptions)
+        options = {field.name: getattr(self.options, field.name) for field in names}
+        sizes = {
+            "vocabulary_size": self.tokenizer.vocabulary_size,
+            "target_vocabulary_size": self.tokenizer.target_vocabulary_size,
+        }
         model = start_model(
             recipe,
-            Translator,
+            self.task,
             self.tokenizer,
-            {**recipe.config, "vocabulary_size": size},
+            {**recipe.config, **sizes},
             sequence_length=recipe.sequence_length,
             **options,
         )
@@ -176,7 +199,7 @@ class Translation:
         """Makes a copy of the model with the config for fine-tuning."""
         longest = model.backbone.config.max_sequence_length
         options = {**model.options, "sequence_length": longest}
-        return finished_model(self.recipe, model, Translator, **options)
+        return finished_model(self.recipe, model, self.task, **options)
 
 
 def _lengths(tokenize, texts):

@@ -5,6 +5,7 @@ from zoo.tasks.bidirectional_lm import BidirectionalLM
 from zoo.tasks.causal_lm import CausalLM
 from zoo.tasks.embedding import TextEmbedder
 from zoo.tasks.masked_lm import MaskedLM
+from zoo.tasks.parser import Parser
 from zoo.tasks.registration import TASKS, find_task, register_task
 from zoo.tasks.text_classifier import TextClassifier, TextRegressor
 from zoo.tasks.token_classifier import TokenClassifier
@@ -19,6 +20,7 @@ for task in (
     TextEmbedder,
     TokenClassifier,
     Translator,
+    Parser,
 ):
     register_task(task)
 
@@ -27,6 +29,7 @@ __all__ = [
     "BidirectionalLM",
     "CausalLM",
     "MaskedLM",
+    "Parser",
     "Task",
     "TextClassifier",
     "TextEmbedder",

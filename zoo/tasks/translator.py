@@ -54,6 +54,9 @@ class Translator(Task):
     Returns:
         float32 (B, T, V), logits of the token after each position of the target.
 
+    Attributes:
+        answer_name: str, what an answer calls the text.
+
     Raises:
         ValueError: if the backbone has no decoder.
     """
@@ -65,6 +68,7 @@ class Translator(Task):
     packer = SourcePacker
     answers_tokens = False
     text_methods = ("translate", "answer")
+    answer_name = "translation"
     read = None
 
     def __init__(
@@ -242,9 +246,9 @@ class Translator(Task):
         return tf.reshape(written, (-1, options.num_return)), scores
 
     def answer_batch(self, texts):
-        """The translation of each text, in a graph; dict of string (B,)."""
+        """The best text for each text, in a graph; dict of (B,)."""
         written, scores = self.write(texts, self.generation_options())
-        return {"translation": written[:, 0], "score": scores[:, 0]}
+        return {self.answer_name: written[:, 0], "score": scores[:, 0]}
 
     def translate(
         self, texts, batch_size=None, return_scores=False, stream=False, **options

@@ -1,7 +1,9 @@
 """Tokenizers: texts to token ids, inside the TensorFlow graph."""
 
 from zoo.text.character_tokenizer import CharacterTokenizer
+from zoo.text.linear_trees import find_labels, linearize, list_tokens, to_tree
 from zoo.text.marian_tokenizer import MarianTokenizer
+from zoo.text.parsing_tokenizer import ParsingTokenizer
 from zoo.text.sentencepiece import SentencePieceTokenizer
 from zoo.text.sentencepiece_training import train_sentencepiece
 from zoo.text.splitting import split_punctuation, split_words
@@ -9,6 +11,7 @@ from zoo.text.subword_tokenizer import SubwordTokenizer
 from zoo.text.tagger_tokenizer import TaggerTokenizer
 from zoo.text.token_list_tokenizer import TokenListTokenizer
 from zoo.text.tokenizer import Framing, Tokenizer, register_tokenizer
+from zoo.text.trees import clean_tree, find_leaves, read_tree, read_trees, write_tree
 from zoo.text.unicode_tokenizer import UnicodeSpeller
 from zoo.text.vocabulary import Vocabulary, save_vocabulary
 from zoo.text.word_tokenizer import (
@@ -23,6 +26,7 @@ from zoo.text.wordpiece_training import train_wordpiece
 for kind in (
     CharacterTokenizer,
     MarianTokenizer,
+    ParsingTokenizer,
     SentencePieceTokenizer,
     SubwordTokenizer,
     TaggerTokenizer,
@@ -37,6 +41,7 @@ __all__ = [
     "Framing",
     "CharacterTokenizer",
     "MarianTokenizer",
+    "ParsingTokenizer",
     "SentencePieceTokenizer",
     "SubwordTokenizer",
     "TaggerTokenizer",
@@ -46,13 +51,22 @@ __all__ = [
     "Vocabulary",
     "WordPieceTokenizer",
     "WordTokenizer",
+    "clean_tree",
     "count_words",
     "extend_tokenizer",
+    "find_labels",
+    "find_leaves",
+    "linearize",
+    "list_tokens",
     "match_vectors",
+    "read_tree",
+    "read_trees",
     "register_tokenizer",
     "save_vocabulary",
     "split_punctuation",
     "split_words",
+    "to_tree",
     "train_sentencepiece",
     "train_wordpiece",
+    "write_tree",
 ]

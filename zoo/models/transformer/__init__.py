@@ -13,6 +13,7 @@ FAMILY = Family(
     tokenizers=(
         "SentencePieceTokenizer",
         "MarianTokenizer",
+        "ParsingTokenizer",
         "SubwordTokenizer",
         "TokenListTokenizer",
     ),

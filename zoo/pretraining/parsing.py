@@ -1,0 +1,74 @@
+"""Training of parsers on trees, by a recipe."""
+
+import dataclasses
+
+from zoo.pretraining.translation import Translation, WritingOptions
+from zoo.tasks import Parser
+from zoo.tasks.text_input import join_words
+from zoo.text import (
+    ParsingTokenizer,
+    find_leaves,
+    linearize,
+    list_tokens,
+    read_tree,
+    read_trees,
+    write_tree,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class ParsingOptions(WritingOptions):
+    """The options of this objective in a recipe.
+
+    Args:
+        linearization: str, see `zoo.text.linearize`.
+        label_smoothing, smoothing_kind, generation: of `zoo.Parser`.
+    """
+
+    linearization: str = "tensor2tensor"
+
+
+class Parsing(Translation):
+    """A training run of a `Parser`.
+
+    The first run learns a SentencePiece model from the sentences. The decoder has the
+    tokens of the training trees, all of which are cleaned, see `zoo.text.clean_tree`.
+    Trees without words are ignored. The other rules are those of `Translation`, whose
+    attributes hold sentences and trees in brackets.
+
+    Args:
+        recipe: `zoo.pretraining.Recipe`.
+        data: directory with files of trees, see `zoo.text.read_trees`.
+        output: pathlib.Path of the run.
+    """
+
+    task = Parser
+    name = task.task_name
+    Options = ParsingOptions
+
+    def _read(self, paths):
+        """The sentences and the trees of some files, two lists of str."""
+        trees = [tree for path in paths for tree in read_trees(path)]
+        words = [[word for _, word in find_leaves(tree)] for tree in trees]
+        kept = [pair for pair in zip(words, trees, strict=True) if pair[0]]
+        return join_words([row for row, _ in kept]), [write_tree(t) for _, t in kept]
+
+    def _tokenizer(self, path):
+        """Makes the tokenizer. The first call writes the model of the sentences."""
+        self._write_model(path, self.train[0])
+        kind = self.options.linearization
+        tokens = list_tokens(map(read_tree, self.train[1]), kind)
+        return ParsingTokenizer(path, tokens, kind)
+
+    def _target_texts(self):
+        """The linear trees, list of str."""
+        kind = self.tokenizer.linearization
+        return [" ".join(linearize(read_tree(t), kind)) for t in self.train[1]]
+
+    def evaluate(self, model):
+        """The loss and the scores of brackets of every held-out file.
+
+        Returns:
+            dict of file name to dict of float, see `zoo.Parser.measure`.
+        """
+        return {name: model.measure(*pairs) for name, pairs in self.valid.items()}

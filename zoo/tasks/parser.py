@@ -1,0 +1,161 @@
+"""From a sentence to the tree of its phrases."""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from zoo.evaluation import bracketing_scores
+from zoo.generation import generate
+from zoo.tasks.text_input import join_words
+from zoo.tasks.translator import Translator
+from zoo.text import read_tree
+from zoo.text.linear_trees import find_labels, linearize, read_token
+
+SCORES = ("precision", "recall", "f1", "exact_match", "tagging_accuracy", "errors")
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class Parser(Translator):
+    """Writes the constituency tree of every sentence.
+
+    The decoder writes a linear tree without words. Only tokens that can become a tree
+    over all words may follow, see `zoo.text.tree_grammar.TreeGrammar`, so every answer
+    is a tree with the words of its sentence in their order. The probabilities of these
+    tokens add up to 1 at each step.
+
+    Source: Vaswani et al. 2017, section 6.3; Vinyals et al. 2015. The default of
+    `extra_tokens` is 300, as in the paper. The paper does not limit what may follow.
+
+    Args:
+        backbone: `zoo.backbone.Backbone` with an encoder and a decoder of
+            `tokenizer.target_vocabulary_size` tokens.
+        tokenizer: `zoo.text.ParsingTokenizer`.
+        label_smoothing, smoothing_kind: see `zoo.Translator`.
+        generation: dict, the defaults of `parse`, see `zoo.Translator`.
+        **kwargs: sequence_length and name, see `zoo.tasks.Task`.
+
+    Inputs:
+        sentences (B,), str of words that are separated by white space, or lists of
+        words; and as `y` their trees in brackets, which `fit` cleans, see
+        `zoo.text.clean_tree`.
+
+    Returns:
+        float32 (B, T, V), logits of the token after each position of the linear tree.
+
+    Raises:
+        ValueError: if the backbone has no decoder of the tokenizer's size.
+    """
+
+    task_name = "parser"
+    generation = {"extra_tokens": 300}
+    columns = ("sentence",)
+    text_methods = ("parse", "answer")
+    answer_name = "tree"
+
+    def __init__(
+        self,
+        backbone,
+        tokenizer=None,
+        label_smoothing=0.1,
+        smoothing_kind="paper",
+        generation=None,
+        **kwargs,
+    ):
+        options = (label_smoothing, smoothing_kind, generation)
+        super().__init__(backbone, tokenizer, *options, **kwargs)
+        size = self.output.shape[-1]
+        if tokenizer is not None and tokenizer.target_vocabulary_size != size:
+            raise ValueError(
+                "The decoder must have the tokens of the tokenizer's trees. Received: "
+                f"{size} and {tokenizer.target_vocabulary_size}. Set the config's "
+                "`target_vocabulary_size`."
+            )
+
+    def as_text(self, x):
+        """Joins words to texts; see `TextColumns.as_text` and `join_words`."""
+        return join_words(super().as_text(x))
+
+    def encode_labels(self, y):
+        """Trees in brackets as an array of linear trees, string (B,), checked."""
+        texts = super().encode_labels(y)
+        trees = [read_tree(text.decode(), clean=True) for text in texts]
+        kind = self.tokenizer.linearization
+        texts = [" ".join(linearize(tree, kind)) for tree in trees]
+        return np.array([text.encode() for text in texts], object)
+
+    def encode_label_tensor(self, y):
+        """`encode_labels` in a tf.data pipeline."""
+        texts = tf.numpy_function(self.encode_labels, [y], tf.string)
+        return tf.ensure_shape(texts, [None])
+
+    def check_rows(self, columns, y):
+        """Raises ValueError unless a tree has a leaf for every word."""
+        words = self.tokenizer.split(columns[0])[0].row_lengths().numpy().tolist()
+        for row, (count, text) in enumerate(zip(words, y, strict=True)):
+            leaves = _count_leaves(text.decode().split(), self.tokenizer.linearization)
+            if leaves != count:
+                raise ValueError(
+                    "A tree must have a leaf for every word. Received: "
+                    f"{leaves} leaves for {count} words in row {row}. Words are "
+                    "separated by white space, and traces do not count."
+                )
+
+    def write(self, texts, options, numbers=None):
+        """The trees of sentences, in a graph; see `Translator.write`."""
+        beams, count = options.num_beams, options.num_return
+        inputs = self.preprocessor((texts,))
+        (step, states, start, *others), limits = self.start(inputs, options)
+        if limits is None:
+            limits = tf.fill([tf.shape(start)[0] // beams], options.max_new_tokens)
+        words = tf.cast(self.tokenizer.split(texts)[0].row_lengths(), tf.int32)
+        rows = tf.repeat(words, max(beams, count)), tf.repeat(limits, beams)
+        step, states = self.tokenizer.grammar.constrain(step, states, *rows)
+        tokens, scores = generate(
+            step, states, start, *others, limits=limits, numbers=numbers
+        )
+        flat = tf.reshape(tokens, (-1, tf.shape(tokens)[-1]))
+        written = self.tokenizer.write_trees(flat, tf.repeat(texts, count))
+        return tf.reshape(written, (-1, count)), scores
+
+    def parse(self, sentences, batch_size=None, return_scores=False, **options):
+        """Writes the tree of every sentence.
+
+        Args:
+            sentences: list of str, or of lists of words.
+            batch_size, return_scores, **options: see `Translator.translate`. There are
+                no streams.
+
+        Returns:
+            list of str, trees in one line that `zoo.text.read_tree` reads, such as
+            "(S (NP (DT The) (NN cat)) (VP (VBZ sits)) (. .))"; "(TOP)" for a sentence
+            without words. With `num_return`, list of lists of str, the best one first.
+            With `return_scores`, a tuple of it and of the scores in the same form.
+
+        Raises:
+            TypeError: if `sentences` is one string, or not text.
+            ValueError: if an option is unknown or out of its range.
+        """
+        return self.translate(sentences, batch_size, return_scores, False, **options)
+
+    def measure(self, x, labels):
+        """The loss, and the scores of brackets, see `zoo.evaluation.bracketing_scores`.
+
+        Punctuation is what has the tag of punctuation in the right tree.
+
+        Args:
+            x: sentences, as `fit` takes them.
+            labels: list of str, their trees.
+
+        Returns:
+            dict of float.
+        """
+        golds = [read_tree(text, clean=True) for text in labels]
+        found = [read_tree(text) for text in self.parse(x)]
+        scores = bracketing_scores(golds, found, "gold", samples=1)
+        return super().measure(x, labels) | {n: float(scores[n]) for n in SCORES}
+
+
+def _count_leaves(tokens, kind):
+    """How many leaves a linear tree has."""
+    labels = find_labels(tokens, kind)
+    return sum(read_token(token, kind, labels)[0] == "leaf" for token in tokens)

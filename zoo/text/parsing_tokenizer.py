@@ -1,0 +1,94 @@
+"""Sentences to pieces, and trees to tokens and back, for a model that parses."""
+
+import tensorflow as tf
+
+from zoo.text.linear_trees import find_labels
+from zoo.text.sentencepiece import SentencePieceTokenizer
+from zoo.text.splitting import split_words
+from zoo.text.tree_grammar import TreeGrammar
+from zoo.text.vocabulary import Vocabulary, lookup
+
+
+class ParsingTokenizer(SentencePieceTokenizer):
+    """Pieces of SentencePiece for sentences, and one id for each token of linear trees.
+
+    The words of a sentence are separated by white space.
+
+    Args:
+        model: see `SentencePieceTokenizer`, of the sentences.
+        target_tokens: list of str, or path of a file of lines: the tokens of the trees,
+            see `zoo.text.list_tokens`.
+        linearization: str, see `zoo.text.linearize`.
+
+    Attributes:
+        pad_id, start_id, end_id: ints, the same for sentences and trees.
+        labels: tuple of str, the labels of phrases.
+        grammar: `zoo.text.tree_grammar.TreeGrammar` of the ids.
+
+    Inputs:
+        texts: str, or a list, array or tensor (B,) of strings.
+
+    Returns:
+        tf.RaggedTensor int32 (B, None) of ids. For a single str, a tensor int32
+        (None,).
+
+    Raises:
+        ValueError: if the model cannot be read, a token is repeated or empty, no token
+            is the tag of a leaf, or the linearization is unknown.
+    """
+
+    files = {"model": "sentencepiece.model", "target_tokens": "target_tokens.txt"}
+    split = staticmethod(split_words)
+
+    def __init__(self, model, target_tokens, linearization="tensor2tensor"):
+        super().__init__(model)
+        tokens = Vocabulary(target_tokens).tokens
+        self.target_tokens = tokens
+        self.linearization = linearization
+        self.labels = tuple(sorted(find_labels(tokens, linearization)))
+        marks = {self.pad_id, self.start_id, self.end_id}
+        unknown = min({*range(len(marks) + 1)} - marks)
+        first = max(*marks, unknown) + 1
+        self._ids = lookup(tokens, unknown, range(first, first + len(tokens)))
+        self._names = ("",) * first + tokens
+        self.grammar = TreeGrammar(
+            self._names, linearization, range(first), self.end_id
+        )
+        self.target_vocabulary_size = first + len(tokens)
+
+    def targets(self, texts):
+        """Returns the ids of linear trees, tokens separated by spaces; as `__call__`.
+
+        Unknown tokens have an id of their own, which no tree is made from.
+        """
+        texts = tf.convert_to_tensor(texts, tf.string)
+        tokens = tf.strings.split(tf.reshape(texts, [-1]))
+        ids = tokens.with_values(self._ids.lookup(tokens.values))
+        return ids if texts.shape.rank else ids.values
+
+    def detokenize(self, ids):
+        """Returns linear trees, string (B,), from ids int32 (B, T) up to an end."""
+        inside = tf.cumsum(tf.cast(ids == self.end_id, tf.int32), axis=1) == 0
+        names = tf.gather(tf.constant(self._names), ids)
+        names = tf.ragged.boolean_mask(names, inside & (names != ""))
+        return tf.strings.reduce_join(names, axis=1, separator=" ")
+
+    def write_trees(self, ids, texts):
+        """Returns trees in brackets over the words of texts, whatever the ids are.
+
+        Args:
+            ids: int32 (B, T), of linear trees. A row ends before the first end token.
+            texts: string (B,).
+
+        Returns:
+            string (B,), see `zoo.text.to_tree`.
+        """
+        return self.grammar.write(ids, split_words(texts)[0])
+
+    def get_config(self):
+        """The model in base64, the tokens and the linearization."""
+        return {
+            "model": super().get_config()["model"],
+            "target_tokens": list(self.target_tokens),
+            "linearization": self.linearization,
+        }
