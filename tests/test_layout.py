@@ -66,7 +66,7 @@ RULES = {
     ),
     "models": ({"family"}, set()),
     "models/room": ({"family"}, set()),
-    "models/model": ({"layers", "backbone"}, {"keras"}),
+    "models/model": ({"layers", "backbone", "config"}, {"keras"}),
     "models/weights": ({"checkpoint", "config", "family"}, {"numpy"}),
     "generation": ({"layers"}, {"keras"}),
     "training": ({"layers", "evaluation"}, ENGINE),

@@ -63,6 +63,49 @@ def naming(what, path="", errors=ERRORS):
         raise ValueError(f"{what} cannot be used: {text}") from error
 
 
+def check_sizes(config, names, least=1):
+    """Checks that fields of a config are integers.
+
+    Args:
+        config: the config of a family.
+        names: iterable of str, fields.
+        least: int, 1 or 0.
+
+    Raises:
+        ValueError: if one is no integer, or less than `least`.
+    """
+    rule = "a positive integer" if least else "0 or a positive integer"
+    for name in names:
+        value = getattr(config, name)
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise ValueError(f"`{name}` must be {rule}. Received: {value!r}.")
+
+
+def check_probabilities(config, names):
+    """Checks that fields of a config are in [0, 1), as `check_sizes`."""
+    for name in names:
+        value = getattr(config, name)
+        if not isinstance(value, (int, float)) or not 0 <= value < 1:
+            raise ValueError(f"`{name}` must be in [0, 1). Received: {value!r}.")
+
+
+def check_positive(config, names):
+    """Checks that fields of a config are positive numbers, as `check_sizes`."""
+    for name in names:
+        value = getattr(config, name)
+        if not isinstance(value, (int, float)) or not value > 0:
+            raise ValueError(f"`{name}` must be positive. Received: {value!r}.")
+
+
+def check_heads(config):
+    """Checks that the heads of an attention divide the width, as `check_sizes`."""
+    if config.hidden_dim % config.num_heads:
+        raise ValueError(
+            "`num_heads` must divide `hidden_dim`. Received: "
+            f"num_heads={config.num_heads}, hidden_dim={config.hidden_dim}."
+        )
+
+
 def check_options(function, options, where, most=LARGEST_OPTION):
     """Checks saved arguments of a class before they are used.
 

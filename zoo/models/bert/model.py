@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 from zoo.backbone import Backbone
+from zoo.config import check_heads, check_positive, check_probabilities, check_sizes
 from zoo.layers import (
     LayerNorm,
     MaskedLMHead,
@@ -15,6 +16,15 @@ from zoo.layers import (
     get_activation,
 )
 
+SIZES = (
+    "vocabulary_size",
+    "hidden_dim",
+    "num_layers",
+    "num_heads",
+    "intermediate_dim",
+    "max_sequence_length",
+    "num_segments",
+)
 EMBEDDINGS = (
     "token_embedding",
     "segment_embedding",
@@ -76,38 +86,15 @@ class BERTConfig:
 
     def __post_init__(self):
         """Checks every field that has a range."""
-        for name in (
-            "vocabulary_size",
-            "hidden_dim",
-            "num_layers",
-            "num_heads",
-            "intermediate_dim",
-            "max_sequence_length",
-            "num_segments",
-        ):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise ValueError(
-                    f"`{name}` must be a positive integer. Received: {value!r}."
-                )
-        for name in ("dropout", "attention_dropout"):
-            value = getattr(self, name)
-            if not isinstance(value, (int, float)) or not 0 <= value < 1:
-                raise ValueError(f"`{name}` must be in [0, 1). Received: {value!r}.")
-        for name in ("layer_norm_epsilon", "initializer_range"):
-            value = getattr(self, name)
-            if not isinstance(value, (int, float)) or not value > 0:
-                raise ValueError(f"`{name}` must be positive. Received: {value!r}.")
+        check_sizes(self, SIZES)
+        check_probabilities(self, ("dropout", "attention_dropout"))
+        check_positive(self, ("layer_norm_epsilon", "initializer_range"))
         if not 0 <= self.pad_id < self.vocabulary_size:
             raise ValueError(
                 "`pad_id` must be in [0, vocabulary_size). Received: pad_id="
                 f"{self.pad_id}, vocabulary_size={self.vocabulary_size}."
             )
-        if self.hidden_dim % self.num_heads:
-            raise ValueError(
-                "`num_heads` must divide `hidden_dim`. Received: "
-                f"num_heads={self.num_heads}, hidden_dim={self.hidden_dim}."
-            )
+        check_heads(self)
         get_activation(self.activation)
 
 

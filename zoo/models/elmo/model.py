@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 from zoo.backbone import Backbone
+from zoo.config import check_probabilities, check_sizes
 from zoo.layers import LSTM, CharacterCNN, ScalarMix
 
 FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
@@ -74,12 +75,8 @@ class ELMoConfig:
         """Checks the values that layers do not check. JSON's lists become tuples."""
         filters = tuple(tuple(pair) for pair in self.filters)
         object.__setattr__(self, "filters", filters)
-        for name in SIZES:
-            value = getattr(self, name)
-            if not isinstance(value, int) or value < 1:
-                raise ValueError(
-                    f"`{name}` must be a positive integer. Received: {value!r}."
-                )
+        check_sizes(self, SIZES)
+        check_probabilities(self, ("dropout",))
         words, pad = self.word_vocabulary_size, self.pad_character
         if not isinstance(words, int) or words < 0:
             raise ValueError(
@@ -91,8 +88,6 @@ class ELMoConfig:
                 "`pad_character` must be positive and below `vocabulary_size`, or None "
                 f"for the last id. Received: {pad}, and {self.vocabulary_size}."
             )
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"`dropout` must be in [0, 1). Received: {self.dropout}.")
         if self.mix_layer_norm not in MIXES:
             raise ValueError(
                 f"`mix_layer_norm` must be one of {list(MIXES)}. Received: "

@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 from zoo.backbone import Backbone
+from zoo.config import check_probabilities, check_sizes
 from zoo.layers import (
     LSTM,
     CharacterCNN,
@@ -84,17 +85,8 @@ class TagLMConfig:
         filters = tuple(tuple(pair) for pair in self.filters)
         object.__setattr__(self, "filters", filters)
         object.__setattr__(self, "lm_positions", tuple(self.lm_positions))
-        for name in ("vocabulary_size", "lstm_dim", "num_layers"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or value < 0:
-                raise ValueError(
-                    f"`{name}` must be 0 or a positive integer. Received: {value!r}."
-                )
-        for name in ("dropout", "lm_dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(
-                    f"`{name}` must be in [0, 1). Received: {getattr(self, name)}."
-                )
+        check_sizes(self, ("vocabulary_size", "lstm_dim", "num_layers"), least=0)
+        check_probabilities(self, ("dropout", "lm_dropout"))
         if not all(0 <= place <= self.num_layers for place in self.lm_positions):
             raise ValueError(
                 f"`lm_positions` must be from 0 to {self.num_layers}, the number of "

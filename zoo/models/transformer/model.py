@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 from zoo.backbone import Backbone
+from zoo.config import check_heads, check_positive, check_probabilities, check_sizes
 from zoo.layers import (
     LayerNorm,
     PositionEmbedding,
@@ -26,6 +27,7 @@ SIZES = (
     "intermediate_dim",
     "max_sequence_length",
 )
+DROPOUTS = ("dropout", "attention_dropout", "activation_dropout")
 SIDES = ("encoder", "decoder")
 
 
@@ -100,33 +102,17 @@ class TransformerConfig:
 
     def __post_init__(self):
         """Checks every field that has a range."""
-        sizes = {name: getattr(self, name) for name in SIZES}
+        check_sizes(self, SIZES)
         if self.target_vocabulary_size is not None:
-            sizes["target_vocabulary_size"] = self.target_vocabulary_size
-        for name, value in sizes.items():
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise ValueError(
-                    f"`{name}` must be a positive integer. Received: {value!r}."
-                )
-        for name in ("dropout", "attention_dropout", "activation_dropout"):
-            value = getattr(self, name)
-            if not isinstance(value, (int, float)) or not 0 <= value < 1:
-                raise ValueError(f"`{name}` must be in [0, 1). Received: {value!r}.")
-        epsilon = self.layer_norm_epsilon
-        if not isinstance(epsilon, (int, float)) or not epsilon > 0:
-            raise ValueError(
-                f"`layer_norm_epsilon` must be positive. Received: {epsilon!r}."
-            )
+            check_sizes(self, ("target_vocabulary_size",))
+        check_probabilities(self, DROPOUTS)
+        check_positive(self, ("layer_norm_epsilon",))
         smallest = min(self.vocabulary_size, self.target_size)
         if not 0 <= self.pad_id < smallest:
             raise ValueError(
                 f"`pad_id` must be in [0, {smallest}). Received: {self.pad_id}."
             )
-        if self.hidden_dim % self.num_heads:
-            raise ValueError(
-                "`num_heads` must divide `hidden_dim`. Received: "
-                f"num_heads={self.num_heads}, hidden_dim={self.hidden_dim}."
-            )
+        check_heads(self)
         get_activation(self.activation)
         if self.positions not in ("learned", "none"):
             sinusoids([0], 2, self.positions)
