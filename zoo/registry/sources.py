@@ -5,7 +5,7 @@ import dataclasses
 from zoo import text
 from zoo.family import FAMILIES, only_layout
 from zoo.presets import RECORD, check_weights, read_preset
-from zoo.tasks import TASKS, find_task
+from zoo.tasks import TASKS, TokenClassifier, find_task
 
 OWN_LAYOUT = "zoo"
 
@@ -15,7 +15,7 @@ EMBEDDER_DEFAULTS = {
     "learning_rate": 1e-4,
     "head_multiplier": 10.0,
     "epochs": 3,
-    "tasks": {"token_classifier": {"learning_rate": 2e-4}},
+    "tasks": {TokenClassifier.task_name: {"learning_rate": 2e-4}},
 }
 EMBEDDER_POOLINGS = {"mean": "compare", "cls": "cls"}
 
