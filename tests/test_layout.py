@@ -101,9 +101,8 @@ def rule_of(path):
         return "/".join(parts)
     if parts[0] != "models" or len(parts) == 2:
         return parts[0]
-    if parts[2] in ("model", "__init__"):
-        return {"model": "models/model", "__init__": "models/room"}[parts[2]]
-    return "models/weights"
+    rules = {"model": "models/model", "configs": "models/model"}
+    return {**rules, "__init__": "models/room"}.get(parts[2], "models/weights")
 
 
 @functools.cache

@@ -1,12 +1,9 @@
 """The Transformer: an encoder of the source, and a decoder of the target."""
 
-import dataclasses
-
 import keras
 from keras import ops
 
 from zoo.backbone import Backbone
-from zoo.config import check_heads, check_positive, check_probabilities, check_sizes
 from zoo.layers import (
     LayerNorm,
     PositionEmbedding,
@@ -14,124 +11,10 @@ from zoo.layers import (
     TokenLogits,
     TransformerBlock,
     WithScores,
-    get_activation,
-    sinusoids,
 )
+from zoo.models.transformer.configs import TransformerConfig
 
-SIZES = (
-    "vocabulary_size",
-    "hidden_dim",
-    "num_encoder_layers",
-    "num_decoder_layers",
-    "num_heads",
-    "intermediate_dim",
-    "max_sequence_length",
-)
-DROPOUTS = ("dropout", "attention_dropout", "activation_dropout")
 SIDES = ("encoder", "decoder")
-
-
-@dataclasses.dataclass(frozen=True)
-class TransformerConfig:
-    """Sizes and options of a Transformer. The defaults are those of the paper's base.
-
-    Source: Vaswani et al. 2017, section 3 and table 3; `transformer_base_v1` of
-    tensor2tensor, whose projections have no biases. Its later versions, fairseq, Marian
-    and OpenNMT-tf differ in the fields from `activation` on.
-
-    Args:
-        vocabulary_size: tokens of the source, special ones included.
-        target_vocabulary_size: tokens of the target; None if both share one table.
-        hidden_dim: width D.
-        num_encoder_layers, num_decoder_layers: blocks.
-        num_heads: H, must divide `hidden_dim`.
-        intermediate_dim: inner width F of the feed-forward network.
-        max_sequence_length: positions, of the source and of the target.
-        activation: "relu" or another one, see `zoo.layers.get_activation`.
-        norm_first: whether the norm stands before each sub-layer. The encoder and the
-            decoder then end in one more norm.
-        final_layer_norm: whether they end in one more norm, if that is not the same as
-            `norm_first` (the model garden: always); None if it is.
-        attention_bias: whether the projections of the attentions have biases.
-        positions: "learned", "none", or a kind of `zoo.layers.sinusoids`.
-        first_position: the position of the first token, of sinusoids.
-        scale_embeddings: whether embeddings are multiplied by sqrt(D).
-        zero_padding: whether the embedding of padding is the zero vector.
-        target_space: whether one learned vector, which stands for the kind of target,
-            is added to every embedding of the source (tensor2tensor).
-        embeddings_layer_norm: whether a norm follows the sum of token and position.
-        tied_output: whether the logits are products with the target's embeddings.
-        output_bias: whether the logits have a bias for each token.
-        dropout: probability after embeddings and sub-layers, in [0, 1).
-        attention_dropout: probability on attention weights, in [0, 1).
-        activation_dropout: probability after the activation, in [0, 1).
-        layer_norm_epsilon: added to the variance.
-        pad_id: id of padding, from which a missing mask of the source is derived.
-
-    Raises:
-        ValueError: if a size or the epsilon is not positive, a probability is not in
-            [0, 1), `pad_id` is not a token, the activation or the kind of positions is
-            unknown, or `num_heads` does not divide `hidden_dim`.
-    """
-
-    vocabulary_size: int = 37000
-    target_vocabulary_size: int | None = None
-    hidden_dim: int = 512
-    num_encoder_layers: int = 6
-    num_decoder_layers: int = 6
-    num_heads: int = 8
-    intermediate_dim: int = 2048
-    max_sequence_length: int = 512
-    activation: str = "relu"
-    norm_first: bool = False
-    final_layer_norm: bool | None = None
-    attention_bias: bool = False
-    positions: str = "paper"
-    first_position: int = 0
-    scale_embeddings: bool = True
-    zero_padding: bool = False
-    target_space: bool = False
-    embeddings_layer_norm: bool = False
-    tied_output: bool = True
-    output_bias: bool = False
-    dropout: float = 0.1
-    attention_dropout: float = 0.0
-    activation_dropout: float = 0.0
-    layer_norm_epsilon: float = 1e-6
-    pad_id: int = 0
-
-    def __post_init__(self):
-        """Checks every field that has a range."""
-        check_sizes(self, SIZES)
-        if self.target_vocabulary_size is not None:
-            check_sizes(self, ("target_vocabulary_size",))
-        check_probabilities(self, DROPOUTS)
-        check_positive(self, ("layer_norm_epsilon",))
-        smallest = min(self.vocabulary_size, self.target_size)
-        if not 0 <= self.pad_id < smallest:
-            raise ValueError(
-                f"`pad_id` must be in [0, {smallest}). Received: {self.pad_id}."
-            )
-        check_heads(self)
-        get_activation(self.activation)
-        if self.positions not in ("learned", "none"):
-            sinusoids([0], 2, self.positions)
-
-    @property
-    def target_size(self):
-        """Tokens of the target, int."""
-        return self.target_vocabulary_size or self.vocabulary_size
-
-    @property
-    def ends_in_norm(self):
-        """Whether the encoder and the decoder end in one more norm, bool."""
-        final = self.final_layer_norm
-        return self.norm_first if final is None else final
-
-    @property
-    def num_layers(self):
-        """Blocks of the encoder and of the decoder together, int."""
-        return self.num_encoder_layers + self.num_decoder_layers
 
 
 @keras.saving.register_keras_serializable(package="zoo")
