@@ -116,11 +116,10 @@ class Translator(WritesTexts, Task):
         y = as_array(y)
         wrong = [value for value in y.ravel() if not isinstance(value, (str, bytes))]
         if y.ndim != 1 or wrong:
+            received = f"{wrong[0]!r:.60}" if wrong else f"an array of shape {y.shape}"
             raise ValueError(
                 "`y` must be a list with one text for each text of `x`. Received: "
-                f"{wrong[0]!r:.60}."
-                if wrong
-                else f"an array of shape {y.shape}."
+                f"{received}."
             )
         return np.array(
             [v.encode("utf-8", "ignore") if isinstance(v, str) else v for v in y],
