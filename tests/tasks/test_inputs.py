@@ -45,7 +45,7 @@ def test_arguments_are_those_of_keras_in_its_order(name):
         positional = [p for p in found if p.kind == p.POSITIONAL_OR_KEYWORD]
         assert [(p.name, p.default) for p in positional] == wanted, kind
         beside = {p.name for p in found if p.kind == p.KEYWORD_ONLY}
-        assert beside == ({"seed"} if name == "fit" else set())
+        assert beside == ({"seed", "token_budget"} if name == "fit" else set())
 
 
 def test_fit_takes_all_arguments_by_position(classifier, tagger):
