@@ -267,8 +267,7 @@ def test_a_directory_is_a_translator_with_its_defaults(tasks):
     written, scores = task.translate(texts, return_scores=True)
     tokens = task.generation_options()
     assert (tokens.num_beams, tokens.max_new_tokens) == (3, 23)
-    answers = task.answer(texts)
-    assert [answer["translation"] for answer in answers] == written
+    assert list(task.answer(texts)["translation"]) == written
     several = task.translate(texts[:1], num_return=2, num_beams=4)
     assert len(several[0]) == 2 and several[0][0] != several[0][1]
     assert all(np.isfinite(scores))
