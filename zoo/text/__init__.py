@@ -1,5 +1,7 @@
 """Tokenizers: texts to token ids, inside the TensorFlow graph."""
 
+from zoo.text.bpe_tokenizer import BytePairTokenizer
+from zoo.text.bpe_training import train_bpe
 from zoo.text.character_tokenizer import CharacterTokenizer
 from zoo.text.sentencepiece import SentencePieceTokenizer
 from zoo.text.sentencepiece_training import train_sentencepiece
@@ -18,6 +20,7 @@ from zoo.text.wordpiece import WordPieceTokenizer
 from zoo.text.wordpiece_training import train_wordpiece
 
 for kind in (
+    BytePairTokenizer,
     CharacterTokenizer,
     SentencePieceTokenizer,
     TaggerTokenizer,
@@ -28,6 +31,7 @@ for kind in (
     register_tokenizer(kind)
 
 __all__ = [
+    "BytePairTokenizer",
     "Framing",
     "CharacterTokenizer",
     "SentencePieceTokenizer",
@@ -44,6 +48,7 @@ __all__ = [
     "save_vocabulary",
     "split_punctuation",
     "split_words",
+    "train_bpe",
     "train_sentencepiece",
     "train_wordpiece",
 ]
