@@ -2,7 +2,12 @@
 
 from zoo.checkpoint.converted import Converted
 from zoo.checkpoint.ctranslate2 import read_ctranslate2
-from zoo.checkpoint.formats import Checkpoint, open_checkpoint, save_checkpoint
+from zoo.checkpoint.formats import (
+    Checkpoint,
+    open_checkpoint,
+    open_training_checkpoint,
+    save_checkpoint,
+)
 from zoo.checkpoint.hdf5_groups import has_group, rename_groups
 from zoo.checkpoint.table import Row, assign, convert, expand, revert
 from zoo.checkpoint.vectors import read_vectors, write_vectors
@@ -16,6 +21,7 @@ __all__ = [
     "expand",
     "has_group",
     "open_checkpoint",
+    "open_training_checkpoint",
     "read_ctranslate2",
     "read_vectors",
     "rename_groups",

@@ -23,7 +23,8 @@ class Converted:
         normalize: bool, whether the pooled vector is divided by its norm.
         sequence_length: int, the largest number of tokens of a text, or None.
         classifies: "texts", "words" or "choices", or None: what a classifier labels.
-        options: dict, the arguments of the task that is to be written.
+        options: dict, the arguments of the task that is to be written, or that a
+            directory of a translator was read as.
     """
 
     layout: str

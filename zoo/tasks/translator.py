@@ -90,6 +90,13 @@ class Translator(Task):
         super().__init__(inputs, logits, backbone, tokenizer, options, **kwargs)
         self.head = head
 
+    @classmethod
+    def recognise(cls, found):
+        """The arguments with which a checkpoint that has a tokenizer translates."""
+        if found.tokenizer and "token_logits" in found.heads:
+            return dict(found.options)
+        return None
+
     def default_loss(self):
         """Cross-entropy with smoothed labels, averaged over the tokens."""
         names = "label_smoothing", "smoothing_kind"

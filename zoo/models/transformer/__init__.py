@@ -9,7 +9,7 @@ __all__ = ["FAMILY", "Transformer", "TransformerConfig"]
 
 FAMILY = Family(
     backbone=Transformer,
-    tokenizers=("SentencePieceTokenizer",),
+    tokenizers=("SentencePieceTokenizer", "BytePairTokenizer"),
     learning_rate=3e-4,
     layouts=layouts(),
     heads={"token_logits": "token_logits"},

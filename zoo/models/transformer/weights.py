@@ -5,7 +5,7 @@ import pathlib
 
 from zoo.checkpoint import Converted, convert
 from zoo.family import Layout, check_size, only_layout
-from zoo.models.transformer import ctranslate2
+from zoo.models.transformer import ctranslate2, fairseq
 from zoo.models.transformer.shapes import weight_shapes
 from zoo.models.transformer.tables import NAMINGS
 
@@ -14,7 +14,7 @@ __all__ = ["layouts", "read", "recognise"]
 # A module for each layout. `recognise(directory)` returns whether the directory holds
 # such a model. `read(directory)` returns its `TransformerConfig`, its arrays by the
 # names of `NAMINGS`, and a dict of further fields of `Converted`.
-READERS = {"ctranslate2": ctranslate2}
+READERS = {"ctranslate2": ctranslate2, "fairseq": fairseq}
 
 
 def layouts():
