@@ -77,7 +77,9 @@ def open_torch_entries(path, key):
             module than those of `RECORDED`.
     """
     entries, read = _open(path, _RecordUnpickler)
-    readers = _readers(entries.pop(key, None), read) if type(entries) is dict else None
+    readers = (
+        _readers(entries.pop(key, None), read) if isinstance(entries, dict) else None
+    )
     if readers is None:
         raise ValueError(f"it does not hold a dict with a dict of tensors as {key!r}")
     return readers, entries

@@ -126,7 +126,8 @@ def read_options(entries, path):
         if isinstance(group, dict):
             options |= {f"{side}_{name}": value for name, value in group.items()}
     # A reference to another option has no value of its own.
-    return {k: v for k, v in options.items() if not str(v).startswith("${")}
+    references = {k for k, v in options.items() if isinstance(v, str) and "${" in v}
+    return {k: v for k, v in options.items() if k not in references}
 
 
 def _plain(value):
@@ -246,7 +247,8 @@ def _read_config(options, arrays, path):
         "layer_norm_epsilon": 1e-5,
         "pad_id": PAD,
     }
-    names = {"num_heads": "encoder_attention_heads", "hidden_dim": "encoder_embed_dim"}
+    names = {ours: f"encoder_{option}" for ours, (option, _) in SIDE_OPTIONS.items()}
+    names |= {ours: option for ours, (option, _) in OPTIONS.items()}
     return make_config(TransformerConfig, fields, f"`{path}`", names)
 
 
