@@ -209,9 +209,8 @@ def save(directory, name, model, args):
     options = {"encoder": {}, "decoder": {}}
     for key, value in {**COMMON, **MODELS[name]}.items():
         side, _, rest = key.partition("_")
-        (options[side] if side in options else options)[rest or key] = value
-        if side not in options:
-            options[key] = value
+        group, key = (options[side], rest) if side in options else (options, key)
+        group[key] = value
     options["decoder"]["input_dim"] = "${model.decoder.embed_dim}"
     task = {key: options.pop(key) for key in ("source_lang", "target_lang")}
     smoothing = {"label_smoothing": options.pop("label_smoothing")}

@@ -161,7 +161,7 @@ def test_stored_weights_are_loaded(models, name):
     weights = read(GOLDENS / name).weights
     model = models(name)
     paths = model.backbone.variable_paths()
-    loaded = {paths.get(id(v), v.path): np.array(v) for v in model.variables}
+    loaded = {paths.get(id(v), v.path): v.numpy() for v in model.variables}
     assert {*weights} <= {*loaded}
     for path, array in weights.items():
         np.testing.assert_array_equal(loaded[path], array)
