@@ -1,5 +1,8 @@
 """Torch's files, of both kinds, damaged and hostile ones."""
 
+import argparse
+import collections
+import os
 import pathlib
 import pickle
 
@@ -8,7 +11,7 @@ import pytest
 from ml_dtypes import bfloat16
 from torch_pickles import Tensor, Touch, dump, write_legacy, write_state, write_zip
 
-from zoo.checkpoint import open_checkpoint
+from zoo.checkpoint import open_checkpoint, open_training_checkpoint
 from zoo.checkpoint.torch_files import LEGACY_MAGIC
 
 GOLDENS = pathlib.Path(__file__).parent / "goldens"
@@ -154,3 +157,35 @@ def test_what_the_tests_write_is_what_torch_writes(tmp_path, legacy):
     read = torch.load(tmp_path / "file.pkl", weights_only=True)
     for name, array in arrays.items():
         np.testing.assert_array_equal(read[name].numpy(), array)
+
+
+def test_objects_beside_the_tensors_are_records(tmp_path):
+    beside = {
+        "args": argparse.Namespace(layers=2, names=["a"]),
+        "numbers": collections.Counter("aab"),
+        "score": np.float64(1.5),
+        "kinds": {frozenset((1, 2)), pathlib.PurePosixPath("a/b")},
+    }
+    data = dump({"model": {"a": Tensor(1, (2,), (2,))}, **beside})
+    path = write_zip(tmp_path / "file.pt", data, FOUR)
+    arrays, found = open_training_checkpoint(path, "model")
+    np.testing.assert_array_equal(arrays["a"], [1, 3])
+    assert found["args"] == {"layers": 2, "names": ["a"]}
+    assert set(found) == set(beside) and found["score"] == found["kinds"] == {}
+    assert not isinstance(found["args"], argparse.Namespace)
+    with pytest.raises(ValueError, match="exactly one dict of tensors"):
+        open_checkpoint(write_zip(path, dump({"model": {}}), FOUR))
+    with pytest.raises(ValueError, match=r"file\.pt.*argparse.Namespace, which no"):
+        open_checkpoint(write_zip(path, data, FOUR))
+    with pytest.raises(ValueError, match="a dict of tensors as 'weights'"):
+        open_training_checkpoint(path, "weights")
+    with pytest.raises(FileNotFoundError, match="no checkpoint"):
+        open_training_checkpoint(tmp_path / "none.pt", "model")
+
+
+@pytest.mark.parametrize("name", (eval, getattr, open, os.system, pickle.loads))
+def test_a_function_is_no_record(tmp_path, name):
+    data = dump({"model": {}, "args": {"function": name}})
+    path = write_zip(tmp_path / "file.pt", data, {})
+    with pytest.raises(ValueError, match="which no tensor needs; no code of it"):
+        open_training_checkpoint(path, "model")

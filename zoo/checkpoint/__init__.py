@@ -3,7 +3,12 @@
 from zoo.checkpoint.converted import Converted
 from zoo.checkpoint.ctranslate2_files import read_ctranslate2
 from zoo.checkpoint.flat_yaml import read_flat_yaml
-from zoo.checkpoint.formats import Checkpoint, open_checkpoint, save_checkpoint
+from zoo.checkpoint.formats import (
+    Checkpoint,
+    open_checkpoint,
+    open_training_checkpoint,
+    save_checkpoint,
+)
 from zoo.checkpoint.hdf5_groups import has_group, rename_groups
 from zoo.checkpoint.table import Row, assign, convert, expand, revert
 from zoo.checkpoint.vectors import read_vectors, write_vectors
@@ -17,6 +22,7 @@ __all__ = [
     "expand",
     "has_group",
     "open_checkpoint",
+    "open_training_checkpoint",
     "read_ctranslate2",
     "read_flat_yaml",
     "read_vectors",

@@ -18,7 +18,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from zoo.checkpoint.torch_files import open_torch
+from zoo.checkpoint.torch_files import open_torch, open_torch_entries
 from zoo.files import replacing
 
 # The exceptions that libraries raise if a file is damaged.
@@ -90,10 +90,7 @@ def open_checkpoint(path):
     prefix = _tensorflow_prefix(path)
     if prefix is not None:
         return Checkpoint(prefix, _open_tensorflow(prefix))
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"There is no checkpoint at `{path}`. Check the path, or download the file."
-        )
+    _check_exists(path)
     for suffix, opener in FORMATS.items():
         if path.name.endswith(suffix):
             with _reading(path, f"{suffix} checkpoint"):
@@ -102,6 +99,36 @@ def open_checkpoint(path):
         f"A checkpoint must be of TensorFlow, or end in {', '.join(FORMATS)}. "
         f"Received: `{path}`. Rename the file if its suffix is wrong."
     )
+
+
+def open_training_checkpoint(path, key):
+    """Opens a file of `torch.save` that a training program wrote.
+
+    Args:
+        path: str or pathlib.Path.
+        key: str, the entry of the file that holds the weights, such as "model".
+
+    Returns:
+        `Checkpoint` of the weights; and dict of the other entries, in which an object
+        of a class is a dict of its attributes. The class is never imported.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: if the file is damaged, has another format, has no such entry, or
+            asks for a class that no training program stores.
+    """
+    path = Path(path)
+    _check_exists(path)
+    with _reading(path, "checkpoint of a training"):
+        readers, others = open_torch_entries(path, key)
+    return Checkpoint(path, readers), others
+
+
+def _check_exists(path):
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"There is no checkpoint at `{path}`. Check the path, or download the file."
+        )
 
 
 def save_checkpoint(path, arrays):

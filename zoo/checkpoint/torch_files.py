@@ -1,4 +1,4 @@
-"""Reads files of `torch.save` without torch, by an unpickler that accepts only tensors.
+"""Reads files of `torch.save` without torch, by an unpickler that runs no stored code.
 
 The errors of this module begin with "it" or "its". `zoo.checkpoint.formats` adds the
 path of the file.
@@ -32,6 +32,12 @@ UNPICKLE_ERRORS = (
 # The first bytes of every file before version 1.6: the pickle of a number.
 LEGACY_MAGIC = bytes.fromhex("80028a0a6cfc9c46f9206aa850192e")
 LEGACY_VERSION = 1001
+# The modules whose classes and functions may occur beside tensors, as records.
+RECORDED = re.compile(
+    r"(_codecs|argparse|collections|enum|fairseq|numpy|omegaconf|pathlib|torch|typing)"
+    r"(\..*)?"
+)
+CONTAINERS = ("bytearray", "complex", "dict", "frozenset", "list", "set", "tuple")
 
 
 def open_torch(path):
@@ -49,6 +55,59 @@ def open_torch(path):
         ValueError: if it is not such a file, or does not hold exactly one dict of
             tensors.
     """
+    readers = _readers(*_open(path, _TensorUnpickler))
+    if readers is None:
+        raise ValueError("it does not hold exactly one dict of tensors")
+    return readers
+
+
+def open_torch_entries(path, key):
+    """Opens a file of `torch.save` that holds a dict of tensors among other objects.
+
+    Args:
+        path: pathlib.Path.
+        key: str, under which the tensors are in the dict that the file holds.
+
+    Returns:
+        dict of str to a function without arguments that reads the array; and dict of
+        the other entries, in which every object is a `Record`.
+
+    Raises:
+        ValueError: if it is not such a file, or asks for a class or function of another
+            module than those of `RECORDED`.
+    """
+    entries, read = _open(path, _RecordUnpickler)
+    readers = (
+        _readers(entries.pop(key, None), read) if isinstance(entries, dict) else None
+    )
+    if readers is None:
+        raise ValueError(f"it does not hold a dict with a dict of tensors as {key!r}")
+    return readers, entries
+
+
+def _readers(tensors, read):
+    """The functions that read the tensors of a dict; None if it holds anything else."""
+    if not isinstance(tensors, dict) or not all(
+        isinstance(name, str) and isinstance(tensor, _TorchTensor)
+        for name, tensor in tensors.items()
+    ):
+        return None
+    return {
+        name: lambda tensor=tensor: tensor.read(read)
+        for name, tensor in tensors.items()
+    }
+
+
+def _open(path, unpickler):
+    """Opens a file of any version.
+
+    Args:
+        path: pathlib.Path.
+        unpickler: `_TensorUnpickler` or a subclass.
+
+    Returns:
+        the object in it, and a function from the key of a storage to its bytes.
+    """
     with open(path, "rb") as file:
         legacy = file.read(len(LEGACY_MAGIC)) == LEGACY_MAGIC
     if not legacy and not zipfile.is_zipfile(path):
@@ -56,24 +115,11 @@ def open_torch(path):
             f"`{path}` must be in the format of torch 0.4 or later. Received: another "
             "format. Load the file with torch and save it again as safetensors."
         )
-    tensors, read = (_open_legacy if legacy else _open_zip)(path)
-    if not isinstance(tensors, dict) or not all(
-        isinstance(name, str) and isinstance(tensor, _TorchTensor)
-        for name, tensor in tensors.items()
-    ):
-        raise ValueError("it does not hold exactly one dict of tensors")
-    return {
-        name: lambda tensor=tensor: tensor.read(read)
-        for name, tensor in tensors.items()
-    }
+    return (_open_legacy if legacy else _open_zip)(path, unpickler)
 
 
-def _open_zip(path):
-    """Opens a zip archive.
-
-    Returns:
-        the object in it, and a function from the key of a storage to its bytes.
-    """
+def _open_zip(path, unpickler):
+    """Opens a zip archive; see `_open`."""
     archive = zipfile.ZipFile(path)
     pickles = [n for n in archive.namelist() if re.fullmatch(r"[^/]+/data\.pkl", n)]
     if len(pickles) != 1:
@@ -83,19 +129,16 @@ def _open_zip(path):
     if order in archive.namelist() and archive.read(order) != b"little":
         raise ValueError("its byte order is not little-endian")
     with archive.open(pickles[0]) as file:
-        tensors = _load(_TensorUnpickler(file))
+        tensors = _load(unpickler(file))
     return tensors, lambda key: archive.read(f"{root}/data/{key}")
 
 
-def _open_legacy(path):
-    """Opens a file of a version before 1.6.
+def _open_legacy(path, unpickler):
+    """Opens a file of a version before 1.6; see `_open`.
 
     After the magic number it holds four pickles: a version, a dict about the machine,
     the object, and a list of keys. Then it holds, for each key, the number of elements
     as 8 bytes, and the elements.
-
-    Returns:
-        the object, and a function from the key of a storage to its bytes.
     """
     places = {}
     with open(path, "rb") as file:
@@ -105,7 +148,7 @@ def _open_legacy(path):
             raise ValueError(f"its version is not {LEGACY_VERSION}")
         if not isinstance(machine, dict) or machine.get("little_endian") is not True:
             raise ValueError("its byte order is not little-endian")
-        unpickler = _TensorUnpickler(file)
+        unpickler = unpickler(file)
         tensors, keys = _load(unpickler), _load(_PlainUnpickler(file))
         if not isinstance(keys, list) or {*map(str, keys)} != {*unpickler.found}:
             raise ValueError("its list of storages does not match its tensors")
@@ -251,3 +294,45 @@ class _TensorUnpickler(_PlainUnpickler):
     def rebuild_parameter(self, tensor, *unused):
         """Replaces `torch._utils._rebuild_parameter`."""
         return tensor
+
+
+class Record(dict):
+    """The attributes of a stored object, whose class is never imported.
+
+    Its items are also those of a stored mapping. What the class was made with, and the
+    items of a stored list or set, are left out.
+    """
+
+    def __init__(self, *arguments, **options):
+        super().__init__()
+
+    def __setstate__(self, state):
+        """Takes the attributes that a pickle holds."""
+        parts = state if isinstance(state, tuple) else (state,)
+        for part in parts:
+            if isinstance(part, dict):
+                self.update(part)
+
+    def append(self, item):
+        """Leaves the item of a list or set out."""
+
+    add = append
+
+    def extend(self, items):
+        """Leaves the items of a list out."""
+
+    __hash__ = object.__hash__
+
+
+class _RecordUnpickler(_TensorUnpickler):
+    """Accepts also the classes and functions of some modules, as records."""
+
+    def find_class(self, module, name):
+        """Looks up a global name; an object of a recorded module is a new class."""
+        try:
+            return super().find_class(module, name)
+        except pickle.UnpicklingError:
+            container = module in ("builtins", "__builtin__") and name in CONTAINERS
+            if not container and not RECORDED.fullmatch(module):
+                raise
+        return type("Record", (Record,), {})

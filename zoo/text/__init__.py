@@ -1,5 +1,7 @@
 """Tokenizers: texts to token ids, inside the TensorFlow graph."""
 
+from zoo.text.bpe_tokenizer import BytePairTokenizer
+from zoo.text.bpe_training import train_bpe
 from zoo.text.character_tokenizer import CharacterTokenizer
 from zoo.text.linear_trees import find_labels, linearize, list_tokens, to_tree
 from zoo.text.marian_tokenizer import MarianTokenizer
@@ -24,6 +26,7 @@ from zoo.text.wordpiece import WordPieceTokenizer
 from zoo.text.wordpiece_training import train_wordpiece
 
 for kind in (
+    BytePairTokenizer,
     CharacterTokenizer,
     MarianTokenizer,
     ParsingTokenizer,
@@ -38,6 +41,7 @@ for kind in (
     register_tokenizer(kind)
 
 __all__ = [
+    "BytePairTokenizer",
     "Framing",
     "CharacterTokenizer",
     "MarianTokenizer",
@@ -66,6 +70,7 @@ __all__ = [
     "split_punctuation",
     "split_words",
     "to_tree",
+    "train_bpe",
     "train_sentencepiece",
     "train_wordpiece",
     "write_tree",

@@ -4,10 +4,8 @@ import collections
 import heapq
 
 
-def join_pairs(spelled, counts, join):
+def join_pairs(spelled, counts, join, order=None):
     """Joins the most frequent pair of pieces in all words, again and again.
-
-    Equally frequent pairs are joined in alphabetical order.
 
     Source: Sennrich et al. 2016, algorithm 1.
 
@@ -15,29 +13,33 @@ def join_pairs(spelled, counts, join):
         spelled: list of lists of str, the pieces of each word; they are changed.
         counts: list of int, how often each word occurs.
         join: function of two pieces to the joined piece.
+        order: function of a pair to a key. Of equally frequent pairs, the one with the
+            smallest key is joined first; by default the first in alphabetical order.
 
     Yields:
-        str, the joined pieces in their order, until no pair is left. A piece may come
-        twice, from different pairs.
+        (str, pair of str, int), the joined piece, its parts and how often they occur,
+        until no pair is left. The pair is joined after that. A piece may come twice,
+        from different pairs.
     """
+    order = order or (lambda pair: pair)
     frequency, places = collections.Counter(), collections.defaultdict(set)
     for index, pieces in enumerate(spelled):
         for pair in zip(pieces, pieces[1:], strict=False):
             frequency[pair] += counts[index]
             places[pair].add(index)
-    heap = [(-count, pair) for pair, count in frequency.items()]
+    heap = [(-count, order(pair), pair) for pair, count in frequency.items()]
     heapq.heapify(heap)
     while heap:
-        count, pair = heapq.heappop(heap)
+        count, key, pair = heapq.heappop(heap)
         # An outdated count: the pair returns to the heap with its new count.
         if -count != frequency[pair]:
             if frequency[pair] > 0:
-                heapq.heappush(heap, (-frequency[pair], pair))
+                heapq.heappush(heap, (-frequency[pair], key, pair))
             continue
         joined = join(*pair)
-        yield joined
+        yield joined, pair, -count
         for other in _join(pair, joined, spelled, counts, frequency, places):
-            heapq.heappush(heap, (-frequency[other], other))
+            heapq.heappush(heap, (-frequency[other], order(other), other))
 
 
 def _join(pair, joined, spelled, counts, frequency, places):

@@ -65,7 +65,7 @@ def train_sentencepiece(texts, vocabulary_size, character_coverage=0.9999):
         if len(run) <= LONGEST and alphabet.issuperset(run)
     }
     pieces, spelled = {}, [list(run) for run in known]
-    for piece in join_pairs(spelled, list(known.values()), str.__add__):
+    for piece, *_ in join_pairs(spelled, list(known.values()), str.__add__):
         if len(pieces) == room:
             break
         pieces[piece] = None

@@ -4,6 +4,7 @@ import collections.abc
 import os
 import pathlib
 
+import numpy as np
 import tensorflow as tf
 
 from zoo.files import replacing
@@ -69,16 +70,17 @@ def lookup(keys, default, values=None):
     """Makes a lookup table that graphs and exported models can contain.
 
     Args:
-        keys: collection of str or of int, without repetitions.
+        keys: collection of str or of int, or an array of int64, without repetitions.
         default: int, the value of unknown keys.
         values: collection of int, by default the positions of the keys.
 
     Returns:
-        tf.lookup.StaticHashTable, string or int32 to int32.
+        tf.lookup.StaticHashTable, string, int32 or int64 to int32.
     """
     values = range(len(keys)) if values is None else values
     with tf.init_scope(), tf.device("CPU:0"):
-        keys, values = tf.constant([*keys]), tf.constant([*values], tf.int32)
+        keys = tf.constant(keys if isinstance(keys, np.ndarray) else [*keys])
+        values = tf.constant([*values], tf.int32)
         initializer = tf.lookup.KeyValueTensorInitializer(keys, values)
         return tf.lookup.StaticHashTable(initializer, default)
 

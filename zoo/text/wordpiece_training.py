@@ -74,7 +74,7 @@ def train_wordpiece(
     spelled = [[word[0], *("##" + c for c in word[1:])] for word in learnable]
     counts = list(learnable.values())
     known = set(tokens)
-    for piece in join_pairs(spelled, counts, lambda a, b: a + b[2:]):
+    for piece, *_ in join_pairs(spelled, counts, lambda a, b: a + b[2:]):
         if len(tokens) == vocabulary_size:
             break
         if piece not in known:

@@ -12,6 +12,7 @@ FAMILY = Family(
     backbone=Transformer,
     tokenizers=(
         "SentencePieceTokenizer",
+        "BytePairTokenizer",
         "MarianTokenizer",
         "ParsingTokenizer",
         "SubwordTokenizer",

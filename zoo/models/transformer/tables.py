@@ -114,6 +114,17 @@ NAMINGS = {
         end="{side}.layer_norm.{}",
         leaves=TORCH,
         transposed=True,
+        others={
+            "token_embedding/embeddings": "encoder.embed_tokens.weight",
+            "target_token_embedding/embeddings": "decoder.embed_tokens.weight",
+            "token_logits/kernel": ("decoder.output_projection.weight", "transpose"),
+            "encoder_position_embedding/embeddings": "encoder.embed_positions.weight",
+            "decoder_position_embedding/embeddings": "decoder.embed_positions.weight",
+            "encoder_embeddings_layer_norm/gamma": "encoder.layernorm_embedding.weight",
+            "encoder_embeddings_layer_norm/beta": "encoder.layernorm_embedding.bias",
+            "decoder_embeddings_layer_norm/gamma": "decoder.layernorm_embedding.weight",
+            "decoder_embeddings_layer_norm/beta": "decoder.layernorm_embedding.bias",
+        },
     ),
     "tensor2tensor": Naming(
         block="transformer/body/{side}/layer_{i}/",

@@ -7,6 +7,7 @@ from zoo.checkpoint import Converted, convert
 from zoo.family import Layout, check_size, only_layout
 from zoo.models.transformer import (
     ctranslate2,
+    fairseq,
     marian,
     marian_hugging_face,
     marian_writing,
@@ -24,6 +25,7 @@ __all__ = ["layouts", "read", "recognise"]
 # names of `NAMINGS`, and a dict of further fields of `Converted`.
 READERS = {
     "ctranslate2": ctranslate2,
+    "fairseq": fairseq,
     "hugging_face": marian_hugging_face,
     "marian": marian,
     "model_garden": model_garden,
