@@ -7,14 +7,15 @@ from keras import ops
 def run(body, row, results, longest, compact, beams=1):
     """Repeats a step until every row has ended, without those that have.
 
-    Rows that have ended are left out as soon as they are a quarter of all. To leave
-    them out copies the states of the others, so it is not done at every step.
+    Rows that have ended are left out as soon as they are a quarter of all, and a cache
+    that is full becomes twice as long. Both copy the states, so neither is done at
+    every step.
 
     Args:
         body: function of the number of the step, the number of rows that have not
             ended, and the row, to the next three.
         row: dict of tensors with a row for each source. It has "done", and "states",
-            whose tensors may have `beams` rows for each source.
+            whose tensors may have `beams` rows for each source, see `search`.
         results: dict of the tensors of `row` that are wanted.
         longest: int or int32 scalar, the most steps.
         compact: bool, see `generate`.
@@ -28,6 +29,8 @@ def run(body, row, results, longest, compact, beams=1):
         going = (number < longest) & (alive > 0)
         if not compact:
             return going
+        for cache in caches(row["states"])[:1]:
+            going = going & (number < ops.shape(cache)[2])
         return going & (4 * alive > 3 * ops.shape(row["done"])[0])
 
     def advance(number, alive, origin, row, results):
@@ -40,6 +43,7 @@ def run(body, row, results, longest, compact, beams=1):
             return number, alive, origin, row, results
         left = ops.cast(ops.nonzero(~row["done"])[0], "int32")
         row = take_rows(row, left, beams)
+        row["states"] = lengthen(row["states"], number, longest)
         return number, alive, ops.take(origin, left, axis=0), row, results
 
     origin = ops.arange(ops.shape(row["done"])[0], dtype="int32")
@@ -53,6 +57,32 @@ def run(body, row, results, longest, compact, beams=1):
         return (number < longest) & (alive > 0)
 
     return ops.while_loop(unfinished_at_all, advance, loop)[-1]
+
+
+def caches(states):
+    """The tensors under "cache", a list."""
+    return keras.tree.flatten(states.get("cache", ()))
+
+
+def lengthen(states, number, longest):
+    """Doubles the length of the caches if they are full, up to `longest`.
+
+    Args:
+        states: dict, see `search`.
+        number: int32 scalar, entries in use.
+        longest: int or int32 scalar.
+    """
+
+    def longer(cache):
+        length = ops.shape(cache)[2]
+        more = ops.minimum(length, longest - length)
+        more = ops.where(number < length, 0, more)
+        shape = (*ops.shape(cache)[:2], more, ops.shape(cache)[3])
+        return ops.concatenate([cache, ops.zeros(shape, cache.dtype)], axis=2)
+
+    if not caches(states):
+        return states
+    return {**states, "cache": keras.tree.map_structure(longer, states["cache"])}
 
 
 def row_limits(limits, rows, options):

@@ -4,6 +4,8 @@ A model is given as a function `step(tokens, states)`. It takes the next token o
 row, int32 (R, 1), and a nest of tensors, and returns the logits of the token after it,
 float32 (R, V), and the next states. Every tensor of the states has R rows, except for
 those under the key "source", which have one row for each source: B = R / num_beams.
+Those under "cache" are (R, H, C, K) with an entry for each of C tokens. They may be
+shorter than the longest sequence, except under XLA.
 """
 
 import keras

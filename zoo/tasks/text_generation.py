@@ -9,6 +9,7 @@ from zoo.generation import GenerationOptions, first_row, generate, next_token
 from zoo.tasks.answering import as_numpy
 
 ROWS = 32
+ROOM = 32  # tokens in a cache at first
 
 
 class WritesTexts:
@@ -50,12 +51,13 @@ class WritesTexts:
             )
         return options
 
-    def start(self, inputs, options):
+    def start(self, inputs, options, room=ROOM):
         """The beginning of a generation, in a graph.
 
         Args:
             inputs: dict of encoder_token_ids and encoder_padding_mask, int32 (B, L).
             options: `GenerationOptions`.
+            room: int, tokens for which a cache has room; None for all.
 
         Returns:
             tuple of the first arguments of `zoo.generation.generate`, and the limits.
@@ -68,6 +70,9 @@ class WritesTexts:
             limits = tf.minimum(sources + options.extra_tokens, longest)
             longest = tf.reduce_max(tf.concat([limits, [1]], axis=0))
         rows = tf.shape(inputs["encoder_token_ids"])[0] * options.num_beams
+        if room is not None:
+            # The length of the cache changes in a loop, so it must not be a constant.
+            longest = tf.minimum(longest, room + 0 * rows)
         states = self.backbone.make_states(rows, longest, inputs)
         matrix = self.head.matrix()
 
@@ -182,7 +187,7 @@ class WritesTexts:
     def _first_row(self, texts, options, numbers):
         """The state of a stream; what the step reads is within the states."""
         inputs = self.preprocessor((texts,))
-        (_, states, start, options, end), limits = self.start(inputs, options)
+        (_, states, start, options, end), limits = self.start(inputs, options, None)
         return first_row(states, start, options, end, limits, numbers)[0]
 
     def _advance(self, options):
