@@ -76,6 +76,10 @@ def test_batches_hold_as_many_rows_as_the_budget_allows(count, budget, shuffle):
     )
     rows = np.concatenate(whole)
     assert sorted(rows[:count]) == sorted(rows[count:]) == list(range(count))
+    assert (
+        len({len(plan(lengths, None, epochs=[n], token_budget=budget)) for n in (0, 6)})
+        == 1
+    )
     sizes = [len(batch) * lengths[batch].max() for batch in whole]
     alone = [len(batch) == 1 for batch in whole]
     assert all(s <= budget or a for s, a in zip(sizes, alone, strict=True))

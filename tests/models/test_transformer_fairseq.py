@@ -147,6 +147,8 @@ def test_the_config_has_every_option_of_the_file():
         "attention_dropout": 0.05,
         "activation_dropout": 0.25,
         "layer_norm_epsilon": 1e-5,
+        "final_layer_norm": None,
+        "target_space": False,
         "pad_id": 1,
     }
     assert read(GOLDENS / "post_norm").config.max_sequence_length == 50

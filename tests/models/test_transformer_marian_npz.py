@@ -150,7 +150,7 @@ def test_a_directory_of_opus_is_a_translator(tmp_path):
     task = zoo.from_preset(tmp_path)
     options = task.generation_options()
     assert (options.num_beams, options.length_penalty) == (3, 0.6)
-    assert options.suppressed == [size] and options.renormalize
+    assert options.suppressed == (size,) and options.renormalize
     assert task.tokenizer(["the cat"]).to_list() == [[2, 37, 1, 34, 8, 17]]
     (tmp_path / "opus.vocab.yml").write_text("\n".join(lines[:-1]) + "\n", "utf-8")
     with pytest.raises(ValueError, match="46 pieces in .*opus.vocab.yml`, and 47 rows"):

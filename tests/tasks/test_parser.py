@@ -243,7 +243,8 @@ def test_random_walks_in_the_grammar_are_trees(make_parser):
         }
 
     for limit in (16, 200):
-        walk, states = grammar.constrain(step, {"n": 0}, tf.constant(words), limit)
+        limits = tf.fill([rows], limit)
+        walk, states = grammar.constrain(step, {"n": 0}, tf.constant(words), limits)
         last, written = tf.fill([rows], tokenizer.start_id), []
         for _ in range(limit):
             logits, states = walk(last[:, None], states)

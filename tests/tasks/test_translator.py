@@ -10,6 +10,7 @@ import tiny
 from tiny_translator import make_translator, tiny_tokenizer
 
 import zoo
+from zoo.registry import build_backbone
 from zoo.serving import ask
 
 TEXTS = ["the film was good", "a", "", "superb and not boring at all , so fine !"]
@@ -39,7 +40,7 @@ def uncached(model, text, count):
 @pytest.mark.parametrize("norm_first", (False, True))
 @pytest.mark.parametrize("separate", (False, True))
 def test_cached_steps_are_the_decoder(norm_first, separate):
-    model = make_translator(config={"norm_first": norm_first}, separate=separate)
+    model = make_translator(scale=0.3, config={"norm_first": norm_first}, separate=separate)
     for text in TEXTS:
         found, score = model.translate([text], return_scores=True)
         tokens = uncached(model, text, limit(model, text))
@@ -78,8 +79,8 @@ def test_one_beam_is_greedy_and_more_are_better(translator):
     assert texts == translator.translate(TEXTS, num_beams=1)
     options = {"num_beams": 4, "length_penalty": 0.0}
     _, beams = translator.translate(TEXTS, return_scores=True, **options)
-    assert np.all(np.array(beams) >= np.array(greedy) - 1e-4)
-    assert np.any(np.array(beams) > np.array(greedy) + 1e-2)
+    assert np.sum(beams) > np.sum(greedy) + 1
+    assert len({*texts}) == len(texts)  # so the tests compare different texts
 
 
 def test_samples_depend_on_the_seed_only(translator):
@@ -90,14 +91,14 @@ def test_samples_depend_on_the_seed_only(translator):
 
 
 def test_lengths(translator):
-    tokenizer = translator.tokenizer
-    for most in (1, 2, 5):
-        texts = translator.translate(TEXTS, max_new_tokens=most, suppressed=[3])
-        assert max(tokenizer(texts).row_lengths().numpy()) <= most
-    shortest = {"min_new_tokens": 6, "max_new_tokens": 6, "last_token": 3}
-    written, scores = translator.write(tf.constant(TEXTS), options(shortest))
-    assert written.shape == (4, 1) and np.isfinite(scores).all()
     inputs = translator.preprocessor((TEXTS,))
+    tokenizer = translator.tokenizer
+    for fewest, most in ((0, 1), (2, 5), (6, 6)):
+        limits = {"min_new_tokens": fewest, "max_new_tokens": most, "last_token": 3}
+        tokens, scores = translator.generate_tokens(inputs, options(limits))
+        assert tokens.shape == (4, 1, most) and np.isfinite(scores).all()
+        found = [[*row[0]].index(tokenizer.end_id) + 1 for row in tokens.numpy()]
+        assert fewest <= min(found) and max(found) <= most
     _, limits = translator.start(inputs, options({"extra_tokens": 2}))
     lengths = translator.token_lengths(TEXTS)
     assert (limits.numpy() == np.minimum(lengths + 2, 48)).all()
@@ -136,7 +137,7 @@ def test_an_export_answers_the_same(tmp_path, way):
     version = model.export(tmp_path / "model")
     answers = ask(version, {"source": np.array(TEXTS, dtype=object)})
     texts, scores = model.translate(TEXTS, return_scores=True, **{"num_return": 1})
-    assert [text.decode() for text in answers["translation"]] == [t[0] for t in texts]
+    assert answers["translation"].tolist() == [t[0] for t in texts]
     np.testing.assert_allclose(answers["score"], np.ravel(scores), atol=1e-5)
 
 
@@ -166,6 +167,7 @@ def test_it_learns_to_translate():
 
 def test_batches_by_a_budget(translator):
     sources, targets = tiny.make_pairs(100)
+    translator.truncation_reported = True
     targets[7] = " ".join(targets[7:12])
     dataset = translator.batches(sources, targets, token_budget=64, shuffle=True)
     rows = 0
@@ -228,7 +230,7 @@ def test_long_and_foreign_texts(translator):
 
 
 def test_a_translator_needs_a_decoder():
-    bert = zoo.models.BERT(zoo.models.BERTConfig(**tiny.CONFIG))
+    bert = build_backbone("bert", tiny.CONFIG)
     with pytest.raises(ValueError, match="an encoder and a decoder"):
         zoo.Translator(bert, tiny_tokenizer())
 

@@ -10,7 +10,10 @@ import zoo
 from zoo.models.transformer import Transformer, TransformerConfig
 from zoo.text import SentencePieceTokenizer, train_sentencepiece
 
-SCALE = 0.5  # of random weights: large enough that every token matters
+# Of random weights. With these the texts differ from row to row: the kernels are large
+# and the biases small, and a token is not predicted by its own embedding.
+SCALE, SMALL = 0.8, 0.05
+OWN = {"tied_output": False, "norm_first": True}
 
 
 @functools.cache
@@ -24,19 +27,21 @@ def tiny_tokenizer(separate=False):
 
 
 def make_translator(seed=0, separate=False, scale=SCALE, config=(), **options):
-    """A `zoo.Translator`; the weights are drawn from N(0, scale)."""
+    """A `zoo.Translator`; the kernels are drawn from N(0, scale)."""
     tokenizer = tiny_tokenizer(separate)
     sizes = {"vocabulary_size": tokenizer.vocabulary_size}
     if separate:
         sizes["target_vocabulary_size"] = tokenizer.target_vocabulary_size
     keras.utils.set_random_seed(seed)
     backbone = Transformer(
-        TransformerConfig(**{**tiny.TRANSFORMER_CONFIG, **sizes, **dict(config)})
+        TransformerConfig(**{**tiny.TRANSFORMER_CONFIG, **sizes, **OWN, **dict(config)})
     )
     model = zoo.Translator(backbone, tokenizer, sequence_length=32, **options)
     if scale:
         draw = np.random.default_rng(seed)
         for weight in model.weights:
-            norm = weight.path.endswith("gamma")
-            weight.assign(draw.normal(float(norm), scale, weight.shape))
+            name = weight.path.split("/")[-1]
+            deviation = SMALL if name in ("gamma", "beta", "bias") else scale
+            mean = float(name == "gamma")
+            weight.assign(draw.normal(mean, deviation, weight.shape))
     return model

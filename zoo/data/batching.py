@@ -2,6 +2,7 @@
 
 import uuid
 
+import numpy as np
 import tensorflow as tf
 
 # The rows of this many batches are sorted by length together. A larger pool needs less
@@ -77,10 +78,12 @@ def plan_batches(
 ):
     """Plans which rows form each batch. The plan depends on seed and epoch only.
 
-    With `shuffle`, the rows are permuted and divided into pools of 64 batches. Each
-    pool is sorted by length (with `batch_size`, by length rounded up to a multiple of
-    8). Then the batches are permuted. Without `shuffle`, all rows are sorted by length,
-    longest first, so that the first batch needs the most memory.
+    With `batch_size` and `shuffle`, the rows are permuted and divided into pools of 64
+    batches. Each pool is sorted by length, rounded up to a multiple of 8. Then the
+    batches are permuted. With `token_budget` and `shuffle`, all rows are permuted and
+    sorted by length, so that every epoch has as many batches; then the batches are
+    permuted. Without `shuffle`, all rows are sorted by length, longest first, so that
+    the first batch needs the most memory.
 
     Args:
         lengths: int (N,), tokens of each row.
@@ -107,29 +110,19 @@ def plan_batches(
     else:
         numbers = tf.constant(list(epochs), tf.int64)
         numbers = tf.data.Dataset.from_tensor_slices(numbers)
-    if batch_size and not shuffle:
-        order, _ = _epoch_order(lengths, batch_size, None, False, None)
-        plan = tf.data.Dataset.from_tensor_slices(order).batch(batch_size)
-        return plan.repeat(numbers.cardinality())
+    bounds = _bounds(lengths.numpy(), batch_size, token_budget)
 
     def epoch_batches(epoch):
         seeds = tf.stack([tf.cast(seed, tf.int64), epoch])
-        order, pool = _epoch_order(lengths, batch_size, token_budget, shuffle, seeds)
-        if batch_size:
-            starts = tf.range(0, count, batch_size)
-            ends = tf.minimum(starts + batch_size, count)
-        else:
-            starts, ends = _cut(tf.gather(lengths, order), pool, token_budget)
-        batches = tf.stack([starts, ends], axis=1)
+        order = _epoch_order(lengths, batch_size, shuffle, seeds)
+        batches = tf.constant(bounds)
         if shuffle:
             batches = tf.random.experimental.stateless_shuffle(batches, seeds + 1)
         batches = tf.data.Dataset.from_tensor_slices(batches)
         return batches.map(lambda batch: order[batch[0] : batch[1]])
 
     plan = numbers.flat_map(epoch_batches)
-    if token_budget:
-        return plan
-    steps = -(-count // batch_size) * int(numbers.cardinality())
+    steps = len(bounds) * int(numbers.cardinality())
     return plan.apply(tf.data.experimental.assert_cardinality(steps))
 
 
@@ -147,36 +140,23 @@ def _check_sizes(count, batch_size, token_budget):
         )
 
 
-def _epoch_order(lengths, batch_size, token_budget, shuffle, seeds):
-    """The row numbers in the order of an epoch, and the pool of each, int64 (N,)."""
+def _epoch_order(lengths, batch_size, shuffle, seeds):
+    """The row numbers in the order of an epoch, int32 (N,)."""
     if not shuffle:
-        order = tf.cast(tf.argsort(-lengths, stable=True), tf.int32)
-        return order, tf.zeros_like(lengths)
-    count = tf.size(lengths, tf.int64)
-    rows, step = tf.constant(batch_size or 1, tf.int64), 8
-    if token_budget:
-        rows, step = tf.maximum(token_budget * count // tf.reduce_sum(lengths), 1), 1
+        return tf.cast(tf.argsort(-lengths, stable=True), tf.int32)
     order = tf.random.experimental.stateless_shuffle(tf.range(tf.size(lengths)), seeds)
-    pool = tf.range(count) // (rows * POOL)
-    key = pool * 2**40 + (tf.gather(lengths, order) + step - 1) // step
-    return tf.gather(order, tf.argsort(key, stable=True)), pool
+    if batch_size is None:
+        return tf.gather(order, tf.argsort(-tf.gather(lengths, order), stable=True))
+    pool = tf.range(tf.size(lengths, tf.int64)) // (batch_size * POOL)
+    key = pool * 2**40 + (tf.gather(lengths, order) + 7) // 8
+    return tf.gather(order, tf.argsort(key, stable=True))
 
 
-def _cut(lengths, pool, token_budget):
-    """The starts and ends, int32 (M,), of batches of sorted rows."""
-    count = tf.size(lengths)
-    widest = tf.cast(token_budget // tf.maximum(tf.reduce_min(lengths), 1), tf.int32)
-
-    def following(start, ends):
-        stop = tf.minimum(start + tf.maximum(widest, 1), count)
-        own = lengths[start:stop]
-        longest = tf.maximum(own, own[0])
-        rows = tf.range(1, tf.size(own, tf.int64) + 1)
-        fits = (longest * rows <= token_budget) & (pool[start:stop] == pool[start])
-        end = start + tf.maximum(tf.reduce_sum(tf.cast(fits, tf.int32)), 1)
-        return end, ends.write(ends.size(), end)
-
-    ends = tf.TensorArray(tf.int32, size=0, dynamic_size=True)
-    _, ends = tf.while_loop(lambda start, _: start < count, following, (0, ends))
-    ends = ends.stack()
-    return tf.concat([[0], ends[:-1]], 0), ends
+def _bounds(lengths, batch_size, token_budget):
+    """The first and the last row of each batch, int32 (M, 2)."""
+    longest_first, starts = -np.sort(-lengths), [0]
+    while starts[-1] < len(lengths):
+        longest = max(longest_first[starts[-1]], 1)
+        starts.append(starts[-1] + (batch_size or max(token_budget // longest, 1)))
+    starts[-1] = len(lengths)
+    return np.stack([starts[:-1], starts[1:]], axis=1).astype("int32")

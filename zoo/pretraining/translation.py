@@ -81,7 +81,7 @@ class Translation:
         self.sizes = []
         for length, rows, steps in recipe.stages:
             chosen = self._chosen(length)
-            updates = self._updates(chosen, length * rows, epoch=0)
+            updates = self._updates(chosen, length * rows)
             self.sizes += [int(self.lengths[chosen].sum() / updates)] * steps
 
     def _read(self, paths):
@@ -116,12 +116,10 @@ class Translation:
             )
         return chosen
 
-    def _updates(self, chosen, budget, epoch):
+    def _updates(self, chosen, budget):
         """The number of updates of an epoch, int."""
         longest = self.lengths[chosen].max(axis=1)
-        order = True, self.recipe.seed, [epoch]
-        plan = plan_batches(longest, None, *order, token_budget=budget)
-        return sum(1 for _ in plan)
+        return int(plan_batches(longest, None, token_budget=budget).cardinality())
 
     def build(self):
         """Makes the compiled model at the start of the run."""
@@ -163,18 +161,16 @@ class Translation:
 
     def _stage(self, model, length, rows, steps, done):
         """The batches of a stage after some updates of it."""
-        chosen, budget, epoch = self._chosen(length), length * rows, 0
-        left = steps - done
-        while done >= (updates := self._updates(chosen, budget, epoch)):
-            done, epoch = done - updates, epoch + 1
+        chosen, budget = self._chosen(length), length * rows
+        updates = self._updates(chosen, budget)
         batches = model.batches(
             *([side[number] for number in chosen] for side in self.train),
             shuffle=True,
             seed=self.recipe.seed,
-            epochs=range(epoch, epoch + done + left),  # each has one update at least
+            epochs=range(done // updates, -(-steps // updates)),
             token_budget=budget,
         )
-        return batches.skip(done).take(left)
+        return batches.skip(done % updates).take(steps - done)
 
     def tokens(self):
         """The number of tokens of both sides in all updates, int."""

@@ -126,15 +126,19 @@ def _source_and_target(model, backbone, text, target):
     """Inputs of an encoder-decoder, and the tokens of its encoder and its decoder."""
     inputs, ids = _pack(SourcePacker, backbone, text)
     tokenizer, longest = backbone.tokenizer, backbone.config.max_sequence_length
-    if target is None and isinstance(model, Translator):
-        target = model.translate([text], **GREEDY)[0][0]
-    if target is None:
+    if target is not None:
+        written = tokenizer.targets([target])[0].numpy().tolist()
+    elif isinstance(model, Translator):
+        options = model.generation_options(**GREEDY)
+        written = model.generate_tokens(inputs, options)[0][0, 0].numpy().tolist()
+        written = written[: [*written, tokenizer.end_id].index(tokenizer.end_id)]
+        written = written[: longest - 1]
+    else:
         raise ValueError(
             "Without a `target`, the model must be able to write one. Received: a "
             f"backbone of the family {backbone.family!r}. Give a target, or load the "
             f"preset with task={Translator.task_name!r}."
         )
-    written = tokenizer.targets([target])[0].numpy().tolist()
     read = [tokenizer.start_id, *written]
     if len(read) > longest:
         raise ValueError(

@@ -193,6 +193,7 @@ class MaskedLM(Task):
         shuffle=False,
         seed=0,
         epochs=(0,),
+        token_budget=None,
     ):
         """Masked batches of texts, with their targets and weights.
 
@@ -200,7 +201,9 @@ class MaskedLM(Task):
             ValueError: if targets or weights are given.
         """
         epochs = epochs if isinstance(epochs, Epoch) else list(epochs)
-        rows = super().batches(x, y, sample_weight, batch_size, shuffle, seed, epochs)
+        rows = super().batches(
+            x, y, sample_weight, batch_size, shuffle, seed, epochs, token_budget
+        )
 
         def example(step, x):
             seeds = tf.stack([tf.cast(seed, tf.int64), step])

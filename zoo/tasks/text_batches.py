@@ -228,16 +228,23 @@ class TextBatches(TextColumns):
             name: tf.concat([part[name] for part, _ in parts], 0)
             for name in parts[0][0]
         }
-        cut = int(sum(cut for _, cut in parts))
+        self.report_truncation(sum(int(cut) for _, cut in parts), len(columns[0]))
+        return rows
+
+    def report_truncation(self, cut, count):
+        """Warns once that some of the texts are truncated.
+
+        Args:
+            cut: int, how many.
+            count: int, texts in all.
+        """
         if cut and not self.truncation_reported:
             self.truncation_reported = True
             warnings.warn(
-                f"{cut} of {len(columns[0])} texts are longer than "
-                f"{self.preprocessor.sequence_length} tokens and were truncated. A "
-                "model gives this warning once.",
-                stacklevel=4,
+                f"{cut} of {count} texts are longer than {self.sequence_length} tokens "
+                "and were truncated. A model gives this warning once.",
+                stacklevel=5,
             )
-        return rows
 
     def _one_batch(self, x, y=None, sample_weight=None):
         """x, y and sample_weight of one batch of text or of token ids."""

@@ -144,6 +144,8 @@ class WritesTexts:
                 )
             return self._stream(columns[0], options)
         lengths = self.token_lengths(texts) if len(columns[0]) else np.zeros(0)
+        cut = np.sum(lengths > self.sequence_length)
+        self.report_truncation(int(cut), len(lengths))
         order = np.argsort(-lengths, kind="stable")
         function = self._compiled(options, self.write)
         found = [None] * len(order)
