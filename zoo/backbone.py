@@ -107,7 +107,8 @@ class Backbone(TokenInputs, QuantizedModel, KerasFile, keras.Model):
 
         Returns:
             "masked" for masked tokens; "next" for the next token; "both" for the next
-            token and the one before; None for nothing.
+            token and the one before; "target" for a text that belongs to another one,
+            the source; None for nothing.
         """
         return None
 

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import tiny
 from own_family import BagTokenizer
+from tiny_translator import tiny_tokenizer
 
 from zoo.text import CharacterTokenizer, TaggerTokenizer, WordPieceTokenizer
 
@@ -23,6 +24,7 @@ class Family:
         attention: whether attention scores can be asked for.
         characters: how many ids a token has, 0 for one that is no list.
         beside: names of inputs that cannot be derived from the tokens.
+        sides: how the names of inputs, layers and outputs begin, for each sequence.
         least_weights: how many variables a task on it trains at least.
         tokenizer: function without arguments that makes its tokenizer; by default that
             of the row with the family's name.
@@ -37,6 +39,7 @@ class Family:
     attention: bool = True
     characters: int = 0
     beside: tuple = ()
+    sides: tuple = ("",)
     least_weights: int = 16
     tokenizer: object = None
 
@@ -46,11 +49,17 @@ class Family:
         return next(iter(self.pads))
 
     @property
+    def mask(self):
+        """Name of the input that tells tokens from padding."""
+        return f"{self.sides[0]}padding_mask"
+
+    @property
     def tasks(self):
         """Names of the tasks that it can have."""
-        without = {"masked_lm", "bidirectional_lm", "causal_lm"}
-        predicts = "next" if self.causal else PREDICTS.get(self.family)
-        without -= {*TASKS_OF.get(predicts, ())}
+        own = TASKS_OF.get("next" if self.causal else PREDICTS.get(self.family), ())
+        if "" not in self.sides:
+            return own
+        without = {name for names in TASKS_OF.values() for name in names} - {*own}
         return [case.name for case in TASKS if case.name not in without]
 
     def inputs(self, rows=3, length=10, seed=0):
@@ -61,22 +70,26 @@ class Family:
         mask = column < ends
         inside = mask.reshape(*mask.shape, *[1] * (ids.ndim - 2))
         found = {
+            "token_ids": np.where(inside, ids, 0),
             self.tokens: np.where(inside, ids, self.pads[self.tokens]),
             "character_ids": np.where(inside, ids, 0),
             "segment_ids": (column >= 3) & mask,
             "word_ids": np.where(mask, ids.reshape(*mask.shape, -1)[:, :, 0], 0),
             "padding_mask": mask,
         }
+        found |= {f"{side}{name}": found[name] for side in self.sides for name in found}
         return {key: found[key].astype("int32") for key in self.pads}
 
 
-PREDICTS = {"bert": "masked", "elmo": "both"}
+PREDICTS = {"bert": "masked", "elmo": "both", "transformer": "target"}
 TASKS_OF = {
     "masked": ["masked_lm"],
     "next": ["masked_lm", "causal_lm"],
     "both": ["bidirectional_lm"],
+    "target": ["translator"],
 }
 BERT_PADS = {"token_ids": 0, "segment_ids": 0, "padding_mask": 0}
+SIDES = ("encoder", "decoder")
 FAMILIES = [
     Family(
         "bert",
@@ -132,6 +145,16 @@ FAMILIES = [
         beside=("character_ids",),
         tokenizer=lambda: TaggerTokenizer([*tiny.PLAIN, *tiny.GOOD], max_characters=12),
     ),
+    Family(
+        "transformer",
+        "transformer",
+        {**tiny.TRANSFORMER_CONFIG, "vocabulary_size": 340, "norm_first": False},
+        {f"{side}_sequence_output": ("L", 16) for side in SIDES},
+        {"encoder_token_ids": 0, "encoder_padding_mask": 0, "decoder_token_ids": 0},
+        beside=("decoder_token_ids",),
+        sides=tuple(f"{side}_" for side in SIDES),
+        tokenizer=tiny_tokenizer,
+    ),
     # Of a user, see `own_family.py`.
     Family(
         "bag",
@@ -182,6 +205,11 @@ def vectors(texts, labels):
     return (sign * np.linspace(-1, 1, 32)).astype("float32")
 
 
+def translations(texts):
+    """The same words in the other order."""
+    return [" ".join(reversed(text.split())) for text in texts]
+
+
 TASKS = [
     Case(
         "text_classifier",
@@ -217,6 +245,7 @@ TASKS = [
         ("W", 3, 3),
         "token_classifier_crf",
     ),
+    Case("translator", {}, lambda texts, labels: translations(texts), ("T", 340)),
     # Of a user, see `own_family.py`.
     Case(
         "pair_ranker",

@@ -41,31 +41,37 @@ def test_shapes_and_dtypes(family, build):
 
 def test_layers_on_request(family, build):
     backbone, inputs = build(family), family.inputs()
-    names = ("layer_outputs", "sequence_output")
-    extra = as_numpy(backbone.with_outputs(*names)(inputs))
-    assert extra["layer_outputs"].shape == (3, 3, 10, 16)
-    plain = as_numpy(backbone(inputs))["sequence_output"]
-    np.testing.assert_allclose(extra["sequence_output"], plain, atol=1e-6)
+    plain = as_numpy(backbone(inputs))
+    for side in family.sides:
+        layers, sequence = f"{side}layer_outputs", f"{side}sequence_output"
+        extra = as_numpy(backbone.with_outputs(layers, sequence)(inputs))
+        assert extra[layers].shape == (3, 3, 10, 16)
+        np.testing.assert_allclose(extra[sequence], plain[sequence], atol=1e-6)
     with pytest.raises(ValueError, match="no output 'none'.*sequence_output"):
         backbone.with_outputs("none")
 
 
 def test_layers_and_scores_on_request(attending, build):
     backbone, inputs = build(attending), attending.inputs()
-    names = ("layer_outputs", "attention_scores", "sequence_output")
-    extra = as_numpy(backbone.with_outputs(*names)(inputs))
-    assert extra["layer_outputs"].shape == (3, 3, 10, 16)
-    assert extra["attention_scores"].shape == (3, 2, 2, 10, 10)
-    np.testing.assert_allclose(extra["attention_scores"].sum(-1), 1, atol=1e-6)
-    plain = as_numpy(backbone(inputs))["sequence_output"]
-    np.testing.assert_allclose(extra["sequence_output"], plain, atol=1e-6)
-    np.testing.assert_allclose(extra["layer_outputs"][:, -1], plain, atol=1e-6)
-    masked = inputs["padding_mask"][:, None, None, None, :] == 0
-    assert np.max(extra["attention_scores"] * masked) == 0
+    plain = as_numpy(backbone(inputs))
+    masked = inputs[attending.mask][:, None, None, None, :] == 0
+    for side in attending.sides:
+        layers, scores = f"{side}layer_outputs", f"{side}attention_scores"
+        sequence = f"{side}sequence_output"
+        extra = as_numpy(backbone.with_outputs(layers, scores, sequence)(inputs))
+        assert extra[layers].shape == (3, 3, 10, 16)
+        assert extra[scores].shape == (3, 2, 2, 10, 10)
+        np.testing.assert_allclose(extra[scores].sum(-1), 1, atol=1e-6)
+        np.testing.assert_allclose(extra[sequence], plain[sequence], atol=1e-6)
+        np.testing.assert_allclose(extra[layers][:, -1], plain[sequence], atol=1e-6)
+        if f"{side}padding_mask" in inputs:
+            assert np.max(extra[scores] * masked) == 0
 
 
 @pytest.mark.parametrize("positions", [[], [0], [6, 2, 6]])
 def test_outputs_at_some_positions(family, build, positions):
+    if "" not in family.sides:
+        return  # of one sequence only
     backbone, inputs = build(family), family.inputs()
     chosen = np.tile(np.array(positions, "int32"), (3, 1))
     symbols = backbone.make_inputs(backbone.config)
@@ -87,7 +93,7 @@ def test_a_config_makes_the_same_model(family, build):
     assert copy.get_config() == backbone.get_config()
     assert [v.path for v in copy.weights] == [v.path for v in backbone.weights]
     config["config"]["num_layer"] = 3
-    with pytest.raises(ValueError, match="'num_layer'. Did you mean 'num_layers'"):
+    with pytest.raises(ValueError, match="'num_layer'. Did you mean 'num_.*layers'"):
         type(backbone).from_config(config)
 
 
@@ -126,7 +132,7 @@ def test_half_precision_is_close_and_finite(family, build, policy):
     inputs = widen(family, family.inputs(), 22)
     backbone, half = build(family), build(family, policy)
     expected, outputs = backbone(inputs), half(inputs)
-    real = inputs["padding_mask"].astype(bool)
+    real = inputs[family.mask].astype(bool)
     for key, value in outputs.items():
         assert keras.backend.standardize_dtype(value.dtype) == HALF[policy]
         value = np.asarray(keras.ops.cast(value, "float32"))
@@ -140,20 +146,21 @@ def test_half_precision_is_close_and_finite(family, build, policy):
 
 def test_norms_and_softmax_compute_in_float32(attending, build):
     """In float16, squares overflow from 256 and a softmax of these scores is coarse."""
-    half = build(attending, "mixed_float16")
+    # A norm must stand between the embeddings and the first scores.
+    fields = {"norm_first": True} if "norm_first" in attending.config else {}
+    half = build(attending, "mixed_float16", **fields)
     table = half.named_layers["token_embedding"].embeddings
     table.assign(table * 3000)
-    for name in ("query", "key"):
-        layer = getattr(half.named_layers["block_0"].attention, name)
-        layer.kernel.assign(layer.kernel * 3)
-    outputs = half.with_outputs("attention_scores", "sequence_output")(
-        attending.inputs()
-    )
-    scores = outputs["attention_scores"]
-    assert keras.backend.standardize_dtype(scores.dtype) == "float32"
-    np.testing.assert_allclose(keras.ops.sum(scores, -1), 1, atol=1e-6)
-    sequence = keras.ops.cast(outputs["sequence_output"], "float32")
-    assert np.isfinite(np.asarray(sequence)).all()
+    for side in attending.sides:
+        for name in ("query", "key"):
+            layer = getattr(half.named_layers[f"{side}block_0"].attention, name)
+            layer.kernel.assign(layer.kernel * 3)
+        names = f"{side}attention_scores", f"{side}sequence_output"
+        scores, sequence = half.with_outputs(*names)(attending.inputs()).values()
+        assert keras.backend.standardize_dtype(scores.dtype) == "float32"
+        np.testing.assert_allclose(keras.ops.sum(scores, -1), 1, atol=1e-6)
+        sequence = keras.ops.cast(sequence, "float32")
+        assert np.isfinite(np.asarray(sequence)).all()
 
 
 @pytest.mark.parametrize("policy", ["float32", *HALF])
@@ -184,7 +191,7 @@ def test_every_trainable_weight_gets_a_gradient(family, build):
 def test_padding_changes_nothing(family, build):
     backbone, inputs = build(family), family.inputs()
     expected = as_numpy(backbone(inputs))
-    real = inputs["padding_mask"].astype(bool)
+    real = inputs[family.mask].astype(bool)
     other = {**inputs, family.tokens: inputs[family.tokens].copy()}
     other[family.tokens][~real] = 9
     for changed in (widen(family, inputs, 1), widen(family, inputs, 22), other):
@@ -206,14 +213,18 @@ def test_rows_do_not_see_each_other(family, build):
 
 def test_positions_see_what_they_may(family, build):
     backbone, inputs = build(family), family.inputs(rows=1)
-    before = as_numpy(backbone(inputs))["sequence_output"][0]
-    ids = inputs[family.tokens].copy()
-    ids[0, 5] = np.where(ids[0, 5] != 5, 5, 6)
-    after = as_numpy(backbone({**inputs, family.tokens: ids}))["sequence_output"][0]
-    changed = np.abs(after - before).max(axis=1) > 1e-4
-    assert changed[5:].all()
-    assert changed[:5].any() != family.causal
-    assert changed[:5].all() != family.causal
+    for side in family.sides:
+        causal = family.causal or side == "decoder_"
+        tokens = f"{side}token_ids" if side else family.tokens
+        sequence = f"{side}sequence_output"
+        before = as_numpy(backbone(inputs))[sequence][0]
+        ids = inputs[tokens].copy()
+        ids[0, 5] = np.where(ids[0, 5] != 5, 5, 6)
+        after = as_numpy(backbone({**inputs, tokens: ids}))[sequence][0]
+        changed = np.abs(after - before).max(axis=1) > 1e-4
+        assert changed[5:].all()
+        assert changed[:5].any() != causal
+        assert changed[:5].all() != causal
 
 
 def test_masks_are_derived_from_the_tokens(family, build):
@@ -234,7 +245,8 @@ def test_other_features_are_ignored(family, build):
     """A tokenizer may know more of a row than a model reads."""
     backbone, inputs = build(family), family.inputs()
     expected = as_numpy(backbone(inputs))
-    more = {"a_feature": inputs["padding_mask"] + 7, "z": inputs["padding_mask"]}
+    mask = inputs[family.mask]
+    more = {"a_feature": mask + 7, "z": mask}
     for key, value in as_numpy(backbone({**more, **inputs})).items():
         np.testing.assert_array_equal(value, expected[key])
 

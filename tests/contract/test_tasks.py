@@ -14,7 +14,6 @@ from zoo.serving.graph import SavedGraph
 from zoo.serving.session import Request, run_in_c_loader
 
 TEXTS, LABELS = tiny.make_texts(8, seed=4)
-SMALLEST = {"num_layers": 1}  # compiles in half of the time
 
 
 def weights_of(model):
@@ -34,6 +33,7 @@ def test_outputs_are_float32(case, build_task, policy):
     x, *_ = one_batch(exact, case)
     outputs = task(x, training=False)
     names = {"P": "mask_positions", "W": "word_positions", "L": "padding_mask"}
+    names["T"] = "decoder_token_ids"
     sizes = {key: x[name].shape[1] for key, name in names.items() if name in x}
     assert tuple(outputs.shape) == (8, *(sizes.get(s, s) for s in case.output))
     assert outputs.dtype == tf.float32
@@ -149,9 +149,9 @@ def test_padding_changes_nothing(case, build_task):
 @pytest.mark.shown("text_classifier", "bidirectional_lm", "token_classifier_crf")
 def test_a_compiled_step_lowers_the_loss(case, build_task):
     """With XLA, which "auto" never chooses on a CPU."""
-    task = build_task(case, fields=SMALLEST, jit_compile=True, run_eagerly=False)
+    task = build_task(case, smallest=True, jit_compile=True, run_eagerly=False)
     x, y, weight = one_batch(task, case)
-    eager = build_task(case, fields=SMALLEST)
+    eager = build_task(case, smallest=True)
     eager.preprocessor = task.preprocessor = None
     expected = [
         eager.train_on_batch(x, y, weight, return_dict=True)["loss"] for _ in range(4)
@@ -168,7 +168,7 @@ def test_two_replicas_train_as_one(case, build_task, two_replicas):
     results = []
     for scope in (tf.distribute.get_strategy().scope, two_replicas.scope):
         with scope():
-            task = build_task(case, fields=SMALLEST, run_eagerly=False)
+            task = build_task(case, smallest=True, run_eagerly=False)
         y = case.targets(TEXTS, LABELS)
         x = cases.columns_of(task, TEXTS[:5])
         history = task.fit(x, None if y is None else y[:5], verbose=0)

@@ -1,5 +1,6 @@
 """Translators: training, writing, streams and files."""
 
+import concurrent.futures
 import itertools
 
 import keras
@@ -40,7 +41,9 @@ def uncached(model, text, count):
 @pytest.mark.parametrize("norm_first", (False, True))
 @pytest.mark.parametrize("separate", (False, True))
 def test_cached_steps_are_the_decoder(norm_first, separate):
-    model = make_translator(scale=0.3, config={"norm_first": norm_first}, separate=separate)
+    model = make_translator(
+        scale=0.3, config={"norm_first": norm_first}, separate=separate
+    )
     for text in TEXTS:
         found, score = model.translate([text], return_scores=True)
         tokens = uncached(model, text, limit(model, text))
@@ -141,6 +144,22 @@ def test_an_export_answers_the_same(tmp_path, way):
     np.testing.assert_allclose(answers["score"], np.ravel(scores), atol=1e-5)
 
 
+def test_an_export_answers_threads(translator, tmp_path):
+    """Requests of several sizes at once; the doctor sends them one after another."""
+    version = translator.export(tmp_path / "model")
+    signature = tf.saved_model.load(str(version)).signatures["serving_default"]
+    batches = [TEXTS[i % 3 :][: 1 + i % 4] for i in range(16)]
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        found = [*pool.map(lambda rows: signature(tf.constant(rows)), batches)]
+    expected, scores = translator.translate(TEXTS, return_scores=True)
+    answers = {text: pair for text, *pair in zip(TEXTS, expected, scores, strict=True)}
+    for batch, answer in zip(batches, found, strict=True):
+        rows = [answers[text] for text in batch]
+        texts = [text.decode() for text in answer["translation"].numpy()]
+        assert texts == [text for text, _ in rows]
+        np.testing.assert_allclose(answer["score"], [score for _, score in rows], 1e-5)
+
+
 def test_files_keep_the_translator(translator, tmp_path):
     expected = translator.translate(TEXTS)
     translator.save(tmp_path / "m.keras")
@@ -229,10 +248,13 @@ def test_long_and_foreign_texts(translator):
     assert translator.translate([], return_scores=True) == ([], [])
 
 
-def test_a_translator_needs_a_decoder():
-    bert = build_backbone("bert", tiny.CONFIG)
+def test_tasks_need_their_kind_of_backbone(translator):
     with pytest.raises(ValueError, match="an encoder and a decoder"):
-        zoo.Translator(bert, tiny_tokenizer())
+        zoo.Translator(build_backbone("bert", tiny.CONFIG), tiny_tokenizer())
+    for name, task in zoo.tasks.TASKS.items():
+        if name not in ("translator", "parser", "summarizer", "pair_ranker"):
+            with pytest.raises(ValueError, match="needs a backbone"):
+                task(translator.backbone, translator.tokenizer)
 
 
 def test_jit_compiled_steps_lower_the_loss():

@@ -111,6 +111,15 @@ class Task(
         if COMPILES.get():
             self.compile()
 
+    @classmethod
+    def check_encodes(cls, backbone):
+        """Raises ValueError unless a backbone gives vectors of one sequence."""
+        if "sequence_output" not in backbone.output:
+            raise ValueError(
+                f"{cls.__name__} needs a backbone that encodes one sequence. Received: "
+                f"one of family {backbone.family!r}, which reads a source and a target."
+            )
+
     @property
     def pair(self):
         """Whether rows have the optional columns."""

@@ -72,6 +72,7 @@ class TextEmbedder(Task):
         normalize=False,
         **kwargs,
     ):
+        self.check_encodes(backbone)
         inputs = backbone.make_inputs(backbone.config)
         if layers is None:
             sequence = backbone(inputs)["sequence_output"]

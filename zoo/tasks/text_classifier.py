@@ -76,6 +76,7 @@ class SequenceHead(Task):
     optional_columns = ("text_pair",)
 
     def __init__(self, backbone, tokenizer, units, pooling, dropout, options, **kwargs):
+        self.check_encodes(backbone)
         if pooling is None:
             pooled = "pooled_output" in backbone.output
             pooling = backbone.defaults_for(self.task_name).get("pooling") or (

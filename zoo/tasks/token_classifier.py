@@ -71,6 +71,7 @@ class TokenClassifier(TaggedFiles, Task):
         head_dropout=0.1,
         **kwargs,
     ):
+        self.check_encodes(backbone)
         labels = label_names(labels)
         if any(label.split() != [label] for label in labels):
             raise ValueError(
