@@ -1,4 +1,6 @@
-"""A program for a machine without TensorFlow: layers, models and training on JAX.
+"""A program that computes with layers, models and training on JAX.
+
+They must not import TensorFlow; the table of families does.
 
 Arguments: the file of the inputs, made by `test_processes.py`, and of the results.
 """
@@ -13,7 +15,10 @@ import zoo.models
 from zoo.family import FAMILIES
 from zoo.training import AdamW
 
-import cases  # isort: skip
+if "tensorflow" in sys.modules and keras.backend.backend() == "jax":
+    sys.exit("zoo.layers, zoo.models or zoo.training imports TensorFlow.")
+
+import cases  # isort: skip # noqa: E402
 
 
 def set_weights(model, stored, prefix):
@@ -66,7 +71,4 @@ def run(stored):
 
 
 if __name__ == "__main__":
-    stored = dict(np.load(sys.argv[1]))
-    if "tensorflow" in sys.modules:
-        sys.exit("zoo.layers, zoo.models or zoo.training imports TensorFlow.")
-    np.savez(sys.argv[2], **run(stored))
+    np.savez(sys.argv[2], **run(dict(np.load(sys.argv[1]))))
