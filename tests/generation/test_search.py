@@ -8,7 +8,7 @@ import tensorflow as tf
 from keras import ops
 
 from zoo.generation import GenerationOptions, beam_search, generate, keep_probable
-from zoo.generation.scores import LOWEST, adjust_scores
+from zoo.generation.scores import LOWEST, adjust_scores, top_scores
 
 END, SIZE, LONGEST = 1, 6, 5
 RNG = np.random.default_rng(5)
@@ -240,3 +240,14 @@ def test_a_repeated_token_is_less_probable():
 def test_wrong_options_raise_errors(options, message):
     with pytest.raises(ValueError, match=message):
         GenerationOptions(**options)
+
+
+@pytest.mark.parametrize("size", [3, 130, 1280, 2600])
+def test_top_scores_are_those_of_keras(size):
+    draw = np.random.default_rng(size)
+    scores = draw.normal(0, 1, (50, size)).round(1).astype("float32")  # with ties
+    for count in (1, 3):
+        found, tokens = top_scores(scores, count)
+        expected, index = ops.top_k(scores, count)
+        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(tokens, index)

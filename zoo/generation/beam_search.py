@@ -3,7 +3,7 @@
 from keras import ops
 
 from zoo.generation.rows import row_limits, run, take_states
-from zoo.generation.scores import LOWEST, adjust_scores
+from zoo.generation.scores import LOWEST, adjust_scores, top_scores
 
 NEVER = -1e30  # lower than the score of any sequence
 
@@ -85,11 +85,13 @@ def _extend(step, options, end):
         last = ops.repeat(ops.equal(number, row["limit"] - 1), beams)
         added = ops.log_softmax(logits, axis=-1)
         added = adjust_scores(added, told, number, options, end, last)
-        size = added.shape[-1]
-        total = ops.reshape(added, (count, beams, size)) + row["alive"][..., None]
-        total, index = ops.top_k(ops.reshape(total, (count, beams * size)), 2 * beams)
+        several = min(2 * beams, added.shape[-1])
+        added, token = top_scores(added, several)
+        total = ops.reshape(added, (count, beams, -1)) + row["alive"][..., None]
+        total, index = ops.top_k(ops.reshape(total, (count, -1)), 2 * beams)
         index = ops.cast(index, "int32")
-        return total, index // size, index % size, after
+        token = ops.take_along_axis(ops.reshape(token, (count, -1)), index, axis=1)
+        return total, index // several, token, after
 
     def body(number, alive, row):
         total, parent, token, after = candidates(row, number)

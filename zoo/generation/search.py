@@ -36,7 +36,9 @@ def generate(
         options: `GenerationOptions`.
         end: int, the token that ends a sequence.
         compact: bool, whether rows that have ended are left out of later steps. XLA
-            does not allow it, since the number of rows then depends on values.
+            does not allow it, since the number of rows then depends on values. A graph
+            must not know the number of rows and the length of caches: its function
+            needs a signature with None.
         limits: int32, the most tokens of each source (B,), or of each row (R,) without
             beams; by default `max_new_tokens`, which is an upper bound.
         numbers: float32 (R, max_new_tokens) in [0, 1), by which samples are drawn; by

@@ -95,7 +95,9 @@ class MultiHeadAttention(CompositeLayer):
         mixed = ops.matmul(
             self.dropout(ops.cast(weights, self.compute_dtype), training=training), v
         )
-        mixed = ops.reshape(ops.transpose(mixed, (0, 2, 1, 3)), (-1, hidden_dim))
+        if query.shape[1] != 1:
+            mixed = ops.transpose(mixed, (0, 2, 1, 3))
+        mixed = ops.reshape(mixed, (-1, hidden_dim))
         output = ops.reshape(self.output_projection(mixed), ops.shape(query))
         return (output, weights) if return_scores else output
 
@@ -106,9 +108,12 @@ class MultiHeadAttention(CompositeLayer):
     def _heads(self, projection, x):
         """(B, L, D) to (B, H, L, K)."""
         width = x.shape[-1]
-        shape = (*ops.shape(x)[:2], self.num_heads, width // self.num_heads)
         flat = projection(ops.reshape(x, (-1, width)))
-        return ops.transpose(ops.reshape(flat, shape), (0, 2, 1, 3))
+        size = self.num_heads, width // self.num_heads
+        if x.shape[1] == 1:  # nothing to transpose
+            return ops.reshape(flat, (-1, size[0], 1, size[1]))
+        split = ops.reshape(flat, (*ops.shape(x)[:2], *size))
+        return ops.transpose(split, (0, 2, 1, 3))
 
 
 def make_initializer(stddev):

@@ -184,7 +184,8 @@ class TransformerBlock(CompositeLayer):
         training=None,
     ):
         """Computes the block; see the class for shapes."""
-        key = self._before(x, self.attention_layer_norm, training)
+        mode = {"training": training}
+        key = self._before(x, self.attention_layer_norm, mode)
         query = key
         if positions is not None:
             index = positions[:, :, None]
@@ -195,18 +196,18 @@ class TransformerBlock(CompositeLayer):
             own = every if positions is None else positions
             before = own[:, :, None] >= every[:, None, :]
             mask = before if mask is None else before & ops.cast(mask, "bool")
-        options = {"return_scores": True, "training": training}
+        options = {"return_scores": True, **mode}
         attended, scores = self.attention(query, mask, key=key, **options)
-        x = self._after(x, attended, self.attention_layer_norm, training)
+        x = self._after(x, attended, self.attention_layer_norm, mode)
         scores = [scores]
         if memory is not None:
             norm = self.cross_attention_layer_norm
-            query = self._before(x, norm, training)
+            query = self._before(x, norm, mode)
             mask = None if memory_mask is None else memory_mask[:, None, :]
             attended, cross = self.cross_attention(query, mask, key=memory, **options)
-            x = self._after(x, attended, norm, training)
+            x = self._after(x, attended, norm, mode)
             scores.append(cross)
-        x = self._feed_forward(x, training)
+        x = self._feed_forward(x, mode)
         return (x, *scores) if return_scores else x
 
     def step(self, x, cache, position, memory=None, memory_mask=None):
@@ -225,7 +226,8 @@ class TransformerBlock(CompositeLayer):
         Returns:
             (R, T, D), and the pair of keys and values with the new ones.
         """
-        query = self._before(x, self.attention_layer_norm, False)
+        mode = {"training": False, "few_rows": True}
+        query = self._before(x, self.attention_layer_norm, mode)
         new = self.attention.keys_and_values(query)
         cache = tuple(
             write_cache(*pair, position) for pair in zip(cache, new, strict=True)
@@ -235,39 +237,40 @@ class TransformerBlock(CompositeLayer):
         every = ops.arange(ops.shape(cache[0])[2], dtype="int32")
         mask = place[:, :, None] >= every[None, None]
         attended = self.attention(query, mask, projected=cache)
-        x = self._after(x, attended, self.attention_layer_norm, False)
+        x = self._after(x, attended, self.attention_layer_norm, mode)
         if memory is not None:
             norm = self.cross_attention_layer_norm
-            query = self._before(x, norm, False)
+            query = self._before(x, norm, mode)
             shape = ops.shape(query)
             several = (ops.shape(memory[0])[0], -1, x.shape[-1])
             attended = self.cross_attention(
                 ops.reshape(query, several), memory_mask[:, None], projected=memory
             )
-            x = self._after(x, ops.reshape(attended, shape), norm, False)
-        return self._feed_forward(x, False), cache
+            x = self._after(x, ops.reshape(attended, shape), norm, mode)
+        return self._feed_forward(x, mode), cache
 
-    def _before(self, x, norm, training):
-        """What a sub-layer reads."""
-        return norm(x, training=training) if self.norm_first else x
+    def _before(self, x, norm, mode):
+        """What a sub-layer reads; `mode` has arguments of the norm."""
+        return norm(x, **mode) if self.norm_first else x
 
-    def _after(self, x, output, norm, training):
+    def _after(self, x, output, norm, mode):
         """What the next sub-layer adds to."""
         flat = (-1, x.shape[-1])
-        output = self.dropout(ops.reshape(output, flat), training=training)
+        output = ops.reshape(output, flat)
+        output = self.dropout(output, training=mode["training"])
         total = ops.reshape(x, flat) + output
         if not self.norm_first:
-            total = norm(total, training=training)
+            total = norm(total, **mode)
         return ops.reshape(total, ops.shape(x))
 
-    def _feed_forward(self, x, training):
+    def _feed_forward(self, x, mode):
         """The last sub-layer."""
         flat = ops.reshape(x, (-1, x.shape[-1]))
-        inner = self._before(flat, self.output_layer_norm, training)
+        inner = self._before(flat, self.output_layer_norm, mode)
         inner = self.activation(self.intermediate(inner))
-        inner = self.activation_dropout(inner, training=training)
+        inner = self.activation_dropout(inner, training=mode["training"])
         output = self.output_projection(inner)
-        output = self._after(flat, output, self.output_layer_norm, training)
+        output = self._after(flat, output, self.output_layer_norm, mode)
         return ops.reshape(output, ops.shape(x))
 
 
@@ -279,18 +282,19 @@ def write_cache(cache, new, position):
     Args:
         cache: (R, H, C, K).
         new: (R, H, T, K).
-        position: int32 (R,), where the first of the T is written in each row.
+        position: int32 (R,), where the first of the T is written in each row, at most
+            C - T.
 
     Returns:
         (R, H, C, K).
     """
-    places = ops.arange(ops.shape(cache)[2], dtype="int32")[None] - position[:, None]
-    count = ops.shape(new)[2]
-    if new.shape[2] != 1:
-        index = ops.clip(places, 0, count - 1)[:, None, :, None]
-        new = ops.take_along_axis(new, index, axis=2)
-    written = (places >= 0) & (places < count)
-    return ops.where(written[:, None, :, None], new, cache)
+    rows, heads, count, width = ops.shape(new)
+    places = position[:, None] + ops.arange(count, dtype="int32")[None]
+    places = ops.broadcast_to(places[:, None], (rows, heads, count))
+    row = ops.arange(rows, dtype="int32")[:, None, None] + ops.zeros_like(places)
+    head = ops.arange(heads, dtype="int32")[:, None] + ops.zeros_like(places)
+    index = ops.reshape(ops.stack([row, head, places], axis=-1), (-1, 3))
+    return ops.scatter_update(cache, index, ops.reshape(new, (-1, width)))
 
 
 @keras.saving.register_keras_serializable(package="zoo")

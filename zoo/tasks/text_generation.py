@@ -9,7 +9,7 @@ from zoo.generation import GenerationOptions, first_row, generate, next_token
 from zoo.tasks.answering import as_numpy
 
 ROWS = 32
-ROOM = 32  # tokens in a cache at first
+ROOM = 8  # tokens in a cache at first
 
 
 class WritesTexts:

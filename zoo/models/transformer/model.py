@@ -195,9 +195,9 @@ class Transformer(Backbone):
         return layers[f"{side}_embeddings_dropout"](x)
 
     @staticmethod
-    def _end(config, layers, side, x):
+    def _end(config, layers, side, x, **mode):
         """The last norm, if there is one."""
-        return layers[f"{side}_layer_norm"](x) if config.ends_in_norm else x
+        return layers[f"{side}_layer_norm"](x, **mode) if config.ends_in_norm else x
 
     # Decoding ----------------------------------------------------------------------
 
@@ -266,6 +266,6 @@ class Transformer(Backbone):
         ):
             x, cache = block.step(x, cache, position, memory, source["mask"])
             caches.append(cache)
-        x = self._end(config, layers, "decoder", x)
+        x = self._end(config, layers, "decoder", x, few_rows=True)
         after = {"position": position + count, "cache": tuple(caches), "source": source}
         return {"decoder_sequence_output": x}, after
