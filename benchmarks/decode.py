@@ -85,11 +85,12 @@ def make_zoo(threads, dtype, beams):
     def write(ids):
         rows = tf.shape(ids)[0] * beams
         length = ROOM + 0 * rows  # as in `Translator`
-        states = model.make_states(rows, length, {"encoder_token_ids": ids})
+        source = {"encoder_token_ids": ids}
+        states = model.make_states(rows, length, source, beams)
         matrix = head.matrix()
 
         def step(tokens, states):
-            outputs, states = model.step(tokens, states)
+            outputs, states = model.step(tokens, states, beams=beams)
             return head(outputs["decoder_sequence_output"][:, -1], matrix), states
 
         start = tf.fill([rows], START)

@@ -29,8 +29,8 @@ def run(body, row, results, longest, compact, beams=1):
         going = (number < longest) & (alive > 0)
         if not compact:
             return going
-        for cache in caches(row["states"])[:1]:
-            going = going & (number < ops.shape(cache)[2])
+        if "seen" in row["states"]:
+            going = going & ~is_full(row["states"], beams)
         return going & (4 * alive > 3 * ops.shape(row["done"])[0])
 
     def advance(number, alive, origin, row, results):
@@ -43,7 +43,8 @@ def run(body, row, results, longest, compact, beams=1):
             return number, alive, origin, row, results
         left = ops.cast(ops.nonzero(~row["done"])[0], "int32")
         row = take_rows(row, left, beams)
-        row["states"] = lengthen(row["states"], number, longest)
+        if "seen" in row["states"]:
+            row["states"] = lengthen(row["states"], longest - number, beams)
         return number, alive, ops.take(origin, left, axis=0), row, results
 
     origin = ops.arange(ops.shape(row["done"])[0], dtype="int32")
@@ -59,30 +60,37 @@ def run(body, row, results, longest, compact, beams=1):
     return ops.while_loop(unfinished_at_all, advance, loop)[-1]
 
 
-def caches(states):
-    """The tensors under "cache", a list."""
-    return keras.tree.flatten(states.get("cache", ()))
-
-
-def lengthen(states, number, longest):
-    """Doubles the length of the caches if they are full, up to `longest`.
+def is_full(states, beams):
+    """Whether the caches have no room for another step, bool scalar.
 
     Args:
         states: dict, see `search`.
-        number: int32 scalar, entries in use.
-        longest: int or int32 scalar.
+        beams: int, entries that a step adds.
     """
+    used = ops.max(states["source"]["used"], initial=0)
+    return used + beams > ops.shape(states["seen"])[1]
 
-    def longer(cache):
-        length = ops.shape(cache)[2]
-        more = ops.minimum(length, longest - length)
-        more = ops.where(number < length, 0, more)
-        shape = (*ops.shape(cache)[:2], more, ops.shape(cache)[3])
-        return ops.concatenate([cache, ops.zeros(shape, cache.dtype)], axis=2)
 
-    if not caches(states):
-        return states
-    return {**states, "cache": keras.tree.map_structure(longer, states["cache"])}
+def lengthen(states, steps, beams):
+    """Doubles the length of the caches if they are full.
+
+    Args:
+        states: dict, see `search`.
+        steps: int or int32 scalar, the most steps that follow.
+        beams: int, entries that a step adds.
+    """
+    source, length = states["source"], ops.shape(states["seen"])[1]
+    needed = ops.max(source["used"], initial=0) + steps * beams
+    more = ops.where(is_full(states, beams), ops.minimum(length, needed - length), 0)
+
+    def longer(tensor, axis):
+        shape = list(ops.shape(tensor))
+        shape[axis] = more
+        return ops.concatenate([tensor, ops.zeros(shape, tensor.dtype)], axis=axis)
+
+    cache = keras.tree.map_structure(lambda t: longer(t, 2), source["cache"])
+    seen = longer(states["seen"], 1)
+    return {**states, "seen": seen, "source": {**source, "cache": cache}}
 
 
 def row_limits(limits, rows, options):

@@ -1,11 +1,15 @@
 """Greedy search and samples over any model that has steps.
 
 A model is given as a function `step(tokens, states)`. It takes the next token of each
-row, int32 (R, 1), and a nest of tensors, and returns the logits of the token after it,
+row, int32 (R, 1), and a dict of tensors, and returns the logits of the token after it,
 float32 (R, V), and the next states. Every tensor of the states has R rows, except for
 those under the key "source", which have one row for each source: B = R / num_beams.
-Those under "cache" are (R, H, C, K) with an entry for each of C tokens. They may be
-shorter than the longest sequence, except under XLA.
+Their rows do not follow the hypotheses.
+
+A model with a cache has it as "cache" of the source: (B, H, C, K), with C entries, of
+which `num_beams` are added at every step, and "used" int32 (B,) are in use. The rows
+have "seen", bool (R, C): which entries they attend to. The cache may be shorter than
+the longest sequence, except under XLA.
 """
 
 import keras

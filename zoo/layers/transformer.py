@@ -210,43 +210,34 @@ class TransformerBlock(CompositeLayer):
         x = self._feed_forward(x, mode)
         return (x, *scores) if return_scores else x
 
-    def step(self, x, cache, position, memory=None, memory_mask=None):
-        """Computes the next positions of rows, with keys and values from a cache.
+    def step(self, x, cache, place, mask, memory=None, memory_mask=None):
+        """Computes new entries of rows, with keys and values from a cache.
 
         Args:
-            x: (R, T, D), the vectors at positions `position` to `position + T - 1`.
-            cache: keys and values (R, H, C, K), a pair. Entries from `position` on
-                are not read.
-            position: int32 (R,), at most C - T.
+            x: (B, N, D), the vectors of the new entries.
+            cache: keys and values (B, H, C, K), a pair.
+            place: int32 (B,), where the first new entry is written, at most C - N.
+            mask: bool (B, N, C), the entries that a new one attends to.
             memory: keys and values of the memory (B, H, M, K), a pair from
-                `cross_attention.keys_and_values`, if the block has `cross`. R must be a
-                multiple of B: the rows of a memory follow each other.
+                `cross_attention.keys_and_values`, if the block has `cross`.
             memory_mask: (B, M), 1 = token.
 
         Returns:
-            (R, T, D), and the pair of keys and values with the new ones.
+            (B, N, D), and the pair of keys and values with the new ones.
         """
         mode = {"training": False, "few_rows": True}
         query = self._before(x, self.attention_layer_norm, mode)
         new = self.attention.keys_and_values(query)
         cache = tuple(
-            write_cache(*pair, position) for pair in zip(cache, new, strict=True)
+            write_cache(*pair, place) for pair in zip(cache, new, strict=True)
         )
-        rows, count = ops.shape(x)[:2]
-        place = position[:, None] + ops.arange(count, dtype="int32")[None]
-        every = ops.arange(ops.shape(cache[0])[2], dtype="int32")
-        mask = place[:, :, None] >= every[None, None]
         attended = self.attention(query, mask, projected=cache)
         x = self._after(x, attended, self.attention_layer_norm, mode)
         if memory is not None:
-            norm = self.cross_attention_layer_norm
+            norm, mask = self.cross_attention_layer_norm, memory_mask[:, None]
             query = self._before(x, norm, mode)
-            shape = ops.shape(query)
-            several = (ops.shape(memory[0])[0], -1, x.shape[-1])
-            attended = self.cross_attention(
-                ops.reshape(query, several), memory_mask[:, None], projected=memory
-            )
-            x = self._after(x, ops.reshape(attended, shape), norm, mode)
+            attended = self.cross_attention(query, mask, projected=memory)
+            x = self._after(x, attended, norm, mode)
         return self._feed_forward(x, mode), cache
 
     def _before(self, x, norm, mode):
@@ -274,22 +265,22 @@ class TransformerBlock(CompositeLayer):
         return ops.reshape(output, ops.shape(x))
 
 
-def write_cache(cache, new, position):
-    """Writes the keys or values of new positions into a cache.
+def write_cache(cache, new, place):
+    """Writes the keys or values of new entries into a cache.
 
     `keras.ops.slice_update` becomes an operation of XLA, which TF Serving refuses.
 
     Args:
-        cache: (R, H, C, K).
-        new: (R, H, T, K).
-        position: int32 (R,), where the first of the T is written in each row, at most
-            C - T.
+        cache: (B, H, C, K).
+        new: (B, H, N, K).
+        place: int32 (B,), where the first of the N is written in each row, at most
+            C - N.
 
     Returns:
-        (R, H, C, K).
+        (B, H, C, K).
     """
     rows, heads, count, width = ops.shape(new)
-    places = position[:, None] + ops.arange(count, dtype="int32")[None]
+    places = place[:, None] + ops.arange(count, dtype="int32")[None]
     places = ops.broadcast_to(places[:, None], (rows, heads, count))
     row = ops.arange(rows, dtype="int32")[:, None, None] + ops.zeros_like(places)
     head = ops.arange(heads, dtype="int32")[:, None] + ops.zeros_like(places)

@@ -73,11 +73,12 @@ class WritesTexts:
         if room is not None:
             # The length of the cache changes in a loop, so it must not be a constant.
             longest = tf.minimum(longest, room + 0 * rows)
-        states = self.backbone.make_states(rows, longest, inputs)
+        beams = options.num_beams
+        states = self.backbone.make_states(rows, longest, inputs, beams)
         matrix = self.head.matrix()
 
         def step(tokens, states):
-            outputs, states = self.backbone.step(tokens, states)
+            outputs, states = self.backbone.step(tokens, states, beams=beams)
             last = outputs["decoder_sequence_output"][:, -1]
             return self.head(last, matrix), states
 

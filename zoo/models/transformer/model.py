@@ -201,23 +201,25 @@ class Transformer(Backbone):
 
     # Decoding ----------------------------------------------------------------------
 
-    def make_states(self, rows, length=None, source=None):
+    def make_states(self, rows, length=None, source=None, beams=1):
         """The states before the first token of the target.
 
         The encoder runs once. The keys and values of its output are computed once for
         every block of the decoder.
 
         Args:
-            rows: int, R, a multiple of the rows B of the source: several hypotheses for
-                each source follow each other.
+            rows: int, R = B * beams. The rows of a source follow each other.
             length: int, how many tokens of the target the states must hold.
             source: dict of encoder_token_ids and, optionally, encoder_padding_mask,
                 int32 (B, L).
+            beams: int, rows for each source.
 
         Returns:
-            dict: position int32 (R,); cache, a tuple with a pair of keys and values
-            (R, H, length, K) for each block; and source, which has B rows: a dict of
-            memory, a tuple of such pairs (B, H, L, K), and mask int32 (B, L).
+            dict: position int32 (R,); seen bool (R, C), the entries of the cache that a
+            row attends to, where C = length * beams; and source, which has B rows: a
+            dict of cache, a tuple with a pair of keys and values (B, H, C, K) for each
+            block; used int32 (B,), entries in use; memory, a tuple of such pairs
+            (B, H, L, K); and mask int32 (B, L).
         """
         config, layers = self.config, self.named_layers
         ids, mask = source["encoder_token_ids"], source.get("encoder_padding_mask")
@@ -230,21 +232,30 @@ class Transformer(Backbone):
         blocks = self._blocks(config, layers, "decoder")
         memory = tuple(b.cross_attention.keys_and_values(x) for b in blocks)
         width = config.hidden_dim // config.num_heads
-        shape = (rows, config.num_heads, length, width)
-        dtype = self.compute_dtype
+        shape = (ops.shape(ids)[0], config.num_heads, length * beams, width)
+        empty = ops.zeros(shape, self.compute_dtype)
         return {
             "position": ops.zeros((rows,), "int32"),
-            "cache": tuple((ops.zeros(shape, dtype),) * 2 for _ in blocks),
-            "source": {"memory": memory, "mask": mask},
+            "seen": ops.zeros((rows, length * beams), "bool"),
+            "source": {
+                "cache": tuple((empty, empty) for _ in blocks),
+                "used": ops.zeros((shape[0],), "int32"),
+                "memory": memory,
+                "mask": mask,
+            },
         }
 
-    def step(self, inputs, states, outputs=("decoder_sequence_output",)):
+    def step(self, inputs, states, outputs=("decoder_sequence_output",), beams=1):
         """Reads the next tokens of the target, one or several for each row.
+
+        The tokens of all rows of a source are new entries of its cache. So nothing is
+        moved if hypotheses change their places: only `seen` is.
 
         Args:
             inputs: int32 (R, T), or a dict with them as decoder_token_ids.
             states: dict, from `make_states` or from the previous step.
             outputs: only "decoder_sequence_output".
+            beams: int, rows for each source.
 
         Returns:
             dict of decoder_sequence_output (R, T, D), and dict of the states after the
@@ -253,19 +264,39 @@ class Transformer(Backbone):
         if isinstance(inputs, dict):
             inputs = inputs["decoder_token_ids"]
         config, layers, position = self.config, self.named_layers, states["position"]
-        count = ops.shape(inputs)[1]
+        source, count = states["source"], ops.shape(inputs)[1]
         places = position[:, None] + ops.arange(count, dtype="int32")[None]
         x = self._embed(config, layers, "decoder", inputs, places)
-        source = states["source"]
+        x = ops.reshape(x, (-1, beams * count, config.hidden_dim))
+        mask = self._seen(states, count, beams)
+        every = ops.reshape(mask, (-1, beams * count, ops.shape(mask)[-1]))
         caches = []
         for block, cache, memory in zip(
             self._blocks(config, layers, "decoder"),
-            states["cache"],
+            source["cache"],
             source["memory"],
             strict=True,
         ):
-            x, cache = block.step(x, cache, position, memory, source["mask"])
+            known = (cache, source["used"], every, memory, source["mask"])
+            x, cache = block.step(x, *known)
             caches.append(cache)
         x = self._end(config, layers, "decoder", x, few_rows=True)
-        after = {"position": position + count, "cache": tuple(caches), "source": source}
+        used = source["used"] + beams * count
+        after = {
+            "position": position + count,
+            "seen": mask[:, -1],
+            "source": {**source, "cache": tuple(caches), "used": used},
+        }
+        x = ops.reshape(x, (-1, count, config.hidden_dim))
         return {"decoder_sequence_output": x}, after
+
+    @staticmethod
+    def _seen(states, count, beams):
+        """The entries that each of the next tokens attends to, bool (R, T, C)."""
+        seen, used = states["seen"], states["source"]["used"]
+        hypothesis = ops.arange(beams, dtype="int32")[None] * count
+        first = ops.reshape(used[:, None] + hypothesis, (-1, 1, 1))
+        tokens = ops.arange(count, dtype="int32")[None, :, None]
+        entries = ops.arange(ops.shape(seen)[1], dtype="int32")[None, None]
+        own = (entries >= first) & (entries <= first + tokens)
+        return seen[:, None] | own
