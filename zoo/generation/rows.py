@@ -7,9 +7,10 @@ from keras import ops
 def run(body, row, results, longest, compact, beams=1):
     """Repeats a step until every row has ended, without those that have.
 
-    Rows that have ended are left out as soon as they are a quarter of all, and a cache
-    that is full becomes twice as long. Both copy the states, so neither is done at
-    every step.
+    Rows that have ended are left out as soon as they are a quarter of all, and the
+    later entries of a cache that is full become old ones. Both copy the states, so
+    neither is done at every step. A step copies the later entries, as TensorFlow does
+    not write in place.
 
     Args:
         body: function of the number of the step, the number of rows that have not
@@ -44,7 +45,7 @@ def run(body, row, results, longest, compact, beams=1):
         left = ops.cast(ops.nonzero(~row["done"])[0], "int32")
         row = take_rows(row, left, beams)
         if "seen" in row["states"]:
-            row["states"] = lengthen(row["states"], longest - number, beams)
+            row["states"] = make_room(row["states"], beams)
         return number, alive, ops.take(origin, left, axis=0), row, results
 
     origin = ops.arange(ops.shape(row["done"])[0], dtype="int32")
@@ -67,30 +68,29 @@ def is_full(states, beams):
         states: dict, see `search`.
         beams: int, entries that a step adds.
     """
-    used = ops.max(states["source"]["used"], initial=0)
-    return used + beams > ops.shape(states["seen"])[1]
+    source = states["source"]
+    room = ops.shape(source["cache"][0][1][0])[2]
+    return ops.max(source["used"], initial=0) + beams > room
 
 
-def lengthen(states, steps, beams):
-    """Doubles the length of the caches if they are full.
+def make_room(states, beams):
+    """Makes the later entries of full caches old ones.
 
     Args:
-        states: dict, see `search`.
-        steps: int or int32 scalar, the most steps that follow.
-        beams: int, entries that a step adds.
+        states, beams: see `is_full`.
     """
-    source, length = states["source"], ops.shape(states["seen"])[1]
-    needed = ops.max(source["used"], initial=0) + steps * beams
-    more = ops.where(is_full(states, beams), ops.minimum(length, needed - length), 0)
+    source, full = states["source"], is_full(states, beams)
+    later = ops.shape(source["cache"][0][1][0])[2]
+    more = ops.where(full, later, 0)
 
-    def longer(tensor, axis):
-        shape = list(ops.shape(tensor))
-        shape[axis] = more
-        return ops.concatenate([tensor, ops.zeros(shape, tensor.dtype)], axis=axis)
+    def longer(old, new):
+        return ops.concatenate([old, new[:, :, :more]], axis=2)
 
-    cache = keras.tree.map_structure(lambda t: longer(t, 2), source["cache"])
-    seen = longer(states["seen"], 1)
-    return {**states, "seen": seen, "source": {**source, "cache": cache}}
+    cache = tuple((tuple(map(longer, old, new)), new) for old, new in source["cache"])
+    unseen = ops.zeros((ops.shape(states["seen"])[0], more), "bool")
+    seen = ops.concatenate([states["seen"], unseen], axis=1)
+    used = ops.where(full, 0, source["used"])
+    return {**states, "seen": seen, "source": {**source, "cache": cache, "used": used}}
 
 
 def row_limits(limits, rows, options):

@@ -6,10 +6,11 @@ float32 (R, V), and the next states. Every tensor of the states has R rows, exce
 those under the key "source", which have one row for each source: B = R / num_beams.
 Their rows do not follow the hypotheses.
 
-A model with a cache has it as "cache" of the source: (B, H, C, K), with C entries, of
-which `num_beams` are added at every step, and "used" int32 (B,) are in use. The rows
-have "seen", bool (R, C): which entries they attend to. The cache may be shorter than
-the longest sequence, except under XLA.
+A model with a cache has it as "cache" of the source: for each block a pair of keys and
+values of old entries, (B, H, C, K), and one of later entries, (B, H, C', K). At every
+step each row of a source adds an entry, and "used" int32 (B,) later ones are in use.
+The rows have "seen", bool (R, C + C'): which entries they attend to. C' may be less
+than the longest sequence, except under XLA.
 """
 
 import keras

@@ -28,7 +28,8 @@ class MultiHeadAttention(CompositeLayer):
     Inputs:
         query (B, L, D); optional attention_mask, bool or int, broadcast to (B, L, M),
         1 = the query may attend to the position; optional key (B, M, D), by default
-        the query, or in its place `projected`, the pair that `keys_and_values` returns.
+        the query, or in its place `projected`, a list of pairs that `keys_and_values`
+        returned, whose positions follow each other.
 
     Returns:
         (B, L, D); with `return_scores=True` also the attention weights, float32
@@ -81,20 +82,23 @@ class MultiHeadAttention(CompositeLayer):
         hidden_dim = query.shape[-1]
         q = self._heads(self.query, query)
         if projected is None:
-            projected = self.keys_and_values(query if key is None else key)
-        k, v = projected
+            projected = [self.keys_and_values(query if key is None else key)]
         # TensorFlow merges product, scale and mask into one operation only if they
         # come in this order, with no cast between them. -1e9 overflows in float16.
         scale = (hidden_dim // self.num_heads) ** -0.5
-        scores = ops.matmul(q, ops.transpose(k, (0, 1, 3, 2))) * scale
+        scores = _concatenate(
+            [
+                ops.matmul(q, ops.transpose(k, (0, 1, 3, 2))) * scale
+                for k, _ in projected
+            ]
+        )
         if attention_mask is not None:
             dtype = "float32" if self.compute_dtype == "float16" else scores.dtype
             bias = -1e9 * (1.0 - ops.cast(attention_mask, "float32"))
             scores = ops.cast(scores, dtype) + ops.cast(bias, dtype)[:, None]
         weights = ops.softmax(ops.cast(scores, "float32"), axis=-1)
-        mixed = ops.matmul(
-            self.dropout(ops.cast(weights, self.compute_dtype), training=training), v
-        )
+        dropped = self.dropout(ops.cast(weights, self.compute_dtype), training=training)
+        mixed = _mix(dropped, [v for _, v in projected])
         if query.shape[1] != 1:
             mixed = ops.transpose(mixed, (0, 2, 1, 3))
         mixed = ops.reshape(mixed, (-1, hidden_dim))
@@ -114,6 +118,22 @@ class MultiHeadAttention(CompositeLayer):
             return ops.reshape(flat, (-1, size[0], 1, size[1]))
         split = ops.reshape(flat, (*ops.shape(x)[:2], *size))
         return ops.transpose(split, (0, 2, 1, 3))
+
+
+def _concatenate(parts):
+    """Parts of scores (B, H, L, M) along the last axis."""
+    return parts[0] if len(parts) == 1 else ops.concatenate(parts, axis=-1)
+
+
+def _mix(weights, parts):
+    """Products of weights (B, H, L, M) and values in parts, (B, H, L, K)."""
+    if len(parts) == 1:
+        return ops.matmul(weights, parts[0])
+    mixed, start = 0.0, 0
+    for values in parts:
+        end = start + ops.shape(values)[2]
+        mixed, start = mixed + ops.matmul(weights[..., start:end], values), end
+    return mixed
 
 
 def make_initializer(stddev):

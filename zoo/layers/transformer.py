@@ -215,30 +215,34 @@ class TransformerBlock(CompositeLayer):
 
         Args:
             x: (B, N, D), the vectors of the new entries.
-            cache: keys and values (B, H, C, K), a pair.
-            place: int32 (B,), where the first new entry is written, at most C - N.
-            mask: bool (B, N, C), the entries that a new one attends to.
+            cache: two pairs of keys and values, of C old entries (B, H, C, K), and of
+                later ones (B, H, C', K), which has room for the new ones.
+            place: int32 (B,), where the first new entry is written among the later
+                ones, at most C' - N.
+            mask: bool (B, N, C + C'), the entries that a new one attends to.
             memory: keys and values of the memory (B, H, M, K), a pair from
                 `cross_attention.keys_and_values`, if the block has `cross`.
             memory_mask: (B, M), 1 = token.
 
         Returns:
-            (B, N, D), and the pair of keys and values with the new ones.
+            (B, N, D), and the cache with the new keys and values.
         """
         mode = {"training": False, "few_rows": True}
         query = self._before(x, self.attention_layer_norm, mode)
         new = self.attention.keys_and_values(query)
-        cache = tuple(
-            write_cache(*pair, place) for pair in zip(cache, new, strict=True)
+        old, later = cache
+        later = tuple(
+            write_cache(*pair, place) for pair in zip(later, new, strict=True)
         )
-        attended = self.attention(query, mask, projected=cache)
+        parts = [later] if old[0].shape[2] == 0 else [old, later]
+        attended = self.attention(query, mask, projected=parts)
         x = self._after(x, attended, self.attention_layer_norm, mode)
         if memory is not None:
             norm, mask = self.cross_attention_layer_norm, memory_mask[:, None]
             query = self._before(x, norm, mode)
-            attended = self.cross_attention(query, mask, projected=memory)
+            attended = self.cross_attention(query, mask, projected=[memory])
             x = self._after(x, attended, norm, mode)
-        return self._feed_forward(x, mode), cache
+        return self._feed_forward(x, mode), (old, later)
 
     def _before(self, x, norm, mode):
         """What a sub-layer reads; `mode` has arguments of the norm."""

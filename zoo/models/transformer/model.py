@@ -209,7 +209,7 @@ class Transformer(Backbone):
 
         Args:
             rows: int, R = B * beams. The rows of a source follow each other.
-            length: int, how many tokens of the target the states must hold.
+            length: int, for how many tokens of the target there is room.
             source: dict of encoder_token_ids and, optionally, encoder_padding_mask,
                 int32 (B, L).
             beams: int, rows for each source.
@@ -217,9 +217,9 @@ class Transformer(Backbone):
         Returns:
             dict: position int32 (R,); seen bool (R, C), the entries of the cache that a
             row attends to, where C = length * beams; and source, which has B rows: a
-            dict of cache, a tuple with a pair of keys and values (B, H, C, K) for each
-            block; used int32 (B,), entries in use; memory, a tuple of such pairs
-            (B, H, L, K); and mask int32 (B, L).
+            dict of cache, for each block two pairs of keys and values, of old entries
+            (B, H, 0, K) and of later ones (B, H, C, K); used int32 (B,), later entries
+            in use; memory, a tuple of pairs (B, H, L, K); and mask int32 (B, L).
         """
         config, layers = self.config, self.named_layers
         ids, mask = source["encoder_token_ids"], source.get("encoder_padding_mask")
@@ -232,14 +232,20 @@ class Transformer(Backbone):
         blocks = self._blocks(config, layers, "decoder")
         memory = tuple(b.cross_attention.keys_and_values(x) for b in blocks)
         width = config.hidden_dim // config.num_heads
-        shape = (ops.shape(ids)[0], config.num_heads, length * beams, width)
-        empty = ops.zeros(shape, self.compute_dtype)
+        sources = ops.shape(ids)[0]
+
+        def empty(entries):
+            shape = (sources, config.num_heads, entries, width)
+            return (ops.zeros(shape, self.compute_dtype),) * 2
+
         return {
             "position": ops.zeros((rows,), "int32"),
             "seen": ops.zeros((rows, length * beams), "bool"),
             "source": {
-                "cache": tuple((empty, empty) for _ in blocks),
-                "used": ops.zeros((shape[0],), "int32"),
+                "cache": tuple(
+                    (empty(0 * length), empty(length * beams)) for _ in blocks
+                ),
+                "used": ops.zeros((sources,), "int32"),
                 "memory": memory,
                 "mask": mask,
             },
@@ -293,9 +299,10 @@ class Transformer(Backbone):
     @staticmethod
     def _seen(states, count, beams):
         """The entries that each of the next tokens attends to, bool (R, T, C)."""
-        seen, used = states["seen"], states["source"]["used"]
+        seen, source = states["seen"], states["source"]
+        old = ops.shape(source["cache"][0][0][0])[2]
         hypothesis = ops.arange(beams, dtype="int32")[None] * count
-        first = ops.reshape(used[:, None] + hypothesis, (-1, 1, 1))
+        first = ops.reshape(old + source["used"][:, None] + hypothesis, (-1, 1, 1))
         tokens = ops.arange(count, dtype="int32")[None, :, None]
         entries = ops.arange(ops.shape(seen)[1], dtype="int32")[None, None]
         own = (entries >= first) & (entries <= first + tokens)
