@@ -1,5 +1,6 @@
 """How a task with a decoder writes texts."""
 
+import concurrent.futures
 import dataclasses
 
 import numpy as np
@@ -8,7 +9,8 @@ import tensorflow as tf
 from zoo.generation import GenerationOptions, first_row, generate, next_token
 from zoo.tasks.answering import as_numpy
 
-ROWS = 32
+ROWS = 64  # hypotheses in a batch
+AT_ONCE = 2  # batches; while one waits for memory, the other one computes
 ROOM = 8  # tokens in a cache at first
 
 
@@ -118,7 +120,8 @@ class WritesTexts:
 
         Args:
             texts: list of str, or what `predict` takes.
-            batch_size: int, 32 by default.
+            batch_size: int, texts that are written together; by default 64, or fewer
+                with beams. Two batches are written at once.
             return_scores: bool, whether to return the scores too.
             stream: bool, whether to return a generator. It has the texts so far, list
                 of str, after every token. All texts are one batch.
@@ -147,20 +150,37 @@ class WritesTexts:
         lengths = self.token_lengths(texts) if len(columns[0]) else np.zeros(0)
         cut = np.sum(lengths > self.sequence_length)
         self.report_truncation(int(cut), len(lengths))
+        size = batch_size or max(ROWS // max(options.num_beams, options.num_return), 1)
+        found = self._write_all(columns[0], lengths, size, options)
+        if not several:
+            found = [(texts[0], scores[0]) for texts, scores in found]
+        texts, scores = map(list, zip(*found, strict=True)) if found else ([], [])
+        return (texts, scores) if return_scores else texts
+
+    def _write_all(self, texts, lengths, size, options):
+        """What is written for each text, list of (list of str, list of float).
+
+        Args:
+            texts: string tensor (N,).
+            lengths: int (N,), their tokens, by which batches are made.
+            size: int, texts of a batch.
+            options: `GenerationOptions`.
+        """
         order = np.argsort(-lengths, kind="stable")
         function = self._compiled(options, self.write)
-        found = [None] * len(order)
-        for begin in range(0, len(order), batch_size or ROWS):
-            rows = order[begin : begin + (batch_size or ROWS)]
+
+        def write(rows):
             numbers = uniform_numbers(rows, options)
-            written, scores = function(tf.gather(columns[0], rows), numbers)
-            parts = as_numpy(written).tolist(), as_numpy(scores).tolist()
-            for row, *pair in zip(rows, *parts, strict=True):
-                found[row] = pair if several else [part[0] for part in pair]
-        texts, scores = (
-            (list(part) for part in zip(*found, strict=True)) if found else ([], [])
-        )
-        return (texts, scores) if return_scores else texts
+            written, scores = function(tf.gather(texts, rows), numbers)
+            return as_numpy(written).tolist(), as_numpy(scores).tolist()
+
+        parts = [order[start : start + size] for start in range(0, len(order), size)]
+        found = [None] * len(order)
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+            for rows, written in zip(parts, pool.map(write, parts), strict=True):
+                for row, *pair in zip(rows, *written, strict=True):
+                    found[row] = pair
+        return found
 
     def _compiled(self, options, function):
         """A compiled function of texts and numbers, one for all calls."""
