@@ -11,7 +11,7 @@ from zoo.tasks.answering import as_numpy
 
 ROWS = 64  # hypotheses in a batch
 AT_ONCE = 2  # batches; while one waits for memory, the other one computes
-ROOM = 8  # tokens in a cache at first
+ROOM = 32  # later entries of a cache, see `zoo.generation.search`
 
 
 class WritesTexts:
@@ -53,13 +53,13 @@ class WritesTexts:
             )
         return options
 
-    def start(self, inputs, options, room=ROOM):
+    def start(self, inputs, options, grows=True):
         """The beginning of a generation, in a graph.
 
         Args:
             inputs: dict of encoder_token_ids and encoder_padding_mask, int32 (B, L).
             options: `GenerationOptions`.
-            room: int, tokens for which a cache has room; None for all.
+            grows: bool, whether the caches may grow; else they have room for all.
 
         Returns:
             tuple of the first arguments of `zoo.generation.generate`, and the limits.
@@ -72,10 +72,10 @@ class WritesTexts:
             limits = tf.minimum(sources + options.extra_tokens, longest)
             longest = tf.reduce_max(tf.concat([limits, [1]], axis=0))
         rows = tf.shape(inputs["encoder_token_ids"])[0] * options.num_beams
-        if room is not None:
-            # The length of the cache changes in a loop, so it must not be a constant.
-            longest = tf.minimum(longest, room + 0 * rows)
         beams = options.num_beams
+        if grows:
+            # The length of the cache changes in a loop, so it must not be a constant.
+            longest = tf.minimum(longest, max(ROOM // beams, 1) + 0 * rows)
         states = self.backbone.make_states(rows, longest, inputs, beams)
         matrix = self.head.matrix()
 
@@ -210,7 +210,9 @@ class WritesTexts:
     def _first_row(self, texts, options, numbers):
         """The state of a stream; what the step reads is within the states."""
         inputs = self.preprocessor((texts,))
-        (_, states, start, options, end), limits = self.start(inputs, options, None)
+        (_, states, start, options, end), limits = self.start(
+            inputs, options, grows=False
+        )
         return first_row(states, start, options, end, limits, numbers)[0]
 
     def _advance(self, options):
