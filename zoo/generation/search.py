@@ -18,7 +18,7 @@ from keras import ops
 
 from zoo.generation.beam_search import beam_search
 from zoo.generation.rows import row_limits, run
-from zoo.generation.scores import adjust_scores, keep_probable
+from zoo.generation.scores import adjust_scores, keep_probable, top_scores
 
 
 def generate(
@@ -113,16 +113,17 @@ def next_token(step, options, end):
         last = ops.equal(number, row["limit"] - 1)
         logits = adjust_scores(logits, row["tokens"], number, options, end, last)
         if not options.samples:
-            chosen = ops.cast(ops.argmax(logits, axis=-1), "int32")
-        else:
-            logits = logits / (options.temperature or 1.0)
-            logits = keep_probable(logits, options.top_k, options.top_p)
-            total = ops.cumsum(ops.softmax(logits, axis=-1), axis=-1)
-            drawn = ops.take(row["numbers"], number, axis=1)[:, None] * total[:, -1:]
-            chosen = ops.sum(ops.cast(total <= drawn, "int32"), axis=-1)
-            chosen = ops.minimum(chosen, logits.shape[-1] - 1)
-        best = ops.take_along_axis(logits, chosen[:, None], axis=1)[:, 0]
-        return chosen, best - ops.logsumexp(logits, axis=-1)
+            best, chosen = (found[:, 0] for found in top_scores(logits, 1))
+            others = ops.sum(ops.exp(logits - best[:, None]), axis=-1)
+            return chosen, -ops.log(others)
+        logits = logits / (options.temperature or 1.0)
+        logits = keep_probable(logits, options.top_k, options.top_p)
+        total = ops.cumsum(ops.softmax(logits, axis=-1), axis=-1)
+        drawn = ops.take(row["numbers"], number, axis=1)[:, None] * total[:, -1:]
+        chosen = ops.sum(ops.cast(total <= drawn, "int32"), axis=-1)
+        chosen = ops.minimum(chosen, logits.shape[-1] - 1)
+        own = ops.take_along_axis(logits, chosen[:, None], axis=1)[:, 0]
+        return chosen, own - ops.logsumexp(logits, axis=-1)
 
     def body(number, alive, row):
         logits, after = step(row["last"][:, None], row["states"])

@@ -24,7 +24,12 @@ from zoo.layers.quantization import (
 )
 from zoo.layers.sampled_softmax import SampledSoftmax
 from zoo.layers.scalar_mix import ScalarMix
-from zoo.layers.transformer import TransformerBlock, WithScores, get_activation
+from zoo.layers.transformer import (
+    TransformerBlock,
+    WithScores,
+    entry_index,
+    get_activation,
+)
 from zoo.layers.word_embedding import WordEmbedding
 
 __all__ = [
@@ -53,6 +58,7 @@ __all__ = [
     "WordEmbedding",
     "apply_quantization",
     "enable_lora",
+    "entry_index",
     "get_activation",
     "is_lora",
     "merged_weights",

@@ -102,7 +102,7 @@ class MultiHeadAttention(CompositeLayer):
         if query.shape[1] != 1:
             mixed = ops.transpose(mixed, (0, 2, 1, 3))
         mixed = ops.reshape(mixed, (-1, hidden_dim))
-        output = ops.reshape(self.output_projection(mixed), ops.shape(query))
+        output = ops.reshape(self.output_projection(mixed), sizes(query))
         return (output, weights) if return_scores else output
 
     def keys_and_values(self, x):
@@ -116,8 +116,19 @@ class MultiHeadAttention(CompositeLayer):
         size = self.num_heads, width // self.num_heads
         if x.shape[1] == 1:  # nothing to transpose
             return ops.reshape(flat, (-1, size[0], 1, size[1]))
-        split = ops.reshape(flat, (*ops.shape(x)[:2], *size))
+        split = ops.reshape(flat, (*sizes(x)[:2], *size))
         return ops.transpose(split, (0, 2, 1, 3))
+
+
+def sizes(x):
+    """The sizes of a tensor for a reshape; a single unknown one is -1.
+
+    A decoder computes few rows at a step, where every operation counts.
+    """
+    known = tuple(x.shape)
+    if known.count(None) == 1:
+        return tuple(-1 if size is None else size for size in known)
+    return ops.shape(x)
 
 
 def _concatenate(parts):

@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from zoo.layers.attention import sizes
 from zoo.layers.normalization import LayerNorm
 from zoo.layers.quantization import CompositeLayer
 from zoo.layers.transformer import get_activation
@@ -251,7 +252,7 @@ class TokenLogits(CompositeLayer):
         logits = ops.cast(flat, "float32")
         if self.output_bias is not None:
             logits = logits + ops.cast(self.output_bias, "float32")
-        return ops.reshape(logits, (*ops.shape(x)[:-1], self.num_tokens))
+        return ops.reshape(logits, (*sizes(x)[:-1], self.num_tokens))
 
     def get_config(self):
         """Adds the config of the embedding layer."""

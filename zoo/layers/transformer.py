@@ -5,7 +5,7 @@ import functools
 import keras
 from keras import ops
 
-from zoo.layers.attention import MultiHeadAttention, make_initializer
+from zoo.layers.attention import MultiHeadAttention, make_initializer, sizes
 from zoo.layers.normalization import LayerNorm
 from zoo.layers.quantization import CompositeLayer
 
@@ -210,15 +210,15 @@ class TransformerBlock(CompositeLayer):
         x = self._feed_forward(x, mode)
         return (x, *scores) if return_scores else x
 
-    def step(self, x, cache, place, mask, memory=None, memory_mask=None):
+    def step(self, x, cache, index, mask, memory=None, memory_mask=None):
         """Computes new entries of rows, with keys and values from a cache.
 
         Args:
             x: (B, N, D), the vectors of the new entries.
             cache: two pairs of keys and values, of C old entries (B, H, C, K), and of
                 later ones (B, H, C', K), which has room for the new ones.
-            place: int32 (B,), where the first new entry is written among the later
-                ones, at most C' - N.
+            index: int32 (B * H * N, 3), from `entry_index`: where the new entries are
+                written among the later ones.
             mask: bool (B, N, C + C'), the entries that a new one attends to.
             memory: keys and values of the memory (B, H, M, K), a pair from
                 `cross_attention.keys_and_values`, if the block has `cross`.
@@ -231,8 +231,10 @@ class TransformerBlock(CompositeLayer):
         query = self._before(x, self.attention_layer_norm, mode)
         new = self.attention.keys_and_values(query)
         old, later = cache
+        # TF Serving refuses `keras.ops.slice_update`, an operation of XLA.
         later = tuple(
-            write_cache(*pair, place) for pair in zip(later, new, strict=True)
+            ops.scatter_update(part, index, ops.reshape(value, (-1, value.shape[-1])))
+            for part, value in zip(later, new, strict=True)
         )
         parts = [later] if old[0].shape[2] == 0 else [old, later]
         attended = self.attention(query, mask, projected=parts)
@@ -256,7 +258,7 @@ class TransformerBlock(CompositeLayer):
         total = ops.reshape(x, flat) + output
         if not self.norm_first:
             total = norm(total, **mode)
-        return ops.reshape(total, ops.shape(x))
+        return ops.reshape(total, sizes(x))
 
     def _feed_forward(self, x, mode):
         """The last sub-layer."""
@@ -266,30 +268,26 @@ class TransformerBlock(CompositeLayer):
         inner = self.activation_dropout(inner, training=mode["training"])
         output = self.output_projection(inner)
         output = self._after(flat, output, self.output_layer_norm, mode)
-        return ops.reshape(output, ops.shape(x))
+        return ops.reshape(output, sizes(x))
 
 
-def write_cache(cache, new, place):
-    """Writes the keys or values of new entries into a cache.
-
-    `keras.ops.slice_update` becomes an operation of XLA, which TF Serving refuses.
+def entry_index(place, num_heads, count):
+    """Where new entries stand in a cache (B, H, C, K).
 
     Args:
-        cache: (B, H, C, K).
-        new: (B, H, N, K).
-        place: int32 (B,), where the first of the N is written in each row, at most
-            C - N.
+        place: int32 (B,), the first new entry of each row, at most C - N.
+        num_heads: int, H.
+        count: int, N.
 
     Returns:
-        (B, H, C, K).
+        int32 (B * H * N, 3): row, head and entry.
     """
-    rows, heads, count, width = ops.shape(new)
     places = place[:, None] + ops.arange(count, dtype="int32")[None]
-    places = ops.broadcast_to(places[:, None], (rows, heads, count))
-    row = ops.arange(rows, dtype="int32")[:, None, None] + ops.zeros_like(places)
-    head = ops.arange(heads, dtype="int32")[:, None] + ops.zeros_like(places)
-    index = ops.reshape(ops.stack([row, head, places], axis=-1), (-1, 3))
-    return ops.scatter_update(cache, index, ops.reshape(new, (-1, width)))
+    shape = (ops.shape(place)[0], num_heads, count)
+    places = ops.broadcast_to(places[:, None], shape)
+    row = ops.arange(shape[0], dtype="int32")[:, None, None] + ops.zeros_like(places)
+    head = ops.arange(num_heads, dtype="int32")[:, None] + ops.zeros_like(places)
+    return ops.reshape(ops.stack([row, head, places], axis=-1), (-1, 3))
 
 
 @keras.saving.register_keras_serializable(package="zoo")

@@ -11,6 +11,7 @@ from zoo.layers import (
     TokenLogits,
     TransformerBlock,
     WithScores,
+    entry_index,
 )
 from zoo.models.transformer.configs import TransformerConfig
 
@@ -276,6 +277,7 @@ class Transformer(Backbone):
         x = ops.reshape(x, (-1, beams * count, config.hidden_dim))
         mask = self._seen(states, count, beams)
         every = ops.reshape(mask, (-1, beams * count, ops.shape(mask)[-1]))
+        index = entry_index(source["used"], config.num_heads, beams * count)
         caches = []
         for block, cache, memory in zip(
             self._blocks(config, layers, "decoder"),
@@ -283,8 +285,7 @@ class Transformer(Backbone):
             source["memory"],
             strict=True,
         ):
-            known = (cache, source["used"], every, memory, source["mask"])
-            x, cache = block.step(x, *known)
+            x, cache = block.step(x, cache, index, every, memory, source["mask"])
             caches.append(cache)
         x = self._end(config, layers, "decoder", x, few_rows=True)
         used = source["used"] + beams * count
