@@ -90,14 +90,14 @@ def test_a_tagger_is_trained_scored_and_asked(preset, tmp_path):
 
 def test_rows_for_validation_are_never_none(tmp_path):
     import zoo
-    from zoo.programs import finetuning
+    from zoo.programs import labelled_rows
 
     for count in range(2, 9):
         texts = [f"text {row}" for row in range(count)]
-        train, valid = finetuning.split_off(texts, list(range(count)))
+        train, valid = labelled_rows.split_off(texts, list(range(count)))
         assert train[0] and valid[0] and sorted(train[1] + valid[1]) == [*range(count)]
     with pytest.raises(ValueError, match="Received: 1 rows"):
-        finetuning.split_off(["a"], [0])
+        labelled_rows.split_off(["a"], [0])
     row = "\t".join(["1", "do", "_", "AUX", *"_" * 6])
     (tmp_path / "a.conllu").write_text(row)
     found = zoo.TokenClassifier.read(tmp_path / "a.conllu")

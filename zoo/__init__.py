@@ -14,6 +14,7 @@ _PLACES = {
     "Layout": "zoo.registry",
     "MaskedLM": "zoo.tasks",
     "Parser": "zoo.tasks",
+    "Summarizer": "zoo.tasks",
     "TextClassifier": "zoo.tasks",
     "TextEmbedder": "zoo.tasks",
     "TextRegressor": "zoo.tasks",

@@ -2,6 +2,7 @@
 
 import functools
 import os
+import pathlib
 
 import click
 
@@ -12,7 +13,11 @@ LABELLED = (
     ".parquet, also .csv.gz and so on). In TSV, quotes are characters, unless all "
     "fields with quotes are quoted as in CSV."
 )
-TAGGED = "For tags of words, a file in CoNLL columns."
+TAGGED = (
+    "For tags of words, a file in CoNLL columns. For translation and summaries, lines "
+    "of a source, a tab and a target, without a header; or see --target. For trees, "
+    "brackets of the Penn Treebank."
+)
 COLUMNS = {
     "text_column": "The column of texts, or of words: its name, or its number from 0. "
     "By default text, sentence, review and so on.",
@@ -66,6 +71,27 @@ def labelled_data(more_help, required=True):
         )(with_columns)
 
     return add_options
+
+
+def target_file(option, sources):
+    """A decorator that adds an option for a file of targets to a command.
+
+    Args:
+        option: str, its name.
+        sources: str, the option that has the sources.
+    """
+    return click.option(
+        option,
+        metavar="FILE",
+        callback=check_data,
+        help=f"File of targets, one for each line of {sources}, for tasks that write "
+        "texts.",
+    )
+
+
+def check_files(context, parameter, paths):
+    """A callback of click, which returns the paths of files that exist."""
+    return [pathlib.Path(check_data(context, parameter, path)) for path in paths]
 
 
 def check_data(context, parameter, path):

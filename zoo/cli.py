@@ -156,33 +156,6 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard):
 
 
 @main.command()
-@click.argument(
-    "files", nargs=-1, required=True, type=click.Path(path_type=pathlib.Path)
-)
-@click.option("--output", required=True, help="The text file to write.")
-@click.option("--embedding-dim", default=100, show_default=True)
-@click.option(
-    "--minimum", default=5, show_default=True, help="Rarer words are ignored."
-)
-@click.option("--lowercase", is_flag=True)
-@click.option(
-    "--window", default=5, show_default=True, help="Neighbouring words on each side."
-)
-@click.option("--epochs", default=5, show_default=True)
-@click.option("--seed", default=0, show_default=True)
-def vectors(files, output, **options):
-    """Learn word vectors from text files.
-
-    Each line of FILES is a sentence or a paragraph.
-    """
-    import zoo
-    from zoo.checkpoint import write_vectors
-
-    write_vectors(output, *zoo.train_word_vectors(files, click.echo, **options))
-    click.echo(output)
-
-
-@main.command()
 @click.argument("preset", callback=arguments.check_preset)
 @arguments.labelled_data(arguments.TAGGED)
 @click.option(
@@ -190,6 +163,8 @@ def vectors(files, output, **options):
     callback=arguments.check_data,
     help="A file for validation; by default a tenth of --data.",
 )
+@arguments.target_file("--target", "--data")
+@arguments.target_file("--valid-target", "--valid")
 @click.option("--output", required=True, help="The .keras file to write.")
 @click.option(
     "--report",
@@ -197,12 +172,18 @@ def vectors(files, output, **options):
 )
 @click.option(
     "--task",
-    help="A task for labelled texts; by default text_classifier.",
+    help="A task for labelled texts; by default that of the preset if it is one, else "
+    "text_classifier.",
 )
 @click.option("--decoder", help="For tags: softmax or crf.")
 @click.option("--scheme", help="For tags of spans: IOB1, IOB2 or BIOES.")
 @click.option("--epochs", type=int, help="By default that of the preset, or 3.")
-@click.option("--batch-size", default=32, show_default=True)
+@click.option("--batch-size", type=int, help="Texts of an update; by default 32.")
+@click.option(
+    "--token-budget",
+    type=int,
+    help="Instead of --batch-size: texts x tokens of the longest one, for each update.",
+)
 @click.option(
     "--learning-rate",
     type=arguments.Rate(),
@@ -282,12 +263,14 @@ def glue(preset, data, output, rates, arm, **options):
 @main.command()
 @click.argument("model", callback=arguments.check_model)
 @arguments.labelled_data(arguments.TAGGED)
-def evaluate(model, data, columns):
+@arguments.target_file("--target", "--data")
+def evaluate(model, data, target, columns):
     """Score a model on labelled texts, as JSON."""
-    from zoo.programs import finetuning
+    from zoo.programs import finetuning, labelled_rows
 
     loaded = finetuning.load(model)
-    rows = finetuning.trainable_task(loaded.task_name).read(data, **columns)
+    kind = finetuning.trainable_task(loaded.task_name)
+    rows = labelled_rows.read_rows(kind, data, target, **columns)
     click.echo(json.dumps(loaded.measure(*rows)))
 
 

@@ -1,4 +1,4 @@
-"""Commands that ask a model about texts."""
+"""Commands that ask a model about texts, or learn from files of texts."""
 
 import json
 import sys
@@ -17,11 +17,11 @@ def predict(model, texts, pair):
 
     The texts are arguments, or lines of standard input.
     """
-    from zoo.programs import finetuning
+    from zoo.programs import finetuning, labelled_rows
 
     rows = list(texts) or [line.rstrip("\n") for line in sys.stdin]
     if pair:
-        rows = finetuning.split_pairs(rows)
+        rows = labelled_rows.split_pairs(rows)
     for line in finetuning.load(model).answer_rows(rows):
         click.echo(json.dumps(line, ensure_ascii=False))
 
@@ -59,4 +59,72 @@ def attend(preset, text, target, output):
     click.echo(program.run(preset, text, target, output))
 
 
-COMMANDS = (predict, fill_mask, attend)
+text_files = click.argument(
+    "files", nargs=-1, required=True, callback=arguments.check_files
+)
+
+
+@click.command()
+@text_files
+@click.option("--output", required=True, help="The text file to write.")
+@click.option("--embedding-dim", default=100, show_default=True)
+@click.option(
+    "--minimum", default=5, show_default=True, help="Rarer words are ignored."
+)
+@click.option("--lowercase", is_flag=True)
+@click.option(
+    "--window", default=5, show_default=True, help="Neighbouring words on each side."
+)
+@click.option("--epochs", default=5, show_default=True)
+@click.option("--seed", default=0, show_default=True)
+def vectors(files, output, **options):
+    """Learn word vectors from text files.
+
+    Each line of FILES is a sentence or a paragraph.
+    """
+    import zoo
+    from zoo.checkpoint import write_vectors
+
+    write_vectors(output, *zoo.train_word_vectors(files, click.echo, **options))
+    click.echo(output)
+
+
+@click.command()
+@text_files
+@click.option(
+    "--kind",
+    type=click.Choice(["wordpiece", "sentencepiece", "bpe"]),
+    required=True,
+    help="How words are split into pieces.",
+)
+@click.option("--size", type=int, required=True, help="The largest number of tokens.")
+@click.option(
+    "--output", required=True, help="The file to write; for bpe, a directory."
+)
+@click.option("--cased", is_flag=True, help="Keep upper case, for wordpiece.")
+@click.option(
+    "--character-coverage",
+    type=float,
+    help="Share of the characters with a token of their own, for wordpiece and "
+    "sentencepiece.",
+)
+def vocabulary(files, kind, size, output, cased, character_coverage):
+    """Learn the vocabulary of a tokenizer from text files.
+
+    FILES are UTF-8, plain, .gz or .xz. All of them together make one vocabulary, for
+    example of two languages. An existing file OUTPUT is replaced.
+
+    A tokenizer of zoo.text reads what is written: WordPieceTokenizer("OUTPUT"), with
+    --cased and lowercase=False; SentencePieceTokenizer("OUTPUT"); or for bpe
+    BytePairTokenizer("OUTPUT/codes.txt", "OUTPUT/vocabulary.txt").
+    """
+    from zoo.programs.vocabularies import learn_vocabulary
+
+    options = {"lowercase": False if cased else None}
+    options["character_coverage"] = character_coverage
+    options = {name: value for name, value in options.items() if value is not None}
+    learn_vocabulary(files, kind, size, output, **options)
+    click.echo(output)
+
+
+COMMANDS = (predict, fill_mask, attend, vectors, vocabulary)

@@ -10,14 +10,18 @@ again. The tables are written to `translations/README.md`.
 import pathlib
 
 import click
-import numpy as np
 from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.significance import PairedTest
 
 import zoo
 from benchmarks.tables.stored_results import lines, stored, told, write_table
 from zoo.data import read_bitext
-from zoo.evaluation import group_references, reference_streams
+from zoo.evaluation import (
+    copied_texts,
+    group_references,
+    nearest_targets,
+    reference_streams,
+)
 
 FOLDER = pathlib.Path(__file__).parents[1] / "translations"
 PRESET = "transformer_mini_en_fr_tatoeba"
@@ -25,19 +29,9 @@ BEAM = {"num_beams": 4}
 SHOWN = 50  # every so manieth sentence is shown
 
 
-def copy(train, sources):
-    """The sources themselves."""
-    return list(sources)
-
-
-def nearest(train, sources):
-    """The translation of the most similar sentence of the training data."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    features = TfidfVectorizer(ngram_range=(1, 2), token_pattern=r"\w+|[^\w\s]")
-    known = features.fit_transform(train[0])
-    similar = features.transform(sources) @ known.T
-    return [train[1][int(np.argmax(row.toarray()))] for row in similar]
+def baseline(predict):
+    """A function of data and sources that translates with a baseline."""
+    return lambda train, sources: predict(*train, sources)
 
 
 def translate(load, **options):
@@ -55,8 +49,8 @@ def systems(checkpoint):
         return zoo.from_preset(PRESET)
 
     return {
-        "copy": copy,
-        "nearest sentence": nearest,
+        "copy": baseline(copied_texts),
+        "nearest sentence": baseline(nearest_targets),
         "last checkpoint, greedy": checkpoint and translate(last),
         "last checkpoint, beam 4": checkpoint and translate(last, **BEAM),
         "greedy": translate(preset),

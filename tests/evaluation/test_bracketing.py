@@ -2,9 +2,11 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 
 from zoo.evaluation import (
+    assess_trees,
     bracketing_scores,
     count_brackets,
     most_frequent_tags,
@@ -136,6 +138,20 @@ def test_scores_are_those_of_evalb():
     assert low < scores["f1"] < high
     short = scores.pop("up_to_40")
     assert short == scores
+
+
+def test_an_assessment_has_the_scores_of_any_rows():
+    found = assess_trees(GOLDS, PREDICTIONS)
+    for rows in (range(len(GOLDS)), [3, 3, 0], [len(GOLDS) - 1]):
+        trees = [GOLDS[r] for r in rows], [PREDICTIONS[r] for r in rows]
+        expected = bracketing_scores(*trees, samples=1)
+        assert next(iter(found.statistics)) == "f1"
+        for name, statistic in found.statistics.items():
+            assert statistic(np.array(rows)) == expected[name], (name, rows)
+    assert found.errors[0] == 0 and found.errors[1] == pytest.approx(1 / 3)
+    states = [row[2][0] for row in PAIRS]
+    errors = dict(zip(states, found.errors, strict=True))
+    assert errors["error"] == 1 and errors["skipped"] == 0
 
 
 def test_long_sentences_have_no_part_in_the_second_table():

@@ -7,9 +7,11 @@ import pytest
 
 from zoo.evaluation import (
     baselines,
+    copied_texts,
     majority_label,
     mean_number,
     most_frequent_tags,
+    nearest_targets,
     sample_rows,
     tfidf_label,
     tfidf_number,
@@ -47,6 +49,15 @@ def test_tfidf_learns_words_and_pairs():
         (first[:600], second[:600]), same[:600], (first[600:], second[600:])
     )
     assert np.mean(np.array(found) == np.array(same[600:])) > 0.95
+
+
+def test_targets_of_similar_texts():
+    pytest.importorskip("sklearn")
+    texts, targets = ["a good film", "a bad film", "so good"], ["x", "y", "z"]
+    others = ["this bad film", "good good so", "new"]
+    assert copied_texts(texts, targets, others) == others
+    assert nearest_targets(texts, targets, others) == ["y", "z", "x"]
+    assert nearest_targets(["", " "], ["y", "y"], ["new"]) == ["y"]
 
 
 def test_hostile_texts_and_single_labels():

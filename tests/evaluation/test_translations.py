@@ -1,11 +1,13 @@
 """BLEU and chrF against values worked out by hand, and against sacrebleu's own."""
 
 import math
+import sys
 
+import numpy as np
 import pytest
 import sacrebleu
 
-from zoo.evaluation import group_references, translation_scores
+from zoo.evaluation import assess_texts, group_references, translation_scores
 
 
 def test_bleu_by_hand():
@@ -51,3 +53,38 @@ def test_groups():
 def test_nothing_to_compare(hypotheses, references):
     with pytest.raises(ValueError, match="There must be a hypothesis"):
         translation_scores(hypotheses, references)
+
+
+HYPOTHESES = ["the cat sits here now", "good morning to you all", "a b", "no"]
+REFERENCES = [
+    ["a cat sits here now", "the cat sits there now"],
+    ["good morning to you"],
+    ["x", "a b", "y"],
+    ["yes"],
+]
+
+
+def test_an_assessment_has_the_scores_of_any_rows():
+    found = assess_texts(REFERENCES, HYPOTHESES)
+    for rows in ([0, 1, 2, 3], [1], [2, 0, 2, 1, 0]):
+        texts, right = ([side[r] for r in rows] for side in (HYPOTHESES, REFERENCES))
+        expected = translation_scores(texts, right)
+        for name in ("bleu", "chrf"):
+            score = found.statistics[name](np.array(rows))
+            assert score == pytest.approx(expected[name]), (name, rows)
+    assert found.values()["exact_match"] == 0.25
+    assert found.worst(9) == [3, 0, 1] and found.errors[2] == 0
+    one = translation_scores(HYPOTHESES[1:2], REFERENCES[1:2])
+    assert found.errors[1] == pytest.approx(1 - one["chrf"] / 100)
+
+
+def test_an_assessment_without_sacrebleu(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
+    with pytest.warns(UserWarning, match="BLEU and chrF need sacrebleu. Install it"):
+        found = assess_texts(REFERENCES, HYPOTHESES)
+    assert found.values() == {"exact_match": 0.25}
+    assert found.errors.tolist() == [1, 1, 0, 1]
+    with pytest.raises(ImportError, match="BLEU and chrF need sacrebleu"):
+        translation_scores(HYPOTHESES, REFERENCES)
+    with pytest.raises(ValueError, match="There must be a hypothesis"):
+        assess_texts([], [])

@@ -217,7 +217,8 @@ def test_a_terminal_gets_the_bar_of_keras(make_task, monkeypatch):
     parts = {"training": (["a"], ["bad"]), "validation": (["a"], ["bad"])}
     for terminal in (True, False):
         monkeypatch.setattr("sys.stdout.isatty", lambda t=terminal: t, raising=False)
-        finetuning.fit(model, parts, 1, 8, 0, print)
+        sizes = {"batch_size": 8, "token_budget": None}
+        finetuning.fit(model, parts, 1, sizes, 0, print)
     assert verbose == [1, 0]
 
 

@@ -1,8 +1,12 @@
 """Files of texts and their translations."""
 
+import lzma
 import pathlib
+import zlib
 
 from zoo.files import open_any
+
+DAMAGED = (EOFError, UnicodeDecodeError, lzma.LZMAError, zlib.error)
 
 
 def read_bitext(path, target=None, columns=(0, 1)):
@@ -10,17 +14,19 @@ def read_bitext(path, target=None, columns=(0, 1)):
 
     Args:
         path: UTF-8 file, plain, `.gz` or `.xz`. With one file, each line has columns
-            that are separated by tabs; empty lines are ignored. With two files, each
-            line is a text.
+            that are separated by tabs, without a header; empty lines are ignored. With
+            two files, each line is a text.
         target: path of the file with the targets, or None.
-        columns: pair of ints, the columns of source and target in one file.
+        columns: pair of ints, the columns of source and target in one file, from 0.
 
     Returns:
         two lists of str of the same length.
 
     Raises:
-        ValueError: if a line has too few columns, or the files have different numbers
-            of lines. The message names the line.
+        FileNotFoundError: if there is no such file.
+        ValueError: if a column is no number, a line has too few columns, the files have
+            different numbers of lines, or a file is damaged or not UTF-8. The message
+            names the file and the line.
     """
     lines = _read_lines(path)
     if target is not None:
@@ -31,6 +37,7 @@ def read_bitext(path, target=None, columns=(0, 1)):
                 f"{len(lines)} in {path}, {len(others)} in {target}."
             )
         return lines, others
+    columns = [_column_number(column) for column in columns]
     found = [], []
     for number, line in enumerate(lines, start=1):
         if not line.strip():
@@ -47,7 +54,23 @@ def read_bitext(path, target=None, columns=(0, 1)):
     return found
 
 
+def _column_number(column):
+    if not str(column).isdecimal():
+        raise ValueError(
+            "Columns of sources and targets must be numbers from 0. Received: "
+            f"{column!r}."
+        )
+    return int(column)
+
+
 def _read_lines(path):
     """The lines of a file without their ends."""
-    with open_any(pathlib.Path(path), "rt", encoding="utf-8-sig", newline="\n") as file:
-        return [line.rstrip("\r\n") for line in file]
+    path = pathlib.Path(path)
+    try:
+        with open_any(path, "rt", encoding="utf-8-sig", newline="\n") as file:
+            return [line.rstrip("\r\n") for line in file]
+    except DAMAGED as error:
+        raise ValueError(
+            f"{path} must be a complete file of text in UTF-8. Received: {error}. "
+            "Copy or convert it again."
+        ) from error

@@ -7,9 +7,11 @@ from zoo.evaluation.assessment import (
     assess_tags,
 )
 from zoo.evaluation.baselines import (
+    copied_texts,
     majority_label,
     mean_number,
     most_frequent_tags,
+    nearest_targets,
     right_branching_trees,
     sample_rows,
     tfidf_label,
@@ -18,6 +20,7 @@ from zoo.evaluation.baselines import (
 from zoo.evaluation.bootstrap import bootstrap_interval, paired_bootstrap
 from zoo.evaluation.bracketing import (
     BracketCounts,
+    assess_trees,
     bracketing_scores,
     count_brackets,
     read_brackets,
@@ -32,6 +35,7 @@ from zoo.evaluation.spans import (
     write_spans,
 )
 from zoo.evaluation.translations import (
+    assess_texts,
     group_references,
     reference_streams,
     translation_scores,
@@ -45,10 +49,13 @@ __all__ = [
     "assess_classes",
     "assess_numbers",
     "assess_tags",
+    "assess_texts",
+    "assess_trees",
     "bootstrap_interval",
     "bracketing_scores",
     "confusion_matrix",
     "convert_tags",
+    "copied_texts",
     "count_brackets",
     "evaluate_glue",
     "find_spans",
@@ -57,6 +64,7 @@ __all__ = [
     "majority_label",
     "mean_number",
     "most_frequent_tags",
+    "nearest_targets",
     "paired_bootstrap",
     "read_brackets",
     "reference_streams",

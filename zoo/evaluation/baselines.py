@@ -2,7 +2,7 @@
 
 Each is a function of texts and labels for training and of other texts. It returns the
 predicted labels of the other texts. Texts are a list of str, or for pairs a tuple of
-two lists; for tags and trees they are a list of lists of words.
+two lists; for tags and trees they are a list of lists of words. Labels may be texts.
 """
 
 import collections
@@ -165,6 +165,30 @@ def tfidf_number(texts, numbers, others):
     features, held_out = _tfidf(texts, others, 1)
     model = Ridge(alpha=1.0, solver="sparse_cg", max_iter=1000)
     return model.fit(features, numbers).predict(held_out).tolist()
+
+
+def copied_texts(texts, targets, others):
+    """Predicts that the target of every text is the text itself."""
+    return list(others)
+
+
+def nearest_targets(texts, targets, others):
+    """Predicts the target of the most similar text for training.
+
+    The similarity is the cosine of the TF-IDF of words and word pairs.
+
+    Raises:
+        ImportError: if scikit-learn is not installed.
+    """
+    _need_scikit_learn()
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    if _without_words(texts):
+        return majority_label(texts, targets, others)
+    vectorizer = TfidfVectorizer(ngram_range=(1, 2), token_pattern=TOKENS)
+    known = vectorizer.fit_transform(texts)
+    similar = vectorizer.transform(others) @ known.T
+    return [targets[int(np.argmax(row.toarray()))] for row in similar]
 
 
 def _need_scikit_learn():

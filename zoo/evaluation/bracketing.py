@@ -9,6 +9,7 @@ import re
 
 import numpy as np
 
+from zoo.evaluation.assessment import Assessment
 from zoo.evaluation.bootstrap import bootstrap_interval
 
 # COLLINS.prm. It deletes TOP only; the other names of the outer bracket are added.
@@ -18,6 +19,7 @@ TRACE = "-NONE-"
 EQUAL_LABELS = {"PRT": "ADVP"}
 LONGEST = 40  # words of a sentence in the second table of EVALB
 STATES = ("valid", "error", "skipped")
+ASSESSED = ("f1", "precision", "recall", "exact_match", "tagging_accuracy", "errors")
 COUNTS = ("matched", "gold", "predicted", "exact", "crossing", "words", "tags")
 
 
@@ -168,17 +170,7 @@ def bracketing_scores(golds, predictions, punctuation="own", seed=0, samples=100
         ValueError: if the numbers of trees differ, there is none, or `punctuation` is
             unknown.
     """
-    if len(golds) != len(predictions) or not len(golds):
-        raise ValueError(
-            "`golds` and `predictions` must have the same number of trees, at least 1. "
-            f"Received: {len(golds)} and {len(predictions)}."
-        )
-    if punctuation not in ("own", "gold"):
-        raise ValueError(
-            f"`punctuation` must be own or gold. Received: {punctuation!r}."
-        )
-    pairs = zip(golds, predictions, strict=True)
-    rows = [count_brackets(*pair, punctuation) for pair in pairs]
+    rows = _count_rows(golds, predictions, punctuation)
     table = np.array([[getattr(row, name) for name in COUNTS] for row in rows])
 
     def f1(chosen):
@@ -190,25 +182,73 @@ def bracketing_scores(golds, predictions, punctuation="own", seed=0, samples=100
     return {**_scores(rows), "f1_interval": interval, "up_to_40": _scores(short)}
 
 
+def assess_trees(golds, predictions, punctuation="own"):
+    """Assesses predicted trees by the scores of EVALB.
+
+    Args:
+        golds, predictions, punctuation: see `bracketing_scores`.
+
+    Returns:
+        `zoo.evaluation.Assessment` with f1, precision, recall, exact_match,
+        tagging_accuracy and errors, which is a number of sentences. The error of a row
+        is 1 - F1 of its sentence, and 1 in the state "error".
+
+    Raises:
+        ValueError: see `bracketing_scores`.
+    """
+    rows = _count_rows(golds, predictions, punctuation)
+    table = np.array(
+        [
+            [*(getattr(r, name) for name in COUNTS), *(r.state == s for s in STATES)]
+            for r in rows
+        ]
+    )
+
+    def statistic(name):
+        return lambda chosen: _ratios(table[chosen].sum(axis=0).tolist())[name]
+
+    statistics = {name: statistic(name) for name in ASSESSED}
+    f1 = [_ratios(row)["f1"] for row in table.tolist()]
+    wrong = [r.state == "error" or r.gold + r.predicted > 0 for r in rows]
+    return Assessment(len(rows), statistics, np.where(wrong, 1 - np.array(f1), 0.0))
+
+
+def _count_rows(golds, predictions, punctuation):
+    """The counts of all sentences, a list, of checked arguments."""
+    if len(golds) != len(predictions) or not len(golds):
+        raise ValueError(
+            "`golds` and `predictions` must have the same number of trees, at least 1. "
+            f"Received: {len(golds)} and {len(predictions)}."
+        )
+    if punctuation not in ("own", "gold"):
+        raise ValueError(
+            f"`punctuation` must be own or gold. Received: {punctuation!r}."
+        )
+    pairs = zip(golds, predictions, strict=True)
+    return [count_brackets(*pair, punctuation) for pair in pairs]
+
+
 def _scores(rows):
     """The scores of some sentences, from their counts."""
-    total = {name: sum(getattr(row, name) for row in rows) for name in COUNTS}
     states = collections.Counter(row.state for row in rows)
+    totals = [sum(getattr(row, name) for row in rows) for name in COUNTS]
+    ratios = _ratios([*totals, *(states[state] for state in STATES)])
+    return {**ratios, "sentences": len(rows), "skipped": states["skipped"]}
+
+
+def _ratios(totals):
+    """The scores of some sentences, from the sums of `COUNTS` and of `STATES`."""
+    total = dict(zip((*COUNTS, *STATES), totals, strict=True))
     gold, predicted = total["gold"], total["predicted"]
     parts = {
         "precision": (total["matched"], predicted),
         "recall": (total["matched"], gold),
         "f1": (2 * total["matched"], gold + predicted),
-        "exact_match": (total["exact"], states["valid"]),
+        "exact_match": (total["exact"], total["valid"]),
         "tagging_accuracy": (total["tags"], total["words"]),
-        "crossing": (total["crossing"], states["valid"]),
+        "crossing": (total["crossing"], total["valid"]),
     }
     ratios = {
         name: part / whole if whole else 0.0 for name, (part, whole) in parts.items()
     }
-    return {
-        **ratios,
-        "sentences": len(rows),
-        "errors": states["error"],
-        "skipped": states["skipped"],
-    }
+    return {**ratios, "errors": total["error"]}

@@ -1,5 +1,11 @@
 """BLEU and chrF of translations, computed by sacrebleu."""
 
+import warnings
+
+import numpy as np
+
+from zoo.evaluation.assessment import Assessment
+
 
 def group_references(sources, targets):
     """Collects the translations of equal sources.
@@ -48,6 +54,63 @@ def translation_scores(hypotheses, references):
             has no reference.
     """
     metrics = _metrics()
+    streams = reference_streams(_checked(hypotheses, references))
+    found = {}
+    for name, metric in metrics.items():
+        found[name] = metric.corpus_score(list(hypotheses), streams).score
+        found[f"{name}_signature"] = str(metric.get_signature())
+    return found
+
+
+def assess_texts(references, hypotheses):
+    """Assesses written texts.
+
+    Without sacrebleu, BLEU and chrF are left out with a warning.
+
+    Args:
+        references, hypotheses: see `translation_scores`.
+
+    Returns:
+        `zoo.evaluation.Assessment` with bleu and chrf in [0, 100], and exact_match, the
+        share of hypotheses that equal a reference. The error of a row is 1 - chrF / 100
+        of its hypothesis alone; without sacrebleu 0 or 1.
+
+    Raises:
+        ValueError: see `translation_scores`.
+    """
+    references = _checked(hypotheses, references)
+    pairs = list(zip(hypotheses, references, strict=True))
+    equal = np.array([text in found for text, found in pairs], float)
+    errors, statistics = 1 - equal, {}
+    try:
+        metrics = _metrics()
+    except ImportError as error:
+        warnings.warn(str(error), stacklevel=2)
+    else:
+        chrf = metrics["chrf"]
+        errors = [1 - chrf.sentence_score(*pair).score / 100 for pair in pairs]
+        streams = reference_streams(references)
+        for name, metric in metrics.items():
+            statistics[name] = _corpus_statistic(metric, hypotheses, streams)
+    statistics["exact_match"] = lambda rows: float(equal[rows].mean())
+    return Assessment(len(pairs), statistics, np.array(errors))
+
+
+def _corpus_statistic(metric, hypotheses, streams):
+    """The score of chosen rows, a function, from the counts of every sentence.
+
+    The public methods of sacrebleu would split the sentences again for every choice.
+    """
+    counts = np.array(metric._extract_corpus_statistics(list(hypotheses), streams))
+
+    def score(rows):
+        return metric._aggregate_and_compute([counts[rows].sum(axis=0).tolist()]).score
+
+    return score
+
+
+def _checked(hypotheses, references):
+    """The references as lists; raises ValueError unless all hypotheses have one."""
     references = [[r] if isinstance(r, str) else list(r) for r in references]
     missing = [number for number, found in enumerate(references) if not any(found)]
     if not hypotheses or len(hypotheses) != len(references) or missing:
@@ -56,12 +119,7 @@ def translation_scores(hypotheses, references):
             f"one. Received: {len(hypotheses)} hypotheses and {len(references)} lists "
             f"of references, of which {missing[:5]} are empty."
         )
-    streams = reference_streams(references)
-    found = {}
-    for name, metric in metrics.items():
-        found[name] = metric.corpus_score(list(hypotheses), streams).score
-        found[f"{name}_signature"] = str(metric.get_signature())
-    return found
+    return references
 
 
 def reference_streams(references):
@@ -82,7 +140,7 @@ def _metrics():
         from sacrebleu.metrics import BLEU, CHRF
     except ImportError as error:
         raise ImportError(
-            "`translation_scores` needs sacrebleu. Install it with "
+            "BLEU and chrF need sacrebleu. Install it with "
             '`pip install "keras-context-zoo[eval]"`.'
         ) from error
     return {"bleu": BLEU(), "chrf": CHRF()}

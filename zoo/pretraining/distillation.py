@@ -26,8 +26,9 @@ from zoo.pretraining.text_and_words import (
     agreeing_words,
     count_words,
 )
+from zoo.programs.vocabularies import learn_vocabulary
 from zoo.tasks import TextEmbedder
-from zoo.text import WordPieceTokenizer, save_vocabulary, train_wordpiece
+from zoo.text import WordPieceTokenizer
 
 POOLING = {"pooling": "mean", "normalize": True}
 ALIGNED = 16384  # texts by which the teacher's vectors are turned to the student's
@@ -163,7 +164,7 @@ class Distillation:
         if not path.exists():
             lines = itertools.chain(*map(self._repeated, texts, texts.values()))
             size = self.recipe.config["vocabulary_size"]
-            save_vocabulary(train_wordpiece(lines, size, lowercase), path)
+            learn_vocabulary(lines, "wordpiece", size, path, lowercase=lowercase)
         return WordPieceTokenizer(path, lowercase=lowercase)
 
     def _lengths(self, texts):

@@ -19,8 +19,9 @@ from zoo.files import replacing
 from zoo.pretraining.optimizer import make_optimizer
 from zoo.pretraining.recipes import find_files
 from zoo.pretraining.start import finished_model, start_model, start_tokenizer
+from zoo.programs.vocabularies import learn_vocabulary
 from zoo.tasks import MaskedLM
-from zoo.text import WordPieceTokenizer, save_vocabulary, train_wordpiece
+from zoo.text import WordPieceTokenizer
 
 
 @dataclasses.dataclass(frozen=True)
@@ -172,7 +173,7 @@ def prepare_vocabulary(recipe, data, output):
         documents = read_documents(find_files(data, recipe.train))
         lines = (line.replace("[UNK]", " ") for text in documents for line in text)
         size = recipe.config["vocabulary_size"]
-        save_vocabulary(train_wordpiece(lines, size, lowercase), path)
+        learn_vocabulary(lines, "wordpiece", size, path, lowercase=lowercase)
     return WordPieceTokenizer(path, lowercase=lowercase)
 
 

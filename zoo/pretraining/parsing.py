@@ -4,16 +4,7 @@ import dataclasses
 
 from zoo.pretraining.translation import Translation, WritingOptions
 from zoo.tasks import Parser
-from zoo.tasks.text_input import join_words
-from zoo.text import (
-    ParsingTokenizer,
-    find_leaves,
-    linearize,
-    list_tokens,
-    read_tree,
-    read_trees,
-    write_tree,
-)
+from zoo.text import ParsingTokenizer, linearize, list_tokens, read_tree
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,10 +39,8 @@ class Parsing(Translation):
 
     def _read(self, paths):
         """The sentences and the trees of some files, two lists of str."""
-        trees = [tree for path in paths for tree in read_trees(path)]
-        words = [[word for _, word in find_leaves(tree)] for tree in trees]
-        kept = [pair for pair in zip(words, trees, strict=True) if pair[0]]
-        return join_words([row for row, _ in kept]), [write_tree(t) for _, t in kept]
+        files = [Parser.read(path) for path in paths]
+        return tuple(sum(side, []) for side in zip(*files, strict=True))
 
     def _tokenizer(self, path):
         """Makes the tokenizer. The first call writes the model of the sentences."""

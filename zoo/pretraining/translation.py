@@ -5,12 +5,12 @@ import dataclasses
 import numpy as np
 
 from zoo.data import plan_batches, read_bitext
-from zoo.files import replacing
 from zoo.pretraining.optimizer import make_optimizer
 from zoo.pretraining.recipes import find_files, find_held_out
 from zoo.pretraining.start import finished_model, start_model, start_tokenizer
+from zoo.programs.vocabularies import learn_vocabulary
 from zoo.tasks import Translator
-from zoo.text import SentencePieceTokenizer, train_sentencepiece
+from zoo.text import SentencePieceTokenizer
 
 MODEL = "sentencepiece.model"
 TEXTS_AT_ONCE = 65536
@@ -98,9 +98,7 @@ class Translation:
         """Learns a SentencePiece model, unless it exists."""
         if not path.exists():
             size = self.recipe.config["vocabulary_size"]
-            model = train_sentencepiece(texts, size)
-            with replacing(path) as temporary:
-                temporary.write_bytes(model)
+            learn_vocabulary(texts, "sentencepiece", size, path)
 
     def _target_texts(self):
         """The targets as the tokenizer reads them, list of str."""

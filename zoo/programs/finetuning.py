@@ -5,7 +5,6 @@ import sys
 import time
 
 from zoo import registry
-from zoo.data import hash_split
 from zoo.evaluation import sample_rows
 from zoo.programs.data_summary import (
     data_lines,
@@ -13,6 +12,7 @@ from zoo.programs.data_summary import (
     describe_tokens,
     tokens_line,
 )
+from zoo.programs.labelled_rows import read_parts, take
 from zoo.programs.progress import EpochLines, UpdateCurves
 from zoo.programs.report import (
     assess_model,
@@ -25,6 +25,7 @@ from zoo.programs.report import (
 from zoo.tasks import Task, TextClassifier, find_task
 
 EPOCHS = 3  # for presets that have no number of epochs
+ROWS = 32  # of an update
 AUTO = "auto"  # the learning rate that a range test suggests
 
 
@@ -38,6 +39,8 @@ def run(
     echo=print,
     seed=0,
     columns=None,
+    target=None,
+    valid_target=None,
     **options,
 ):
     """Fine-tunes a preset on a file of labelled texts, and reports on it.
@@ -46,33 +49,38 @@ def run(
         preset: see `zoo.from_preset`.
         data: path of the labelled texts, which `read` of the task reads.
         valid: the same for validation; by default a tenth of `data`, chosen by a hash.
-        task: name of a task for labelled rows; by default "text_classifier".
+        task: name of a task for labelled rows; by default that of the preset, if it is
+            one, else "text_classifier".
         output: `.keras` file to write, or None.
         report: directory of the report, or None for no report.
         echo: function that prints a line.
         seed: int, of the weights of the head, the order of the rows, and dropout.
         columns: dict of text_column, pair_column and label_column, for `read`.
+        target, valid_target: paths of the targets, for tasks that write texts, if
+            `data` and `valid` have the sources only.
         **options: arguments of `train`, and of `zoo.from_preset`; None means the
             default.
 
     Returns:
         The trained task.
+
+    Raises:
+        ValueError: if a file cannot be read, or options exclude each other.
     """
     options = {key: value for key, value in options.items() if value is not None}
-    kind = trainable_task(task or TextClassifier.task_name)
+    check_batches(**options)
+    kind = trainable_task(task) if task else default_task(preset)
     if report is not None:
         check_directory(report)
-    columns = columns or {}
-    rows = kind.read(data, **columns)
-    if valid:
-        train_rows, held_out = rows, kind.read(valid, **columns)
-    else:
-        train_rows, held_out = split_off(*rows)
-    parts = {"training": train_rows, "validation": held_out}
-    files = {"data": os.fspath(data)}
-    if valid:
-        files["validation data"] = os.fspath(valid)
-    options |= kind.data_options(rows[1])
+    files = {
+        "data": data,
+        "targets": target,
+        "validation data": valid,
+        "validation targets": valid_target,
+    }
+    labels, parts = read_parts(kind, *files.values(), columns or {})
+    files = {name: os.fspath(path) for name, path in files.items() if path}
+    options |= kind.data_options(labels)
     model, content = train(kind, preset, parts, seed, echo, **options)
     if output is not None:
         model.save(output)  # before the report, which may fail
@@ -89,7 +97,8 @@ def train(
     seed=0,
     echo=print,
     epochs=None,
-    batch_size=32,
+    batch_size=None,
+    token_budget=None,
     learning_rate=None,
     layer_decay=1.0,
     **options,
@@ -103,7 +112,8 @@ def train(
             in this order. The baselines are compared on the last part.
         seed, echo: see `run`.
         epochs: int; by default that of the preset, or 3.
-        batch_size: int, rows.
+        batch_size: int, rows; by default 32.
+        token_budget: int, instead of `batch_size`, see `zoo.data.plan_batches`.
         learning_rate: float, the peak; by default that of the preset or its family.
             "auto" for the suggestion of `find_learning_rate`.
         layer_decay: float, see `zoo.training.AdamW`.
@@ -112,25 +122,29 @@ def train(
     Returns:
         The trained task, and a dict for `report_on`.
     """
+    sizes = {"batch_size": batch_size, "token_budget": token_budget}
+    if token_budget is None:
+        sizes["batch_size"] = batch_size or ROWS
     content = {"data": describe_data(kind, parts)}
     echo("\n".join(data_lines(content["data"])))
     model = registry.from_preset(preset, kind.task_name, seed=seed, **options)
     content |= prepare(model, parts, seed, echo)
     if learning_rate == AUTO:
         model.compile(model.default_optimizer(layer_decay=layer_decay))
-        learning_rate = search(model, parts["training"], batch_size, seed, echo)
+        rows = sizes["batch_size"]
+        learning_rate = search(model, parts["training"], rows, seed, echo)
     if learning_rate is None:
         learning_rate = model.default_learning_rate
     model.compile(model.default_optimizer(learning_rate, layer_decay))
     defaults = model.backbone.defaults_for(model.task_name)
     epochs = epochs or defaults.get("epochs") or EPOCHS
-    content |= fit(model, parts, epochs, batch_size, seed, echo)
+    content |= fit(model, parts, epochs, sizes, seed, echo)
     content["settings"] = {
         "preset": os.fspath(preset),
         "learning rate": learning_rate,
         "layer decay": layer_decay,
         "epochs": epochs,
-        "batch size": batch_size,
+        **{k.replace("_", " "): v for k, v in sizes.items() if v is not None},
         "seed": seed,
         "seconds of training": content.pop("seconds"),
         **describe_model(model),
@@ -156,7 +170,7 @@ def prepare(model, parts, seed, echo):
         notes.append(
             f"The baselines are trained on {len(rows):,} of {len(labels):,} rows."
         )
-    held_out, truth = list(parts.values())[-1]
+    held_out, truth = model.rows_to_score(*list(parts.values())[-1])
     sample = take(texts, labels, rows)
     baselines = predict_baselines(model, sample, held_out, notes.append)
     for note in notes:
@@ -167,8 +181,13 @@ def prepare(model, parts, seed, echo):
     return {"tokens": tokens, "notes": notes, "baselines": baselines}
 
 
-def fit(model, parts, epochs, batch_size, seed, echo):
+def fit(model, parts, epochs, sizes, seed, echo):
     """Trains a compiled model; on a terminal with the progress bar of Keras.
+
+    Args:
+        model, parts, seed, echo: see `report_on` and `train`.
+        epochs: int.
+        sizes: dict of batch_size and token_budget, one of which is None.
 
     Returns:
         dict of history, as of Keras, updates, the curves of `UpdateCurves`, and
@@ -177,13 +196,21 @@ def fit(model, parts, epochs, batch_size, seed, echo):
     start = time.monotonic()
     terminal = sys.stdout.isatty()
     texts, labels = parts["training"]
-    curves = UpdateCurves(-(-len(labels) // batch_size), epochs)
+    labels = model.parse_labels(labels)
+    steps = None
+    if sizes["batch_size"] is None:
+        # The epochs have nearly the same number of batches. With a fixed number, the
+        # learning rate can be planned.
+        batches = model.batches(texts, labels, shuffle=True, seed=seed, **sizes)
+        steps = sum(1 for _ in batches)
+    curves = UpdateCurves(steps or -(-len(labels) // sizes["batch_size"]), epochs)
     held_out = parts["validation"]
     history = model.fit(
         texts,
-        model.parse_labels(labels),
-        batch_size=batch_size,
+        labels,
+        **sizes,
         epochs=epochs,
+        steps_per_epoch=steps,
         verbose=1 if terminal else 0,
         callbacks=[curves] if terminal else [curves, EpochLines(echo)],
         validation_data=(held_out[0], model.parse_labels(held_out[1])),
@@ -207,6 +234,7 @@ def report_on(model, parts, content, directory, echo=print, seed=0):
         dict of all that the report says.
     """
     part, rows = list(parts.items())[-1]
+    rows = model.rows_to_score(*rows)
     content = {**content, "scored": {"part": part, "rows": len(rows[1])}}
     content |= assess_model(model, rows, content.pop("baselines"), seed)
     for name, scores in content["scores"].items():
@@ -234,6 +262,25 @@ def search(model, rows, batch_size, seed, echo):
     return found
 
 
+def check_batches(batch_size=None, token_budget=None, learning_rate=None, **options):
+    """Raises ValueError if the options of batches exclude each other."""
+    if token_budget is None:
+        return
+    received = {"batch_size": batch_size, "token_budget": token_budget}
+    if token_budget < 1 or batch_size is not None or learning_rate == AUTO:
+        raise ValueError(
+            "`token_budget` must be positive, without `batch_size` and without the "
+            f"search for a learning rate. Received: {received}, learning_rate="
+            f"{learning_rate!r}. Leave one of them out."
+        )
+
+
+def default_task(preset):
+    """The class of the preset's task if `read` is defined, else `TextClassifier`."""
+    saved = registry.saved_task(preset)
+    return saved if saved and saved.read else TextClassifier
+
+
 def trainable_task(name):
     """The class of a task that is trained on labelled rows of a file.
 
@@ -254,30 +301,6 @@ def trainable_tasks():
     return [name for name, kind in registry.TASKS.items() if kind.read is not None]
 
 
-def split_off(texts, labels):
-    """Splits rows by a hash: nine tenths for training, one tenth for validation."""
-    first = texts[0] if isinstance(texts, tuple) else texts
-    whole = [text if isinstance(text, str) else " ".join(text) for text in first]
-    split = hash_split(whole, [("valid", 0.1), ("train", 0.9)])
-    if not split["valid"]:  # possible with few rows
-        split = {"train": split["train"][:-1], "valid": split["train"][-1:]}
-    if not split["train"]:
-        raise ValueError(
-            "There must be a row for training and one for validation. Received: "
-            f"{len(whole)} rows. Give more rows, or a file for validation."
-        )
-    return [take(texts, labels, split[name]) for name in ("train", "valid")]
-
-
-def take(texts, labels, rows):
-    """The chosen rows of the texts (for pairs, of both columns) and of the labels."""
-    if isinstance(texts, tuple):
-        return tuple([column[r] for r in rows] for column in texts), [
-            labels[r] for r in rows
-        ]
-    return [texts[r] for r in rows], [labels[r] for r in rows]
-
-
 def load(model, task="auto"):
     """Loads a task from a `.keras` file, a preset name or a directory.
 
@@ -293,19 +316,3 @@ def load(model, task="auto"):
             "only. Fine-tune it first, or name a task for `zoo export` with `--task`."
         )
     return loaded
-
-
-def split_pairs(rows):
-    """Splits lines `a<TAB>b` into two lists, a tuple.
-
-    Raises:
-        ValueError: if a line has no tab.
-    """
-    pairs = [row.split("\t", 1) for row in rows]
-    wrong = [row for row in pairs if len(row) != 2]
-    if wrong:
-        raise ValueError(
-            "A pair must be two texts with a tab between them. Received: "
-            f"{wrong[0][0][:80]!r}."
-        )
-    return tuple(map(list, zip(*pairs, strict=True)))

@@ -9,6 +9,7 @@ import numpy as np
 from zoo.data import hash_split, read_labelled
 from zoo.programs import finetuning
 from zoo.programs.data_summary import printable
+from zoo.programs.labelled_rows import take
 from zoo.serving import ask, curl_lines, diagnose, docker_lines, format_findings
 from zoo.tasks import TextClassifier
 
@@ -111,7 +112,7 @@ def split(texts, labels):
             f"Received: {len(labels)} rows, in parts of {sizes}. Give more rows."
         )
     names = ("training", "validation", "test")
-    return {name: finetuning.take(texts, labels, rows[name]) for name in names}
+    return {name: take(texts, labels, rows[name]) for name in names}
 
 
 def first_rows(texts, count):

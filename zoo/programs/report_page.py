@@ -213,8 +213,9 @@ def _errors(content):
     count = len(items)
     return (
         f"<p>The {count} rows with the largest errors. The error is the probability of "
-        "a wrong label (for tags, the sum over a sentence) or the distance of a "
-        f'number.</p>\n<ol class="errors">\n{chr(10).join(items)}\n</ol>'
+        "a wrong label (for tags, the sum over a sentence), the distance of a number, "
+        "1 - chrF / 100 of a text, or 1 - F1 of a tree."
+        f'</p>\n<ol class="errors">\n{chr(10).join(items)}\n</ol>'
     )
 
 

@@ -4,7 +4,7 @@ import zoo.models  # noqa: F401, which registers the families
 from zoo import family as families
 from zoo.family import FAMILIES, Family, Layout
 from zoo.registry.building import build_backbone, build_tokenizer
-from zoo.registry.describing import describe
+from zoo.registry.describing import describe, saved_task
 from zoo.registry.from_preset import from_preset
 from zoo.registry.keras_files import load_model
 from zoo.registry.sources import tokenizer_classes
@@ -24,6 +24,7 @@ __all__ = [
     "load_model",
     "register_family",
     "register_task",
+    "saved_task",
     "tokenizer_classes",
 ]
 

@@ -51,6 +51,18 @@ def describe(preset, layout=None, file=None):
     return {**record, **described}
 
 
+def saved_task(preset):
+    """Finds the task that was saved with a preset, or that a converted one has.
+
+    Args:
+        preset: see `zoo.from_preset`, which raises the same errors.
+
+    Returns:
+        subclass of `zoo.tasks.Task`, or None for a backbone.
+    """
+    return read_source(find_preset(preset)).task
+
+
 def _describe_tokenizer(tokenizer):
     """The class, the arguments and the size of a tokenizer, a dict; None for None."""
     if tokenizer is None:

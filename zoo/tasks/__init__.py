@@ -7,6 +7,7 @@ from zoo.tasks.embedding import TextEmbedder
 from zoo.tasks.masked_lm import MaskedLM
 from zoo.tasks.parser import Parser
 from zoo.tasks.registration import TASKS, find_task, register_task
+from zoo.tasks.summarizer import Summarizer
 from zoo.tasks.text_classifier import TextClassifier, TextRegressor
 from zoo.tasks.token_classifier import TokenClassifier
 from zoo.tasks.translator import Translator
@@ -21,6 +22,7 @@ for task in (
     TokenClassifier,
     Translator,
     Parser,
+    Summarizer,
 ):
     register_task(task)
 
@@ -30,6 +32,7 @@ __all__ = [
     "CausalLM",
     "MaskedLM",
     "Parser",
+    "Summarizer",
     "Task",
     "TextClassifier",
     "TextEmbedder",

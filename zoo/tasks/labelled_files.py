@@ -14,9 +14,12 @@ class LabelledFiles:
     Attributes:
         baselines: dict of a name to a function, see `zoo.evaluation.baselines`, whose
             predictions a report compares with those of the model.
+        takes_target_file: bool, whether `read` takes `target`, the path of a file with
+            a label for each line of the other file.
     """
 
     baselines = {}
+    takes_target_file = False
 
     @classmethod
     def read(cls, path, text_column=None, pair_column=None, label_column=None):
@@ -67,6 +70,17 @@ class LabelledFiles:
         y = self.parse_labels(labels)
         scores = self.evaluate(x, y, verbose=0, return_dict=True)
         return {name: float(value) for name, value in scores.items()}
+
+    def rows_to_score(self, x, labels):
+        """The rows that `predict_labels` and `assess` take.
+
+        Args:
+            x, labels: as of `measure`.
+
+        Returns:
+            texts and labels; by default those that are given.
+        """
+        return x, labels
 
     def predict_labels(self, x):
         """The labels that the model predicts, for a report.

@@ -4,14 +4,19 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from zoo.evaluation import bracketing_scores
+from zoo.evaluation import assess_trees, right_branching_trees
 from zoo.generation import generate
 from zoo.tasks.text_input import join_words
 from zoo.tasks.translator import Translator
-from zoo.text import read_tree
+from zoo.text import find_leaves, read_tree, read_trees, write_tree
 from zoo.text.linear_trees import find_labels, linearize, read_token
 
-SCORES = ("precision", "recall", "f1", "exact_match", "tagging_accuracy", "errors")
+
+def _right_branching(sentences, trees, others):
+    """`right_branching_trees` on sentences and trees as `Parser.read` gives them."""
+    trees = [read_tree(text, clean=True) for text in trees]
+    found = right_branching_trees(trees, [text.split() for text in others])
+    return list(map(write_tree, found))
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -51,6 +56,8 @@ class Parser(Translator):
     columns = ("sentence",)
     text_methods = ("parse", "answer")
     answer_name = "tree"
+    baselines = {"right branching": _right_branching}
+    takes_target_file = False
 
     def __init__(
         self,
@@ -137,22 +144,54 @@ class Parser(Translator):
         """
         return self.translate(sentences, batch_size, return_scores, False, **options)
 
-    def measure(self, x, labels):
-        """The loss, and the scores of brackets, see `zoo.evaluation.bracketing_scores`.
+    @classmethod
+    def read(cls, path, text_column=None, pair_column=None, label_column=None):
+        """Reads sentences and trees from a file of brackets.
 
-        Punctuation is what has the tag of punctuation in the right tree.
+        Trees are cleaned. Those without words are left out.
 
         Args:
-            x: sentences, as `fit` takes them.
-            labels: list of str, their trees.
+            path: see `zoo.text.read_trees`.
+            text_column, pair_column, label_column: None.
 
         Returns:
-            dict of float.
+            two lists of str.
+
+        Raises:
+            ValueError: if a column is given, the file cannot be read, or no tree has a
+                word.
+        """
+        columns = text_column, pair_column, label_column
+        if columns != (None, None, None):
+            raise ValueError(
+                f"A file of trees has no columns. Received: {columns}. Leave them out."
+            )
+        trees = [tree for tree in read_trees(path) if find_leaves(tree)]
+        if not trees:
+            raise ValueError(f"A tree must have a word. Received: none in {path}.")
+        words = [[word for _, word in find_leaves(tree)] for tree in trees]
+        return join_words(words), list(map(write_tree, trees))
+
+    @classmethod
+    def describe_labels(cls, labels):
+        """The number of words, which are the leaves of the trees."""
+        return {"words": sum(len(find_leaves(read_tree(tree))) for tree in labels)}
+
+    def rows_to_score(self, x, labels):
+        """All sentences, also equal ones."""
+        return x, labels
+
+    def predict_labels(self, x):
+        """The trees, list of str, without probabilities."""
+        return self.parse(x), None
+
+    def assess(self, labels, predicted, confidence=None):
+        """Assesses trees, see `zoo.evaluation.assess_trees`.
+
+        Punctuation is what has the tag of punctuation in the right tree.
         """
         golds = [read_tree(text, clean=True) for text in labels]
-        found = [read_tree(text) for text in self.parse(x)]
-        scores = bracketing_scores(golds, found, "gold", samples=1)
-        return super().measure(x, labels) | {n: float(scores[n]) for n in SCORES}
+        return assess_trees(golds, list(map(read_tree, predicted)), "gold")
 
 
 def _count_leaves(tokens, kind):

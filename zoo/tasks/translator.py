@@ -11,6 +11,7 @@ from zoo.tasks.label_smoothing import SmoothedCrossentropy
 from zoo.tasks.targets import as_array
 from zoo.tasks.text_generation import WritesTexts
 from zoo.tasks.token_metrics import TokenAccuracy, TokenCrossentropy
+from zoo.tasks.translated_files import TranslatedFiles
 
 
 class SourcePacker(Packer):
@@ -25,7 +26,7 @@ class SourcePacker(Packer):
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class Translator(WritesTexts, Task):
+class Translator(TranslatedFiles, WritesTexts, Task):
     """Writes a text for every text.
 
     In training the decoder reads the target, moved by one position, and predicts its
@@ -62,7 +63,6 @@ class Translator(WritesTexts, Task):
     answers_tokens = False
     text_methods = ("translate", "answer")
     answer_name = "translation"
-    read = None
 
     def __init__(
         self,

@@ -6,6 +6,7 @@ import pathlib
 import tensorflow as tf
 
 from zoo.text.bpe_merging import BytePairMerger, constant
+from zoo.text.source_target import read_entries
 from zoo.text.splitting import split_words
 from zoo.text.tokenizer import Framing, Tokenizer
 from zoo.text.vocabulary import lookup
@@ -32,9 +33,10 @@ class BytePairTokenizer(Tokenizer):
             separated by a space. The first line may be `#version: 0.2`; without it, the
             mark is a symbol of its own. Lines of fastBPE end in a count, and are read
             as version 0.2.
-        vocabulary: sequence of str, the tokens in the order of their ids. A piece that
-            does not end its word is written with `continuation`, and a piece that ends
-            its word with `end_of_word`.
+        vocabulary: path of a file with a token in each line, or a sequence of str, the
+            tokens in the order of their ids. A piece that does not end its word is
+            written with `continuation`, and a piece that ends its word with
+            `end_of_word`.
         target_vocabulary: as `vocabulary`, or None.
         continuation, end_of_word: str. GPT writes only the second, as `</w>`.
         pad_token, unknown_token, start_token, end_token: str in both vocabularies, at
@@ -202,7 +204,7 @@ class _Side:
     """
 
     def __init__(self, vocabulary, continuation, end_of_word, **specials):
-        self.tokens = tuple(vocabulary)
+        self.tokens = read_entries(vocabulary, "vocabulary")
         self.marks = continuation, end_of_word
         self.unknown_token = specials["unknown_token"]
         self.places = {token: i for i, token in enumerate(self.tokens)}

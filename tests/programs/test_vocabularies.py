@@ -1,0 +1,101 @@
+"""`zoo vocabulary`: from files of texts to the files that tokenizers read."""
+
+import gzip
+import lzma
+
+import click.testing
+import pytest
+import tiny
+
+from zoo.cli import main
+from zoo.text import (
+    BytePairTokenizer,
+    SentencePieceTokenizer,
+    WordPieceTokenizer,
+    train_bpe,
+    train_sentencepiece,
+    train_wordpiece,
+)
+
+SIZES = {"wordpiece": 260, "sentencepiece": 340, "bpe": 90}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A plain file and compressed ones; only the last has certain letters."""
+    directory = tmp_path_factory.mktemp("texts")
+    texts, translations = tiny.make_pairs(60)
+    (directory / "a.txt").write_text("\n".join(texts))
+    with gzip.open(directory / "b.gz", "wt") as file:
+        file.write("\n".join(translations))
+    with lzma.open(directory / "c.xz", "wt", encoding="utf-8") as file:
+        file.write("éàé éàé\n" * 50)
+    return [directory / name for name in ("a.txt", "b.gz", "c.xz")]
+
+
+def run(*arguments, code=0):
+    result = click.testing.CliRunner().invoke(
+        main, ["vocabulary", *map(str, arguments)]
+    )
+    assert result.exit_code == code, (result.output, result.exception)
+    return result.output.strip()
+
+
+def learn(files, kind, output, *options, code=0):
+    common = ("--kind", kind, "--size", SIZES[kind], "--output", output)
+    return run(*files, *common, *options, code=code)
+
+
+def test_wordpiece(files, tmp_path):
+    path = tmp_path / "new" / "vocab.txt"
+    assert learn(files, "wordpiece", path) == str(path)
+    tokenizer = WordPieceTokenizer(path)
+    assert list(tokenizer.vocabulary) == train_wordpiece(files, SIZES["wordpiece"])
+    assert "film" in tokenizer.vocabulary and "FILM" not in tokenizer.vocabulary
+    learn(files, "wordpiece", path, "--cased", "--character-coverage", "1.0")
+    assert WordPieceTokenizer(path, lowercase=False).vocabulary.count("é") == 1
+    assert "F" in WordPieceTokenizer(path, lowercase=False).vocabulary
+
+
+def test_sentencepiece(files, tmp_path):
+    path, again = tmp_path / "a.model", tmp_path / "b.model"
+    learn(files, "sentencepiece", path)
+    learn(files, "sentencepiece", again)
+    content = path.read_bytes()
+    assert content == again.read_bytes()
+    assert content == train_sentencepiece(files, SIZES["sentencepiece"])
+    text = "the film FILM éàé"
+    tokenizer = SentencePieceTokenizer(path)
+    assert tokenizer.detokenize(tokenizer([text]))[0].numpy().decode() == text
+
+
+def test_bpe(files, tmp_path):
+    path = tmp_path / "bpe"
+    assert learn(files, "bpe", path) == str(path)
+    codes, vocabulary = path / "codes.txt", path / "vocabulary.txt"
+    tokenizer = BytePairTokenizer(codes, vocabulary)
+    expected = BytePairTokenizer(*train_bpe(files, SIZES["bpe"]))
+    assert tokenizer.get_config() == expected.get_config()
+    text = "the film FILM éàé"
+    ids = tokenizer([text])
+    assert tokenizer.unknown_id not in ids.to_list()[0]
+    assert tokenizer.detokenize(ids)[0].numpy().decode() == text
+    assert "is not empty" in learn(files, "bpe", path, code=1)
+
+
+def test_mistakes_are_one_line_and_write_nothing(files, tmp_path):
+    path, empty = tmp_path / "out", tmp_path / "empty.txt"
+    empty.write_text("\n \n")
+    path.write_text("old")
+    message = learn([tmp_path / "none.txt"], "wordpiece", path, code=1)
+    assert message == f"Error: No such file: {tmp_path / 'none.txt'}."
+    message = learn([empty], "sentencepiece", path, code=1)
+    assert message == ("Error: Texts for a vocabulary must have words. Received: none.")
+    message = learn(files, "sentencepiece", path, "--cased", code=1)
+    assert "'sentencepiece' is learned without some options" in message
+    assert "Received: lowercase." in message
+    common = ("--size", 9, "--output", path)
+    for kind in SIZES:
+        message = run(*files, "--kind", kind, *common, code=1)
+        assert message.startswith("Error: `vocabulary_size` must hold"), message
+    assert path.read_text() == "old" and len([*tmp_path.iterdir()]) == 2

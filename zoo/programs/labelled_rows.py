@@ -1,0 +1,94 @@
+"""Rows of texts and labels: read from files, split and chosen."""
+
+from zoo.data import hash_split
+
+
+def read_rows(kind, path, target=None, **columns):
+    """Reads rows for a task from a file, or from one of sources and one of targets.
+
+    Args:
+        kind: class of the task.
+        path, target: of the files; `target` may be None.
+        **columns: text_column, pair_column and label_column, for `read` of the task.
+
+    Raises:
+        ValueError: if the task reads one file only, or the files cannot be read.
+    """
+    if not target:
+        return kind.read(path, **columns)
+    if not kind.takes_target_file:
+        raise ValueError(
+            "Only a task that writes texts has its targets in a second file. Received: "
+            f"target {target} for task {kind.task_name!r}. Leave it out, or name "
+            "another task with `--task`."
+        )
+    return kind.read(path, target=target, **columns)
+
+
+def read_parts(kind, data, target, valid, valid_target, columns):
+    """Reads rows for training and for validation.
+
+    Args:
+        kind, columns: see `read_rows`; `columns` is a dict.
+        data, target, valid, valid_target: paths, all but the first may be None.
+            Without `valid` a tenth of `data` is for validation.
+
+    Returns:
+        list of all labels of `data`, and dict of "training" and "validation" to texts
+        and labels.
+
+    Raises:
+        ValueError: if there are only targets for validation, too few rows, or the files
+            cannot be read.
+    """
+    if valid_target and not valid:
+        raise ValueError(
+            "Targets for validation belong to a file of sources. Received: "
+            f"{valid_target} alone. Give the sources with `--valid`."
+        )
+    rows = read_rows(kind, data, target, **columns)
+    if valid:
+        chosen = rows, read_rows(kind, valid, valid_target, **columns)
+    else:
+        chosen = split_off(*rows)
+    return rows[1], dict(zip(("training", "validation"), chosen, strict=True))
+
+
+def split_off(texts, labels):
+    """Splits rows by a hash: nine tenths for training, one tenth for validation."""
+    first = texts[0] if isinstance(texts, tuple) else texts
+    whole = [text if isinstance(text, str) else " ".join(text) for text in first]
+    split = hash_split(whole, [("valid", 0.1), ("train", 0.9)])
+    if not split["valid"]:  # possible with few rows
+        split = {"train": split["train"][:-1], "valid": split["train"][-1:]}
+    if not split["train"]:
+        raise ValueError(
+            "There must be a row for training and one for validation. Received: "
+            f"{len(whole)} rows. Give more rows, or a file for validation."
+        )
+    return [take(texts, labels, split[name]) for name in ("train", "valid")]
+
+
+def take(texts, labels, rows):
+    """The chosen rows of the texts (for pairs, of both columns) and of the labels."""
+    if isinstance(texts, tuple):
+        return tuple([column[r] for r in rows] for column in texts), [
+            labels[r] for r in rows
+        ]
+    return [texts[r] for r in rows], [labels[r] for r in rows]
+
+
+def split_pairs(rows):
+    """Splits lines `a<TAB>b` into two lists, a tuple.
+
+    Raises:
+        ValueError: if a line has no tab.
+    """
+    pairs = [row.split("\t", 1) for row in rows]
+    wrong = [row for row in pairs if len(row) != 2]
+    if wrong:
+        raise ValueError(
+            "A pair must be two texts with a tab between them. Received: "
+            f"{wrong[0][0][:80]!r}."
+        )
+    return tuple(map(list, zip(*pairs, strict=True)))

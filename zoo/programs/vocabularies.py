@@ -1,0 +1,76 @@
+"""Learns the vocabularies of tokenizers, and writes the files that they read."""
+
+import inspect
+import pathlib
+
+from zoo.files import filling, replacing
+from zoo.text import (
+    BytePairTokenizer,
+    save_vocabulary,
+    train_bpe,
+    train_sentencepiece,
+    train_wordpiece,
+)
+from zoo.text.wordpiece_training import read_lines
+
+
+def save_sentencepiece(model, path):
+    """Writes the result of `train_sentencepiece` to a `.model` file."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(model)
+
+
+def save_bpe(codes_and_tokens, path):
+    """Writes the result of `train_bpe` to the files of a new directory."""
+    names = BytePairTokenizer.files["codes"], BytePairTokenizer.files["vocabulary"]
+    with filling(path) as directory:
+        for name, lines in zip(names, codes_and_tokens, strict=True):
+            save_vocabulary(lines, directory / name)
+
+
+# The functions that learn and write each kind.
+KINDS = {
+    "wordpiece": (train_wordpiece, save_vocabulary),
+    "sentencepiece": (train_sentencepiece, save_sentencepiece),
+    "bpe": (train_bpe, save_bpe),
+}
+
+
+def learn_vocabulary(texts, kind, size, output, **options):
+    """Learns a vocabulary from texts and writes it. Equal texts give equal files.
+
+    Args:
+        texts: iterable of str or of `pathlib.Path`, see `zoo.text.train_wordpiece`.
+        kind: "wordpiece", "sentencepiece" or "bpe".
+        size: int, the largest number of tokens, special ones included.
+        output: path of the file, which is replaced if it exists. For bpe, path of a
+            directory that is empty or does not exist, for `codes.txt` and
+            `vocabulary.txt`.
+        **options: of `train_wordpiece`, `train_sentencepiece` or `train_bpe`.
+
+    Raises:
+        FileExistsError: if the directory is not empty.
+        FileNotFoundError: if there is no such file of texts.
+        ValueError: if the kind is unknown or has no such option, there are no words,
+            or the size is too small for the characters.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"`kind` must be one of {[*KINDS]}. Received: {kind!r}.")
+    learn, save = KINDS[kind]
+    unknown = options.keys() - inspect.signature(learn).parameters.keys()
+    if unknown:
+        raise ValueError(
+            f"A vocabulary of kind {kind!r} is learned without some options. Received: "
+            f"{', '.join(sorted(unknown))}. Leave them out."
+        )
+    save(learn(_with_words(texts), size, **options), pathlib.Path(output))
+
+
+def _with_words(texts):
+    """Yields texts and the lines of files; raises ValueError if none has a word."""
+    empty = True
+    for line in read_lines(texts):
+        empty = empty and not line.strip()
+        yield line
+    if empty:
+        raise ValueError("Texts for a vocabulary must have words. Received: none.")

@@ -1,0 +1,103 @@
+"""What the command line asks of a translator: pairs in, scores, texts, reports out."""
+
+import warnings
+
+from zoo.data import read_bitext
+from zoo.evaluation import assess_texts, copied_texts, group_references, nearest_targets
+from zoo.tasks.answering import as_numpy
+from zoo.tasks.labelled_files import LabelledFiles
+
+
+class TranslatedFiles(LabelledFiles):
+    """What a translator reads from files, trains on, scores and reports with.
+
+    A subclass has `translate` and `answer_name`.
+    """
+
+    baselines = {
+        "copy of the source": copied_texts,
+        "target of the most similar source": nearest_targets,
+    }
+    takes_target_file = True
+
+    @classmethod
+    def read(
+        cls,
+        path,
+        text_column=None,
+        pair_column=None,
+        label_column=None,
+        target=None,
+    ):
+        """Reads sources and targets from one file or from two.
+
+        Pairs with an empty text are left out, with a warning.
+
+        Args:
+            path: of the pairs, or with `target` of the sources, see
+                `zoo.data.read_bitext`.
+            text_column, label_column: int, the columns of source and target in one
+                file, by default 0 and 1.
+            pair_column: None.
+            target: path of the targets, or None.
+
+        Returns:
+            two lists of str.
+
+        Raises:
+            ValueError: if a column cannot be used, the lines of two files differ in
+                number, a line has too few columns, or there is no pair.
+        """
+        columns = text_column, label_column
+        if pair_column is not None or (target and columns != (None, None)):
+            raise ValueError(
+                f"{cls.__name__} reads a column of sources and one of targets in one "
+                f"file, or two files without columns. Received: columns {columns}, "
+                f"pair_column={pair_column!r}, target={target!r}. Leave some out."
+            )
+        chosen = zip(columns, (0, 1), strict=True)
+        pairs = read_bitext(path, target, [b if a is None else a for a, b in chosen])
+        kept = [p for p in zip(*pairs, strict=True) if all(map(str.strip, p))]
+        if not kept:
+            raise ValueError(
+                f"There must be a pair of texts. Received: none in {path}."
+            )
+        if len(kept) < len(pairs[0]):
+            warnings.warn(
+                f"{path} has pairs with an empty text: {len(pairs[0]) - len(kept)}. "
+                "They are left out.",
+                stacklevel=2,
+            )
+        return tuple(map(list, zip(*kept, strict=True)))
+
+    @classmethod
+    def describe_labels(cls, labels):
+        """The number of words that are separated by white space."""
+        return {"words": sum(len(text.split()) for text in labels)}
+
+    def rows_to_score(self, x, labels):
+        """Different sources, and all the targets of each."""
+        return group_references(as_numpy(self.text_columns(x)[0]).tolist(), labels)
+
+    def measure(self, x, labels):
+        """The scores of every task, and those of what the model writes, see `assess`.
+
+        The options of the generation are the task's own.
+        """
+        scores = super().measure(x, labels)
+        x, labels = self.rows_to_score(x, labels)
+        predicted, _ = self.predict_labels(x)
+        return scores | self.assess(labels, predicted).values()
+
+    def predict_labels(self, x):
+        """What the model writes, list of str, without probabilities."""
+        return self.translate(x), None
+
+    def assess(self, labels, predicted, confidence=None):
+        """Assesses written texts, see `zoo.evaluation.assess_texts`."""
+        return assess_texts(labels, predicted)
+
+    def describe_error(self, text, label, predicted):
+        """The right texts and the written one."""
+        right = label if isinstance(label, str) else " / ".join(label)
+        return {"true": right, self.answer_name: predicted}
