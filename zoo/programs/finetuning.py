@@ -197,20 +197,14 @@ def fit(model, parts, epochs, sizes, seed, echo):
     terminal = sys.stdout.isatty()
     texts, labels = parts["training"]
     labels = model.parse_labels(labels)
-    steps = None
-    if sizes["batch_size"] is None:
-        # The epochs have nearly the same number of batches. With a fixed number, the
-        # learning rate can be planned.
-        batches = model.batches(texts, labels, shuffle=True, seed=seed, **sizes)
-        steps = sum(1 for _ in batches)
-    curves = UpdateCurves(steps or -(-len(labels) // sizes["batch_size"]), epochs)
+    updates = len(model.batches(texts, labels, shuffle=True, seed=seed, **sizes))
+    curves = UpdateCurves(updates, epochs)
     held_out = parts["validation"]
     history = model.fit(
         texts,
         labels,
         **sizes,
         epochs=epochs,
-        steps_per_epoch=steps,
         verbose=1 if terminal else 0,
         callbacks=[curves] if terminal else [curves, EpochLines(echo)],
         validation_data=(held_out[0], model.parse_labels(held_out[1])),
