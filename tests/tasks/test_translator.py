@@ -57,6 +57,24 @@ def test_cached_steps_are_the_decoder(norm_first, separate):
         np.testing.assert_allclose(score[0], total, atol=1e-5 * len(tokens))
 
 
+@pytest.mark.parametrize("beams", (1, 3))
+def test_steps_of_several_tokens_are_the_decoder(beams):
+    model = make_translator(scale=0.3).backbone
+    draw = np.random.default_rng(4)
+    source = {"encoder_token_ids": draw.integers(5, 300, (2, 7))}
+    source["encoder_token_ids"][1, 4:] = 0
+    read = draw.integers(5, 300, (2 * beams, 9))
+    inputs = {k: np.repeat(v, beams, axis=0) for k, v in source.items()}
+    expected = model(model.complete({**inputs, "decoder_token_ids": read}))
+    states = model.make_states(2 * beams, 9, source, beams)
+    found = []
+    for begin, end in ((0, 4), (4, 5), (5, 9)):
+        outputs, states = model.step(read[:, begin:end], states, beams=beams)
+        found.append(outputs["decoder_sequence_output"])
+    found = np.concatenate(found, axis=1)
+    np.testing.assert_allclose(found, expected["decoder_sequence_output"], atol=1e-5)
+
+
 def limit(model, text):
     options = model.generation_options()
     return min(int(model.token_lengths([text])[0]) + options.extra_tokens, 48)
