@@ -80,20 +80,19 @@ def make_zoo(threads, dtype, beams):
     model = zoo.Translator(backbone, tokenizer)
     texts = [" ".join(map(str, row[:-1])) for row in make_sources()]
     limits = {"min_new_tokens": NEW, "max_new_tokens": NEW, "num_beams": beams}
+    limits["suppressed"] = [PAD, START]  # they would not be in the text
 
     def call():
         written = model.translate(texts, **limits)
-        return np.array([[len(text.split()) + 1] * NEW for text in written])
+        return np.array([[len(text.split())] * NEW for text in written])
 
     return call, decode_facts(backbone.count_params(), ZOO)
 
 
-def make_transformers(threads, dtype, beams):
-    """Hugging Face's Marian on PyTorch, `generate`."""
-    import torch
+def marian(**options):
+    """Hugging Face's Marian of the same size, on PyTorch."""
     import transformers
 
-    torch.set_num_threads(threads)
     sizes = {}
     for side in ("encoder", "decoder"):
         sizes |= {f"{side}_layers": BLOCKS, f"{side}_attention_heads": HEADS}
@@ -109,8 +108,17 @@ def make_transformers(threads, dtype, beams):
         decoder_start_token_id=START,
         forced_eos_token_id=None,
         **sizes,
+        **options,
     )
-    model = transformers.MarianMTModel(config).eval().to(getattr(torch, dtype))
+    return transformers.MarianMTModel(config)
+
+
+def make_transformers(threads, dtype, beams):
+    """Hugging Face's Marian on PyTorch, `generate`."""
+    import torch
+
+    torch.set_num_threads(threads)
+    model = marian().eval().to(getattr(torch, dtype))
     ids = torch.from_numpy(make_sources()).long()
     limits = {"min_new_tokens": NEW, "max_new_tokens": NEW, "num_beams": beams}
 
@@ -209,8 +217,8 @@ def ctranslate2_model(directory):
     return sum(counted)
 
 
-def make_ctranslate2(threads, dtype, beams, workers=1):
-    """CTranslate2's `translate_batch`, whose rows may be divided among workers."""
+def run_ctranslate2(threads, dtype, beams, workers):
+    """CTranslate2's `translate_batch`, whose rows are divided among workers."""
     import ctranslate2
     import numpy as np
 
@@ -236,9 +244,14 @@ def make_ctranslate2(threads, dtype, beams, workers=1):
     return call, decode_facts(parameters, CTRANSLATE2, f", {workers} workers")
 
 
+def make_ctranslate2(threads, dtype, beams):
+    """CTranslate2 with one worker for all threads."""
+    return run_ctranslate2(threads, dtype, beams, 1)
+
+
 def make_ctranslate2_workers(threads, dtype, beams):
     """CTranslate2 with a worker for each thread."""
-    return make_ctranslate2(threads, dtype, beams, workers=threads)
+    return run_ctranslate2(threads, dtype, beams, threads)
 
 
 def make_matmul(threads, dtype, beams):

@@ -38,6 +38,8 @@ WORKLOADS = {
     "elmo_forward": ("elmo_forward", {}),
     "lstm_forward": ("lstm", {"training": False}),
     "lstm_step": ("lstm", {"training": True}),
+    "translation_step_float32": ("translation_step", {"dtype": "float32"}),
+    "translation_step_bfloat16": ("translation_step", {"dtype": "bfloat16"}),
     "decode_greedy": ("decode", {"dtype": "float32", "beams": 1}),
     "decode_beam4": ("decode", {"dtype": "float32", "beams": 4}),
     "decode_greedy_bfloat16": ("decode", {"dtype": "bfloat16", "beams": 1}),

@@ -1,5 +1,6 @@
 """The workloads of benchmarks, at tiny sizes: what their peers do and report."""
 
+import functools
 import gzip
 import importlib
 import inspect
@@ -10,7 +11,17 @@ import sys
 import numpy as np
 import pytest
 
+from zoo.models.transformer import TransformerConfig
+
 ROOT = pathlib.Path(__file__).parents[2]
+LIMITED = (
+    "text_to_label",
+    "dense_forward",
+    "finetune_step",
+    "masked_batch",
+    "decode",
+    "translation_step",
+)
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
@@ -19,7 +30,7 @@ def benchmarks(monkeypatch):
     """Makes `benchmarks` importable, which it is from the checkout only."""
     monkeypatch.syspath_prepend(ROOT)
     peers = importlib.import_module("benchmarks.peers")
-    for name in ("text_to_label", "dense_forward", "finetune_step", "masked_batch"):
+    for name in LIMITED:
         module = importlib.import_module(f"benchmarks.{name}")
         # TensorFlow has run already, when its threads cannot be set any more.
         monkeypatch.setattr(module, "limit_tensorflow", lambda threads: None)
@@ -106,6 +117,39 @@ def test_finetune_step_trains(monkeypatch, dtype):
     call, theirs = finetune_step.make_keras_nlp(1, dtype)
     assert theirs["parameters"] == facts["parameters"]
     assert np.isfinite(call())
+
+
+@pytest.mark.parametrize("beams", [1, 4])
+def test_decode_writes_as_many_tokens_as_all(monkeypatch, beams):
+    from benchmarks import decode
+
+    sizes = {"VOCABULARY": 50, "BLOCKS": 1, "WIDTH": 16, "HEADS": 2, "INNER": 32}
+    shrink(monkeypatch, decode, ROWS=3, LENGTH=6, NEW=5, SQUARE=16, **sizes)
+    call, facts = decode.make_zoo(1, "float32", beams)
+    words = call()  # the last token may be the end
+    assert words.shape == (3, 5) and {*words.ravel()} <= {4, 5}
+    assert facts["shape"] == [3, 5]
+    bound, facts = decode.make_matmul(1, "float32", beams)
+    assert bound().seconds > 0 and "GFLOP" in facts["note"]
+    pytest.importorskip("keras_nlp")
+    assert decode.make_keras_nlp(1, "float32", beams)[0]().shape == (3, 5)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_translation_step_trains(monkeypatch, dtype):
+    from benchmarks import decode, translation_step
+
+    for module in (decode, translation_step):
+        monkeypatch.setattr(module, "VOCABULARY", 50)
+    sizes = {"hidden_dim": 16, "num_heads": 2, "intermediate_dim": 32}
+    config = functools.partial(TransformerConfig, **sizes, num_encoder_layers=1)
+    monkeypatch.setattr("zoo.models.transformer.TransformerConfig", config)
+    rates = {"DROPOUT": 0.0, "LEARNING_RATE": 1e-2}
+    shrink(monkeypatch, translation_step, ROWS=4, LENGTH=8, **rates)
+    call, facts = translation_step.make_zoo(1, dtype)
+    losses = [float(call()) for _ in range(25)]
+    assert losses[-1] < 0.7 * losses[0]
+    assert facts["shape"] == [] and facts["lengths"] == [16] * 4
 
 
 @pytest.fixture
