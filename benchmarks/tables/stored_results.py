@@ -60,19 +60,20 @@ def stored_presets(before, after):
     return [path.stem.removesuffix(after).partition("-")[2] for path in paths]
 
 
-def stored(name, compute=None, folder=FOLDER):
+def stored(name, compute=None, folder=None):
     """Reads a result, or calls `compute` for it and stores it.
 
     Args:
         name: str, of the file, without its suffix.
         compute: function that returns a dict, or None to read only.
-        folder: pathlib.Path of the table.
+        folder: pathlib.Path of the table, by default that of the defaults.
 
     Returns:
         dict, with the columns of `circumstances`, `cpu_seconds` (of all threads) and
         versions; or None if there is no result and `compute` is None.
     """
-    path = folder / "results" / f"{name}.json"
+    results = RESULTS if folder is None else folder / "results"
+    path = results / f"{name}.json"
     if not path.exists() and compute:
         click.echo(name)
         begin = time.process_time()
@@ -102,7 +103,7 @@ def told(results):
     return f"Made with {'; '.join(parts)}; {hours:.2f} hours of processor time.\n"
 
 
-def write_table(name, table, folder=FOLDER):
+def write_table(name, table, folder=None):
     """Writes a table to the `README.md` of a folder; `name` is in its comments."""
-    readme = folder / "README.md"
+    readme = (folder or FOLDER) / "README.md"
     write_whole(readme, insert(readme.read_text("utf-8"), table, name))

@@ -1,0 +1,97 @@
+"""Compares a block of the Transformer with an LSTM on rows of several lengths.
+
+    python -m benchmarks.tables.lengths
+
+The result is stored in `lengths/results` and is not computed again. The table is
+written to `lengths/README.md`.
+"""
+
+import pathlib
+import statistics
+import time
+
+import click
+
+from benchmarks.tables.stored_results import lines, stored, told, write_table
+
+FOLDER = pathlib.Path(__file__).parents[1] / "lengths"
+LENGTHS = (16, 64, 256, 1024, 4096)
+TOKENS = 4096  # in all rows together
+WIDTH, HEADS, INNER = 512, 8, 2048
+TURNS = 7
+
+
+def block_operations(length):
+    """Operations of a block for each token: projections, inner layer, attention."""
+    return 2 * (4 * WIDTH * WIDTH + 2 * WIDTH * INNER + 2 * length * WIDTH)
+
+
+def lstm_operations(length):
+    """Operations of an LSTM for each token."""
+    return 2 * 8 * WIDTH * WIDTH
+
+
+def make_layers():
+    """The two layers by name, as functions of vectors (B, L, D)."""
+    import tensorflow as tf
+
+    from zoo.layers import LSTM, TransformerBlock
+
+    block, lstm = TransformerBlock(HEADS, INNER, stddev=None), LSTM(WIDTH)
+    signature = [tf.TensorSpec((None, None, WIDTH))]
+    run = {"block": block, "LSTM": lambda x: lstm(x)[0]}
+    for layer in run.values():
+        layer(tf.zeros((1, 2, WIDTH)))
+    return {name: tf.function(layer, signature) for name, layer in run.items()}
+
+
+def measure():
+    """Seconds of each layer at each length, the median of some turns.
+
+    Returns:
+        dict of "seconds" to a dict of name to list of float.
+    """
+    import tensorflow as tf
+
+    layers, seconds = make_layers(), {}
+    for length in LENGTHS:
+        x = tf.random.normal((TOKENS // length, length, WIDTH), seed=7)
+        found = {name: [] for name in layers}
+        for _ in range(TURNS + 1):
+            for name, layer in layers.items():
+                begin = time.perf_counter()
+                layer(x)
+                found[name].append(time.perf_counter() - begin)
+        for name, times in found.items():
+            seconds.setdefault(name, []).append(statistics.median(times[1:]))
+    return {"seconds": seconds}
+
+
+@click.command()
+def main():
+    """Measures once and writes the table."""
+    found = stored("lengths", measure, FOLDER)
+    rows = []
+    times = zip(*(found["seconds"][name] for name in ("block", "LSTM")), strict=True)
+    for length, (block, lstm) in zip(LENGTHS, times, strict=True):
+        operations = block_operations(length), lstm_operations(length)
+        cells = [f"{count / 1e6:.1f}" for count in operations]
+        cells += [f"{TOKENS / t / 1e3:.0f}" for t in (block, lstm)]
+        rows.append([length, *cells, f"{lstm / block:.2f}", 1, length])
+    heads = [
+        "length",
+        "block, MFLOP per token",
+        "LSTM, MFLOP per token",
+        "block, thousand tokens/s",
+        "LSTM, thousand tokens/s",
+        "block is faster by",
+        "block, steps",
+        "LSTM, steps",
+    ]
+    table = f"{lines(heads, rows)}\n{told([found])}"
+    write_table("results", table, FOLDER)
+    click.echo(table)
+
+
+if __name__ == "__main__":
+    main()
