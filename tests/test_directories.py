@@ -191,7 +191,7 @@ def test_info_of_a_shipped_preset_has_both(backbone):
             },
             "a GPT2Backbone of keras-nlp",
         ),
-        ({"dict.en.txt": {}, "checkpoint_best.pt": {}}, "a model of fairseq"),
+        ({"dict.txt": {}, "checkpoint_best.pt": {}}, "a model of fairseq"),
         ({"model_step_1000.pt": {}}, "a model of OpenNMT-py"),
         ({"saved_model.pb": {}}, "a SavedModel of TensorFlow"),
         ({"x": {}}, r"no preset that zoo can read.*Received: \['x'\]"),

@@ -119,7 +119,7 @@ def test_finetune_step_trains(monkeypatch, dtype):
     assert np.isfinite(call())
 
 
-@pytest.mark.parametrize("beams", [1, 4])
+@pytest.mark.parametrize("beams", [pytest.param(1, marks=pytest.mark.slow), 4])
 def test_decode_writes_as_many_tokens_as_all(monkeypatch, beams):
     from benchmarks import decode
 
@@ -135,7 +135,9 @@ def test_decode_writes_as_many_tokens_as_all(monkeypatch, beams):
     assert decode.make_keras_nlp(1, "float32", beams)[0]().shape == (3, 5)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize(
+    "dtype", [pytest.param("float32", marks=pytest.mark.slow), "bfloat16"]
+)
 def test_translation_step_trains(monkeypatch, dtype):
     from benchmarks import decode, translation_step
 

@@ -82,7 +82,7 @@ def test_lora_trains_and_files_hold_it_merged(adapted, tmp_path):
 @pytest.fixture
 def small(build_task):
     """A classifier with int8 weights."""
-    task = build_task(cases.TASKS[0], fields={"num_layers": 1})
+    task = build_task(cases.TASKS[0], smallest=True)
     task.quantize("int8")
     return task
 

@@ -225,6 +225,7 @@ def test_tokens_are_those_of_fairseq(models, name):
     assert (tokenizer.start_id, tokenizer.end_id, tokenizer.pad_id) == (2, 2, 1)
 
 
+@pytest.mark.slow
 def test_an_export_translates(models, tmp_path):
     model = models("pre_norm")
     texts = [text for text in OUTPUTS["pre_norm"]["texts"].tolist() if text]

@@ -167,6 +167,7 @@ def test_a_dataset_has_the_same_batches(parser):
     assert weight.numpy().sum() == sum(len(tokens) + 1 for tokens in found)
 
 
+@pytest.mark.slow
 def test_training_finds_the_trees(make_parser, tmp_path):
     parser = make_parser(label_smoothing=0.0)
     parser.compile(zoo.training.AdamW(1e-2))

@@ -38,11 +38,24 @@ def uncached(model, text, count):
     return tokens[1:]
 
 
-@pytest.mark.parametrize("norm_first", (False, True))
-@pytest.mark.parametrize("separate", (False, True))
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    ("norm_first", "separate"),
+    [
+        (False, True),
+        (True, False),
+        pytest.param(False, False, marks=SLOW),
+        pytest.param(True, True, marks=SLOW),
+    ],
+)
 def test_cached_steps_are_the_decoder(norm_first, separate):
     model = make_translator(
-        scale=0.3, config={"norm_first": norm_first}, separate=separate
+        scale=0.3,
+        config={"norm_first": norm_first},
+        separate=separate,
+        generation={"extra_tokens": 6},
     )
     for text in TEXTS:
         found, score = model.translate([text], return_scores=True)
@@ -151,7 +164,7 @@ def test_calls_are_not_traced_again(translator):
     assert all(f.experimental_get_tracing_count() <= 2 for f in functions)
 
 
-@pytest.mark.parametrize("way", ("greedy", "beams"))
+@pytest.mark.parametrize("way", (pytest.param("greedy", marks=SLOW), "beams"))
 def test_an_export_answers_the_same(tmp_path, way):
     given = {**WAYS[way], "num_return": 1}
     model = make_translator(separate=True, generation={"extra_tokens": 5, **given})
@@ -275,6 +288,7 @@ def test_tasks_need_their_kind_of_backbone(translator):
                 task(translator.backbone, translator.tokenizer)
 
 
+@SLOW
 def test_jit_compiled_steps_lower_the_loss():
     sources, targets = tiny.make_pairs(64)
     model = make_translator(scale=None)

@@ -26,6 +26,7 @@ from zoo.layers.sampled_softmax import SampledSoftmax
 from zoo.layers.scalar_mix import ScalarMix
 from zoo.layers.transformer import (
     TransformerBlock,
+    TransformerEncoderBlock,
     WithScores,
     entry_index,
     get_activation,
@@ -54,6 +55,7 @@ __all__ = [
     "StatefulModel",
     "TokenLogits",
     "TransformerBlock",
+    "TransformerEncoderBlock",
     "WithScores",
     "WordEmbedding",
     "apply_quantization",

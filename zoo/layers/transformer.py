@@ -271,6 +271,11 @@ class TransformerBlock(CompositeLayer):
         return ops.reshape(output, sizes(x))
 
 
+@keras.saving.register_keras_serializable(package="zoo")
+class TransformerEncoderBlock(TransformerBlock):
+    """The block of BERT, a `TransformerBlock`. Files of BERT have this name."""
+
+
 def entry_index(place, num_heads, count):
     """Where new entries stand in a cache (B, H, C, K).
 

@@ -11,7 +11,7 @@ from zoo.layers import (
     LayerNorm,
     MaskedLMHead,
     PositionEmbedding,
-    TransformerBlock,
+    TransformerEncoderBlock,
     WithScores,
     get_activation,
 )
@@ -199,7 +199,7 @@ class BERT(Backbone):
             ),
         ]
         for i in range(config.num_layers):
-            block = TransformerBlock(
+            block = TransformerEncoderBlock(
                 config.num_heads,
                 config.intermediate_dim,
                 config.activation,
