@@ -43,7 +43,11 @@ setup(
         "kaggle": ["kagglehub>=0.3"],
         "serving": ["tensorflow-serving-api>=2.20,<2.21"],
         "parity": ["torch==2.13.0", "transformers>=5,<6"],
-        "benchmarks": ["keras-nlp>=0.32,<0.33", "transformers>=5,<6"],
+        "benchmarks": [
+            "ctranslate2>=4.8",
+            "keras-nlp>=0.32,<0.33",
+            "transformers>=5,<6",
+        ],
         "test": [
             *EVAL,
             *QUICKSTART,
