@@ -149,7 +149,10 @@ class TransformerBlock(CompositeLayer):
         )
         self.output_layer_norm = norm("output_layer_norm")
         self.dropout = dropping(dropout, "dropout")
-        self.activation_dropout = dropping(activation_dropout, "activation_dropout")
+        # Earlier files number the layers of BERT, whose blocks do not have this one.
+        self.activation_dropout = activation_dropout and dropping(
+            activation_dropout, "activation_dropout"
+        )
 
     def build(self, input_shape, *args, **kwargs):
         """Creates all weights. `input_shape` is (B, L, D)."""
@@ -265,7 +268,8 @@ class TransformerBlock(CompositeLayer):
         flat = ops.reshape(x, (-1, x.shape[-1]))
         inner = self._before(flat, self.output_layer_norm, mode)
         inner = self.activation(self.intermediate(inner))
-        inner = self.activation_dropout(inner, training=mode["training"])
+        if self.activation_dropout:
+            inner = self.activation_dropout(inner, training=mode["training"])
         output = self.output_projection(inner)
         output = self._after(flat, output, self.output_layer_norm, mode)
         return ops.reshape(output, sizes(x))
