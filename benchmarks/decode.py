@@ -222,6 +222,8 @@ def run_ctranslate2(threads, dtype, beams, workers):
     import ctranslate2
     import numpy as np
 
+    if dtype not in ctranslate2.get_supported_compute_types("cpu"):
+        return None, {"skipped": f"it has no {dtype} on this processor"}
     with tempfile.TemporaryDirectory() as folder:
         directory = pathlib.Path(folder) / "model"
         directory.mkdir()
