@@ -231,19 +231,20 @@ class TextBatches(TextColumns):
         self.report_truncation(sum(int(cut) for _, cut in parts), len(columns[0]))
         return rows
 
-    def report_truncation(self, cut, count):
+    def report_truncation(self, cut, count, stacklevel=5):
         """Warns once that some of the texts are truncated.
 
         Args:
             cut: int, how many.
             count: int, texts in all.
+            stacklevel: int, of `warnings.warn`.
         """
         if cut and not self.truncation_reported:
             self.truncation_reported = True
             warnings.warn(
                 f"{cut} of {count} texts are longer than {self.sequence_length} tokens "
                 "and were truncated. A model gives this warning once.",
-                stacklevel=5,
+                stacklevel=stacklevel,
             )
 
     def _one_batch(self, x, y=None, sample_weight=None):

@@ -149,7 +149,7 @@ class WritesTexts:
             return self._stream(columns[0], options)
         lengths = self.token_lengths(texts) if len(columns[0]) else np.zeros(0)
         cut = np.sum(lengths > self.sequence_length)
-        self.report_truncation(int(cut), len(lengths))
+        self.report_truncation(int(cut), len(lengths), stacklevel=3)
         size = batch_size or max(ROWS // max(options.num_beams, options.num_return), 1)
         found = self._write_all(columns[0], lengths, size, options)
         if not several:

@@ -135,10 +135,11 @@ def find_subwords(directory, sizes, divisor=1):
         return None
     chosen = [[path for path in found if found[path] == size] for size in sizes]
     if {*sizes} != {*found.values()} or any(len(paths) > 1 for paths in chosen):
-        told = {path.name: size for path, size in found.items()}
+        counts = {path.name: size for path, size in found.items()}
         raise ValueError(
-            "The vocabularies must have a line for every row of the tables, by which "
-            f"they are told from each other. Received: {told} in `{directory}`, and "
+            "The vocabularies must have a line for every row of the tables. The number "
+            "of lines shows to which table a vocabulary belongs, so two vocabularies "
+            f"must not have the same number. Received: {counts} in `{directory}`, and "
             f"tables of {sizes} rows."
         )
     source, target = chosen[0][0], chosen[-1][0]
