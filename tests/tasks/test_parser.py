@@ -1,5 +1,7 @@
 """The parser: from sentences to trees, in Python and in an exported graph."""
 
+import concurrent.futures
+
 import keras
 import numpy as np
 import pytest
@@ -195,6 +197,21 @@ def test_an_export_answers_as_the_parser_does(make_parser, tmp_path):
     np.testing.assert_allclose(answer.outputs["score"], scores, atol=1e-4)
     answer = parser.answer(texts.tolist())
     assert answer["tree"].tolist() == expected
+
+
+@pytest.mark.slow
+def test_an_export_passes_the_doctor_and_answers_threads(make_parser, tmp_path):
+    parser = make_parser(generation={"num_beams": 2, "max_new_tokens": 40})
+    version = parser.export(tmp_path / "model")
+    failed = [found for found in zoo.serving.diagnose(version) if not found.passed]
+    assert not failed, zoo.serving.format_findings(failed)
+    signature = tf.saved_model.load(str(version)).signatures["serving_default"]
+    batches = [[*TEXTS, *OTHERS][i % 5 :][: 1 + i % 4] for i in range(16)]
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        found = [*pool.map(lambda rows: signature(tf.constant(rows)), batches)]
+    for batch, answer in zip(batches, found, strict=True):
+        trees = [tree.decode() for tree in answer["tree"].numpy()]
+        assert trees == parser.parse(batch)
 
 
 def test_wrong_arguments_raise_errors(make_parser, parser, model_file):
