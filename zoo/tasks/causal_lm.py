@@ -4,6 +4,7 @@ import keras
 import tensorflow as tf
 
 from zoo.tasks.base import Task
+from zoo.tasks.label_smoothing import SmoothedCrossentropy
 from zoo.tasks.token_metrics import TokenAccuracy
 
 
@@ -64,9 +65,7 @@ class CausalLM(Task):
 
     def default_loss(self):
         """Cross-entropy, averaged over the predicted tokens."""
-        return keras.losses.SparseCategoricalCrossentropy(
-            from_logits=True, reduction="mean_with_sample_weight"
-        )
+        return SmoothedCrossentropy(0.0)
 
     def default_metrics(self):
         """Accuracy."""

@@ -64,8 +64,7 @@ class SmoothedCrossentropy(keras.losses.Loss):
         y_true = ops.cast(y_true, "int32")
         # sum of q * -log p over all classes, without V numbers for each token
         norm = ops.logsumexp(logits, axis=-1)
-        label = norm - ops.take_along_axis(logits, y_true[..., None], axis=-1)[..., 0]
-        loss = (right - other) * label
+        loss = (right - other) * (norm - label_logits(logits, y_true))
         if other:
             every = count * norm - ops.sum(logits, axis=-1)
             if fewer:
@@ -84,6 +83,29 @@ class SmoothedCrossentropy(keras.losses.Loss):
             "smoothing": self.smoothing,
             "kind": self.kind,
         }
+
+
+def label_logits(logits, labels):
+    """The logit of each label, (...), from logits float32 (..., V).
+
+    Without the gradient below, a gather's takes a quarter of a training step in
+    TensorFlow. Its sparse cross-entropy takes four times as long as `logsumexp`.
+    """
+    labels = ops.reshape(labels, (-1,))
+    index = ops.stack([ops.arange(ops.shape(labels)[0], dtype="int32"), labels], -1)
+
+    @ops.custom_gradient
+    def pick(logits):
+        shape = ops.shape(logits)
+        chosen = ops.take_along_axis(logits, labels[:, None], axis=-1)[:, 0]
+
+        def gradient(*args, upstream=None):
+            return ops.scatter(index, args[0] if args else upstream, shape)
+
+        return chosen, gradient
+
+    chosen = pick(ops.reshape(logits, (-1, logits.shape[-1])))
+    return ops.reshape(chosen, ops.shape(logits)[:-1])
 
 
 def probabilities(smoothing, count, kind):

@@ -7,6 +7,7 @@ import tensorflow as tf
 from zoo.data import Epoch, Packer, mask_tokens, untuned
 from zoo.tasks.answering import as_numpy
 from zoo.tasks.base import Task
+from zoo.tasks.label_smoothing import SmoothedCrossentropy
 from zoo.tasks.token_metrics import TokenAccuracy, TokenCrossentropy
 
 EPOCH_SEEDS = 2**32  # distance of the masks' seeds between two epochs
@@ -118,9 +119,7 @@ class MaskedLM(Task):
         """Cross-entropy, averaged over the predicted positions, or over the rows."""
 
         def loss():
-            return keras.losses.SparseCategoricalCrossentropy(
-                from_logits=True, reduction="mean_with_sample_weight"
-            )
+            return SmoothedCrossentropy(0.0)
 
         if not self.options["next_sentence"]:
             return loss()

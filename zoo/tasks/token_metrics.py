@@ -6,6 +6,8 @@ Keras' means first average a row, and so weigh a token less in a batch of longer
 import keras
 from keras import ops
 
+from zoo.tasks.label_smoothing import label_logits
+
 
 @keras.saving.register_keras_serializable(package="zoo")
 class TokenAccuracy(keras.metrics.SparseCategoricalAccuracy):
@@ -21,19 +23,22 @@ class TokenAccuracy(keras.metrics.SparseCategoricalAccuracy):
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class TokenCrossentropy(keras.metrics.SparseCategoricalCrossentropy):
+class TokenCrossentropy(keras.metrics.Mean):
     """The mean cross-entropy of tokens in nats, from logits.
 
     Inputs:
         as `TokenAccuracy`.
     """
 
-    def __init__(self, name="loss", from_logits=True, **kwargs):
-        super().__init__(name=name, from_logits=from_logits, **kwargs)
+    def __init__(self, name="loss", **kwargs):
+        super().__init__(name=name, **kwargs)
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         """Adds a batch."""
-        super().update_state(*flat(y_true, y_pred, sample_weight))
+        y_true, y_pred, weight = flat(y_true, y_pred, sample_weight)
+        logits = ops.cast(y_pred, "float32")
+        label = label_logits(logits, ops.cast(y_true, "int32"))
+        super().update_state(ops.logsumexp(logits, axis=-1) - label, weight)
 
 
 def flat(y_true, y_pred, weight):
