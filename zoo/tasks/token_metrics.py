@@ -40,6 +40,11 @@ class TokenCrossentropy(keras.metrics.Mean):
         label = label_logits(logits, ops.cast(y_true, "int32"))
         super().update_state(ops.logsumexp(logits, axis=-1) - label, weight)
 
+    @classmethod
+    def from_config(cls, config):
+        """Rebuilds the metric. Earlier files have arguments that it no longer takes."""
+        return cls(**{key: config[key] for key in ("name", "dtype") if key in config})
+
 
 def flat(y_true, y_pred, weight):
     """Targets, outputs and weights of all rows in one."""
