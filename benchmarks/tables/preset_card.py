@@ -22,13 +22,13 @@ from benchmarks.files import write_whole
 from zoo.visualize import plot_history
 
 NOTES = "notes.md"
-SHIPPED = ("vocabulary.txt", "weights.safetensors")
 CURVES = (
     "masked_lm_loss",
     "next_sentence_accuracy",
     "perplexity",
     "accuracy",
     "cosine",
+    "crossentropy",
 )
 # Scores on GLUE's test server, from https://github.com/google-research/bert. MRPC has
 # F1 and accuracy, STS-B the correlations of Pearson and Spearman.
@@ -60,9 +60,10 @@ def ship(run, preset):
             f"The run must have the recipe of {preset}. Received: {run} with another "
             f"recipe: {', '.join(differing)}."
         )
-    for source in (*(run / "preset" / name for name in SHIPPED), run / "log.csv"):
-        write_whole(preset / source.name, source.read_bytes())
     record = read_json(run / "preset" / "preset.json")
+    names = [record["weights"]["file"], *record["tokenizer"]["files"]]
+    for source in (*(run / "preset" / name for name in names), run / "log.csv"):
+        write_whole(preset / source.name, source.read_bytes())
     write_json(preset / "preset.json", record | card | {"defaults": defaults})
 
 
@@ -139,8 +140,13 @@ def tagging(scores):
     found = f"accuracy of the tags {100 * scores['accuracy']:.2f} %"
     if "f1" not in scores:
         return found
-    spans = (f"{name} {100 * scores[name]:.1f} %" for name in ("precision", "recall"))
-    return f"{found}, {', '.join(spans)}, F1 {100 * scores['f1']:.1f} %"
+    return f"{found}, {percents(scores, 'precision', 'recall', 'f1')}"
+
+
+def percents(scores, *names):
+    """Scores by name, a str."""
+    parts = (f"{name} {100 * scores[name]:.1f} %" for name in names)
+    return ", ".join(parts).replace("f1", "F1")
 
 
 def of_file(scores):
@@ -149,6 +155,11 @@ def of_file(scores):
         return f"perplexity {scores['perplexity']:.1f}"
     if "cosine" in scores:
         return f"mean cosine with the teacher's vectors {scores['cosine']:.3f}"
+    if "crossentropy" in scores:
+        nats = f"cross-entropy {scores['crossentropy']:.2f} nats per token"
+        return f"{nats}, accuracy of the tokens {100 * scores['accuracy']:.1f} %"
+    if "exact_match" in scores:
+        return f"labelled brackets: {percents(scores, 'precision', 'recall', 'f1')}"
     return tagging(scores)
 
 

@@ -15,7 +15,8 @@ RECORD = {
     "limits": "Many.",
     "family": "bert",
     "parameters": 5364480,
-    "weights": {"dtype": "float16"},
+    "weights": {"dtype": "float16", "file": "weights.safetensors"},
+    "tokenizer": {"files": {"vocabulary.txt": "0"}},
     "tokens_seen": 1234567,
     "valid": {
         "masked_lm_accuracy": 0.345,
@@ -160,6 +161,21 @@ def test_a_tagger_of_spans_has_their_scores(preset_card, tmp_path):
     card = card_of(preset_card, tmp_path, "accuracy", **fields)
     expected = "90.00 %, precision 71.4 %, recall 50.0 %, F1 58.8 %\n"
     assert f"- `a.conll`: accuracy of the tags {expected}" in card
+
+
+def test_a_translator_has_its_crossentropy(preset_card, tmp_path):
+    valid = {"a.tsv": {"loss": 1.0, "crossentropy": 1.234, "accuracy": 0.8125}}
+    card = card_of(preset_card, tmp_path, "crossentropy", valid=valid)
+    expected = "cross-entropy 1.23 nats per token, accuracy of the tokens 81.2 %\n"
+    assert f"- `a.tsv`: {expected}" in card
+    assert "![crossentropy](crossentropy.svg)" in card
+
+
+def test_a_parser_has_the_scores_of_brackets(preset_card, tmp_path):
+    scores = {"f1": 0.714, "precision": 0.7, "recall": 0.729, "exact_match": 0.2}
+    card = card_of(preset_card, tmp_path, "crossentropy", valid={"a.ptb": scores})
+    expected = "labelled brackets: precision 70.0 %, recall 72.9 %, F1 71.4 %\n"
+    assert f"- `a.ptb`: {expected}" in card
 
 
 def test_a_card_ends_with_the_notes(preset_card, tmp_path):

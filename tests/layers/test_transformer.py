@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 from final_graph import final_operations, require_onednn
 
-from zoo.layers import TransformerBlock
+from zoo.layers import MultiHeadAttention, TransformerBlock
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -50,3 +50,13 @@ def test_scale_and_mask_are_merged_into_the_scores(causal, dtype):
     np.testing.assert_allclose(
         found, expected, atol=1e-5 if dtype == "float32" else 0.1
     )
+
+
+def test_a_mask_may_be_that_of_all_rows():
+    keras.utils.set_random_seed(0)
+    attention = MultiHeadAttention(2, stddev=0.3)
+    x = keras.random.normal((3, 5, 4), seed=1)
+    mask = np.tri(5, dtype=bool)[None]
+    expected = attention(x, np.repeat(mask, 3, axis=0))
+    np.testing.assert_allclose(attention(x, mask), expected, atol=1e-6)
+    assert not np.allclose(attention(x), expected, atol=1e-2)
