@@ -67,6 +67,7 @@ def test_finetuned_model_evaluates_and_predicts(model, table):
     assert set(json.loads(lines[0])) == {"label", "score", "scores", "labels"}
 
 
+@pytest.mark.slow
 def test_a_tagger_is_trained_scored_and_asked(preset, tmp_path):
     from zoo.data import write_conll
 
@@ -119,6 +120,7 @@ def test_targets_of_a_regressor_are_finite_numbers(preset, label, tmp_path):
         as_numbers(["0.5", label])
 
 
+@pytest.mark.slow
 def test_a_regressor_is_trained_and_scored(preset, tmp_path):
     path = tmp_path / "train.tsv"
     path.write_text("text\tscore\n" + "a film\t 0.5\na plot\t-1e3\n" * 4)
@@ -130,6 +132,7 @@ def test_a_regressor_is_trained_and_scored(preset, tmp_path):
     assert 0 < scores["mean_absolute_error"] < 1e3
 
 
+@pytest.mark.slow
 def test_columns_are_options(preset, model, tmp_path):
     import zoo
 

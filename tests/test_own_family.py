@@ -57,6 +57,7 @@ def test_files_fine_tune_evaluate_and_predict(preset, tmp_path):
     assert ranker.optimizer.get_config()["learning_rate"]
 
 
+@pytest.mark.slow
 def test_an_export_passes_the_doctor(preset, tmp_path):
     ranker = zoo.from_preset(preset, task="pair_ranker")
     version = ranker.export(tmp_path / "ranker")

@@ -89,7 +89,7 @@ def main():
         "LSTM, steps",
     ]
     table = f"{lines(heads, rows)}\n{told([found])}"
-    write_table("results", table, FOLDER)
+    write_table("results", table, FOLDER / "README.md")
     click.echo(table)
 
 

@@ -103,7 +103,6 @@ def told(results):
     return f"Made with {'; '.join(parts)}; {hours:.2f} hours of processor time.\n"
 
 
-def write_table(name, table, folder=None):
-    """Writes a table to the `README.md` of a folder; `name` is in its comments."""
-    readme = (folder or FOLDER) / "README.md"
-    write_whole(readme, insert(readme.read_text("utf-8"), table, name))
+def write_table(name, table, page=FOLDER / "README.md"):
+    """Writes a table to a page; `name` is in its comments."""
+    write_whole(page, insert(page.read_text("utf-8"), table, name))

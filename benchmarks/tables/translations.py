@@ -4,7 +4,8 @@
 
 DIR has `train.tsv.gz` and `test.tsv.gz`. FILE is `checkpoint.keras` of the run that
 made the preset. Translations are written to `translations/results` and not computed
-again. The tables are written to `translations/README.md`.
+again. The tables are written to the `notes.md` of the preset, the end of its card. Then
+`python -m benchmarks.tables.preset_card` writes the card.
 """
 
 import pathlib
@@ -23,8 +24,10 @@ from zoo.evaluation import (
     reference_streams,
 )
 
-FOLDER = pathlib.Path(__file__).parents[1] / "translations"
+HERE = pathlib.Path(__file__).parents[1]
+FOLDER = HERE / "translations"
 PRESET = "transformer_mini_en_fr_tatoeba"
+NOTES = HERE.parent / "presets" / "transformer" / PRESET / "notes.md"
 BEAM = {"num_beams": 4}
 SHOWN = 50  # every so manieth sentence is shown
 
@@ -110,9 +113,9 @@ def main(data, checkpoint):
     found = translations(data, checkpoint)
     sources, references = group_references(*read_bitext(data / "test.tsv.gz"))
     table = score_table(found, reference_streams(references))
-    write_table("results", table, FOLDER)
+    write_table("results", table, NOTES)
     shown = shown_table(found["beam 4"]["texts"], sources, references)
-    write_table("translations", shown, FOLDER)
+    write_table("translations", shown, NOTES)
     click.echo(table)
 
 

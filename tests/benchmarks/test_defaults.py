@@ -68,6 +68,7 @@ def test_models_are_what_a_user_makes(defaults, preset, word_model, tmp_path):
     assert model.labels == ("0", "1") and defaults.peak_rate(model) == 1e-2
 
 
+@pytest.mark.slow
 def test_a_fit_with_another_rate(defaults, preset, tmp_path):
     kind = defaults.LABELLED_SETS["mrpc"]
     parts = kind.load(tmp_path)

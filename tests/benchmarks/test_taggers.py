@@ -120,6 +120,7 @@ def test_arms_are_what_they_are_called(taggers, data, name):
     assert len(model.tag([row])[0]) == len(row)
 
 
+@pytest.mark.slow
 def test_the_rate_falls_to_zero(taggers, data):
     corpus = taggers.CORPORA["conll2003"]
     train = [2 * part for part in corpus.read(data)[0]]  # two batches

@@ -135,6 +135,7 @@ def test_decode_writes_as_many_tokens_as_all(monkeypatch, beams):
     assert decode.make_keras_nlp(1, "float32", beams)[0]().shape == (3, 5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "dtype", [pytest.param("float32", marks=pytest.mark.slow), "bfloat16"]
 )

@@ -34,9 +34,7 @@ def read_again(task, directory):
     )
 
 
-@pytest.mark.shown(
-    "text_classifier-bert", "bidirectional_lm-elmo", "token_classifier_crf-taglm"
-)
+@pytest.mark.shown("text_classifier-bert")
 def test_int8_is_written_and_read(adapted, tmp_path):
     task, columns, _, x = adapted
     before = np.asarray(task(x))

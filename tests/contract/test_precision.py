@@ -9,13 +9,14 @@ import tiny
 from zoo.training import Adagrad, AdamW, WarmupLinearDecay
 
 TEXTS, LABELS = tiny.make_texts(8, seed=4)
+OTHERS = [pytest.param(p, marks=pytest.mark.slow) for p in ("float16", "float64")]
 OPTIMIZERS = {
     "adamw": lambda: AdamW(WarmupLinearDecay(3e-3, 1, 50), epsilon=1e-3),
     "adagrad": lambda: Adagrad(0.02),
 }
 
 
-@pytest.mark.parametrize("policy", ["bfloat16", "float16", "float64"])
+@pytest.mark.parametrize("policy", ["bfloat16", *OTHERS])
 def test_a_whole_policy_trains(case, build_task, policy):
     check(case, build_task, policy, "adamw")
 

@@ -14,6 +14,10 @@ from zoo.serving.graph import SavedGraph
 from zoo.serving.session import Request, run_in_c_loader
 
 TEXTS, LABELS = tiny.make_texts(8, seed=4)
+BFLOAT16, EXACT = (
+    pytest.param(policy, marks=pytest.mark.slow)
+    for policy in ("mixed_bfloat16", "float32")
+)
 
 
 def weights_of(model):
@@ -27,7 +31,7 @@ def one_batch(task, case):
     return keras.utils.unpack_x_y_sample_weight(batch)
 
 
-@pytest.mark.parametrize("policy", ["float32", "mixed_float16", "mixed_bfloat16"])
+@pytest.mark.parametrize("policy", ["mixed_float16", BFLOAT16, EXACT])
 def test_outputs_are_float32(case, build_task, policy):
     task, exact = build_task(case, dtype=policy), build_task(case)
     x, *_ = one_batch(exact, case)
@@ -50,7 +54,7 @@ def test_other_features_are_ignored(case, build_task):
     np.testing.assert_array_equal(task(arrays), task(x))
 
 
-@pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
+@pytest.mark.parametrize("policy", ["mixed_float16", BFLOAT16])
 def test_half_precision_trains(case, build_task, policy):
     task = build_task(case, dtype=policy)
     before = weights_of(task)
@@ -146,7 +150,7 @@ def test_padding_changes_nothing(case, build_task):
     np.testing.assert_allclose(padded * mask, expected, atol=1e-5)
 
 
-@pytest.mark.shown("text_classifier", "bidirectional_lm", "token_classifier_crf")
+@pytest.mark.shown("text_classifier")
 def test_a_compiled_step_lowers_the_loss(case, build_task):
     """With XLA, which "auto" never chooses on a CPU."""
     task = build_task(case, smallest=True, jit_compile=True, run_eagerly=False)
@@ -163,7 +167,7 @@ def test_a_compiled_step_lowers_the_loss(case, build_task):
     assert losses[-1] < losses[0]
 
 
-@pytest.mark.shown("bidirectional_lm", "token_classifier_crf")
+@pytest.mark.shown("token_classifier_crf")
 def test_two_replicas_train_as_one(case, build_task, two_replicas):
     results = []
     for scope in (tf.distribute.get_strategy().scope, two_replicas.scope):

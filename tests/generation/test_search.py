@@ -15,6 +15,10 @@ RNG = np.random.default_rng(5)
 TABLE = RNG.normal(size=(SIZE, SIZE)).astype("float32") * 1.5
 START = np.array([2, 3, 4, 5, 2, 0], "int32")
 PENALTIES = ("gnmt", "fairseq", "hugging_face", "ctranslate2")
+SOME_PENALTIES = (
+    *PENALTIES[:2],
+    *(pytest.param(p, marks=pytest.mark.slow) for p in PENALTIES[2:]),
+)
 
 
 def step(tokens, states):
@@ -109,7 +113,7 @@ def test_a_wide_beam_finds_the_best_sequences(penalty):
         np.testing.assert_allclose(row_scores, [found[row] for row in rows], atol=1e-5)
 
 
-@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize("penalty", SOME_PENALTIES)
 @pytest.mark.parametrize("beams", [1, 3])
 def test_a_row_does_not_depend_on_the_others(penalty, beams):
     options = {"num_beams": beams, "penalty": penalty, "num_return": beams}
@@ -164,7 +168,7 @@ def test_limits_of_a_generation():
     assert not np.isin(tokens, (0, 2)).any() and (tokens[..., -1] == END).all()
 
 
-@pytest.mark.parametrize("penalty", (None, *PENALTIES))
+@pytest.mark.parametrize("penalty", (None, *SOME_PENALTIES))
 def test_a_row_has_its_own_limit(penalty):
     beams = {"num_beams": 3, "num_return": 2, "penalty": penalty, "length_penalty": 0.6}
     options = {**(beams if penalty else {}), "last_token": 4}

@@ -103,7 +103,7 @@ def gradients(layer, inputs, mask, training):
     return tape.gradient(loss, [x, *state, *weights])
 
 
-@pytest.mark.parametrize("steps", [2, 64])
+@pytest.mark.parametrize("steps", [2, pytest.param(64, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_packed_results_are_the_same(case, steps, monkeypatch):
     monkeypatch.setattr(scan, "STEPS", steps)  # prepared at once
@@ -137,10 +137,10 @@ def test_shapes_may_be_unknown(packed):
     assert shapes == [(2, 3, 3), (2, 3), (2, 4)]
 
 
-@pytest.mark.parametrize("mask", [None, MASK], ids=["full", "masked"])
+@pytest.mark.parametrize("masked", [pytest.param(False, marks=pytest.mark.slow), True])
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_the_gradient_equals_automatic_differentiation(case, mask):
-    layer = make(*case)
+def test_the_gradient_equals_automatic_differentiation(case, masked):
+    layer, mask = make(*case), MASK if masked else None
     inputs = data(layer)
     expected = gradients(layer, inputs, mask, training=False)
     for jit in (False, True):

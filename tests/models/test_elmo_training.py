@@ -284,6 +284,7 @@ def test_a_directory_says_which_files_it_lacks(training, dumped):
         read(training, "tf1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "layout", ["tf1", pytest.param("hdf5", marks=pytest.mark.slow)]
 )

@@ -103,6 +103,7 @@ def test_language_models_join_where_they_are_told(positions, layers):
     np.testing.assert_allclose(backbone(inputs)["sequence_output"], x, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_frozen_language_model_is_the_same_in_training_and_in_use():
     task = make_task()
     before = [w.numpy() for w in task.backbone.parts["lm_0"].weights]
@@ -117,6 +118,7 @@ def test_a_frozen_language_model_is_the_same_in_training_and_in_use():
     np.testing.assert_allclose(*both, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_language_model_can_be_trained_along():
     task = make_task(lm_trainable=True, lm_layers="mix")
     part = task.backbone.parts["lm_0"]
@@ -219,6 +221,7 @@ def test_files_and_exports_hold_the_language_model(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_documents_of_any_length_have_a_tag_for_every_word():
     texts = ["", "a " * 10_000, "x" * 10_000, " \t\n", "\x00 \ud800 b"]
     words = [0, 10_000, 1, 0, 2]  # of half a character nothing is left

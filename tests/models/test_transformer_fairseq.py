@@ -238,6 +238,7 @@ def test_an_export_translates(models, tmp_path):
     assert len({*written}) > 1
 
 
+@pytest.mark.slow
 def test_a_preset_of_our_own_translates_as_before(models, tmp_path):
     model = models("pre_norm")
     model.save_to_preset(tmp_path / "preset")

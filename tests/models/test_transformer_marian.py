@@ -405,6 +405,7 @@ def test_what_is_written_is_what_was_read(tasks, name, tmp_path):
         task.save_to_preset(tmp_path / "model", layout="hugging_face")
 
 
+@pytest.mark.slow
 def test_what_hugging_face_cannot_hold_is_refused(tasks, tmp_path):
     for changes, message in (
         ({"positions": "tensor2tensor"}, "Received: {'positions': 'tensor2tensor'}"),

@@ -122,6 +122,7 @@ def test_target_space_is_told_by_the_options_or_by_the_optimizer(tmp_path):
     np.testing.assert_array_equal(found.weights[vector], stored[[0]])
 
 
+@pytest.mark.slow
 def test_a_directory_becomes_a_translator(tmp_path):
     arrays, size = arrays_of("post_norm"), len(TEXTS["subtokens"])
     generator = np.random.default_rng(0)

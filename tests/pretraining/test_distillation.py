@@ -50,6 +50,7 @@ def folder(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_student_of_another_width_and_vocabulary_learns(teacher, folder):
     fields = {"stages": [[8, 16, 30], [16, 16, 90]], "warmup_steps": 5}
     student = Recipe(**recipe(teacher, **fields, defaults={"epochs": 2}))
@@ -162,6 +163,7 @@ def test_a_text_is_asked_of_the_teacher_once(teacher, tmp_path, monkeypatch):
     assert np.array_equal(Teacher(str(teacher), tmp_path).embed(texts[:3]), vectors[:3])
 
 
+@pytest.mark.slow
 def test_stages_have_texts_of_their_length_and_repeats(teacher, folder):
     (folder / "b.tsv").write_text("0\ta lovely film\n1\tan awful film\n")
     files = {"fields": {"b.tsv": [1]}, "repeats": {"b.tsv": 9}}

@@ -73,6 +73,7 @@ def test_tags_of_all_files_are_converted_to_the_scheme(data, tmp_path):
     assert plain.train[1][20] == ["I-MORE", "B-MORE"]
 
 
+@pytest.mark.slow
 def test_a_run_ends_in_a_preset_with_spans(finished):
     model = zoo.from_preset(finished / "preset")
     assert model.options["scheme"] == "BIOES"

@@ -137,6 +137,7 @@ def test_updates_have_a_budget_of_tokens(trained, preset, pairs):
     assert rates[0] > rates[-1] == pytest.approx(0, abs=1e-6)  # planned at once
 
 
+@pytest.mark.slow
 def test_the_model_is_scored_and_asked(trained, files, pairs):
     _, _, directory = trained
     model = directory / "m.keras"
@@ -240,6 +241,7 @@ def test_mistakes_are_one_line(preset, tmp_path, monkeypatch, name):
     assert not (tmp_path / "m.keras").exists()
 
 
+@pytest.mark.slow
 def test_parsers_read_brackets(tmp_path):
     trees = [read_tree(tree, clean=True) for tree in TREES if "NONE" not in tree]
     sentences = ["The cat sits .", "She sees a dog .", "Home"]

@@ -73,6 +73,7 @@ def test_correlations(folder, tmp_path):
     assert "spearman" in glue_table.table(results)[0]
 
 
+@pytest.mark.slow
 def test_one_arm_alone(folder, tmp_path):
     results = glue_table.compare(
         folder / "preset",

@@ -97,6 +97,7 @@ def test_added_words_keep_their_vectors_in_training():
     assert again.backbone.config.num_frozen == 2
 
 
+@pytest.mark.slow
 def test_a_tagger_with_more_words_is_saved(tmp_path):
     model = zoo.make_tagger(SENTENCES, TAGS, **{**SIZES, "embedding_dim": 4})
     model.backbone.named_layers["word_embedding"].trainable = False
@@ -290,6 +291,7 @@ def test_impossible_recipes_are_refused(root, data):
         pretraining.run(recipe(valid=["test.tsv", "more/*"]), data, data / "d", every=5)
 
 
+@pytest.mark.slow
 def test_a_new_tagger_trains_for_ten_epochs_by_a_plan(tmp_path):
     model = zoo.make_tagger(SENTENCES[:4], TAGS[:4], **SIZES)
     model.run_eagerly = True

@@ -132,6 +132,7 @@ def classified(preset, tmp_path_factory):
     return output, report, directory, (others, truth)
 
 
+@pytest.mark.slow
 def test_scores_are_those_of_scikit_learn(classified):
     metrics = pytest.importorskip("sklearn.metrics")
     _, report, directory, (texts, truth) = classified
@@ -308,6 +309,7 @@ def test_validation_with_one_label_and_an_unknown_label(preset, tmp_path):
     assert "epoch" not in output
 
 
+@pytest.mark.slow
 def test_pairs_and_regressors(preset, tmp_path):
     stats = pytest.importorskip("scipy.stats")
     texts, labels = tiny.make_texts(40)

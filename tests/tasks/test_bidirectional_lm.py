@@ -182,6 +182,7 @@ def test_resumed_training_is_the_same_bit_for_bit(tmp_path):
         np.testing.assert_array_equal(again, value, err_msg=path)
 
 
+@pytest.mark.slow
 def test_it_learns():
     keras.utils.set_random_seed(5)
     model = make(rows=4, num_samples=30)
@@ -241,6 +242,7 @@ def test_a_file_holds_the_states_of_all_replicas(two_replicas, tmp_path):
         make(rows=3).load_weights(tmp_path / "model.weights.h5")
 
 
+@pytest.mark.slow
 def test_a_preset_has_no_states(tmp_path):
     model = make(rows=3)
     model.compile(keras.optimizers.SGD(0.1))
@@ -265,6 +267,7 @@ def test_evaluation_weighs_every_word_alike():
     np.testing.assert_allclose(scores["perplexity"], np.exp(mean), rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_an_export_says_how_likely_a_text_is(tmp_path):
     model = make()
     version = model.export(tmp_path / "model")

@@ -65,6 +65,7 @@ def weights_of(model):
     return np.concatenate([w.ravel() for w in model.get_weights()])
 
 
+@pytest.mark.slow
 def test_the_rate_rises_and_falls_over_a_fit(make_default, texts, labels):
     model = make_default(compile={"run_eagerly": False})
     assert isinstance(model.optimizer._learning_rate, PlannedDecay)
@@ -112,6 +113,7 @@ def test_every_kind_of_data_has_a_known_number_of_updates(make_default, texts, l
         assert model.optimizer._learning_rate.planned() == (number, 12)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Your input ran out of data")
 def test_an_unknown_number_of_batches_is_counted(make_default, texts, labels, tmp_path):
     def dataset():

@@ -48,6 +48,7 @@ def test_arguments_are_those_of_keras_in_its_order(name):
         assert beside == ({"seed", "token_budget"} if name == "fit" else set())
 
 
+@pytest.mark.slow
 def test_fit_takes_all_arguments_by_position(classifier, tagger):
     arguments = (2, 3, 0, [], 0.34, None, False, None, None, 1, None, None, 1, 2)
     history = classifier.fit(TEXTS, LABELS, *arguments, seed=1)

@@ -140,6 +140,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_replicas_share_the_mean_of_each_output(case, two_replicas):
     """With rows that do not divide, and other weights on each replica."""

@@ -121,6 +121,7 @@ def test_the_second_head_needs_a_pooled_output():
         make_model(pooler=False)
 
 
+@pytest.mark.slow
 def test_a_causal_model_predicts_the_next_token(tokenizer):
     keras.utils.set_random_seed(1)
     backbone = build_backbone("bert", {**tiny.CONFIG, "causal": True, "pooler": False})

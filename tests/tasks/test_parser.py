@@ -186,6 +186,7 @@ def test_training_finds_the_trees(make_parser, tmp_path):
     assert copy.tokenizer.get_config() == parser.tokenizer.get_config()
 
 
+@pytest.mark.slow
 def test_an_export_answers_as_the_parser_does(make_parser, tmp_path):
     parser = make_parser(generation={"num_beams": 2, "max_new_tokens": 40})
     version = parser.export(tmp_path / "model")

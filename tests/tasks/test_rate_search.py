@@ -94,6 +94,7 @@ def test_every_task_has_a_curve(name, make_task, texts, labels):
     assert np.isfinite(curve.losses).all() and len(curve.losses) == 6
 
 
+@pytest.mark.slow
 def test_a_suggestion_trains(make_task):
     texts, labels = tiny.make_texts(64)
     model = make_task(compile={"run_eagerly": False})

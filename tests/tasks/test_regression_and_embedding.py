@@ -22,6 +22,7 @@ def test_a_regressor_learns_numbers(make_task, texts, labels):
     assert model.evaluate(texts, y, verbose=0)[0] < mse / 2
 
 
+@pytest.mark.slow
 def test_a_regressor_takes_weights_and_datasets(make_task, texts):
     model = make_task("text_regressor", head_dropout=0.0, compile=EAGER)
     y, weights = np.linspace(-1, 1, 24), np.linspace(0, 3, 24)

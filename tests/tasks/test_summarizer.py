@@ -35,6 +35,7 @@ def test_the_length_does_not_depend_on_the_text(summarizer):
         summarizer.predict(TEXTS)
 
 
+@pytest.mark.slow
 def test_files_keep_the_summarizer(summarizer, tmp_path):
     expected = summarizer.summarize(TEXTS)
     summarizer.save_to_preset(tmp_path / "preset")
@@ -43,6 +44,7 @@ def test_files_keep_the_summarizer(summarizer, tmp_path):
     assert loaded.answer({"text": TEXTS})["summary"].tolist() == expected
 
 
+@pytest.mark.slow
 def test_it_is_trained_and_measured():
     other = make_translator(scale=None)
     model = zoo.Summarizer(other.backbone, other.tokenizer)

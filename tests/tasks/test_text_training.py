@@ -71,6 +71,7 @@ def test_epochs_resume_where_they_were(make_task, texts, labels):
     np.testing.assert_array_equal(weights_of(whole), weights_of(parts))
 
 
+@pytest.mark.slow
 def test_class_weights_are_sample_weights(make_task, texts, labels):
     weights = [3.0 if label == "bad" else 1.0 for label in labels]
     results = []
@@ -159,6 +160,7 @@ def test_validation_data_of_every_form(make_task, texts, labels):
     assert steps == 4  # 16 rows each time, so that nothing of the split was seen
 
 
+@pytest.mark.slow
 def test_a_split_of_pairs_and_weights(make_task, texts, labels):
     model = make_task(compile=EAGER)
     pairs = (texts, texts[::-1])
@@ -278,6 +280,7 @@ def test_without_preprocessor_dicts_are_the_data(make_task, texts, labels):
     np.testing.assert_allclose(other(x), outputs, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_dataset_of_text_keeps_its_batches(make_task, texts, labels):
     weights = np.linspace(0, 2, 24).astype("float32")
     dataset = tf.data.Dataset.from_tensor_slices((texts, labels, weights)).batch(8)
@@ -292,6 +295,7 @@ def test_a_dataset_of_text_keeps_its_batches(make_task, texts, labels):
     )
 
 
+@pytest.mark.slow
 def test_a_dataset_of_pairs(make_task, texts, labels):
     columns = ((texts, texts[::-1]), labels)
     dataset = tf.data.Dataset.from_tensor_slices(columns).batch(8)

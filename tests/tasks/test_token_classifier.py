@@ -82,6 +82,7 @@ def test_words_lists_texts_and_datasets_are_the_same(make_tagger):
     assert one[0] == pytest.approx(make_tagger().train_on_batch(TEXTS[:4], TAGS[:4])[0])
 
 
+@pytest.mark.slow
 def test_the_loss_is_a_mean_over_words_or_rows(make_tagger):
     texts, tags = ["a good film", "the"], [["O", "B-GOOD", "O"], ["O"]]
     for decoder, sizes in (("softmax", (3, 1)), ("crf", (1, 1))):
@@ -98,6 +99,7 @@ def test_the_loss_is_a_mean_over_words_or_rows(make_tagger):
         assert both == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decoder", ["softmax", "crf"])
 def test_accuracy_counts_rows_by_their_weights(trained, decoder):
     tagger, wrong = trained(decoder=decoder, scheme="IOB2"), ["I-GOOD"] * 3
@@ -250,6 +252,7 @@ def test_bad_sentences_are_refused(make_tagger):
     assert join_words([["\ud800", "a\ud800"]]) == ["\ufffd a"]
 
 
+@pytest.mark.slow
 def test_a_preset_keeps_scheme_and_decoder(trained, tmp_path):
     tagger = trained(decoder="crf", scheme="IOB2")
     tagger.save_to_preset(tmp_path / "preset")

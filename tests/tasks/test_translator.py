@@ -175,6 +175,7 @@ def test_an_export_answers_the_same(tmp_path, way):
     np.testing.assert_allclose(answers["score"], np.ravel(scores), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_an_export_answers_threads(translator, tmp_path):
     """Requests of several sizes at once; the doctor sends them one after another."""
     version = translator.export(tmp_path / "model")
@@ -191,6 +192,7 @@ def test_an_export_answers_threads(translator, tmp_path):
         np.testing.assert_allclose(answer["score"], [score for _, score in rows], 1e-5)
 
 
+@pytest.mark.slow
 def test_files_keep_the_translator(translator, tmp_path):
     expected = translator.translate(TEXTS)
     translator.save(tmp_path / "m.keras")

@@ -20,6 +20,7 @@ def weights_of(model):
     return np.concatenate([w.ravel() for w in model.get_weights()])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frozen", ["backbone", "block_1", "token_embedding"])
 def test_what_is_frozen_stays_frozen_in_a_file(
     make_task, texts, labels, tmp_path, frozen
@@ -42,6 +43,7 @@ def test_what_is_frozen_stays_frozen_in_a_file(
         assert loaded.backbone.trainable
 
 
+@pytest.mark.slow
 def test_several_steps_per_execution_are_the_same_steps(make_task, texts, labels):
     one, several = make_task(), make_task(compile={"steps_per_execution": 4})
     for model in (one, several):
@@ -126,6 +128,7 @@ def test_graphs_over_a_backbone_can_be_saved_and_cloned(make_backbone, tmp_path)
             )
 
 
+@pytest.mark.slow
 def test_copies_of_a_task(make_task, texts, labels):
     model = make_task(compile=EAGER)
     model.fit(texts, labels, 8, 1, verbose=0)
@@ -175,6 +178,7 @@ def test_what_would_be_ignored_is_refused(make_task, texts, labels, call, messag
         call(make_task(compile=EAGER), dataset)
 
 
+@pytest.mark.slow
 def test_class_numbers_and_columns_in_any_form(make_task, texts, labels):
     model = make_task(compile=EAGER)
     numbers = [tiny.LABELS.index(label) for label in labels]

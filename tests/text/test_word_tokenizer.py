@@ -168,6 +168,7 @@ np.save(ids, [loaded.unk(words), loaded.random(words), getattr(loaded, "class")(
 """
 
 
+@pytest.mark.slow
 def test_exports_know_the_words_in_a_process_without_zoo(tmp_path):
     module, expected = tf.Module(), []
     words = [word for word in WORDS if word != "\x00"]

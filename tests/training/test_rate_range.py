@@ -21,6 +21,7 @@ def measure(optimizer, updates=60, **options):
     return test.curve()
 
 
+@pytest.mark.slow
 def test_the_loss_is_lowest_where_descent_becomes_unstable():
     curve = measure(keras.optimizers.SGD(0.1), updates=100, lowest=1e-4)
     step = curve.rates[1] / curve.rates[0]

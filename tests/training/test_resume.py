@@ -86,6 +86,7 @@ def test_a_stopped_run_ends_as_an_undisturbed_one(run, tmp_path):
     assert left == ["checkpoint.keras", "log.csv"]
 
 
+@pytest.mark.slow
 def test_a_line_of_the_log_without_its_checkpoint_is_written_again(
     run, tmp_path, monkeypatch
 ):
@@ -112,6 +113,7 @@ def test_a_finished_run_is_not_repeated(run):
     assert_same(first, again)
 
 
+@pytest.mark.slow
 def test_accumulated_gradients_count_as_one_update(run):
     whole = run("whole", gradient_accumulation_steps=2)
     with pytest.raises(KeyboardInterrupt):
