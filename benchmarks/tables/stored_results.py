@@ -103,6 +103,10 @@ def told(results):
     return f"Made with {'; '.join(parts)}; {hours:.2f} hours of processor time.\n"
 
 
-def write_table(name, table, page=FOLDER / "README.md"):
-    """Writes a table to a page; `name` is in its comments."""
+def write_table(name, table, page=None):
+    """Writes a table to a page, by default the README of the defaults.
+
+    `name` is in the comments around the table.
+    """
+    page = page or FOLDER / "README.md"
     write_whole(page, insert(page.read_text("utf-8"), table, name))
