@@ -43,7 +43,7 @@ OTHERS = [
     "A dog sees the cat . " * 6,
 ]
 CONFIG = {
-    "vocabulary_size": 330,
+    "vocabulary_size": 362,
     "hidden_dim": 16,
     "num_encoder_layers": 1,
     "num_decoder_layers": 1,
@@ -52,7 +52,7 @@ CONFIG = {
     "max_sequence_length": 64,
     "dropout": 0.0,
 }
-KINDS = ["tensor2tensor", "vinyals"]
+KINDS = ["tensor2tensor", "vinyals", "numbered"]
 
 
 @pytest.fixture(scope="module")

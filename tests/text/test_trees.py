@@ -27,7 +27,7 @@ TREE = (
 )
 LABELS = ["S", "NP", "VP", "PP", "TOP"]
 TAGS = ["DT", "NN", "-LRB-", ".", "$", "/"]
-KINDS = ["tensor2tensor", "vinyals"]
+KINDS = ["tensor2tensor", "vinyals", "numbered"]
 
 
 def words_of(tree):
@@ -141,6 +141,10 @@ def test_deep_trees_need_no_recursion(tmp_path):
 def test_linear_forms():
     assert " ".join(linearize(TREE)) == "S NP DT NN /NP VP VBZ /VP . /S"
     assert " ".join(linearize(TREE, "vinyals")) == "(S (NP XX XX )NP (VP XX )VP XX )S"
+    numbered = "S NP #0 DT #1 NN /NP VP #2 VBZ /VP #3 . /S"
+    assert " ".join(linearize(TREE, "numbered")) == numbered
+    long = linearize(("S", *[("NN", "a")] * 40), "numbered")
+    assert long[1::2][30:34] == ["#30", "#31", "#0", "#1"]
     assert linearize(("TOP", TREE)) == linearize(TREE)
     assert linearize(("TOP", ("NN", "a"))) == linearize(("NN", "a")) == ["NN"]
     assert find_labels(linearize(TREE)) == {"S", "NP", "VP"}
@@ -176,7 +180,11 @@ def test_a_round_trip_is_exact(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_any_tokens_give_a_tree_over_the_words(kind):
     draw = random.Random(11)
-    forms = {"tensor2tensor": ("{}", "/{}", TAGS), "vinyals": ("({}", "){}", ["XX"])}
+    forms = {
+        "tensor2tensor": ("{}", "/{}", TAGS),
+        "vinyals": ("({}", "){}", ["XX"]),
+        "numbered": ("{}", "/{}", [*TAGS, "#0", "#1"]),
+    }
     begin, end, leaves = forms[kind]
     tokens = [form.format(label) for form in (begin, end) for label in LABELS]
     tokens += [*leaves] * (10 // len(leaves)) + ["", "<unk>"]

@@ -8,7 +8,10 @@ from zoo.text.trees import TOP, TOPS, find_leaves, is_leaf
 LINEARIZATIONS = {
     "tensor2tensor": ("{}", "/{}", None),
     "vinyals": ("({}", "){}", "XX"),
+    "numbered": ("{}", "/{}", None),
 }
+NUMBERED = "numbered"
+NUMBERS = tuple(f"#{number}" for number in range(32))
 UNKNOWN_TAG = "XX"
 
 
@@ -19,13 +22,16 @@ def linearize(tree, kind="tensor2tensor"):
     |---|---|
     | tensor2tensor | S NP DT NN /NP VP VBZ /VP /S |
     | vinyals | (S (NP XX XX )NP (VP XX )VP )S |
+    | numbered | S NP #0 DT #1 NN /NP VP #2 VBZ /VP /S |
 
     Source: Vaswani et al. 2017, section 6.3, released code `wsj_parsing.py`; Vinyals et
-    al. 2015, section 2.2.
+    al. 2015, section 2.2. The numbers are ours. The words of the source have them too,
+    so that a model need not count leaves, which takes more trees to learn. After #31
+    follows #0.
 
     Args:
         tree: a tree, see `zoo.text.trees`. An outer `TOP` is left out.
-        kind: str, "tensor2tensor" or "vinyals".
+        kind: str, "tensor2tensor", "vinyals" or "numbered".
 
     Returns:
         list of str.
@@ -35,12 +41,14 @@ def linearize(tree, kind="tensor2tensor"):
     """
     begin, end, leaf = _forms(kind)
     tokens = []
+    numbers = itertools.cycle(NUMBERS)
     left = [*reversed(tree[1:])] if tree[0] in TOPS else [tree]
     while left:
         node = left.pop()
         if isinstance(node, str):
             tokens.append(node)
         elif is_leaf(node):
+            tokens += [next(numbers)] if kind == NUMBERED else []
             tokens.append(leaf or node[0])
         else:
             tokens.append(begin.format(node[0]))
@@ -72,9 +80,12 @@ def read_token(token, kind, labels):
         labels: collection of str, the labels of phrases.
 
     Returns:
-        Tuple of "open" and a label, "close" and a label, or "leaf" and a tag.
+        Tuple of "open" and a label, "close" and a label, "leaf" and a tag, or "number"
+        and a number.
     """
     begin, end, leaf = _forms(kind)
+    if kind == NUMBERED and token in NUMBERS:
+        return "number", token
     begin, end = begin.format(""), end.format("")
     if token.startswith(end) and token[len(end) :] in labels:
         return "close", token[len(end) :]
@@ -90,7 +101,8 @@ def to_tree(tokens, words, kind="tensor2tensor", labels=None):
 
     - A token that closes a phrase also closes the phrases inside it. If no phrase with
       its label is open, it is ignored.
-    - Phrases without words are removed. Leaves after the last word are ignored.
+    - Phrases without words are removed. Leaves after the last word are ignored, and
+      so are numbers.
     - At the end, open phrases are closed. Words without a leaf follow, with the tag XX.
     - If the result is not one phrase, it has the label `TOP`.
 
@@ -124,7 +136,7 @@ def to_tree(tokens, words, kind="tensor2tensor", labels=None):
             stack.append([name])
         elif action == "leaf":
             stack[-1] += [(name, word) for word in itertools.islice(left, 1)]
-        else:
+        elif action == "close":
             depths = range(len(stack) - 1, 0, -1)
             depth = next((d for d in depths if stack[d][0] == name), len(stack))
             close(len(stack) - depth)
@@ -151,6 +163,7 @@ def list_tokens(trees, kind="tensor2tensor"):
     """
     trees = list(trees)
     tokens = {token for tree in trees for token in linearize(tree, kind)}
+    tokens.update(NUMBERS if kind == NUMBERED else ())
     if _forms(kind)[2] is None:
         tags = {tag for tree in trees for tag, _ in find_leaves(tree)}
         both = sorted(tags & find_labels(tokens, kind))

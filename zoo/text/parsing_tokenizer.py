@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from zoo.text.linear_trees import find_labels
+from zoo.text.linear_trees import NUMBERED, NUMBERS, find_labels
 from zoo.text.sentencepiece import SentencePieceTokenizer
 from zoo.text.splitting import split_words
 from zoo.text.tree_grammar import TreeGrammar
@@ -12,7 +12,9 @@ from zoo.text.vocabulary import Vocabulary, lookup
 class ParsingTokenizer(SentencePieceTokenizer):
     """Pieces of SentencePiece for sentences, and one id for each token of linear trees.
 
-    The words of a sentence are separated by white space.
+    The words of a sentence are separated by white space. With the linearization
+    "numbered", the number of a word stands before its pieces; its id follows the last
+    piece of the model.
 
     Args:
         model: see `SentencePieceTokenizer`, of the sentences.
@@ -55,6 +57,31 @@ class ParsingTokenizer(SentencePieceTokenizer):
             self._names, linearization, range(first), self.end_id
         )
         self.target_vocabulary_size = first + len(tokens)
+        if linearization == NUMBERED:
+            self._first_number = self.vocabulary_size
+            self.vocabulary_size += len(NUMBERS)
+
+    def __call__(self, texts):
+        """Returns the ids of sentences; see the class."""
+        if self.linearization != NUMBERED:
+            return super().__call__(texts)
+        texts = tf.convert_to_tensor(texts, tf.string)
+        words = split_words(tf.reshape(texts, [-1]))[0]
+        pieces = super().__call__(words.values)
+        places = tf.ragged.range(words.row_lengths()).values
+        numbers = self._first_number + places % len(NUMBERS)
+        numbers = tf.cast(numbers, tf.int32)[:, None]
+        numbered = tf.concat([numbers, pieces], axis=1)
+        ids = words.with_values(numbered).merge_dims(1, 2)
+        return ids if texts.shape.rank else ids.values
+
+    def id_to_token(self, id, target=False):
+        """Returns the piece or the number of an id; see `SentencePieceTokenizer`."""
+        if not target and self.linearization == NUMBERED:
+            place = id - self._first_number
+            if 0 <= place < len(NUMBERS):
+                return NUMBERS[place]
+        return super().id_to_token(id, target)
 
     def targets(self, texts):
         """Returns the ids of linear trees, tokens separated by spaces; as `__call__`.

@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from zoo.text.linear_trees import UNKNOWN_TAG, find_labels, read_token
+from zoo.text.linear_trees import NUMBERS, UNKNOWN_TAG, find_labels, read_token
 from zoo.text.trees import ESCAPES, TOP
 
 LOWEST = -1e9  # the score of a token that may not follow
@@ -15,7 +15,9 @@ class TreeGrammar:
     A state has the rows R of tokens with T places: `open` int32 (R, T), the number of
     the label of a phrase that was opened at a place and is still open, else -1;
     `filled` bool (R, T), whether that phrase has a leaf; `place` int32 (R,), tokens
-    read; `words` int32 (R,), words without a leaf; `limit` int32 (R,), the most tokens.
+    read; `words` int32 (R,), words without a leaf; `leaves` int32 (R,), words with one;
+    `limit` int32 (R,), the most tokens; and `numbered` bool (R,), whether the last
+    token is the number of a leaf.
 
     Args:
         tokens: tuple of str, the tokens by their ids.
@@ -31,7 +33,7 @@ class TreeGrammar:
         labels = sorted(find_labels(tokens, kind))
         numbers = {label: number for number, label in enumerate(labels)}
         size = len(tokens)
-        self.opens, self.closes = np.full((2, size), -1, "int32")
+        self.opens, self.closes, self.numbers = np.full((3, size), -1, "int32")
         self.leaves = np.zeros(size, bool)
         self.end = end
         self.names = []
@@ -42,6 +44,8 @@ class TreeGrammar:
                 continue
             if action == "leaf":
                 self.leaves[place] = True
+            elif action == "number":
+                self.numbers[place] = NUMBERS.index(name)
             else:
                 table = self.opens if action == "open" else self.closes
                 table[place] = numbers[name]
@@ -50,6 +54,7 @@ class TreeGrammar:
                 "`target_tokens` must have the tag of a leaf. Received: "
                 f"{', '.join(tokens):.60}."
             )
+        self.has_numbers = bool((self.numbers >= 0).any())
 
     def start(self, words, limits):
         """The state before the first token.
@@ -65,7 +70,9 @@ class TreeGrammar:
             "filled": tf.zeros(shape, tf.bool),
             "place": tf.zeros_like(words),
             "words": words,
+            "leaves": tf.zeros_like(words),
             "limit": limits,
+            "numbered": tf.zeros_like(words, tf.bool),
         }
 
     def advance(self, state, tokens):
@@ -94,6 +101,8 @@ class TreeGrammar:
             "filled": state["filled"] | (leaf[:, None] & still),
             "place": state["place"] + 1,
             "words": state["words"] - tf.cast(leaf, tf.int32),
+            "leaves": state["leaves"] + tf.cast(leaf, tf.int32),
+            "numbered": tf.gather(self.numbers, tokens) >= 0,
         }
         return state, _count(closed & state["filled"])
 
@@ -102,7 +111,7 @@ class TreeGrammar:
 
         Every sequence that ends is the linear form of a tree over all words. A phrase
         opens only while the other words, the closing tokens and the end fit into the
-        limit. If even the words do not fit, all tokens are leaves.
+        limit. If even the words do not fit, all tokens are leaves, and their numbers.
         """
         still, words = state["open"] >= 0, state["words"]
         depth = _count(still)
@@ -111,16 +120,22 @@ class TreeGrammar:
         index = tf.maximum(top, 0)
         label = tf.where(top >= 0, tf.gather(state["open"], index, batch_dims=1), -2)
         filled = tf.gather(state["filled"], index, batch_dims=1) & (top >= 0)
-        spare = state["limit"] - state["place"] - (words + depth + 1)
+        needed = words * (1 + self.has_numbers) + depth + 1
+        spare = state["limit"] - state["place"] - needed
         ends = np.arange(len(self.leaves)) == self.end
         # A phrase without words is open only if a token was not allowed.
         done = (words == 0) & ~filled
-        return (
-            ((self.opens >= 0) & ((words > 0) & (spare > 1))[:, None])
-            | (self.leaves & (words > 0)[:, None])
+        more, numbered = (words > 0)[:, None], state["numbered"][:, None]
+        follows = (
+            ((self.opens >= 0) & more & (spare > 1)[:, None])
             | ((self.closes == label[:, None]) & filled[:, None])
             | (ends & done[:, None])
         )
+        if not self.has_numbers:
+            return follows | (self.leaves & more)
+        next_number = self.numbers == (state["leaves"] % len(NUMBERS))[:, None]
+        follows |= next_number & more
+        return tf.where(numbered, self.leaves & more, follows)
 
     def constrain(self, step, states, words, limits):
         """Limits a model to tokens that may follow.
