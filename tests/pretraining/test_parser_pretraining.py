@@ -38,7 +38,10 @@ def recipe(**options):
     )
 
 
-def test_a_recipe_makes_a_parser(tmp_path, kind="vinyals"):
+@pytest.mark.parametrize(
+    "kind", ["vinyals", pytest.param("numbered", marks=pytest.mark.slow)]
+)
+def test_a_recipe_makes_a_parser(tmp_path, kind):
     with gzip.open(tmp_path / "train.ptb.gz", "wt") as file:
         file.write("\n".join(TREES * 3))
     (tmp_path / "valid.mrg").write_text(TREES[0] + "(S (ADJP (JJ New)) (NN cat))")
