@@ -3,9 +3,9 @@
     python -m benchmarks.tables.translations --data DIR --checkpoint FILE
 
 DIR has `train.tsv.gz` and `test.tsv.gz`. FILE is `checkpoint.keras` of the run that
-made the preset. Translations are written to `translations/results` and not computed
-again. The tables are written to the `notes.md` of the preset, the end of its card. Then
-`python -m benchmarks.tables.preset_card` writes the card.
+made the preset. Translations are written to `translations/results`, which git ignores,
+and not computed again. The tables are written to the `notes.md` of the preset, the end
+of its card. Then `python -m benchmarks.tables.preset_card` writes the card.
 """
 
 import pathlib

@@ -2,9 +2,9 @@
 
     python -m benchmarks.tables.trees --data DIR
 
-DIR has `gum_trees` and `craft_trees`. The trees are written to `trees/results` and not
-computed again. The table is written to the `notes.md` of the preset, the end of its
-card. Then `python -m benchmarks.tables.preset_card` writes the card.
+DIR has `gum_trees` and `craft_trees`. The trees are written to `trees/results`, which
+git ignores, and not computed again. The table is written to the `notes.md` of the
+preset, the end of its card. Then `python -m benchmarks.tables.preset_card` writes it.
 """
 
 import functools
@@ -31,8 +31,8 @@ SCORES = "precision", "recall", "f1", "exact_match", "tagging_accuracy"
 
 
 def words_of(tree):
-    """The words of a tree, list of str."""
-    return [word for _, word in find_leaves(tree)]
+    """The words of a tree, list of str. CRAFT has some with white space around."""
+    return [word.strip() for _, word in find_leaves(tree)]
 
 
 def right_branching(data, sentences):
