@@ -79,7 +79,8 @@ def translations(data, checkpoint):
 
 def score_table(found, references):
     """The table of BLEU and chrF, with intervals, in Markdown."""
-    metrics = {"BLEU": BLEU(references=references), "chrF": CHRF(references=references)}
+    metrics = {"BLEU": BLEU(references=references)}
+    metrics["chrF2"] = CHRF(references=references)
     named = [(name, result["texts"]) for name, result in reversed(found.items())]
     test = PairedTest(named, metrics, None, test_type="bs", n_samples=1000)
     signatures, scores = test()
@@ -91,7 +92,7 @@ def score_table(found, references):
             row.append(f"{result.score:.1f} ({result.mean:.1f} ± {result.ci:.1f})")
         p = scores["BLEU"][number].p_value
         rows.append([*row, "" if p is None else f"{p:.3f}"])
-    heads = ["system", "BLEU (mean and 95 % interval)", "chrF", "p"]
+    heads = ["system", "BLEU (mean and 95 % interval)", "chrF2", "p"]
     told_by = "".join(f"- {name}: `{s}`\n" for name, s in signatures.items())
     return f"{lines(heads, rows[::-1])}\n{told_by}\n{told(list(found.values()))}"
 
