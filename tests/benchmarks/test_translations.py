@@ -33,7 +33,10 @@ def test_every_fiftieth_sentence_is_shown():
 
 
 def test_a_tree_with_white_space_around_a_word_is_over_the_words():
-    gold = ("S", ("NN", "\u00a0a"), ("VB", "b"))
+    gold = trees.stripped(("S", ("NN", "\u00a0a"), ("VB", "b")))
     tree = "(S (NN a) (VB b))"
+    assert trees.length_rows([gold, gold], [tree, "(S (XX a) (VB b))"]) == [
+        ["1 to 19", 2, "100.0", "75.0"]
+    ]
     cells = trees.row("set", "system", [gold], {"trees": [tree]})
     assert cells[:3] == ["set", "system", "1 of 1"]

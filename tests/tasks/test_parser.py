@@ -230,6 +230,8 @@ def test_wrong_arguments_raise_errors(make_parser, parser, model_file):
         ParsingTokenizer(model_file, ["S", "/S"])
     with pytest.raises(ValueError, match="`kind` must be one of"):
         ParsingTokenizer(model_file, ["S"], "other")
+    with pytest.raises(ValueError, match="all numbers from #0 to #31"):
+        ParsingTokenizer(model_file, ["S", "/S", "NN", "#0"], "numbered")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -155,6 +155,10 @@ def test_linear_forms():
     both = ("S", ("NP", ("NP", "a")))
     with pytest.raises(ValueError, match="must not be the label of a phrase. .*NP"):
         list_tokens([both])
+    for number in (("S", ("#0", "a")), ("S", ("#3", ("NP", "a")))):
+        assert list_tokens([number])
+        with pytest.raises(ValueError, match=r"nor a number. Received: #\d"):
+            list_tokens([number], "numbered")
     assert list_tokens([both], "vinyals") == ["(NP", "(S", ")NP", ")S", "XX"]
 
 

@@ -158,18 +158,22 @@ def list_tokens(trees, kind="tensor2tensor"):
         list of str in alphabetical order.
 
     Raises:
-        ValueError: if a name is both a tag and the label of a phrase, which the tokens
-            do not distinguish.
+        ValueError: if a name is both a tag and the label of a phrase, or one of them
+            and the number of a leaf, which the tokens do not distinguish.
     """
     trees = list(trees)
     tokens = {token for tree in trees for token in linearize(tree, kind)}
     tokens.update(NUMBERS if kind == NUMBERED else ())
     if _forms(kind)[2] is None:
         tags = {tag for tree in trees for tag, _ in find_leaves(tree)}
-        both = sorted(tags & find_labels(tokens, kind))
+        labels = find_labels(tokens, kind)
+        both = tags & labels
+        if kind == NUMBERED:
+            both |= (tags | labels) & {*NUMBERS}
         if both:
+            both = sorted(both)
             raise ValueError(
-                "A tag must not be the label of a phrase. Received: "
+                "A tag must not be the label of a phrase, nor a number. Received: "
                 f"{', '.join(both[:5])}. Rename one of them, or use the linearization "
                 '"vinyals", which has no tags.'
             )

@@ -36,7 +36,8 @@ class ParsingTokenizer(SentencePieceTokenizer):
 
     Raises:
         ValueError: if the model cannot be read, a token is repeated or empty, no token
-            is the tag of a leaf, or the linearization is unknown.
+            is the tag of a leaf, the linearization is unknown, or it is "numbered" and
+            a number is missing.
     """
 
     files = {"model": "sentencepiece.model", "target_tokens": "target_tokens.txt"}

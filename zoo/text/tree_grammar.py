@@ -3,7 +3,13 @@
 import numpy as np
 import tensorflow as tf
 
-from zoo.text.linear_trees import NUMBERS, UNKNOWN_TAG, find_labels, read_token
+from zoo.text.linear_trees import (
+    NUMBERED,
+    NUMBERS,
+    UNKNOWN_TAG,
+    find_labels,
+    read_token,
+)
 from zoo.text.trees import ESCAPES, TOP
 
 LOWEST = -1e9  # the score of a token that may not follow
@@ -26,19 +32,19 @@ class TreeGrammar:
         end: int, one of them, the end of a tree.
 
     Raises:
-        ValueError: if no token is a leaf.
+        ValueError: if no token is a leaf, or numbers are missing that `kind` needs.
     """
 
     def __init__(self, tokens, kind, specials, end):
         labels = sorted(find_labels(tokens, kind))
-        numbers = {label: number for number, label in enumerate(labels)}
+        label_ids = {label: number for number, label in enumerate(labels)}
         size = len(tokens)
         self.opens, self.closes, self.numbers = np.full((3, size), -1, "int32")
         self.leaves = np.zeros(size, bool)
         self.end = end
         self.names = []
         for place, token in enumerate(tokens):
-            action, name = read_token(token, kind, numbers)
+            action, name = read_token(token, kind, label_ids)
             self.names.append(name)
             if place in specials:
                 continue
@@ -48,13 +54,18 @@ class TreeGrammar:
                 self.numbers[place] = NUMBERS.index(name)
             else:
                 table = self.opens if action == "open" else self.closes
-                table[place] = numbers[name]
+                table[place] = label_ids[name]
         if not self.leaves.any():
             raise ValueError(
                 "`target_tokens` must have the tag of a leaf. Received: "
                 f"{', '.join(tokens):.60}."
             )
-        self.has_numbers = bool((self.numbers >= 0).any())
+        self.has_numbers = kind == NUMBERED
+        if self.has_numbers and not {*NUMBERS} <= {*tokens}:
+            raise ValueError(
+                f"`target_tokens` must have all numbers from {NUMBERS[0]} to "
+                f"{NUMBERS[-1]}. Received: {', '.join(tokens):.60}."
+            )
 
     def start(self, words, limits):
         """The state before the first token.
