@@ -52,6 +52,17 @@ TAGLM_CONFIG = {
 }
 
 
+ULMFIT_CONFIG = {
+    "vocabulary_size": 64,
+    "embedding_dim": 16,
+    "lstm_dim": 12,
+    "num_layers": 2,
+    **dict.fromkeys(("embedding_dropout", "input_dropout", "weight_dropout"), 0.0),
+    **dict.fromkeys(("hidden_dropout", "output_dropout"), 0.0),
+    "initializer_range": 0.2,
+}
+
+
 def make_texts(count, seed=0, longest=12):
     """Reviews of 2 to `longest` words, and the name of the label of each."""
     draw = random.Random(seed)

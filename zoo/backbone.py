@@ -66,6 +66,7 @@ class Backbone(TokenInputs, QuantizedModel, KerasFile, keras.Model):
     head_options = {}  # arguments of a task with these heads
     origin = None  # name of the shipped preset that it was loaded from
     on_request = ("layer_outputs", "attention_scores")
+    reverse = False  # whether the tokens are read from the last to the first
     own_layers = {}  # output to the names of layers that only it depends on
 
     def __init__(self, config, dtype=None, name=None, parts=None, **kwargs):
@@ -83,9 +84,10 @@ class Backbone(TokenInputs, QuantizedModel, KerasFile, keras.Model):
         layers = self.make_layers(config, policy.name)
         inputs = self.make_inputs(config)
         outputs = self.connect(config, layers, inputs)
+        requested = {*self.on_request, *self.state_shapes(config)}
         super().__init__(
             inputs=inputs,
-            outputs={k: v for k, v in outputs.items() if k not in self.on_request},
+            outputs={k: v for k, v in outputs.items() if k not in requested},
             name=name or type(self).__name__.lower(),
             **kwargs,
         )

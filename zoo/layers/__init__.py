@@ -1,6 +1,7 @@
 """Layers shared by the families, usable in any Keras model."""
 
 from zoo.layers.attention import MultiHeadAttention
+from zoo.layers.awd import EmbeddingDropout, RegularizedLogits
 from zoo.layers.carried_state import CarriedState, KeepState, StatefulModel
 from zoo.layers.character_cnn import CharacterCNN, Highway
 from zoo.layers.crf import CRF
@@ -14,6 +15,7 @@ from zoo.layers.position_embedding import (
     SinusoidalPositions,
     sinusoids,
 )
+from zoo.layers.qrnn import QRNN
 from zoo.layers.quantization import (
     QuantizedModel,
     apply_quantization,
@@ -38,6 +40,7 @@ __all__ = [
     "CarriedState",
     "CharacterCNN",
     "ComparedSegments",
+    "EmbeddingDropout",
     "FirstPieces",
     "Highway",
     "InferenceModel",
@@ -49,7 +52,9 @@ __all__ = [
     "Pooling",
     "PositionEmbedding",
     "SinusoidalPositions",
+    "QRNN",
     "QuantizedModel",
+    "RegularizedLogits",
     "SampledSoftmax",
     "ScalarMix",
     "StatefulModel",

@@ -44,6 +44,9 @@ class LSTM(MatrixLayer):
             Only TensorFlow without XLA can do that. If a sixth of a batch is padding,
             it saves an eighth of the time of ELMo on a CPU. The
             other rows of a batch then change a row by rounding only, about 1e-7.
+        weight_dropout: float in [0, 1), probability that an element of U is dropped in
+            a training call. All steps and rows of the call share the mask, and the
+            stored U does not change. Source: Merity et al. 2018, section 2.
 
     Inputs:
         x (B, L, I); optional mask (B, L), bool or number, 1 = token; optional
@@ -55,8 +58,8 @@ class LSTM(MatrixLayer):
         is the returned c.
 
     Raises:
-        ValueError: if a width or a bound is not positive, or `projection_clip` is
-            given without a projection.
+        ValueError: if a width or a bound is not positive, `projection_clip` is given
+            without a projection, or `weight_dropout` is not in [0, 1).
 
     Example:
         >>> layer = LSTM(8, projection_dim=4)
@@ -76,6 +79,7 @@ class LSTM(MatrixLayer):
         forget_bias=1.0,
         reverse=False,
         packed=False,
+        weight_dropout=0.0,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -92,6 +96,14 @@ class LSTM(MatrixLayer):
                 f"{projection_clip}, projection_dim={projection_dim}. Use `cell_clip` "
                 "to bound the cell."
             )
+        if not 0 <= weight_dropout < 1:
+            raise ValueError(
+                f"`weight_dropout` must be in [0, 1). Received: {weight_dropout}."
+            )
+        self.weight_dropout = weight_dropout
+        self.seed_generator = None
+        if weight_dropout:
+            self.seed_generator = keras.random.SeedGenerator()
         self.units = units
         self.projection_dim = projection_dim
         self.cell_clip = cell_clip
@@ -170,6 +182,12 @@ class LSTM(MatrixLayer):
             ops.zeros((batch, self.units)),
         )
         weights = [self.matrix("recurrent_kernel")]
+        if training and self.weight_dropout:
+            weights = [
+                keras.random.dropout(
+                    weights[0], self.weight_dropout, seed=self.seed_generator
+                )
+            ]
         if self.projection_dim:
             weights.append(self.matrix("projection_kernel"))
         sequence, m, c = run(x, cast(m), ops.cast(c, wide), *weights)

@@ -12,9 +12,11 @@ from zoo.tasks.token_metrics import TokenAccuracy
 class CausalLM(Task):
     """Predicts every token of a row from the tokens before it.
 
-    The loss is the mean over all tokens but the first of each row.
+    The loss is the mean over all tokens but the first of each row. A backbone that
+    reads from the last token to the first predicts every token from those after it.
 
-    Source: Devlin et al. 2019, section 5.1, for a causal BERT.
+    Source: Devlin et al. 2019, section 5.1, for a causal BERT; Merity et al. 2018 for
+    an AWD-LSTM.
 
     Args:
         backbone: `zoo.backbone.Backbone` that predicts the next token.
@@ -74,11 +76,20 @@ class CausalLM(Task):
     def finish(self, x, *targets):
         """An example: x, the next tokens int32 (B, L) and weights float32 (B, L).
 
-        A weight is 1 where the next token exists, else 0.
+        A weight is 1 where the next token exists, else 0. For a model that reads from
+        the last token to the first, the next token is the one on the left.
         """
         ids, mask = x[self.backbone.tokens], x["padding_mask"]
-        following = tf.pad(ids[:, 1:], [[0, 0], [0, 1]])
-        return x, following, tf.cast(tf.pad(mask[:, 1:], [[0, 0], [0, 1]]), tf.float32)
+        if self.backbone.reverse:
+            following, weights = (
+                tf.pad(v[:, :-1], [[0, 0], [1, 0]]) for v in (ids, mask)
+            )
+            weights *= mask
+        else:
+            following, weights = (
+                tf.pad(v[:, 1:], [[0, 0], [0, 1]]) for v in (ids, mask)
+            )
+        return x, following, tf.cast(weights, tf.float32)
 
     def answer_batch(self, texts):
         """The probability of each text, in a graph.

@@ -1,0 +1,224 @@
+"""The AWD-LSTM of ULMFiT (Howard and Ruder 2018)."""
+
+import dataclasses
+
+import keras
+from keras import ops
+
+from zoo.backbone import Backbone
+from zoo.config import check_probabilities, check_sizes
+from zoo.layers import LSTM, QRNN, EmbeddingDropout, RegularizedLogits
+from zoo.models.ulmfit.shapes import widths
+
+CELLS = ("lstm", "qrnn")
+DROPOUTS = (
+    "embedding_dropout",
+    "input_dropout",
+    "weight_dropout",
+    "hidden_dropout",
+    "output_dropout",
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class ULMFiTConfig:
+    """The sizes and dropouts of an AWD-LSTM.
+
+    The defaults are those of fastai's language model. The paper's layers have width
+    1150; fastai uses 1152.
+
+    Args:
+        vocabulary_size: int, V.
+        embedding_dim: int, width D of token vectors and of the output.
+        lstm_dim: int, width of all recurrent layers but the last.
+        num_layers: int, recurrent layers.
+        cell: "lstm", or "qrnn" as in MultiFiT.
+        reverse: bool, whether the model reads from the last token to the first.
+        output_bias: bool, whether the logits have a bias.
+        embedding_dropout: float, probability that a token of the vocabulary is dropped.
+        input_dropout: float, of token vectors; the positions of a row share the mask.
+        weight_dropout: float, of the recurrent kernels; of W in a QRNN.
+        hidden_dropout: float, between layers; the positions of a row share the mask.
+        output_dropout: float, before the logits; the positions of a row share the mask.
+        activation_regularization: float, alpha, see `zoo.layers.RegularizedLogits`.
+        temporal_regularization: float, beta.
+        pad_id: int, id of padding.
+        max_sequence_length: None. An LSTM reads texts of any length.
+        initializer_range: float, bound of the uniform initial token vectors.
+
+    Raises:
+        ValueError: if a value is out of its range.
+    """
+
+    vocabulary_size: int = 60000
+    embedding_dim: int = 400
+    lstm_dim: int = 1152
+    num_layers: int = 3
+    cell: str = "lstm"
+    reverse: bool = False
+    output_bias: bool = True
+    embedding_dropout: float = 0.02
+    input_dropout: float = 0.25
+    weight_dropout: float = 0.2
+    hidden_dropout: float = 0.15
+    output_dropout: float = 0.1
+    activation_regularization: float = 2.0
+    temporal_regularization: float = 1.0
+    pad_id: int = 1
+    max_sequence_length: int | None = None
+    initializer_range: float = 0.1
+
+    def __post_init__(self):
+        """Checks the values that layers do not check."""
+        sizes = ("vocabulary_size", "embedding_dim", "lstm_dim", "num_layers")
+        check_sizes(self, sizes)
+        check_probabilities(self, DROPOUTS)
+        if self.cell not in CELLS:
+            raise ValueError(f"`cell` must be one of {CELLS}. Received: {self.cell!r}.")
+        if not 0 <= self.pad_id < self.vocabulary_size:
+            raise ValueError(
+                "`pad_id` must be an id of the vocabulary. Received: "
+                f"{self.pad_id}, and {self.vocabulary_size} tokens."
+            )
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class ULMFiT(Backbone):
+    """An AWD-LSTM: token vectors, and LSTM layers that read in one direction.
+
+    All dropouts act in training only. The last layer is as wide as the token vectors,
+    whose table the language model shares with its logits.
+
+    Source: Merity et al. 2018 for the model, Howard and Ruder 2018 for its transfer;
+    fastai `text/models/awdlstm.py`.
+
+    Args:
+        config: `ULMFiTConfig`.
+        dtype: dtype or policy name of every layer.
+        name: str.
+
+    Inputs:
+        dict of token_ids int (B, L); optional padding_mask (B, L), 1 = token; by
+        default, it is 1 where the id is not `pad_id`.
+
+    Returns:
+        dict of sequence_output (B, L, D). `with_outputs` adds layer_outputs (B, N + 1,
+        L, max(D, width)), padded with zeros on the last axis, and the states
+        hidden_state_i (B, width) and cell_state_i (B, width) of layer i. In a QRNN,
+        hidden_state_i is the last input of layer i. A model with states also takes them
+        as inputs.
+    """
+
+    family = "ulmfit"
+    config_class = ULMFiTConfig
+    on_request = ("layer_outputs",)
+    derived_inputs = {
+        "padding_mask": lambda ids, config: ops.cast(
+            ops.not_equal(ids, config.pad_id), "int32"
+        )
+    }
+
+    @staticmethod
+    def make_inputs(config):
+        """Makes the symbolic inputs."""
+        return {
+            name: keras.Input((None,), dtype="int32", name=name)
+            for name in ("token_ids", "padding_mask")
+        }
+
+    @property
+    def predicts(self):
+        """The next token."""
+        return "next"
+
+    @property
+    def reverse(self):
+        """Whether the next token is the one on the left."""
+        return self.config.reverse
+
+    @staticmethod
+    def state_shapes(config):
+        """The shapes of the two states of each layer."""
+        shapes = {}
+        for i, (width, units) in enumerate(widths(config)):
+            shapes[f"hidden_state_{i}"] = (units if config.cell == "lstm" else width,)
+            shapes[f"cell_state_{i}"] = (units,)
+        return shapes
+
+    def groups(self):
+        """The token vectors, and each recurrent layer with the dropout before it."""
+        layers = range(self.config.num_layers)
+        words = ("token_embedding", "embedding_dropout", "dropout_0")
+        hidden = [(f"dropout_{i}", f"rnn_{i}") for i in layers if i]
+        return words, ("rnn_0",), *hidden
+
+    @staticmethod
+    def make_layers(config, dtype):
+        """Makes the layers by name; they are not built yet."""
+        bound = config.initializer_range
+        layers = [
+            keras.layers.Embedding(
+                config.vocabulary_size,
+                config.embedding_dim,
+                embeddings_initializer=keras.initializers.RandomUniform(-bound, bound),
+                dtype=dtype,
+                name="token_embedding",
+            ),
+            EmbeddingDropout(
+                config.vocabulary_size,
+                config.embedding_dropout,
+                dtype=dtype,
+                name="embedding_dropout",
+            ),
+        ]
+        for i, (_, units) in enumerate(widths(config)):
+            options = {
+                "reverse": config.reverse,
+                "weight_dropout": config.weight_dropout,
+                "dtype": dtype,
+                "name": f"rnn_{i}",
+            }
+            rate = config.hidden_dropout if i else config.input_dropout
+            layers.append(
+                keras.layers.SpatialDropout1D(rate, dtype=dtype, name=f"dropout_{i}")
+            )
+            if config.cell == "lstm":
+                layers.append(LSTM(units, forget_bias=0.0, **options))
+            else:
+                layers.append(QRNN(units, window=1 if i else 2, **options))
+        return {layer.name: layer for layer in layers}
+
+    @classmethod
+    def connect(cls, config, layers, inputs, scores=False):
+        """Connects the layers."""
+        ids, mask = inputs["token_ids"], inputs["padding_mask"]
+        x = layers["embedding_dropout"](layers["token_embedding"](ids), ids)
+        words = x * ops.cast(mask, x.dtype)[:, :, None]
+        outputs, states = [words], {}
+        for i in range(config.num_layers):
+            names = f"hidden_state_{i}", f"cell_state_{i}"
+            state = tuple(inputs[n] for n in names) if names[0] in inputs else None
+            x = layers[f"dropout_{i}"](x)
+            x, *after = layers[f"rnn_{i}"](x, mask=mask, initial_state=state)
+            outputs.append(x)
+            states.update(zip(names, after, strict=True))
+        widest = max(x.shape[-1] for x in outputs)
+        padded = [
+            ops.pad(x, ((0, 0), (0, 0), (0, widest - x.shape[-1]))) for x in outputs
+        ]
+        stacked = ops.stack(padded, axis=1)
+        return {"sequence_output": x, "layer_outputs": stacked, **states}
+
+    def make_token_head(self, activation=None, layer_norm_epsilon=None):
+        """A new head that predicts tokens, see `zoo.layers.RegularizedLogits`."""
+        config = self.config
+        return RegularizedLogits(
+            config.vocabulary_size,
+            self.named_layers["token_embedding"],
+            config.output_bias,
+            dropout=config.output_dropout,
+            activation=config.activation_regularization,
+            temporal=config.temporal_regularization,
+            dtype=self.dtype_policy,
+            name="lm_head",
+        )
