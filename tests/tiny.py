@@ -57,6 +57,7 @@ ULMFIT_CONFIG = {
     "embedding_dim": 16,
     "lstm_dim": 12,
     "num_layers": 2,
+    "pad_id": 0,
     **dict.fromkeys(("embedding_dropout", "input_dropout", "weight_dropout"), 0.0),
     **dict.fromkeys(("hidden_dropout", "output_dropout"), 0.0),
     "initializer_range": 0.2,

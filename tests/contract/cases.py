@@ -56,7 +56,10 @@ class Family:
     @property
     def tasks(self):
         """Names of the tasks that it can have."""
-        own = TASKS_OF.get("next" if self.causal else PREDICTS.get(self.family), ())
+        predicts = PREDICTS.get(self.family)
+        if self.causal and predicts == "masked":
+            predicts = "masked or next"
+        own = TASKS_OF.get(predicts, ())
         if "" not in self.sides:
             return own
         without = {name for names in TASKS_OF.values() for name in names} - {*own}
@@ -81,10 +84,16 @@ class Family:
         return {key: found[key].astype("int32") for key in self.pads}
 
 
-PREDICTS = {"bert": "masked", "elmo": "both", "transformer": "target"}
+PREDICTS = {
+    "bert": "masked",
+    "elmo": "both",
+    "transformer": "target",
+    "ulmfit": "next",
+}
 TASKS_OF = {
     "masked": ["masked_lm"],
-    "next": ["masked_lm", "causal_lm"],
+    "next": ["causal_lm"],
+    "masked or next": ["masked_lm", "causal_lm"],
     "both": ["bidirectional_lm"],
     "target": ["translator"],
 }
@@ -150,18 +159,21 @@ FAMILIES = [
         "ulmfit",
         tiny.ULMFIT_CONFIG,
         {"sequence_output": ("L", 16)},
-        {"token_ids": 1, "padding_mask": 0},
+        {"token_ids": 0, "padding_mask": 0},
         attention=False,
         causal=True,
+        least_weights=7,
+        tokenizer=lambda: WordPieceTokenizer(tiny.VOCABULARY),
     ),
     Family(
         "ulmfit_qrnn",
         "ulmfit",
         {**tiny.ULMFIT_CONFIG, "cell": "qrnn"},
         {"sequence_output": ("L", 16)},
-        {"token_ids": 1, "padding_mask": 0},
+        {"token_ids": 0, "padding_mask": 0},
         attention=False,
         causal=True,
+        least_weights=5,
     ),
     Family(
         "transformer",

@@ -40,7 +40,7 @@ def test_the_backward_model_reads_the_text_from_its_end(cell):
 
 
 def test_padding_is_the_config_s_id_and_has_no_influence():
-    model = make()
+    model = make(pad_id=1)
     padded = np.pad(IDS, ((0, 0), (3, 4)), constant_values=1)
     outputs = model(padded)["sequence_output"]
     expected = model(IDS)["sequence_output"]

@@ -78,6 +78,7 @@ class RegularizedLogits(TokenLogits):
 
     def __init__(self, *args, dropout=0.1, activation=2.0, temporal=1.0, **kwargs):
         super().__init__(*args, **kwargs)
+        self.supports_masking = True
         self.terms = {
             "dropout": dropout,
             "activation": activation,

@@ -110,7 +110,7 @@ def _latest(state, inputs):
 
 
 def _mix(state, inputs):
-    """c after a step."""
+    """C after a step."""
     z, f, *mask = inputs
     after = f * z + (1 - f) * state[0]
     return (ops.where(mask[0], after, state[0]) if mask else after,)

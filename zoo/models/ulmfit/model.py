@@ -207,6 +207,8 @@ class ULMFiT(Backbone):
             ops.pad(x, ((0, 0), (0, 0), (0, widest - x.shape[-1]))) for x in outputs
         ]
         stacked = ops.stack(padded, axis=1)
+        # The copy has no Keras mask, which heads would warn about.
+        x = ops.copy(x)
         return {"sequence_output": x, "layer_outputs": stacked, **states}
 
     def make_token_head(self, activation=None, layer_norm_epsilon=None):
