@@ -1,8 +1,11 @@
 """ULMFiT: carried states, the backward model, and the language model's loss."""
 
+import pathlib
+
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 import tiny
 
 from zoo.models.ulmfit import ULMFiT, ULMFiTConfig
@@ -94,3 +97,60 @@ def test_the_shapes_are_those_of_the_weights(cell):
 def test_bad_configs_raise(options, message):
     with pytest.raises(ValueError, match=message):
         ULMFiTConfig(**{**tiny.ULMFIT_CONFIG, **options})
+
+
+GOLDEN = pathlib.Path(__file__).parents[1] / "goldens" / "awd_lstm.npz"
+
+
+def ours(arrays, first=""):
+    """fastai's arrays under our paths."""
+    arrays = {k.removeprefix(first): v for k, v in arrays.items() if first in k}
+    found = {"token_embedding/embeddings": arrays["0.encoder.weight"]}
+    for i in range(3):
+        name = f"0.rnns.{i}."
+        found[f"rnn_{i}/kernel"] = arrays[f"{name}weight_ih_l0"].T
+        found[f"rnn_{i}/recurrent_kernel"] = arrays[f"{name}weight_hh_l0"].T
+        bias = arrays[f"{name}bias_ih_l0"]
+        # Our bias is the sum of the two, and its gradient is that of either.
+        found[f"rnn_{i}/bias"] = bias if first else bias + arrays[f"{name}bias_hh_l0"]
+    return {**found, "lm_head/output_bias": arrays["1.decoder.bias"]}
+
+
+@pytest.fixture(scope="module")
+def golden():
+    """The arrays of fastai, and a model with its weights."""
+    with np.load(GOLDEN) as file:
+        arrays = dict(file)
+    sizes = {"vocabulary_size": 20, "embedding_dim": 6, "lstm_dim": 8, "num_layers": 3}
+    model = CausalLM(make(**sizes))
+    weights = ours(arrays)
+    assert {v.path for v in model.trainable_variables} == weights.keys()
+    for variable in model.trainable_variables:
+        variable.assign(weights[variable.path])
+    return arrays, model
+
+
+def test_outputs_are_those_of_fastai(golden):
+    arrays, model = golden
+    hidden = model.backbone(arrays["ids"])["sequence_output"]
+    np.testing.assert_allclose(hidden, arrays["hidden"], atol=5e-6)
+    mask = np.ones_like(arrays["ids"])
+    logits = model({"token_ids": arrays["ids"], "padding_mask": mask})
+    np.testing.assert_allclose(logits, arrays["logits"], atol=5e-6)
+
+
+def test_loss_and_gradients_are_those_of_fastai(golden):
+    arrays, model = golden
+    ids = arrays["ids"]
+    inputs = {"token_ids": ids[:, :-1], "padding_mask": np.ones_like(ids[:, :-1])}
+    with tf.GradientTape() as tape:
+        logits = model(inputs, training=True)
+        loss = model.default_loss()(ids[:, 1:], logits) + sum(model.losses)
+    gradients = tape.gradient(loss, [v.value for v in model.trainable_variables])
+    np.testing.assert_allclose(loss, arrays["loss"], rtol=1e-5)
+    expected = ours(arrays, "gradient/")
+    for variable, gradient in zip(model.trainable_variables, gradients, strict=True):
+        gradient = tf.convert_to_tensor(gradient)
+        np.testing.assert_allclose(
+            gradient, expected[variable.path], atol=1e-5, err_msg=variable.path
+        )
