@@ -4,6 +4,7 @@ from zoo.layers.attention import MultiHeadAttention
 from zoo.layers.awd import EmbeddingDropout, RegularizedLogits
 from zoo.layers.carried_state import CarriedState, KeepState, StatefulModel
 from zoo.layers.character_cnn import CharacterCNN, Highway
+from zoo.layers.concat_pooling import ConcatPooling
 from zoo.layers.crf import CRF
 from zoo.layers.frozen_models import FirstPieces, InferenceModel
 from zoo.layers.heads import ComparedSegments, MaskedLMHead, Pooling, TokenLogits
@@ -40,6 +41,7 @@ __all__ = [
     "CarriedState",
     "CharacterCNN",
     "ComparedSegments",
+    "ConcatPooling",
     "EmbeddingDropout",
     "FirstPieces",
     "Highway",

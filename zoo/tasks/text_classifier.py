@@ -14,6 +14,7 @@ from zoo.evaluation import (
 )
 from zoo.layers import ComparedSegments, Pooling
 from zoo.tasks.base import Task
+from zoo.tasks.concat_head import concat_head
 from zoo.tasks.targets import (
     class_weights,
     label_ids,
@@ -22,6 +23,7 @@ from zoo.tasks.targets import (
     one_for_each_text,
 )
 
+HEADS = {"linear": 0.1, "concat_pooling": 0.4}  # and the default of `head_dropout`
 POOLINGS = ("pooled", "cls", "mean", "compare")
 
 
@@ -66,8 +68,19 @@ def pooled_vector(backbone, inputs, pooling):
     return layer(sequence, mask, inputs["segment_ids"])
 
 
+def check_head(head, pooling):
+    """Raises ValueError if a head is unknown, or does not have the pooling."""
+    if head not in HEADS:
+        raise ValueError(f"`head` must be one of {[*HEADS]}. Received: {head!r}.")
+    if head == "concat_pooling" and pooling is not None:
+        raise ValueError(
+            '`head="concat_pooling"` has its own pooling. Received: pooling='
+            f"{pooling!r}. Leave it out."
+        )
+
+
 class SequenceHead(Task):
-    """Dropout and one dense layer on a pooled vector.
+    """Dropout and one dense layer on a pooled vector, or ULMFiT's head.
 
     It is the base of `TextClassifier` and `TextRegressor`.
     """
@@ -75,18 +88,25 @@ class SequenceHead(Task):
     columns = ("text", "text_pair")
     optional_columns = ("text_pair",)
 
-    def __init__(self, backbone, tokenizer, units, pooling, dropout, options, **kwargs):
+    def __init__(
+        self, backbone, tokenizer, units, head, pooling, dropout, options, **kwargs
+    ):
         self.check_encodes(backbone)
-        if pooling is None:
+        check_head(head, pooling)
+        dropout = HEADS[head] if dropout is None else dropout
+        if head == "linear" and pooling is None:
             pooled = "pooled_output" in backbone.output
             pooling = backbone.defaults_for(self.task_name).get("pooling") or (
                 "pooled" if pooled else "mean"
             )
         inputs = backbone.make_inputs(backbone.config)
-        x = pooled_vector(backbone, inputs, pooling)
-        x = keras.layers.Dropout(
-            dropout, dtype=backbone.dtype_policy, name="head_dropout"
-        )(x)
+        if head == "concat_pooling":
+            x = concat_head(backbone, inputs, dropout)
+        else:
+            x = pooled_vector(backbone, inputs, pooling)
+            x = keras.layers.Dropout(
+                dropout, dtype=backbone.dtype_policy, name="head_dropout"
+            )(x)
         stddev = backbone.config.initializer_range
         outputs = keras.layers.Dense(
             units,
@@ -94,7 +114,12 @@ class SequenceHead(Task):
             dtype="float32",
             name="classifier",
         )(x)
-        options = {**options, "pooling": pooling, "head_dropout": dropout}
+        options = {
+            **options,
+            "head": head,
+            "pooling": pooling,
+            "head_dropout": dropout,
+        }
         super().__init__(inputs, outputs, backbone, tokenizer, options, **kwargs)
 
     def layers_used(self):
@@ -122,7 +147,11 @@ class TextClassifier(SequenceHead):
         pooling: "pooled", "cls", "mean", or for pairs "compare", see
             `zoo.layers.ComparedSegments`. The default is that of the preset. Without
             one it is "pooled" if the backbone has a pooled output, else "mean".
-        head_dropout: float in [0, 1), on the pooled vector.
+        head_dropout: float in [0, 1), on the pooled vector; by default 0.1, and 0.4 for
+            "concat_pooling".
+        head: "linear", or "concat_pooling" for the head of ULMFiT: the last vector, the
+            maximum and the mean over all tokens, and a hidden layer between batch
+            norms. It takes no `pooling`.
         **kwargs: sequence_length, pair and name, see `zoo.tasks.Task`.
 
     Inputs:
@@ -148,7 +177,8 @@ class TextClassifier(SequenceHead):
         tokenizer=None,
         labels=2,
         pooling=None,
-        head_dropout=0.1,
+        head_dropout=None,
+        head="linear",
         **kwargs,
     ):
         labels = label_names(labels)
@@ -156,6 +186,7 @@ class TextClassifier(SequenceHead):
             backbone,
             tokenizer,
             len(labels),
+            head,
             pooling,
             head_dropout,
             {"labels": labels},
@@ -231,7 +262,7 @@ class TextRegressor(SequenceHead):
         backbone: `zoo.backbone.Backbone`.
         tokenizer: from `zoo.text`, or None for token ids only.
         pooling: as of `TextClassifier`, with the same default.
-        head_dropout: float in [0, 1), on the pooled vector.
+        head, head_dropout: see `TextClassifier`.
         **kwargs: sequence_length, pair and name, see `zoo.tasks.Task`.
 
     Inputs:
@@ -249,13 +280,15 @@ class TextRegressor(SequenceHead):
         backbone,
         tokenizer=None,
         pooling=None,
-        head_dropout=0.1,
+        head_dropout=None,
+        head="linear",
         **kwargs,
     ):
         super().__init__(
             backbone,
             tokenizer,
             1,
+            head,
             pooling,
             head_dropout,
             {},

@@ -1,0 +1,68 @@
+"""The text classifier with ULMFiT's head."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+import tiny
+
+import zoo
+from zoo.registry import build_backbone
+from zoo.tasks import TextClassifier
+from zoo.text import CharacterTokenizer, WordPieceTokenizer
+
+BACKBONES = {
+    "ulmfit": (tiny.ULMFIT_CONFIG, lambda: WordPieceTokenizer(tiny.VOCABULARY)),
+    "elmo": (tiny.ELMO_CONFIG, lambda: CharacterTokenizer(12, tiny.WORDS)),
+}
+
+
+def make(family="ulmfit", **options):
+    keras.utils.set_random_seed(0)
+    config, tokenizer = BACKBONES[family]
+    backbone = build_backbone(family, config)
+    options = {"labels": tiny.LABELS, "head": "concat_pooling", **options}
+    return TextClassifier(backbone, tokenizer(), **options)
+
+
+@pytest.mark.parametrize("family", BACKBONES)
+def test_it_learns_and_a_file_and_a_preset_hold_it(family, tmp_path):
+    texts, labels = tiny.make_texts(64)
+    model = make(family, head_dropout=0.0)
+    model.compile(keras.optimizers.Adam(1e-2))
+    model.fit(texts, labels, batch_size=16, epochs=16, verbose=0)
+    assert model.evaluate(texts, labels, verbose=0, return_dict=True)["accuracy"] > 0.9
+    expected = model.predict(texts[:9], verbose=0)
+    np.testing.assert_array_equal(model.predict(texts[:9], verbose=0), expected)
+    model.save(tmp_path / "model.keras")
+    model.save_to_preset(tmp_path / "preset")
+    for path, load in (("model.keras", zoo.load_model), ("preset", zoo.from_preset)):
+        loaded = load(tmp_path / path)
+        assert loaded.options["head"] == "concat_pooling"
+        np.testing.assert_allclose(
+            loaded.predict(texts[:9], verbose=0), expected, atol=1e-6
+        )
+
+
+def test_neighbours_and_padding_do_not_change_an_answer():
+    model = make()
+    texts = ["a good film", "", "the " * 40 + "end"]
+    together = model.predict(texts, verbose=0)
+    alone = [model.predict([text], verbose=0)[0] for text in texts]
+    np.testing.assert_allclose(together, alone, atol=1e-5)
+
+
+def test_an_export_answers_the_same(tmp_path):
+    model = make()
+    texts = ["a good film", "", "bad"]
+    expected = model.answer(texts)
+    served = tf.saved_model.load(model.export(tmp_path / "export"))
+    scores = served.signatures["serving_default"](tf.constant(texts))["scores"]
+    np.testing.assert_allclose(scores, expected["scores"], atol=1e-6)
+
+
+def test_unknown_heads_and_poolings_raise():
+    with pytest.raises(ValueError, match="`head` must be one of"):
+        make(head="cubic")
+    with pytest.raises(ValueError, match="has its own pooling"):
+        make(pooling="mean")
