@@ -23,7 +23,7 @@ from zoo.tasks.targets import (
     one_for_each_text,
 )
 
-HEADS = {"linear": 0.1, "concat_pooling": 0.4}  # and the default of `head_dropout`
+HEADS = ("linear", "concat_pooling")
 POOLINGS = ("pooled", "cls", "mean", "compare")
 
 
@@ -93,7 +93,6 @@ class SequenceHead(Task):
     ):
         self.check_encodes(backbone)
         check_head(head, pooling)
-        dropout = HEADS[head] if dropout is None else dropout
         if head == "linear" and pooling is None:
             pooled = "pooled_output" in backbone.output
             pooling = backbone.defaults_for(self.task_name).get("pooling") or (
@@ -147,8 +146,7 @@ class TextClassifier(SequenceHead):
         pooling: "pooled", "cls", "mean", or for pairs "compare", see
             `zoo.layers.ComparedSegments`. The default is that of the preset. Without
             one it is "pooled" if the backbone has a pooled output, else "mean".
-        head_dropout: float in [0, 1), on the pooled vector; by default 0.1, and 0.4 for
-            "concat_pooling".
+        head_dropout: float in [0, 1), on the pooled vector. ULMFiT uses 0.4.
         head: "linear", or "concat_pooling" for the head of ULMFiT: the last vector, the
             maximum and the mean over all tokens, and a hidden layer between batch
             norms. It takes no `pooling`.
@@ -177,7 +175,7 @@ class TextClassifier(SequenceHead):
         tokenizer=None,
         labels=2,
         pooling=None,
-        head_dropout=None,
+        head_dropout=0.1,
         head="linear",
         **kwargs,
     ):
@@ -280,7 +278,7 @@ class TextRegressor(SequenceHead):
         backbone,
         tokenizer=None,
         pooling=None,
-        head_dropout=None,
+        head_dropout=0.1,
         head="linear",
         **kwargs,
     ):
