@@ -1,0 +1,143 @@
+"""Replaces the character references of HTML, inside the TensorFlow graph."""
+
+import functools
+import html.entities
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_text as tf_text
+
+REFERENCE = r"&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|[^\t\n\f <&#;]{1,32};?)"
+NUMBER = r"&#(?:[0-9]+|[xX][0-9a-fA-F]+);?"
+# Names that are also known without a semicolon, such as "&ampx". Longest first.
+SHORT = sorted((n for n in html.entities.html5 if n[-1] != ";"), key=len)[::-1]
+MAX_CODE, REPLACEMENT, RETURN = 0x10FFFF, 0xFFFD, 0x0D
+DIGITS = 8  # more significant digits are above `MAX_CODE` in both bases
+
+
+def substitute(texts, pattern, function):
+    """Replaces the matches of a pattern by the result of a function.
+
+    Args:
+        texts: string (B,).
+        pattern: regular expression (RE2) that matches no empty string.
+        function: takes string (N,), the texts between matches and the matches
+            themselves, and returns string (N,).
+
+    Returns:
+        string (B,).
+    """
+    parts = tf_text.regex_split(texts, pattern, pattern)
+    return tf.strings.reduce_join(parts.with_values(function(parts.values)), axis=-1)
+
+
+def on_rows(texts, rows, function):
+    """Applies a function to some rows.
+
+    Args:
+        texts: string (B,).
+        rows: boolean (B,).
+        function: takes and returns string (N,). It is not called if there are no rows.
+
+    Returns:
+        string (B,).
+    """
+
+    def update():
+        places = tf.where(rows)
+        changed = function(tf.gather_nd(texts, places))
+        return tf.tensor_scatter_nd_update(texts, places, changed)
+
+    return tf.cond(tf.reduce_any(rows), update, lambda: tf.identity(texts))
+
+
+def named_references():
+    """Returns the table that `unescape` needs, from names to characters.
+
+    An object that uses it must have it as an attribute, so that exports include it.
+    """
+    with tf.init_scope(), tf.device("CPU:0"):
+        names = html.entities.html5
+        initializer = tf.lookup.KeyValueTensorInitializer(
+            tf.constant([*names]), tf.constant([*names.values()])
+        )
+        return tf.lookup.StaticHashTable(initializer, "")
+
+
+def unescape(texts, names):
+    """Replaces named and numeric character references by their characters.
+
+    Source: HTML Living Standard, section 13.5. Where it leaves a choice, the rules are
+    those of `html.unescape` in Python 3.
+
+    Args:
+        texts: string (B,) of valid UTF-8.
+        names: the table from `named_references`.
+
+    Returns:
+        string (B,).
+    """
+
+    def replace(parts):
+        named = tf.strings.regex_full_match(parts, r"(?s)&[^#].*")
+        parts = on_rows(parts, named, lambda part: _named(part, names))
+        return on_rows(parts, tf.strings.regex_full_match(parts, NUMBER), _numbered)
+
+    found = tf.strings.regex_full_match(texts, rf"(?s).*{REFERENCE}.*")
+    return on_rows(texts, found, lambda part: substitute(part, REFERENCE, replace))
+
+
+def _named(references, table):
+    """Returns the characters of references such as &eacute; and &notin."""
+    names = tf.strings.regex_replace(references, "^&", "")
+    pattern = rf"(?s)^({'|'.join(SHORT)})(.*)$"
+    short = tf.strings.regex_replace(names, pattern, r"\1")
+    rest = tf.strings.regex_replace(names, pattern, r"\2")
+    known = tf.strings.regex_full_match(names, pattern)
+    short = tf.where(known, table.lookup(short) + rest, references)
+    whole = table.lookup(names)
+    return tf.where(whole == "", short, whole)
+
+
+def _numbered(references):
+    """Returns the characters of references such as &#233; and &#xe9;."""
+    hexadecimal = tf.strings.regex_full_match(references, "&#[xX].*")
+    digits = tf.strings.regex_replace(references, "^&#[xX]?0*|;$", "")
+    count = tf.strings.length(digits)
+    padded = tf.strings.substr("0" * DIGITS + digits, count, tf.fill(tf.shape(count), DIGITS))
+    codes = tf.strings.unicode_decode(padded, "UTF-8").to_tensor(0, (None, DIGITS))
+    values = tf.gather(_digit_values(), codes)
+    base = tf.cast(tf.where(hexadecimal, 16, 10), tf.int64)
+    powers = base[:, None] ** tf.range(DIGITS - 1, -1, -1, dtype=tf.int64)
+    number = tf.reduce_sum(tf.cast(values, tf.int64) * powers, axis=1)
+    large = (count > DIGITS) | (number > MAX_CODE)
+    number = tf.cast(tf.where(large, tf.constant(REPLACEMENT, tf.int64), number), "int32")
+    replaced = tf.gather(_replacements(), number)
+    codes = tf.where(replaced >= 0, replaced, REPLACEMENT)
+    characters = tf.strings.unicode_encode(codes[:, None], "UTF-8")
+    return tf.where(replaced >= 0, characters, "")
+
+
+def _digit_values():
+    values = np.zeros(128, np.int32)
+    for value, digit in enumerate("0123456789abcdef"):
+        values[ord(digit)] = values[ord(digit.upper())] = value
+    return values
+
+
+@functools.cache
+def _replacements():
+    """Returns the code point of each number, int32 (0x110000,); -1 for none."""
+    codes = np.arange(MAX_CODE + 1, dtype=np.int32)
+    low = codes & 0xFFFF
+    invalid = (low >= 0xFFFE) | ((codes >= 0xFDD0) & (codes <= 0xFDEF))
+    invalid |= (codes < 0x20) & ~np.isin(codes, (0x9, 0xA, 0xC, RETURN))
+    invalid |= codes == 0x7F
+    found = np.where(invalid, -1, codes)
+    found[(codes >= 0xD800) & (codes <= 0xDFFF)] = REPLACEMENT
+    found[0] = REPLACEMENT
+    # Old documents give numbers of Windows-1252. Five of them have no character there.
+    for code in range(0x80, 0xA0):
+        character = bytes([code]).decode("cp1252", "ignore")
+        found[code] = ord(character or chr(code))
+    return found
