@@ -105,7 +105,7 @@ def _numbered(references):
     digits = tf.strings.regex_replace(references, "^&#[xX]?0*|;$", "")
     count = tf.strings.length(digits)
     padded = tf.strings.substr("0" * DIGITS + digits, count, tf.fill(tf.shape(count), DIGITS))
-    codes = tf.strings.unicode_decode(padded, "UTF-8").to_tensor(0, (None, DIGITS))
+    codes = tf.strings.unicode_decode(padded, "UTF-8").to_tensor(shape=(None, DIGITS))
     values = tf.gather(_digit_values(), codes)
     base = tf.cast(tf.where(hexadecimal, 16, 10), tf.int64)
     powers = base[:, None] ** tf.range(DIGITS - 1, -1, -1, dtype=tf.int64)
