@@ -11,8 +11,9 @@ SPACE = (
     r"\x{205f}\x{3000}"
 )
 OTHER_SPACE = SPACE.replace(r"\x{20}", r"\x{1f}")
-# Stands for a space inside of a token of white space. No valid text contains it.
-INNER_SPACE = "\U0010ffff"
+# Noncharacters, which texts do not contain. They stand for a space inside of a token of
+# white space, and for the character 0, at which some operations truncate texts.
+INNER_SPACE, NULL = "\U0010ffff", "\U0010fffe"
 WORD = r"[\pL\pN_]+"
 # Patterns and replacements, in the order of fastai. It means "&#39;" by "#39;".
 REPAIRS = (
@@ -40,10 +41,11 @@ def clean(texts, names):
         names: the table from `html_entities.named_references`.
 
     Returns:
-        string (B,), valid UTF-8.
+        string (B,), valid UTF-8, with `NULL` in place of the character 0.
     """
     texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8")
-    texts = tf.strings.regex_replace(texts, INNER_SPACE, "\ufffd")
+    texts = tf.strings.regex_replace(texts, f"[{INNER_SPACE}{NULL}]", "\ufffd")
+    texts = tf.strings.regex_replace(texts, r"\x00", NULL)
     for pattern, replacement in REPAIRS:
         texts = tf.strings.regex_replace(texts, pattern, replacement)
     texts = unescape(texts, names)
@@ -100,16 +102,15 @@ def _count_characters(texts):
     places = tf.where(first)[:, 0]
     total = tf.size(rows, tf.int64)
     counts = tf.concat([places[1:], total[None]], 0) - places
-    characters, rows = tf.gather(characters, places), tf.gather(rows, places)
-    space = tf.strings.regex_full_match(characters, f"[{SPACE}]")
-    long = (counts > 2) & ~space
-    parts = tf.repeat(characters, tf.where(long, 1, counts))
-    written = tf.repeat(long, tf.where(long, 1, counts))
-    numbers = tf.repeat(tf.strings.as_string(counts), tf.where(long, 1, counts))
-    marked = tf.strings.join([" xxrep ", numbers, " ", parts, " "])
-    parts = tf.where(written, marked, parts)
-    rows = tf.repeat(rows, tf.where(long, 1, counts))
-    return _join_rows(parts, rows, texts)
+    run = tf.cumsum(tf.cast(first, tf.int32)) - 1
+    letter = tf.gather(characters, places)
+    space = tf.strings.regex_full_match(letter, f"[{SPACE}]")
+    long = tf.gather((counts > 2) & ~space, run)
+    number = tf.strings.as_string(counts)
+    marked = tf.strings.join([" xxrep ", number, " ", letter, " "])
+    parts = tf.where(long, tf.gather(marked, run), characters)
+    kept = first | ~long
+    return _join_rows(parts[kept], rows[kept], texts)
 
 
 def _join_rows(parts, rows, texts):
@@ -156,7 +157,8 @@ def _count_words(texts):
     next_span = tf.gather(words, after)
     length = tf.strings.length(word)
     begin = tf.strings.substr(next_span, tf.zeros_like(length), length)
-    rest = tf.strings.substr(next_span, length, tf.strings.length(next_span))
+    size = tf.strings.length(next_span)
+    rest = tf.strings.substr(next_span, tf.minimum(length, size), size)
     same_row = (ends > starts) & (after == ends)
     same_row = same_row & (tf.gather(rows, after) == tf.gather(rows, starts))
     part = same_row & (begin == word) & tf.strings.regex_full_match(
