@@ -1,60 +1,210 @@
-"""Texts to the tokens of fastai's ULMFiT, inside the TensorFlow graph."""
+"""Texts to the ids of fastai's ULMFiT, and back, inside the TensorFlow graph."""
 
+import collections.abc
 import json
 import os
 import pathlib
 
 import tensorflow as tf
 
-from zoo.text.fastai_rules import INNER_SPACE, OTHER_SPACE, clean, split_spans
-from zoo.text.html_entities import named_references, on_rows
-from zoo.text.spacy_splitting import EnglishSplitter
+from zoo.text.fastai_joining import join_tokens
+from zoo.text.fastai_rules import NULL
+from zoo.text.fastai_splitting import (
+    BEGIN,
+    END,
+    FIELD,
+    FILLER,
+    PAD,
+    UNKNOWN,
+    FastaiSplitter,
+)
 from zoo.text.tokenizer import Framing, Tokenizer
 from zoo.text.vocabulary import lookup
-from zoo.text.word_tokenizer import to_lower
 
-UNKNOWN, PAD, BEGIN, END, FIELD = "xxunk", "xxpad", "xxbos", "xxeos", "xxfld"
-CHARACTERS, WORDS, CAPITALS, CAPITAL = "xxrep", "xxwrep", "xxup", "xxmaj"
-FILLER = "xxfake"
-# In the order of their ids in fastai 2.
-SPECIALS = (UNKNOWN, PAD, BEGIN, END, FIELD, CHARACTERS, WORDS, CAPITALS, CAPITAL)
+VERSIONS = ("v2",)
+REQUIRED = (UNKNOWN, PAD, BEGIN)
 
 
-class FastaiSplitter(tf.Module):
-    """Splits texts into the tokens of fastai, as strings."""
+class FastaiTokenizer(Tokenizer):
+    """Splits English texts into the tokens of fastai's ULMFiT, and maps them to ids.
 
-    def __init__(self):
+    Three steps make the tokens:
+
+    1. Rules repair HTML, and write repeated characters and words as `xxrep 4 a` and
+       `xxwrep 3 ha`.
+    2. A word in capitals is preceded by `xxup`, and a capitalised word by `xxmaj`. All
+       words become lower case.
+    3. The rules of spaCy's English tokenizer split the words: "don't" has the tokens
+       `do` and `n't`. White space other than one space is a token. A space in it is
+       written as `▁`.
+
+    Source: Howard and Ruder 2018 (ULMFiT); fastai 2.8.12, `Tokenizer` with
+    `WordTokenizer` and its default rules; spaCy 3.8. Training and serving use the same
+    operations. Rows begin with `xxbos`, as in fastai. Differences: invalid UTF-8 and
+    the noncharacters U+10FFFE and U+10FFFF become U+FFFD, and `EnglishSplitter` has
+    two.
+
+    Args:
+        vocabulary: sequence of str, the tokens in the order of their ids, for example
+            from `train_fastai_vocabulary`; or the path of a JSON file with this list.
+            It includes `xxunk`, `xxpad` and `xxbos`. `xxfake` may be repeated.
+        version: str, the generation of the rules: "v2".
+
+    Attributes:
+        vocabulary: tuple of str.
+        pad_id, unknown_id, end_id: ints, the ids of `xxpad`, `xxunk` and `xxbos`. A
+            text ends where the next document begins.
+        unwritten_ids: tuple of int, the ids of tokens that a generated text must not
+            have.
+
+    Inputs:
+        texts: str, or a list, array or tensor (B,) of strings.
+
+    Returns:
+        tf.RaggedTensor int32 (B, None) of ids. For a single str, a tensor int32
+        (None,).
+
+    Raises:
+        FileNotFoundError: if the file does not exist.
+        TypeError: if the vocabulary is not a list of str.
+        ValueError: if a special token is missing, if another token than `xxfake` is
+            repeated, or if the version is unknown.
+
+    Example:
+        >>> tokens = ["xxunk", "xxpad", "xxbos", "xxmaj", "do", "n't", "stop", "!"]
+        >>> tokenizer = FastaiTokenizer(tokens)
+        >>> tokenizer("Don't stop!").numpy().tolist()
+        [3, 4, 5, 6, 7]
+        >>> tokenizer.detokenize([[2, 3, 4, 5, 6, 7, 1]]).numpy()[0].decode()
+        "Don't stop!"
+    """
+
+    files = {"vocabulary": "vocabulary.json"}
+
+    def __init__(self, vocabulary, version="v2"):
         super().__init__()
-        self._names = named_references()
-        self._english = EnglishSplitter()
+        if version not in VERSIONS:
+            raise ValueError(
+                f"`version` must be one of {list(VERSIONS)}. Received: {version!r}."
+            )
+        self.version = version
+        self.vocabulary = _read(vocabulary)
+        ids = _number(self.vocabulary)
+        self.unknown_id, self.pad_id, self.end_id = (ids[name] for name in REQUIRED)
+        self.framing = Framing((self.end_id,), (), ())
+        unwritten = UNKNOWN, PAD, END, FIELD, FILLER
+        self.unwritten_ids = tuple(
+            i for i, token in enumerate(self.vocabulary) if token in unwritten
+        )
+        self._splitter = FastaiSplitter()
+        # fastai gives the filler no id.
+        keys = {k.replace("\0", NULL): i for k, i in ids.items() if k != FILLER}
+        self._ids = lookup(keys, self.unknown_id, keys.values())
+        with tf.init_scope(), tf.device("CPU:0"):
+            self._tokens = tf.constant(self.vocabulary)
 
-    def spans(self, texts):
-        """Splits texts into spans, and spans into tokens.
+    vocabulary_size = property(lambda self: len(self.vocabulary))
+
+    def __call__(self, texts):
+        """Returns the ids of texts; see the class."""
+        texts = tf.convert_to_tensor(texts, tf.string)
+        spans, tokens = self._splitter.spans(tf.reshape(texts, [-1]))
+        # The ids of distinct spans are looked up once for the whole batch.
+        ids = tf.gather(tokens.with_values(self._ids.lookup(tokens.values)), spans.values)
+        rows = tf.RaggedTensor.from_row_splits(
+            ids.values, tf.gather(ids.row_splits, spans.row_splits)
+        )
+        return rows if texts.shape.rank else rows.values
+
+    def inputs(self, features):
+        """Returns token_ids and padding_mask (B, L)."""
+        return {
+            "token_ids": features["tokens"],
+            "padding_mask": features["padding_mask"],
+        }
+
+    def detokenize(self, ids):
+        """Joins ids to texts.
+
+        Marks are applied: capitals, repeated characters and repeated words. Other
+        special tokens are dropped. Punctuation and endings such as "n't" follow a word
+        without a space. The white space of the original text is not restored.
 
         Args:
-            texts: string (B,).
+            ids: int32 (B, T), or ragged. `xxbos` may begin a row. A row ends before any
+                other `xxbos`.
 
         Returns:
-            spans: tf.RaggedTensor int32 (B, None), the numbers of spans.
-            tokens: tf.RaggedTensor string (N, None), the tokens of the distinct spans,
-                in the order in which the texts have them.
+            string (B,).
         """
-        spans = split_spans(clean(texts, self._names))
-        distinct, numbers = tf.unique(spans.values)
-        return spans.with_values(numbers), self._tokens(distinct)
+        if not isinstance(ids, tf.RaggedTensor):
+            ids = tf.RaggedTensor.from_tensor(tf.convert_to_tensor(ids))
+        ids = tf.cast(ids, tf.int32)
+        begins = ids.with_values(tf.cast(ids.values == self.end_id, tf.int32))
+        first = ids.with_values(tf.ragged.range(ids.row_lengths()).values == 0)
+        begins = tf.cast(begins, tf.bool) & ~first
+        dense = tf.cumsum(tf.cast(begins.to_tensor(False), tf.int32), axis=1)
+        inside = tf.RaggedTensor.from_tensor(dense == 0, ids.row_lengths())
+        ids = tf.ragged.boolean_mask(ids, inside)
+        return join_tokens(ids.with_values(tf.gather(self._tokens, ids.values)))
 
-    def _tokens(self, spans):
-        space = tf.strings.regex_full_match(spans, f"[{OTHER_SPACE}{INNER_SPACE}]+")
-        lower = tf.strings.lower(spans)
-        wide = ~tf.strings.regex_full_match(lower, r"[\x00-\x7f]*")
-        lower = on_rows(lower, wide & ~space, to_lower)
-        words = tf.where(space, "", lower)
-        tokens = self._english.split(words)
-        # Every span has room for a mark before its tokens.
-        whole = tf.strings.regex_replace(spans, INNER_SPACE, "▁")
-        upper = tf.strings.regex_full_match(spans, "[A-Z][^a-z]+")
-        title = tf.strings.regex_full_match(spans, "[A-Z][^A-Z]+") & ~upper
-        marks = tf.where(upper, CAPITALS, tf.where(title, CAPITAL, ""))
-        marks = tf.where(space, whole, marks)
-        tokens = tf.concat([marks[:, None], tokens], axis=1)
-        return tf.ragged.boolean_mask(tokens, tokens != "")
+    def id_to_token(self, id):
+        """Returns the token of an id.
+
+        Args:
+            id: int.
+
+        Returns:
+            str.
+
+        Raises:
+            ValueError: if there is no such id.
+        """
+        if not 0 <= id < len(self.vocabulary):
+            raise ValueError(
+                f"`id` must be in [0, {len(self.vocabulary)}). Received: id={id}."
+            )
+        return self.vocabulary[id]
+
+    def get_config(self):
+        """Returns the constructor's arguments, with the content of the vocabulary."""
+        return {"vocabulary": list(self.vocabulary), "version": self.version}
+
+
+def _read(source):
+    """Returns the tokens of a sequence or file, tuple of str."""
+    if isinstance(source, (str, os.PathLike)):
+        path = pathlib.Path(source)
+        if not path.is_file():
+            raise FileNotFoundError(
+                f"`vocabulary` must be an existing file. Received: {str(path)!r}. Give "
+                "the path of a JSON file with a list of tokens, or the list itself."
+            )
+        source = json.loads(path.read_bytes())
+    if not isinstance(source, collections.abc.Sequence):
+        source = [source]
+    wrong = [token for token in source if not isinstance(token, str)]
+    if wrong:
+        raise TypeError(
+            "`vocabulary` must be a list of str, or the path of a JSON file with one. "
+            f"Received: an entry {wrong[0]!r:.60}. Decode bytes with `.decode()`."
+        )
+    return tuple(source)
+
+
+def _number(tokens):
+    """Checks tokens, and returns their ids; a repeated token has its first one."""
+    ids = {}
+    for i, token in enumerate(tokens):
+        if ids.setdefault(token, i) != i and token != FILLER:
+            raise ValueError(
+                f"`vocabulary` must not have repeated tokens except {FILLER}. Received "
+                f"{token!r} at ids {ids[token]} and {i}. Remove or rename one of them."
+            )
+    missing = [token for token in REQUIRED if token not in ids]
+    if missing:
+        raise ValueError(
+            f"`vocabulary` must include the special tokens {list(REQUIRED)}. Received: "
+            f"{len(tokens)} tokens without {missing}. Add them at their ids."
+        )
+    return ids

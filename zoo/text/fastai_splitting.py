@@ -1,0 +1,61 @@
+"""Splits texts into the tokens of fastai's ULMFiT, inside the TensorFlow graph."""
+
+import tensorflow as tf
+
+from zoo.text.fastai_rules import INNER_SPACE, OTHER_SPACE, clean, split_spans
+from zoo.text.html_entities import named_references, on_rows
+from zoo.text.spacy_splitting import EnglishSplitter
+from zoo.text.word_tokenizer import to_lower
+
+UNKNOWN, PAD, BEGIN, END, FIELD = "xxunk", "xxpad", "xxbos", "xxeos", "xxfld"
+CHARACTERS, WORDS, CAPITALS, CAPITAL = "xxrep", "xxwrep", "xxup", "xxmaj"
+# In the order of their ids in fastai 2.
+SPECIALS = (UNKNOWN, PAD, BEGIN, END, FIELD, CHARACTERS, WORDS, CAPITALS, CAPITAL)
+# fastai adds such tokens, so that the size of a vocabulary is a multiple of 8.
+FILLER = "xxfake"
+
+
+class FastaiSplitter(tf.Module):
+    """Splits texts into the tokens of fastai, as strings.
+
+    Source: fastai 2.8, `text/core.py`, the default rules and `WordTokenizer`. A capital
+    of the Latin alphabet at the start of a span between white space becomes a mark, in
+    the rules replace_all_caps and replace_maj.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self._names = named_references()
+        self._english = EnglishSplitter()
+
+    def spans(self, texts):
+        """Splits texts into spans, and spans into tokens.
+
+        Args:
+            texts: string (B,).
+
+        Returns:
+            spans: tf.RaggedTensor int32 (B, None), the numbers of spans.
+            tokens: tf.RaggedTensor string (N, None), the tokens of the distinct spans,
+                in the order in which the texts have them. `NULL` stands for the
+                character 0.
+        """
+        spans = split_spans(clean(texts, self._names))
+        distinct, numbers = tf.unique(spans.values)
+        return spans.with_values(numbers), self._tokens(distinct)
+
+    def _tokens(self, spans):
+        space = tf.strings.regex_full_match(spans, f"[{OTHER_SPACE}{INNER_SPACE}]+")
+        lower = tf.strings.lower(spans)
+        wide = ~tf.strings.regex_full_match(lower, r"[\x00-\x7f]*")
+        lower = on_rows(lower, wide & ~space, to_lower)
+        words = tf.where(space, "", lower)
+        tokens = self._english.split(words)
+        # Every span has room for a mark before its tokens.
+        whole = tf.strings.regex_replace(spans, INNER_SPACE, "▁")
+        upper = tf.strings.regex_full_match(spans, "[A-Z][^a-z]+")
+        title = tf.strings.regex_full_match(spans, "[A-Z][^A-Z]+") & ~upper
+        marks = tf.where(upper, CAPITALS, tf.where(title, CAPITAL, ""))
+        marks = tf.where(space, whole, marks)
+        tokens = tf.concat([marks[:, None], tokens], axis=1)
+        return tf.ragged.boolean_mask(tokens, tokens != "")
