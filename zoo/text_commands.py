@@ -93,7 +93,7 @@ def vectors(files, output, **options):
 @text_files
 @click.option(
     "--kind",
-    type=click.Choice(["wordpiece", "sentencepiece", "bpe"]),
+    type=click.Choice(["wordpiece", "sentencepiece", "bpe", "fastai"]),
     required=True,
     help="How words are split into pieces.",
 )
@@ -115,8 +115,9 @@ def vocabulary(files, kind, size, output, cased, character_coverage):
     example of two languages. An existing file OUTPUT is replaced.
 
     A tokenizer of zoo.text reads what is written: WordPieceTokenizer("OUTPUT"), with
-    --cased and lowercase=False; SentencePieceTokenizer("OUTPUT"); or for bpe
-    BytePairTokenizer("OUTPUT/codes.txt", "OUTPUT/vocabulary.txt").
+    --cased and lowercase=False; SentencePieceTokenizer("OUTPUT"); for bpe
+    BytePairTokenizer("OUTPUT/codes.txt", "OUTPUT/vocabulary.txt"). For fastai, OUTPUT
+    is a JSON file, and the tokenizer FastaiTokenizer("OUTPUT").
     """
     from zoo.programs.vocabularies import learn_vocabulary
 

@@ -1,6 +1,7 @@
 """Learns the vocabularies of tokenizers, and writes the files that they read."""
 
 import inspect
+import json
 import pathlib
 
 from zoo.files import filling, replacing
@@ -8,6 +9,7 @@ from zoo.text import (
     BytePairTokenizer,
     save_vocabulary,
     train_bpe,
+    train_fastai_vocabulary,
     train_sentencepiece,
     train_wordpiece,
 )
@@ -28,11 +30,19 @@ def save_bpe(codes_and_tokens, path):
             save_vocabulary(lines, directory / name)
 
 
+def save_json(tokens, path):
+    """Writes the result of `train_fastai_vocabulary` to a `.json` file."""
+    with replacing(path) as temporary:
+        content = json.dumps(tokens, ensure_ascii=False)
+        temporary.write_text(f"{content}\n", "utf-8")
+
+
 # The functions that learn and write each kind.
 KINDS = {
     "wordpiece": (train_wordpiece, save_vocabulary),
     "sentencepiece": (train_sentencepiece, save_sentencepiece),
     "bpe": (train_bpe, save_bpe),
+    "fastai": (train_fastai_vocabulary, save_json),
 }
 
 
@@ -41,12 +51,13 @@ def learn_vocabulary(texts, kind, size, output, **options):
 
     Args:
         texts: iterable of str or of `pathlib.Path`, see `zoo.text.train_wordpiece`.
-        kind: "wordpiece", "sentencepiece" or "bpe".
+        kind: "wordpiece", "sentencepiece", "bpe" or "fastai".
         size: int, the largest number of tokens, special ones included.
         output: path of the file, which is replaced if it exists. For bpe, path of a
             directory that is empty or does not exist, for `codes.txt` and
             `vocabulary.txt`.
-        **options: of `train_wordpiece`, `train_sentencepiece` or `train_bpe`.
+        **options: of `train_wordpiece`, `train_sentencepiece`, `train_bpe` or
+            `train_fastai_vocabulary`.
 
     Raises:
         FileExistsError: if the directory is not empty.

@@ -3,6 +3,8 @@
 from zoo.text.bpe_tokenizer import BytePairTokenizer
 from zoo.text.bpe_training import train_bpe
 from zoo.text.character_tokenizer import CharacterTokenizer
+from zoo.text.fastai_tokenizer import FastaiTokenizer
+from zoo.text.fastai_training import train_fastai_vocabulary
 from zoo.text.linear_trees import find_labels, linearize, list_tokens, to_tree
 from zoo.text.marian_tokenizer import MarianTokenizer
 from zoo.text.parsing_tokenizer import ParsingTokenizer
@@ -28,6 +30,7 @@ from zoo.text.wordpiece_training import train_wordpiece
 for kind in (
     BytePairTokenizer,
     CharacterTokenizer,
+    FastaiTokenizer,
     MarianTokenizer,
     ParsingTokenizer,
     SentencePieceTokenizer,
@@ -44,6 +47,7 @@ __all__ = [
     "BytePairTokenizer",
     "Framing",
     "CharacterTokenizer",
+    "FastaiTokenizer",
     "MarianTokenizer",
     "ParsingTokenizer",
     "SentencePieceTokenizer",
@@ -71,6 +75,7 @@ __all__ = [
     "split_words",
     "to_tree",
     "train_bpe",
+    "train_fastai_vocabulary",
     "train_sentencepiece",
     "train_wordpiece",
     "write_tree",

@@ -16,25 +16,27 @@ CLITIC = "n['’]t|['’](?:s|re|ve|ll|d|m)"
 # between them. Each is applied twice, because matches share their spaces.
 GLUE = (
     (r'(^| )" ([^"]*) "', r'\1"\2"'),
-    (rf" ([,.;:!?…)\]}}%”»]+|{CLITIC})( |$|\")", r"\1\2"),
+    (rf" ([,.;:!?…)\]}}%”»]+|(?i:{CLITIC}))( |$|\")", r"\1\2"),
     (r"(^| |\")([(\[{$£€#“«¿¡]+) ", r"\1\2"),
     (r" *\n *", "\n"),
 )
 
 
-def join_tokens(tokens):
+def join_tokens(tokens, rows, size):
     """Joins tokens to texts, and applies the marks `xxmaj`, `xxup`, `xxrep`, `xxwrep`.
 
     A number of repetitions has at most three digits. Otherwise the mark is dropped, and
     the number is kept.
 
     Args:
-        tokens: tf.RaggedTensor string (B, None).
+        tokens: string (N,), the tokens of all texts.
+        rows: int64 (N,), increasing: the text that a token belongs to.
+        size: int64 scalar B, the number of texts.
 
     Returns:
         string (B,).
     """
-    values, rows = _repeat(tokens.values, tokens.value_rowids())
+    values, rows = _repeat(tokens, rows)
     upper = _follows(values == CAPITALS, rows)
     title = _follows(values == CAPITAL, rows)
     # An ending in the same word is in capitals, too.
@@ -44,7 +46,7 @@ def join_tokens(tokens):
     values = tf.where(title, _capitalize(values), values)
     kept = ~_is_one_of(values, (*SPECIALS, FILLER))
     texts = tf.strings.reduce_join(
-        tf.RaggedTensor.from_value_rowids(values[kept], rows[kept], tokens.nrows()),
+        tf.RaggedTensor.from_value_rowids(values[kept], rows[kept], size),
         axis=-1,
         separator=" ",
     )

@@ -161,8 +161,10 @@ def _count_words(texts):
     rest = tf.strings.substr(next_span, tf.minimum(length, size), size)
     same_row = (ends > starts) & (after == ends)
     same_row = same_row & (tf.gather(rows, after) == tf.gather(rows, starts))
-    part = same_row & (begin == word) & tf.strings.regex_full_match(
-        rest, r"(?s)[^\pL\pN_].*"
+    part = (
+        same_row
+        & (begin == word)
+        & tf.strings.regex_full_match(rest, r"(?s)[^\pL\pN_].*")
     )
     counts = ends - starts + tf.cast(part, tf.int64)
     width = tf.strings.length(tf.gather(spaces, starts), "UTF8_CHAR")
@@ -171,8 +173,11 @@ def _count_words(texts):
     plain = tf.gather(plain, starts)
     blocked, found = _find_repetitions(plain, counts, chained, part)
     return _write_repetitions(
-        (spaces, words, rows), (starts, ends, word, rest), (counts, blocked, found, part)
-    , texts)
+        (spaces, words, rows),
+        (starts, ends, word, rest),
+        (counts, blocked, found, part),
+        texts,
+    )
 
 
 def _find_repetitions(plain, counts, chained, part):

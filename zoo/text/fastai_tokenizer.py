@@ -110,7 +110,9 @@ class FastaiTokenizer(Tokenizer):
         texts = tf.convert_to_tensor(texts, tf.string)
         spans, tokens = self._splitter.spans(tf.reshape(texts, [-1]))
         # The ids of distinct spans are looked up once for the whole batch.
-        ids = tf.gather(tokens.with_values(self._ids.lookup(tokens.values)), spans.values)
+        ids = tf.gather(
+            tokens.with_values(self._ids.lookup(tokens.values)), spans.values
+        )
         rows = tf.RaggedTensor.from_row_splits(
             ids.values, tf.gather(ids.row_splits, spans.row_splits)
         )
@@ -140,13 +142,13 @@ class FastaiTokenizer(Tokenizer):
         if not isinstance(ids, tf.RaggedTensor):
             ids = tf.RaggedTensor.from_tensor(tf.convert_to_tensor(ids))
         ids = tf.cast(ids, tf.int32)
-        begins = ids.with_values(tf.cast(ids.values == self.end_id, tf.int32))
-        first = ids.with_values(tf.ragged.range(ids.row_lengths()).values == 0)
-        begins = tf.cast(begins, tf.bool) & ~first
-        dense = tf.cumsum(tf.cast(begins.to_tensor(False), tf.int32), axis=1)
-        inside = tf.RaggedTensor.from_tensor(dense == 0, ids.row_lengths())
-        ids = tf.ragged.boolean_mask(ids, inside)
-        return join_tokens(ids.with_values(tf.gather(self._tokens, ids.values)))
+        rows = ids.value_rowids()
+        later = tf.concat([[False], rows[1:] == rows[:-1]], 0)[: tf.size(rows)]
+        ends = tf.cumsum(tf.cast(later & (ids.values == self.end_id), tf.int32))
+        before = tf.gather(tf.concat([[0], ends], 0), ids.row_starts())
+        kept = ends == tf.gather(before, rows)
+        tokens = tf.gather(self._tokens, ids.values)
+        return join_tokens(tokens[kept], rows[kept], ids.nrows())
 
     def id_to_token(self, id):
         """Returns the token of an id.

@@ -104,14 +104,18 @@ def _numbered(references):
     hexadecimal = tf.strings.regex_full_match(references, "&#[xX].*")
     digits = tf.strings.regex_replace(references, "^&#[xX]?0*|;$", "")
     count = tf.strings.length(digits)
-    padded = tf.strings.substr("0" * DIGITS + digits, count, tf.fill(tf.shape(count), DIGITS))
+    padded = tf.strings.substr(
+        "0" * DIGITS + digits, count, tf.fill(tf.shape(count), DIGITS)
+    )
     codes = tf.strings.unicode_decode(padded, "UTF-8").to_tensor(shape=(None, DIGITS))
     values = tf.gather(_digit_values(), codes)
     base = tf.cast(tf.where(hexadecimal, 16, 10), tf.int64)
     powers = base[:, None] ** tf.range(DIGITS - 1, -1, -1, dtype=tf.int64)
     number = tf.reduce_sum(tf.cast(values, tf.int64) * powers, axis=1)
     large = (count > DIGITS) | (number > MAX_CODE)
-    number = tf.cast(tf.where(large, tf.constant(REPLACEMENT, tf.int64), number), "int32")
+    number = tf.cast(
+        tf.where(large, tf.constant(REPLACEMENT, tf.int64), number), "int32"
+    )
     replaced = tf.gather(_replacements(), number)
     codes = tf.where(replaced >= 0, replaced, REPLACEMENT)
     characters = tf.strings.unicode_encode(codes[:, None], "UTF-8")

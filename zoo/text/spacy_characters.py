@@ -91,8 +91,8 @@ _FIRST = (
     r"2[01]\pN|22[0-3])"
 )
 _TWO = rf"(?:{_FIRST}\.{_OCTET}|169\.{_NOT_254}|172\.{_NOT_16_31}|192\.{_NOT_168})"
-_ADDRESS = (
-    rf"{_TWO}\.{_OCTET}\.(?:[1-9]\pN?|1\pN\pN|2[0-4]\pN|25[0-4])".replace(r"\pN", r"\p{Nd}")
+_ADDRESS = rf"{_TWO}\.{_OCTET}\.(?:[1-9]\pN?|1\pN\pN|2[0-4]\pN|25[0-4])".replace(
+    r"\pN", r"\p{Nd}"
 )
 _HOST = r"A-Za-z0-9\x{a1}-\x{ffff}"
 _DOMAIN = rf"(?:(?:[{_HOST}][{_HOST}_-]{{0,62}})?[{_HOST}]\.)+[{LOWER}]{{2,}}"
