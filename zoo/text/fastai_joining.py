@@ -37,6 +37,7 @@ def join_tokens(tokens, rows, size):
         string (B,).
     """
     values, rows = _repeat(tokens, rows)
+    kept = ~_is_one_of(values, (*SPECIALS, FILLER))
     upper = _follows(values == CAPITALS, rows)
     title = _follows(values == CAPITAL, rows)
     # An ending in the same word is in capitals, too.
@@ -44,7 +45,6 @@ def join_tokens(tokens, rows, size):
     upper = upper | (clitic & _follows(upper, rows))
     values = tf.where(upper, _to_upper(values), values)
     values = tf.where(title, _capitalize(values), values)
-    kept = ~_is_one_of(values, (*SPECIALS, FILLER))
     texts = tf.strings.reduce_join(
         tf.RaggedTensor.from_value_rowids(values[kept], rows[kept], size),
         axis=-1,
@@ -64,14 +64,15 @@ def _repeat(values, rows):
     number = number & _follows(marks, rows)
     counted = _follows(number, rows)
     count = tf.strings.to_number(tf.where(number, values, "1"), tf.int64)
-    count = tf.where(counted, tf.roll(count, 1, 0), 1)
+    ones = tf.ones_like(count)
+    count = tf.where(counted, tf.roll(count, 1, 0), ones)
     words = counted & (tf.roll(values, 2, 0) == WORDS)
-    once = tf.where(words, 1, count)
+    once = tf.where(words, ones, count)
     characters = tf.RaggedTensor.from_row_lengths(tf.repeat(values, once), once)
     values = tf.strings.reduce_join(characters, axis=-1)
     # A number is dropped only if a token follows it.
     followed = tf.concat([counted[1:], tf.zeros_like(counted[:1])], 0)
-    times = tf.where(number & followed, 0, tf.where(words, count, 1))
+    times = tf.where(number & followed, ones - ones, tf.where(words, count, ones))
     return tf.repeat(values, times), tf.repeat(rows, times)
 
 

@@ -3,7 +3,7 @@
 import tensorflow as tf
 import tensorflow_text as tf_text
 
-from zoo.text.html_entities import on_rows, substitute, unescape
+from zoo.text.html_entities import on_rows, unescape
 
 # White space as Python defines it, without the brackets of a character class.
 SPACE = (
@@ -159,8 +159,7 @@ def _count_words(texts):
     begin = tf.strings.substr(next_span, tf.zeros_like(length), length)
     size = tf.strings.length(next_span)
     rest = tf.strings.substr(next_span, tf.minimum(length, size), size)
-    same_row = (ends > starts) & (after == ends)
-    same_row = same_row & (tf.gather(rows, after) == tf.gather(rows, starts))
+    same_row = (after == ends) & (tf.gather(rows, after) == tf.gather(rows, starts))
     part = (
         same_row
         & (begin == word)

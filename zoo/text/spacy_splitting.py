@@ -125,7 +125,7 @@ def _split_inside(rests, table):
 
 
 def _split_infixes(rests):
-    found = tf.strings.regex_full_match(rests, rf"(?s).+\..+")
+    found = tf.strings.regex_full_match(rests, r"(?s).+\..+")
     found = on_rows(rests, found, lambda part: _mark(part, characters.URL))
     split = tf.strings.regex_replace(rests, characters.ELLIPSIS, r" \1 ")
     # A neighbour of a mark may be the neighbour of the next mark, too.
