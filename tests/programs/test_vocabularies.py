@@ -10,9 +10,11 @@ import tiny
 from zoo.cli import main
 from zoo.text import (
     BytePairTokenizer,
+    FastaiTokenizer,
     SentencePieceTokenizer,
     WordPieceTokenizer,
     train_bpe,
+    train_fastai_vocabulary,
     train_sentencepiece,
     train_wordpiece,
 )
@@ -81,6 +83,16 @@ def test_bpe(files, tmp_path):
     assert tokenizer.unknown_id not in ids.to_list()[0]
     assert tokenizer.detokenize(ids)[0].numpy().decode() == text
     assert "is not empty" in learn(files, "bpe", path, code=1)
+
+
+def test_fastai(files, tmp_path):
+    path = tmp_path / "vocabulary.json"
+    assert run(*files, "--kind", "fastai", "--size", 40, "--output", path) == str(path)
+    tokenizer = FastaiTokenizer(path)
+    assert list(tokenizer.vocabulary) == train_fastai_vocabulary(files, 40)
+    assert tokenizer.unknown_id not in tokenizer("The film").numpy()
+    message = run(*files, "--kind", "fastai", "--size", 8, "--output", path, code=1)
+    assert "`size` must hold the 9 special tokens" in message
 
 
 def test_mistakes_are_one_line_and_write_nothing(files, tmp_path):
