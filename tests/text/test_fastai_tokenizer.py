@@ -85,6 +85,7 @@ def test_tokens_are_those_of_fastai(tokenizer):
         ("web.a-b.org:80. 8.8.8.8 www.x", "web.a-b.org:80 . 8.8.8.8 xxrep 3 w .x"),
         ("a\xa0b\u2003\x1cc", "a \xa0 b \u2003\x1c c"),
         ("x\x00y", "x\x00y"),
+        ("'em! :), 'cause, ok", "'em ! :) , 'cause , ok"),
         ("ΑΣ Σ", "ας σ"),
     ],
 )

@@ -15,7 +15,8 @@ OTHER_SPACE = SPACE.replace(r"\x{20}", r"\x{1f}")
 # white space, and for the character 0, at which some operations truncate texts.
 INNER_SPACE, NULL = "\U0010ffff", "\U0010fffe"
 WORD = r"[\pL\pN_]+"
-# Patterns and replacements, in the order of fastai. It means "&#39;" by "#39;".
+# Patterns and replacements, in the order of fastai. Patterns with the same replacement
+# are one pattern where their order makes no difference.
 REPAIRS = (
     ("#39;|#146;|quot;", "'"),
     ("amp;", "&"),

@@ -22,7 +22,8 @@ class EnglishSplitter(tf.Module):
     Source: spaCy 3.8, `Tokenizer` with the rules of `spacy.blank("en")`; see
     `spacy_characters` and `spacy_exceptions` for the rules. Two differences: the last
     label of a domain may have more than 63 letters, and where exceptions overlap in
-    the last step, the first one is used instead of the longest one.
+    the last step, the first one is used instead of the longest one. The second occurs
+    in rows of emoticons, such as ":-):)".
     """
 
     def __init__(self):
