@@ -8,7 +8,7 @@ __all__ = ["FAMILY", "ULMFiT", "ULMFiTConfig"]
 
 FAMILY = Family(
     backbone=ULMFiT,
-    tokenizers=("WordPieceTokenizer",),
+    tokenizers=("FastaiTokenizer", "WordPieceTokenizer"),
     learning_rate=4e-3,
     heads={"lm_head": "lm_head"},
     shapes=weight_shapes,
