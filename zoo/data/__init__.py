@@ -4,6 +4,13 @@ from zoo.data.batching import Epoch, bucket_length, plan_batches, untuned
 from zoo.data.bitext import read_bitext
 from zoo.data.conll import read_conll, write_conll
 from zoo.data.corpus import read_documents, split_sentences, tokenize_documents
+from zoo.data.document_streams import (
+    DocumentStreams,
+    document_batches,
+    read_token_ids,
+    tokenize_texts,
+    write_documents,
+)
 from zoo.data.glue import read_glue
 from zoo.data.labelled_tables import (
     as_numbers,
@@ -26,6 +33,7 @@ from zoo.data.word_corpus import (
 )
 
 __all__ = [
+    "DocumentStreams",
     "Epoch",
     "NextWordPacker",
     "Packer",
@@ -36,6 +44,7 @@ __all__ = [
     "WordPacker",
     "as_numbers",
     "bucket_length",
+    "document_batches",
     "draw_pairs",
     "hash_split",
     "label_counts",
@@ -50,13 +59,16 @@ __all__ = [
     "read_records",
     "read_bitext",
     "read_texts",
+    "read_token_ids",
     "read_word_corpus",
     "split_sentences",
     "stream_batches",
     "tokenize_documents",
+    "tokenize_texts",
     "unmask",
     "untuned",
     "write_conll",
+    "write_documents",
     "write_records",
     "write_word_corpus",
 ]

@@ -2,6 +2,7 @@
 
 from zoo.pretraining.bidirectional_lm import StreamPretraining
 from zoo.pretraining.causal_lm import CausalPretraining
+from zoo.pretraining.causal_streams import CausalStreams
 from zoo.pretraining.distillation import Distillation
 from zoo.pretraining.masked_lm import MaskedPretraining
 from zoo.pretraining.parsing import Parsing
@@ -13,6 +14,7 @@ from zoo.pretraining.translation import Translation
 for kind in (
     MaskedPretraining,
     CausalPretraining,
+    CausalStreams,
     StreamPretraining,
     TaggerTraining,
     Distillation,

@@ -55,6 +55,29 @@ def flat(y_true, y_pred, weight):
 
 
 @keras.saving.register_keras_serializable(package="zoo")
+class TokenPerplexity(keras.metrics.Mean):
+    """The exponential of the mean cross-entropy of tokens in nats, from logits.
+
+    Inputs:
+        as `TokenAccuracy`.
+    """
+
+    def __init__(self, name="perplexity", **kwargs):
+        super().__init__(name=name, **kwargs)
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        """Adds a batch."""
+        # The same operations as those of the loss, which TensorFlow then runs once.
+        logits = ops.cast(y_pred, "float32")
+        label = label_logits(logits, ops.cast(y_true, "int32"))
+        super().update_state(ops.logsumexp(logits, axis=-1) - label, sample_weight)
+
+    def result(self):
+        """The exponential of the mean."""
+        return ops.exp(super().result())
+
+
+@keras.saving.register_keras_serializable(package="zoo")
 class Likelihood(keras.losses.Loss):
     """The mean of the negative log-likelihoods that a language model gives.
 

@@ -191,9 +191,10 @@ class ULMFiT(Backbone):
     @classmethod
     def connect(cls, config, layers, inputs, scores=False):
         """Connects the layers."""
-        ids, mask = inputs["token_ids"], inputs["padding_mask"]
+        # A stream has no padding, and no mask.
+        ids, mask = inputs["token_ids"], inputs.get("padding_mask")
         x = layers["embedding_dropout"](layers["token_embedding"](ids), ids)
-        words = x * ops.cast(mask, x.dtype)[:, :, None]
+        words = x if mask is None else x * ops.cast(mask, x.dtype)[:, :, None]
         outputs, states = [words], {}
         for i in range(config.num_layers):
             names = f"hidden_state_{i}", f"cell_state_{i}"
