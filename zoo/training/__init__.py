@@ -7,6 +7,7 @@ from zoo.training.resume import train_steps
 from zoo.training.schedules import (
     InverseSquareRoot,
     PlannedDecay,
+    SlantedTriangle,
     WarmupLinearDecay,
 )
 from zoo.training.selection import KeepBest
@@ -23,6 +24,7 @@ __all__ = [
     "PlannedDecay",
     "RangeTest",
     "RateCurve",
+    "SlantedTriangle",
     "WarmupLinearDecay",
     "finetuning_optimizer",
     "follow_trainable",

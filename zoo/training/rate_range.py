@@ -7,7 +7,7 @@ import math
 import keras
 import numpy as np
 
-from zoo.training.schedules import PlannedDecay
+from zoo.training.schedules import PlannedSchedule
 from zoo.training.update_plan import unwrapped
 
 SMOOTHING = 0.9  # of the exponential average of the loss
@@ -121,7 +121,7 @@ def unchanged(model):
     schedule, rate = optimizer._learning_rate, float(optimizer.learning_rate)
     was_set = getattr(optimizer, "_rate_is_set", False)
     variables = [*model.variables, *model.optimizer.variables]
-    if isinstance(schedule, PlannedDecay):
+    if isinstance(schedule, PlannedSchedule):
         variables += [schedule.begin, schedule.updates]
     values = [keras.ops.convert_to_numpy(variable) for variable in variables]
     try:

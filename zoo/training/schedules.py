@@ -1,4 +1,4 @@
-"""Learning rate schedules of BERT and of the Transformer."""
+"""Learning rate schedules of BERT, of the Transformer and of ULMFiT."""
 
 import math
 import numbers
@@ -99,19 +99,15 @@ class InverseSquareRoot(LearningRateSchedule):
         return {"peak": self.peak, "warmup_steps": self.warmup_steps}
 
 
-@keras.saving.register_keras_serializable(package="zoo")
-class PlannedDecay(LearningRateSchedule):
-    """A linear warm-up and a linear decay to zero over the updates of one `fit`.
+class PlannedSchedule(LearningRateSchedule):
+    """A schedule over the updates of one `fit`, whose number is not known before.
 
-    A plan has n updates. At its update s, counted from 0, the rate is that of
-    `WarmupLinearDecay(peak, w, n)` with `w = floor(n / 10)`: `peak s / w` while s < w,
-    and `peak (1 - s / n)` later. Before the first plan and after the end of a plan, the
-    rate rises for 50 updates and then stays at the peak.
+    A plan has n updates. Its updates are counted from 0. Before the first plan and
+    after the end of a plan, the rate rises for 50 updates and then stays at the peak.
 
     `fit` of a task makes the plan, see `PlanUpdates`. The plan is held in variables, so
-    a training step that is already compiled follows a new plan.
-
-    Source: Devlin et al. 2019, appendix A.3.
+    a training step that is already compiled follows a new plan. A subclass defines
+    `planned_rate`.
 
     Args:
         peak: float, learning rate per update.
@@ -121,6 +117,8 @@ class PlannedDecay(LearningRateSchedule):
     Raises:
         ValueError: if `peak` is not positive or not finite.
     """
+
+    awaits_plan = True
 
     def __init__(self, peak, begin=0, updates=0):
         check_learning_rate(peak, "peak")
@@ -146,22 +144,114 @@ class PlannedDecay(LearningRateSchedule):
         values = map(ops.convert_to_numpy, (self.begin, self.updates))
         return tuple(int(value) for value in values)
 
+    def planned_rate(self, step, updates):
+        """The rate at update `step` of a plan of `updates`, both float32."""
+        raise NotImplementedError
+
     def __call__(self, step):
         """The learning rate at update `step` of the optimizer."""
         updates = ops.convert_to_tensor(self.updates)
         step = ops.maximum(ops.cast(step, "float32") - self.begin, 0.0)
-        ended = step >= updates
-        rate = self.peak * (1.0 - step / ops.maximum(updates, 1.0))
-        rate = ops.where(ended, self.peak, rate)
-        step = ops.where(ended, step - updates, step)
-        warmup = ops.where(ended, UNPLANNED_WARMUP, ops.floor(updates * WARMUP_SHARE))
-        warm = self.peak * step / ops.maximum(warmup, 1.0)
-        return ops.where(step < warmup, warm, rate)
+        rate = self.planned_rate(step, updates)
+        after = step - updates
+        warm = self.peak * after / UNPLANNED_WARMUP
+        after = ops.where(after < UNPLANNED_WARMUP, warm, self.peak)
+        return ops.where(step < updates, rate, after)
 
     def get_config(self):
         """Constructor arguments."""
         begin, updates = self.planned()
         return {"peak": self.peak, "begin": begin, "updates": updates}
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class PlannedDecay(PlannedSchedule):
+    """A linear warm-up and a linear decay to zero over the updates of one `fit`.
+
+    At update s of a plan of n updates, the rate is that of
+    `WarmupLinearDecay(peak, w, n)` with `w = floor(n / 10)`: `peak s / w` while s < w,
+    and `peak (1 - s / n)` later. For the plan, the arguments and the rate without a
+    plan, see `PlannedSchedule`.
+
+    Source: Devlin et al. 2019, appendix A.3.
+    """
+
+    def planned_rate(self, step, updates):
+        """The rate at update `step` of a plan of `updates`, both float32."""
+        rate = self.peak * (1.0 - step / ops.maximum(updates, 1.0))
+        warmup = ops.floor(updates * WARMUP_SHARE)
+        warm = self.peak * step / ops.maximum(warmup, 1.0)
+        return ops.where(step < warmup, warm, rate)
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class SlantedTriangle(PlannedSchedule):
+    """A short linear rise to the peak, followed by a long linear decay.
+
+    At update t of T, with `cut = floor(T cut_fraction)`:
+    `rate = peak (1 + p (ratio - 1)) / ratio`, `p = t / cut` while t < cut, and
+    `p = 1 - (t - cut) / (T - cut)` later. So the rate is `peak / ratio` at update 0 and
+    after the end, and `peak` at update `cut`. If cut is 0, there is no rise.
+
+    Without `steps`, T is the number of updates of `fit`, which makes a plan as for
+    `PlannedDecay`; see `PlannedSchedule` for the rate without a plan.
+
+    Source: Howard and Ruder 2018, equation 3. Its denominator is
+    `cut (1 / cut_fraction - 1)`, which is `T - cut` where T cut_fraction is whole. In
+    other cases its rate at the end is not exactly `peak / ratio`. The released code
+    has `T - cut`, as here. Its ratio and cut_fraction are 32 and 1/10 for the language
+    model. For the classifier they are 8 and 1/3 in the frozen stages, then 8 and 1/8.
+
+    Args:
+        peak: float, learning rate per update.
+        steps: int, updates from the first one of the optimizer, at least 1; or None
+            for those of `fit`.
+        cut_fraction: float in [0, 1), the share of the updates before the peak.
+        ratio: float, at least 1, the peak divided by the lowest rate.
+        begin, updates: the plan, see `PlannedSchedule`; ignored if `steps` is given.
+
+    Raises:
+        ValueError: if a number is out of its range.
+    """
+
+    def __init__(
+        self, peak, steps=None, cut_fraction=0.1, ratio=32, begin=0, updates=0
+    ):
+        if steps is not None and steps < 1:
+            raise ValueError(f"`steps` must be at least 1. Received: {steps}.")
+        if not 0 <= cut_fraction < 1:
+            raise ValueError(
+                f"`cut_fraction` must be in [0, 1). Received: {cut_fraction}."
+            )
+        if not 1 <= ratio < math.inf:
+            raise ValueError(
+                f"`ratio` must be at least 1 and finite. Received: {ratio}."
+            )
+        super().__init__(peak, *((begin, updates) if steps is None else (0, steps)))
+        self.steps, self.cut_fraction, self.ratio = steps, cut_fraction, ratio
+        self.awaits_plan = steps is None
+
+    def planned_rate(self, step, updates):
+        """The rate at update `step` of a plan of `updates`, both float32."""
+        cut = ops.floor(updates * self.cut_fraction)
+        rise = step / ops.maximum(cut, 1.0)
+        fall = 1.0 - (step - cut) / ops.maximum(updates - cut, 1.0)
+        share = ops.maximum(ops.where(step < cut, rise, fall), 0.0)
+        return self.peak * (1.0 + share * (self.ratio - 1.0)) / self.ratio
+
+    def __call__(self, step):
+        """The learning rate at update `step` of the optimizer."""
+        if self.awaits_plan:
+            return super().__call__(step)
+        step = ops.cast(step, "float32")
+        return self.planned_rate(step, ops.convert_to_tensor(self.updates))
+
+    def get_config(self):
+        """Constructor arguments."""
+        own = {"cut_fraction": self.cut_fraction, "ratio": self.ratio}
+        if self.steps is not None:
+            return {"peak": self.peak, "steps": self.steps, **own}
+        return {**super().get_config(), **own}
 
 
 def check_learning_rate(rate, name="learning_rate"):

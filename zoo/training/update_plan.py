@@ -2,11 +2,11 @@
 
 import keras
 
-from zoo.training.schedules import PlannedDecay
+from zoo.training.schedules import PlannedSchedule
 
 
 class PlanUpdates(keras.callbacks.Callback):
-    """Gives a `PlannedDecay` the number of updates that `fit` will make.
+    """Gives a `PlannedSchedule` the number of updates that `fit` will make.
 
     The plan has `epochs` x `steps` updates, divided by the optimizer's
     `gradient_accumulation_steps`. It begins `initial_epoch` x `steps` batches before
@@ -29,7 +29,8 @@ class PlanUpdates(keras.callbacks.Callback):
         """Makes the plan before the first update, or once the steps are counted."""
         optimizer = unwrapped(self.model.optimizer)
         schedule = optimizer._learning_rate
-        if self.planned or not isinstance(schedule, PlannedDecay):
+        planned = isinstance(schedule, PlannedSchedule) and schedule.awaits_plan
+        if self.planned or not planned:
             return
         every = optimizer.gradient_accumulation_steps or 1
         batches = int(keras.ops.convert_to_numpy(optimizer._iterations))
