@@ -15,7 +15,7 @@ from zoo.tasks.losses import (
     weighted_values,
     with_weighted_mean,
 )
-from zoo.training import follow_trainable
+from zoo.training.trainable import follow_model
 
 KEYS = itertools.count(1000, 1000)
 SEPARATED = weakref.WeakSet()  # strategies with collective keys of their own
@@ -114,12 +114,8 @@ class TensorFlowSteps:
 
     def _follow_trainable(self):
         """Builds the optimizer for what is trainable now."""
-        known = {id(variable) for variable in self.variables}
-        trained = self.optimizer._trainable_variables
-        # An optimizer of several models has variables of the others as well.
-        if all(id(variable) in known for variable in trained):
-            with self.distribute_strategy.scope():
-                follow_trainable(self.optimizer, self.trainable_variables)
+        with self.distribute_strategy.scope():
+            follow_model(self)
 
     def test_step(self, data):
         """One evaluation; returns the logs."""

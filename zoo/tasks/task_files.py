@@ -25,7 +25,14 @@ def uncompiled():
 
 
 class TaskFiles:
-    """How a task is written and read: presets, `.keras` files, plain configs."""
+    """How a task is written and read: presets, `.keras` files, plain configs.
+
+    Attributes:
+        frozen_before: tuple of str, the layers that were frozen before
+            `GradualUnfreezing` froze others, during its `fit`; else None.
+    """
+
+    frozen_before = None
 
     def save_to_preset(self, directory, layout="zoo", dtype="float32", heads=None):
         """Writes a directory that `zoo.from_preset` reads.
@@ -82,6 +89,7 @@ class TaskFiles:
     def get_config(self):
         """Plain values: backbone, tokenizer with its vocabulary, and options."""
         serialize = keras.saving.serialize_keras_object
+        before = self.frozen_before
         backbone = serialize(self.backbone)
         backbone["config"]["tokenizer"] = None  # the task's own stands beside it
         return {
@@ -91,6 +99,7 @@ class TaskFiles:
             "name": self.name,
             "frozen": frozen_layers(self),
             "quantized": self.quantized_layers(),
+            **({} if before is None else {"frozen_before": list(before)}),
         }
 
     @classmethod
@@ -105,8 +114,10 @@ class TaskFiles:
         }
         config = dict(config)
         frozen, quantized = config.pop("frozen", None), config.pop("quantized", None)
+        before = config.pop("frozen_before", None)
         with uncompiled(), naming(f"The config of {owner}"):
             model = cls(**{**config, **parts})
             model.quantize_again(quantized)
             model.new_heads = ()  # their weights follow
+            model.frozen_before = None if before is None else tuple(before)
             return freeze_layers(model, frozen)

@@ -12,12 +12,14 @@ from zoo.training.schedules import (
 )
 from zoo.training.selection import KeepBest
 from zoo.training.trainable import follow_trainable
+from zoo.training.unfreezing import GradualUnfreezing
 from zoo.training.update_plan import PlanUpdates
 
 __all__ = [
     "Adagrad",
     "AdamW",
     "AverageWeights",
+    "GradualUnfreezing",
     "InverseSquareRoot",
     "KeepBest",
     "PlanUpdates",

@@ -37,6 +37,19 @@ def follow_trainable(optimizer, variables):
     return optimizer
 
 
+def follow_model(model):
+    """Makes the optimizer of a model train what is trainable now.
+
+    An optimizer that also trains other models does not change.
+
+    Args:
+        model: compiled keras.Model.
+    """
+    known = {id(variable) for variable in model.variables}
+    if all(id(v) in known for v in model.optimizer._trainable_variables):
+        follow_trainable(model.optimizer, model.trainable_variables)
+
+
 def trains(optimizer, variables):
     """Whether a built optimizer trains exactly these variables, in this order."""
     return [id(v) for v in optimizer._trainable_variables] == [id(v) for v in variables]
