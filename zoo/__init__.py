@@ -16,6 +16,7 @@ _PLACES = {
     "Parser": "zoo.tasks",
     "Summarizer": "zoo.tasks",
     "TextClassifier": "zoo.tasks",
+    "TextEnsemble": "zoo.tasks",
     "TextEmbedder": "zoo.tasks",
     "TextRegressor": "zoo.tasks",
     "TokenClassifier": "zoo.tasks",

@@ -22,7 +22,7 @@ from zoo.programs.report import (
     predict_baselines,
     write_report,
 )
-from zoo.tasks import Task, TextClassifier, find_task
+from zoo.tasks import Task, TextClassifier, TextEnsemble, find_task
 
 EPOCHS = 3  # for presets that have no number of epochs
 ROWS = 32  # of an update
@@ -304,7 +304,7 @@ def load(model, task="auto"):
     if os.fspath(model).endswith(".keras"):
         return registry.load_model(model)
     loaded = registry.from_preset(model, task=task)
-    if not isinstance(loaded, Task):
+    if not isinstance(loaded, (Task, TextEnsemble)):
         raise ValueError(
             f"The model must have a task. Received: {model}, which is a backbone "
             "only. Fine-tune it first, or name a task for `zoo export` with `--task`."

@@ -22,7 +22,8 @@ from zoo.registry.building import (
 from zoo.registry.checking import read_source
 from zoo.registry.sources import find_family
 from zoo.saving import preset_variables, top
-from zoo.tasks import TASKS, Task, find_task
+from zoo.tasks import TASKS, Task, TextClassifier, TextEnsemble, find_task
+from zoo.tasks.ensemble import find_members
 from zoo.training.schedules import check_learning_rate
 
 POSITIONS = "position_embedding/embeddings"  # the path of BERT's table
@@ -65,7 +66,8 @@ def from_preset(
             learned table of positions is repeated or cut to `max_sequence_length`.
 
     Returns:
-        keras.Model: a compiled `zoo.tasks.Task`, or a `zoo.backbone.Backbone`.
+        keras.Model: a compiled `zoo.tasks.Task`, a `zoo.backbone.Backbone`, or the
+        `zoo.TextEnsemble` that a directory holds.
 
     Raises:
         KeyError: if the name is unknown. The message has the nearest names.
@@ -76,7 +78,12 @@ def from_preset(
             `zoo.family.MOST_VALUES` weights.
     """
     task = task if task in ("auto", None) else find_task(task)
-    source = read_source(find_preset(preset), layout, file)
+    directory = find_preset(preset)
+    members = find_members(directory)
+    if members is not None:
+        own = {"dtype": dtype, "load_weights": load_weights, "seed": seed, **options}
+        return _ensemble(members, task, {"learning_rate": learning_rate, **own})
+    source = read_source(directory, layout, file)
     if learning_rate is not None:
         check_learning_rate(learning_rate)
         _check_trained(preset, source.task if task == "auto" else task)
@@ -88,6 +95,20 @@ def from_preset(
         backbone = model.backbone if isinstance(model, Task) else model
         backbone.origin = os.fspath(preset)
     return model
+
+
+def _ensemble(members, task, options):
+    """Makes the ensemble of a directory that `TextEnsemble.save_to_preset` wrote.
+
+    Raises:
+        ValueError: if another task is wanted.
+    """
+    if task not in ("auto", TextClassifier):
+        raise ValueError(
+            f"The preset is an ensemble of text classifiers. Received: task="
+            f"{task and task.task_name!r}. Load one of {members[0].parent}/member_*."
+        )
+    return TextEnsemble([from_preset(path, "auto", **options) for path in members])
 
 
 def is_shipped(preset):

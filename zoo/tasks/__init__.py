@@ -4,6 +4,7 @@ from zoo.tasks.base import Task
 from zoo.tasks.bidirectional_lm import BidirectionalLM
 from zoo.tasks.causal_lm import CausalLM
 from zoo.tasks.embedding import TextEmbedder
+from zoo.tasks.ensemble import TextEnsemble
 from zoo.tasks.masked_lm import MaskedLM
 from zoo.tasks.parser import Parser
 from zoo.tasks.registration import TASKS, find_task, register_task
@@ -36,6 +37,7 @@ __all__ = [
     "Task",
     "TextClassifier",
     "TextEmbedder",
+    "TextEnsemble",
     "TextRegressor",
     "TokenClassifier",
     "Translator",

@@ -48,13 +48,7 @@ def export_task(task, directory, version=None, pair=None, warmup_texts=WARMUP_TE
     if pair is not None:
         names = task.columns if pair else task.required_columns
     texts = np.array(list(warmup_texts), dtype=object)
-    signatures = {
-        "serving_default": Signature(
-            lambda **inputs: model.answer_batch(*(inputs[name] for name in names)),
-            {name: tf.TensorSpec([None], tf.string, name) for name in names},
-            dict.fromkeys(names, texts),
-        )
-    }
+    signatures = {"serving_default": text_signature(model, names, texts)}
     if task.answers_tokens:
         x = model.preprocessor((tf.constant(texts),) * len(names))
         signatures["tokens"] = Signature(
@@ -64,6 +58,21 @@ def export_task(task, directory, version=None, pair=None, warmup_texts=WARMUP_TE
         )
     # Keras tracks the variables of signatures; those of a model it would store twice.
     return write_version(directory, signatures, [model.tokenizer], version)
+
+
+def text_signature(model, names, texts):
+    """The signature that takes strings.
+
+    Args:
+        model: with `answer_batch`.
+        names: tuple of str, the columns.
+        texts: numpy array of str (B,), an example.
+    """
+    return Signature(
+        lambda **inputs: model.answer_batch(*(inputs[name] for name in names)),
+        {name: tf.TensorSpec([None], tf.string, name) for name in names},
+        dict.fromkeys(names, texts),
+    )
 
 
 def float32_clone(task):

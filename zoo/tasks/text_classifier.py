@@ -5,23 +5,15 @@ import tensorflow as tf
 
 from zoo.data import as_numbers, read_labelled
 from zoo.evaluation import (
-    assess_classes,
     assess_numbers,
-    majority_label,
     mean_number,
-    tfidf_label,
     tfidf_number,
 )
 from zoo.layers import ComparedSegments, Pooling
 from zoo.tasks.base import Task
+from zoo.tasks.class_labels import ClassLabels
 from zoo.tasks.concat_head import concat_head
-from zoo.tasks.targets import (
-    class_weights,
-    label_ids,
-    label_names,
-    label_tensor,
-    one_for_each_text,
-)
+from zoo.tasks.targets import label_names, one_for_each_text
 
 HEADS = ("linear", "concat_pooling")
 POOLINGS = ("pooled", "cls", "mean", "compare")
@@ -129,7 +121,7 @@ class SequenceHead(Task):
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class TextClassifier(SequenceHead):
+class TextClassifier(ClassLabels, SequenceHead):
     """Predicts one of several labels for a text or a pair of texts.
 
     `logits = dropout(pooled) W + b`. A pair is one row of tokens with two segments. A
@@ -164,10 +156,6 @@ class TextClassifier(SequenceHead):
     """
 
     task_name = "text_classifier"
-    baselines = {
-        "majority": majority_label,
-        "TF-IDF with logistic regression": tfidf_label,
-    }
 
     def __init__(
         self,
@@ -204,15 +192,6 @@ class TextClassifier(SequenceHead):
         """The names of the labels."""
         return {"labels": sorted(set(labels))}
 
-    def predict_labels(self, x):
-        """The likeliest labels, list of str, and their probabilities, float32 (N,)."""
-        shares = tf.nn.softmax(self.predict(x, verbose=0)).numpy()
-        return [self.labels[number] for number in shares.argmax(-1)], shares.max(-1)
-
-    def assess(self, labels, predicted, confidence=None):
-        """Assesses predicted labels, see `zoo.evaluation.assess_classes`."""
-        return assess_classes(labels, predicted, self.labels, confidence)
-
     def default_loss(self):
         """Softmax cross-entropy over the logits."""
         return keras.losses.SparseCategoricalCrossentropy(
@@ -222,29 +201,6 @@ class TextClassifier(SequenceHead):
     def default_metrics(self):
         """Accuracy."""
         return [keras.metrics.SparseCategoricalAccuracy("accuracy")]
-
-    def encode_labels(self, y):
-        """Class numbers int64 (B,) from names or numbers, checked."""
-        return label_ids(y, self.labels)
-
-    def encode_label_tensor(self, y):
-        """`encode_labels` in a tf.data pipeline."""
-        return label_tensor(y, self.labels)
-
-    def encode_class_weight(self, class_weight):
-        """Class numbers for names or numbers, checked; see `class_weights`."""
-        return class_weights(class_weight, self.labels)
-
-    def answers(self, outputs):
-        """From logits to label string (B,), score (B,), scores and labels (B, C)."""
-        scores = tf.nn.softmax(tf.cast(outputs, tf.float32))
-        labels = tf.constant(self.labels)
-        return {
-            "label": tf.gather(labels, tf.argmax(scores, axis=-1)),
-            "score": tf.reduce_max(scores, axis=-1),
-            "scores": scores,
-            "labels": tf.tile(labels[None], [tf.shape(scores)[0], 1]),
-        }
 
 
 @keras.saving.register_keras_serializable(package="zoo")
