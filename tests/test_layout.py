@@ -69,7 +69,7 @@ RULES = {
     "models/model": ({"layers", "backbone", "config"}, {"keras"}),
     "models/weights": ({"checkpoint", "config", "family"}, {"numpy"}),
     "generation": ({"layers"}, {"keras"}),
-    "training": ({"layers", "evaluation"}, ENGINE),
+    "training": ({"layers", "evaluation", "freezing"}, ENGINE),
     "tasks": (BELOW_TASKS, ENGINE),
     "visualize": ({"layers", "evaluation"}, {*ENGINE, "matplotlib"}),
     "registry": (BELOW_REGISTRY, ENGINE),

@@ -54,39 +54,33 @@ def from_preset(
         dtype: policy of the model, such as "mixed_bfloat16".
         load_weights: bool, False leaves the weights random.
         seed: int, of random weights, such as those of a new head; sets Keras' seeds.
-        layout: str, the layout to read if a directory has several, such as
-            "hugging_face".
-        file: str, the name of the checkpoint to read if a directory of another program
-            has several, such as "weights.hdf5".
-        learning_rate: float, the peak of the default optimizer of a task, see
-            `zoo.tasks.Task.compile`. The default is that of the preset, or that of the
-            task or the family.
+        layout: str, one of several layouts of a directory, such as "hugging_face".
+        file: str, the name of one of several checkpoints of another program in a
+            directory, such as "weights.hdf5".
+        learning_rate: float, the peak of the default optimizer of a task, by default
+            that of the preset, the task or the family; see `zoo.tasks.Task.compile`.
         **options: arguments of the task, such as `labels=["no", "yes"]` and
             `sequence_length=128`, and fields of the config, such as `dropout=0.0`. A
             learned table of positions is repeated or cut to `max_sequence_length`.
 
     Returns:
-        keras.Model: a compiled `zoo.tasks.Task`, a `zoo.backbone.Backbone`, or the
-        `zoo.TextEnsemble` that a directory holds.
+        a compiled `zoo.tasks.Task`, a `zoo.backbone.Backbone` or a `zoo.TextEnsemble`.
 
     Raises:
         KeyError: if the name is unknown. The message has the nearest names.
         FileNotFoundError: if files are missing and cannot be fetched.
         ValueError: if a task, an option, a layout or a file is unknown, if the learning
             rate is not a positive number, or is given for a backbone, if the preset
-            is damaged, or if it describes a model with more than
-            `zoo.family.MOST_VALUES` weights.
+            is damaged or has more than `zoo.family.MOST_VALUES` weights.
     """
     task = task if task in ("auto", None) else find_task(task)
     directory = find_preset(preset)
-    members = find_members(directory)
-    if members is not None:
-        own = {"dtype": dtype, "load_weights": load_weights, "seed": seed, **options}
-        return _ensemble(members, task, {"learning_rate": learning_rate, **own})
+    if members := find_members(directory):
+        options |= {"dtype": dtype, "load_weights": load_weights, "seed": seed}
+        return _ensemble(members, task, learning_rate=learning_rate, **options)
     source = read_source(directory, layout, file)
     if learning_rate is not None:
-        check_learning_rate(learning_rate)
-        _check_trained(preset, source.task if task == "auto" else task)
+        _check_rate(learning_rate, preset, source.task if task == "auto" else task)
     if seed is not None:
         keras.utils.set_random_seed(seed)
     model = build_model(source, task, dtype, load_weights, options, learning_rate)
@@ -97,7 +91,7 @@ def from_preset(
     return model
 
 
-def _ensemble(members, task, options):
+def _ensemble(members, task, **options):
     """Makes the ensemble of a directory that `TextEnsemble.save_to_preset` wrote.
 
     Raises:
@@ -119,8 +113,9 @@ def is_shipped(preset):
     return "weights" in preset_info(name)
 
 
-def _check_trained(preset, task):
-    """Raises ValueError if a learning rate is given for a model that is no task."""
+def _check_rate(learning_rate, preset, task):
+    """Raises ValueError if a rate is no positive number, or the model is no task."""
+    check_learning_rate(learning_rate)
     if task is None:
         raise ValueError(
             "`learning_rate` needs a task, since a backbone is not compiled. Received: "

@@ -50,8 +50,8 @@ class TextEnsemble(
             member has no tokenizer.
 
     Example:
-        >>> ensemble = zoo.TextEnsemble([forward, backward])
-        >>> ensemble.answer(["A fine film."])["label"]
+        ensemble = zoo.TextEnsemble([forward, backward])
+        ensemble.answer(["A fine film."])["label"]
     """
 
     task_name = TextClassifier.task_name

@@ -95,8 +95,7 @@ class GradualUnfreezing(keras.callbacks.Callback):
 
     def on_train_begin(self, logs=None):
         """Finds the groups, and remembers which layers are frozen."""
-        backbone = self.backbone or getattr(self.model, "backbone", None)
-        self.layers = _Layers(self.model, backbone)
+        self.layers = _Layers(self.model, self.backbone or own_backbone(self.model))
         self.outdated = True  # the step may be one of the last, interrupted `fit`
         if not self.layers.head_trains:
             raise ValueError(
@@ -212,17 +211,23 @@ def own_flags(model, backbone):
     return flags
 
 
+def own_backbone(model):
+    """The backbone of a task; raises ValueError for another model."""
+    try:
+        return model.backbone
+    except AttributeError as error:
+        raise ValueError(
+            "`GradualUnfreezing` needs groups of layers. Received: a model without a "
+            "`backbone`. Pass `GradualUnfreezing(backbone)`."
+        ) from error
+
+
 def find_groups(backbone):
     """The groups of a backbone, lists of layers.
 
     Raises:
-        ValueError: if there is no backbone, or a name is not that of a layer.
+        ValueError: if a name is not that of a layer.
     """
-    if backbone is None:
-        raise ValueError(
-            "`GradualUnfreezing` needs groups of layers. Received: a model without a "
-            "`backbone`. Pass `GradualUnfreezing(backbone)`."
-        )
     layers, groups = backbone.named_layers, backbone.groups()
     unknown = [name for names in groups for name in names if name not in layers]
     if unknown:
