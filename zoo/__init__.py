@@ -23,6 +23,7 @@ _PLACES = {
     "Translator": "zoo.tasks",
     "attend": "zoo.programs.attend",
     "extend_vocabulary": "zoo.programs.taggers",
+    "finetune_ulmfit": "zoo.programs.transfer",
     "from_preset": "zoo.registry",
     "list_presets": "zoo.presets",
     "load_model": "zoo.registry",

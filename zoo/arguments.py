@@ -117,3 +117,11 @@ def check_model(context, parameter, model):
     if os.fspath(model).endswith(".keras"):
         return check_data(context, parameter, model)
     return check_preset(context, parameter, model)
+
+
+def check_recipe(recipe, options):
+    """Raises a usage error if options of a recipe are given without one."""
+    for name in ("language_model_epochs", "unlabeled"):
+        if recipe is None and options.pop(name, None) is not None:
+            flag = name.replace("_", "-")
+            raise click.UsageError(f"--{flag} needs --recipe.")

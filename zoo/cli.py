@@ -191,14 +191,29 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard):
 )
 @click.option(
     "--layer-decay",
-    default=1.0,
-    show_default=True,
-    help="Factor of the learning rate from a group of layers to the group below it.",
+    type=float,
+    help="Factor of the learning rate from a group of layers to the group below it; by "
+    "default 1, or 1 / 2.6 with --recipe.",
+)
+@click.option(
+    "--recipe",
+    type=click.Choice(["ulmfit"]),
+    help="Adapt the language model first, then thaw the classifier layer by layer.",
+)
+@click.option(
+    "--language-model-epochs",
+    type=click.IntRange(0),
+    help="For --recipe: epochs of the language model; by default 1.",
+)
+@click.option(
+    "--unlabeled",
+    callback=arguments.check_data,
+    help="For --recipe: more texts for the language model, one on each line.",
 )
 @click.option("--sequence-length", type=int, help="Longer texts are truncated.")
 @click.option("--dtype", help="Policy, such as mixed_bfloat16.")
 @click.option("--seed", default=0, show_default=True)
-def finetune(preset, data, valid, output, report, task, **options):
+def finetune(preset, data, valid, output, report, task, recipe, **options):
     """Fine-tune a preset on labelled texts.
 
     The command also writes a report with scores, curves and errors.
@@ -207,6 +222,11 @@ def finetune(preset, data, valid, output, report, task, **options):
     from zoo.programs import finetuning
 
     report = report or f"{os.fspath(output).removesuffix('.keras')}_report"
+    if recipe:
+        from zoo.programs import transfer
+
+        options["trainer"] = transfer.RECIPES[recipe]
+    arguments.check_recipe(recipe, options)
     finetuning.run(preset, data, valid, task, output, report, click.echo, **options)
     click.echo(output)
 

@@ -41,6 +41,7 @@ def run(
     columns=None,
     target=None,
     valid_target=None,
+    trainer=None,
     **options,
 ):
     """Fine-tunes a preset on a file of labelled texts, and reports on it.
@@ -58,6 +59,7 @@ def run(
         columns: dict of text_column, pair_column and label_column, for `read`.
         target, valid_target: paths of the targets, for tasks that write texts, if
             `data` and `valid` have the sources only.
+        trainer: function with the arguments of `train`, of a recipe; None for `train`.
         **options: arguments of `train`, and of `zoo.from_preset`; None means the
             default.
 
@@ -81,7 +83,8 @@ def run(
     labels, parts = read_parts(kind, *files.values(), columns or {})
     files = {name: os.fspath(path) for name, path in files.items() if path}
     options |= kind.data_options(labels)
-    model, content = train(kind, preset, parts, seed, echo, **options)
+    trainer = trainer or train
+    model, content = trainer(kind, preset, parts, seed, echo, **options)
     if output is not None:
         model.save(output)  # before the report, which may fail
     if report is not None:
@@ -181,13 +184,14 @@ def prepare(model, parts, seed, echo):
     return {"tokens": tokens, "notes": notes, "baselines": baselines}
 
 
-def fit(model, parts, epochs, sizes, seed, echo):
+def fit(model, parts, epochs, sizes, seed, echo, callbacks=()):
     """Trains a compiled model; on a terminal with the progress bar of Keras.
 
     Args:
         model, parts, seed, echo: see `report_on` and `train`.
         epochs: int.
         sizes: dict of batch_size and token_budget, one of which is None.
+        callbacks: iterable of keras.callbacks.Callback, more of them.
 
     Returns:
         dict of history, as of Keras, updates, the curves of `UpdateCurves`, and
@@ -206,7 +210,7 @@ def fit(model, parts, epochs, sizes, seed, echo):
         **sizes,
         epochs=epochs,
         verbose=1 if terminal else 0,
-        callbacks=[curves] if terminal else [curves, EpochLines(echo)],
+        callbacks=[*callbacks, curves, *([] if terminal else [EpochLines(echo)])],
         validation_data=(held_out[0], model.parse_labels(held_out[1])),
         seed=seed,
     ).history

@@ -1,0 +1,247 @@
+"""ULMFiT's recipe: adapts a language model, and makes a text classifier of it.
+
+First the language model is trained on all texts. Then a new classifier is trained on
+the labelled ones, with `GradualUnfreezing`. Both have discriminative rates: a group of
+layers learns at `layer_decay` times the rate of the group above it. Both rates follow a
+`SlantedTriangle` over the whole `fit`. The recipe is the same for every backbone that
+predicts the next token.
+
+Source: Howard and Ruder 2018, section 3. Adam's beta_1 is 0.7 and beta_2 is 0.99, as in
+the paper. The norms to which gradients are clipped, and the decay of weights, are those
+of the released code. The code has a triangle for each stage of the unfreezing; here it
+is one. The peak rates are those of the preset or its family.
+"""
+
+import os
+
+import keras
+
+from zoo import registry
+from zoo.files import check_file_name, open_any
+from zoo.programs.data_summary import data_lines, describe_data
+from zoo.programs.finetuning import ROWS, fit, prepare
+from zoo.programs.progress import EpochLines
+from zoo.programs.report import describe_model
+from zoo.tasks import CausalLM, TextClassifier
+from zoo.training import AdamW, GradualUnfreezing, SlantedTriangle, layer_depths
+
+LAYER_DECAY = 1 / 2.6
+MORE_EPOCHS = 3  # with all layers, if the number of epochs is not given
+# Gradients are clipped to these norms, and weights decay by these factors.
+LANGUAGE_MODEL = {"global_clipnorm": 0.3, "weight_decay": 1e-7}
+CLASSIFIER = {"global_clipnorm": 25.0, "weight_decay": 1e-6}
+
+
+def finetune_ulmfit(
+    preset,
+    texts,
+    labels,
+    unlabeled=None,
+    validation_data=None,
+    epochs=None,
+    language_model_epochs=1,
+    seed=0,
+    output=None,
+    batch_size=ROWS,
+    learning_rate=None,
+    layer_decay=LAYER_DECAY,
+    **options,
+):
+    """Fine-tunes a preset by the recipe above.
+
+    Args:
+        preset: see `zoo.from_preset`; its backbone predicts the next token.
+        texts: list of str, or a tuple of two lists for pairs.
+        labels: list of str, the label of each text.
+        unlabeled: list of str, more texts for the language model, or None.
+        validation_data: texts and labels, a tuple, or None.
+        epochs: int, of the classifier. By default one for the head, one for each group
+            of layers, and 3 more. If there are fewer epochs than stages, the last
+            epoch thaws all layers that remain.
+        language_model_epochs: int, 0 to leave the language model as it is.
+        seed: int, of the new weights, the order of the rows, and dropout.
+        output: `.keras` file to write, or None.
+        batch_size: int, rows.
+        learning_rate: float, the classifier's peak; None for that of the preset.
+        layer_decay: float in (0, 1], see `zoo.training.AdamW`.
+        **options: arguments of `zoo.TextClassifier`, and `dtype`. A causal BERT needs
+            `pooling="mean"`, since its first token sees no other.
+
+    Returns:
+        `zoo.TextClassifier`, trained.
+
+    Raises:
+        ValueError: if the backbone does not predict the next token, or there are fewer
+            than two labels.
+    """
+    if output is not None:
+        check_file_name(output)
+    every = [*all_texts(texts), *(unlabeled or ())]
+    options = {**TextClassifier.data_options(labels), **options}
+    plan = {"batch_size": batch_size, "seed": seed}
+    adapted = {**plan, "epochs": language_model_epochs}
+    model = start_classifier(preset, every, options, layer_decay, **adapted)
+    epochs = epochs or default_epochs(model)
+    compile_transfer(model, learning_rate, layer_decay, **CLASSIFIER)
+    plan |= {"epochs": epochs, "callbacks": [unfreezing_for(model, epochs)]}
+    model.fit(texts, labels, validation_data=validation_data, **plan)
+    if output is not None:
+        model.save(output)
+    return model
+
+
+def start_classifier(preset, texts, options, layer_decay, epochs, seed, **fit_options):
+    """Adapts the language model of a preset, and puts a new classifier on its backbone.
+
+    Args:
+        preset, layer_decay, seed: see `finetune_ulmfit`.
+        texts: list of str, for the language model.
+        options: dict, arguments of `zoo.TextClassifier`, and dtype.
+        epochs: int, of the language model; may be 0.
+        **fit_options: of `fit` of the language model.
+
+    Returns:
+        `zoo.TextClassifier`.
+    """
+    options = dict(options)
+    length = options.get("sequence_length")
+    lengths = {} if length is None else {"sequence_length": length}
+    language_model = registry.from_preset(
+        preset,
+        CausalLM.task_name,
+        dtype=options.pop("dtype", None),
+        seed=seed,
+        **lengths,
+    )
+    if epochs:
+        compile_transfer(language_model, None, layer_decay, **LANGUAGE_MODEL)
+        language_model.fit(texts, epochs=epochs, seed=seed, **fit_options)
+    keras.utils.set_random_seed(seed)
+    backbone, tokenizer = language_model.backbone, language_model.tokenizer
+    return TextClassifier(backbone, tokenizer, **options)
+
+
+def compile_transfer(model, learning_rate=None, layer_decay=LAYER_DECAY, **options):
+    """Compiles a task with a slanted triangle and discriminative rates.
+
+    Args:
+        model: `zoo.tasks.Task`.
+        learning_rate: float, the peak; None for that of the preset or its family.
+        layer_decay: float in (0, 1].
+        **options: of `zoo.training.AdamW`.
+    """
+    rate = learning_rate or model.default_learning_rate
+    with model.distribute_strategy.scope():
+        optimizer = AdamW(
+            SlantedTriangle(rate),
+            beta_1=0.7,
+            beta_2=0.99,
+            layer_decay=layer_decay,
+            depths=layer_depths(model.backbone),
+            **options,
+        )
+    model.compile(optimizer)
+
+
+def default_epochs(model):
+    """An epoch for the head, one for each group of layers, and some for all."""
+    return 1 + len(model.backbone.groups()) + MORE_EPOCHS
+
+
+def unfreezing_for(model, epochs):
+    """`GradualUnfreezing` that trains all layers in the last of some epochs."""
+    short = epochs < 1 + len(model.backbone.groups())
+    return GradualUnfreezing(last=max(0, epochs - 2) if short else None)
+
+
+def all_texts(texts):
+    """The texts of one column or of two as one list."""
+    columns = texts if isinstance(texts, tuple) else (texts,)
+    return [text for column in columns for text in column]
+
+
+def train(
+    kind,
+    preset,
+    parts,
+    seed=0,
+    echo=print,
+    epochs=None,
+    batch_size=ROWS,
+    learning_rate=None,
+    layer_decay=LAYER_DECAY,
+    language_model_epochs=1,
+    unlabeled=None,
+    **options,
+):
+    """Trains as `zoo.programs.finetuning.train` does, by ULMFiT's recipe.
+
+    Args:
+        kind, preset, parts, seed, echo: see `zoo.programs.finetuning.train`.
+        epochs ... language_model_epochs, options: see `finetune_ulmfit`.
+        unlabeled: path of a file with a text on each line, or None.
+
+    Returns:
+        The trained task, and a dict for `zoo.programs.finetuning.report_on`.
+
+    Raises:
+        ValueError: if the task is no text classifier, or an option is not one of the
+            recipe.
+    """
+    check_options(kind, learning_rate, options)
+    content = {"data": describe_data(kind, parts)}
+    echo("\n".join(data_lines(content["data"])))
+    texts = [*all_texts(parts["training"][0]), *read_lines(unlabeled)]
+    echo(f"language model: {language_model_epochs} epochs, {len(texts):,} texts")
+    sizes = {"batch_size": batch_size}
+    plan = {"epochs": language_model_epochs, "seed": seed, **sizes}
+    shown = {"verbose": 0, "callbacks": [EpochLines(echo)]}
+    model = start_classifier(preset, texts, options, layer_decay, **plan, **shown)
+    content |= prepare(model, parts, seed, echo)
+    epochs = epochs or default_epochs(model)
+    learning_rate = learning_rate or model.default_learning_rate
+    compile_transfer(model, learning_rate, layer_decay, **CLASSIFIER)
+    unfreezing = unfreezing_for(model, epochs)
+    content |= fit(model, parts, epochs, sizes, seed, echo, [unfreezing])
+    content["settings"] = {
+        "preset": os.fspath(preset),
+        "recipe": "ULMFiT",
+        "learning rate": learning_rate,
+        "layer decay": layer_decay,
+        "epochs of the language model": language_model_epochs,
+        "epochs": epochs,
+        "batch size": batch_size,
+        "seed": seed,
+        "seconds of training": content.pop("seconds"),
+        **describe_model(model),
+    }
+    return model, content
+
+
+def check_options(kind, learning_rate, options):
+    """Raises ValueError if the recipe does not take a task or an option."""
+    if kind is not TextClassifier:
+        raise ValueError(
+            "The recipe trains text classifiers. Received: the task "
+            f"{kind.task_name!r}. Leave `--recipe` out."
+        )
+    wrong = {"token_budget": options.get("token_budget")}
+    if isinstance(learning_rate, str):
+        wrong["learning_rate"] = learning_rate
+    wrong = {name: value for name, value in wrong.items() if value is not None}
+    if wrong:
+        raise ValueError(
+            "The recipe has batches of rows and a learning rate that is a number. "
+            f"Received: {wrong}. Leave it out, or leave `--recipe` out."
+        )
+
+
+def read_lines(path):
+    """The lines of a text file that are not empty; none without a path."""
+    if path is None:
+        return []
+    with open_any(path, "rt", encoding="utf-8") as file:
+        return [line.strip() for line in file if line.strip()]
+
+
+RECIPES = {"ulmfit": train}
