@@ -27,10 +27,11 @@ def preset(tmp_path_factory):
     backbone.tokenizer = WordPieceTokenizer(tiny.VOCABULARY)
     # With rates for large models, a tiny one would not learn.
     backbone.defaults = {
-        "text_classifier": {"learning_rate": 0.02, "pooling": "mean"},
-        "causal_lm": {"learning_rate": 0.01},
+        "learning_rate": 0.05,
+        "pooling": "mean",
+        "tasks": {"causal_lm": {"learning_rate": 0.01}},
     }
-    backbone.save_to_preset(directory)
+    zoo.CausalLM(backbone, backbone.tokenizer).save_to_preset(directory)
     return directory
 
 
@@ -51,13 +52,13 @@ def test_the_recipe_trains_a_language_model_and_then_a_classifier(
     preset, calls, tmp_path
 ):
     model = zoo.finetune_ulmfit(
-        preset, TEXTS, LABELS, UNLABELED, (TEXTS[:8], LABELS[:8]), epochs=6,
+        preset, TEXTS, LABELS, UNLABELED, (TEXTS[:8], LABELS[:8]), epochs=10,
         language_model_epochs=2, batch_size=8, output=tmp_path / "model.keras",
     )  # fmt: skip
     (first, *_), (second, *_) = calls
     assert isinstance(first, zoo.CausalLM) and second is model
     assert calls[0][2] == [*TEXTS, *UNLABELED] and calls[1][2] == TEXTS
-    assert [call[3]["epochs"] for call in calls] == [2, 6]
+    assert [call[3]["epochs"] for call in calls] == [2, 10]
     for task, optimizer, _, _ in calls:
         schedule = optimizer._learning_rate
         assert isinstance(schedule, SlantedTriangle) and schedule.steps is None
@@ -70,7 +71,7 @@ def test_the_recipe_trains_a_language_model_and_then_a_classifier(
     assert losses[-1] < losses[0]
     assert model.backbone is first.backbone
     history = model.history.history
-    assert len(history["val_loss"]) == 6 and history["accuracy"][-1] > 0.8
+    assert len(history["val_loss"]) == 10 and history["accuracy"][-1] > 0.8
     assert model.labels == ("bad", "good") and model.options["pooling"] == "mean"
     loaded = zoo.load_model(tmp_path / "model.keras")
     np.testing.assert_array_equal(loaded.predict(TEXTS), model.predict(TEXTS))

@@ -50,8 +50,7 @@ def run(
         preset: see `zoo.from_preset`.
         data: path of the labelled texts, which `read` of the task reads.
         valid: the same for validation; by default a tenth of `data`, chosen by a hash.
-        task: name of a task for labelled rows; by default that of the preset, if it is
-            one, else "text_classifier".
+        task: name of a task for labelled rows; see `default_task`.
         output: `.keras` file to write, or None.
         report: directory of the report, or None for no report.
         echo: function that prints a line.
@@ -83,8 +82,7 @@ def run(
     labels, parts = read_parts(kind, *files.values(), columns or {})
     files = {name: os.fspath(path) for name, path in files.items() if path}
     options |= kind.data_options(labels)
-    trainer = trainer or train
-    model, content = trainer(kind, preset, parts, seed, echo, **options)
+    model, content = (trainer or train)(kind, preset, parts, seed, echo, **options)
     if output is not None:
         model.save(output)  # before the report, which may fail
     if report is not None:

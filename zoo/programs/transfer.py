@@ -13,6 +13,7 @@ is one. The peak rates are those of the preset or its family.
 """
 
 import os
+import pathlib
 
 import keras
 
@@ -240,7 +241,7 @@ def read_lines(path):
     """The lines of a text file that are not empty; none without a path."""
     if path is None:
         return []
-    with open_any(path, "rt", encoding="utf-8") as file:
+    with open_any(pathlib.Path(path), "rt", encoding="utf-8") as file:
         return [line.strip() for line in file if line.strip()]
 
 
