@@ -241,13 +241,14 @@ class Backbone(TokenInputs, QuantizedModel, KerasFile, keras.Model):
         """A model that carries its states over; see `zoo.layers.StatefulModel`."""
         return StatefulModel(self, names or ("sequence_output",))
 
-    def step(self, inputs, states, outputs=("sequence_output",)):
+    def step(self, inputs, states, outputs=("sequence_output",), beams=1):
         """Reads the next tokens of rows, one or several for each row.
 
         Args:
             inputs: tokens, or a dict of the inputs of the model.
             states: dict, from `make_states` or from the previous step.
             outputs: tuple of str, see `with_outputs`.
+            beams: int, rows for each source. Recurrent states do not depend on it.
 
         Returns:
             dict of the outputs, and dict of the states after the tokens.

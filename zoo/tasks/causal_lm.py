@@ -9,13 +9,14 @@ from zoo.data import DocumentStreams, Epoch, document_batches, tokenize_texts, u
 from zoo.layers import CarriedState, KeepState
 from zoo.tasks.base import Task
 from zoo.tasks.label_smoothing import SmoothedCrossentropy, label_logits
+from zoo.tasks.text_continuation import ContinuesTexts
 from zoo.tasks.token_metrics import TokenAccuracy, TokenPerplexity
 
 WINDOW = 70  # tokens of a stream that are read together
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class CausalLM(Task):
+class CausalLM(ContinuesTexts, Task):
     """Predicts every token of a row from the tokens before it.
 
     The loss is the mean over all tokens but the first of each row. A backbone that
@@ -55,13 +56,16 @@ class CausalLM(Task):
             and it has no states.
 
     Example:
-        >>> lm = zoo.from_preset("ulmfit_mini_en_books", rows=64)
-        >>> lm.fit(texts, epochs=3)
-        >>> lm.save_to_preset("adapted")
+        >>> lm = zoo.from_preset("ulmfit_mini_en_books")
+        >>> lm.generate("It was", max_new_tokens=40, temperature=0.8)
+        >>> streams = zoo.from_preset("ulmfit_mini_en_books", rows=64)
+        >>> streams.fit(texts, epochs=3)
+        >>> streams.save_to_preset("adapted")
     """
 
     task_name = "causal_lm"
     answers_tokens = False
+    text_methods = ("generate", "answer")
     pretrains = True
     learning_rate = 1e-4
     read = None
@@ -183,9 +187,9 @@ class CausalLM(Task):
             return super().batches(
                 x, y, sample_weight, batch_size, shuffle, seed, epochs, token_budget
             )
-        if isinstance(x, tf.data.Dataset) or token_budget or batch_size not in (
-            *(None, rows * self.distribute_strategy.num_replicas_in_sync),
-        ):
+        size = rows * self.distribute_strategy.num_replicas_in_sync
+        wrong = isinstance(x, tf.data.Dataset) or token_budget
+        if wrong or batch_size not in (None, size):
             raise ValueError(
                 f"A model with `rows={rows}` takes a list of texts, and each of its "
                 f"batches has these rows. Received: {type(x).__name__}, batch_size="
@@ -234,10 +238,20 @@ class CausalLM(Task):
 
     def answer_eagerly(self, texts):
         """`answer_batch`, compiled: a step of an LSTM takes 20 ms if it is not."""
-        if self.answer_function is None:
+        self._check_rows()
+        functions = self.compiled_functions()
+        if "answer" not in functions:
             signature = [tf.TensorSpec([None], tf.string)]
-            self.answer_function = tf.function(self.answer_batch, signature)
-        return self.answer_function(texts)
+            functions["answer"] = tf.function(self.answer_batch, signature)
+        return functions["answer"](texts)
+
+    def _check_rows(self):
+        if self.options["rows"]:
+            raise ValueError(
+                "A model for streams trains, and does not answer. Received: rows="
+                f"{self.options['rows']}. Save it as a preset, and load this with "
+                "`rows=None`."
+            )
 
     def answer_batch(self, texts):
         """The probability of each text, in a graph.
@@ -255,12 +269,7 @@ class CausalLM(Task):
         Raises:
             ValueError: if the model was built for streams.
         """
-        if self.options["rows"]:
-            raise ValueError(
-                "A model for streams cannot answer. Received: rows="
-                f"{self.options['rows']}. Save it as a preset, and load this with "
-                "`rows=None`."
-            )
+        self._check_rows()
         x, following, weight = self.finish(self.preprocessor((texts,)))
         if self.backbone.state_shapes(self.backbone.config):
             total = self._window_losses(x, following, weight)

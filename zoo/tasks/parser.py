@@ -142,7 +142,7 @@ class Parser(Translator):
             TypeError: if `sentences` is one string, or not text.
             ValueError: if an option is unknown or out of its range.
         """
-        return self.translate(sentences, batch_size, return_scores, False, **options)
+        return self.write_texts(sentences, batch_size, return_scores, False, **options)
 
     @classmethod
     def read(cls, path, text_column=None, pair_column=None, label_column=None):

@@ -44,4 +44,4 @@ class Summarizer(Translator):
 
         Arguments, results and errors are those of `zoo.Translator.translate`.
         """
-        return self.translate(texts, batch_size, return_scores, stream, **options)
+        return self.write_texts(texts, batch_size, return_scores, stream, **options)

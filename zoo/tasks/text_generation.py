@@ -17,16 +17,19 @@ ROOM = 32  # later entries of a cache, see `zoo.generation.search`
 class WritesTexts:
     """Writes a text for every text: greedily, by beams or by samples, or as a stream.
 
-    A task has `head`, a `zoo.layers.TokenLogits`, and a tokenizer with `start_id`,
-    `end_id` and `detokenize`.
+    A task has `head`, a `zoo.layers.TokenLogits`, and a tokenizer with `end_id` and
+    `detokenize`; here, of a source and a target, also with `start_id`. A subclass may
+    write otherwise, with `begin` and `writer`.
 
     Attributes:
         generation: dict, defaults of `zoo.generation.GenerationOptions`.
         answer_name: str, what an answer calls the text.
+        vectors: str, the output of the backbone that the head reads.
     """
 
     generation = {}
     answer_name = "text"
+    vectors = "decoder_sequence_output"
 
     def generation_options(self, **options):
         """The options of a generation: those of the task, and the given ones.
@@ -35,9 +38,11 @@ class WritesTexts:
             ValueError: if an option is unknown or out of its range, or there are more
                 new tokens than positions.
         """
-        options = {**self.generation, **self.options["generation"], **options}
+        own = self.options.get("generation") or {}
+        options = {**self.generation, **own, **options}
         longest = self.backbone.config.max_sequence_length
-        options.setdefault("max_new_tokens", longest)
+        if longest is not None:
+            options.setdefault("max_new_tokens", longest)
         known = [field.name for field in dataclasses.fields(GenerationOptions)]
         unknown = {*options} - {*known}
         if unknown:
@@ -46,7 +51,7 @@ class WritesTexts:
                 f"{', '.join(sorted(unknown))}."
             )
         options = GenerationOptions(**options)
-        if options.max_new_tokens > longest:
+        if longest is not None and options.max_new_tokens > longest:
             raise ValueError(
                 f"`max_new_tokens` must be at most {longest}, the positions of the "
                 f"model. Received: {options.max_new_tokens}."
@@ -57,7 +62,7 @@ class WritesTexts:
         """The beginning of a generation, in a graph.
 
         Args:
-            inputs: dict of encoder_token_ids and encoder_padding_mask, int32 (B, L).
+            inputs: dict of int32 (B, L), from `preprocessor`.
             options: `GenerationOptions`.
             grows: bool, whether the caches may grow; else they have room for all.
 
@@ -66,6 +71,26 @@ class WritesTexts:
         """
         several = options.num_return if options.num_beams == 1 else 1
         inputs = {k: tf.repeat(v, several, axis=0) for k, v in inputs.items()}
+        states, start, limits = self.begin(inputs, options, grows)
+        matrix = self.head.matrix()
+
+        def step(tokens, states):
+            return self.next_logits(tokens, states, options.num_beams, matrix)
+
+        return (step, states, start, options, self.tokenizer.end_id), limits
+
+    def begin(self, inputs, options, grows):
+        """The states before the first new token.
+
+        Args:
+            inputs: dict of int32 (B, L), from `preprocessor`.
+            options, grows: see `start`.
+
+        Returns:
+            The states and the token that is read first, int32 (R,), of `num_beams`
+            rows for each row of `inputs`; and the most tokens of each, int32 (B,), or
+            None.
+        """
         limits, longest = None, options.max_new_tokens
         if options.extra_tokens is not None:
             sources = tf.reduce_sum(inputs["encoder_padding_mask"], axis=1)
@@ -77,15 +102,21 @@ class WritesTexts:
             # The length of the cache changes in a loop, so it must not be a constant.
             longest = tf.minimum(longest, max(ROOM // beams, 1) + 0 * rows)
         states = self.backbone.make_states(rows, longest, inputs, beams)
-        matrix = self.head.matrix()
+        return states, tf.fill([rows], self.tokenizer.start_id), limits
 
-        def step(tokens, states):
-            outputs, states = self.backbone.step(tokens, states, beams=beams)
-            last = outputs["decoder_sequence_output"][:, -1]
-            return self.head(last, matrix), states
+    def next_logits(self, tokens, states, beams=1, matrix=None):
+        """The logits float32 (R, V) after tokens int32 (R, 1), and the next states."""
+        outputs, states = self.backbone.step(tokens, states, beams=beams)
+        return self.head(outputs[self.vectors][:, -1], matrix), states
 
-        start = tf.fill([rows], self.tokenizer.start_id)
-        return (step, states, start, options, self.tokenizer.end_id), limits
+    def writer(self, inputs, texts):
+        """A function of new tokens int32 (B, T) to the texts, string (B,).
+
+        Args:
+            inputs: dict of int32 (B, L), from `preprocessor`.
+            texts: string (B,).
+        """
+        return self.tokenizer.detokenize
 
     def generate_tokens(self, inputs, options, numbers=None):
         """Tokens and scores, in a graph; see `zoo.generation.generate` and `start`."""
@@ -105,15 +136,17 @@ class WritesTexts:
         inputs = self.preprocessor((texts,))
         tokens, scores = self.generate_tokens(inputs, options, numbers)
         flat = tf.reshape(tokens, (-1, tf.shape(tokens)[-1]))
-        written = self.tokenizer.detokenize(flat)
-        return tf.reshape(written, (-1, options.num_return)), scores
+        several = options.num_return
+        inputs = {k: tf.repeat(v, several, axis=0) for k, v in inputs.items()}
+        written = self.writer(inputs, tf.repeat(texts, several))(flat)
+        return tf.reshape(written, (-1, several)), scores
 
     def answer_batch(self, texts):
         """The best text for each text, in a graph; dict of (B,)."""
         written, scores = self.write(texts, self.generation_options())
         return {self.answer_name: written[:, 0], "score": scores[:, 0]}
 
-    def translate(
+    def write_texts(
         self, texts, batch_size=None, return_scores=False, stream=False, **options
     ):
         """Writes a text for every text.
@@ -148,7 +181,7 @@ class WritesTexts:
                 )
             return self._stream(columns[0], options)
         lengths = self.token_lengths(texts) if len(columns[0]) else np.zeros(0)
-        cut = np.sum(lengths > self.sequence_length)
+        cut = np.sum(lengths > (self.sequence_length or np.inf))
         self.report_truncation(int(cut), len(lengths), stacklevel=3)
         size = batch_size or max(ROWS // max(options.num_beams, options.num_return), 1)
         found = self._write_all(columns[0], lengths, size, options)
@@ -184,9 +217,8 @@ class WritesTexts:
 
     def _compiled(self, options, function):
         """A compiled function of texts and numbers, one for all calls."""
-        if self.answer_function is None:
-            self.answer_function = {}
-        if (options, function.__name__) not in self.answer_function:
+        functions = self.compiled_functions()
+        if (options, function.__name__) not in functions:
             signature = [
                 tf.TensorSpec((None,), tf.string),
                 tf.TensorSpec((None, None), tf.float32),
@@ -194,18 +226,25 @@ class WritesTexts:
             compiled = tf.function(
                 lambda texts, numbers: function(texts, options, numbers), signature
             )
-            self.answer_function[options, function.__name__] = compiled
-        return self.answer_function[options, function.__name__]
+            functions[options, function.__name__] = compiled
+        return functions[options, function.__name__]
+
+    def compiled_functions(self):
+        """Dict of the compiled functions of the task, which `compile` empties."""
+        if self.answer_function is None:
+            self.answer_function = {}
+        return self.answer_function
 
     def _stream(self, texts, options):
         """Yields the texts after every token."""
         numbers = uniform_numbers(np.arange(len(texts)), options)
+        write = self.writer(self.preprocessor((texts,)), texts)
         row = self._compiled(options, self._first_row)(texts, numbers)
         number, alive = tf.constant(0), tf.constant(len(texts))
         advance = self._advance(options)
         while int(alive):
             number, alive, row = advance(number, alive, row)
-            yield as_numpy(self.tokenizer.detokenize(row["tokens"])).tolist()
+            yield as_numpy(write(row["tokens"])).tolist()
 
     def _first_row(self, texts, options, numbers):
         """The state of a stream; what the step reads is within the states."""
@@ -217,16 +256,11 @@ class WritesTexts:
 
     def _advance(self, options):
         """The compiled step of a stream."""
-        key = options, "advance"
-        if key not in self.answer_function:
-
-            def step(tokens, states):
-                outputs, states = self.backbone.step(tokens, states)
-                return self.head(outputs["decoder_sequence_output"][:, -1]), states
-
-            body = next_token(step, options, self.tokenizer.end_id)
-            self.answer_function[key] = tf.function(body, reduce_retracing=True)
-        return self.answer_function[key]
+        functions, key = self.compiled_functions(), (options, "advance")
+        if key not in functions:
+            body = next_token(self.next_logits, options, self.tokenizer.end_id)
+            functions[key] = tf.function(body, reduce_retracing=True)
+        return functions[key]
 
 
 def uniform_numbers(rows, options):

@@ -11,7 +11,7 @@ from zoo.tasks.labelled_files import LabelledFiles
 class TranslatedFiles(LabelledFiles):
     """What a translator reads from files, trains on, scores and reports with.
 
-    A subclass has `translate` and `answer_name`.
+    A subclass has `write_texts` and `answer_name`.
     """
 
     baselines = {
@@ -91,7 +91,7 @@ class TranslatedFiles(LabelledFiles):
 
     def predict_labels(self, x):
         """What the model writes, list of str, without probabilities."""
-        return self.translate(x), None
+        return self.write_texts(x), None
 
     def assess(self, labels, predicted, confidence=None):
         """Assesses written texts, see `zoo.evaluation.assess_texts`."""

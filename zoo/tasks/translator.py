@@ -98,6 +98,16 @@ class Translator(TranslatedFiles, WritesTexts, Task):
         generation = found.options.get("generation") or {}
         return {**found.options, "generation": {"extra_tokens": None, **generation}}
 
+    def translate(
+        self, texts, batch_size=None, return_scores=False, stream=False, **options
+    ):
+        """Writes a translation of every text.
+
+        Arguments, results and errors are those of
+        `zoo.tasks.text_generation.WritesTexts.write_texts`.
+        """
+        return self.write_texts(texts, batch_size, return_scores, stream, **options)
+
     def default_loss(self):
         """Cross-entropy with smoothed labels, averaged over the tokens."""
         names = "label_smoothing", "smoothing_kind"

@@ -1,0 +1,86 @@
+"""Pretraining of an AWD-LSTM, by a recipe."""
+
+import json
+
+import numpy as np
+import pytest
+import tiny
+
+import zoo
+from zoo import pretraining
+from zoo.pretraining import Recipe
+
+
+def recipe(**fields):
+    """Ten updates of a tiny ULMFiT."""
+    return Recipe(
+        **{
+            "family": "ulmfit",
+            "objective": {"name": "causal_streams", "characters": 200},
+            "config": {**tiny.ULMFIT_CONFIG, "vocabulary_size": 40},
+            "finetuning_config": {"hidden_dropout": 0.3},
+            "train": ["*.txt"],
+            "valid": ["a.txt"],
+            "stages": [[7, 4, 10]],
+            "learning_rate": 0.01,
+            "warmup_steps": 2,
+            **fields,
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The folder of a run to its end."""
+    folder = tmp_path_factory.mktemp("streams")
+    tiny.write_corpus(folder / "a.txt")
+    pretraining.run(recipe(), folder, folder / "run", every=5)
+    return folder
+
+
+def test_a_run_ends_in_a_preset(finished):
+    report = json.loads((finished / "run" / "report.json").read_text())
+    assert report["tokens"] == 7 * 4 * 10
+    valid = report["valid"]["a.txt"]
+    np.testing.assert_allclose(valid["perplexity"], np.exp(valid["loss"]), rtol=1e-5)
+    model = zoo.from_preset(finished / "run" / "preset")
+    assert type(model) is zoo.CausalLM and model.options["rows"] is None
+    assert model.backbone.config.hidden_dropout == 0.3
+    assert model.tokenizer.vocabulary_size == model.backbone.config.vocabulary_size
+    assert model.generate("the film", max_new_tokens=3).startswith("the film")
+
+
+@pytest.mark.slow
+def test_a_run_in_parts_is_the_whole_run(finished, tmp_path, monkeypatch):
+    class Stopped(Exception):
+        pass
+
+    def stop(*args):
+        raise Stopped
+
+    whole = finished / "run" / "preset" / "weights.safetensors"
+    with monkeypatch.context() as patch:
+        patch.setattr("zoo.pretraining.running.presets.add_to_record", stop)
+        with pytest.raises(Stopped):
+            pretraining.run(recipe(), finished, tmp_path / "run", every=5)
+    pretraining.run(recipe(), finished, tmp_path / "run", every=5)
+    again = tmp_path / "run" / "preset" / "weights.safetensors"
+    assert again.read_bytes() == whole.read_bytes()
+
+
+def test_a_backward_model_goes_on_from_a_preset(finished):
+    config = {**tiny.ULMFIT_CONFIG, "reverse": True, "vocabulary_size": 40}
+    fields = {"config": config, "stages": [[7, 4, 2]], "valid": []}
+    first = pretraining.run(recipe(**fields), finished, finished / "back", every=2)
+    assert first.backbone.reverse
+    fields |= {"start": str(finished / "back" / "preset"), "config": {}}
+    second = pretraining.run(recipe(**fields), finished, finished / "on", every=2)
+    assert second.backbone.reverse and second.tokenizer.vocabulary == (
+        first.tokenizer.vocabulary
+    )
+
+
+def test_several_stages_are_refused(finished):
+    with pytest.raises(ValueError, match="must have one stage"):
+        stages = [[7, 4, 2], [9, 4, 2]]
+        pretraining.run(recipe(stages=stages), finished, finished / "two", every=2)
