@@ -65,6 +65,11 @@ class CausalLM(Task):
         }
         super().__init__(inputs, logits, backbone, tokenizer, options, **kwargs)
 
+    @classmethod
+    def recognise(cls, found):
+        """No arguments, for a checkpoint with a head that predicts the next token."""
+        return {} if "lm_head" in found.heads else None
+
     def default_loss(self):
         """Cross-entropy, averaged over the predicted tokens."""
         return SmoothedCrossentropy(0.0)
