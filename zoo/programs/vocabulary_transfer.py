@@ -43,17 +43,7 @@ def transfer_vocabulary(model, vocabulary):
     """
     task = model if isinstance(model, Task) else None
     old = task.backbone if task else model
-    if not isinstance(old, ULMFiT) or old.tokenizer is None:
-        raise ValueError(
-            "`model` must be an ULMFiT, or a task on one, with its tokenizer. "
-            f"Received: {type(model).__name__} on {type(old).__name__}, tokenizer="
-            f"{type(old.tokenizer).__name__}."
-        )
-    if model.quantized_layers():
-        raise ValueError(
-            "A quantized model cannot get another vocabulary. Received: one with "
-            "quantized layers. Transfer the vocabulary before `quantize`."
-        )
+    _check(model, old)
     tokenizer = vocabulary
     if not isinstance(vocabulary, Tokenizer):
         options = {**old.tokenizer.get_config(), "vocabulary": vocabulary}
@@ -77,6 +67,21 @@ def transfer_vocabulary(model, vocabulary):
     if task and task.compiled:
         copy.compile_from_config({**task.get_compile_config(), "has_state": False})
     return copy
+
+
+def _check(model, old):
+    """Raises ValueError if a model on a backbone cannot get another vocabulary."""
+    if not isinstance(old, ULMFiT) or old.tokenizer is None:
+        raise ValueError(
+            "`model` must be an ULMFiT, or a task on one, with its tokenizer. "
+            f"Received: {type(model).__name__} on {type(old).__name__}, tokenizer="
+            f"{type(old.tokenizer).__name__}."
+        )
+    if model.quantized_layers():
+        raise ValueError(
+            "A quantized model cannot get another vocabulary. Received: one with "
+            "quantized layers. Transfer the vocabulary before `quantize`."
+        )
 
 
 def _copy_task(task, backbone, tokenizer):
