@@ -51,7 +51,7 @@ def save(directory, kind):
     return path
 
 
-KINDS = (".safetensors", ".h5", ".npz", ".index", ".index.json")
+KINDS = (".safetensors", ".h5", ".npz", ".pth", ".index", ".index.json")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -68,7 +68,7 @@ def test_reads_names_shapes_dtypes_and_values(tmp_path, kind):
 
 def test_save_writes_other_files_not_at_all(tmp_path):
     with pytest.raises(
-        ValueError, match=r"\.safetensors, \.h5, \.hdf5 or \.npz.*file\.bin"
+        ValueError, match=r"\.safetensors, \.h5, \.hdf5, \.npz, \.pth.*file\.bin"
     ):
         save_checkpoint(tmp_path / "file.bin", ARRAYS)
     with pytest.raises(TypeError):

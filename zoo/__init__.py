@@ -32,6 +32,7 @@ _PLACES = {
     "register_family": "zoo.registry",
     "register_task": "zoo.registry",
     "train_word_vectors": "zoo.programs.word_vectors",
+    "transfer_vocabulary": "zoo.programs.vocabulary_transfer",
 }
 _MODULES = (
     "checkpoint",

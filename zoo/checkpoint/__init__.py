@@ -6,10 +6,12 @@ from zoo.checkpoint.flat_yaml import read_flat_yaml
 from zoo.checkpoint.formats import (
     Checkpoint,
     open_checkpoint,
+    open_state_dict,
     open_training_checkpoint,
     save_checkpoint,
 )
 from zoo.checkpoint.hdf5_groups import has_group, rename_groups
+from zoo.checkpoint.pickles import read_strings, write_strings
 from zoo.checkpoint.table import Row, assign, convert, expand, revert
 from zoo.checkpoint.vectors import read_vectors, write_vectors
 
@@ -22,12 +24,15 @@ __all__ = [
     "expand",
     "has_group",
     "open_checkpoint",
+    "open_state_dict",
     "open_training_checkpoint",
     "read_ctranslate2",
     "read_flat_yaml",
+    "read_strings",
     "read_vectors",
     "rename_groups",
     "revert",
     "save_checkpoint",
+    "write_strings",
     "write_vectors",
 ]

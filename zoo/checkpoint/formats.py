@@ -18,7 +18,12 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from zoo.checkpoint.torch_files import open_torch, open_torch_entries
+from zoo.checkpoint.torch_files import (
+    open_torch,
+    open_torch_entries,
+    open_torch_state,
+)
+from zoo.checkpoint.torch_writing import write_torch
 from zoo.files import replacing
 
 # The exceptions that libraries raise if a file is damaged.
@@ -32,6 +37,8 @@ READ_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
 )
+
+WRITTEN = (".safetensors", ".h5", ".hdf5", ".npz", ".pth")
 
 
 class Checkpoint(Mapping):
@@ -124,6 +131,29 @@ def open_training_checkpoint(path, key):
     return Checkpoint(path, readers), others
 
 
+def open_state_dict(path, key="model"):
+    """Opens a file of `torch.save` with a state dict, whatever its suffix is.
+
+    fastai 0.7 gives such files the suffix .h5. Later versions store the state of the
+    optimizer beside the state dict.
+
+    Args:
+        path: str or pathlib.Path.
+        key: str, the entry with the state dict if the file has other entries.
+
+    Returns:
+        `Checkpoint` of the state dict.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: as `open_training_checkpoint`.
+    """
+    path = Path(path)
+    _check_exists(path)
+    with _reading(path, "state dict of torch"):
+        return Checkpoint(path, open_torch_state(path, key))
+
+
 def _check_exists(path):
     if not path.is_file():
         raise FileNotFoundError(
@@ -135,7 +165,8 @@ def save_checkpoint(path, arrays):
     """Writes arrays to a file, completely or not at all.
 
     Args:
-        path: str or pathlib.Path that ends in `.safetensors`, `.h5`, `.hdf5` or `.npz`.
+        path: str or pathlib.Path that ends in `.safetensors`, `.h5`, `.hdf5`, `.npz`,
+            or `.pth` for a state dict of torch.
         arrays: dict of str to array. In HDF5 the names are paths of datasets.
 
     Raises:
@@ -143,10 +174,10 @@ def save_checkpoint(path, arrays):
         OSError: if the disk is full or the permission to write is missing.
     """
     path = Path(path)
-    if path.suffix not in (".safetensors", ".h5", ".hdf5", ".npz"):
+    if path.suffix not in WRITTEN:
         raise ValueError(
-            "A new checkpoint must end in .safetensors, .h5, .hdf5 or .npz. Received: "
-            f"`{path}`. Choose one of these suffixes."
+            f"A new checkpoint must end in {', '.join(WRITTEN)}. Received: `{path}`. "
+            "Choose one of these suffixes."
         )
     arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     with replacing(path) as partial:
@@ -160,6 +191,8 @@ def save_checkpoint(path, arrays):
                 for name, array in arrays.items():
                     file[name] = array
             partial.write_bytes(content.getbuffer())
+        elif path.suffix == ".pth":
+            write_torch(partial, arrays)
         else:
             with open(partial, "wb") as file:
                 np.savez(file, **arrays)

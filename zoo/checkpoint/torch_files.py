@@ -14,28 +14,15 @@ import zipfile
 import numpy as np
 from ml_dtypes import bfloat16
 
-# The exceptions that unpickling raises if bytes are not a pickle of tensors.
-UNPICKLE_ERRORS = (
-    pickle.UnpicklingError,
-    ArithmeticError,
-    AttributeError,
-    EOFError,
-    ImportError,
-    LookupError,
-    MemoryError,
-    RecursionError,
-    TypeError,
-    ValueError,
-)
-
+from zoo.checkpoint.pickles import PlainUnpickler, load
 
 # The first bytes of every file before version 1.6: the pickle of a number.
 LEGACY_MAGIC = bytes.fromhex("80028a0a6cfc9c46f9206aa850192e")
 LEGACY_VERSION = 1001
 # The modules whose classes and functions may occur beside tensors, as records.
 RECORDED = re.compile(
-    r"(_codecs|argparse|collections|enum|fairseq|numpy|omegaconf|pathlib|torch|typing)"
-    r"(\..*)?"
+    r"(_codecs|argparse|collections|enum|fairseq|fastcore|numpy|omegaconf|pathlib|torch|"
+    r"typing)(\..*)?"
 )
 CONTAINERS = ("bytearray", "complex", "dict", "frozenset", "list", "set", "tuple")
 
@@ -85,6 +72,27 @@ def open_torch_entries(path, key):
     return readers, entries
 
 
+def open_torch_state(path, key):
+    """Opens a file of `torch.save` that holds a dict of tensors, alone or in a dict.
+
+    Args:
+        path: pathlib.Path.
+        key: str, under which the tensors are if the dict holds other objects too.
+
+    Returns:
+        dict of str to a function without arguments that reads the array.
+
+    Raises:
+        ValueError: as `open_torch_entries`.
+    """
+    entries, read = _open(path, _RecordUnpickler)
+    inner = entries.get(key) if isinstance(entries, dict) else None
+    readers = _readers(entries if inner is None else inner, read)
+    if readers is None:
+        raise ValueError(f"it holds neither a dict of tensors nor one as {key!r}")
+    return readers
+
+
 def _readers(tensors, read):
     """The functions that read the tensors of a dict; None if it holds anything else."""
     if not isinstance(tensors, dict) or not all(
@@ -129,7 +137,7 @@ def _open_zip(path, unpickler):
     if order in archive.namelist() and archive.read(order) != b"little":
         raise ValueError("its byte order is not little-endian")
     with archive.open(pickles[0]) as file:
-        tensors = _load(unpickler(file))
+        tensors = load(unpickler(file))
     return tensors, lambda key: archive.read(f"{root}/data/{key}")
 
 
@@ -143,13 +151,13 @@ def _open_legacy(path, unpickler):
     places = {}
     with open(path, "rb") as file:
         file.seek(len(LEGACY_MAGIC))
-        version, machine = (_load(_PlainUnpickler(file)) for _ in range(2))
+        version, machine = (load(_HeaderUnpickler(file)) for _ in range(2))
         if version != LEGACY_VERSION:
             raise ValueError(f"its version is not {LEGACY_VERSION}")
         if not isinstance(machine, dict) or machine.get("little_endian") is not True:
             raise ValueError("its byte order is not little-endian")
         unpickler = unpickler(file)
-        tensors, keys = _load(unpickler), _load(_PlainUnpickler(file))
+        tensors, keys = load(unpickler), load(_HeaderUnpickler(file))
         if not isinstance(keys, list) or {*map(str, keys)} != {*unpickler.found}:
             raise ValueError("its list of storages does not match its tensors")
         for key in keys:
@@ -166,14 +174,6 @@ def _open_legacy(path, unpickler):
             return file.read(length)
 
     return tensors, read
-
-
-def _load(unpickler):
-    """Loads a pickle, and raises one ValueError for all errors."""
-    try:
-        return unpickler.load()
-    except UNPICKLE_ERRORS as error:
-        raise ValueError(f"its pickle was refused: {error}") from error
 
 
 @dataclasses.dataclass(frozen=True)
@@ -217,18 +217,13 @@ class _TorchTensor:
         return view(base[self.offset :], self.shape, strides).copy()
 
 
-class _PlainUnpickler(pickle.Unpickler):
-    """Accepts numbers, strings and containers of them, but no class or function."""
+class _HeaderUnpickler(PlainUnpickler):
+    """Reads the pickles of plain values in a file of a version before 1.6."""
 
-    def find_class(self, module, name):
-        """Refuses every global name."""
-        raise pickle.UnpicklingError(
-            f"it asks for {module}.{name}, which no tensor needs; no code of it was "
-            "executed"
-        )
+    needs = "no tensor"
 
 
-class _TensorUnpickler(_PlainUnpickler):
+class _TensorUnpickler(PlainUnpickler):
     """Accepts tensors in (ordered) dicts, but no other class or function.
 
     The data of a tensor is stored outside of the pickle. The pickle holds a persistent
@@ -243,6 +238,7 @@ class _TensorUnpickler(_PlainUnpickler):
         found: dict from the key of a storage to its dtype and number of elements.
     """
 
+    needs = "no tensor"
     storages = {
         "FloatStorage": np.float32,
         "DoubleStorage": np.float64,

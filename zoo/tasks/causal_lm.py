@@ -124,6 +124,11 @@ class CausalLM(ContinuesTexts, Task):
         vectors = keep(found["sequence_output"], [found[state] for state in states])
         return {name: tokens, "fresh": fresh}, vectors
 
+    @classmethod
+    def recognise(cls, found):
+        """No arguments, for a checkpoint with a head that predicts the next token."""
+        return {} if "lm_head" in found.heads else None
+
     def default_loss(self):
         """Cross-entropy, averaged over the predicted tokens."""
         return SmoothedCrossentropy(0.0)

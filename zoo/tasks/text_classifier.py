@@ -182,9 +182,9 @@ class TextClassifier(ClassLabels, SequenceHead):
 
     @classmethod
     def recognise(cls, found):
-        """The labels of a checkpoint that classifies texts."""
+        """The labels, and the head, of a checkpoint that classifies texts."""
         if found.labels and found.classifies == "texts":
-            return {"labels": list(found.labels)}
+            return {**found.options, "labels": list(found.labels)}
         return None
 
     @classmethod

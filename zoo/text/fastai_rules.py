@@ -44,17 +44,22 @@ def clean(texts, names):
     Returns:
         string (B,), valid UTF-8, with `NULL` in place of the character 0.
     """
-    texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8")
-    texts = tf.strings.regex_replace(texts, f"[{INNER_SPACE}{NULL}]", "\ufffd")
-    texts = tf.strings.regex_replace(texts, r"\x00", NULL)
+    texts = to_valid(texts)
     for pattern, replacement in REPAIRS:
         texts = tf.strings.regex_replace(texts, pattern, replacement)
     texts = unescape(texts, names)
-    texts = on_rows(texts, _has_runs(texts), _count_characters)
+    texts = on_rows(texts, has_runs(texts), count_characters)
     texts = on_rows(texts, _has_repeated_words(texts), _count_words)
     texts = tf.strings.regex_replace(texts, r"([/#\\])", r" \1 ")
     texts = tf.strings.regex_replace(texts, "  +", " ")
     return strip(texts)
+
+
+def to_valid(texts):
+    """Makes texts valid UTF-8, with `NULL` in place of the character 0."""
+    texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8")
+    texts = tf.strings.regex_replace(texts, f"[{INNER_SPACE}{NULL}]", "\ufffd")
+    return tf.strings.regex_replace(texts, r"\x00", NULL)
 
 
 def strip(texts):
@@ -82,7 +87,7 @@ def split_spans(texts):
     return tf.strings.split(texts, " ")
 
 
-def _has_runs(texts):
+def has_runs(texts):
     """Whether texts have three equal characters in succession, boolean (B,)."""
     codes = tf.strings.unicode_decode(texts, "UTF-8")
     rows, values = codes.value_rowids(), codes.values
@@ -93,8 +98,8 @@ def _has_runs(texts):
     return counts > 0
 
 
-def _count_characters(texts):
-    """Replaces three or more equal characters by ` xxrep n c `, but not white space."""
+def count_characters(texts, least=3, mark="xxrep"):
+    """Replaces `least` or more equal characters by ` xxrep n c `, not white space."""
     codes = tf.strings.unicode_decode(texts, "UTF-8")
     characters = tf.strings.unicode_split(texts, "UTF-8").values
     rows = codes.value_rowids()
@@ -106,15 +111,16 @@ def _count_characters(texts):
     run = tf.cumsum(tf.cast(first, tf.int32)) - 1
     letter = tf.gather(characters, places)
     space = tf.strings.regex_full_match(letter, f"[{SPACE}]")
-    long = tf.gather((counts > 2) & ~space, run)
+    long = tf.gather((counts >= least) & ~space, run)
     number = tf.strings.as_string(counts)
-    marked = tf.strings.join([" xxrep ", number, " ", letter, " "])
+    marked = tf.strings.join([f" {mark} ", number, " ", letter, " "])
     parts = tf.where(long, tf.gather(marked, run), characters)
     kept = first | ~long
-    return _join_rows(parts[kept], rows[kept], texts)
+    return join_rows(parts[kept], rows[kept], texts)
 
 
-def _join_rows(parts, rows, texts):
+def join_rows(parts, rows, texts):
+    """Joins parts (N,) of texts (B,) whose numbers are `rows`, string (B,)."""
     ragged = tf.RaggedTensor.from_value_rowids(parts, rows, tf.size(texts, tf.int64))
     return tf.strings.reduce_join(ragged, axis=-1)
 
@@ -237,4 +243,4 @@ def _write_repetitions(spans, runs, results, texts):
     out = tf.tensor_scatter_nd_update(
         out, tf.boolean_mask(ends, cut)[:, None], tf.boolean_mask(rest, cut)
     )
-    return _join_rows(out, rows, texts)
+    return join_rows(out, rows, texts)

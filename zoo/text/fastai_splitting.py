@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from zoo.text.fastai_older_rules import clean_as_07, clean_as_1, mark_capitals
 from zoo.text.fastai_rules import INNER_SPACE, OTHER_SPACE, clean, split_spans
 from zoo.text.html_entities import named_references, on_rows
 from zoo.text.spacy_splitting import EnglishSplitter
@@ -15,18 +16,27 @@ SPECIALS = (UNKNOWN, PAD, BEGIN, END, FIELD, CHARACTERS, WORDS, CAPITALS, CAPITA
 FILLER = "xxfake"
 
 
+VERSIONS = ("v2", "v1", "0.7")
+
+
 class FastaiSplitter(tf.Module):
     """Splits texts into the tokens of fastai, as strings.
 
     Source: fastai 2.8, `text/core.py`, the default rules and `WordTokenizer`. A capital
     of the Latin alphabet at the start of a span between white space becomes a mark, in
-    the rules replace_all_caps and replace_maj.
+    the rules replace_all_caps and replace_maj. See `fastai_older_rules` for the older
+    versions: fastai 1 marks tokens instead of spans, of all alphabets, and fastai 0.7
+    marks words of three or more capitals.
+
+    Args:
+        version: str, of `VERSIONS`.
     """
 
-    def __init__(self):
+    def __init__(self, version="v2"):
         super().__init__()
+        self._version = version
         self._names = named_references()
-        self._english = EnglishSplitter()
+        self._english = EnglishSplitter(cased=version == "v1")
 
     def spans(self, texts):
         """Splits texts into spans, and spans into tokens.
@@ -40,17 +50,22 @@ class FastaiSplitter(tf.Module):
                 in the order in which the texts have them. `NULL` stands for the
                 character 0.
         """
-        spans = split_spans(clean(texts, self._names))
+        if self._version == "v2":
+            spans = split_spans(clean(texts, self._names))
+        else:
+            rules = clean_as_1 if self._version == "v1" else clean_as_07
+            spans = split_spans(rules(texts, self._names))[:, 1:]
         distinct, numbers = tf.unique(spans.values)
         return spans.with_values(numbers), self._tokens(distinct)
 
     def _tokens(self, spans):
         space = tf.strings.regex_full_match(spans, f"[{OTHER_SPACE}{INNER_SPACE}]+")
+        if self._version != "v2":
+            return self._older_tokens(spans, space)
         lower = tf.strings.lower(spans)
         wide = ~tf.strings.regex_full_match(lower, r"[\x00-\x7f]*")
         lower = on_rows(lower, wide & ~space, to_lower)
-        words = tf.where(space, "", lower)
-        tokens = self._english.split(words)
+        tokens = self._english.split(tf.where(space, "", lower))
         # Every span has room for a mark before its tokens.
         whole = tf.strings.regex_replace(spans, INNER_SPACE, "▁")
         upper = tf.strings.regex_full_match(spans, "[A-Z][^a-z]+")
@@ -58,4 +73,14 @@ class FastaiSplitter(tf.Module):
         marks = tf.where(upper, CAPITALS, tf.where(title, CAPITAL, ""))
         marks = tf.where(space, whole, marks)
         tokens = tf.concat([marks[:, None], tokens], axis=1)
+        return tf.ragged.boolean_mask(tokens, tokens != "")
+
+    def _older_tokens(self, spans, space):
+        whole = tf.where(space, tf.strings.regex_replace(spans, INNER_SPACE, " "), "")
+        tokens = self._english.split(tf.where(space, "", spans))
+        tokens = tf.concat([whole[:, None], tokens], axis=1)
+        if self._version == "v1":
+            pairs = tf.stack(mark_capitals(tokens.values), axis=1)
+            splits = 2 * tokens.row_splits
+            tokens = tf.RaggedTensor.from_row_splits(tf.reshape(pairs, [-1]), splits)
         return tf.ragged.boolean_mask(tokens, tokens != "")

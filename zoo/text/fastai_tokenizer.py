@@ -11,18 +11,33 @@ from zoo.text.fastai_joining import join_tokens
 from zoo.text.fastai_rules import NULL
 from zoo.text.fastai_splitting import (
     BEGIN,
+    CAPITALS,
+    CHARACTERS,
     END,
     FIELD,
     FILLER,
     PAD,
     UNKNOWN,
+    VERSIONS,
+    WORDS,
     FastaiSplitter,
 )
 from zoo.text.tokenizer import Framing, Tokenizer
 from zoo.text.vocabulary import lookup
 
-VERSIONS = ("v2",)
+# The tokens of fastai 0.7, by the names of fastai 1 and 2 for the same things.
+OLD_NAMES = {
+    UNKNOWN: "_unk_",
+    PAD: "_pad_",
+    BEGIN: "xbos",
+    FIELD: "xfld",
+    CHARACTERS: "tk_rep",
+    WORDS: "tk_wrep",
+    CAPITALS: "t_up",
+}
+NEW_NAMES = {old: new for new, old in OLD_NAMES.items()} | {"u_n": UNKNOWN}
 REQUIRED = (UNKNOWN, PAD, BEGIN)
+OLD_BEGIN = ("\n", "xbos", "xfld", "1")  # of every text in the paper's scripts
 
 
 class FastaiTokenizer(Tokenizer):
@@ -44,11 +59,22 @@ class FastaiTokenizer(Tokenizer):
     the noncharacters U+10FFFE and U+10FFFF become U+FFFD, and `EnglishSplitter` has
     two.
 
+    The version "v1" has the rules of fastai 1.0.61. They count from four repetitions
+    on, split texts before they lower them, and mark capitals of all alphabets. "0.7"
+    has the rules of fastai 0.7 in the scripts of the paper. They mark words of three or
+    more capitals only. Its rows begin with a line break and `xbos xfld 1`. Both were
+    used with older versions of spaCy, whose exceptions and units differ in a few words.
+    In version "0.7", `<eos>` and `<bos>` in a text are split, as other text is. The
+    rules are applied to a text alone, not to it and the tokens that begin its row. This
+    matters only for texts that begin with `@.@`, `@-@`, `@,@`, or a repeated 1.
+
     Args:
         vocabulary: sequence of str, the tokens in the order of their ids, for example
             from `train_fastai_vocabulary`; or the path of a JSON file with this list.
             It includes `xxunk`, `xxpad` and `xxbos`. `xxfake` may be repeated.
-        version: str, the generation of the rules: "v2".
+        version: str, the generation of the rules: "v2", "v1" or "0.7". The special
+            tokens of fastai 0.7 are `_unk_`, `_pad_` and `xbos`, and its mark of
+            capitals is `t_up`.
 
     Attributes:
         vocabulary: tuple of str.
@@ -89,19 +115,25 @@ class FastaiTokenizer(Tokenizer):
             )
         self.version = version
         self.vocabulary = _read(vocabulary)
-        ids = _number(self.vocabulary)
-        self.unknown_id, self.pad_id, self.end_id = (ids[name] for name in REQUIRED)
-        self.framing = Framing((self.end_id,), (), ())
+        old = version == "0.7"
+        required = tuple(OLD_NAMES[t] if old else t for t in REQUIRED)
+        ids = _number(self.vocabulary, required)
+        self.unknown_id, self.pad_id, self.end_id = (ids[name] for name in required)
+        begin = OLD_BEGIN if old else (BEGIN,)
+        begin = tuple(ids.get(token, self.unknown_id) for token in begin)
+        self.framing = Framing(begin, (), ())
+        # By the names of fastai 2, which `detokenize` knows.
+        written = [NEW_NAMES.get(t, t) if old else t for t in self.vocabulary]
         unwritten = UNKNOWN, PAD, END, FIELD, FILLER
         self.unwritten_ids = tuple(
-            i for i, token in enumerate(self.vocabulary) if token in unwritten
+            i for i, token in enumerate(written) if token in unwritten
         )
-        self._splitter = FastaiSplitter()
+        self._splitter = FastaiSplitter(version)
         # fastai gives the filler no id.
         keys = {k.replace("\0", NULL): i for k, i in ids.items() if k != FILLER}
         self._ids = lookup(keys, self.unknown_id, keys.values())
         with tf.init_scope(), tf.device("CPU:0"):
-            self._tokens = tf.constant(self.vocabulary)
+            self._tokens = tf.constant(written)
 
     vocabulary_size = property(lambda self: len(self.vocabulary))
 
@@ -133,8 +165,8 @@ class FastaiTokenizer(Tokenizer):
         without a space. The white space of the original text is not restored.
 
         Args:
-            ids: int32 (B, T), or ragged. `xxbos` may begin a row. A row ends before any
-                other `xxbos`.
+            ids: int32 (B, T), or ragged. `xxbos` may be among the tokens that begin
+                every row. A row ends before any other `xxbos`.
 
         Returns:
             string (B,).
@@ -143,7 +175,10 @@ class FastaiTokenizer(Tokenizer):
             ids = tf.RaggedTensor.from_tensor(tf.convert_to_tensor(ids))
         ids = tf.cast(ids, tf.int32)
         rows = ids.value_rowids()
-        later = tf.concat([[False], rows[1:] == rows[:-1]], 0)[: tf.size(rows)]
+        place = tf.range(tf.size(rows)) - tf.cast(
+            tf.gather(ids.row_starts(), rows), tf.int32
+        )
+        later = place >= len(self.framing.begin)
         ends = tf.cumsum(tf.cast(later & (ids.values == self.end_id), tf.int32))
         before = tf.gather(tf.concat([[0], ends], 0), ids.row_starts())
         kept = ends == tf.gather(before, rows)
@@ -194,7 +229,7 @@ def _read(source):
     return tuple(source)
 
 
-def _number(tokens):
+def _number(tokens, required):
     """Checks tokens, and returns their ids; a repeated token has its first one."""
     ids = {}
     for i, token in enumerate(tokens):
@@ -203,10 +238,10 @@ def _number(tokens):
                 f"`vocabulary` must not have repeated tokens except {FILLER}. Received "
                 f"{token!r} at ids {ids[token]} and {i}. Remove or rename one of them."
             )
-    missing = [token for token in REQUIRED if token not in ids]
+    missing = [token for token in required if token not in ids]
     if missing:
         raise ValueError(
-            f"`vocabulary` must include the special tokens {list(REQUIRED)}. Received: "
+            f"`vocabulary` must include the special tokens {list(required)}. Received: "
             f"{len(tokens)} tokens without {missing}. Add them at their ids."
         )
     return ids

@@ -1,13 +1,28 @@
-"""The regular expressions of spaCy's English tokenizer, for RE2 and lower-case texts.
+"""The regular expressions of spaCy's English tokenizer, for RE2.
 
 RE2 has no lookbehind and no lookahead. A pattern therefore matches the neighbours of
 a mark, too, and its groups say which characters are the neighbours.
 
 Source: spaCy 3.8, the character classes, affixes and URL pattern of its blank English
-pipeline. Classes contain only what lower-casing leaves: the ranges of letters span
-capitals that are not there. Patterns that require capitals (such as `US$`, or a full
-stop after two capitals) match only scripts without case.
+pipeline. There are patterns for texts in lower case and for texts with capitals. In the
+first ones, the ranges of letters span capitals that are not there, and patterns that
+require capitals (such as `US$`, or a full stop after two capitals) match only scripts
+without case.
 """
+
+import functools
+import typing
+
+
+class Patterns(typing.NamedTuple):
+    """The patterns of one kind of text, and the groups that replace their matches."""
+
+    prefix: str
+    suffix: str
+    suffix_groups: str
+    infix: str
+    comma: str
+    url: str
 
 
 def _ranges(text):
@@ -23,13 +38,35 @@ UNCASED = _ranges(
     "FBD3-FD3D FD50-FDC7 FDF0-FDFB FE30-FE4F FE70-FEFC 1EE00-1EEBB 1F200-1F2FF "
     "20000-2A6DF 2A700-2EBEF 2F800-2FA1F"
 )
-LOWER = UNCASED + _ranges(
+_LOWER_RANGES = (
     "61-7A DF-F6 F8-1BA 1BD-1BF 1C6-2AF 3AC-3AF 3B1-3C9 3CC-3CE 430-451 453-45A "
     "45C-45D 491 497 4A3 4AF 4BB 4D9 4E9 1D00-1D25 1D6B-1D77 1D79-1D9A 1E01-1EFF "
     "2C61-2C7B A723-A76F A771-A787 A78C-A78E A791-A7B9 A7FA AB30-AB5A AB60-AB64 "
     "FF41-FF5A"
 )
-LETTER = LOWER + _ranges("1BB")
+LOWER = UNCASED + _ranges(_LOWER_RANGES)
+# The ranges that hold the capitals, among other letters.
+_UPPER_RANGES = (
+    "41-5A C0-DE 100-250 386 388-38A 38C 38E-38F 391-3A9 400-401 403-40A 40C-40D "
+    "410-42F 490 496 4A2 4AE 4BA 4D8 4E8 1E00-1EFF 2C60-2C7F A722-A76F A779-A787 "
+    "A78B-A7B9 FF21-FF3A"
+)
+
+
+def _select(ranges, capitals):
+    """The capitals in ranges, or all other characters, inside a character class."""
+    codes = []
+    for part in ranges.split():
+        first, _, last = part.partition("-")
+        codes += range(int(first, 16), int(last or first, 16) + 1)
+    letters = [chr(code) for code in codes]
+    if capitals:
+        return "".join(c for c in letters if c.isupper())
+    return "".join(c for c in letters if not c.isupper() and not c.istitle())
+
+
+# Letters without case, and those of which only the first half is a capital.
+_OTHER_LETTERS = "1BB 1C5 1C8 1CB 1F2"
 # Symbols and emoji, as of Unicode 11.
 ICON = _ranges(
     "A6 A9 AE B0 482 58D-58E 60E-60F 6DE 6E9 6FD-6FE 7F6 9FA B70 BF3-BF8 BFA C7F D4F "
@@ -59,27 +96,13 @@ UNIT = (
     "см³|мм|мм²|мм³|нм|кг|г|мг|м/с|км/ч|кб|мб|гб|тбكم|كم²|كم³|م|م²|م³|سم|سم²|سم³|مم|"
     "مم²|مم³|كم|غرام|جرام|جم|كغ|ملغ|كوب|اكواب"
 )
+CAPITAL_UNIT = "hPa|Pa|MB|KB|GB|TB|gB|tB|T|G|M|K|кПа|Па|Кб|КБ|Мб|МБ|Гб|ГБ|Тб|ТБ"
+CAPITAL_CURRENCY = r"US\$|C\$|A\$"
 HYPHEN = "-|–|—|--|---|——|~"
-
-# Replacing a match by its groups removes the prefix, or the suffix.
-PREFIX = rf"^(?:[§%=—–{PUNCTUATION}{QUOTE}{CURRENCY}{ICON}]|\.\.+|\+([^0-9]|$))"
-SUFFIX = (
-    rf"(?:……|\.\.+|['’]s|[—–{PUNCTUATION}{QUOTE}{ICON}]|"
-    rf"([0-9])(?:\+|[{CURRENCY}]|{UNIT})|"
-    rf"([0-9%²+\-|?:(){PUNCTUATION}{QUOTE}{LOWER}])\."
-    rf"|([{UNCASED}]{{2}})\.)$"
-)
-AFFIX_GROUPS = r"\1", r"\1\2\3"
+PREFIX_GROUPS = r"\1"
 # Marks that are tokens inside of a word.
 ELLIPSIS = rf"(\.\.+|…|[{ICON}])"
-# Three groups in each alternative: the neighbour, the mark and the neighbour.
-INFIX = (
-    r"([0-9])([+\-*^])([0-9-])|"
-    rf"([{LOWER}{QUOTE}])(\.)([{UNCASED}{QUOTE}])|"
-    rf"([{LETTER}0-9])({HYPHEN}|[:<>=/])([{LETTER}])"
-)
 INFIX_GROUPS = r"\1\4\7 \2\5\8 \3\6\9"
-COMMA = rf"([{LETTER}])(,)([{LETTER}])"
 COMMA_GROUPS = r"\1 \2 \3"
 
 # Addresses whose first numbers are of private networks are no URLs.
@@ -96,8 +119,40 @@ _ADDRESS = rf"{_TWO}\.{_OCTET}\.(?:[1-9]\pN?|1\pN\pN|2[0-4]\pN|25[0-4])".replace
     r"\pN", r"\p{Nd}"
 )
 _HOST = r"A-Za-z0-9\x{a1}-\x{ffff}"
-_DOMAIN = rf"(?:(?:[{_HOST}][{_HOST}_-]{{0,62}})?[{_HOST}]\.)+[{LOWER}]{{2,}}"
-URL = (
-    r"(?s)(?:[\pL\pN_+\-.]{2,}://)?(?:.+@)?"
-    rf"(?:{_ADDRESS}|{_DOMAIN})(?::\p{{Nd}}{{2,5}})?(?:[/?#].*)?"
-)
+_DOMAIN = rf"(?:(?:[{_HOST}][{_HOST}_-]{{0,62}})?[{_HOST}]\.)+"
+
+
+@functools.cache
+def patterns(cased):
+    """Returns the patterns, `Patterns`.
+
+    Args:
+        cased: bool, whether texts have capitals.
+    """
+    lower, upper, letter = LOWER, UNCASED, LOWER + _ranges("1BB")
+    currency, unit, final = f"[{CURRENCY}]", UNIT, "s"
+    if cased:
+        lower = UNCASED + _select(_LOWER_RANGES, False)
+        upper = UNCASED + _select(_UPPER_RANGES, True)
+        letter = lower + upper + _ranges(_OTHER_LETTERS)
+        currency, unit = f"{currency}|{CAPITAL_CURRENCY}", f"{UNIT}|{CAPITAL_UNIT}"
+        final = "[sS]"
+    prefix = rf"[§%=—–{PUNCTUATION}{QUOTE}{ICON}]|{currency}|\.\.+|\+([^0-9]|$)"
+    suffix = (
+        rf"(?:……|\.\.+|['’]{final}|[—–{PUNCTUATION}{QUOTE}{ICON}]|"
+        rf"([0-9])(?:\+|{currency}|{unit})|"
+        rf"([0-9%²+\-|?:(){PUNCTUATION}{QUOTE}{lower}])\.|"
+        rf"([{upper}]{{2}}|°[FCK])\.)$"
+    )
+    # Three groups in each alternative: the neighbour, the mark and the neighbour.
+    infix = (
+        r"([0-9])([+\-*^])([0-9-])|"
+        rf"([{lower}{QUOTE}])(\.)([{upper}{QUOTE}])|"
+        rf"([{letter}0-9])({HYPHEN}|[:<>=/])([{letter}])"
+    )
+    url = (
+        r"(?s)(?:[\pL\pN_+\-.]{2,}://)?(?:.+@)?"
+        rf"(?:{_ADDRESS}|{_DOMAIN}[{lower}]{{2,}})(?::\p{{Nd}}{{2,5}})?(?:[/?#].*)?"
+    )
+    comma = rf"([{letter}])(,)([{letter}])"
+    return Patterns(f"^(?:{prefix})", suffix, r"\1\2\3", infix, comma, url)

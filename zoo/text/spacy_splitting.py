@@ -4,15 +4,21 @@ import functools
 
 import tensorflow as tf
 
-from zoo.text import spacy_characters as characters
 from zoo.text.html_entities import on_rows, substitute
+from zoo.text.spacy_characters import (
+    COMMA_GROUPS,
+    ELLIPSIS,
+    INFIX_GROUPS,
+    PREFIX_GROUPS,
+    patterns,
+)
 from zoo.text.spacy_exceptions import exceptions
 
-_LETTERS = "[a-z]+"
+_LETTERS = "[A-Za-z]+"
 
 
 class EnglishSplitter(tf.Module):
-    """Splits lower-case spans between white space into tokens.
+    """Splits spans between white space into tokens.
 
     In rounds, a prefix and a suffix are taken from each span, until there is none, or
     the rest is an exception. A rest that is an exception has the tokens of that
@@ -24,18 +30,23 @@ class EnglishSplitter(tf.Module):
     label of a domain may have more than 63 letters, and where exceptions overlap in
     the last step, the first one is used instead of the longest one. The second occurs
     in rows of emoticons, such as ":-):)".
+
+    Args:
+        cased: bool, whether spans have capitals.
     """
 
-    def __init__(self):
+    def __init__(self, cased=False):
         super().__init__()
-        self._tokens = _table(exceptions())
-        self._joined = _table(_phrases())
+        self._cased = cased
+        self._tokens = _table(exceptions(cased))
+        self._joined = _table(_phrases(cased))
 
     def split(self, spans):
         """Splits spans.
 
         Args:
-            spans: string (N,), lower case, valid UTF-8, without white space.
+            spans: string (N,), valid UTF-8, without white space; in lower case unless
+                the splitter is `cased`.
 
         Returns:
             tf.RaggedTensor string (N, None) of tokens.
@@ -47,8 +58,10 @@ class EnglishSplitter(tf.Module):
         return tf.strings.split(on_rows(spans, hard, self._split_hard))
 
     def _split_hard(self, spans):
-        tokens = _separate(spans, self._tokens)
-        found = tf.strings.regex_full_match(tokens, f".*{_phrase_pattern()}.*")
+        tokens = _separate(spans, patterns(self._cased), self._tokens)
+        found = tf.strings.regex_full_match(
+            tokens, f".*{_phrase_pattern(self._cased)}.*"
+        )
         return on_rows(tokens, found, self._join_phrases)
 
     def _join_phrases(self, tokens):
@@ -56,17 +69,17 @@ class EnglishSplitter(tf.Module):
             found = self._joined.lookup(parts)
             return tf.where(found == "", parts, found)
 
-        return substitute(tokens, _phrase_pattern(), replace)
+        return substitute(tokens, _phrase_pattern(self._cased), replace)
 
 
-def _separate(spans, table=None):
+def _separate(spans, rules, table=None):
     """Returns the tokens of spans, each one between two spaces, string (N,)."""
     places = tf.range(tf.size(spans))
     empty = tf.fill(tf.shape(spans), "")
     state = places, spans, spans, empty, empty
 
     def step(places, active, rests, left, right):
-        rest, prefix, suffix, more = _strip(active, table)
+        rest, prefix, suffix, more = _strip(active, rules, table)
         at = places[:, None]
         left_part = tf.strings.join([tf.gather(left, places), " ", prefix])
         right_part = tf.strings.join([suffix, " ", tf.gather(right, places)])
@@ -80,21 +93,20 @@ def _separate(spans, table=None):
     *_, rests, left, right = tf.while_loop(
         lambda places, *_: tf.size(places) > 0, step, state, shapes
     )
-    parts = [left, _split_inside(rests, table), right]
+    parts = [left, _split_inside(rests, rules, table), right]
     tokens = tf.strings.join(["", *parts, ""], " ")
     return tf.strings.regex_replace(tokens, " +", "  ")
 
 
-def _strip(spans, table):
+def _strip(spans, rules, table):
     """Takes a prefix and a suffix from spans.
 
     Returns:
         rest, prefix, suffix: string (N,).
         more: boolean (N,), whether there may be further prefixes and suffixes.
     """
-    before, after = characters.AFFIX_GROUPS
-    rest = tf.strings.regex_replace(spans, characters.PREFIX, before, False)
-    head = tf.strings.regex_replace(rest, characters.SUFFIX, after, False)
+    rest = tf.strings.regex_replace(spans, rules.prefix, PREFIX_GROUPS, False)
+    head = tf.strings.regex_replace(rest, rules.suffix, rules.suffix_groups, False)
     length = tf.strings.length(spans)
     prefix_length = length - tf.strings.length(rest)
     suffix_length = tf.strings.length(rest) - tf.strings.length(head)
@@ -117,23 +129,24 @@ def _is_known(spans, table):
     return tf.zeros_like(spans, tf.bool) if table is None else table.lookup(spans) != ""
 
 
-def _split_inside(rests, table):
+def _split_inside(rests, rules, table):
     """Splits rests without prefixes and suffixes, string (N,)."""
     known = tf.fill(tf.shape(rests), "") if table is None else table.lookup(rests)
     plain = tf.strings.regex_full_match(rests, f"{_LETTERS}|")
     rests = tf.where(known == "", rests, known)
-    return on_rows(rests, (known == "") & ~plain, _split_infixes)
+    hard = (known == "") & ~plain
+    return on_rows(rests, hard, lambda part: _split_infixes(part, rules))
 
 
-def _split_infixes(rests):
+def _split_infixes(rests, rules):
     found = tf.strings.regex_full_match(rests, r"(?s).+\..+")
-    found = on_rows(rests, found, lambda part: _mark(part, characters.URL))
-    split = tf.strings.regex_replace(rests, characters.ELLIPSIS, r" \1 ")
+    found = on_rows(rests, found, lambda part: _mark(part, rules.url))
+    split = tf.strings.regex_replace(rests, ELLIPSIS, r" \1 ")
     # A neighbour of a mark may be the neighbour of the next mark, too.
     for _ in range(2):
         for pattern, groups in (
-            (characters.INFIX, characters.INFIX_GROUPS),
-            (characters.COMMA, characters.COMMA_GROUPS),
+            (rules.infix, INFIX_GROUPS),
+            (rules.comma, COMMA_GROUPS),
         ):
             split = tf.strings.regex_replace(split, pattern, groups)
     return tf.where(found == "", rests, split)
@@ -145,14 +158,14 @@ def _mark(rests, pattern):
 
 
 @functools.cache
-def _phrases():
+def _phrases(cased):
     """Returns the exceptions of several tokens, as `_separate` writes them."""
-    words = [*exceptions()]
+    words = [*exceptions(cased)]
     with tf.init_scope(), tf.device("CPU:0"):
-        apart = _separate(tf.constant(words)).numpy().tolist()
+        apart = _separate(tf.constant(words), patterns(cased)).numpy().tolist()
     phrases = {}
     for word, tokens in zip(words, apart, strict=True):
-        spaced = f"  {exceptions()[word]}  ".replace(" ", "  ")
+        spaced = f"  {exceptions(cased)[word]}  ".replace(" ", "  ")
         tokens = tokens.decode()
         # An exception that changes nothing still takes precedence over shorter ones.
         if len(tokens.split()) > 1:
@@ -161,8 +174,8 @@ def _phrases():
 
 
 @functools.cache
-def _phrase_pattern():
-    phrases = sorted(_phrases(), key=lambda phrase: -len(phrase.split()))
+def _phrase_pattern(cased):
+    phrases = sorted(_phrases(cased), key=lambda phrase: -len(phrase.split()))
     return f"(?:{'|'.join(map(_escape, phrases))})"
 
 

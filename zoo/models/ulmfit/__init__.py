@@ -3,13 +3,15 @@
 from zoo.family import Family
 from zoo.models.ulmfit.model import ULMFiT, ULMFiTConfig
 from zoo.models.ulmfit.shapes import weight_shapes
+from zoo.models.ulmfit.weights import layouts, read, recognise
 
-__all__ = ["FAMILY", "ULMFiT", "ULMFiTConfig"]
+__all__ = ["FAMILY", "ULMFiT", "ULMFiTConfig", "read", "recognise"]
 
 FAMILY = Family(
     backbone=ULMFiT,
     tokenizers=("FastaiTokenizer", "WordPieceTokenizer"),
     learning_rate=4e-3,
+    layouts=layouts(),
     heads={"lm_head": "lm_head"},
     shapes=weight_shapes,
 )

@@ -1,0 +1,223 @@
+"""Converts the files of fastai and awd-lstm-lm to our configuration and weights."""
+
+import dataclasses
+import functools
+from pathlib import Path
+
+from zoo.checkpoint import Converted, convert, open_state_dict
+from zoo.config import make_config
+from zoo.family import Layout, check_size, only_layout
+from zoo.models.ulmfit.fastai_vocabulary import (
+    EXPORT,
+    check_tokens,
+    find_pad_id,
+    read_tokenizer,
+)
+from zoo.models.ulmfit.fastai_writing import write_contents
+from zoo.models.ulmfit.model import ULMFiTConfig
+from zoo.models.ulmfit.shapes import weight_shapes
+from zoo.models.ulmfit.tables import shapes, table
+from zoo.models.ulmfit.torch_names import common_names
+
+__all__ = ["layouts", "read", "recognise"]
+
+FASTAI, SALESFORCE = "fastai", "awd_lstm_lm"
+TORCH_STARTS = (b"PK", b"\x80\x02\x8a\x0a")  # of files of `torch.save`
+BACKWARD = ("bwd", "backward")
+# fastai's defaults for a classifier; those of a language model are ours.
+CLASSIFIER_DROPOUTS = {
+    "embedding_dropout": 0.05,
+    "input_dropout": 0.4,
+    "weight_dropout": 0.5,
+    "hidden_dropout": 0.3,
+}
+CLASSIFIER_OPTIONS = {"head": "concat_pooling", "head_dropout": 0.4}
+
+
+def layouts():
+    """Returns the layouts that can be read or written, tuple of `Layout`."""
+    return tuple(
+        Layout(
+            name,
+            lambda directory, name=name: name in find_layouts(directory),
+            functools.partial(read, layout=name),
+            write_contents if name == FASTAI else None,
+            (lambda contents: ("lm_head",)) if name == FASTAI else None,
+            functools.partial(list_files, layout=name),
+        )
+        for name in (FASTAI, SALESFORCE)
+    )
+
+
+def recognise(directory):
+    """Returns the layout of the AWD-LSTM in a directory.
+
+    Args:
+        directory: str or `Path`.
+
+    Returns:
+        "fastai", of fastai 0.7, 1 or 2; "awd_lstm_lm", a state dict of Merity et al.;
+        or None if there is no AWD-LSTM.
+
+    Raises:
+        ValueError: if there is more than one layout.
+    """
+    return only_layout(find_layouts(directory), directory)
+
+
+def find_layouts(directory):
+    """Returns the names of all layouts of AWD-LSTMs in a directory, list of str."""
+    return sorted({*_find_files(Path(directory)).values()}, reverse=True)
+
+
+def list_files(directory, layout=FASTAI):
+    """The names of the checkpoints of a layout in a directory, list of str."""
+    found = _find_files(Path(directory)).items()
+    return [name for name, kind in found if kind == layout]
+
+
+def _find_files(directory):
+    """Dict of the name of each checkpoint of an AWD-LSTM to its layout."""
+    found = {}
+    for path in sorted(directory.glob("*")):
+        if path.suffix in (".pth", ".h5", ".pt") and path.is_file():
+            kind = _find_layout(path)
+            if kind:
+                found[path.name] = kind
+    if not found and (directory / EXPORT).is_file():
+        found[EXPORT] = FASTAI
+    return found
+
+
+def _find_layout(path):
+    """The layout of a file, or None; "fastai" for a damaged .pth or .h5 of torch."""
+    if path.suffix == ".h5":
+        with open(path, "rb") as file:
+            if not file.read(8).startswith(TORCH_STARTS):
+                return None
+    try:
+        names = [*open_state_dict(path)]
+    except ValueError:
+        return None if path.suffix == ".pt" else FASTAI
+    if not any("rnns.0." in name for name in names):
+        return None
+    return SALESFORCE if "decoder.weight" in names else FASTAI
+
+
+def read(directory, layout=None, file=None):
+    """Reads an AWD-LSTM; every array in it must be accounted for.
+
+    The sizes come from the shapes of the arrays. The dropouts are in no file; they are
+    fastai's defaults. A file or directory with "bwd" or "backward" in its name holds a
+    backward model; the field `reverse` of the config says it for other names.
+
+    Source: fastai 0.7, 1.0 and 2.8, Merity's awd-lstm-lm.
+
+    Args:
+        directory: str or `Path` with a file of `torch.save`: a language model, an
+            encoder (`save_encoder`) or a text classifier, alone or with the state of
+            its optimizer; and the pickled list of its tokens, `*.pkl`. Without this
+            list there is no tokenizer.
+        layout: str, see `recognise`, by which it is found if it is not given.
+        file: str, the name of the checkpoint to read where there are several.
+
+    Returns:
+        `Converted`. A language model has the head "lm_head", a classifier the head
+        "classifier" and numbers as labels.
+
+    Raises:
+        FileNotFoundError: if there is no checkpoint.
+        ValueError: if a file is damaged or holds code, such as an `export.pkl`, or if
+            `ULMFiT` cannot compute the model.
+    """
+    directory = Path(directory)
+    layout = layout or recognise(directory) or FASTAI
+    path = _choose(directory, layout, file)
+    arrays = common_names(open_state_dict(path), f"`{path}`")
+    heads = ()
+    if any(name.startswith("decoder.") for name in arrays):
+        heads = ("lm_head",)
+    elif "linear_1.weight" in arrays:
+        heads = ("classifier",)
+    config = _read_config(arrays, path, heads)
+    tokenizer = read_tokenizer(path) if layout == FASTAI else None
+    if tokenizer:
+        check_tokens(tokenizer["vocabulary"], config.vocabulary_size, path)
+        pad_id = find_pad_id(tokenizer["vocabulary"])
+        config = dataclasses.replace(config, pad_id=pad_id)
+    num_classes = len(arrays["linear_1.weight"]) if "classifier" in heads else 0
+    if num_classes == 1:
+        raise ValueError(
+            f"`{path}` must hold a classifier of two or more classes. Received: one "
+            "output. Save the encoder with `save_encoder`, and train a new head."
+        )
+    expected = shapes(config, heads, num_classes)
+    return Converted(
+        layout=layout,
+        config=config,
+        weights=convert(arrays, table(config, heads), expected),
+        heads=heads,
+        tokenizer=tokenizer,
+        labels=tuple(map(str, range(num_classes))) or None,
+        classifies="texts" if num_classes else None,
+        options=dict(CLASSIFIER_OPTIONS) if num_classes else {},
+    )
+
+
+def _choose(directory, layout, file):
+    """The path of the checkpoint to read."""
+    names = list_files(directory, layout)
+    if file is None and len(names) > 1:
+        raise ValueError(
+            f"A directory must hold one checkpoint. Received: {', '.join(names)} in "
+            f"`{directory}`. Pass `file=` to choose."
+        )
+    if not names or (file and file not in names):
+        raise FileNotFoundError(
+            f"An AWD-LSTM of layout {layout!r} is a directory with a state dict, such "
+            f"as model.pth, and its tokens, such as itos.pkl. Received: `{directory}` "
+            f"with {sorted(p.name for p in directory.glob('*'))[:10]}, file={file!r}."
+        )
+    path = directory / (file or names[0])
+    if path.name == EXPORT:
+        raise ValueError(
+            f"`{path}` is a file of `Learner.export`, which holds code that Python "
+            "runs when it loads the file. Load it with fastai, write its weights with "
+            "`learn.save('model', with_opt=False)`, and write its tokens with "
+            "`pickle.dump(list(tokens), file)`, where `tokens` is `learn.dls.vocab`, "
+            "or `learn.dls.vocab[0]` of a classifier."
+        )
+    return path
+
+
+def _read_config(arrays, path, heads):
+    """The config of a model, from the shapes of its arrays."""
+    where = f"`{path}`"
+    layers = {name.split(".")[1] for name in arrays if name.startswith("rnns.")}
+    embedding = arrays.get("encoder.weight")
+    if not layers or embedding is None or embedding.ndim != 2:
+        raise ValueError(
+            f"{where} must hold an AWD-LSTM: encoder.weight, and weights of rnns.0, "
+            f"rnns.1 and so on. Received: {sorted(arrays)[:6]}."
+        )
+    lstm = arrays.get("rnns.0.weight_hh_l0")
+    first = arrays.get("rnns.0.linear.weight", lstm)
+    if first is None:
+        raise ValueError(
+            f"{where} must hold layers of LSTM or QRNN. Received: "
+            f"{[name for name in arrays if name.startswith('rnns.0.')]}."
+        )
+    name = path.stem + " " + path.resolve().parent.name
+    fields = {
+        "vocabulary_size": embedding.shape[0],
+        "embedding_dim": embedding.shape[1],
+        "lstm_dim": len(first) // (3 if lstm is None else 4),
+        "num_layers": len(layers),
+        "cell": "qrnn" if lstm is None else "lstm",
+        "reverse": any(word in name.lower() for word in BACKWARD),
+        "output_bias": "lm_head" not in heads or "decoder.bias" in arrays,
+        **(CLASSIFIER_DROPOUTS if "classifier" in heads else {}),
+    }
+    config = make_config(ULMFiTConfig, fields, where)
+    check_size(weight_shapes(config), where, sum(a.size for a in arrays.values()))
+    return config
