@@ -78,7 +78,7 @@ def test_steps_of_an_epoch_may_be_chosen():
 
 
 def test_an_epoch_has_an_order_of_its_own():
-    model = make(rows=1, window=500)
+    model = make(rows=1, window=5000)
 
     def ids(**options):
         return [x["token_ids"].numpy().tolist() for x, _, _ in model.batches(**options)]

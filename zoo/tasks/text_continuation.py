@@ -58,8 +58,8 @@ class ContinuesTexts(WritesTexts):
 
     def generation_options(self, **options):
         """The options of a generation; tokens that are never written are suppressed."""
-        unwritten = getattr(self.tokenizer, "unwritten_ids", ())
-        options["suppressed"] = (*options.get("suppressed", ()), *unwritten)
+        given = options.get("suppressed", ())
+        options["suppressed"] = (*given, *self.tokenizer.unwritten_ids)
         return super().generation_options(**options)
 
     def begin(self, inputs, options, grows):

@@ -70,7 +70,11 @@ class TokenPerplexity(keras.metrics.Mean):
         # The same operations as those of the loss, which TensorFlow then runs once.
         logits = ops.cast(y_pred, "float32")
         label = label_logits(logits, ops.cast(y_true, "int32"))
-        super().update_state(ops.logsumexp(logits, axis=-1) - label, sample_weight)
+        losses = ops.reshape(ops.logsumexp(logits, axis=-1) - label, (-1,))
+        if sample_weight is not None:
+            weight = ops.broadcast_to(sample_weight, ops.shape(y_true))
+            sample_weight = ops.reshape(weight, (-1,))
+        super().update_state(losses, sample_weight)
 
     def result(self):
         """The exponential of the mean."""

@@ -46,6 +46,7 @@ class Tokenizer(tf.Module):
     """
 
     framing = Framing()
+    unwritten_ids = ()  # tokens that a generated text must not have
     files = {}
     tokens_are_words = False
 
