@@ -54,13 +54,6 @@ class CausalLM(ContinuesTexts, Task):
     Raises:
         ValueError: if the backbone does not predict the next token, or `rows` is given
             and it has no states.
-
-    Example:
-        >>> lm = zoo.from_preset("ulmfit_mini_en_books")
-        >>> lm.generate("It was", max_new_tokens=40, temperature=0.8)
-        >>> streams = zoo.from_preset("ulmfit_mini_en_books", rows=64)
-        >>> streams.fit(texts, epochs=3)
-        >>> streams.save_to_preset("adapted")
     """
 
     task_name = "causal_lm"

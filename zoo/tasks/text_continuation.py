@@ -34,10 +34,6 @@ class ContinuesTexts(WritesTexts):
             TypeError: if `texts` is not text.
             ValueError: see `write_texts`; also if the model reads from the last token
                 to the first, has no states, or was built for streams.
-
-        Example:
-            >>> lm = zoo.from_preset("ulmfit_mini_en_books")
-            >>> lm.generate("It was", max_new_tokens=40, temperature=0.8, seed=1)
         """
         self._check_rows()
         backbone = self.backbone
