@@ -244,5 +244,5 @@ def inner_layers(layer):
 
 
 def is_model(layer):
-    """Whether a layer is a container, whose own flag stays as it is."""
+    """Whether a layer is a model, whose own `trainable` is not changed."""
     return isinstance(layer, keras.Model)
