@@ -119,6 +119,32 @@ def only_layout(found, directory):
     return found[0] if found else None
 
 
+def choose_file(names, directory, file, wanted):
+    """The path of the checkpoint to read in a directory.
+
+    Args:
+        names: list of str, the checkpoints that the directory has.
+        directory: `pathlib.Path`.
+        file: str, the name that the user chose, or None for the only one.
+        wanted: str, a sentence without a full stop that says what files are needed.
+
+    Raises:
+        FileNotFoundError: if there is no such checkpoint.
+        ValueError: if there are several and none was chosen.
+    """
+    if file is None and len(names) > 1:
+        raise ValueError(
+            f"A directory must hold one checkpoint. Received: {', '.join(names)} in "
+            f"`{directory}`. Pass `file=` to choose."
+        )
+    if not names or (file and file not in names):
+        raise FileNotFoundError(
+            f"{wanted}. Received: `{directory}` with "
+            f"{sorted(p.name for p in directory.glob('*'))[:10]}, file={file!r}."
+        )
+    return directory / (file or names[0])
+
+
 def register_family(family):
     """Registers a family, so that `zoo.from_preset` and `.keras` files know it.
 

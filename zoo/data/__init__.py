@@ -1,6 +1,12 @@
 """From files and token ids to batches: packing, batching by length, masking."""
 
-from zoo.data.batching import Epoch, bucket_length, plan_batches, untuned
+from zoo.data.batching import (
+    Epoch,
+    bucket_length,
+    epoch_numbers,
+    plan_batches,
+    untuned,
+)
 from zoo.data.bitext import read_bitext
 from zoo.data.conll import read_conll, write_conll
 from zoo.data.corpus import read_documents, split_sentences, tokenize_documents
@@ -46,6 +52,7 @@ __all__ = [
     "bucket_length",
     "document_batches",
     "draw_pairs",
+    "epoch_numbers",
     "hash_split",
     "label_counts",
     "mask_tokens",

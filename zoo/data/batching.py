@@ -59,6 +59,18 @@ class Epoch:
         )
 
 
+def epoch_numbers(epochs):
+    """The numbers of epochs as a `tf.data.Dataset` of int64.
+
+    Args:
+        epochs: iterable of int; or an `Epoch`, for one whose number is read when the
+            iteration starts.
+    """
+    if isinstance(epochs, Epoch):
+        return epochs.dataset()
+    return tf.data.Dataset.from_tensor_slices(tf.constant(list(epochs), tf.int64))
+
+
 def untuned():
     """Returns the options of a dataset without autotuning.
 
@@ -105,11 +117,7 @@ def plan_batches(
     lengths = tf.cast(lengths, tf.int64)
     count = int(lengths.shape[0])
     _check_sizes(count, batch_size, token_budget)
-    if isinstance(epochs, Epoch):
-        numbers = epochs.dataset()
-    else:
-        numbers = tf.constant(list(epochs), tf.int64)
-        numbers = tf.data.Dataset.from_tensor_slices(numbers)
+    numbers = epoch_numbers(epochs)
     bounds = _bounds(lengths.numpy(), batch_size, token_budget)
 
     def epoch_batches(epoch):

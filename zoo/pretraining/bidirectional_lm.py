@@ -14,6 +14,7 @@ from zoo.data import (
     untuned,
     write_word_corpus,
 )
+from zoo.pretraining.objective import Objective, only_stage
 from zoo.pretraining.optimizer import make_optimizer
 from zoo.pretraining.recipes import find_files, find_held_out
 from zoo.pretraining.start import finished_model, start_model, start_tokenizer
@@ -39,7 +40,7 @@ class BidirectionalLMOptions:
     num_samples: int | None = None
 
 
-class StreamPretraining:
+class StreamPretraining(Objective):
     """A pretraining run of a bidirectional language model of words.
 
     The run carries the states of the LSTMs from batch to batch.
@@ -63,11 +64,7 @@ class StreamPretraining:
     Options = BidirectionalLMOptions
 
     def __init__(self, recipe, data, output):
-        if len(recipe.stages) > 1:
-            raise ValueError(
-                "The recipe of a model that carries states must have one stage. "
-                f"Received: {recipe.stages}."
-            )
+        only_stage(recipe, "a model that carries states")
         self.recipe, self.directory = recipe, output / "examples"
         self.sizes = recipe.sizes()
         self.tokenizer = start_tokenizer(recipe) or self._tokenizer()
@@ -130,14 +127,6 @@ class StreamPretraining:
         streams = self.streams(self.corpus, steps, self.recipe.seed)
         batches = stream_batches(streams, self.corpus.words, self.tokenizer, start)
         return batches.map(model.finish).prefetch(2).with_options(untuned())
-
-    def tokens(self):
-        """The number of words that each direction predicts in all updates, int."""
-        return sum(self.sizes)
-
-    def record(self):
-        """What the record of the preset says of this run, a dict."""
-        return {}
 
     def evaluate(self, model):
         """The perplexity of every held-out file, with the full softmax.

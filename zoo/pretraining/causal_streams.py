@@ -15,6 +15,7 @@ from zoo.data import (
     write_documents,
 )
 from zoo.data.corpus import UNKNOWN_MARK
+from zoo.pretraining.objective import Objective, only_stage
 from zoo.pretraining.optimizer import make_optimizer
 from zoo.pretraining.recipes import find_files, find_held_out
 from zoo.pretraining.start import finished_model, start_model, start_tokenizer
@@ -37,7 +38,7 @@ class CausalStreamsOptions:
     jitter: bool = False
 
 
-class CausalStreams:
+class CausalStreams(Objective):
     """A pretraining run of a recurrent causal language model with fastai's tokens.
 
     The run carries the states from batch to batch. The vocabulary is made from the
@@ -61,14 +62,9 @@ class CausalStreams:
     Options = CausalStreamsOptions
 
     def __init__(self, recipe, data, output):
-        if len(recipe.stages) > 1:
-            raise ValueError(
-                "The recipe of a model that carries states must have one stage. "
-                f"Received: {recipe.stages}."
-            )
+        self.steps, self.rows, _ = only_stage(recipe, "a model that carries states")
         self.recipe, self.directory = recipe, output / "examples"
         self.sizes = recipe.sizes()
-        ((self.steps, self.rows, _),) = recipe.stages
         train = find_files(data, recipe.train)
         self.tokenizer = start_tokenizer(recipe) or self._vocabulary(train, output)
         self.corpus = self._prepared("train", train)
@@ -135,14 +131,6 @@ class CausalStreams:
         options = {"jitter": self.recipe.options.jitter, "seed": self.recipe.seed}
         batches = self._batches(model, self.corpus, steps, **options)
         return batches.prefetch(2).with_options(untuned())
-
-    def tokens(self):
-        """The number of tokens that are predicted in all updates, int."""
-        return sum(self.sizes)
-
-    def record(self):
-        """What the record of the preset says of this run, a dict."""
-        return {}
 
     def evaluate(self, model):
         """The cross-entropy and the perplexity of a token of every held-out file.

@@ -11,6 +11,7 @@ from zoo import registry
 from zoo.data import read_texts, untuned
 from zoo.files import replacing
 from zoo.pretraining.distillation_loss import DistillationLoss, TextCosine
+from zoo.pretraining.objective import Objective
 from zoo.pretraining.optimizer import make_optimizer
 from zoo.pretraining.recipes import find_files, find_held_out
 from zoo.pretraining.start import finished_model, start_model, start_tokenizer
@@ -79,7 +80,7 @@ class DistillationOptions:
                 )
 
 
-class Distillation:
+class Distillation(Objective):
     """A run in which a `TextEmbedder`, the student, learns a teacher's vectors.
 
     The first run learns the vocabulary and computes the teacher's vectors, which are
@@ -300,10 +301,6 @@ class Distillation:
         words = tf.gather(self.words, numbers).to_tensor(0, shape=shape)
         texts = tf.gather(self.vectors, numbers)[:, None]
         return x, tf.concat([texts, tf.cast(words, tf.float32)], axis=1)
-
-    def tokens(self):
-        """The number of tokens in all updates without padding, int."""
-        return sum(self.sizes)
 
     def record(self):
         """What the record of the preset says of this run: the teacher."""

@@ -16,6 +16,7 @@ from zoo.data import (
     write_records,
 )
 from zoo.files import replacing
+from zoo.pretraining.objective import Objective
 from zoo.pretraining.optimizer import make_optimizer
 from zoo.pretraining.recipes import find_files
 from zoo.pretraining.start import finished_model, start_model, start_tokenizer
@@ -46,7 +47,7 @@ class MaskedLMOptions:
     shards: int = 8
 
 
-class MaskedPretraining:
+class MaskedPretraining(Objective):
     """A pretraining run of a masked language model.
 
     The first run in `output` learns the vocabulary and writes the examples. Later runs
@@ -133,10 +134,6 @@ class MaskedPretraining:
             share = np.mean(np.concatenate([mask.mean(1) for mask in masks]))
             total += length * rows * steps * share
         return int(total)
-
-    def record(self):
-        """What the record of the preset says of this run, a dict."""
-        return {}
 
     def evaluate(self, model, batch_size=32):
         """Losses, accuracies and perplexity on the held-out examples.

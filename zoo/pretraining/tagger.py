@@ -9,6 +9,7 @@ import tensorflow as tf
 from zoo.checkpoint import read_vectors, write_vectors
 from zoo.data import read_conll
 from zoo.evaluation import convert_tags
+from zoo.pretraining.objective import Objective, only_stage
 from zoo.pretraining.optimizer import make_optimizer
 from zoo.pretraining.recipes import find_files, find_held_out
 from zoo.pretraining.start import start_model
@@ -51,7 +52,7 @@ class TaggerOptions:
             )
 
 
-class TaggerTraining:
+class TaggerTraining(Objective):
     """A training run of a tagger.
 
     Sentences with more words than the tokens per row of the recipe are ignored.
@@ -75,11 +76,7 @@ class TaggerTraining:
     Options = TaggerOptions
 
     def __init__(self, recipe, data, output):
-        if len(recipe.stages) > 1:
-            raise ValueError(
-                "The recipe of a tagger must have one stage. Received: "
-                f"{recipe.stages}."
-            )
+        only_stage(recipe, "a tagger")
         self.recipe, self.data, self.output = recipe, data, output
         ((longest, self.rows, _),) = recipe.stages
         files = [self._read(path) for path in find_files(data, recipe.train)]
@@ -161,14 +158,6 @@ class TaggerTraining:
             *self.train, batch_size=self.rows, shuffle=True, seed=seed, epochs=epochs
         )
         return batches.skip(start % updates)
-
-    def tokens(self):
-        """The number of words in all updates, int."""
-        return sum(self.sizes)
-
-    def record(self):
-        """What the record of the preset says of this run, a dict."""
-        return {}
 
     def evaluate(self, model):
         """The accuracy of the tags of every held-out file, and the F1 of spans.

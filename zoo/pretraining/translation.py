@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 
 from zoo.data import plan_batches, read_bitext
+from zoo.pretraining.objective import Objective
 from zoo.pretraining.optimizer import make_optimizer
 from zoo.pretraining.recipes import find_files, find_held_out
 from zoo.pretraining.start import finished_model, start_model, start_tokenizer
@@ -41,7 +42,7 @@ class TranslationOptions(WritingOptions):
     columns: tuple = (0, 1)
 
 
-class Translation:
+class Translation(Objective):
     """A training run of a `Translator`, or of another task that writes texts.
 
     The first run learns one SentencePiece model from both sides, `sentencepiece.model`.
@@ -169,14 +170,6 @@ class Translation:
             token_budget=budget,
         )
         return batches.skip(done % updates).take(steps - done)
-
-    def tokens(self):
-        """The number of tokens of both sides in all updates, int."""
-        return sum(self.sizes)
-
-    def record(self):
-        """What the record of the preset says of this run, a dict."""
-        return {}
 
     def evaluate(self, model):
         """Loss, cross-entropy and accuracy on every held-out file.

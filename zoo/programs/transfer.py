@@ -1,6 +1,7 @@
 """ULMFiT's recipe: adapts a language model, and makes a text classifier of it.
 
-First the language model is trained on all texts. Then a new classifier is trained on
+First the language model is trained on all texts, as streams if it is recurrent, see
+`zoo.CausalLM`. Then a new classifier is trained on
 the labelled ones, with `GradualUnfreezing`. Both have discriminative rates: a group of
 layers learns at `layer_decay` times the rate of the group above it. Both rates follow a
 `SlantedTriangle` over the whole `fit`. The recipe is the same for every backbone that
@@ -107,6 +108,9 @@ def start_classifier(preset, texts, options, layer_decay, epochs, seed, **fit_op
     options = dict(options)
     length = options.get("sequence_length")
     lengths = {} if length is None else {"sequence_length": length}
+    if epochs and is_recurrent(preset):
+        # Streams: a text of any length, and no padding.
+        lengths = {"rows": min(fit_options.pop("batch_size"), len(texts))}
     language_model = registry.from_preset(
         preset,
         CausalLM.task_name,
@@ -120,6 +124,12 @@ def start_classifier(preset, texts, options, layer_decay, epochs, seed, **fit_op
     keras.utils.set_random_seed(seed)
     backbone, tokenizer = language_model.backbone, language_model.tokenizer
     return TextClassifier(backbone, tokenizer, **options)
+
+
+def is_recurrent(preset):
+    """Whether the backbone of a preset has states to carry over."""
+    backbone = registry.from_preset(preset, None, load_weights=False)
+    return bool(backbone.state_shapes(backbone.config))
 
 
 def compile_transfer(model, learning_rate=None, layer_decay=LAYER_DECAY, **options):

@@ -5,10 +5,16 @@ import numpy as np
 import tensorflow as tf
 from keras import ops
 
-from zoo.data import DocumentStreams, Epoch, document_batches, tokenize_texts, untuned
+from zoo.data import (
+    DocumentStreams,
+    document_batches,
+    epoch_numbers,
+    tokenize_texts,
+    untuned,
+)
 from zoo.layers import CarriedState, KeepState
 from zoo.tasks.base import Task
-from zoo.tasks.label_smoothing import SmoothedCrossentropy, label_logits
+from zoo.tasks.label_smoothing import SmoothedCrossentropy, token_losses
 from zoo.tasks.text_continuation import ContinuesTexts
 from zoo.tasks.token_metrics import TokenAccuracy, TokenPerplexity
 
@@ -198,12 +204,7 @@ class CausalLM(ContinuesTexts, Task):
         jitter = shuffle and self.options["jitter"]
         streams = self.streams(columns[0].numpy(), seed if shuffle else None, jitter)
         count = streams.steps_per_epoch
-        if isinstance(epochs, Epoch):
-            numbers = epochs.dataset()
-        else:
-            numbers = tf.data.Dataset.from_tensor_slices(
-                tf.constant(list(epochs), tf.int64)
-            )
+        numbers = epoch_numbers(epochs)
         steps = numbers.flat_map(
             lambda epoch: tf.data.Dataset.range(epoch * count, (epoch + 1) * count)
         )
@@ -272,7 +273,7 @@ class CausalLM(ContinuesTexts, Task):
         if self.backbone.state_shapes(self.backbone.config):
             total = self._window_losses(x, following, weight)
         else:
-            losses = losses_of(self(x, training=False), following)
+            losses = token_losses(self(x, training=False), following)
             total = tf.reduce_sum(losses * weight, 1)
         count = tf.reduce_sum(weight, 1)
         return {
@@ -295,14 +296,9 @@ class CausalLM(ContinuesTexts, Task):
             part = {k: v[:, place : place + WINDOW] for k, v in given.items()}
             following, weight = part.pop("following"), part.pop("weight")
             outputs, states = self.backbone.step(part, states)
-            losses = losses_of(self.head(outputs["sequence_output"]), following)
+            losses = token_losses(self.head(outputs["sequence_output"]), following)
             return number + 1, states, total + tf.reduce_sum(losses * weight, 1)
 
         states = self.backbone.make_states(rows)
         start = (tf.zeros((), tf.int32), states, tf.zeros((rows,)))
         return tf.while_loop(lambda number, *_: number < count, read, start)[2]
-
-
-def losses_of(logits, following):
-    """The cross-entropy of each token in nats, float32 (B, L)."""
-    return tf.reduce_logsumexp(logits, -1) - label_logits(logits, following)

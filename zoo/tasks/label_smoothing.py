@@ -109,6 +109,17 @@ def label_logits(logits, labels):
     return ops.reshape(chosen, ops.shape(logits)[:-1])
 
 
+def token_losses(logits, labels):
+    """The cross-entropy of each label in nats, float32 (...), from logits (..., V).
+
+    The operations are those of `SmoothedCrossentropy` without smoothing, so TensorFlow
+    runs them once if a step has both.
+    """
+    logits = ops.cast(logits, "float32")
+    label = label_logits(logits, ops.cast(labels, "int32"))
+    return ops.logsumexp(logits, axis=-1) - label
+
+
 def probabilities(smoothing, count, kind):
     """The probability of the label, that of each other class, and how many have 0."""
     if kind == "uniform":

@@ -6,7 +6,7 @@ Keras' means first average a row, and so weigh a token less in a batch of longer
 import keras
 from keras import ops
 
-from zoo.tasks.label_smoothing import label_logits
+from zoo.tasks.label_smoothing import token_losses
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -35,10 +35,8 @@ class TokenCrossentropy(keras.metrics.Mean):
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         """Adds a batch."""
-        y_true, y_pred, weight = flat(y_true, y_pred, sample_weight)
-        logits = ops.cast(y_pred, "float32")
-        label = label_logits(logits, ops.cast(y_true, "int32"))
-        super().update_state(ops.logsumexp(logits, axis=-1) - label, weight)
+        losses = ops.reshape(token_losses(y_pred, y_true), (-1,))
+        super().update_state(losses, flat_weight(y_true, sample_weight))
 
     @classmethod
     def from_config(cls, config):
@@ -48,33 +46,24 @@ class TokenCrossentropy(keras.metrics.Mean):
 
 def flat(y_true, y_pred, weight):
     """Targets, outputs and weights of all rows in one."""
-    if weight is not None:
-        weight = ops.reshape(ops.broadcast_to(weight, ops.shape(y_true)), (-1,))
     classes = y_pred.shape[-1]
-    return ops.reshape(y_true, (-1,)), ops.reshape(y_pred, (-1, classes)), weight
+    rows = ops.reshape(y_true, (-1,)), ops.reshape(y_pred, (-1, classes))
+    return *rows, flat_weight(y_true, weight)
+
+
+def flat_weight(y_true, weight):
+    """Weights (B,) or (B, L) of targets (B, L) in one row, or None."""
+    if weight is None:
+        return None
+    return ops.reshape(ops.broadcast_to(weight, ops.shape(y_true)), (-1,))
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class TokenPerplexity(keras.metrics.Mean):
-    """The exponential of the mean cross-entropy of tokens in nats, from logits.
-
-    Inputs:
-        as `TokenAccuracy`.
-    """
+class TokenPerplexity(TokenCrossentropy):
+    """The exponential of `TokenCrossentropy`."""
 
     def __init__(self, name="perplexity", **kwargs):
         super().__init__(name=name, **kwargs)
-
-    def update_state(self, y_true, y_pred, sample_weight=None):
-        """Adds a batch."""
-        # The same operations as those of the loss, which TensorFlow then runs once.
-        logits = ops.cast(y_pred, "float32")
-        label = label_logits(logits, ops.cast(y_true, "int32"))
-        losses = ops.reshape(ops.logsumexp(logits, axis=-1) - label, (-1,))
-        if sample_weight is not None:
-            weight = ops.broadcast_to(sample_weight, ops.shape(y_true))
-            sample_weight = ops.reshape(weight, (-1,))
-        super().update_state(losses, sample_weight)
 
     def result(self):
         """The exponential of the mean."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from zoo.checkpoint import Converted, save_checkpoint
 from zoo.config import make_config
-from zoo.family import Layout, check_size, only_layout
+from zoo.family import Layout, check_size, choose_file, only_layout
 from zoo.files import filling
 from zoo.models.elmo import bilm, many_langs
 from zoo.models.elmo.model import ELMoConfig
@@ -138,19 +138,10 @@ def _read_training(directory, file=None):
 
 def _only_file(directory, pattern, file):
     """The path of the chosen checkpoint, or of the only one."""
-    names = list_files(pattern, directory)
-    if file is None and len(names) > 1:
-        raise ValueError(
-            f"A directory must hold one checkpoint. Received: {', '.join(names)} in "
-            f"`{directory}`. Pass `file=` to choose."
-        )
-    if not names or (file and file not in names):
-        raise FileNotFoundError(
-            f"ELMo's weights are a directory with one options.json and one {pattern} "
-            f"file. Received: `{directory}` with "
-            f"{sorted(p.name for p in directory.iterdir())[:10]}, file={file!r}."
-        )
-    return directory / (file or names[0])
+    wanted = (
+        f"ELMo's weights are a directory with one options.json and one {pattern} file"
+    )
+    return choose_file(list_files(pattern, directory), directory, file, wanted)
 
 
 def _read_config(directory, path):

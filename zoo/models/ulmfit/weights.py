@@ -6,7 +6,7 @@ from pathlib import Path
 
 from zoo.checkpoint import Converted, convert, open_state_dict
 from zoo.config import make_config
-from zoo.family import Layout, check_size, only_layout
+from zoo.family import Layout, check_size, choose_file, only_layout
 from zoo.models.ulmfit.fastai_vocabulary import (
     EXPORT,
     check_tokens,
@@ -166,19 +166,11 @@ def read(directory, layout=None, file=None):
 
 def _choose(directory, layout, file):
     """The path of the checkpoint to read."""
-    names = list_files(directory, layout)
-    if file is None and len(names) > 1:
-        raise ValueError(
-            f"A directory must hold one checkpoint. Received: {', '.join(names)} in "
-            f"`{directory}`. Pass `file=` to choose."
-        )
-    if not names or (file and file not in names):
-        raise FileNotFoundError(
-            f"An AWD-LSTM of layout {layout!r} is a directory with a state dict, such "
-            f"as model.pth, and its tokens, such as itos.pkl. Received: `{directory}` "
-            f"with {sorted(p.name for p in directory.glob('*'))[:10]}, file={file!r}."
-        )
-    path = directory / (file or names[0])
+    wanted = (
+        f"An AWD-LSTM of layout {layout!r} is a directory with a state dict, such as "
+        "model.pth, and its tokens, such as itos.pkl"
+    )
+    path = choose_file(list_files(directory, layout), directory, file, wanted)
     if path.name == EXPORT:
         raise ValueError(
             f"`{path}` is a file of `Learner.export`, which holds code that Python "
