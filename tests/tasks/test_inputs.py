@@ -236,8 +236,11 @@ def test_a_pair_is_a_row_of_two_segments(models, make_task):
 
 @pytest.mark.parametrize("name", ["token_classifier", "masked_lm", "causal_lm"])
 def test_predict_names_the_methods_that_take_text(models, name):
-    ways = {"token_classifier": "`answer` or `tag`", "causal_lm": "`generate` or `answer`"}
-    ways["masked_lm"] = "`fill_mask` or `answer`"
+    ways = {
+        "token_classifier": "`answer` or `tag`",
+        "causal_lm": "`generate` or `answer`",
+        "masked_lm": "`fill_mask` or `answer`",
+    }
     message = "`predict` cannot return outputs of texts of different lengths.*Use "
     for x in (TEXTS, tf.data.Dataset.from_tensors(TEXTS)):
         with pytest.raises(TypeError, match=f"{message}{ways[name]}"):
