@@ -94,10 +94,10 @@ def collect(known, directories):
 
 
 def read_log(path):
-    """The columns of a log that are plotted: dict of name to list of float."""
+    """The columns of a log that are plotted, or the loss: dict of name to floats."""
     with open(path, encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    curves = [name for name in CURVES if name in rows[0]]
+    curves = [name for name in CURVES if name in rows[0]] or ["loss"]
     return {name: [float(row[name]) for row in rows] for name in curves}
 
 

@@ -66,3 +66,9 @@ def test_unknown_heads_and_poolings_raise():
         make(head="cubic")
     with pytest.raises(ValueError, match="has its own pooling"):
         make(pooling="mean")
+
+
+def test_it_is_the_default_head_of_ulmfit_only():
+    assert make(head=None).options["head"] == "concat_pooling"
+    assert make(head=None, pooling="mean").options["head"] == "linear"
+    assert make("elmo", head=None).options["head"] == "linear"

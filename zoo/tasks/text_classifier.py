@@ -4,11 +4,8 @@ import keras
 import tensorflow as tf
 
 from zoo.data import as_numbers, read_labelled
-from zoo.evaluation import (
-    assess_numbers,
-    mean_number,
-    tfidf_number,
-)
+from zoo.evaluation import assess_numbers, mean_number, tfidf_number
+from zoo.family import FAMILIES
 from zoo.layers import ComparedSegments, Pooling
 from zoo.tasks.base import Task
 from zoo.tasks.class_labels import ClassLabels
@@ -84,6 +81,9 @@ class SequenceHead(Task):
         self, backbone, tokenizer, units, head, pooling, dropout, options, **kwargs
     ):
         self.check_encodes(backbone)
+        if head is None:
+            # A pooling is that of the linear head.
+            head = "linear" if pooling else FAMILIES[backbone.family].head
         check_head(head, pooling)
         if head == "linear" and pooling is None:
             pooled = "pooled_output" in backbone.output
@@ -141,7 +141,8 @@ class TextClassifier(ClassLabels, SequenceHead):
         head_dropout: float in [0, 1), on the pooled vector. ULMFiT uses 0.4.
         head: "linear", or "concat_pooling" for the head of ULMFiT: the last vector, the
             maximum and the mean over all tokens, and a hidden layer between batch
-            norms. It takes no `pooling`.
+            norms. It takes no `pooling`. The default is that of the family: that of
+            ULMFiT is "concat_pooling", unless there is a `pooling`.
         **kwargs: sequence_length, pair and name, see `zoo.tasks.Task`.
 
     Inputs:
@@ -164,7 +165,7 @@ class TextClassifier(ClassLabels, SequenceHead):
         labels=2,
         pooling=None,
         head_dropout=0.1,
-        head="linear",
+        head=None,
         **kwargs,
     ):
         labels = label_names(labels)
@@ -235,7 +236,7 @@ class TextRegressor(SequenceHead):
         tokenizer=None,
         pooling=None,
         head_dropout=0.1,
-        head="linear",
+        head=None,
         **kwargs,
     ):
         super().__init__(
