@@ -142,6 +142,11 @@ def test_a_language_model_has_a_perplexity_of_every_file(preset_card, tmp_path):
     assert "Fine-tuning" not in card and "masked" not in card
 
 
+def test_a_log_without_known_curves_has_its_loss(preset_card, tmp_path):
+    card = card_of(preset_card, tmp_path, "loss", valid={"a": {"perplexity": 2.0}})
+    assert "![loss](loss.svg)" in card
+
+
 def test_a_tagger_says_what_it_reads_and_how_often_it_is_right(preset_card, tmp_path):
     valid = {"a.tsv": {"loss": 0.1, "accuracy": 0.93217}}
     parts = {"lm_0": {"preset": "elmo_of_test", "sha256": "0"}}
