@@ -1,5 +1,8 @@
 """Tasks with one label, or one number, for a text or a pair of texts."""
 
+import functools
+import math
+
 import keras
 import tensorflow as tf
 
@@ -14,6 +17,7 @@ from zoo.tasks.base import Task
 from zoo.tasks.class_labels import ClassLabels
 from zoo.tasks.concat_head import concat_head
 from zoo.tasks.targets import label_names, one_for_each_text
+from zoo.tasks.windows import TAIL, pool_windows
 
 HEADS = ("linear", "concat_pooling")
 POOLINGS = ("pooled", "cls", "mean", "compare")
@@ -75,6 +79,9 @@ class SequenceHead(Task):
     """Dropout and one dense layer on a pooled vector, or ULMFiT's head.
 
     It is the base of `TextClassifier` and `TextRegressor`.
+
+    A backbone that carries states reads a text in windows, if the pooling can do so,
+    see `pool_windows`. The memory then does not depend on the length of the text.
     """
 
     columns = ("text", "text_pair")
@@ -112,6 +119,23 @@ class SequenceHead(Task):
             "head_dropout": dropout,
         }
         super().__init__(inputs, outputs, backbone, tokenizer, options, **kwargs)
+        mean = head == "concat_pooling" or pooling == "mean"
+        self.reads_windows = mean and backbone.carries_states
+        # A function, which Keras does not track as it tracks models.
+        self._after_pooling = functools.cache(
+            lambda: keras.Model(self.get_layer("pooling").output, self.outputs[0])
+        )
+
+    def call(self, inputs, training=None, mask=None):
+        """The logits, window by window where `reads_windows`."""
+        length = inputs["padding_mask"].shape[1]
+        limit = min(n for n in (length, self.sequence_length, math.inf) if n)
+        if not self.reads_windows or training and limit <= TAIL:
+            return super().call(inputs, training=training, mask=mask)
+        tail = TAIL if training else None
+        pooling = self.get_layer("pooling")
+        pooled = pool_windows(self.backbone, pooling, inputs, tail)
+        return self._after_pooling()(pooled)
 
     def layers_used(self):
         """Names of the layers that the pooled vector depends on."""
