@@ -50,6 +50,7 @@ class Family:
         learning_rate: float, the default for fine-tuning. A preset may have its own.
         head_multiplier: float, the default of `zoo.training.AdamW` for a head with new
             weights. A preset may have its own.
+        head: str, the head of a new `zoo.TextClassifier` or `zoo.TextRegressor`.
         layouts: tuple of `Layout`, those of other programs.
         heads: dict of the name of a pretrained head to the first part of the paths of
             its weights.
@@ -63,6 +64,7 @@ class Family:
     tokenizers: tuple
     learning_rate: float = 1e-3
     head_multiplier: float = 1.0
+    head: str = "linear"
     layouts: tuple = ()
     heads: dict = dataclasses.field(default_factory=dict)
     shapes: Callable | None = None

@@ -61,6 +61,12 @@ def test_an_export_answers_the_same(tmp_path):
     np.testing.assert_allclose(scores, expected["scores"], atol=1e-6)
 
 
+def test_the_family_has_a_head():
+    assert make(head=None).options["head"] == "concat_pooling"
+    assert make(head=None, pooling="mean").options["head"] == "linear"
+    assert make("elmo", head=None).options["head"] == "linear"
+
+
 def test_unknown_heads_and_poolings_raise():
     with pytest.raises(ValueError, match="`head` must be one of"):
         make(head="cubic")

@@ -8,7 +8,7 @@ import tiny
 
 from zoo.registry import build_backbone
 from zoo.tasks import CausalLM, TextClassifier, text_classifier, windows
-from zoo.text import WordPieceTokenizer
+from zoo.text import CharacterTokenizer, WordPieceTokenizer
 
 LONG = "the end of a film was not so good , but two or three in it ! " * 12
 TEXTS = [LONG, "", "a good film", LONG[:400], "bad"]
@@ -17,7 +17,8 @@ MODELS = [("lstm", False), ("lstm", True), ("qrnn", False), ("qrnn", True)]
 
 def make(cell="lstm", reverse=False, head="concat_pooling", dtype=None, **options):
     keras.utils.set_random_seed(0)
-    fields = {"cell": cell, "reverse": reverse, "initializer_range": 0.5}
+    fields = {k: options.pop(k) for k in {*tiny.ULMFIT_CONFIG} & {*options}}
+    fields |= {"cell": cell, "reverse": reverse, "initializer_range": 0.5}
     backbone = build_backbone("ulmfit", {**tiny.ULMFIT_CONFIG, **fields}, dtype)
     known = WordPieceTokenizer(tiny.VOCABULARY)
     model = TextClassifier(backbone, known, tiny.LABELS, head=head, **options)
@@ -114,3 +115,35 @@ def test_the_gradient_reaches_the_tail_of_each_row(cell, reverse, monkeypatch):
         found[1][reached], expected[1][reached], rtol=1e-3, atol=1e-4
     )
     assert not np.any(found[1][early]) and np.all(expected[1][early].any(-1))
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["graph", *(pytest.param(k, marks=pytest.mark.slow) for k in ("jit", "replicas"))],
+)
+def test_long_documents_are_trained(kind, request, monkeypatch):
+    for module in (windows, text_classifier):
+        monkeypatch.setattr(module, "TAIL", 16)
+    strategy = tf.distribute.get_strategy()
+    if kind == "replicas":
+        strategy = request.getfixturevalue("two_replicas")
+    with strategy.scope():
+        model = make(input_dropout=0.1, weight_dropout=0.1)
+        model.compile(keras.optimizers.Adam(1e-2), jit_compile=kind == "jit")
+    texts = [f"{LONG[: 20 * i]} good" for i in range(8)]
+    texts += [f"{LONG[: 20 * i]} bad" for i in range(8)]
+    labels = ["good"] * 8 + ["bad"] * 8
+    losses = model.fit(texts, labels, 16, 12, verbose=0).history["loss"]
+    assert np.isfinite(losses).all() and losses[-1] < 0.7 * losses[0]
+
+
+def test_a_backbone_of_two_directions_reads_whole_documents():
+    keras.utils.set_random_seed(0)
+    backbone = build_backbone("elmo", tiny.ELMO_CONFIG)
+    known = CharacterTokenizer(12, tiny.WORDS)
+    model = TextClassifier(backbone, known, tiny.LABELS, head="concat_pooling")
+    assert not backbone.carries_states and not model.reads_windows
+    texts = [LONG * 8, "", "a good film"]
+    together = model.predict(texts, verbose=0)
+    alone = [model.predict([text], verbose=0)[0] for text in texts]
+    np.testing.assert_allclose(together, alone, atol=1e-5)

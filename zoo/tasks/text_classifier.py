@@ -12,6 +12,7 @@ from zoo.evaluation import (
     mean_number,
     tfidf_number,
 )
+from zoo.family import FAMILIES
 from zoo.layers import ComparedSegments, Pooling
 from zoo.tasks.base import Task
 from zoo.tasks.class_labels import ClassLabels
@@ -91,6 +92,8 @@ class SequenceHead(Task):
         self, backbone, tokenizer, units, head, pooling, dropout, options, **kwargs
     ):
         self.check_encodes(backbone)
+        if head is None:
+            head = "linear" if pooling else FAMILIES[backbone.family].head
         check_head(head, pooling)
         if head == "linear" and pooling is None:
             pooled = "pooled_output" in backbone.output
@@ -152,7 +155,14 @@ class TextClassifier(ClassLabels, SequenceHead):
     model that was trained on single texts also takes pairs, and the other way round,
     but it has not learned such rows.
 
-    Source: Devlin et al. 2019, section 4.1.
+    A recurrent backbone of one direction, such as ULMFiT, reads texts of any length in
+    windows of 70 tokens, unless `sequence_length` truncates them. The memory does not
+    depend on the length. In training, the gradient reaches the last 1400 tokens of a
+    text. The tokens before them also have a part in the pooled vector. Other backbones
+    without a longest sequence, such as ELMo, read whole texts: their memory grows with
+    the length, and `sequence_length` bounds it.
+
+    Source: Devlin et al. 2019, section 4.1; Howard and Ruder 2018, section 3.3.
 
     Args:
         backbone: `zoo.backbone.Backbone`.
@@ -165,7 +175,8 @@ class TextClassifier(ClassLabels, SequenceHead):
         head_dropout: float in [0, 1), on the pooled vector. ULMFiT uses 0.4.
         head: "linear", or "concat_pooling" for the head of ULMFiT: the last vector, the
             maximum and the mean over all tokens, and a hidden layer between batch
-            norms. It takes no `pooling`.
+            norms. It takes no `pooling`. By default it is "linear" with a `pooling`,
+            and else that of the backbone's family.
         **kwargs: sequence_length, pair and name, see `zoo.tasks.Task`.
 
     Inputs:
@@ -188,7 +199,7 @@ class TextClassifier(ClassLabels, SequenceHead):
         labels=2,
         pooling=None,
         head_dropout=0.1,
-        head="linear",
+        head=None,
         **kwargs,
     ):
         labels = label_names(labels)
@@ -259,7 +270,7 @@ class TextRegressor(SequenceHead):
         tokenizer=None,
         pooling=None,
         head_dropout=0.1,
-        head="linear",
+        head=None,
         **kwargs,
     ):
         super().__init__(

@@ -11,6 +11,7 @@ FAMILY = Family(
     backbone=ULMFiT,
     tokenizers=("FastaiTokenizer", "WordPieceTokenizer"),
     learning_rate=4e-3,
+    head="concat_pooling",
     layouts=layouts(),
     heads={"lm_head": "lm_head"},
     shapes=weight_shapes,
