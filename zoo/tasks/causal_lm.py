@@ -57,8 +57,8 @@ class CausalLM(ContinuesTexts, Task):
         log-probability of a text, the number of predicted tokens and the perplexity.
 
     Raises:
-        ValueError: if the backbone does not predict the next token, or `rows` is given
-            and it has no states.
+        ValueError: if the backbone does not predict the next token, `rows` is given
+            and it has no states, or `rows` or `window` is not positive.
     """
 
     task_name = "causal_lm"
@@ -84,6 +84,11 @@ class CausalLM(ContinuesTexts, Task):
                 "A causal language model needs a backbone that predicts the next token."
                 f" Received: one of family {backbone.family!r}, which does not. Build "
                 "a BERT with `causal=True`."
+            )
+        if (rows is not None and rows < 1) or window < 1:
+            raise ValueError(
+                "`rows` and `window` must be at least 1. Received: rows="
+                f"{rows}, window={window}. Leave `rows` out if each row is one text."
             )
         head = backbone.make_token_head(head_activation, head_layer_norm_epsilon)
         inputs = backbone.make_inputs(backbone.config)
