@@ -223,6 +223,14 @@ class Backbone(TokenInputs, QuantizedModel, KerasFile, keras.Model):
         """The shapes of the states of a row, dict of name to shape; none by default."""
         return {}
 
+    @property
+    def carries_states(self):
+        """Whether a text read in windows, with carried states, has the same vectors.
+
+        This holds for a recurrent model of one direction.
+        """
+        return self.predicts == "next" and bool(self.state_shapes(self.config))
+
     def make_states(self, rows, length=None):
         """The states before the first token.
 

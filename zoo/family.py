@@ -50,7 +50,7 @@ class Family:
         learning_rate: float, the default for fine-tuning. A preset may have its own.
         head_multiplier: float, the default of `zoo.training.AdamW` for a head with new
             weights. A preset may have its own.
-        head: str, the default `head` of `zoo.TextClassifier` and `zoo.TextRegressor`.
+        head: str, the head of a new `zoo.TextClassifier` or `zoo.TextRegressor`.
         layouts: tuple of `Layout`, those of other programs.
         heads: dict of the name of a pretrained head to the first part of the paths of
             its weights.

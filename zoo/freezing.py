@@ -1,4 +1,4 @@
-"""Which layers of a model are frozen, that is not trainable, by name."""
+"""Frozen layers, which are not trainable, and groups of layers, by name."""
 
 
 def layer_tree(layer, path):
@@ -41,3 +41,25 @@ def freeze_layers(model, frozen):
         for path, layer in layers.items():
             layer.trainable = path not in frozen
     return model
+
+
+def layer_groups(backbone):
+    """The groups of layers of a backbone, from bottom to top.
+
+    Args:
+        backbone: with `groups` and `named_layers`.
+
+    Returns:
+        list of tuples of str.
+
+    Raises:
+        ValueError: if a name is not that of a layer.
+    """
+    layers, groups = backbone.named_layers, [*map(tuple, backbone.groups())]
+    unknown = [name for names in groups for name in names if name not in layers]
+    if unknown:
+        raise ValueError(
+            "`groups()` of a backbone must return names of its layers. Received: "
+            f"{unknown} of {type(backbone).__name__}, which has {sorted(layers)}."
+        )
+    return groups

@@ -26,7 +26,9 @@ def tokenizer():
 
 def make(rows=None, **options):
     keras.utils.set_random_seed(0)
-    config = {k: options.pop(k) for k in ("reverse", "cell") if k in options}
+    config = {
+        k: options.pop(k) for k in ("reverse", "cell", "num_layers") if k in options
+    }
     size = tokenizer().vocabulary_size
     config = {**tiny.ULMFIT_CONFIG, **config, "vocabulary_size": size}
     fields = {"pad_id": tokenizer().pad_id, "initializer_range": 0.5}
@@ -143,6 +145,9 @@ def test_wrong_data_is_refused():
     dataset = tf.data.Dataset.from_tensor_slices(TEXTS).batch(2)
     with pytest.raises(ValueError, match="Received: .*Dataset"):
         model.fit(dataset)
+    for wrong in ({"rows": 0}, {"rows": 2, "window": 0}):
+        with pytest.raises(ValueError, match="at least 1. Received: rows="):
+            make(**wrong)
     with pytest.raises(ValueError, match="at least 5 tokens. Received: 2"):
         model.fit(["", ""])
     with pytest.raises(ValueError, match="makes its own targets"):

@@ -121,6 +121,8 @@ def test_layers_learn_at_their_own_rates():
 class Backbone:
     """Names of layers, which is all that the optimizer asks a backbone for."""
 
+    named_layers = dict.fromkeys(("embedding", "norm", "lower", "upper", "pooler"))
+
     def groups(self):
         return ("embedding", "norm"), ("lower",), ("upper",)
 
@@ -133,6 +135,14 @@ def test_the_depth_of_a_layer_is_that_of_its_group():
     scales = [optimizer.rate_scale(path) for path in paths]
     assert scales == [0.125, 0.25, 0.5, 1.0]
     assert finetuning_optimizer(None, 100).depths == {}  # no decay, no question
+
+
+def test_groups_of_layers_that_do_not_exist_are_errors():
+    class Wrong(Backbone):
+        named_layers = {"embedding": None, "norm": None, "lower": None}
+
+    with pytest.raises(ValueError, match=r"names of its layers.*\['upper'\] of Wrong"):
+        layer_depths(Wrong())
 
 
 def test_a_repeated_token_counts_once_in_the_norm():

@@ -15,6 +15,11 @@ from zoo.training import AdamW, GradualUnfreezing, train_steps
 
 TEXTS, LABELS = tiny.make_texts(8)
 EAGER = {"run_eagerly": True}
+CONFIGS = {
+    "bert": tiny.CONFIG,
+    "elmo": tiny.ELMO_CONFIG,
+    "ulmfit": tiny.ULMFIT_CONFIG,
+}
 
 
 class Weights(keras.callbacks.Callback):
@@ -52,9 +57,9 @@ def make(family="bert", strategy=None, compile=EAGER, dtype=None, **fields):
     strategy = strategy or tf.distribute.get_strategy()
     with strategy.scope():
         keras.utils.set_random_seed(3)
-        config = {"bert": tiny.CONFIG, "elmo": tiny.ELMO_CONFIG}[family]
+        config = CONFIGS[family]
         backbone = build_backbone(family, {**config, **fields}, dtype)
-        known = {"bert": tiny_tokenizer, "elmo": CharacterTokenizer}[family]()
+        known = CharacterTokenizer() if family == "elmo" else tiny_tokenizer()
         model = TextClassifier(backbone, known, tiny.LABELS)
         model.compile(AdamW(0.05), **compile)
     return model
@@ -76,7 +81,7 @@ def fit(model, epochs, *callbacks, **options):
 GRADUAL = [{"head"}, {"2", "head"}, {"1", "2", "head"}, {"0", "1", "2", "head"}]
 
 
-@pytest.mark.parametrize("family", ["bert", "elmo"])
+@pytest.mark.parametrize("family", CONFIGS)
 def test_one_group_more_is_trained_in_each_epoch(family):
     model = make(family)
     count = len(model.backbone.groups())

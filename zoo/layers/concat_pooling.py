@@ -31,20 +31,51 @@ class ConcatPooling(keras.layers.Layer):
 
     def call(self, sequence, padding_mask):
         """Pools over the L positions."""
+        start = self.start(ops.shape(sequence)[0], sequence.shape[-1])
+        return self.finish(self.read(start, sequence, padding_mask))
+
+    def start(self, rows, width):
+        """What is known before the first token; see `read`."""
+        zeros = ops.zeros((rows, width))
+        return {
+            "last": zeros,
+            "most": zeros - 1e9,
+            "total": zeros,
+            "count": ops.zeros((rows, 1)),
+        }
+
+    def read(self, value, sequence, padding_mask):
+        """What is known after more tokens.
+
+        A text may be read in parts. A reverse model reads its last part first.
+
+        Args:
+            value: dict of float32, from `start` or the previous part.
+            sequence, padding_mask: see the class.
+
+        Returns:
+            dict like `value`.
+        """
         wide = ops.cast(sequence, "float32")
         mask = ops.cast(padding_mask, "float32")[:, :, None]
-        # Of equal numbers, `argmax` takes the first one.
-        order = -1.0 if self.reverse else 1.0
-        number = order * (ops.cumsum(mask, axis=1) * mask) - 1e9 * (1 - mask)
-        length = ops.shape(sequence)[1]
-        last = ops.cast(
-            ops.equal(ops.arange(length)[None], ops.argmax(number, axis=1)), "float32"
-        )
-        last = ops.sum(wide * last[:, :, None] * mask, axis=1)
-        some = ops.max(mask, axis=1)
-        most = ops.max(ops.where(mask > 0, wide, -1e9), axis=1)
-        mean = ops.sum(wide * mask, axis=1) / ops.maximum(ops.sum(mask, axis=1), 1.0)
-        pooled = ops.concatenate([last, ops.where(some > 0, most, 0.0), mean], axis=-1)
+        numbers, count = ops.cumsum(mask, axis=1), ops.sum(mask, axis=1)
+        latest = 1.0 if self.reverse else count[:, None]
+        latest = mask * ops.cast(ops.equal(numbers, latest), "float32")
+        latest = ops.sum(wide * latest, axis=1)
+        most = ops.max(ops.where(mask > 0, wide, -1e9), axis=1, initial=-1e9)
+        return {
+            "last": ops.where(count > 0, latest, value["last"]),
+            "most": ops.maximum(value["most"], most),
+            "total": value["total"] + ops.sum(wide * mask, axis=1),
+            "count": value["count"] + count,
+        }
+
+    def finish(self, value):
+        """The output, from what is known after the last token."""
+        count = value["count"]
+        most = ops.where(count > 0, value["most"], 0.0)
+        mean = value["total"] / ops.maximum(count, 1.0)
+        pooled = ops.concatenate([value["last"], most, mean], axis=-1)
         return ops.cast(pooled, self.compute_dtype)
 
     def compute_output_shape(self, sequence_shape, padding_mask_shape=None):

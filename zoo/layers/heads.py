@@ -39,11 +39,28 @@ class Pooling(keras.layers.Layer):
     def call(self, sequence, padding_mask):
         """Pools over the L positions."""
         if self.mode == "cls":
-            pooled = ops.cast(sequence[:, 0], "float32")
-        else:
-            mask = ops.cast(padding_mask, "float32")[:, :, None]
-            total = ops.sum(ops.cast(sequence, "float32") * mask, axis=1)
-            pooled = total / ops.maximum(ops.sum(mask, axis=1), 1.0)
+            return self._normalized(ops.cast(sequence[:, 0], "float32"))
+        start = self.start(ops.shape(sequence)[0], sequence.shape[-1])
+        return self.finish(self.read(start, sequence, padding_mask))
+
+    def start(self, rows, width):
+        """The mean before the first token; see `zoo.layers.ConcatPooling.read`."""
+        return {"total": ops.zeros((rows, width)), "count": ops.zeros((rows, 1))}
+
+    def read(self, value, sequence, padding_mask):
+        """The mean after more tokens; see `zoo.layers.ConcatPooling.read`."""
+        mask = ops.cast(padding_mask, "float32")[:, :, None]
+        total = ops.sum(ops.cast(sequence, "float32") * mask, axis=1)
+        return {
+            "total": value["total"] + total,
+            "count": value["count"] + ops.sum(mask, axis=1),
+        }
+
+    def finish(self, value):
+        """The output, from the mean after the last token."""
+        return self._normalized(value["total"] / ops.maximum(value["count"], 1.0))
+
+    def _normalized(self, pooled):
         if self.normalize:
             norm = ops.sqrt(ops.sum(ops.square(pooled), axis=-1, keepdims=True))
             pooled = pooled / ops.maximum(norm, 1e-12)

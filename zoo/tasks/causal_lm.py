@@ -17,8 +17,7 @@ from zoo.tasks.base import Task
 from zoo.tasks.label_smoothing import SmoothedCrossentropy, token_losses
 from zoo.tasks.text_continuation import ContinuesTexts
 from zoo.tasks.token_metrics import TokenAccuracy, TokenPerplexity
-
-WINDOW = 70  # tokens of a stream that are read together
+from zoo.tasks.windows import WINDOW, read_windows
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -58,8 +57,8 @@ class CausalLM(ContinuesTexts, Task):
         log-probability of a text, the number of predicted tokens and the perplexity.
 
     Raises:
-        ValueError: if the backbone does not predict the next token, or `rows` is given
-            and it has no states.
+        ValueError: if the backbone does not predict the next token, `rows` is given
+            and it has no states, or `rows` or `window` is not positive.
     """
 
     task_name = "causal_lm"
@@ -86,6 +85,11 @@ class CausalLM(ContinuesTexts, Task):
                 f" Received: one of family {backbone.family!r}, which does not. Build "
                 "a BERT with `causal=True`."
             )
+        if (rows is not None and rows < 1) or window < 1:
+            raise ValueError(
+                "`rows` and `window` must be at least 1. Received: rows="
+                f"{rows}, window={window}. Leave `rows` out if each row is one text."
+            )
         head = backbone.make_token_head(head_activation, head_layer_norm_epsilon)
         inputs = backbone.make_inputs(backbone.config)
         if rows:
@@ -105,13 +109,13 @@ class CausalLM(ContinuesTexts, Task):
     @staticmethod
     def _connect_streams(backbone, inputs, rows):
         """The inputs of a model for streams, and the vectors of their tokens."""
-        shapes = backbone.state_shapes(backbone.config)
-        if not shapes:
+        if not backbone.carries_states:
             raise ValueError(
                 "`rows` needs a recurrent backbone, which has states to carry. "
                 f"Received: rows={rows} and one of family {backbone.family!r}. Leave "
                 "`rows` out."
             )
+        shapes = backbone.state_shapes(backbone.config)
         name = backbone.tokens
         tokens = keras.Input((None,), rows, dtype="int32", name=name)
         fresh = keras.Input((), rows, dtype="int32", name="fresh")
@@ -270,7 +274,7 @@ class CausalLM(ContinuesTexts, Task):
         """
         self._check_rows()
         x, following, weight = self.finish(self.preprocessor((texts,)))
-        if self.backbone.state_shapes(self.backbone.config):
+        if self.backbone.carries_states:
             total = self._window_losses(x, following, weight)
         else:
             losses = token_losses(self(x, training=False), following)
@@ -284,21 +288,11 @@ class CausalLM(ContinuesTexts, Task):
 
     def _window_losses(self, x, following, weight):
         """The sum of the losses of each row, float32 (B,), window by window."""
-        rows, length = tf.unstack(tf.shape(following))
-        count = -(-length // WINDOW)
-        more = [[0, 0], [0, count * WINDOW - length]]
-        given = {**x, "following": following, "weight": weight}
-        given = {name: tf.pad(part, more) for name, part in given.items()}
 
-        def read(number, states, total):
-            place = count - 1 - number if self.backbone.reverse else number
-            place *= WINDOW
-            part = {k: v[:, place : place + WINDOW] for k, v in given.items()}
-            following, weight = part.pop("following"), part.pop("weight")
-            outputs, states = self.backbone.step(part, states)
-            losses = token_losses(self.head(outputs["sequence_output"]), following)
-            return number + 1, states, total + tf.reduce_sum(losses * weight, 1)
+        def add(total, vectors, part):
+            losses = token_losses(self.head(vectors), part["following"])
+            return total + tf.reduce_sum(losses * part["weight"], 1)
 
-        states = self.backbone.make_states(rows)
-        start = (tf.zeros((), tf.int32), states, tf.zeros((rows,)))
-        return tf.while_loop(lambda number, *_: number < count, read, start)[2]
+        inputs = {**x, "following": following, "weight": weight}
+        total = tf.zeros(tf.shape(following)[:1])
+        return read_windows(self.backbone, inputs, add, total)[0]

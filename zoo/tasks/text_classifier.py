@@ -1,5 +1,8 @@
 """Tasks with one label, or one number, for a text or a pair of texts."""
 
+import functools
+import math
+
 import keras
 import tensorflow as tf
 
@@ -11,6 +14,7 @@ from zoo.tasks.base import Task
 from zoo.tasks.class_labels import ClassLabels
 from zoo.tasks.concat_head import concat_head
 from zoo.tasks.targets import label_names, one_for_each_text
+from zoo.tasks.windows import TAIL, pool_windows
 
 HEADS = ("linear", "concat_pooling")
 POOLINGS = ("pooled", "cls", "mean", "compare")
@@ -72,6 +76,9 @@ class SequenceHead(Task):
     """Dropout and one dense layer on a pooled vector, or ULMFiT's head.
 
     It is the base of `TextClassifier` and `TextRegressor`.
+
+    A backbone that carries states reads a text in windows, if the pooling can do so,
+    see `pool_windows`. The memory then does not depend on the length of the text.
     """
 
     columns = ("text", "text_pair")
@@ -82,7 +89,6 @@ class SequenceHead(Task):
     ):
         self.check_encodes(backbone)
         if head is None:
-            # A pooling is that of the linear head.
             head = "linear" if pooling else FAMILIES[backbone.family].head
         check_head(head, pooling)
         if head == "linear" and pooling is None:
@@ -112,6 +118,23 @@ class SequenceHead(Task):
             "head_dropout": dropout,
         }
         super().__init__(inputs, outputs, backbone, tokenizer, options, **kwargs)
+        mean = head == "concat_pooling" or pooling == "mean"
+        self.reads_windows = mean and backbone.carries_states
+        # A function, which Keras does not track as it tracks models.
+        self._after_pooling = functools.cache(
+            lambda: keras.Model(self.get_layer("pooling").output, self.outputs[0])
+        )
+
+    def call(self, inputs, training=None, mask=None):
+        """The logits, window by window where `reads_windows`."""
+        length = inputs["padding_mask"].shape[1]
+        limit = min(n for n in (length, self.sequence_length, math.inf) if n)
+        if not self.reads_windows or training and limit <= TAIL:
+            return super().call(inputs, training=training, mask=mask)
+        tail = TAIL if training else None
+        pooling = self.get_layer("pooling")
+        pooled = pool_windows(self.backbone, pooling, inputs, tail)
+        return self._after_pooling()(pooled)
 
     def layers_used(self):
         """Names of the layers that the pooled vector depends on."""
@@ -128,7 +151,14 @@ class TextClassifier(ClassLabels, SequenceHead):
     model that was trained on single texts also takes pairs, and the other way round,
     but it has not learned such rows.
 
-    Source: Devlin et al. 2019, section 4.1.
+    A recurrent backbone of one direction, such as ULMFiT, reads texts of any length in
+    windows of 70 tokens, unless `sequence_length` truncates them. The memory does not
+    depend on the length. In training, the gradient reaches the last 1400 tokens of a
+    text. The tokens before them also have a part in the pooled vector. Other backbones
+    without a longest sequence, such as ELMo, read whole texts: their memory grows with
+    the length, and `sequence_length` bounds it.
+
+    Source: Devlin et al. 2019, section 4.1; Howard and Ruder 2018, section 3.3.
 
     Args:
         backbone: `zoo.backbone.Backbone`.
@@ -141,8 +171,8 @@ class TextClassifier(ClassLabels, SequenceHead):
         head_dropout: float in [0, 1), on the pooled vector. ULMFiT uses 0.4.
         head: "linear", or "concat_pooling" for the head of ULMFiT: the last vector, the
             maximum and the mean over all tokens, and a hidden layer between batch
-            norms. It takes no `pooling`. The default is that of the family: that of
-            ULMFiT is "concat_pooling", unless there is a `pooling`.
+            norms. It takes no `pooling`. By default it is "linear" with a `pooling`,
+            and else that of the backbone's family.
         **kwargs: sequence_length, pair and name, see `zoo.tasks.Task`.
 
     Inputs:

@@ -3,6 +3,7 @@
 import tensorflow as tf
 
 from zoo.tasks.text_generation import WritesTexts
+from zoo.tasks.windows import read_windows
 
 
 class ContinuesTexts(WritesTexts):
@@ -37,7 +38,7 @@ class ContinuesTexts(WritesTexts):
         """
         self._check_rows()
         backbone = self.backbone
-        if backbone.reverse or not backbone.state_shapes(backbone.config):
+        if backbone.reverse or not backbone.carries_states:
             kind = "reads backwards" if backbone.reverse else "has no states to carry"
             raise ValueError(
                 "`generate` needs a backbone that reads forwards and has states. "
@@ -61,14 +62,13 @@ class ContinuesTexts(WritesTexts):
     def begin(self, inputs, options, grows):
         """The states after all tokens but the last, and the last one."""
         ids, mask = inputs[self.backbone.tokens], inputs["padding_mask"]
-        rows, lengths = tf.shape(ids)[0], tf.reduce_sum(mask, axis=1)
+        lengths = tf.reduce_sum(mask, axis=1)
         last = tf.gather(ids, lengths - 1, axis=1, batch_dims=1)
         before = mask * tf.cast(
             tf.sequence_mask(lengths - 1, tf.shape(ids)[1]), "int32"
         )
-        states = self.backbone.make_states(rows)
         given = {**inputs, "padding_mask": before}
-        states = self.backbone.step(given, states)[1]
+        _, states = read_windows(self.backbone, given)
         beams = options.num_beams
         states = {k: tf.repeat(v, beams, axis=0) for k, v in states.items()}
         return states, tf.repeat(last, beams), None

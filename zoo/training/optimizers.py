@@ -6,6 +6,7 @@ import re
 import keras
 from keras import ops
 
+from zoo.freezing import layer_groups
 from zoo.training.optimizer_base import ZooOptimizer, wide_dtype
 from zoo.training.schedules import WarmupLinearDecay
 
@@ -242,8 +243,11 @@ def layer_depths(backbone):
     Returns:
         dict of str to int. The layers of no group, such as a pooler or a head, are
         above the last group.
+
+    Raises:
+        ValueError: if a name is not that of a layer of the backbone.
     """
-    groups = enumerate(backbone.groups())
+    groups = enumerate(layer_groups(backbone))
     return {name: depth for depth, names in groups for name in names}
 
 

@@ -2,7 +2,7 @@
 
 import keras
 
-from zoo.freezing import frozen_layers, layer_tree
+from zoo.freezing import frozen_layers, layer_groups, layer_tree
 from zoo.training.trainable import follow_model
 
 ORDERS = ("gradual", "chain_thaw", "last_layer")
@@ -223,18 +223,8 @@ def own_backbone(model):
 
 
 def find_groups(backbone):
-    """The groups of a backbone, lists of layers.
-
-    Raises:
-        ValueError: if a name is not that of a layer.
-    """
-    layers, groups = backbone.named_layers, backbone.groups()
-    unknown = [name for names in groups for name in names if name not in layers]
-    if unknown:
-        raise ValueError(
-            "`groups()` of a backbone must return names of its layers. Received: "
-            f"{unknown} of {type(backbone).__name__}, which has {sorted(layers)}."
-        )
+    """The groups of a backbone, lists of layers; see `layer_groups`."""
+    layers, groups = backbone.named_layers, layer_groups(backbone)
     return [[layers[name] for name in names] for names in groups]
 
 
