@@ -7,8 +7,9 @@ from zoo.data import COLUMN_PREFIXES, features_of
 from zoo.layers import LSTM, AttentivePooling, Biattention, Maxout
 
 WIDEST = 300  # of `head_dim`, if it is not given
-# Of the word vectors, of the first dense layer, and of the two hidden maxout layers.
-WORD_DROPOUT, DENSE_DROPOUT, MAXOUT_DROPOUTS = 0.5, 0.25, (0.2, 0.3)
+# Dropout of the word vectors, of the first dense layer, and of the inputs of the three
+# maxout layers, as multiples of that of the pooled vectors, which is 0.1 in AllenNLP.
+WORDS, DENSE, MAXOUTS = 5.0, 2.5, (1.0, 2.0, 3.0)
 NORM = {"momentum": 0.9, "epsilon": 1e-5}  # those of torch
 
 
@@ -41,20 +42,31 @@ def biattentive_head(backbone, inputs, units, head_dim, dropout):
     each direction. Two hidden maxout layers of 4 and 2 times `head_dim` units and a
     last one follow, each after a batch norm.
 
-    Source: McCann et al. 2017, section 4, for two texts, with LSTMs and pooling of
-    their own after the biattention, and for the batch norms. AllenNLP's `bcn` for a
-    single text, for the widths, which it has for a `head_dim` of 300, and for the
-    probabilities of dropout.
+    Source: McCann et al. 2017, section 4, for two texts, each with its own LSTMs and
+    pooling after the biattention, and for the batch norms, which AllenNLP's `bcn` does
+    not have. AllenNLP for a single text, for the widths, which it has with a `head_dim`
+    of 300, and for the probabilities of dropout, which it has with a `dropout` of 0.1.
 
     Args:
         backbone: `zoo.backbone.Backbone`.
         inputs: symbolic inputs, from `separate_inputs`.
         units: int, outputs.
         head_dim: int.
-        dropout: float in [0, 1), of the pooled vectors.
+        dropout: float in [0, 0.2), of the pooled vectors. The other probabilities are
+            proportional: 5 times as large for the vectors of words, 2.5 times after the
+            dense layer, and 2 and 3 times after the hidden maxout layers.
+
+    Raises:
+        ValueError: if `dropout` is not in its range.
     """
+    if not 0 <= dropout < 1 / WORDS:
+        raise ValueError(
+            f'`head_dropout` must be in [0, {1 / WORDS}) with `head="biattentive"`, '
+            f"whose words have {WORDS:.0f} times as much. Received: {dropout}. The "
+            "default is 0.1."
+        )
     options = {"dtype": backbone.dtype_policy.name}
-    texts = encode_texts(backbone, inputs, head_dim, options)
+    texts = encode_texts(backbone, inputs, head_dim, dropout, options)
     compare, vectors = Biattention(name="biattention", **options), []
     # A single text is its own other one.
     for number, (text, other) in enumerate(zip(texts, texts[::-1], strict=True)):
@@ -64,36 +76,44 @@ def biattentive_head(backbone, inputs, units, head_dim, dropout):
         pooling = AttentivePooling(name=f"{prefix}pooling", **options)
         vectors.append(pooling(x, mask))
     x = ops.concatenate(vectors, axis=-1) if len(vectors) > 1 else vectors[0]
-    names, widths = ("pooled", "hidden_1", "hidden_2"), (4 * head_dim, 2 * head_dim)
-    for i, rate in enumerate((dropout, *MAXOUT_DROPOUTS)):
+    layers = [
+        Maxout(4 * head_dim, name="hidden_1", **options),
+        Maxout(2 * head_dim, name="hidden_2", **options),
+        Maxout(units, dtype="float32", name="classifier"),
+    ]
+    for factor, layer in zip(MAXOUTS, layers, strict=True):
         norm = keras.layers.BatchNormalization(
-            **NORM, name=f"{names[i]}_norm", **options
+            **NORM, name=f"{layer.name}_norm", **options
         )
-        x = keras.layers.Dropout(rate, name=f"{names[i]}_dropout", **options)(norm(x))
-        if i < len(widths):
-            x = Maxout(widths[i], name=names[i + 1], **options)(x)
-    return Maxout(units, dtype="float32", name="classifier")(x)
+        drop = keras.layers.Dropout(
+            factor * dropout, name=f"{layer.name}_dropout", **options
+        )
+        x = layer(drop(norm(x)))
+    return x
 
 
-def encode_texts(backbone, inputs, head_dim, options):
+def encode_texts(backbone, inputs, head_dim, dropout, options):
     """Encodes each text alone, all with the same layers.
 
     Args:
-        backbone, inputs, head_dim: see `biattentive_head`.
+        backbone, inputs, head_dim, dropout: see `biattentive_head`.
         options: dict, of every layer.
 
     Returns:
         list of tuples of vectors (B, L, 2 head_dim) and mask (B, L).
     """
-    word_dropout = keras.layers.Dropout(WORD_DROPOUT, name="word_dropout", **options)
-    dense = keras.layers.Dense(head_dim, "relu", name="word_dense", **options)
-    dropout = keras.layers.Dropout(DENSE_DROPOUT, name="dense_dropout", **options)
-    lstms, found = make_lstms(head_dim, "encoder", options), []
+    layers = [
+        keras.layers.Dropout(WORDS * dropout, name="word_dropout", **options),
+        keras.layers.Dense(head_dim, "relu", name="word_dense", **options),
+        keras.layers.Dropout(DENSE * dropout, name="dense_dropout", **options),
+    ]
+    lstms, found = make_lstms(head_dim, "text", options), []
     for prefix in COLUMN_PREFIXES:
         if own := features_of(inputs, prefix):
-            x = word_dropout(backbone(own)["sequence_output"])
-            mask = own["padding_mask"]
-            found.append((run_lstms(lstms, dropout(dense(x)), mask), mask))
+            x, mask = backbone(own)["sequence_output"], own["padding_mask"]
+            for layer in layers:
+                x = layer(x)
+            found.append((run_lstms(lstms, x, mask), mask))
     return found
 
 
