@@ -13,7 +13,10 @@ from zoo.tasks import TextClassifier, TextRegressor
 from zoo.text import CharacterTokenizer, WordPieceTokenizer
 
 BACKBONES = {
-    "bert": (tiny.CONFIG, lambda: WordPieceTokenizer(tiny.VOCABULARY)),
+    "bert": (
+        {**tiny.CONFIG, "num_layers": 1},
+        lambda: WordPieceTokenizer(tiny.VOCABULARY),
+    ),
     "elmo": (tiny.ELMO_CONFIG, lambda: CharacterTokenizer(12, tiny.WORDS)),
     "ulmfit": (tiny.ULMFIT_CONFIG, lambda: WordPieceTokenizer(tiny.VOCABULARY)),
 }
@@ -27,13 +30,16 @@ def slow(*values):
     return pytest.param(*values, marks=pytest.mark.slow)
 
 
-def make(family="elmo", kind=TextClassifier, dtype=None, **options):
+def make(family="bert", kind=TextClassifier, dtype=None, **options):
+    """A task that runs eagerly, since to trace the LSTMs takes longer."""
     keras.utils.set_random_seed(0)
     config, tokenizer = BACKBONES[family]
     options = {"head": "biattentive", "head_dim": 8, **options}
     if kind is TextClassifier:
         options = {"labels": tiny.LABELS, **options}
-    return kind(build_backbone(family, config, dtype), tokenizer(), **options)
+    model = kind(build_backbone(family, config, dtype), tokenizer(), **options)
+    model.compile(keras.optimizers.Adam(1e-2), run_eagerly=True)
+    return model
 
 
 def columns(pair, count=64):
@@ -44,7 +50,8 @@ def edges(pair):
     """Rows with an empty text, alone or beside the other ones."""
     if not pair:
         return [(text,) for text in EDGES]
-    return [(a, b) for a in EDGES for b in EDGES]
+    short, empty, long = EDGES
+    return [(short, empty), (empty, long), (long, short), (empty, empty)]
 
 
 def joined(rows):
@@ -137,27 +144,56 @@ def test_the_network_is_its_definition(pair):
 
 @pytest.mark.parametrize(
     "family, pair",
-    [("elmo", False), ("bert", True), slow("elmo", True), slow("ulmfit", False)],
+    [
+        ("bert", False),
+        slow("bert", True),
+        slow("elmo", False),
+        slow("elmo", True),
+        slow("ulmfit", False),
+    ],
 )
-def test_it_learns_and_a_file_and_a_preset_hold_it(family, pair, tmp_path):
+def test_it_learns_with_xla(family, pair):
     model = make(family, pair=pair, head_dropout=0.0)
-    x, y = columns(pair), SAME if pair else LABELS
-    model.compile(keras.optimizers.Adam(1e-2))
-    losses = model.fit(x, y, batch_size=16, epochs=12, verbose=0).history["loss"]
+    model.compile(keras.optimizers.Adam(1e-2), jit_compile=True)
+    (batch,) = model.batches(columns(pair, 16), LABELS[:16], batch_size=16)
+    losses = [float(model.train_on_batch(*batch)[0]) for _ in range(12)]
     assert losses[-1] < 0.5 * losses[0]
-    expected = model.predict(x, verbose=0)
-    np.testing.assert_array_equal(model.predict(x, verbose=0), expected)
+
+
+@pytest.mark.parametrize("pair", [False, True])
+def test_a_file_and_a_preset_hold_it(pair, tmp_path):
+    model = make("elmo", pair=pair)
+    draw = np.random.default_rng(0)
+    for variable in model.weights:
+        if variable.path.endswith("moving_mean"):
+            variable.assign(draw.normal(0, 0.3, variable.shape))
+    (x,) = model.batches(columns(pair, 4), batch_size=4)
+    expected = np.asarray(model(x))
+    np.testing.assert_array_equal(model(x), expected)
     model.save(tmp_path / "model.keras")
     model.save_to_preset(tmp_path / "preset")
     for path, load in (("model.keras", zoo.load_model), ("preset", zoo.from_preset)):
         loaded = load(tmp_path / path)
         assert loaded.options == model.options and loaded.pair is pair
-        np.testing.assert_allclose(loaded.predict(x, verbose=0), expected, atol=1e-6)
+        np.testing.assert_allclose(loaded(x), expected, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pair", [False, True])
-def test_neighbours_and_padding_do_not_change_an_answer(pair):
-    model, rows = make(pair=pair), edges(pair)
+def test_fit_learns_with_the_default_optimizer(pair):
+    model = make("elmo", pair=pair, head_dim=16, head_dropout=0.0)
+    model.compile()
+    x, y = columns(pair), SAME if pair else LABELS
+    losses = model.fit(x, y, batch_size=16, epochs=20, verbose=0).history["loss"]
+    assert losses[-1] < 0.9 * losses[0]
+    assert model.evaluate(x, y, verbose=0, return_dict=True)["loss"] < losses[0]
+
+
+@pytest.mark.parametrize(
+    "family, pair", [("elmo", False), ("bert", True), slow("elmo", True)]
+)
+def test_neighbours_and_padding_do_not_change_an_answer(family, pair):
+    model, rows = make(family, pair=pair), edges(pair)
     together = model.predict(joined(rows), verbose=0)
     assert np.isfinite(together).all()
     for number, row in enumerate(rows):
@@ -180,7 +216,7 @@ def test_the_order_of_the_texts_matters_only_to_a_pair():
     assert np.abs(there - back).max() > 1e-4
 
 
-@pytest.mark.parametrize("pair", [False, True])
+@pytest.mark.parametrize("pair", [slow(False), True])
 def test_an_export_answers_the_same(pair, tmp_path):
     model, rows = make(pair=pair), edges(pair)
     expected = model.answer(joined(rows))
@@ -218,55 +254,53 @@ def test_every_weight_learns_and_a_frozen_backbone_does_not(pair):
 
 
 @pytest.mark.parametrize(
-    "policy, jit, pair",
-    [
-        (None, True, False),
-        ("mixed_bfloat16", False, True),
-        slow(None, True, True),
-        slow("mixed_float16", False, False),
-    ],
+    "policy, pair", [("mixed_bfloat16", True), slow("mixed_float16", False)]
 )
-def test_xla_and_16_bits_train(policy, jit, pair):
-    model = make("bert", dtype=policy, pair=pair, head_dropout=0.0)
-    model.compile(keras.optimizers.Adam(1e-2), jit_compile=jit)
-    (batch,) = model.batches(columns(pair, 16), LABELS[:16], batch_size=16)
-    losses = [model.train_on_batch(*batch) for _ in range(8)]
-    losses = [float(loss[0]) for loss in losses]
-    assert np.isfinite(losses).all() and losses[-1] < 0.8 * losses[0]
+def test_16_bits_train(policy, pair):
+    model = make(dtype=policy, pair=pair, head_dropout=0.0)
+    (batch,) = model.batches(columns(pair, 8), LABELS[:8], batch_size=8)
+    losses = [float(model.train_on_batch(*batch)[0]) for _ in range(4)]
+    assert np.isfinite(losses).all() and losses[-1] < losses[0]
     assert model(batch[0]).dtype == "float32"
 
 
 @pytest.mark.parametrize("pair", [False, slow(True)])
-def test_int8_and_lora_are_written_and_read(pair, tmp_path):
-    model, x = make("bert", pair=pair, head_dropout=0.0), columns(pair, 8)
-    exact = model.predict(x, verbose=0)
+def test_int8_is_written_and_read(pair, tmp_path):
+    model = make(pair=pair)
+    (x,) = model.batches(columns(pair, 8), batch_size=8)
+    exact = np.asarray(model(x))
     model.quantize("int8")
-    expected = model.predict(x, verbose=0)
+    expected = np.asarray(model(x))
     assert 0 < np.abs(expected - exact).max() < 0.3
     names = [v.path for v in model.weights if v.dtype == "int8"]
     assert {"hidden_1/dense/kernel", "text_forward/kernel"} <= {*names}
     model.save_to_preset(tmp_path / "int8")
     loaded = zoo.from_preset(tmp_path / "int8")
     assert [v.path for v in loaded.weights if v.dtype == "int8"] == names
-    np.testing.assert_allclose(loaded.predict(x, verbose=0), expected, atol=1e-6)
-    model = make("bert", pair=pair, head_dropout=0.0)
+    np.testing.assert_allclose(loaded(x), expected, atol=1e-6)
+
+
+@pytest.mark.slow
+def test_lora_trains_and_a_file_holds_it_merged(tmp_path):
+    model = make(head_dropout=0.0)
+    (batch,) = model.batches(columns(False, 8), LABELS[:8], batch_size=8)
+    before = np.asarray(model(batch[0]))
     enable_lora(model, 2)
-    model.compile(keras.optimizers.Adam(1e-2))
-    model.fit(x, LABELS[:8], epochs=2, verbose=0)
-    expected = model.predict(x, verbose=0)
+    model.compile(keras.optimizers.SGD(1e-1), run_eagerly=True)
+    for _ in range(3):
+        model.train_on_batch(*batch)
+    expected = np.asarray(model(batch[0]))
+    assert np.abs(expected - before).max() > 1e-4
     model.save(tmp_path / "lora.keras")
     loaded = zoo.load_model(tmp_path / "lora.keras")
     assert not [v.path for v in loaded.weights if "lora" in v.path]
-    np.testing.assert_allclose(loaded.predict(x, verbose=0), expected, atol=1e-5)
+    np.testing.assert_allclose(loaded(batch[0]), expected, atol=1e-5)
 
 
 def test_a_regressor_has_the_head_too():
-    model = make("bert", TextRegressor, pair=True, head_dropout=0.0)
-    y = [float(label == "good") for label in SAME[:16]]
-    model.compile(keras.optimizers.Adam(1e-2))
-    losses = model.fit(columns(True, 16), y, epochs=8, verbose=0).history["loss"]
-    assert losses[-1] < losses[0]
-    assert model.answer(columns(True, 4))["value"].shape == (4,)
+    model = make(kind=TextRegressor, pair=True)
+    values = model.answer(columns(True, 4))["value"]
+    assert values.shape == (4,) and np.ptp(values) > 0
 
 
 def test_the_default_width_is_at_most_that_of_the_backbone():
@@ -301,11 +335,11 @@ def test_bad_options_raise():
     with pytest.raises(ValueError, match=r"`head_dropout` must be in \[0, 0.2\)"):
         make(head_dropout=0.2)
     with pytest.raises(ValueError, match="second text, such as `pair_token_ids`"):
-        make("bert", pair=True)({"token_ids": np.ones((1, 3), "int32")})
+        make(pair=True)({"token_ids": np.ones((1, 3), "int32")})
 
 
 def test_an_ensemble_with_a_head_for_single_texts_exports_no_pairs(tmp_path):
-    members = [make("bert"), make("bert", head="linear", head_dim=None, pair=True)]
+    members = [make(), make(head="linear", head_dim=None, pair=True)]
     ensemble = zoo.TextEnsemble(members)
     with pytest.raises(ValueError, match="takes single texts"):
         ensemble.export(tmp_path / "export")
