@@ -297,6 +297,22 @@ def test_lora_trains_and_a_file_holds_it_merged(tmp_path):
     np.testing.assert_allclose(loaded(batch[0]), expected, atol=1e-5)
 
 
+def test_a_preset_with_another_head_gets_a_new_one(tmp_path):
+    make(head="linear", head_dim=None, pooling="mean", head_dropout=0.4).save_to_preset(
+        tmp_path / "preset"
+    )
+    saved = zoo.from_preset(tmp_path / "preset")
+    assert saved.new_heads == () and saved.options["head_dropout"] == 0.4
+    model = zoo.from_preset(tmp_path / "preset", head="biattentive", head_dim=4)
+    assert model.options["pooling"] is None and model.options["head_dropout"] == 0.1
+    assert {"classifier", "integrator_forward"} <= {*model.new_heads}
+    model.save_to_preset(tmp_path / "network")
+    assert zoo.from_preset(tmp_path / "network").new_heads == ()
+    for options in ({"head_dim": 5}, {"pair": True}, {"head": "concat_pooling"}):
+        other = zoo.from_preset(tmp_path / "network", **options)
+        assert "classifier" in other.new_heads
+
+
 def test_a_regressor_has_the_head_too():
     model = make(kind=TextRegressor, pair=True)
     values = model.answer(columns(True, 4))["value"]

@@ -7,6 +7,7 @@ from zoo.data import COLUMN_PREFIXES, features_of
 from zoo.layers import LSTM, AttentivePooling, Biattention, Maxout
 
 WIDEST = 300  # of `head_dim`, if it is not given
+LEARNING_RATE = 1e-3  # that of AllenNLP's `bcn`
 # Dropout of the word vectors, of the first dense layer, and of the inputs of the three
 # maxout layers, as multiples of that of the pooled vectors, which is 0.1 in AllenNLP.
 WORDS, DENSE, MAXOUTS = 5.0, 2.5, (1.0, 2.0, 3.0)

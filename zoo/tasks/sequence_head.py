@@ -5,7 +5,12 @@ import keras
 from zoo.data import COLUMN_PREFIXES, Packer, SeparatePacker, features_of
 from zoo.layers import ComparedSegments, Pooling
 from zoo.tasks.base import Task
-from zoo.tasks.biattentive_head import WIDEST, biattentive_head, separate_inputs
+from zoo.tasks.biattentive_head import (
+    LEARNING_RATE,
+    WIDEST,
+    biattentive_head,
+    separate_inputs,
+)
 from zoo.tasks.concat_head import concat_head
 from zoo.token_inputs import to_tensors
 
@@ -126,6 +131,31 @@ class SequenceHead(Task):
             "head_dim": head_dim,
         }
         super().__init__(inputs, outputs, backbone, tokenizer, options, **kwargs)
+
+    @classmethod
+    def merge_options(cls, saved, given):
+        """See `Task`. Saved options of another head than the given one are left out."""
+        head = saved.get("head", "linear")
+        if given.get("head", head) != head:
+            own = ("pooling", "head_dropout", "head_dim")
+            saved = {key: value for key, value in saved.items() if key not in own}
+        return {**saved, **given}
+
+    def has_saved_head(self, saved):
+        """Whether a saved head fits: its labels, kind, width and columns."""
+        shape = {"head": "linear", "head_dim": None}
+        if self.separate:
+            shape["pair"] = False
+        own = {**self.options, "pair": self.pair}
+        same = all(own[key] == saved.get(key, value) for key, value in shape.items())
+        return same and super().has_saved_head(saved)
+
+    @property
+    def default_head_multiplier(self):
+        """See `Task`. A new network learns at a rate of 1e-3 on every backbone."""
+        if self.separate:
+            return LEARNING_RATE / self.default_learning_rate
+        return super().default_head_multiplier
 
     @property
     def separate(self):
