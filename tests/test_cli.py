@@ -89,6 +89,45 @@ def test_a_tagger_is_trained_scored_and_asked(preset, tmp_path):
     assert first["tags"] == ["O", "B-GOOD", "O"] and first["ends"] == [1, 6, 11]
 
 
+def test_finetune_passes_options_to_the_task(preset, table, tmp_path):
+    import zoo
+
+    command = ("finetune", preset, "--data", table, "--output", tmp_path / "a.keras")
+    command = (*command, "--report", tmp_path / "report", "--epochs", 1)
+    options = ("--option", "head=concat_pooling", "--option", "head_dropout=0.0")
+    run(*command, *options)
+    found = zoo.load_model(tmp_path / "a.keras").options
+    assert found["head"] == "concat_pooling" and found["head_dropout"] == 0.0
+    for wrong in ("head", "seed=1", "a b=1"):
+        output = run(*command, "--option", wrong, code=1)
+        assert (
+            f"must be NAME=VALUE, with a name that is no option of this command. "
+            f"Received: {wrong!r}" in output
+        )
+    output = run(*command, "--option", "hed=linear", code=1)
+    assert "Received: 'hed'. Did you mean 'head'?" in output
+
+
+@pytest.mark.slow
+def test_a_network_for_pairs_is_trained_scored_and_asked(preset, tmp_path):
+    texts, labels = tiny.make_texts(48)
+    rows = zip(texts, reversed(texts), labels, strict=True)
+    lines = ["\t".join(row) for row in rows]
+    table = tmp_path / "pairs.tsv"
+    table.write_text("\n".join(["sentence1\tsentence2\tlabel", *lines]))
+    model = tmp_path / "model.keras"
+    run(
+        "finetune", preset, "--data", table, "--output", model, "--epochs", 2,
+        "--option", "head=biattentive", "--option", "head_dim=8",
+    )  # fmt: skip
+    scores = json.loads(run("evaluate", model, "--data", table).splitlines()[-1])
+    assert 0 <= scores["accuracy"] <= 1
+    lines = run("predict", model, "--pair", "a good\tfilm").splitlines()
+    assert set(json.loads(lines[0])) == {"label", "score", "scores", "labels"}
+    output = run("predict", model, "a good film", code=1)
+    assert "takes pairs of texts. Received: 1 columns" in output
+
+
 def test_rows_for_validation_are_never_none(tmp_path):
     import zoo
     from zoo.programs import labelled_rows

@@ -1,6 +1,7 @@
 """Arguments that several commands have, and checks of them without TensorFlow."""
 
 import functools
+import json
 import os
 import pathlib
 
@@ -117,6 +118,29 @@ def check_model(context, parameter, model):
     if os.fspath(model).endswith(".keras"):
         return check_data(context, parameter, model)
     return check_preset(context, parameter, model)
+
+
+def parse_options(context, parameter, values):
+    """A callback of click, which returns a dict of the arguments `NAME=VALUE`.
+
+    A value is JSON, such as 100, 0.5, true or [1, 2]; what is no JSON is a string.
+
+    Raises:
+        ValueError: if there is no "=", or the command has an option of this name.
+    """
+    own, found = {option.name for option in context.command.params}, {}
+    for text in values:
+        name, sign, value = text.partition("=")
+        if not sign or not name.isidentifier() or name in own:
+            raise ValueError(
+                "`--option` must be NAME=VALUE, with a name that is no option of this "
+                f"command. Received: {text!r}. An example is head=concat_pooling."
+            )
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
 
 
 def check_recipe(recipe, options):

@@ -211,9 +211,20 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard):
     help="For --recipe: more texts for the language model, one on each line.",
 )
 @click.option("--sequence-length", type=int, help="Longer texts are truncated.")
+@click.option(
+    "--option",
+    "task_options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=arguments.parse_options,
+    help="Another argument of the task, such as head=concat_pooling, or a field of the "
+    "config, such as dropout=0.2. May be repeated.",
+)
 @click.option("--dtype", help="Policy, such as mixed_bfloat16.")
 @click.option("--seed", default=0, show_default=True)
-def finetune(preset, data, valid, output, report, task, recipe, **options):
+def finetune(
+    preset, data, valid, output, report, task, recipe, task_options, **options
+):
     """Fine-tune a preset on labelled texts.
 
     The command also writes a report with scores, curves and errors.
@@ -227,6 +238,7 @@ def finetune(preset, data, valid, output, report, task, recipe, **options):
 
         options["trainer"] = transfer.RECIPES[recipe]
     arguments.check_recipe(recipe, options)
+    options |= task_options
     finetuning.run(preset, data, valid, task, output, report, click.echo, **options)
     click.echo(output)
 

@@ -27,6 +27,7 @@ from zoo.data.labelled_tables import (
 from zoo.data.masking import mask_tokens, next_tokens
 from zoo.data.packing import NextWordPacker, Packer, WordPacker
 from zoo.data.pairs import Pair, draw_pairs, pair_batches
+from zoo.data.separate_packing import COLUMN_PREFIXES, SeparatePacker, features_of
 from zoo.data.skipgrams import SkipGrams
 from zoo.data.tfrecords import read_records, unmask, write_records
 from zoo.data.token_streams import TokenStreams
@@ -39,11 +40,13 @@ from zoo.data.word_corpus import (
 )
 
 __all__ = [
+    "COLUMN_PREFIXES",
     "DocumentStreams",
     "Epoch",
     "NextWordPacker",
     "Packer",
     "Pair",
+    "SeparatePacker",
     "SkipGrams",
     "TokenStreams",
     "WordCorpus",
@@ -53,6 +56,7 @@ __all__ = [
     "document_batches",
     "draw_pairs",
     "epoch_numbers",
+    "features_of",
     "hash_split",
     "label_counts",
     "mask_tokens",

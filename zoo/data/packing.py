@@ -68,6 +68,11 @@ class Packer:
         Raises:
             ValueError: if there are more than two texts.
         """
+        rows, cut = self.packed(texts)
+        return rows, tf.reduce_sum(tf.cast(cut, tf.int32))
+
+    def packed(self, texts):
+        """Returns the rows of `pack`, and which of them were truncated, bool (B,)."""
         if len(texts) > 2:
             raise ValueError(
                 f"A row must hold one text or two. Received: {len(texts)} columns."
@@ -85,7 +90,7 @@ class Packer:
             ]
         cut = tf.reduce_any([k < n for k, n in zip(keep, lengths, strict=True)], 0)
         parts = [_head(part, n) for part, n in zip(parts, keep, strict=True)]
-        return self._framed(parts), tf.reduce_sum(tf.cast(cut, tf.int32))
+        return self._framed(parts), cut
 
     def _framed(self, parts):
         """Returns the features of truncated parts, with special tokens around them."""

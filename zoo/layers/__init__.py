@@ -2,6 +2,7 @@
 
 from zoo.layers.attention import MultiHeadAttention
 from zoo.layers.awd import EmbeddingDropout, RegularizedLogits
+from zoo.layers.biattention import AttentivePooling, Biattention
 from zoo.layers.carried_state import CarriedState, KeepState, StatefulModel
 from zoo.layers.character_cnn import CharacterCNN, Highway
 from zoo.layers.concat_pooling import ConcatPooling
@@ -10,6 +11,7 @@ from zoo.layers.frozen_models import FirstPieces, InferenceModel
 from zoo.layers.heads import ComparedSegments, MaskedLMHead, Pooling, TokenLogits
 from zoo.layers.lora import enable_lora, is_lora, merged_weights
 from zoo.layers.lstm import LSTM
+from zoo.layers.maxout import Maxout
 from zoo.layers.normalization import LayerNorm
 from zoo.layers.position_embedding import (
     PositionEmbedding,
@@ -37,6 +39,8 @@ from zoo.layers.transformer import (
 from zoo.layers.word_embedding import WordEmbedding
 
 __all__ = [
+    "AttentivePooling",
+    "Biattention",
     "CRF",
     "CarriedState",
     "CharacterCNN",
@@ -50,6 +54,7 @@ __all__ = [
     "LSTM",
     "LayerNorm",
     "MaskedLMHead",
+    "Maxout",
     "MultiHeadAttention",
     "Pooling",
     "PositionEmbedding",

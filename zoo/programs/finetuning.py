@@ -81,6 +81,7 @@ def run(
     }
     labels, parts = read_parts(kind, *files.values(), columns or {})
     files = {name: os.fspath(path) for name, path in files.items() if path}
+    options = {**kind.column_options(parts["training"][0]), **options}
     options |= kind.data_options(labels)
     model, content = (trainer or train)(kind, preset, parts, seed, echo, **options)
     if output is not None:

@@ -162,7 +162,7 @@ def finetune(preset, task, parts, arm, rate, seed, epochs, batch_size, **options
     """Trains one model; returns its predictions for valid and dev, as plain values."""
     texts, labels = parts["train"]
     kind = TextRegressor if task == "stsb" else TextClassifier
-    options |= kind.data_options(labels)
+    options = {**kind.column_options(texts), **options, **kind.data_options(labels)}
     model = registry.from_preset(
         preset, task=kind.task_name, load_weights=ARMS[arm], seed=seed, **options
     )

@@ -80,6 +80,7 @@ def finetune_ulmfit(
         check_file_name(output)
     every = [*all_texts(texts), *(unlabeled or ())]
     options = {**TextClassifier.data_options(labels), **options}
+    options = {**TextClassifier.column_options(texts), **options}
     plan = {"batch_size": batch_size, "seed": seed}
     adapted = {**plan, "epochs": language_model_epochs}
     model = start_classifier(preset, every, options, layer_decay, **adapted)

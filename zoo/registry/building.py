@@ -103,4 +103,5 @@ def build_task(backbone, task, options, source):
     if field and not options:  # an error in an option of the user is not in the file
         blame = reading(source.path, field)
     with blame, uncompiled():
-        return task(backbone, backbone.tokenizer, **{**saved, **options})
+        options = task.merge_options(saved, options)
+        return task(backbone, backbone.tokenizer, **options)

@@ -293,8 +293,7 @@ def _load(model, backbone, source):
 
 
 def _keeps_head(model, source):
-    """Whether the model is the saved task with the saved labels."""
+    """Whether the model is the saved task, and its head is like the saved one."""
     if source.task is None or type(model) is not source.task:
         return False
-    saved = source.task_options.get("labels")
-    return saved is None or list(model.labels) == list(saved)
+    return model.has_saved_head(source.task_options)

@@ -289,12 +289,18 @@ class Task(
         rate = defaults.get("learning_rate") or self.learning_rate
         return rate or FAMILIES[self.backbone.family].learning_rate
 
+    @property
+    def default_head_multiplier(self):
+        """The factor of the rate of new heads, of the preset or the family, float."""
+        defaults = self.backbone.defaults_for(self.task_name)
+        family = FAMILIES[self.backbone.family]
+        return defaults.get("head_multiplier") or family.head_multiplier
+
     def default_optimizer(self, learning_rate=None, layer_decay=1.0):
         """A new optimizer for fine-tuning.
 
         It is `zoo.training.AdamW` with `PlannedDecay`, and clips gradients to a global
-        norm of 1. New heads learn at the `head_multiplier` of the preset or the family
-        times the rate.
+        norm of 1. New heads learn at `default_head_multiplier` times the rate.
 
         Args:
             learning_rate: float, the peak. The default is that of the preset, of the
@@ -307,11 +313,9 @@ class Task(
         Raises:
             ValueError: if a number is out of its range.
         """
-        defaults = self.backbone.defaults_for(self.task_name)
-        family = FAMILIES[self.backbone.family]
         if learning_rate is None:
             learning_rate = self.default_learning_rate
-        multiplier = defaults.get("head_multiplier") or family.head_multiplier
+        multiplier = self.default_head_multiplier
         with self.distribute_strategy.scope():
             return AdamW(
                 PlannedDecay(learning_rate),

@@ -168,6 +168,8 @@ class TextEnsemble(
         model = TextEnsemble([float32_clone(member) for member in self.members])
         pair = self.pair if pair is None else pair
         names = self.columns if pair else self.required_columns
+        for member in self.members:
+            member.check_columns(len(names))
         texts = np.array(list(warmup_texts), dtype=object)
         signatures = {"serving_default": text_signature(model, names, texts)}
         tokenizers = {id(m.tokenizer): m.tokenizer for m in model.members}

@@ -35,8 +35,8 @@ def export_task(task, directory, version=None, pair=None, warmup_texts=WARMUP_TE
         pathlib.Path of the version, with saved_model.pb in it.
 
     Raises:
-        ValueError: if there is no tokenizer, or the self-check fails; then nothing is
-            written.
+        ValueError: if there is no tokenizer, the task does not take the columns, or the
+            self-check fails; then nothing is written.
     """
     if task.tokenizer is None:
         raise ValueError(
@@ -47,6 +47,7 @@ def export_task(task, directory, version=None, pair=None, warmup_texts=WARMUP_TE
     names = task.columns[: task.num_columns]
     if pair is not None:
         names = task.columns if pair else task.required_columns
+    task.check_columns(len(names))
     texts = np.array(list(warmup_texts), dtype=object)
     signatures = {"serving_default": text_signature(model, names, texts)}
     if task.answers_tokens:

@@ -49,6 +49,27 @@ class TaskFiles:
             options["pair"] = self.pair
         return {"name": self.task_name, "options": options}
 
+    @classmethod
+    def merge_options(cls, saved, given):
+        """The arguments of a task: those of a user, and the saved ones of a preset.
+
+        Args:
+            saved, given: dicts; those in `given` win.
+
+        Returns:
+            dict.
+        """
+        return {**saved, **given}
+
+    def has_saved_head(self, saved):
+        """Whether the saved head of a preset fits, which has the same labels.
+
+        Args:
+            saved: dict, the options of the preset.
+        """
+        labels = saved.get("labels")
+        return labels is None or list(self.labels) == list(labels)
+
     def layer_tree(self):
         """Dict of path to layer, from the model itself, ".", to inner layers."""
         backbone = self.backbone.layer_tree()

@@ -1,146 +1,13 @@
 """Tasks with one label, or one number, for a text or a pair of texts."""
 
-import functools
-import math
-
 import keras
 import tensorflow as tf
 
 from zoo.data import as_numbers, read_labelled
 from zoo.evaluation import assess_numbers, mean_number, tfidf_number
-from zoo.family import FAMILIES
-from zoo.layers import ComparedSegments, Pooling
-from zoo.tasks.base import Task
 from zoo.tasks.class_labels import ClassLabels
-from zoo.tasks.concat_head import concat_head
+from zoo.tasks.sequence_head import SequenceHead
 from zoo.tasks.targets import label_names, one_for_each_text
-from zoo.tasks.windows import TAIL, pool_windows
-
-HEADS = ("linear", "concat_pooling")
-POOLINGS = ("pooled", "cls", "mean", "compare")
-
-
-def pooled_vector(backbone, inputs, pooling):
-    """The vector (B, D) that a sequence head takes as its input.
-
-    Args:
-        backbone: `zoo.backbone.Backbone`.
-        inputs: symbolic inputs of the backbone.
-        pooling: "pooled" (the backbone's pooled output), "cls", "mean", or "compare",
-            see `zoo.layers.ComparedSegments`.
-
-    Raises:
-        ValueError: if the pooling is unknown, or the backbone has no pooled output or
-            no segments.
-    """
-    mask = inputs["padding_mask"]
-    if pooling == "pooled":
-        outputs = backbone.at_positions(inputs, mask[:, :0])
-        if "pooled_output" not in outputs:
-            raise ValueError(
-                '`pooling="pooled"` needs a backbone with a pooled output. Received: a '
-                'backbone with no pooled output. Use "cls" or "mean".'
-            )
-        return outputs["pooled_output"]
-    if pooling not in POOLINGS:
-        raise ValueError(
-            f"`pooling` must be one of {', '.join(POOLINGS)}. Received: {pooling!r}."
-        )
-    if pooling == "cls":
-        first = keras.ops.zeros_like(mask[:, :1])
-        return backbone.at_positions(inputs, first)["sequence_output"][:, 0]
-    sequence, options = backbone(inputs)["sequence_output"], {"name": "pooling"}
-    if pooling == "mean":
-        return Pooling("mean", dtype=backbone.dtype_policy, **options)(sequence, mask)
-    if "segment_ids" not in inputs:
-        raise ValueError(
-            '`pooling="compare"` needs a backbone with segments. Received: one whose '
-            f'inputs are {", ".join(inputs)}. Use "mean".'
-        )
-    layer = ComparedSegments(dtype=backbone.dtype_policy, **options)
-    return layer(sequence, mask, inputs["segment_ids"])
-
-
-def check_head(head, pooling):
-    """Raises ValueError if a head is unknown, or does not have the pooling."""
-    if head not in HEADS:
-        raise ValueError(f"`head` must be one of {[*HEADS]}. Received: {head!r}.")
-    if head == "concat_pooling" and pooling is not None:
-        raise ValueError(
-            '`head="concat_pooling"` has its own pooling. Received: pooling='
-            f"{pooling!r}. Leave it out."
-        )
-
-
-class SequenceHead(Task):
-    """Dropout and one dense layer on a pooled vector, or ULMFiT's head.
-
-    It is the base of `TextClassifier` and `TextRegressor`.
-
-    A backbone that carries states reads a text in windows, if the pooling can do so,
-    see `pool_windows`. The memory then does not depend on the length of the text.
-    """
-
-    columns = ("text", "text_pair")
-    optional_columns = ("text_pair",)
-
-    def __init__(
-        self, backbone, tokenizer, units, head, pooling, dropout, options, **kwargs
-    ):
-        self.check_encodes(backbone)
-        if head is None:
-            head = "linear" if pooling else FAMILIES[backbone.family].head
-        check_head(head, pooling)
-        if head == "linear" and pooling is None:
-            pooled = "pooled_output" in backbone.output
-            pooling = backbone.defaults_for(self.task_name).get("pooling") or (
-                "pooled" if pooled else "mean"
-            )
-        inputs = backbone.make_inputs(backbone.config)
-        if head == "concat_pooling":
-            x = concat_head(backbone, inputs, dropout)
-        else:
-            x = pooled_vector(backbone, inputs, pooling)
-            x = keras.layers.Dropout(
-                dropout, dtype=backbone.dtype_policy, name="head_dropout"
-            )(x)
-        stddev = backbone.config.initializer_range
-        outputs = keras.layers.Dense(
-            units,
-            kernel_initializer=keras.initializers.TruncatedNormal(stddev=stddev),
-            dtype="float32",
-            name="classifier",
-        )(x)
-        options = {
-            **options,
-            "head": head,
-            "pooling": pooling,
-            "head_dropout": dropout,
-        }
-        super().__init__(inputs, outputs, backbone, tokenizer, options, **kwargs)
-        mean = head == "concat_pooling" or pooling == "mean"
-        self.reads_windows = mean and backbone.carries_states
-        # A function, which Keras does not track as it tracks models.
-        self._after_pooling = functools.cache(
-            lambda: keras.Model(self.get_layer("pooling").output, self.outputs[0])
-        )
-
-    def call(self, inputs, training=None, mask=None):
-        """The logits, window by window where `reads_windows`."""
-        length = inputs["padding_mask"].shape[1]
-        limit = min(n for n in (length, self.sequence_length, math.inf) if n)
-        if not self.reads_windows or training and limit <= TAIL:
-            return super().call(inputs, training=training, mask=mask)
-        tail = TAIL if training else None
-        pooling = self.get_layer("pooling")
-        pooled = pool_windows(self.backbone, pooling, inputs, tail)
-        return self._after_pooling()(pooled)
-
-    def layers_used(self):
-        """Names of the layers that the pooled vector depends on."""
-        pooled = self.options["pooling"] == "pooled"
-        output = "pooled_output" if pooled else "sequence_output"
-        return self.backbone.layers_for(output)
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -149,7 +16,7 @@ class TextClassifier(ClassLabels, SequenceHead):
 
     `logits = dropout(pooled) W + b`. A pair is one row of tokens with two segments. A
     model that was trained on single texts also takes pairs, and the other way round,
-    but it has not learned such rows.
+    but it has not learned such rows. Other heads, see `head`, have more layers.
 
     A recurrent backbone of one direction, such as ULMFiT, reads texts of any length in
     windows of 70 tokens, unless `sequence_length` truncates them. The memory does not
@@ -168,11 +35,18 @@ class TextClassifier(ClassLabels, SequenceHead):
         pooling: "pooled", "cls", "mean", or for pairs "compare", see
             `zoo.layers.ComparedSegments`. The default is that of the preset. Without
             one it is "pooled" if the backbone has a pooled output, else "mean".
-        head_dropout: float in [0, 1), on the pooled vector. ULMFiT uses 0.4.
-        head: "linear", or "concat_pooling" for the head of ULMFiT: the last vector, the
-            maximum and the mean over all tokens, and a hidden layer between batch
-            norms. It takes no `pooling`. By default it is "linear" with a `pooling`,
+        head_dropout: float in [0, 1), on the pooled vector. ULMFiT uses 0.4. In the
+            biattentive head, other probabilities are proportional to it.
+        head: "linear", or a head with a pooling of its own, so without `pooling`:
+            "concat_pooling" for the head of ULMFiT, the last vector, the maximum and
+            the mean over all tokens, and a hidden layer between batch norms; or
+            "biattentive" for the biattentive classification network of CoVe, see
+            `zoo.tasks.biattentive_head`. It encodes each text of a pair alone and
+            then compares the two. It is made for single texts or, with `pair=True`,
+            for pairs, and takes no others. By default it is "linear" with a `pooling`,
             and else that of the backbone's family.
+        head_dim: int, units of the LSTMs of the biattentive head, in each direction.
+            The default is the width of the backbone's vectors, but at most 300.
         **kwargs: sequence_length, pair and name, see `zoo.tasks.Task`.
 
     Inputs:
@@ -196,6 +70,7 @@ class TextClassifier(ClassLabels, SequenceHead):
         pooling=None,
         head_dropout=0.1,
         head=None,
+        head_dim=None,
         **kwargs,
     ):
         labels = label_names(labels)
@@ -206,6 +81,7 @@ class TextClassifier(ClassLabels, SequenceHead):
             head,
             pooling,
             head_dropout,
+            head_dim,
             {"labels": labels},
             **kwargs,
         )
@@ -247,7 +123,7 @@ class TextRegressor(SequenceHead):
         backbone: `zoo.backbone.Backbone`.
         tokenizer: from `zoo.text`, or None for token ids only.
         pooling: as of `TextClassifier`, with the same default.
-        head, head_dropout: see `TextClassifier`.
+        head, head_dim, head_dropout: see `TextClassifier`.
         **kwargs: sequence_length, pair and name, see `zoo.tasks.Task`.
 
     Inputs:
@@ -267,6 +143,7 @@ class TextRegressor(SequenceHead):
         pooling=None,
         head_dropout=0.1,
         head=None,
+        head_dim=None,
         **kwargs,
     ):
         super().__init__(
@@ -276,6 +153,7 @@ class TextRegressor(SequenceHead):
             head,
             pooling,
             head_dropout,
+            head_dim,
             {},
             **kwargs,
         )

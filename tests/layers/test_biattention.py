@@ -1,0 +1,80 @@
+"""Biattention, its pooling and maxout against NumPy."""
+
+import keras
+import numpy as np
+import pytest
+
+from zoo.layers import AttentivePooling, Biattention, Maxout
+
+RNG = np.random.default_rng(0)
+
+
+def normal(*shape):
+    return RNG.normal(0, 0.3, shape).astype("float32")
+
+
+def make_mask(length, spans):
+    """Ones from the first to before the second number, for each row."""
+    mask = np.zeros((len(spans), length), "int32")
+    for row, (start, stop) in enumerate(spans):
+        mask[row, start:stop] = 1
+    return mask
+
+
+def shares_of(scores):
+    powers = np.exp(scores - scores.max())
+    return powers / powers.sum()
+
+
+def test_biattention_is_its_definition_and_padding_has_no_influence():
+    x, y = normal(4, 7, 5) * 5, normal(4, 9, 5) * 5
+    mask = make_mask(9, [(0, 9), (0, 4), (5, 9), (0, 0)])
+    found = np.asarray(Biattention()(x, y, mask))
+    for row in range(4):
+        kept = y[row][mask[row] == 1]
+        for i, vector in enumerate(x[row]):
+            a = shares_of(kept @ vector) @ kept if len(kept) else np.zeros(5)
+            expected = np.concatenate([vector, vector - a, vector * a])
+            np.testing.assert_allclose(found[row, i], expected, atol=5e-6)
+
+
+def test_pooling_is_its_definition_and_padding_has_no_influence():
+    x = normal(4, 9, 5) - 2
+    mask = make_mask(9, [(0, 9), (0, 4), (5, 9), (0, 0)])
+    layer = AttentivePooling()
+    layer.build(x.shape)
+    vector = normal(5, 1) * 5
+    layer.set_weights([vector])
+    found = np.asarray(layer(x, mask))
+    for row in range(3):
+        kept = x[row][mask[row] == 1]
+        weighted = shares_of((kept @ vector)[:, 0]) @ kept
+        parts = kept.max(0), kept.min(0), kept.mean(0), weighted
+        np.testing.assert_allclose(found[row], np.concatenate(parts), atol=5e-6)
+    assert not found[3].any()
+
+
+def test_maxout_is_the_largest_of_its_functions():
+    x, layer = normal(6, 5), Maxout(3, pool_size=4)
+    layer.build(x.shape)
+    kernel, bias = normal(5, 12), normal(12)
+    layer.set_weights([kernel, bias])
+    found = np.asarray(layer(x))
+    for unit in range(3):
+        four = [x @ kernel[:, k] + bias[k] for k in range(4 * unit, 4 * unit + 4)]
+        np.testing.assert_allclose(found[:, unit], np.max(four, axis=0), atol=5e-6)
+
+
+@pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
+def test_16_bits_are_near(policy):
+    x, mask = normal(2, 4, 5), make_mask(4, [(0, 4), (0, 2)])
+    wide = Biattention()(x, x, mask)
+    narrow = Biattention(dtype=policy)(x, x, mask)
+    assert narrow.dtype == policy.removeprefix("mixed_")
+    np.testing.assert_allclose(keras.ops.cast(narrow, "float32"), wide, atol=0.02)
+
+
+@pytest.mark.parametrize("sizes", [(0, 4), (3, 0)])
+def test_sizes_must_be_positive(sizes):
+    with pytest.raises(ValueError, match="`units` and `pool_size` must be positive"):
+        Maxout(*sizes)

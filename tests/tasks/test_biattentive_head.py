@@ -1,0 +1,361 @@
+"""Text classifiers with the biattentive classification network."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+import tiny
+
+import zoo
+from zoo.layers import enable_lora
+from zoo.registry import build_backbone
+from zoo.tasks import TextClassifier, TextRegressor
+from zoo.text import CharacterTokenizer, WordPieceTokenizer
+
+BACKBONES = {
+    "bert": (
+        {**tiny.CONFIG, "num_layers": 1},
+        lambda: WordPieceTokenizer(tiny.VOCABULARY),
+    ),
+    "elmo": (tiny.ELMO_CONFIG, lambda: CharacterTokenizer(12, tiny.WORDS)),
+    "ulmfit": (tiny.ULMFIT_CONFIG, lambda: WordPieceTokenizer(tiny.VOCABULARY)),
+}
+TEXTS, LABELS = tiny.make_texts(64, longest=6)
+OTHERS, OTHER_LABELS = tiny.make_texts(64, seed=1, longest=9)
+SAME = ["good" if a == b else "bad" for a, b in zip(LABELS, OTHER_LABELS, strict=True)]
+EDGES = ["a good film", "", "the " * 25 + "end"]
+
+
+def slow(*values):
+    return pytest.param(*values, marks=pytest.mark.slow)
+
+
+def make(family="bert", kind=TextClassifier, dtype=None, **options):
+    """A task that runs eagerly, since to trace the LSTMs takes longer."""
+    keras.utils.set_random_seed(0)
+    config, tokenizer = BACKBONES[family]
+    options = {"head": "biattentive", "head_dim": 8, **options}
+    if kind is TextClassifier:
+        options = {"labels": tiny.LABELS, **options}
+    model = kind(build_backbone(family, config, dtype), tokenizer(), **options)
+    model.compile(keras.optimizers.Adam(1e-2), run_eagerly=True)
+    return model
+
+
+def columns(pair, count=64):
+    return (TEXTS[:count], OTHERS[:count]) if pair else TEXTS[:count]
+
+
+def edges(pair):
+    """Rows with an empty text, alone or beside the other ones."""
+    if not pair:
+        return [(text,) for text in EDGES]
+    short, empty, long = EDGES
+    return [(short, empty), (empty, long), (long, short), (empty, empty)]
+
+
+def joined(rows):
+    found = tuple(map(list, zip(*rows, strict=True)))
+    return found if len(found) > 1 else found[0]
+
+
+# The network in NumPy ------------------------------------------------------------
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def shares_of(scores):
+    powers = np.exp(scores - scores.max())
+    return powers / powers.sum()
+
+
+def read_one_way(x, weights):
+    kernel, recurrent, bias = weights
+    m = c = np.zeros(len(recurrent))
+    found = []
+    for row in x:
+        i, f, g, o = np.split(row @ kernel + m @ recurrent + bias, 4)
+        c = sigmoid(f + 1) * c + sigmoid(i) * np.tanh(g)
+        m = sigmoid(o) * np.tanh(c)
+        found.append(m)
+    return np.array(found)
+
+
+def read_both_ways(x, weights, name):
+    forward = read_one_way(x, weights[f"{name}_forward"])
+    backward = read_one_way(x[::-1], weights[f"{name}_backward"])[::-1]
+    return np.concatenate([forward, backward], axis=-1)
+
+
+def largest(x, weights):
+    kernel, bias = weights
+    values = x @ kernel + bias
+    return np.array([max(values[k : k + 4]) for k in range(0, len(values), 4)])
+
+
+def network(vectors, weights):
+    """Logits from the vectors of one text or two, each (L, D) without padding."""
+    kernel, bias = weights["word_dense"]
+    encoded = [
+        read_both_ways(np.maximum(x @ kernel + bias, 0), weights, "text")
+        for x in vectors
+    ]
+    pooled = []
+    for number, x in enumerate(encoded):
+        prefix, other = ("", "pair_")[number], encoded[-1 - number]
+        a = np.array([shares_of(other @ vector) @ other for vector in x])
+        fused = np.concatenate([x, x - a, x * a], axis=-1)
+        h = read_both_ways(fused, weights, f"{prefix}integrator")
+        share = shares_of((h @ weights[f"{prefix}pooling"][0])[:, 0])
+        pooled += [h.max(0), h.min(0), h.mean(0), share @ h]
+    x = np.concatenate(pooled)
+    for name in ("hidden_1", "hidden_2", "classifier"):
+        gamma, beta, mean, variance = weights[f"{name}_norm"]
+        x = gamma * (x - mean) / np.sqrt(variance + 1e-5) + beta
+        x = largest(x, weights[name])
+    return x
+
+
+@pytest.mark.parametrize("pair", [False, True])
+def test_the_network_is_its_definition(pair):
+    model = make(pair=pair, head_dim=3)
+    draw = np.random.default_rng(0)
+    for variable in model.weights:
+        value = draw.normal(0, 0.3, variable.shape)
+        if "norm" in variable.path and variable.name in ("gamma", "moving_variance"):
+            value = np.abs(1 + value)
+        variable.assign(value)
+    rows = [("a good film", "dull"), ("so very", "the plot was not fine , was it ?")]
+    x = joined(rows) if pair else joined(rows)[0]
+    found = model.predict(x, verbose=0)
+    heads = {layer.name: layer.get_weights() for layer in model.layers}
+    for row, texts in enumerate(rows):
+        ids = [model.preprocessor((tf.constant([t]),)) for t in texts[: 1 + pair]]
+        vectors = [np.asarray(model.backbone(i)["sequence_output"])[0] for i in ids]
+        masks = [np.asarray(i["padding_mask"])[0] for i in ids]
+        vectors = [v[m == 1] for v, m in zip(vectors, masks, strict=True)]
+        np.testing.assert_allclose(found[row], network(vectors, heads), atol=5e-6)
+
+
+# Promises --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "family, pair",
+    [
+        ("bert", False),
+        slow("bert", True),
+        slow("elmo", False),
+        slow("elmo", True),
+        slow("ulmfit", False),
+    ],
+)
+def test_it_learns_with_xla(family, pair):
+    model = make(family, pair=pair, head_dropout=0.0)
+    model.compile(keras.optimizers.Adam(1e-2), jit_compile=True)
+    (batch,) = model.batches(columns(pair, 16), LABELS[:16], batch_size=16)
+    losses = [float(model.train_on_batch(*batch)[0]) for _ in range(12)]
+    assert losses[-1] < 0.5 * losses[0]
+
+
+@pytest.mark.parametrize("pair", [False, True])
+def test_a_file_and_a_preset_hold_it(pair, tmp_path):
+    model = make("elmo", pair=pair)
+    draw = np.random.default_rng(0)
+    for variable in model.weights:
+        if variable.path.endswith("moving_mean"):
+            variable.assign(draw.normal(0, 0.3, variable.shape))
+    (x,) = model.batches(columns(pair, 4), batch_size=4)
+    expected = np.asarray(model(x))
+    np.testing.assert_array_equal(model(x), expected)
+    model.save(tmp_path / "model.keras")
+    model.save_to_preset(tmp_path / "preset")
+    for path, load in (("model.keras", zoo.load_model), ("preset", zoo.from_preset)):
+        loaded = load(tmp_path / path)
+        assert loaded.options == model.options and loaded.pair is pair
+        np.testing.assert_allclose(loaded(x), expected, atol=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pair", [False, True])
+def test_fit_learns_with_the_default_optimizer(pair):
+    model = make("elmo", pair=pair, head_dim=16, head_dropout=0.0)
+    model.compile()
+    x, y = columns(pair), SAME if pair else LABELS
+    losses = model.fit(x, y, batch_size=16, epochs=20, verbose=0).history["loss"]
+    assert losses[-1] < 0.9 * losses[0]
+    assert model.evaluate(x, y, verbose=0, return_dict=True)["loss"] < losses[0]
+
+
+@pytest.mark.parametrize(
+    "family, pair", [("elmo", False), ("bert", True), slow("elmo", True)]
+)
+def test_neighbours_and_padding_do_not_change_an_answer(family, pair):
+    model, rows = make(family, pair=pair), edges(pair)
+    together = model.predict(joined(rows), verbose=0)
+    assert np.isfinite(together).all()
+    for number, row in enumerate(rows):
+        x = model.preprocessor([tf.constant([text]) for text in row])
+        narrow = {key: value[:, : _longest(x, key)] for key, value in x.items()}
+        assert narrow["padding_mask"].shape[1] < x["padding_mask"].shape[1] or number
+        np.testing.assert_allclose(model(narrow)[0], together[number], atol=1e-5)
+
+
+def _longest(x, key):
+    prefix = "pair_" * key.startswith("pair_")
+    return max(int(tf.reduce_sum(x[f"{prefix}padding_mask"])), 1)
+
+
+def test_the_order_of_the_texts_matters_only_to_a_pair():
+    model = make(pair=True)
+    first, second = columns(True, 4)
+    there = model.predict((first, second), verbose=0)
+    back = model.predict((second, first), verbose=0)
+    assert np.abs(there - back).max() > 1e-4
+
+
+@pytest.mark.parametrize("pair", [slow(False), True])
+def test_an_export_answers_the_same(pair, tmp_path):
+    model, rows = make(pair=pair), edges(pair)
+    expected = model.answer(joined(rows))
+    version = model.export(tmp_path / "export")
+    served = tf.saved_model.load(version)
+    names = ("text", "text_pair")[: 1 + pair]
+    inputs = dict(zip(names, map(tf.constant, zip(*rows, strict=True)), strict=True))
+    scores = served.signatures["serving_default"](**inputs)["scores"]
+    np.testing.assert_allclose(scores, expected["scores"], atol=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pair", [False, True])
+def test_an_export_passes_the_doctor(pair, tmp_path):
+    version = make(pair=pair).export(tmp_path / "export")
+    failed = [found for found in zoo.serving.diagnose(version) if not found.passed]
+    assert not failed, zoo.serving.format_findings(failed)
+
+
+@pytest.mark.parametrize("pair", [False, True])
+def test_every_weight_learns_and_a_frozen_backbone_does_not(pair):
+    model = make(pair=pair)
+    (batch,) = model.batches(columns(pair, 8), LABELS[:8], batch_size=8)
+    x, y = batch
+    with tf.GradientTape() as tape:
+        loss = model.compute_loss(x, y, model(x, training=True), None)
+    gradients = tape.gradient(loss, [v.value for v in model.trainable_weights])
+    missing = [g is None for g in gradients]
+    assert not any(missing) and len(missing) > 16
+    own = {id(v) for v in model.backbone.weights}
+    model.backbone.trainable = False
+    assert model.trainable_weights
+    assert not any(id(v) in own for v in model.trainable_weights)
+    assert model.layers_used() == model.backbone.layers_for("sequence_output")
+
+
+@pytest.mark.parametrize(
+    "policy, pair", [("mixed_bfloat16", True), slow("mixed_float16", False)]
+)
+def test_16_bits_train(policy, pair):
+    model = make(dtype=policy, pair=pair, head_dropout=0.0)
+    (batch,) = model.batches(columns(pair, 8), LABELS[:8], batch_size=8)
+    losses = [float(model.train_on_batch(*batch)[0]) for _ in range(4)]
+    assert np.isfinite(losses).all() and losses[-1] < losses[0]
+    assert model(batch[0]).dtype == "float32"
+
+
+@pytest.mark.parametrize("pair", [False, slow(True)])
+def test_int8_is_written_and_read(pair, tmp_path):
+    model = make(pair=pair)
+    (x,) = model.batches(columns(pair, 8), batch_size=8)
+    exact = np.asarray(model(x))
+    model.quantize("int8")
+    expected = np.asarray(model(x))
+    assert 0 < np.abs(expected - exact).max() < 0.3
+    names = [v.path for v in model.weights if v.dtype == "int8"]
+    assert {"hidden_1/dense/kernel", "text_forward/kernel"} <= {*names}
+    model.save_to_preset(tmp_path / "int8")
+    loaded = zoo.from_preset(tmp_path / "int8")
+    assert [v.path for v in loaded.weights if v.dtype == "int8"] == names
+    np.testing.assert_allclose(loaded(x), expected, atol=1e-6)
+
+
+@pytest.mark.slow
+def test_lora_trains_and_a_file_holds_it_merged(tmp_path):
+    model = make(head_dropout=0.0)
+    (batch,) = model.batches(columns(False, 8), LABELS[:8], batch_size=8)
+    before = np.asarray(model(batch[0]))
+    enable_lora(model, 2)
+    model.compile(keras.optimizers.SGD(1e-1), run_eagerly=True)
+    for _ in range(3):
+        model.train_on_batch(*batch)
+    expected = np.asarray(model(batch[0]))
+    assert np.abs(expected - before).max() > 1e-4
+    model.save(tmp_path / "lora.keras")
+    loaded = zoo.load_model(tmp_path / "lora.keras")
+    assert not [v.path for v in loaded.weights if "lora" in v.path]
+    np.testing.assert_allclose(loaded(batch[0]), expected, atol=1e-5)
+
+
+def test_a_preset_with_another_head_gets_a_new_one(tmp_path):
+    make(head="linear", head_dim=None, pooling="mean", head_dropout=0.4).save_to_preset(
+        tmp_path / "preset"
+    )
+    saved = zoo.from_preset(tmp_path / "preset")
+    assert saved.new_heads == () and saved.options["head_dropout"] == 0.4
+    model = zoo.from_preset(tmp_path / "preset", head="biattentive", head_dim=4)
+    assert model.options["pooling"] is None and model.options["head_dropout"] == 0.1
+    assert {"classifier", "integrator_forward"} <= {*model.new_heads}
+    model.save_to_preset(tmp_path / "network")
+    assert zoo.from_preset(tmp_path / "network").new_heads == ()
+    for options in ({"head_dim": 5}, {"pair": True}, {"head": "concat_pooling"}):
+        other = zoo.from_preset(tmp_path / "network", **options)
+        assert "classifier" in other.new_heads
+
+
+def test_a_regressor_has_the_head_too():
+    model = make(kind=TextRegressor, pair=True)
+    values = model.answer(columns(True, 4))["value"]
+    assert values.shape == (4,) and np.ptp(values) > 0
+
+
+def test_the_default_width_is_at_most_that_of_the_backbone():
+    assert make(head_dim=None).options["head_dim"] == 16
+    assert make().options["head_dim"] == 8
+    assert make(head="linear", head_dim=None).options["head_dim"] is None
+
+
+@pytest.mark.parametrize("pair", [False, True])
+def test_the_other_number_of_columns_raises(pair, tmp_path):
+    model, x = make(pair=pair), columns(not pair, 4)
+    dataset = tf.data.Dataset.from_tensors((x, tf.constant(LABELS[:4])))
+    for call in (
+        lambda: model.fit(x, LABELS[:4], verbose=0),
+        lambda: model.fit(dataset, verbose=0),
+        lambda: model.evaluate(x, LABELS[:4], verbose=0),
+        lambda: model.predict(x, verbose=0),
+        lambda: model.answer(x),
+        lambda: model.export(tmp_path / "export", pair=not pair),
+    ):
+        with pytest.raises(ValueError, match=f"`pair={pair}` takes .*{not pair}"):
+            call()
+    assert model.pair is pair and not (tmp_path / "export").exists()
+
+
+def test_bad_options_raise():
+    with pytest.raises(ValueError, match='"biattentive"` has its own pooling'):
+        make(pooling="mean")
+    for options in ({"head_dim": 0}, {"head": "linear", "head_dim": 8}):
+        with pytest.raises(ValueError, match="`head_dim` must be a positive integer"):
+            make(**options)
+    with pytest.raises(ValueError, match=r"`head_dropout` must be in \[0, 0.2\)"):
+        make(head_dropout=0.2)
+    with pytest.raises(ValueError, match="second text, such as `pair_token_ids`"):
+        make(pair=True)({"token_ids": np.ones((1, 3), "int32")})
+
+
+def test_an_ensemble_with_a_head_for_single_texts_exports_no_pairs(tmp_path):
+    members = [make(), make(head="linear", head_dim=None, pair=True)]
+    ensemble = zoo.TextEnsemble(members)
+    with pytest.raises(ValueError, match="takes single texts"):
+        ensemble.export(tmp_path / "export")

@@ -1,0 +1,229 @@
+"""The heads of the tasks with one label, or one number, for a text or a pair."""
+
+import functools
+import math
+
+import keras
+
+from zoo.data import COLUMN_PREFIXES, Packer, SeparatePacker, features_of
+from zoo.family import FAMILIES
+from zoo.layers import ComparedSegments, Pooling
+from zoo.tasks.base import Task
+from zoo.tasks.biattentive_head import (
+    LEARNING_RATE,
+    WIDEST,
+    biattentive_head,
+    separate_inputs,
+)
+from zoo.tasks.concat_head import concat_head
+from zoo.tasks.windows import TAIL, pool_windows
+from zoo.token_inputs import to_tensors
+
+HEADS = ("linear", "concat_pooling", "biattentive")
+POOLINGS = ("pooled", "cls", "mean", "compare")
+
+
+def pooled_vector(backbone, inputs, pooling):
+    """The vector (B, D) that a sequence head takes as its input.
+
+    Args:
+        backbone: `zoo.backbone.Backbone`.
+        inputs: symbolic inputs of the backbone.
+        pooling: "pooled" (the backbone's pooled output), "cls", "mean", or "compare",
+            see `zoo.layers.ComparedSegments`.
+
+    Raises:
+        ValueError: if the pooling is unknown, or the backbone has no pooled output or
+            no segments.
+    """
+    mask = inputs["padding_mask"]
+    if pooling == "pooled":
+        outputs = backbone.at_positions(inputs, mask[:, :0])
+        if "pooled_output" not in outputs:
+            raise ValueError(
+                '`pooling="pooled"` needs a backbone with a pooled output. Received: a '
+                'backbone with no pooled output. Use "cls" or "mean".'
+            )
+        return outputs["pooled_output"]
+    if pooling not in POOLINGS:
+        raise ValueError(
+            f"`pooling` must be one of {', '.join(POOLINGS)}. Received: {pooling!r}."
+        )
+    if pooling == "cls":
+        first = keras.ops.zeros_like(mask[:, :1])
+        return backbone.at_positions(inputs, first)["sequence_output"][:, 0]
+    sequence, options = backbone(inputs)["sequence_output"], {"name": "pooling"}
+    if pooling == "mean":
+        return Pooling("mean", dtype=backbone.dtype_policy, **options)(sequence, mask)
+    if "segment_ids" not in inputs:
+        raise ValueError(
+            '`pooling="compare"` needs a backbone with segments. Received: one whose '
+            f'inputs are {", ".join(inputs)}. Use "mean".'
+        )
+    layer = ComparedSegments(dtype=backbone.dtype_policy, **options)
+    return layer(sequence, mask, inputs["segment_ids"])
+
+
+def check_head(head, pooling, head_dim):
+    """Raises ValueError if a head is unknown, or does not have an option."""
+    if head not in HEADS:
+        raise ValueError(f"`head` must be one of {[*HEADS]}. Received: {head!r}.")
+    if head != "linear" and pooling is not None:
+        raise ValueError(
+            f'`head="{head}"` has its own pooling. Received: pooling={pooling!r}. '
+            "Leave it out."
+        )
+    if head_dim is None:
+        return
+    if head != "biattentive" or type(head_dim) is not int or head_dim < 1:
+        raise ValueError(
+            '`head_dim` must be a positive integer, and needs `head="biattentive"`. '
+            f"Received: head_dim={head_dim!r}, head={head!r}. Leave it out."
+        )
+
+
+def dense_outputs(backbone, inputs, units, head, pooling, dropout):
+    """The outputs (B, units) of a head whose last layer is dense."""
+    if head == "concat_pooling":
+        x = concat_head(backbone, inputs, dropout)
+    else:
+        x = pooled_vector(backbone, inputs, pooling)
+        x = keras.layers.Dropout(
+            dropout, dtype=backbone.dtype_policy, name="head_dropout"
+        )(x)
+    stddev = backbone.config.initializer_range
+    return keras.layers.Dense(
+        units,
+        kernel_initializer=keras.initializers.TruncatedNormal(stddev=stddev),
+        dtype="float32",
+        name="classifier",
+    )(x)
+
+
+class SequenceHead(Task):
+    """Dropout and one dense layer on a pooled vector, or another head.
+
+    It is the base of `TextClassifier` and `TextRegressor`.
+
+    A backbone that carries states reads a text in windows, if the pooling can do so,
+    see `pool_windows`. The memory then does not depend on the length of the text.
+    """
+
+    columns = ("text", "text_pair")
+    optional_columns = ("text_pair",)
+
+    def __init__(
+        self, backbone, tokenizer, units, head, pooling, dropout, head_dim, options,
+        **kwargs,
+    ):  # fmt: skip
+        self.check_encodes(backbone)
+        if head is None:
+            head = "linear" if pooling else FAMILIES[backbone.family].head
+        check_head(head, pooling, head_dim)
+        if head == "linear" and pooling is None:
+            pooled = "pooled_output" in backbone.output
+            pooling = backbone.defaults_for(self.task_name).get("pooling") or (
+                "pooled" if pooled else "mean"
+            )
+        if head == "biattentive":
+            width = backbone.output["sequence_output"].shape[-1]
+            head_dim = head_dim or min(WIDEST, width)
+            inputs = separate_inputs(backbone, kwargs.get("pair", False))
+            outputs = biattentive_head(backbone, inputs, units, head_dim, dropout)
+        else:
+            inputs = backbone.make_inputs(backbone.config)
+            outputs = dense_outputs(backbone, inputs, units, head, pooling, dropout)
+        options = {
+            **options,
+            "head": head,
+            "pooling": pooling,
+            "head_dropout": dropout,
+            "head_dim": head_dim,
+        }
+        super().__init__(inputs, outputs, backbone, tokenizer, options, **kwargs)
+        mean = head == "concat_pooling" or pooling == "mean"
+        self.reads_windows = mean and backbone.carries_states
+        # A function, which Keras does not track as it tracks models.
+        self._after_pooling = functools.cache(
+            lambda: keras.Model(self.get_layer("pooling").output, self.outputs[0])
+        )
+
+    def call(self, inputs, training=None, mask=None):
+        """The logits, window by window where `reads_windows`."""
+        length = inputs["padding_mask"].shape[1]
+        limit = min(n for n in (length, self.sequence_length, math.inf) if n)
+        if not self.reads_windows or training and limit <= TAIL:
+            return super().call(inputs, training=training, mask=mask)
+        tail = TAIL if training else None
+        pooling = self.get_layer("pooling")
+        pooled = pool_windows(self.backbone, pooling, inputs, tail)
+        return self._after_pooling()(pooled)
+
+    @classmethod
+    def merge_options(cls, saved, given):
+        """See `Task`. Saved options of another head than the given one are left out."""
+        head = saved.get("head", "linear")
+        if given.get("head", head) != head:
+            own = ("pooling", "head_dropout", "head_dim")
+            saved = {key: value for key, value in saved.items() if key not in own}
+        return {**saved, **given}
+
+    def has_saved_head(self, saved):
+        """Whether a saved head fits: its labels, kind, width and columns."""
+        shape = {"head": "linear", "head_dim": None}
+        if self.separate:
+            shape["pair"] = False
+        own = {**self.options, "pair": self.pair}
+        same = all(own[key] == saved.get(key, value) for key, value in shape.items())
+        return same and super().has_saved_head(saved)
+
+    @property
+    def default_head_multiplier(self):
+        """See `Task`. A new network learns at a rate of 1e-3 on every backbone."""
+        if self.separate:
+            return LEARNING_RATE / self.default_learning_rate
+        return super().default_head_multiplier
+
+    @property
+    def separate(self):
+        """Whether the graph has inputs for each column, instead of one row for all."""
+        return self.options["head"] == "biattentive"
+
+    @property
+    def packer(self):
+        """The class that packs texts."""
+        return SeparatePacker if self.separate else Packer
+
+    def complete(self, inputs):
+        """Adds the inputs that can be derived from the others, for each column."""
+        if not self.separate:
+            return super().complete(inputs)
+        complete = to_tensors(inputs)
+        for prefix in COLUMN_PREFIXES[: self.num_columns]:
+            own = features_of(inputs, prefix)
+            if prefix and not own:
+                raise ValueError(
+                    f"{type(self).__name__} takes pairs of texts. Received: the inputs "
+                    f"{sorted(inputs)}. Add those of the second text, such as "
+                    f"`{prefix}{self.backbone.tokens}`."
+                )
+            own = self.backbone.complete(own)
+            complete |= {prefix + name: value for name, value in own.items()}
+        return complete
+
+    def check_columns(self, count):
+        """Returns the number of columns; raises ValueError if it is not allowed."""
+        if self.separate and count != self.num_columns:
+            kind = "pairs of texts" if self.pair else "single texts"
+            raise ValueError(
+                f'A {type(self).__name__} with `head="biattentive"` and '
+                f"`pair={self.pair}` takes {kind}. Received: {count} columns. Make one "
+                f"with `pair={not self.pair}`."
+            )
+        return super().check_columns(count)
+
+    def layers_used(self):
+        """Names of the layers that the pooled vector depends on."""
+        pooled = self.options["pooling"] == "pooled"
+        output = "pooled_output" if pooled else "sequence_output"
+        return self.backbone.layers_for(output)
