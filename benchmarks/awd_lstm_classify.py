@@ -177,6 +177,16 @@ def make_zoo(data, threads):
     return call, classify_facts(lengths, parameters, call(), ZOO)
 
 
+def with_spaces(token):
+    """The form of a token that fastai looks up when it predicts.
+
+    It writes spaces in tokens of white space as `▁` when it trains, but not when it
+    predicts from a str, where such a token would be unknown.
+    """
+    spaces = token.replace("▁", " ")
+    return spaces if spaces.isspace() else token
+
+
 def make_learner(directory):
     """The learner of fastai 2 with the weights of the files."""
     import numpy as np
@@ -197,7 +207,7 @@ def make_learner(directory):
         text_col="text",
         label_col="label",
         valid_col="valid",
-        text_vocab=load_pickle(tokens),
+        text_vocab=[with_spaces(token) for token in load_pickle(tokens)],
         device="cpu",
     )
     names = {"embedding_dim": "emb_sz", "lstm_dim": "n_hid", "num_layers": "n_layers"}
