@@ -43,6 +43,7 @@ from benchmarks.tables.transfer_sets import PRESETS, SETS, cells
 from benchmarks.tables.transfer_training import (
     RECIPES,
     adapt,
+    right,
     start_classifier,
     train,
     transfer_vocabulary,
@@ -171,13 +172,6 @@ class Computation:
         if cell.model != "both":
             self.start(cell)
         stored(name, functools.partial(self.compute, cell), FOLDER)
-
-
-def right(model, rows):
-    """Whether a classifier is right, bool (B,)."""
-    texts, labels = zip(*rows, strict=True)
-    found = model.predict(list(texts), batch_size=32, verbose=0).argmax(axis=-1)
-    return np.array([model.labels[n] for n in found]) == np.array(labels)
 
 
 def accuracy(results):

@@ -8,6 +8,7 @@ import dataclasses
 import gc
 
 import keras
+import numpy as np
 
 import zoo
 from zoo.text import train_fastai_vocabulary
@@ -195,3 +196,10 @@ def train(model, recipe, rows, rate, seed, epochs, epochs_per_group, batch_size)
         callbacks=callbacks,
         verbose=2,
     )
+
+
+def right(model, rows):
+    """Whether a classifier is right, bool (B,)."""
+    texts, labels = zip(*rows, strict=True)
+    found = model.predict(list(texts), batch_size=32, verbose=0).argmax(axis=-1)
+    return np.array([model.labels[n] for n in found]) == np.array(labels)
