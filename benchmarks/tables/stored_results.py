@@ -12,6 +12,8 @@ import pathlib
 import time
 
 import click
+import numpy as np
+from scipy import stats
 
 from benchmarks.circumstances import circumstances, cores
 from benchmarks.files import write_whole
@@ -101,6 +103,22 @@ def told(results):
     parts += sorted({found["hardware"] for found in results})
     hours = sum(found["cpu_seconds"] for found in results) / 3600
     return f"Made with {'; '.join(parts)}; {hours:.2f} hours of processor time.\n"
+
+
+def mean_interval(scores):
+    """The mean of scores in percent, and its 95 % t-interval if there are several.
+
+    Args:
+        scores: list of float, one for each seed.
+
+    Returns:
+        str.
+    """
+    scores = 100 * np.asarray(scores)
+    if len(scores) < 2:
+        return f"{scores.mean():.1f}"
+    width = stats.t.ppf(0.975, len(scores) - 1) * stats.sem(scores)
+    return f"{scores.mean():.1f} ± {width:.1f}"
 
 
 def write_table(name, table, page=None):

@@ -177,6 +177,9 @@ def test_arithmetic(run):
         ({"lengths": [3, 3, 2, 2, 2]}, "10 from 'zoo' and 12 from 'peer'"),
         ({"lengths": [3, 3, 3, 3], "may_differ": 0.25}, "2 rows differ"),
         ({"parameters": 8}, "number of parameters. Received: 7 in 'zoo', 8 in 'peer'"),
+        ({"result": [1.0, 2.2]}, "within 0.1 of ours. Received: 0.2 apart, of 2 num"),
+        ({"result": [1.0, float("nan")]}, "Received: inf apart"),
+        ({"result": [1.0]}, "Received: inf apart, of 1 numbers"),
     ],
 )
 def test_peers_that_do_other_work_are_refused(run, changes, message):
@@ -185,8 +188,18 @@ def test_peers_that_do_other_work_are_refused(run, changes, message):
     inexact = facts([], lengths=[3, 3, 2, 9], may_differ=0.25)
     bound = facts([], lengths=None, parameters=None)
     run.check_same_work({"zoo": facts([]), "inexact": inexact, "bound": bound})
+    ours = facts([], result=[1.0, 2.0])
+    near = facts([], result=[1.0, 2.05], near=0.1)
+    run.check_same_work({"zoo": ours, "near": near, "none": facts([])})
     with pytest.raises(ValueError, match=message):
-        run.check_same_work({"zoo": facts([]), "peer": facts([], **changes)})
+        run.check_same_work({"zoo": ours, "peer": {**near, **changes}})
+
+
+def test_the_distance_of_results_is_noted(run):
+    measured = {"zoo": facts([1.0], result=[1.0, 2.0], note="")}
+    measured["peer"] = facts([1.0], result=[1.0, 2.25], note="it")
+    notes = [row["note"] for row in run.summarize(measured)]
+    assert notes == ["", "it, 2.5e-01 from our result"]
 
 
 def test_command_prints_a_table_and_writes_a_csv(run, monkeypatch, tmp_path, capsys):

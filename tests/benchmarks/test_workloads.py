@@ -64,7 +64,8 @@ def test_every_workload_is_described_and_has_what_the_runner_asks_for():
         module = run.module_of(workload)
         assert f"`{name}" in readme, name
         assert next(iter(module.PEERS)) == "zoo"
-        given = {*module.NEEDS, *fixed, "threads"}
+        optional = getattr(module, "OPTIONAL", ())
+        given = {*module.NEEDS, *optional, *fixed, "threads"}
         for peer, make in module.PEERS.items():
             assert set(inspect.signature(make).parameters) == given, (name, peer)
             assert make.__doc__, (name, peer)

@@ -1,0 +1,118 @@
+"""The cells of the table of transfer: which data, model, recipe and seed there are."""
+
+import dataclasses
+
+from benchmarks.tables.labelled_sets import LabelledSet, line_rows
+from benchmarks.tables.stored_results import short_name
+from benchmarks.tables.transfer_training import RECIPES
+
+PRESETS = {
+    "forward": "ulmfit_mini_en_books",
+    "backward": "ulmfit_mini_en_books_backward",
+    "bert": "bert_mini_en_uncased_distilled",
+}
+IMDB = line_rows("imdb/{}.tsv.gz", "\t", 1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Corpus:
+    """A labelled set, and how it is trained on.
+
+    Args:
+        labelled: `LabelledSet`.
+        source: str, names the texts of the language model: all training texts.
+        epochs: int, of the classifier.
+        epochs_per_group: int, see `zoo.training.GradualUnfreezing`.
+        batch_size: int, rows of the classifier.
+        language_model: dict of epochs and rows, see `transfer_training.adapt`.
+        recipes: tuple of str, of the forward model.
+        bert: tuple of str, the recipes of the BERT.
+        seeds: int.
+        rates_of: str, the set whose rates are used; None to search for them.
+    """
+
+    labelled: LabelledSet
+    source: str
+    epochs: int
+    epochs_per_group: int
+    batch_size: int
+    language_model: dict
+    recipes: tuple = tuple(RECIPES)
+    bert: tuple = ()
+    seeds: int = 3
+    rates_of: str | None = None
+
+
+FEW = ("scratch", "unadapted", "gradual")
+ON_IMDB = {"source": "imdb", "language_model": {"epochs": 1, "rows": 64}}
+SETS = {
+    "trec6": Corpus(
+        LabelledSet("TREC-6", line_rows("trec6/{}.txt.gz", " ", 1)),
+        "trec6",
+        epochs=10,
+        epochs_per_group=1,
+        batch_size=32,
+        language_model={"epochs": 10, "rows": 16},
+        bert=("full", "gradual"),
+    ),
+    "imdb_1000": Corpus(
+        LabelledSet("IMDb, 1,000 labels", IMDB, 1000, 5000),
+        **ON_IMDB,
+        epochs=8,
+        epochs_per_group=1,
+        batch_size=16,
+    ),
+    "imdb_100": Corpus(
+        LabelledSet("IMDb, 100 labels", IMDB, 100, 5000),
+        **ON_IMDB,
+        epochs=24,
+        epochs_per_group=3,
+        batch_size=8,
+        recipes=FEW,
+        rates_of="imdb_1000",
+    ),
+    "imdb_25000": Corpus(
+        LabelledSet("IMDb, 25,000 labels", IMDB, None, 5000),
+        **ON_IMDB,
+        epochs=5,
+        epochs_per_group=1,
+        batch_size=64,
+        recipes=("scratch", "gradual"),
+        seeds=1,
+        rates_of="imdb_1000",
+    ),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """One number of the table before the mean over seeds.
+
+    Args:
+        data: str, key of `SETS`.
+        model: "forward", "backward", "both" or "bert".
+        recipe: str, key of `RECIPES`.
+        seed: int.
+    """
+
+    data: str
+    model: str
+    recipe: str
+    seed: int
+
+    def name(self, presets):
+        """The name of the file of its result; `presets` is a dict like `PRESETS`."""
+        names = ("forward", "backward") if self.model == "both" else (self.model,)
+        model = "+".join(short_name(presets[name]) for name in names)
+        return f"{self.data}-{model}-{self.recipe}-{self.seed}"
+
+
+def cells():
+    """All cells, in the order in which they are computed."""
+    found = []
+    for data, corpus in SETS.items():
+        rows = [("forward", recipe) for recipe in corpus.recipes]
+        rows += [("backward", "gradual"), ("both", "gradual")]
+        rows += [("bert", recipe) for recipe in corpus.bert]
+        found += [Cell(data, *row, s) for row in rows for s in range(corpus.seeds)]
+    return found

@@ -1,0 +1,205 @@
+"""What is trained for the table of transfer: language models and classifiers.
+
+A language model gets the vocabulary of the task's text, and is then trained on this
+text. A classifier is trained from it by one of `RECIPES`.
+"""
+
+import dataclasses
+import gc
+
+import keras
+import numpy as np
+
+import zoo
+from zoo.text import train_fastai_vocabulary
+from zoo.training import AdamW, GradualUnfreezing, SlantedTriangle, layer_depths
+
+LAYER_DECAY = 1 / 2.6
+# Howard and Ruder 2018; gradients are clipped and weights decay as in their code.
+BETAS = {"beta_1": 0.7, "beta_2": 0.99}
+LANGUAGE_MODEL = {**BETAS, "global_clipnorm": 0.3, "weight_decay": 1e-7}
+CLASSIFIER = {**BETAS, "global_clipnorm": 25.0, "weight_decay": 1e-6}
+HEAD = {"head": "concat_pooling", "head_dropout": 0.4}
+WINDOW = 70
+MINIMUM_COUNT = 2  # of a token of the vocabulary
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+    """How a classifier is trained.
+
+    Args:
+        title: str, for the table.
+        start: "adapted", from a language model that was trained on the task's text;
+            "pretrained", from the preset; or "random", from random weights.
+        layer_decay: float, of the rates from group to group; 1 for one rate.
+        triangle: bool, whether the rate follows a slanted triangle; else it is
+            constant.
+        order: str, of `GradualUnfreezing`, or None to train all layers.
+        errors: dict of data to the error in percent on the validation data of Howard
+            and Ruder 2018, tables 6 and 7.
+    """
+
+    title: str
+    start: str = "adapted"
+    layer_decay: float = 1.0
+    triangle: bool = False
+    order: str | None = None
+    errors: dict = dataclasses.field(default_factory=dict)
+
+
+ALL = {"layer_decay": LAYER_DECAY, "triangle": True, "order": "gradual"}
+RECIPES = {
+    "scratch": Recipe("from scratch", "random", errors={"trec6": 13.36, "imdb": 9.93}),
+    "full": Recipe("full fine-tuning", errors={"trec6": 6.86, "imdb": 6.87}),
+    "discriminative": Recipe(
+        "+ discriminative rates",
+        layer_decay=LAYER_DECAY,
+        errors={"trec6": 6.21, "imdb": 5.57},
+    ),
+    "triangle": Recipe("+ slanted triangle", layer_decay=LAYER_DECAY, triangle=True),
+    "gradual": Recipe(
+        "+ gradual unfreezing: ULMFiT", **ALL, errors={"trec6": 5.69, "imdb": 5.0}
+    ),
+    "last_layer": Recipe(
+        "last layer only", order="last_layer", errors={"trec6": 16.09, "imdb": 6.49}
+    ),
+    "chain_thaw": Recipe(
+        "chain-thaw", order="chain_thaw", errors={"trec6": 6.71, "imdb": 5.39}
+    ),
+    "unadapted": Recipe(
+        "ULMFiT, language model not fine-tuned",
+        "pretrained",
+        **ALL,
+        errors={"trec6": 6.38, "imdb": 6.99},
+    ),
+}
+
+
+def make_optimizer(rate, depths, triangle=True, layer_decay=LAYER_DECAY, **options):
+    """Makes AdamW with discriminative rates.
+
+    Args:
+        rate: float, the peak.
+        depths: dict, see `zoo.training.layer_depths`.
+        triangle, layer_decay: see `Recipe`.
+        **options: of `zoo.training.AdamW`.
+    """
+    schedule = SlantedTriangle(rate) if triangle else rate
+    return AdamW(schedule, layer_decay=layer_decay, depths=depths, **options)
+
+
+def language_model_depths(backbone):
+    """The depths of a language model's layers, without those of the token vectors.
+
+    These are also the matrix of the logits, so they learn at the rate of the highest
+    layers, as in fastai's `awd_lstm_lm_split`.
+    """
+    lowest = backbone.groups()[0]
+    depths = layer_depths(backbone)
+    return {name: depth for name, depth in depths.items() if name not in lowest}
+
+
+def free_memory():
+    """Releases the models that were trained before."""
+    keras.backend.clear_session()
+    gc.collect()
+
+
+def transfer_vocabulary(preset, texts, directory):
+    """Writes a language model with the vocabulary of some texts.
+
+    Args:
+        preset: see `zoo.from_preset`.
+        texts: list of str.
+        directory: pathlib.Path of the new preset.
+    """
+    free_memory()
+    model = zoo.from_preset(preset, "causal_lm")
+    size = model.tokenizer.vocabulary_size
+    tokens = train_fastai_vocabulary(texts, size, MINIMUM_COUNT)
+    zoo.transfer_vocabulary(model, tokens).save_to_preset(directory)
+
+
+def adapt(preset, texts, directory, seed, epochs, rows, dtype):
+    """Trains a language model on some texts, and writes it.
+
+    Args:
+        preset, texts, directory: see `transfer_vocabulary`.
+        seed: int.
+        epochs: int.
+        rows: int, streams.
+        dtype: str, of the training.
+
+    Returns:
+        dict of rate, float, and losses, a list of the mean of each epoch in nats.
+    """
+    free_memory()
+    options = {"rows": rows, "window": WINDOW, "dtype": dtype, "seed": seed}
+    model = zoo.from_preset(preset, "causal_lm", **options)
+    rate = model.default_learning_rate
+    # The accuracy, which is another metric, takes a tenth of an update.
+    depths = language_model_depths(model.backbone)
+    model.compile(make_optimizer(rate, depths, **LANGUAGE_MODEL), weighted_metrics=[])
+    history = model.fit(texts, epochs=epochs, seed=seed, verbose=2).history
+    model.save_to_preset(directory)
+    return {"rate": rate, "losses": history["loss"]}
+
+
+def start_classifier(preset, labels, recipe, seed, length, dtype):
+    """Makes a classifier that is not trained.
+
+    Args:
+        preset: see `zoo.from_preset`.
+        labels: list of str.
+        recipe: `Recipe`.
+        seed: int, of new weights.
+        length: int, tokens to which a language model truncates a text.
+        dtype: str, of the training.
+    """
+    free_memory()
+    options = {"labels": labels, "dtype": dtype, "seed": seed}
+    if zoo.from_preset(preset, None, load_weights=False).predicts == "next":
+        options |= {**HEAD, "sequence_length": length}
+    if recipe.start == "random":
+        options["load_weights"] = False
+    return zoo.from_preset(preset, "text_classifier", **options)
+
+
+def train(model, recipe, rows, rate, seed, epochs, epochs_per_group, batch_size):
+    """Trains a classifier by a recipe.
+
+    Args:
+        model: `zoo.TextClassifier`.
+        recipe: `Recipe`.
+        rows: list of x and y.
+        rate: float, the peak.
+        seed: int, of the order and of dropout.
+        epochs, batch_size: ints, of `fit`.
+        epochs_per_group: int, see `GradualUnfreezing`.
+    """
+    keras.utils.set_random_seed(seed)
+    options = {"triangle": recipe.triangle, "layer_decay": recipe.layer_decay}
+    depths = layer_depths(model.backbone)
+    model.compile(make_optimizer(rate, depths, **options, **CLASSIFIER))
+    callbacks = []
+    if recipe.order:
+        thawing = {"epochs_per_group": epochs_per_group, "order": recipe.order}
+        callbacks = [GradualUnfreezing(**thawing)]
+    texts, labels = map(list, zip(*rows, strict=True))
+    model.fit(
+        texts,
+        labels,
+        batch_size=batch_size,
+        epochs=epochs,
+        seed=seed,
+        callbacks=callbacks,
+        verbose=2,
+    )
+
+
+def right(model, rows):
+    """Whether a classifier is right, bool (B,)."""
+    texts, labels = zip(*rows, strict=True)
+    found = model.predict(list(texts), batch_size=32, verbose=0).argmax(axis=-1)
+    return np.array([model.labels[n] for n in found]) == np.array(labels)
