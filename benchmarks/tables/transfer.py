@@ -8,9 +8,8 @@ backward one, and a BERT. For every set of `SETS`:
 1. The baselines of `baselines` are computed.
 2. The language models get the vocabulary of the training texts, and are trained on
    them. This is done once for each direction and seed, in the folder of `--work`.
-3. With seed 0, rates are tried on nine tenths of the labelled rows, for each recipe of
-   `transfer_training.RECIPES`. Some sets take the rates of another, and backward models
-   those of the forward model.
+3. With seed 0, rates are tried on nine tenths of the rows of TREC-6, for each recipe of
+   `transfer_training.RECIPES`. Other sets and the backward model have the same rates.
 4. The cells are computed: a classifier is trained, and the texts of the test are
    classified. "both" is the ensemble of a forward and a backward classifier.
 

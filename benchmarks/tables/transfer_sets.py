@@ -49,7 +49,7 @@ SETS = {
     "trec6": Corpus(
         LabelledSet("TREC-6", line_rows("trec6/{}.txt.gz", " ", 1)),
         "trec6",
-        epochs=10,
+        epochs=8,
         epochs_per_group=1,
         batch_size=32,
         language_model={"epochs": 10, "rows": 16},
@@ -61,6 +61,7 @@ SETS = {
         epochs=8,
         epochs_per_group=1,
         batch_size=16,
+        rates_of="trec6",
     ),
     "imdb_100": Corpus(
         LabelledSet("IMDb, 100 labels", IMDB, 100, 5000),
@@ -69,7 +70,7 @@ SETS = {
         epochs_per_group=3,
         batch_size=8,
         recipes=FEW,
-        rates_of="imdb_1000",
+        rates_of="trec6",
     ),
     "imdb_25000": Corpus(
         LabelledSet("IMDb, 25,000 labels", IMDB, None, 5000),
@@ -77,9 +78,9 @@ SETS = {
         epochs=5,
         epochs_per_group=1,
         batch_size=64,
-        recipes=("scratch", "gradual"),
+        recipes=("gradual", "scratch"),
         seeds=1,
-        rates_of="imdb_1000",
+        rates_of="trec6",
     ),
 }
 
