@@ -1,6 +1,7 @@
 """Layers shared by the families, usable in any Keras model."""
 
 from zoo.layers.attention import MultiHeadAttention
+from zoo.layers.attentional_decoder import AttentionalDecoder
 from zoo.layers.awd import EmbeddingDropout, RegularizedLogits
 from zoo.layers.carried_state import CarriedState, KeepState, StatefulModel
 from zoo.layers.character_cnn import CharacterCNN, Highway
@@ -37,6 +38,7 @@ from zoo.layers.transformer import (
 from zoo.layers.word_embedding import WordEmbedding
 
 __all__ = [
+    "AttentionalDecoder",
     "CRF",
     "CarriedState",
     "CharacterCNN",
