@@ -1,0 +1,16 @@
+"""The family of CoVe (McCann et al. 2017)."""
+
+from zoo.family import Family
+from zoo.models.cove.model import CoVe, CoVeConfig
+from zoo.models.cove.shapes import weight_shapes
+from zoo.models.cove.writer import CoVeWriter
+
+__all__ = ["FAMILY", "CoVe", "CoVeConfig", "CoVeWriter"]
+
+FAMILY = Family(
+    backbone=CoVe,
+    tokenizers=("BitextTokenizer",),
+    learning_rate=1e-3,
+    heads={"decoder": "decoder", "token_logits": "token_logits"},
+    shapes=weight_shapes,
+)
