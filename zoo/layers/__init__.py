@@ -7,6 +7,7 @@ from zoo.layers.carried_state import CarriedState, KeepState, StatefulModel
 from zoo.layers.character_cnn import CharacterCNN, Highway
 from zoo.layers.concat_pooling import ConcatPooling
 from zoo.layers.crf import CRF
+from zoo.layers.encoder_decoder import EncoderDecoder
 from zoo.layers.frozen_models import FirstPieces, InferenceModel
 from zoo.layers.heads import ComparedSegments, MaskedLMHead, Pooling, TokenLogits
 from zoo.layers.lora import enable_lora, is_lora, merged_weights
@@ -45,6 +46,7 @@ __all__ = [
     "ComparedSegments",
     "ConcatPooling",
     "EmbeddingDropout",
+    "EncoderDecoder",
     "FirstPieces",
     "Highway",
     "InferenceModel",

@@ -17,9 +17,10 @@ ROOM = 32  # later entries of a cache, see `zoo.generation.search`
 class WritesTexts:
     """Writes a text for every text: greedily, by beams or by samples, or as a stream.
 
-    A task has `head`, a `zoo.layers.TokenLogits`, `decoder`, see
-    `zoo.backbone.Backbone.make_decoder`, and a tokenizer with `end_id` and `detokenize`; here, of a source and a target, also with `start_id`. A subclass may
-    write otherwise, with `begin` and `writer`.
+    A task has `head`, a `zoo.layers.TokenLogits`; `decoder`, see `make_decoder` of
+    `zoo.backbone.Backbone`; and a tokenizer with `end_id` and `detokenize`; here, of a
+    source and a target, also with `start_id`. A subclass may write otherwise, with
+    `begin` and `writer`.
 
     Attributes:
         generation: dict, defaults of `zoo.generation.GenerationOptions`.

@@ -3,14 +3,13 @@
 from zoo.family import Family
 from zoo.models.cove.model import CoVe, CoVeConfig
 from zoo.models.cove.shapes import weight_shapes
-from zoo.models.cove.writer import CoVeWriter
 
-__all__ = ["FAMILY", "CoVe", "CoVeConfig", "CoVeWriter"]
+__all__ = ["FAMILY", "CoVe", "CoVeConfig"]
 
 FAMILY = Family(
     backbone=CoVe,
     tokenizers=("BitextTokenizer",),
     learning_rate=1e-3,
-    heads={"decoder": "decoder", "token_logits": "token_logits"},
+    heads={"attentional_decoder": "attentional_decoder", "token_logits": "token_logits"},
     shapes=weight_shapes,
 )

@@ -7,9 +7,14 @@ from keras import ops
 
 from zoo.backbone import Backbone
 from zoo.config import check_probabilities, check_sizes
-from zoo.layers import LSTM, TokenLogits, WordEmbedding
+from zoo.layers import (
+    LSTM,
+    AttentionalDecoder,
+    EncoderDecoder,
+    TokenLogits,
+    WordEmbedding,
+)
 from zoo.models.cove.shapes import DIRECTIONS
-from zoo.models.cove.writer import CoVeWriter
 
 OUTPUTS = ("first", "last", "all")
 SIZES = ("vocabulary_size", "embedding_dim", "lstm_dim", "num_layers")
@@ -200,8 +205,19 @@ class CoVe(Backbone):
         }
 
     def make_decoder(self):
-        """A new decoder with this encoder, see `CoVeWriter`."""
-        return CoVeWriter(self)
+        """A new decoder with this encoder, see `zoo.layers.EncoderDecoder`."""
+        config = self.config
+        layer = AttentionalDecoder(
+            config.target_vocabulary_size,
+            config.target_embedding_dim,
+            2 * config.lstm_dim,
+            config.num_layers,
+            config.dropout,
+            config.initializer_range,
+            dtype=self.dtype_policy.name,
+            name="attentional_decoder",
+        )
+        return EncoderDecoder(self, layer)
 
     def make_token_head(self, activation=None, layer_norm_epsilon=None):
         """A new head that predicts tokens of the target, (B, T, W) to (B, T, V)."""

@@ -1,44 +1,35 @@
-"""The encoder of a CoVe with a decoder: reads a source and writes a target."""
+"""An encoder and a decoder layer that read a source and write a target."""
 
 from keras import Input, ops
 
-from zoo.layers import AttentionalDecoder
-
 SOURCE = "encoder_"  # how the names of the encoder's inputs begin
 TARGET = "decoder_token_ids"
+READ = ("memory", "last_hidden", "last_cell")  # what the decoder reads
 
 
-class CoVeWriter:
-    """An encoder with a new decoder, which reads its last layer and its last states.
+class EncoderDecoder:
+    """An encoder with a decoder, which reads its last layer and its last states.
 
     It takes the place of a backbone with a decoder: it makes inputs and states, and is
     called on symbolic inputs. It holds no weights itself.
 
     Args:
-        encoder: `zoo.models.cove.CoVe` with `target_vocabulary_size`.
+        encoder: `zoo.backbone.Backbone` with the outputs memory, last_hidden and
+            last_cell, see `zoo.models.cove.CoVe`.
+        layer: `zoo.layers.AttentionalDecoder`.
 
     Inputs:
         dict of the inputs of the encoder, with the prefix "encoder_", such as
         encoder_word_ids int (B, L), and decoder_token_ids int (B, T).
 
     Returns:
-        dict of decoder_sequence_output (B, T, 2 `lstm_dim`).
+        dict of decoder_sequence_output (B, T, W).
     """
 
-    def __init__(self, encoder):
-        config = encoder.config
+    def __init__(self, encoder, layer):
         self.encoder = encoder
-        self.encode = encoder.with_outputs("memory", "last_hidden", "last_cell")
-        self.layer = AttentionalDecoder(
-            config.target_vocabulary_size,
-            config.target_embedding_dim,
-            2 * config.lstm_dim,
-            config.num_layers,
-            config.dropout,
-            config.initializer_range,
-            dtype=encoder.dtype_policy.name,
-            name="decoder",
-        )
+        self.layer = layer
+        self.encode = encoder.with_outputs(*READ)
 
     def make_inputs(self, config):
         """Makes the symbolic inputs, int32."""
@@ -65,13 +56,9 @@ class CoVeWriter:
         """Connects encoder and decoder; see the class."""
         source = _source(inputs)
         found = self.encode(source)
-        vectors = self.layer(
-            inputs[TARGET],
-            found["memory"],
-            source["padding_mask"],
-            found["last_hidden"],
-            found["last_cell"],
-        )
+        memory, *states = (found[name] for name in READ)
+        mask = source["padding_mask"]
+        vectors = self.layer(inputs[TARGET], memory, mask, *states)
         return {"decoder_sequence_output": vectors}
 
     def make_states(self, rows, length=None, source=None, beams=1):
@@ -90,9 +77,10 @@ class CoVeWriter:
         """
         source = self.encoder.complete(_source(source))
         found = self.encode(source, training=False)
-        states = self.layer.first_states(found["last_hidden"], found["last_cell"])
+        memory, *states = (found[name] for name in READ)
+        states = self.layer.first_states(*states)
         states = {key: ops.repeat(v, beams, axis=0) for key, v in states.items()}
-        memory = self.layer.read_source(found["memory"], source["padding_mask"])
+        memory = self.layer.read_source(memory, source["padding_mask"])
         return {**states, "source": memory}
 
     def step(self, inputs, states, outputs=("decoder_sequence_output",), beams=1):
