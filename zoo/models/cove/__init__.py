@@ -10,6 +10,9 @@ FAMILY = Family(
     backbone=CoVe,
     tokenizers=("BitextTokenizer",),
     learning_rate=1e-3,
-    heads={"attentional_decoder": "attentional_decoder", "token_logits": "token_logits"},
+    heads={
+        "attentional_decoder": "attentional_decoder",
+        "token_logits": "token_logits",
+    },
     shapes=weight_shapes,
 )
