@@ -3,12 +3,8 @@
 import keras
 from keras import ops
 
-from zoo.layers.lstm_steps import cell
+from zoo.layers.attentional_steps import run_plain, run_trained
 from zoo.layers.quantization import MatrixLayer
-from zoo.layers.scan import scan
-
-LOWEST = -1e9  # the score of a position without a token; finite in float32
-NO_CLIPS = (None, None)
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -112,7 +108,7 @@ class AttentionalDecoder(MatrixLayer):
         """Reads the tokens; see the class for shapes."""
         source = self.read_source(memory, memory_mask)
         states = self.first_states(hidden, cell)
-        return self.step(token_ids, states, source, training=training)[0]
+        return self.step(token_ids, states, source, 1, training)[0]
 
     def read_source(self, memory, mask):
         """What the steps need of a source; it does not grow with the target.
@@ -142,8 +138,8 @@ class AttentionalDecoder(MatrixLayer):
             token_ids: int (R, T).
             states: dict, from `first_states` or from the previous step.
             source: dict, from `read_source`, with a row for every `beams` rows.
-            beams: int.
-            training: bool, whether there is dropout.
+            beams: int; the number of rows says it, too.
+            training: bool, whether there is dropout, and a gradient for training.
 
         Returns:
             attentional vectors (R, T, W), and the states after the tokens.
@@ -166,55 +162,20 @@ class AttentionalDecoder(MatrixLayer):
             *(states["hidden"][:, i] for i in layers),
             *(states["cell"][:, i] for i in layers),
         )
-        advance = self._advance(source, beams)
-        if x.shape[0] == 1:
-            last = advance(first, (x[0],))
-            vectors = last[0][:, None]
-        else:
-            last, every = scan(advance, first, (x, *masks))
-            vectors = ops.transpose(every[0], (1, 0, 2))
+        weights = (
+            *(self.matrix(f"recurrent_kernel_{i}") for i in layers),
+            *(ops.cast(bias, self.compute_dtype) for bias in self.biases),
+            self.matrix("output_kernel"),
+        )
+        source = tuple(source[name] for name in ("memory", "keys", "mask"))
+        run = run_trained if training else run_plain
+        vectors, last = run(first, (x, *masks), weights, source)
         middle = 1 + self.num_layers
-        return vectors, {
+        return ops.transpose(vectors, (1, 0, 2)), {
             "attended": last[0],
             "hidden": ops.stack(last[1:middle], axis=1),
             "cell": ops.stack(last[middle:], axis=1),
         }
-
-    def _advance(self, source, beams):
-        """The function of a state and the inputs of a step to the next state."""
-        count = self.num_layers
-        kernels = [self.matrix(f"recurrent_kernel_{i}") for i in range(count)]
-        biases = [ops.cast(bias, self.compute_dtype) for bias in self.biases]
-        output_kernel = self.matrix("output_kernel")
-
-        def advance(state, inputs):
-            x, *masks = inputs
-            below, hidden, cells = state[0], [], []
-            for i in range(count):
-                own = ops.concatenate([below, state[1 + i]], axis=-1)
-                z = x + biases[i] if i == 0 else biases[i]
-                c = state[1 + count + i]
-                h, c, _ = cell(z, own, c, kernels[i], None, NO_CLIPS)
-                hidden.append(h)
-                cells.append(c)
-                below = h * masks[i] if masks and i < count - 1 else h
-            context = self._attend(h, source, beams)
-            joined = ops.concatenate([context, h], axis=-1)
-            attended = ops.tanh(ops.matmul(joined, output_kernel))
-            if masks:
-                attended = attended * masks[-1]
-            return (attended, *hidden, *cells)
-
-        return advance
-
-    def _attend(self, h, source, beams):
-        """The mean of the source's vectors, weighted by the attention of h (R, W)."""
-        queries = ops.reshape(h, (-1, beams, self.units))
-        scores = ops.cast(ops.matmul(queries, source["keys"]), "float32")
-        scores = ops.where(source["mask"][:, None], scores, LOWEST)
-        weights = ops.cast(ops.softmax(scores, axis=-1), h.dtype)
-        context = ops.matmul(weights, source["memory"])
-        return ops.reshape(context, (-1, context.shape[-1]))
 
     def compute_output_spec(self, token_ids, *args, **kwargs):
         """(B, T, W)."""

@@ -28,6 +28,7 @@ from zoo.text.word_tokenizer import SPECIALS
 MODEL = "sentencepiece.model"
 TEXTS_AT_ONCE = 65536
 SOURCES = ("pieces", "words")
+MINIMUM = 2  # how often a word of the source must occur to have an id
 # The mean square of the components of word vectors at the start. Inputs of this size
 # use the range of the gates of an LSTM.
 MEAN_SQUARE = 0.1
@@ -82,8 +83,10 @@ class Translation(Objective):
 
     The first run learns one SentencePiece model from both sides, `sentencepiece.model`;
     of a source of words only from the target, with `target_vocabulary_size` pieces. Its
-    words are the most frequent ones of the texts of the vectors, or of the source. A
-    stage has the pairs whose texts have at most its tokens per row. An update has as
+    words are those of the source that occur twice, the most frequent first; with
+    vectors, those that have one, and then the other words with vectors.
+
+    A stage has the pairs whose texts have at most its tokens per row. An update has as
     many pairs of similar length as fit into the tokens of its rows, padding included,
     on the longer side. Short pairs make updates of more rows.
 
@@ -139,12 +142,13 @@ class Translation(Objective):
         """Makes the tokenizer of a source of words, and the vectors of the words."""
         self._write_model(path, self.train[1], "target_vocabulary_size")
         limit = self.recipe.config["vocabulary_size"] - len(SPECIALS)
+        words = count_words(split_lines(self.train[0]), MINIMUM, lowercase=True)
         self.vectors = learn_vectors(self.options.vectors, self.data, self.output)
         if self.vectors:
-            empty = BitextTokenizer([], path)
-            words = extend_tokenizer(empty, self.vectors[0])[0].vocabulary
-        else:
-            words = count_words(split_lines(self.train[0]), 1, limit, lowercase=True)
+            known = {*self.vectors[0]}
+            words = [word for word in words if word in known]
+            words += self.vectors[0]
+        words = extend_tokenizer(BitextTokenizer([], path), words)[0].vocabulary
         return BitextTokenizer(words[:limit], path)
 
     def _write_model(self, path, texts, size="vocabulary_size"):
