@@ -128,3 +128,16 @@ def make_pairs(count, seed=0, longest=8):
     """Texts, and their translations: the same words in the other order, shouted."""
     sources, _ = make_texts(count, seed, longest)
     return sources, [" ".join(reversed(text.upper().split())) for text in sources]
+
+
+COVE_CONFIG = {
+    "vocabulary_size": 60,
+    "embedding_dim": 6,
+    "lstm_dim": 8,
+    "num_layers": 2,
+    "num_zero": 4,
+    "dropout": 0.0,
+    "target_vocabulary_size": 320,
+    "target_embedding_dim": 5,
+    "initializer_range": 0.2,
+}

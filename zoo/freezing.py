@@ -28,8 +28,7 @@ def freeze_layers(model, frozen):
     Args:
         model: backbone or task, with `layer_tree`.
         frozen: list of str. Files of version 0.1.0 hold a list of int instead: the
-            positions of the layers in the order of Keras. None or an empty list
-            changes nothing.
+            positions of the layers in the order of Keras. None changes nothing.
 
     Returns:
         The model.
@@ -37,7 +36,7 @@ def freeze_layers(model, frozen):
     layers = model.layer_tree()
     if frozen and isinstance(frozen[0], int):
         layers = dict(enumerate(model._flatten_layers()))
-    if frozen:
+    if frozen is not None:
         for path, layer in layers.items():
             layer.trainable = path not in frozen
     return model

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import tiny
 from own_family import BagTokenizer
+from tiny_cove import tiny_bitext_tokenizer
 from tiny_translator import tiny_tokenizer
 
 from zoo.text import CharacterTokenizer, TaggerTokenizer, WordPieceTokenizer
@@ -86,6 +87,7 @@ class Family:
 
 PREDICTS = {
     "bert": "masked",
+    "cove": "target",
     "elmo": "both",
     "transformer": "target",
     "ulmfit": "next",
@@ -184,6 +186,16 @@ FAMILIES = [
         beside=("decoder_token_ids",),
         sides=tuple(f"{side}_" for side in SIDES),
         tokenizer=tiny_tokenizer,
+    ),
+    Family(
+        "cove",
+        "cove",
+        tiny.COVE_CONFIG,
+        {"sequence_output": ("L", 16)},
+        {"word_ids": 0, "padding_mask": 0},
+        attention=False,
+        least_weights=12,
+        tokenizer=tiny_bitext_tokenizer,
     ),
     # Of a user, see `own_family.py`.
     Family(

@@ -13,8 +13,9 @@ from zoo.checkpoint import read_vectors
 from zoo.data import write_conll
 from zoo.evaluation import convert_tags
 from zoo.pretraining import Recipe
-from zoo.pretraining import tagger as module
-from zoo.pretraining.tagger import TaggerTraining, split_texts
+from zoo.pretraining import learned_vectors as module
+from zoo.pretraining.learned_vectors import split_texts
+from zoo.pretraining.tagger import TaggerTraining
 
 VECTORS = {"texts": ["text.*"], "embedding_dim": 3, "minimum": 2, "epochs": 1}
 

@@ -186,7 +186,7 @@ class Packer:
 
         def select(index):
             own = tf.gather(lengths, index)
-            length = tf.reduce_max(own)
+            length = tf.maximum(tf.reduce_max(own), 1)
             if bucketed:
                 length = bucket_length(length, self.limit)
             column = tf.range(length)

@@ -1,12 +1,14 @@
 """Layers shared by the families, usable in any Keras model."""
 
 from zoo.layers.attention import MultiHeadAttention
+from zoo.layers.attentional_decoder import AttentionalDecoder
 from zoo.layers.awd import EmbeddingDropout, RegularizedLogits
 from zoo.layers.biattention import AttentivePooling, Biattention
 from zoo.layers.carried_state import CarriedState, KeepState, StatefulModel
 from zoo.layers.character_cnn import CharacterCNN, Highway
 from zoo.layers.concat_pooling import ConcatPooling
 from zoo.layers.crf import CRF
+from zoo.layers.encoder_decoder import EncoderDecoder
 from zoo.layers.frozen_models import FirstPieces, InferenceModel
 from zoo.layers.heads import ComparedSegments, MaskedLMHead, Pooling, TokenLogits
 from zoo.layers.lora import enable_lora, is_lora, merged_weights
@@ -39,6 +41,7 @@ from zoo.layers.transformer import (
 from zoo.layers.word_embedding import WordEmbedding
 
 __all__ = [
+    "AttentionalDecoder",
     "AttentivePooling",
     "Biattention",
     "CRF",
@@ -47,6 +50,7 @@ __all__ = [
     "ComparedSegments",
     "ConcatPooling",
     "EmbeddingDropout",
+    "EncoderDecoder",
     "FirstPieces",
     "Highway",
     "InferenceModel",

@@ -186,9 +186,9 @@ def back(upstream, states, kernel, projection, mask, clips, reverse):
     m, c = upstream[1:]
     nothing = ops.cast(ops.zeros_like(ops.tile(c, (1, 4))), narrow), ops.zeros_like(m)
     (m, c, _, _), (_, _, zs, raws) = scan(step, (m, c, *nothing), xs, not reverse)
-    gradients = [zs, m, c, _product(m_before, zs)]
+    gradients = [zs, m, c, sum_product(m_before, zs)]
     if projection is not None:
-        gradients.append(_product(ops.cast(hs, narrow), raws))
+        gradients.append(sum_product(ops.cast(hs, narrow), raws))
     return tuple(gradients)
 
 
@@ -199,7 +199,7 @@ def _inside(x, bound):
     return ops.cast(ops.abs(x) < bound, x.dtype)
 
 
-def _product(a, b):
+def sum_product(a, b):
     """Sums a^T b over steps and rows."""
     a, b = (ops.reshape(t, (-1, t.shape[-1])) for t in (a, b))
     return ops.matmul(ops.transpose(a), b)

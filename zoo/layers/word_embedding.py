@@ -15,8 +15,8 @@ BITS = 23
 class WordEmbedding(MatrixLayer):
     """A vector for each word id: learned, frozen, or drawn from the id.
 
-    - Id 0 is padding and has the zero vector.
-    - Ids from 1 to V - 1 have a row of the table. The last `num_frozen` rows are not
+    - Id 0 is padding and has the zero vector. So do all ids below `num_zero`.
+    - The other ids below V have a row of the table. The last `num_frozen` rows are not
       trained. They are for words with pretrained vectors that are rare or missing in
       the training data.
     - An id i of at least V has the vector that `random_vectors` draws from i - V. This
@@ -35,6 +35,8 @@ class WordEmbedding(MatrixLayer):
             1 / sqrt(D).
         random_stddev: float, standard deviation of the vectors of ids of at least V;
             0.0 for zero vectors, None for 1 / sqrt(D).
+        num_zero: int, the number of ids at the beginning with the zero vector, such as
+            that of unknown words. Their rows of the table are not used.
 
     Inputs:
         int (...).
@@ -43,7 +45,8 @@ class WordEmbedding(MatrixLayer):
         (..., D) in the compute dtype. Random vectors are computed in float32.
 
     Raises:
-        ValueError: if a size is not positive or `num_frozen` is not in [0, V].
+        ValueError: if a size or `num_zero` is not positive, or `num_frozen` is not in
+            [0, V].
     """
 
     matrices = {"embeddings": -1, "frozen_embeddings": -1}
@@ -55,6 +58,7 @@ class WordEmbedding(MatrixLayer):
         num_frozen=0,
         stddev=None,
         random_stddev=None,
+        num_zero=1,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -62,6 +66,11 @@ class WordEmbedding(MatrixLayer):
             raise ValueError(
                 "`vocabulary_size` and `embedding_dim` must be at least 1. Received: "
                 f"vocabulary_size={vocabulary_size}, embedding_dim={embedding_dim}."
+            )
+        if num_zero < 1:
+            raise ValueError(
+                "`num_zero` must be at least 1, for padding. Received: num_zero="
+                f"{num_zero}."
             )
         if not 0 <= num_frozen <= vocabulary_size:
             raise ValueError(
@@ -73,6 +82,7 @@ class WordEmbedding(MatrixLayer):
         self.num_frozen = num_frozen
         self.stddev = stddev
         self.random_stddev = random_stddev
+        self.num_zero = num_zero
 
     def build(self, input_shape):
         """Creates the trainable and the frozen weight; None for one without rows."""
@@ -114,7 +124,7 @@ class WordEmbedding(MatrixLayer):
             inside = (ids >= begin) & (ids < end)
             found = self._take(name, ops.where(inside, ids - begin, 0))
             vectors = ops.where(inside[..., None], found, vectors)
-        vectors = ops.where(ids[..., None] > 0, vectors, 0.0)
+        vectors = ops.where(ids[..., None] >= self.num_zero, vectors, 0.0)
         stddev = self._spread(self.random_stddev)
         if stddev:
             keys = ops.maximum(ids - size, 0)

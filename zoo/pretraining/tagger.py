@@ -1,26 +1,18 @@
 """Training of taggers on sentences with tags, by a recipe."""
 
 import dataclasses
-import itertools
 
 import numpy as np
-import tensorflow as tf
 
-from zoo.checkpoint import read_vectors, write_vectors
 from zoo.data import read_conll
 from zoo.evaluation import convert_tags
+from zoo.pretraining.learned_vectors import check_vectors, learn_vectors
 from zoo.pretraining.objective import Objective, only_stage
 from zoo.pretraining.optimizer import make_optimizer
 from zoo.pretraining.recipes import find_files, find_held_out
 from zoo.pretraining.start import start_model
 from zoo.programs.taggers import make_tagger
-from zoo.programs.word_vectors import train_word_vectors
 from zoo.tasks import TokenClassifier
-from zoo.text import CharacterTokenizer
-from zoo.text.wordpiece_training import read_lines
-
-VECTORS = "vectors.txt"
-LINES = 2048  # lines of text that are split into words at a time
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,9 +23,8 @@ class TaggerOptions:
         tagger: dict, arguments of `zoo.make_tagger` that are not fields of the config.
             With a `scheme`, the tags of all files are converted to it. So the files
             may have different schemes.
-        vectors: dict of `texts`, glob patterns of text files in the data directory,
-            and arguments of `zoo.train_word_vectors`. The tagger reads the vectors that
-            are learned from these files, scaled to length 1. {} for a tagger without
+        vectors: dict, of the word vectors that the tagger reads, see
+            `zoo.pretraining.learned_vectors.learn_vectors`. {} for a tagger without
             them.
 
     Raises:
@@ -45,11 +36,7 @@ class TaggerOptions:
 
     def __post_init__(self):
         """Checks the vectors before the training."""
-        if self.vectors and not self.vectors.get("texts"):
-            raise ValueError(
-                "`vectors` must have `texts`, a list of patterns of text files. "
-                f"Received: {self.vectors}."
-            )
+        check_vectors(self.vectors)
 
 
 class TaggerTraining(Objective):
@@ -121,25 +108,14 @@ class TaggerTraining(Objective):
         if recipe.start is None:
             options = {"seed": recipe.seed, "dtype": recipe.dtype}
             options |= recipe.options.tagger
-            options["vectors"] = self._vectors()
+            vectors = recipe.options.vectors
+            options["vectors"] = learn_vectors(vectors, self.data, self.output)
             model = make_tagger(*self.train, **recipe.config, **options)
         else:
             labels = TokenClassifier.data_options(self.train[1])
             model = start_model(recipe, TokenClassifier, None, {}, **labels)
         model.compile(make_optimizer(recipe))
         return model
-
-    def _vectors(self):
-        """The words and their vectors, learned once; None for a tagger without them."""
-        options = dict(self.recipe.options.vectors)
-        if not options:
-            return None
-        path = self.output / VECTORS
-        if not path.exists():
-            texts = split_texts(find_files(self.data, options.pop("texts")))
-            write_vectors(path, *train_word_vectors(texts, **options))
-        words, vectors = read_vectors(path)
-        return words, vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
     def batches(self, model, start):
         """The training batches from update `start` on. Every epoch has a new order.
@@ -170,23 +146,3 @@ class TaggerTraining(Objective):
     def finished(self, model):
         """Returns the model itself."""
         return model
-
-
-def split_texts(paths):
-    """Yields the lines of text files, with white space around punctuation.
-
-    Only the first column of a line with tabs is read, such as the first language of a
-    file of translations.
-
-    Args:
-        paths: list of pathlib.Path, see `zoo.text.count_words`.
-
-    Yields:
-        bytes in UTF-8, a line that is not empty.
-    """
-    tokenizer = CharacterTokenizer(punctuation=True)
-    lines = (line.split("\t")[0] for line in read_lines(paths))
-    while batch := list(itertools.islice(lines, LINES)):
-        words = tokenizer(tf.constant(batch))
-        joined = tf.strings.reduce_join(words, axis=1, separator=" ").numpy()
-        yield from filter(None, joined.tolist())

@@ -5,16 +5,33 @@ import dataclasses
 import numpy as np
 
 from zoo.data import plan_batches, read_bitext
+from zoo.pretraining.learned_vectors import (
+    check_vectors,
+    learn_vectors,
+    split_lines,
+)
 from zoo.pretraining.objective import Objective
 from zoo.pretraining.optimizer import make_optimizer
 from zoo.pretraining.recipes import find_files, find_held_out
 from zoo.pretraining.start import finished_model, start_model, start_tokenizer
 from zoo.programs.vocabularies import learn_vocabulary
 from zoo.tasks import Translator
-from zoo.text import SentencePieceTokenizer
+from zoo.text import (
+    BitextTokenizer,
+    SentencePieceTokenizer,
+    count_words,
+    extend_tokenizer,
+    match_vectors,
+)
+from zoo.text.word_tokenizer import SPECIALS
 
 MODEL = "sentencepiece.model"
 TEXTS_AT_ONCE = 65536
+SOURCES = ("pieces", "words")
+MINIMUM = 2  # how often a word of the source must occur to have an id
+# The mean square of the components of word vectors at the start. Inputs of this size
+# use the range of the gates of an LSTM.
+MEAN_SQUARE = 0.1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,16 +53,39 @@ class TranslationOptions(WritingOptions):
 
     Args:
         columns: pair of ints, the columns of source and target in the files.
+        source: "pieces", of one SentencePiece model for both sides; or "words" in lower
+            case, with a model for the target, see `zoo.text.BitextTokenizer`.
+        vectors: dict, of the word vectors at the start, see
+            `zoo.pretraining.learned_vectors.learn_vectors`; {} for random ones.
         label_smoothing, smoothing_kind, generation: of `zoo.Translator`.
     """
 
     columns: tuple = (0, 1)
+    source: str = "pieces"
+    vectors: dict = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self):
+        """Checks the options before the training."""
+        check_vectors(self.vectors)
+        if self.source not in SOURCES:
+            raise ValueError(
+                f"`source` must be one of {SOURCES}. Received: {self.source!r}."
+            )
+        if self.vectors and self.source != "words":
+            raise ValueError(
+                '`vectors` are those of words. Received: source="pieces". Set `source` '
+                'to "words".'
+            )
 
 
 class Translation(Objective):
     """A training run of a `Translator`, or of another task that writes texts.
 
-    The first run learns one SentencePiece model from both sides, `sentencepiece.model`.
+    The first run learns one SentencePiece model from both sides, `sentencepiece.model`;
+    of a source of words only from the target, with `target_vocabulary_size` pieces. Its
+    words are those of the source that occur twice, the most frequent first; with
+    vectors, those that have one, and then the other words with vectors.
+
     A stage has the pairs whose texts have at most its tokens per row. An update has as
     many pairs of similar length as fit into the tokens of its rows, padding included,
     on the longer side. Short pairs make updates of more rows.
@@ -71,7 +111,8 @@ class Translation(Objective):
     Options = TranslationOptions
 
     def __init__(self, recipe, data, output):
-        self.recipe, self.options = recipe, recipe.options
+        self.recipe, self.options, self.vectors = recipe, recipe.options, None
+        self.data, self.output = data, output
         self.train = self._read(find_files(data, recipe.train))
         held_out = find_held_out(data, recipe.valid)
         self.valid = {name: self._read([path]) for name, path in held_out.items()}
@@ -92,13 +133,28 @@ class Translation(Objective):
 
     def _tokenizer(self, path):
         """Makes the tokenizer. The first call writes its model."""
+        if self.options.source == "words":
+            return self._word_tokenizer(path)
         self._write_model(path, [*self.train[0], *self.train[1]])
         return SentencePieceTokenizer(path)
 
-    def _write_model(self, path, texts):
-        """Learns a SentencePiece model, unless it exists."""
+    def _word_tokenizer(self, path):
+        """Makes the tokenizer of a source of words, and the vectors of the words."""
+        self._write_model(path, self.train[1], "target_vocabulary_size")
+        limit = self.recipe.config["vocabulary_size"] - len(SPECIALS)
+        words = count_words(split_lines(self.train[0]), MINIMUM, lowercase=True)
+        self.vectors = learn_vectors(self.options.vectors, self.data, self.output)
+        if self.vectors:
+            known = {*self.vectors[0]}
+            words = [word for word in words if word in known]
+            words += self.vectors[0]
+        words = extend_tokenizer(BitextTokenizer([], path), words)[0].vocabulary
+        return BitextTokenizer(words[:limit], path)
+
+    def _write_model(self, path, texts, size="vocabulary_size"):
+        """Learns a SentencePiece model, unless it exists; `size` is a field."""
         if not path.exists():
-            size = self.recipe.config["vocabulary_size"]
+            size = self.recipe.config[size]
             learn_vocabulary(texts, "sentencepiece", size, path)
 
     def _target_texts(self):
@@ -128,6 +184,8 @@ class Translation(Objective):
             "vocabulary_size": self.tokenizer.vocabulary_size,
             "target_vocabulary_size": self.tokenizer.target_vocabulary_size,
         }
+        if self.vectors:
+            sizes["embedding_dim"] = self.vectors[1].shape[1]
         model = start_model(
             recipe,
             self.task,
@@ -136,6 +194,10 @@ class Translation(Objective):
             sequence_length=recipe.sequence_length,
             **options,
         )
+        if self.vectors:
+            ids, rows = match_vectors(self.tokenizer, *self.vectors)
+            rows = rows * (MEAN_SQUARE * rows.shape[1]) ** 0.5
+            model.backbone.named_layers["word_embedding"].assign_rows(ids, rows)
         model.compile(make_optimizer(recipe))
         return model
 

@@ -14,6 +14,7 @@ class ContinuesTexts(WritesTexts):
 
     generation = {"max_new_tokens": 50}
     vectors = "sequence_output"
+    decoder = property(lambda self: self.backbone)
 
     def generate(
         self, texts, batch_size=None, return_scores=False, stream=False, **options

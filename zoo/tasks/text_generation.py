@@ -17,9 +17,10 @@ ROOM = 32  # later entries of a cache, see `zoo.generation.search`
 class WritesTexts:
     """Writes a text for every text: greedily, by beams or by samples, or as a stream.
 
-    A task has `head`, a `zoo.layers.TokenLogits`, and a tokenizer with `end_id` and
-    `detokenize`; here, of a source and a target, also with `start_id`. A subclass may
-    write otherwise, with `begin` and `writer`.
+    A task has `head`, a `zoo.layers.TokenLogits`; `decoder`, see `make_decoder` of
+    `zoo.backbone.Backbone`; and a tokenizer with `end_id` and `detokenize`; here, of a
+    source and a target, also with `start_id`. A subclass may write otherwise, with
+    `begin` and `writer`.
 
     Attributes:
         generation: dict, defaults of `zoo.generation.GenerationOptions`.
@@ -96,17 +97,17 @@ class WritesTexts:
             sources = tf.reduce_sum(inputs["encoder_padding_mask"], axis=1)
             limits = tf.minimum(sources + options.extra_tokens, longest)
             longest = tf.reduce_max(tf.concat([limits, [1]], axis=0))
-        rows = tf.shape(inputs["encoder_token_ids"])[0] * options.num_beams
+        rows = tf.shape(inputs["encoder_padding_mask"])[0] * options.num_beams
         beams = options.num_beams
         if grows:
             # The length of the cache changes in a loop, so it must not be a constant.
             longest = tf.minimum(longest, max(ROOM // beams, 1) + 0 * rows)
-        states = self.backbone.make_states(rows, longest, inputs, beams)
+        states = self.decoder.make_states(rows, longest, inputs, beams)
         return states, tf.fill([rows], self.tokenizer.start_id), limits
 
     def next_logits(self, tokens, states, beams=1, matrix=None):
         """The logits float32 (R, V) after tokens int32 (R, 1), and the next states."""
-        outputs, states = self.backbone.step(tokens, states, beams=beams)
+        outputs, states = self.decoder.step(tokens, states, beams=beams)
         return self.head(outputs[self.vectors][:, -1], matrix), states
 
     def writer(self, inputs, texts):

@@ -12,17 +12,16 @@ from zoo.tasks.targets import as_array
 from zoo.tasks.text_generation import WritesTexts
 from zoo.tasks.token_metrics import TokenAccuracy, TokenCrossentropy
 from zoo.tasks.translated_files import TranslatedFiles
+from zoo.token_inputs import to_tensors
 
 
 class SourcePacker(Packer):
     """Packs the source of a model that reads a source and writes a target."""
 
     def inputs(self, features):
-        """Returns encoder_token_ids and encoder_padding_mask (B, L)."""
+        """Returns the tokenizer's inputs with a prefix, such as encoder_token_ids."""
         inputs = self.tokenizer.inputs(features)
-        return {
-            f"encoder_{name}": inputs[name] for name in ("token_ids", "padding_mask")
-        }
+        return {f"encoder_{name}": value for name, value in inputs.items()}
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -79,16 +78,16 @@ class Translator(TranslatedFiles, WritesTexts, Task):
                 f" Received: one of family {backbone.family!r}."
             )
         GenerationOptions(**(generation or {}))
-        inputs = backbone.make_inputs(backbone.config)
-        head = backbone.make_token_head()
-        logits = head(backbone(inputs)["decoder_sequence_output"])
+        decoder, head = backbone.make_decoder(), backbone.make_token_head()
+        inputs = decoder.make_inputs(backbone.config)
+        logits = head(decoder(inputs)[self.vectors])
         options = {
             "label_smoothing": label_smoothing,
             "smoothing_kind": smoothing_kind,
             "generation": dict(generation or {}),
         }
         super().__init__(inputs, logits, backbone, tokenizer, options, **kwargs)
-        self.head = head
+        self.head, self.decoder = head, decoder
 
     @classmethod
     def recognise(cls, found):
@@ -97,6 +96,10 @@ class Translator(TranslatedFiles, WritesTexts, Task):
             return None
         generation = found.options.get("generation") or {}
         return {**found.options, "generation": {"extra_tokens": None, **generation}}
+
+    def complete(self, inputs):
+        """Adds the inputs that can be derived from the others."""
+        return {**to_tensors(inputs), **self.decoder.complete(inputs)}
 
     def translate(
         self, texts, batch_size=None, return_scores=False, stream=False, **options
@@ -145,7 +148,8 @@ class Translator(TranslatedFiles, WritesTexts, Task):
         lengths = super().row_lengths(rows, targets)
         if targets:
             written = self.tokenizer.targets(targets[0]).row_lengths() + 1
-            written = tf.minimum(written, self.sequence_length)
+            if self.sequence_length:
+                written = tf.minimum(written, self.sequence_length)
             lengths = tf.maximum(lengths, tf.cast(written, lengths.dtype))
         return lengths
 
@@ -153,16 +157,18 @@ class Translator(TranslatedFiles, WritesTexts, Task):
         """An example: what the decoder reads is the target, moved by one position."""
         if y is None:
             return x
-        tokens = self.tokenizer.targets(y)[:, : self.sequence_length - 1]
+        tokens = self.tokenizer.targets(y)
+        if self.sequence_length:
+            tokens = tokens[:, : self.sequence_length - 1]
         rows = tf.fill([tokens.nrows(), 1], 1)
         start, end = self.tokenizer.start_id, self.tokenizer.end_id
         following = tf.concat([tokens, tf.cast(rows * end, tokens.dtype)], axis=1)
         read = tf.concat([tf.cast(rows * start, tokens.dtype), tokens], axis=1)
         lengths = following.row_lengths()
-        pad = self.tokenizer.pad_id
+        pad = self.tokenizer.target_pad_id
         longest = tf.cast(tf.reduce_max(lengths), tf.int32)
         if self.jit_compile:  # XLA compiles anew for every length
-            longest = bucket_length(longest, self.sequence_length)
+            longest = bucket_length(longest, self.preprocessor.limit)
         shape = tf.stack([tf.shape(lengths)[0], longest])
         inside = tf.sequence_mask(lengths, longest, dtype=tf.float32)
         if weight is not None:

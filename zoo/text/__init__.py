@@ -1,5 +1,6 @@
 """Tokenizers: texts to token ids, inside the TensorFlow graph."""
 
+from zoo.text.bitext_tokenizer import BitextTokenizer
 from zoo.text.bpe_tokenizer import BytePairTokenizer
 from zoo.text.bpe_training import train_bpe
 from zoo.text.character_tokenizer import CharacterTokenizer
@@ -28,6 +29,7 @@ from zoo.text.wordpiece import WordPieceTokenizer
 from zoo.text.wordpiece_training import train_wordpiece
 
 for kind in (
+    BitextTokenizer,
     BytePairTokenizer,
     CharacterTokenizer,
     FastaiTokenizer,
@@ -44,6 +46,7 @@ for kind in (
     register_tokenizer(kind)
 
 __all__ = [
+    "BitextTokenizer",
     "BytePairTokenizer",
     "Framing",
     "CharacterTokenizer",

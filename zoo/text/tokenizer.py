@@ -50,6 +50,11 @@ class Tokenizer(tf.Module):
     files = {}
     tokens_are_words = False
 
+    @property
+    def target_pad_id(self):
+        """The id that pads rows of texts that a model shall write."""
+        return self.pad_id
+
     def inputs(self, features):
         """Makes the inputs of a model from padded rows of tokens.
 

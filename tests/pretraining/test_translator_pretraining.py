@@ -1,0 +1,139 @@
+"""Training of translators by a recipe: words of the source, pieces of the target."""
+
+import gzip
+import json
+import shutil
+
+import numpy as np
+import pytest
+import tensorflow as tf
+import tiny
+
+import zoo
+from zoo import pretraining
+from zoo.checkpoint import read_vectors
+from zoo.pretraining import Recipe
+from zoo.pretraining.translation import MEAN_SQUARE, Translation
+
+VECTORS = {"texts": ["more.txt", "train.tsv.gz"], "embedding_dim": 6, "epochs": 1}
+CONFIG = {key: tiny.COVE_CONFIG[key] for key in ("lstm_dim", "target_embedding_dim")}
+
+
+def recipe(config=(), stages=((12, 8, 4),), **options):
+    vectors = {**VECTORS, "minimum": 2, "lowercase": True}
+    objective = {"name": "translator", "source": "words", "vectors": vectors}
+    return Recipe(
+        family="cove",
+        objective={**objective, **options},
+        config={
+            "vocabulary_size": 60,
+            "target_vocabulary_size": 300,
+            **CONFIG,
+            **dict(config),
+        },
+        train=["train.tsv.gz"],
+        valid=["valid.tsv"],
+        stages=list(stages),
+        warmup_steps=1,
+    )
+
+
+def write_pairs(file, pairs):
+    for source, target in zip(*pairs, strict=True):
+        file.write(f"{source.capitalize()}\t{target}\n")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pairs")
+    with gzip.open(folder / "train.tsv.gz", "wt") as file:
+        write_pairs(file, tiny.make_pairs(80))
+    with open(folder / "valid.tsv", "w") as file:
+        write_pairs(file, tiny.make_pairs(10, seed=1))
+    (folder / "more.txt").write_text("Purred, purred and (seen) seen.\n" * 3)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def finished(data):
+    """The folder of a run to its end."""
+    pretraining.run(recipe(), data, data / "run", every=2)
+    return data / "run"
+
+
+def test_a_run_ends_in_a_preset_of_encoder_and_decoder(finished):
+    translator = zoo.from_preset(finished / "preset")
+    assert isinstance(translator, zoo.Translator)
+    assert translator.sequence_length is None
+    assert translator.tokenizer.vocabulary_size <= 60
+    assert len(translator.translate(["The film, purred."], max_new_tokens=4)) == 1
+    scores = json.loads((finished / "report.json").read_text())["valid"]["valid.tsv"]
+    assert scores["crossentropy"] > 0
+    encoder = zoo.from_preset(finished / "preset", task=None)
+    assert {v.path for v in translator.weights} > {v.path for v in encoder.weights}
+
+
+def test_words_have_the_learned_vectors_which_training_does_not_change(finished):
+    words, vectors = read_vectors(finished / "vectors.txt")
+    encoder = zoo.from_preset(finished / "preset", task=None)
+    layer, tokenizer = encoder.named_layers["word_embedding"], encoder.tokenizer
+    for word in tokenizer.vocabulary:
+        expected = vectors[words.index(word)]
+        expected = expected / np.linalg.norm(expected) * (6 * MEAN_SQUARE) ** 0.5
+        found = layer(tokenizer.ids([word.upper()]))[0]
+        np.testing.assert_allclose(found, expected, rtol=2e-3, atol=1e-4)
+    assert not np.any(layer(tokenizer.ids(["unheard"])))
+
+
+def test_words_of_the_source_come_first(finished):
+    words, _ = read_vectors(finished / "vectors.txt")
+    found = zoo.from_preset(finished / "preset", task=None).tokenizer.vocabulary
+    others = {"purred", "seen", "(", ")"}
+    assert {*found[:10]} <= {*words} - others
+    assert "purred" in found[-len(others) :] and len(found) == len(words)
+
+
+def test_a_run_that_stopped_ends_as_one_that_did_not(
+    data, finished, tmp_path, monkeypatch
+):
+    folder, batches = tmp_path / "run", Translation.batches
+    folder.mkdir()
+    shutil.copy(finished / "vectors.txt", folder)
+
+    def broken(self, model, start):
+        assert start == 0
+        first = batches(self, model, start).take(3).as_numpy_iterator()
+        yield from first
+        raise RuntimeError("stopped")
+
+    def stopping(self, model, start):
+        whole = batches(self, model, start)
+        return tf.data.Dataset.from_generator(
+            lambda: broken(self, model, start), output_signature=whole.element_spec
+        )
+
+    monkeypatch.setattr(Translation, "batches", stopping)
+    with pytest.raises(tf.errors.OpError):
+        pretraining.run(recipe(), data, folder, every=2)
+    assert (folder / "checkpoint.keras").exists() and not (folder / "preset").exists()
+    monkeypatch.setattr(Translation, "batches", batches)
+    pretraining.run(recipe(), data, folder, every=2)
+    name = "preset/weights.safetensors"
+    assert (folder / name).read_bytes() == (finished / name).read_bytes()
+
+
+def test_without_vectors_the_words_are_those_of_the_source(data, tmp_path):
+    run = Translation(recipe({"vocabulary_size": 40}, vectors={}), data, tmp_path)
+    assert {"the", "film"} <= {*run.tokenizer.vocabulary}
+    assert "purred" not in run.tokenizer.vocabulary
+    assert run.tokenizer.vocabulary_size == 40
+    assert not (tmp_path / "vectors.txt").exists()
+
+
+def test_wrong_options():
+    with pytest.raises(ValueError, match="one of.*'pieces'.*Received: 'letters'"):
+        recipe(source="letters")
+    with pytest.raises(ValueError, match="those of words.*pieces"):
+        recipe(source="pieces")
+    with pytest.raises(ValueError, match="must have `texts`"):
+        recipe(vectors={"epochs": 1})

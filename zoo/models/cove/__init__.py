@@ -1,0 +1,20 @@
+"""The family of CoVe (McCann et al. 2017)."""
+
+from zoo.family import Family
+from zoo.models.cove.model import CoVe, CoVeConfig
+from zoo.models.cove.shapes import weight_shapes
+from zoo.models.cove.weights import layouts
+
+__all__ = ["FAMILY", "CoVe", "CoVeConfig"]
+
+FAMILY = Family(
+    backbone=CoVe,
+    tokenizers=("BitextTokenizer",),
+    learning_rate=1e-3,
+    layouts=layouts(),
+    heads={
+        "attentional_decoder": "attentional_decoder",
+        "token_logits": "token_logits",
+    },
+    shapes=weight_shapes,
+)

@@ -1,0 +1,229 @@
+"""CoVe: the encoder of a translator, which gives words vectors of their context."""
+
+import dataclasses
+
+import keras
+from keras import ops
+
+from zoo.backbone import Backbone
+from zoo.config import check_probabilities, check_sizes
+from zoo.layers import (
+    LSTM,
+    AttentionalDecoder,
+    EncoderDecoder,
+    TokenLogits,
+    WordEmbedding,
+)
+from zoo.models.cove.shapes import DIRECTIONS
+
+OUTPUTS = ("first", "last", "all")
+SIZES = ("vocabulary_size", "embedding_dim", "lstm_dim", "num_layers")
+
+
+@dataclasses.dataclass(frozen=True)
+class CoVeConfig:
+    """Sizes and options of a CoVe. The defaults are those of the original model.
+
+    Source: McCann et al. 2017, section 3; `cove/encoder.py` of the authors.
+
+    Args:
+        vocabulary_size: int, words, with the special ones of `zoo.text.WordTokenizer`.
+        embedding_dim: int, width of a word's vector.
+        lstm_dim: int, width of an LSTM; each layer has two LSTMs.
+        num_layers: int, layers of LSTMs.
+        output: which layers a word's vector has: "first", "last", or "all", the first
+            one first. The authors' program calls them layer0, layer1, and both.
+        output_words: bool, whether the vector of the word without context stands before
+            them, as with `residual_embeddings` in the authors' program.
+        train_words: bool, whether the vectors of words without context are trained.
+        num_zero: int, the number of ids at the beginning with the zero vector: padding,
+            unknown words and the markers of sentences.
+        dropout: float, probability on the input and the output of every layer.
+        target_vocabulary_size: int, tokens that the decoder writes; None for an encoder
+            that no decoder belongs to.
+        target_embedding_dim: int, width of the vectors of these tokens.
+        max_sequence_length: None. An LSTM reads texts of any length.
+        initializer_range: float, bound of the uniform initial weights of the decoder,
+            and the standard deviation of the kernels of task heads.
+
+    Raises:
+        ValueError: if a value is out of its range.
+    """
+
+    vocabulary_size: int = 30000
+    embedding_dim: int = 300
+    lstm_dim: int = 300
+    num_layers: int = 2
+    output: str = "last"
+    output_words: bool = False
+    train_words: bool = False
+    num_zero: int = 4
+    dropout: float = 0.2
+    target_vocabulary_size: int | None = None
+    target_embedding_dim: int = 300
+    max_sequence_length: int | None = None
+    initializer_range: float = 0.1
+
+    def __post_init__(self):
+        """Checks the values that layers do not check."""
+        targets = ("target_vocabulary_size",) * (
+            self.target_vocabulary_size is not None
+        )
+        check_sizes(self, (*SIZES, "num_zero", "target_embedding_dim", *targets))
+        check_probabilities(self, ("dropout",))
+        if self.output not in OUTPUTS:
+            raise ValueError(
+                f"`output` must be one of {OUTPUTS}. Received: {self.output!r}."
+            )
+        if self.num_zero > self.vocabulary_size:
+            raise ValueError(
+                "`num_zero` must be at most `vocabulary_size`. Received: "
+                f"{self.num_zero} and {self.vocabulary_size}."
+            )
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class CoVe(Backbone):
+    """Bidirectional LSTMs over word vectors, trained as the encoder of a translator.
+
+    `h_0 = word`, `h_i = [forward_i(h_{i-1}); backward_i(h_{i-1})]`. An unknown word has
+    the zero vector in training, too; padding is what `padding_mask` says. The decoder
+    is a head of the translator, see `make_decoder`: other tasks have the encoder only.
+
+    Source: McCann et al. 2017, section 3. The word vectors of the original are GloVe.
+
+    Args:
+        config: `CoVeConfig`.
+        dtype: dtype or policy name of every layer.
+        name: str.
+
+    Inputs:
+        dict of word_ids int (B, L); optional padding_mask (B, L), 1 = word; by default,
+        it is 1 where the id is not 0.
+
+    Returns:
+        dict of sequence_output (B, L, D), where D is `2 lstm_dim` for one layer.
+        `with_outputs` adds layer_outputs (B, N + 1, L, max(E, 2 `lstm_dim`)), padded
+        with zeros on the last axis; and what a decoder reads: memory (B, L, 2
+        `lstm_dim`), the last layer; and last_hidden and last_cell (B, N, 2 `lstm_dim`),
+        the states after the last step of each LSTM, those of forward LSTMs first.
+    """
+
+    family = "cove"
+    config_class = CoVeConfig
+    on_request = ("layer_outputs", "memory", "last_hidden", "last_cell")
+    tokens = "word_ids"
+
+    def __init__(self, config, dtype=None, name=None, parts=None, **kwargs):
+        super().__init__(config, dtype, name, parts, **kwargs)
+        self.named_layers["word_embedding"].trainable = config.train_words
+
+    @staticmethod
+    def make_inputs(config):
+        """Makes the symbolic inputs."""
+        return {
+            name: keras.Input((None,), dtype="int32", name=name)
+            for name in ("word_ids", "padding_mask")
+        }
+
+    @property
+    def predicts(self):
+        """The target, from a source, if the config has the tokens of a decoder."""
+        return None if self.config.target_vocabulary_size is None else "target"
+
+    def groups(self):
+        """Returns the word vectors, and the LSTMs of each layer."""
+        layers = range(self.config.num_layers)
+        lstms = (tuple(f"{side}_{i}" for side in DIRECTIONS) for i in layers)
+        return ("word_embedding", "dropout"), *lstms
+
+    def layers_for(self, output="sequence_output", number=None):
+        """Names of the layers that an output depends on; see `Backbone`."""
+        first = self.config.output == "first" and output == "sequence_output"
+        return super().layers_for(output, 1 if first and number is None else number)
+
+    @staticmethod
+    def make_layers(config, dtype):
+        """Makes the layers by name; they are not built yet."""
+        layers = [
+            WordEmbedding(
+                config.vocabulary_size,
+                config.embedding_dim,
+                random_stddev=0.0,
+                num_zero=config.num_zero,
+                dtype=dtype,
+                name="word_embedding",
+            ),
+            keras.layers.Dropout(config.dropout, dtype=dtype, name="dropout"),
+        ]
+        for i in range(config.num_layers):
+            for direction in DIRECTIONS:
+                lstm = LSTM(
+                    config.lstm_dim,
+                    forget_bias=0.0,
+                    reverse=direction == "backward",
+                    packed=True,
+                    dtype=dtype,
+                    name=f"{direction}_{i}",
+                )
+                layers.append(lstm)
+        return {layer.name: layer for layer in layers}
+
+    @classmethod
+    def connect(cls, config, layers, inputs, scores=False):
+        """Connects the layers."""
+        mask, dropout = inputs["padding_mask"], layers["dropout"]
+        words = layers["word_embedding"](inputs["word_ids"])
+        words = words * ops.cast(mask, words.dtype)[:, :, None]
+        x, outputs, states = words, [], []
+        for i in range(config.num_layers):
+            x = dropout(x)
+            pair = [layers[f"{side}_{i}"](x, mask=mask) for side in DIRECTIONS]
+            x, *after = (ops.concatenate(p, axis=-1) for p in zip(*pair, strict=True))
+            outputs.append(x)
+            states.append(after)
+        outputs[-1] = dropout(outputs[-1])
+        chosen = {"first": outputs[:1], "last": outputs[-1:], "all": outputs}
+        vectors = [words] * config.output_words + chosen[config.output]
+        hidden = [words, *outputs]
+        widest = max(x.shape[-1] for x in hidden)
+        padded = [
+            ops.pad(x, ((0, 0), (0, 0), (0, widest - x.shape[-1]))) for x in hidden
+        ]
+        last_hidden, last_cell = (
+            ops.stack(each, axis=1) for each in zip(*states, strict=True)
+        )
+        return {
+            # The copy has no Keras mask, which heads would warn about.
+            "sequence_output": ops.concatenate(vectors, axis=-1)
+            if len(vectors) > 1
+            else ops.copy(vectors[0]),
+            "layer_outputs": ops.stack(padded, axis=1),
+            "memory": outputs[-1],
+            "last_hidden": last_hidden,
+            "last_cell": last_cell,
+        }
+
+    def make_decoder(self):
+        """A new decoder with this encoder, see `zoo.layers.EncoderDecoder`."""
+        config = self.config
+        layer = AttentionalDecoder(
+            config.target_vocabulary_size,
+            config.target_embedding_dim,
+            2 * config.lstm_dim,
+            config.num_layers,
+            config.dropout,
+            config.initializer_range,
+            dtype=self.dtype_policy.name,
+            name="attentional_decoder",
+        )
+        return EncoderDecoder(self, layer)
+
+    def make_token_head(self, activation=None, layer_norm_epsilon=None):
+        """A new head that predicts tokens of the target, (B, T, W) to (B, T, V)."""
+        return TokenLogits(
+            self.config.target_vocabulary_size,
+            use_bias=True,
+            dtype=self.dtype_policy,
+            name="token_logits",
+        )

@@ -1,0 +1,169 @@
+"""Converts the published MT-LSTM to our configuration and weights."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from zoo.checkpoint import (
+    Converted,
+    Row,
+    convert,
+    expand,
+    open_state_dict,
+    read_vectors,
+)
+from zoo.config import make_config
+from zoo.family import Layout, check_size, choose_file
+from zoo.models.cove.model import CoVeConfig
+from zoo.models.cove.shapes import weight_shapes
+from zoo.text import BitextTokenizer, extend_tokenizer
+
+NAME = "mt_lstm"
+WORD_TABLE = "word_embedding/embeddings"
+PREFIX = r"^rnn1?\."  # how some projects store the names
+FIRST = "weight_ih_l0_reverse"
+# Files of vectors beside the state dict, and the list of the words to keep.
+VECTORS, WORDS = (".txt", ".vec", ".gz", ".xz", ".bin"), "words.txt"
+WANTED = (
+    "A CoVe is a directory with the state dict of its MT-LSTM, such as "
+    "wmtlstm-8f474287.pth"
+)
+ROWS = [
+    Row(f"{side}_{{i}}/{ours}", f"{theirs}_l{{i}}{suffix}", operation)
+    for side, suffix in (("forward", ""), ("backward", "_reverse"))
+    for ours, theirs, operation in (
+        ("kernel", "weight_ih", "transpose"),
+        ("recurrent_kernel", "weight_hh", "transpose"),
+        ("bias", "bias", "copy"),
+    )
+]
+
+
+def layouts():
+    """Returns the layouts that can be read, tuple of `Layout`."""
+    return (Layout(NAME, lambda path: bool(list_files(path)), read, files=list_files),)
+
+
+def list_files(directory):
+    """The names of the state dicts of MT-LSTMs in a directory, list of str."""
+    paths = [p for p in sorted(Path(directory).glob("*.p*t*")) if p.is_file()]
+    return [path.name for path in paths if path.suffix in (".pt", ".pth") and _is(path)]
+
+
+def _is(path):
+    try:
+        names = [re.sub(PREFIX, "", name) for name in open_state_dict(path)]
+    except ValueError:
+        return path.name.startswith("wmtlstm")  # `read` says what is wrong
+    return FIRST in names and all(re.search(r"_l\d+(_reverse)?$", n) for n in names)
+
+
+def common_names(arrays, where):
+    """Removes prefixes from names, and adds the two biases of each LSTM.
+
+    Args:
+        arrays: mapping of str to array.
+        where: str, the file, for messages.
+
+    Returns:
+        dict of str to array.
+
+    Raises:
+        ValueError: if two arrays have one name.
+    """
+    found = {}
+    for name in arrays:
+        short = re.sub(PREFIX, "", name)
+        if short in found:
+            raise ValueError(
+                f"{where} must hold every weight once. Received: {name!r}, and another "
+                f"array that is {short!r}."
+            )
+        found[short] = arrays[name]
+    for name in [name for name in found if name.startswith("bias_ih_")]:
+        other = name.replace("_ih_", "_hh_")
+        if other in found and found[other].shape == found[name].shape:
+            total = found.pop(name).astype("float32") + found.pop(other)
+            found[name.replace("_ih_", "_")] = total
+    return found
+
+
+def read(directory, file=None):
+    """Reads an MT-LSTM, and the word vectors beside it.
+
+    The sizes come from the shapes of the arrays. The file has no word vectors: those
+    that the MT-LSTM was trained on, `glove.840B.300d.txt`, stand in the same
+    directory. The vocabulary has their words in lower case, and if there is a file
+    `words.txt`, only those that it lists, one per line.
+
+    Source: McCann et al. 2017, released code `cove/encoder.py`.
+
+    Args:
+        directory: str or `Path`.
+        file: str, the name of the state dict where there are several.
+
+    Returns:
+        `Converted`, without a decoder.
+
+    Raises:
+        FileNotFoundError: if there is no state dict, or not one file of vectors.
+        ValueError: if a file is damaged or holds code, or if the files do not fit
+            each other.
+    """
+    directory = Path(directory)
+    path = choose_file(list_files(directory), directory, file, WANTED)
+    where = f"`{path}`"
+    arrays = common_names(open_state_dict(path), where)
+    words, vectors = _read_words(directory)
+    lstm, own = arrays.get("weight_hh_l0"), arrays.get("weight_ih_l0")
+    numbers = {re.search(r"_l(\d+)", name).group(1) for name in arrays}
+    if lstm is None or own is None or lstm.ndim != 2 or own.ndim != 2:
+        raise ValueError(
+            f"{where} must hold a bidirectional LSTM of PyTorch. Received: "
+            f"{sorted(arrays)[:6]}."
+        )
+    tokenizer, places = extend_tokenizer(BitextTokenizer([]), words)
+    fields = {
+        "vocabulary_size": tokenizer.vocabulary_size,
+        "embedding_dim": own.shape[1],
+        "lstm_dim": lstm.shape[1],
+        "num_layers": len(numbers),
+        "num_zero": len(tokenizer.specials),
+    }
+    if vectors.shape[1] != own.shape[1]:
+        raise ValueError(
+            f"{where} reads vectors of width {own.shape[1]}. Received: vectors of "
+            f"width {vectors.shape[1]} in `{directory}`. Give those of GloVe 840B."
+        )
+    config = make_config(CoVeConfig, fields, where)
+    table = np.zeros((config.vocabulary_size, config.embedding_dim), "float32")
+    table[config.num_zero :] = vectors[places]
+    check_size(weight_shapes(config), where)
+    expected = dict(weight_shapes(config))
+    expected.pop(WORD_TABLE)
+    weights = convert(arrays, expand(ROWS, config.num_layers), expected)
+    return Converted(
+        layout=NAME,
+        config=config,
+        weights={WORD_TABLE: table, **weights},
+        tokenizer=tokenizer.get_config(),
+    )
+
+
+def _read_words(directory):
+    """The words and the vectors of the only file of vectors in a directory."""
+    found = [
+        path
+        for path in sorted(directory.glob("*"))
+        if path.suffix in VECTORS and path.name != WORDS and path.is_file()
+    ]
+    if len(found) != 1:
+        raise FileNotFoundError(
+            "An MT-LSTM has no word vectors: a file of them, such as "
+            f"glove.840B.300d.txt, must be in its directory. Received: "
+            f"{[path.name for path in found] or 'none'} in `{directory}`."
+        )
+    kept = directory / WORDS
+    kept = {*kept.read_text("utf-8").split("\n")} if kept.is_file() else None
+    return read_vectors(found[0], kept)

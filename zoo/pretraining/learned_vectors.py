@@ -1,0 +1,72 @@
+"""Word vectors that a training run learns from plain texts before it starts."""
+
+import itertools
+
+import numpy as np
+import tensorflow as tf
+
+from zoo.checkpoint import read_vectors, write_vectors
+from zoo.pretraining.recipes import find_files
+from zoo.programs.word_vectors import train_word_vectors
+from zoo.text import CharacterTokenizer
+from zoo.text.wordpiece_training import read_lines
+
+VECTORS = "vectors.txt"
+LINES = 2048  # lines of text that are split into words at a time
+
+
+def check_vectors(options):
+    """Raises ValueError if options of `learn_vectors` have no texts."""
+    if options and not options.get("texts"):
+        raise ValueError(
+            "`vectors` must have `texts`, a list of patterns of text files. "
+            f"Received: {options}."
+        )
+
+
+def learn_vectors(options, data, output):
+    """Learns word vectors once; a later call reads them.
+
+    Args:
+        options: dict of `texts`, glob patterns of text files, and arguments of
+            `zoo.train_word_vectors`; {} for no vectors.
+        data: directory of the text files.
+        output: pathlib.Path of the run, where the vectors are stored in `vectors.txt`.
+
+    Returns:
+        words, list of str (V,), the most frequent first, and vectors float32 (V, D),
+        scaled to length 1; None without options.
+    """
+    options = dict(options)
+    if not options:
+        return None
+    path = output / VECTORS
+    if not path.exists():
+        texts = split_texts(find_files(data, options.pop("texts")))
+        write_vectors(path, *train_word_vectors(texts, **options))
+    words, vectors = read_vectors(path)
+    return words, vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def split_texts(paths):
+    """Yields the lines of text files, with white space around punctuation.
+
+    Only the first column of a line with tabs is read, such as the first language of a
+    file of translations.
+
+    Args:
+        paths: list of pathlib.Path, see `zoo.text.count_words`.
+
+    Yields:
+        bytes in UTF-8, a line that is not empty.
+    """
+    return split_lines(line.split("\t")[0] for line in read_lines(paths))
+
+
+def split_lines(lines):
+    """Yields lines with white space around punctuation, see `split_texts`."""
+    tokenizer, lines = CharacterTokenizer(punctuation=True), iter(lines)
+    while batch := list(itertools.islice(lines, LINES)):
+        words = tokenizer(tf.constant(batch))
+        joined = tf.strings.reduce_join(words, axis=1, separator=" ").numpy()
+        yield from filter(None, joined.tolist())
