@@ -182,11 +182,7 @@ class Backbone(TokenInputs, QuantizedModel, KerasFile, keras.Model):
         raise NotImplementedError
 
     def make_decoder(self):
-        """What reads a source and writes a target: the model, or one with new layers.
-
-        It has `make_inputs`, `complete`, `make_states`, `step`, and is called on
-        symbolic inputs, as the model is.
-        """
+        """What reads a source and writes a target: the model, or one like it."""
         return self
 
     # Layers from bottom to top ---------------------------------------------------

@@ -59,8 +59,7 @@ def run(
         target, valid_target: paths of the targets, for tasks that write texts, if
             `data` and `valid` have the sources only.
         trainer: function with the arguments of `train`, of a recipe; None for `train`.
-        **options: arguments of `train`, and of `zoo.from_preset`; None means the
-            default.
+        **options: of `train` and `zoo.from_preset`; None means the default.
 
     Returns:
         The trained task.
