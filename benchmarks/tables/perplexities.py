@@ -19,6 +19,7 @@ States are carried through the whole file. Results are stored in `perplexities/r
 and not computed again. The table is written to the notes and the card of each ULMFiT.
 """
 
+import difflib
 import functools
 import pathlib
 import tempfile
@@ -58,18 +59,7 @@ FILES = {
 MARK, UNKNOWN = "[UNK]", "xxunk"  # of `read_documents`, and of fastai's tokens
 CHARACTERS = 2000  # of a text of ULMFiT, as in its pretraining
 ROWS, WINDOW, STEPS = 8, 70, 10  # streams, and tokens that are read together
-PAGE = """## Perplexity of words
-
-The text is the same for all models, and a word is what white space separates in it.
-"perplexity" is `exp(-log P / N)` with the probability P of all tokens of the text and
-the number N of words. A token that is not in the vocabulary counts as the unknown token
-of the model, which is easier to predict than the word. "unknown" is the share of words
-with such a token. "known to all" is the perplexity of the words that have no unknown
-token in any of the models, without marks between words.
-
-<!-- perplexities -->
-<!-- end of perplexities -->
-"""
+PAGE = FOLDER / "page.md"  # of notes that have no table yet
 
 
 def read_lines(path):
@@ -149,8 +139,8 @@ def tokens_of(texts, tokenizer):
     """The tokens of texts, and which word each of them belongs to.
 
     The tokens of a text are those of its words, a line break between lines, and the
-    tokens that begin a row. A text with other tokens, such as `xxwrep 3 ha` for three
-    words, has no words with owners, so its words count in the total only.
+    tokens that begin a row. Where it has others, such as `xxwrep 3 ha` for three words,
+    these have no owner, and the words count in the total only.
 
     Args:
         texts: list of lists of lists of str, see `cut_texts`.
@@ -182,10 +172,25 @@ def tokens_of(texts, tokenizer):
                 expected += found
                 marks += [number] * len(found)
                 number += 1
-        if expected == ids[place + begin : place + length].tolist():
-            owners[place + begin : place + length] = marks
+        first = place + begin
+        found = ids[first : place + length].tolist()
+        for ours, theirs, size in equal_parts(expected, found):
+            owners[first + theirs : first + theirs + size] = marks[ours : ours + size]
+        # A word of which a token is missing has no tokens.
+        sizes = np.bincount([mark + 1 for mark in marks], minlength=number + 1)
+        part = owners[first : place + length]
+        part[
+            np.bincount(part + 1, minlength=number + 1)[part + 1] < sizes[part + 1]
+        ] = -1
         place += length
     return ids, lengths, owners
+
+
+def equal_parts(a, b):
+    """The equal parts of two lists: tuples of a place in each of them, and the size."""
+    if a == b:
+        return [(0, 0, len(a))]
+    return difflib.SequenceMatcher(None, a, b, autojunk=False).get_matching_blocks()
 
 
 def causal_losses(model, ids, lengths):
@@ -315,7 +320,7 @@ def write_card(preset, text):
     notes = preset / NOTES
     known = notes.read_text("utf-8") if notes.exists() else ""
     if "<!-- perplexities -->" not in known:
-        write_whole(notes, f"{known}\n{PAGE}".lstrip())
+        write_whole(notes, "\n".join([known, PAGE.read_text("utf-8")]).lstrip())
     write_table("perplexities", text, notes)
     if (preset / "log.csv").exists():
         write_whole(preset / "README.md", card(preset))

@@ -85,10 +85,11 @@ def test_tokens_have_owners(perplexities, tokenizer, tmp_path):
         found.setdefault(int(owner), []).append(token)
     assert found[0] == ["xxmaj", "the"] and found[3] == ["good", ","]
     assert found[5] == ["xxunk"] and found[7] == ["plot", "!"]
-    # The second text has repeated words, which are one token.
-    second = tokens[lengths[0] :]
-    assert found.pop(-1) == ["xxbos", "\n", *second] and "xxwrep" in second
-    assert sorted(found) == list(range(11))
+    # The four repeated words of the second text are one token.
+    assert found.pop(-1) == ["xxbos", "\n", "xxbos", "xxwrep", "4"]
+    assert sorted(found) == [*range(13), *range(16, WORDS)]
+    assert found[16] == ["very"] and found[WORDS - 2] == ["xxup", "fine"]
+    assert perplexities.equal_parts([1, 2, 3], [1, 2, 3]) == [(0, 0, 3)]
 
 
 def test_words_add_up(perplexities):
