@@ -89,17 +89,6 @@ def make_optimizer(rate, depths, triangle=True, layer_decay=LAYER_DECAY, **optio
     return AdamW(schedule, layer_decay=layer_decay, depths=depths, **options)
 
 
-def language_model_depths(backbone):
-    """The depths of a language model's layers, without those of the token vectors.
-
-    These are also the matrix of the logits, so they learn at the rate of the highest
-    layers, as in fastai's `awd_lstm_lm_split`.
-    """
-    lowest = backbone.groups()[0]
-    depths = layer_depths(backbone)
-    return {name: depth for name, depth in depths.items() if name not in lowest}
-
-
 def free_memory():
     """Releases the models that were trained before."""
     keras.backend.clear_session()
@@ -139,7 +128,7 @@ def adapt(preset, texts, directory, seed, epochs, rows, dtype):
     model = zoo.from_preset(preset, "causal_lm", **options)
     rate = model.default_learning_rate
     # The accuracy, which is another metric, takes a tenth of an update.
-    depths = language_model_depths(model.backbone)
+    depths = layer_depths(model.backbone, language_model=True)
     model.compile(make_optimizer(rate, depths, **LANGUAGE_MODEL), weighted_metrics=[])
     history = model.fit(texts, epochs=epochs, seed=seed, verbose=2).history
     model.save_to_preset(directory)

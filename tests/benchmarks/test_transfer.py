@@ -149,13 +149,6 @@ def test_the_whole_recipe_is_ulmfits(transfer, presets, monkeypatch, tmp_path):
     assert len(losses) == 1 and losses[0] > 0
 
 
-def test_token_vectors_that_are_tied_to_the_logits_are_at_the_top(transfer):
-    from benchmarks.tables.transfer_training import language_model_depths
-
-    backbone = ULMFiT(ULMFiTConfig(**tiny.ULMFIT_CONFIG))
-    assert language_model_depths(backbone) == {"rnn_0": 1, "dropout_1": 2, "rnn_1": 2}
-
-
 @pytest.mark.parametrize(
     "recipe", [*(pytest.param(n, marks=pytest.mark.slow) for n in SLOW), "unadapted"]
 )

@@ -137,6 +137,12 @@ def test_the_depth_of_a_layer_is_that_of_its_group():
     assert finetuning_optimizer(None, 100).depths == {}  # no decay, no question
 
 
+def test_token_vectors_that_make_the_logits_are_at_the_top():
+    depths = layer_depths(Backbone(), language_model=True)
+    assert depths == {"lower": 1, "upper": 2}
+    assert AdamW(1.0, layer_decay=0.5, depths=depths).rate_scale("embedding/x") == 1.0
+
+
 def test_groups_of_layers_that_do_not_exist_are_errors():
     class Wrong(Backbone):
         named_layers = {"embedding": None, "norm": None, "lower": None}

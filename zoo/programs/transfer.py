@@ -120,7 +120,7 @@ def start_classifier(preset, texts, options, layer_decay, epochs, seed, **fit_op
         **lengths,
     )
     if epochs:
-        compile_transfer(language_model, None, layer_decay, **LANGUAGE_MODEL)
+        compile_transfer(language_model, None, layer_decay, True, **LANGUAGE_MODEL)
         language_model.fit(texts, epochs=epochs, seed=seed, **fit_options)
     keras.utils.set_random_seed(seed)
     backbone, tokenizer = language_model.backbone, language_model.tokenizer
@@ -133,13 +133,20 @@ def is_recurrent(preset):
     return bool(backbone.state_shapes(backbone.config))
 
 
-def compile_transfer(model, learning_rate=None, layer_decay=LAYER_DECAY, **options):
+def compile_transfer(
+    model,
+    learning_rate=None,
+    layer_decay=LAYER_DECAY,
+    language_model=False,
+    **options,
+):
     """Compiles a task with a slanted triangle and discriminative rates.
 
     Args:
         model: `zoo.tasks.Task`.
         learning_rate: float, the peak; None for that of the preset or its family.
         layer_decay: float in (0, 1].
+        language_model: bool, see `zoo.training.layer_depths`.
         **options: of `zoo.training.AdamW`.
     """
     rate = learning_rate or model.default_learning_rate
@@ -149,7 +156,7 @@ def compile_transfer(model, learning_rate=None, layer_decay=LAYER_DECAY, **optio
             beta_1=0.7,
             beta_2=0.99,
             layer_decay=layer_decay,
-            depths=layer_depths(model.backbone),
+            depths=layer_depths(model.backbone, language_model),
             **options,
         )
     model.compile(optimizer)

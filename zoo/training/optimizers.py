@@ -234,20 +234,23 @@ def check_multiplier(head_multiplier, heads):
         )
 
 
-def layer_depths(backbone):
+def layer_depths(backbone, language_model=False):
     """Depths for `AdamW(depths=...)`: 0 for the lowest group of layers.
 
     Args:
         backbone: a backbone; its `groups()` are names of layers, from bottom to top.
+        language_model: bool, whether the token vectors, the lowest group, are also the
+            matrix of the logits. They then learn at the rate of the head, as in
+            fastai's `awd_lstm_lm_split`.
 
     Returns:
-        dict of str to int. The layers of no group, such as a pooler or a head, are
-        above the last group.
+        dict of str to int. The layers that are not in it, such as a pooler or a head,
+        are above the last group.
 
     Raises:
         ValueError: if a name is not that of a layer of the backbone.
     """
-    groups = enumerate(layer_groups(backbone))
+    groups = [*enumerate(layer_groups(backbone))][int(language_model) :]
     return {name: depth for depth, names in groups for name in names}
 
 
