@@ -9,7 +9,7 @@ import tiny
 from test_causal_streams import TEXTS, make
 
 from zoo.registry import build_backbone
-from zoo.tasks import CausalLM
+from zoo.tasks import CausalLM, windows
 from zoo.text import WordPieceTokenizer
 
 PROMPTS = ["the film", "", "a good good bad film", "The"]
@@ -45,6 +45,16 @@ def test_greedy_tokens_are_those_of_the_whole_text_read_again(model):
         assert new and written.startswith(text)
         expected = model.tokenizer.detokenize([new]).numpy()[0].decode()
         assert written[len(text) :].strip().lower() == expected.lower()
+
+
+def test_a_prompt_may_be_longer_than_a_window(monkeypatch):
+    monkeypatch.setattr(windows, "WINDOW", 2)
+    model = make(num_layers=1)
+    prompts = ["a good good bad film", "the film", ""]
+    found = model.generate(prompts, max_new_tokens=3)
+    for text, written in zip(prompts, found, strict=True):
+        new = model.tokenizer.detokenize([naive(model, text, 3)]).numpy()[0].decode()
+        assert written[len(text) :].strip().lower() == new.lower()
 
 
 @pytest.mark.parametrize(
