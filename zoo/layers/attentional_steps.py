@@ -142,9 +142,8 @@ def back(upstream, state, inputs, weights, source, every):
     Returns:
         Gradients of all tensors of the four arguments.
     """
-    count = len(weights) // 2
-    (memory, keys, _), (_, *masks) = source, inputs
-    narrow, wide = memory.dtype, state[-1].dtype
+    count, (_, *masks) = len(weights) // 2, inputs
+    narrow, wide = source[0].dtype, state[-1].dtype
     before = [
         ops.concatenate([first[None], x[:-1]], axis=0)
         for first, x in zip(state, every, strict=False)
@@ -152,52 +151,14 @@ def back(upstream, state, inputs, weights, source, every):
     a, *others = every
     hidden, cells = others[:count], others[count : 2 * count]
     gates, (attention, context, squashed) = others[2 * count : -3], others[-3:]
-    factors = [
-        _factors(*parts)
-        for parts in zip(gates, cells, before[1 + count :], strict=True)
-    ]
-    kernels = [ops.transpose(kernel) for kernel in weights[:count]]
-    output_kernel = ops.transpose(weights[-1])
-    keys_back, memory_back = (ops.transpose(t, (0, 2, 1)) for t in (keys, memory))
     slope = ops.cast(1, narrow) - squashed * squashed
-    if masks:
-        slope = slope * masks[-1]
-    width = memory.shape[-1]
-
-    def step(carried, inputs):
-        upward, slope, attention, *rest = inputs
-        da, dh = carried[0], [*carried[1 : 1 + count]]
-        dc = [*carried[1 + count : 1 + 2 * count]]
-        du = (da + upward) * slope
-        joined = ops.matmul(du, output_kernel)
-        dcontext = joined[:, :width]
-        dweights = ops.matmul(dcontext[:, None], memory_back)[:, 0]
-        dweights = ops.cast(dweights, "float32") * ops.cast(attention, "float32")
-        total = ops.sum(dweights, axis=-1, keepdims=True)
-        scores = dweights - total * ops.cast(attention, "float32")
-        scores = ops.cast(scores, narrow)
-        dh[-1] = (
-            dh[-1] + joined[:, width:] + ops.matmul(scores[:, None], keys_back)[:, 0]
-        )
-        dzs = [None] * count
-        for i in reversed(range(count)):
-            c_of_h, c_of_c, of_gates = rest[3 * i : 3 * i + 3]
-            h = ops.cast(dh[i], wide)
-            c = dc[i] + h * c_of_h
-            z = ops.concatenate([c, c, c, h], axis=-1) * of_gates
-            dzs[i] = ops.cast(z, narrow)
-            down = ops.matmul(dzs[i], kernels[i])
-            below, dh[i] = ops.split(down, 2, axis=-1)
-            dc[i] = c * c_of_c
-            if i:
-                dropped = rest[3 * count + i - 1] if masks else 1
-                dh[i - 1] = dh[i - 1] + below * dropped
-        return (below, *dh, *dc, *dzs, du, dcontext, scores)
-
+    slope = slope * masks[-1] if masks else slope
+    factors = [*map(_factors, gates, cells, before[1 + count :])]
     upward, *last = upstream
     xs = (upward, slope, attention, *sum(factors, ()), *masks[:-1])
     zero = ops.cast(ops.zeros_like(ops.tile(state[-1], (1, 4))), narrow)
     nothing = (*[zero] * count, ops.zeros_like(a[0]), context[0], attention[0])
+    step = _step_back(weights, source, narrow, wide)
     carried, found = scan(step, (*last, *nothing), xs, reverse=True)
     *dzs, du, dcontext, scores = found[1 + 2 * count :]
     below = [before[0], *hidden[:-1]]
@@ -208,18 +169,54 @@ def back(upstream, state, inputs, weights, source, every):
         for low, own, dz in zip(below, before[1 : 1 + count], dzs, strict=True)
     ]
     biases = [ops.sum(ops.cast(dz, wide), axis=(0, 1)) for dz in dzs]
-    top = ops.concatenate([context, hidden[-1]], axis=-1)
     return (
         *carried[: 1 + 2 * count],
         dzs[0],
         *map(ops.zeros_like, masks),
         *products,
         *(ops.cast(bias, narrow) for bias in biases),
-        sum_product(top, du),
+        sum_product(ops.concatenate([context, hidden[-1]], axis=-1), du),
         ops.einsum("tbl,tbm->blm", attention, dcontext),
         ops.einsum("tbw,tbl->bwl", hidden[-1], scores),
         ops.zeros_like(ops.cast(source[2], "float32")),
     )
+
+
+def _step_back(weights, source, narrow, wide):
+    """The function of the gradients after a step to those before it."""
+    count, width = len(weights) // 2, source[0].shape[-1]
+    kernels = [ops.transpose(kernel) for kernel in weights[:count]]
+    output_kernel = ops.transpose(weights[-1])
+    memory, keys = (ops.transpose(t, (0, 2, 1)) for t in source[:2])
+
+    def step(carried, inputs):
+        upward, slope, attention, *rest = inputs
+        dh, dc = [*carried[1 : 1 + count]], [*carried[1 + count : 1 + 2 * count]]
+        du = (carried[0] + upward) * slope
+        joined = ops.matmul(du, output_kernel)
+        dcontext = joined[:, :width]
+        attention = ops.cast(attention, "float32")
+        dweights = ops.matmul(dcontext[:, None], memory)[:, 0]
+        dweights = ops.cast(dweights, "float32") * attention
+        scores = dweights - ops.sum(dweights, axis=-1, keepdims=True) * attention
+        scores = ops.cast(scores, narrow)
+        dh[-1] = dh[-1] + joined[:, width:] + ops.matmul(scores[:, None], keys)[:, 0]
+        dzs = [None] * count
+        for i in reversed(range(count)):
+            c_of_h, c_of_c, of_gates = rest[3 * i : 3 * i + 3]
+            h = ops.cast(dh[i], wide)
+            c = dc[i] + h * c_of_h
+            z = ops.concatenate([c, c, c, h], axis=-1) * of_gates
+            dzs[i] = ops.cast(z, narrow)
+            below, dh[i] = ops.split(ops.matmul(dzs[i], kernels[i]), 2, axis=-1)
+            dc[i] = c * c_of_c
+            if i:
+                # Without masks there are no inputs after the factors.
+                dropped = rest[3 * count + i - 1] if rest[3 * count :] else 1
+                dh[i - 1] = dh[i - 1] + below * dropped
+        return (below, *dh, *dc, *dzs, du, dcontext, scores)
+
+    return step
 
 
 def _factors(gates, c, c_before):

@@ -17,7 +17,6 @@ from zoo.config import make_config
 from zoo.family import Layout, check_size, choose_file
 from zoo.models.cove.model import CoVeConfig
 from zoo.models.cove.shapes import weight_shapes
-from zoo.text import BitextTokenizer, extend_tokenizer
 
 NAME = "mt_lstm"
 WORD_TABLE = "word_embedding/embeddings"
@@ -25,6 +24,7 @@ PREFIX = r"^rnn1?\."  # how some projects store the names
 FIRST = "weight_ih_l0_reverse"
 # Files of vectors beside the state dict, and the list of the words to keep.
 VECTORS, WORDS = (".txt", ".vec", ".gz", ".xz", ".bin"), "words.txt"
+RESERVED = ("<unk>", "<s>", "</s>")
 WANTED = (
     "A CoVe is a directory with the state dict of its MT-LSTM, such as "
     "wmtlstm-8f474287.pth"
@@ -123,13 +123,11 @@ def read(directory, file=None):
             f"{where} must hold a bidirectional LSTM of PyTorch. Received: "
             f"{sorted(arrays)[:6]}."
         )
-    tokenizer, places = extend_tokenizer(BitextTokenizer([]), words)
     fields = {
-        "vocabulary_size": tokenizer.vocabulary_size,
+        "vocabulary_size": CoVeConfig.num_zero + len(words),
         "embedding_dim": own.shape[1],
         "lstm_dim": lstm.shape[1],
         "num_layers": len(numbers),
-        "num_zero": len(tokenizer.specials),
     }
     if vectors.shape[1] != own.shape[1]:
         raise ValueError(
@@ -138,7 +136,7 @@ def read(directory, file=None):
         )
     config = make_config(CoVeConfig, fields, where)
     table = np.zeros((config.vocabulary_size, config.embedding_dim), "float32")
-    table[config.num_zero :] = vectors[places]
+    table[config.num_zero :] = vectors
     check_size(weight_shapes(config), where)
     expected = dict(weight_shapes(config))
     expected.pop(WORD_TABLE)
@@ -147,7 +145,7 @@ def read(directory, file=None):
         layout=NAME,
         config=config,
         weights={WORD_TABLE: table, **weights},
-        tokenizer=tokenizer.get_config(),
+        tokenizer={"vocabulary": words},
     )
 
 
@@ -166,4 +164,11 @@ def _read_words(directory):
         )
     kept = directory / WORDS
     kept = {*kept.read_text("utf-8").split("\n")} if kept.is_file() else None
-    return read_vectors(found[0], kept)
+    words, vectors = read_vectors(found[0], kept)
+    places = [place for place, word in enumerate(words) if _is_word(word)]
+    return tuple(words[place] for place in places), vectors[places]
+
+
+def _is_word(word):
+    """Whether a text in lower case can have the word."""
+    return word == word.lower() and word.split() == [word] and word not in RESERVED
