@@ -325,6 +325,14 @@ def test_the_default_width_is_at_most_that_of_the_backbone():
     assert make(head="linear", head_dim=None).options["head_dim"] is None
 
 
+@pytest.mark.parametrize("family", BACKBONES)
+def test_a_new_network_learns_at_the_same_rate_on_every_backbone(family):
+    model = make(family)
+    model.compile()
+    rate = model.default_learning_rate * model.optimizer.head_multiplier
+    assert rate == pytest.approx(1e-3)
+
+
 @pytest.mark.parametrize("pair", [False, True])
 def test_the_other_number_of_columns_raises(pair, tmp_path):
     model, x = make(pair=pair), columns(not pair, 4)

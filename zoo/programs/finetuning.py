@@ -67,21 +67,17 @@ def run(
     Raises:
         ValueError: if a file cannot be read, or options exclude each other.
     """
-    options = {key: value for key, value in options.items() if value is not None}
+    options = {name: value for name, value in options.items() if value is not None}
     check_batches(**options)
     kind = trainable_task(task) if task else default_task(preset)
     if report is not None:
         check_directory(report)
-    files = {
-        "data": data,
-        "targets": target,
-        "validation data": valid,
-        "validation targets": valid_target,
-    }
+    names = ("data", "targets", "validation data", "validation targets")
+    files = dict(zip(names, (data, target, valid, valid_target), strict=True))
     labels, parts = read_parts(kind, *files.values(), columns or {})
     files = {name: os.fspath(path) for name, path in files.items() if path}
-    options = {**kind.column_options(parts["training"][0]), **options}
-    options |= kind.data_options(labels)
+    pair = kind.column_options(parts["training"][0])
+    options = {**pair, **options, **kind.data_options(labels)}
     model, content = (trainer or train)(kind, preset, parts, seed, echo, **options)
     if output is not None:
         model.save(output)  # before the report, which may fail

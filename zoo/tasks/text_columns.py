@@ -15,7 +15,7 @@ class TextColumns:
     """Names the columns of text of a task, and checks what a user gives for them.
 
     A row of two columns, such as `text` and `text_pair`, becomes one row of tokens
-    with two segments.
+    with two segments, unless the packer of a task makes a row of each column.
 
     Attributes:
         columns: tuple of str, the names.
