@@ -253,13 +253,15 @@ def test_every_weight_learns_and_a_frozen_backbone_does_not(pair):
     assert model.layers_used() == model.backbone.layers_for("sequence_output")
 
 
+# The first updates in float16 are skipped, until the scale of the loss is small enough.
 @pytest.mark.parametrize(
-    "policy, pair", [("mixed_bfloat16", True), slow("mixed_float16", False)]
+    "policy, pair, updates",
+    [("mixed_bfloat16", True, 4), slow("mixed_float16", False, 8)],
 )
-def test_16_bits_train(policy, pair):
+def test_16_bits_train(policy, pair, updates):
     model = make(dtype=policy, pair=pair, head_dropout=0.0)
     (batch,) = model.batches(columns(pair, 8), LABELS[:8], batch_size=8)
-    losses = [float(model.train_on_batch(*batch)[0]) for _ in range(4)]
+    losses = [float(model.train_on_batch(*batch)[0]) for _ in range(updates)]
     assert np.isfinite(losses).all() and losses[-1] < losses[0]
     assert model(batch[0]).dtype == "float32"
 
