@@ -143,6 +143,14 @@ def test_token_vectors_that_make_the_logits_are_at_the_top():
     assert AdamW(1.0, layer_decay=0.5, depths=depths).rate_scale("embedding/x") == 1.0
 
 
+@pytest.mark.parametrize("name", ["layer_norm", "pooled_norm", "norm_0", "LayerNorm"])
+def test_no_norm_is_decayed(name):
+    gain = keras.Variable(np.ones(2, "float32"), name="gamma")
+    gain._path = f"model/{name}/gamma"
+    AdamW(1.0, weight_decay=0.5).apply([tf.zeros(2)], [gain])
+    np.testing.assert_array_equal(gain, 1.0)
+
+
 def test_groups_of_layers_that_do_not_exist_are_errors():
     class Wrong(Backbone):
         named_layers = {"embedding": None, "norm": None, "lower": None}

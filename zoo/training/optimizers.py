@@ -45,7 +45,7 @@ class AdamW(ZooOptimizer, keras.optimizers.AdamW):
 
     `m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2;
     w = w - rate (m / (sqrt(v) + epsilon) + weight_decay w)`. Gradients are clipped to
-    a global norm first. Biases and layer norms are not decayed. Without
+    a global norm first. Biases and norms are not decayed. Without
     `bias_correction` this is Google's optimizer; with it, Loshchilov and Hutter's.
 
     The moments of 16-bit weights are float32. The weights themselves are rounded to
@@ -78,7 +78,7 @@ class AdamW(ZooOptimizer, keras.optimizers.AdamW):
             positive or has no `heads`, or if `amsgrad` is True.
     """
 
-    no_decay = re.compile("bias|layer_norm|LayerNorm")
+    no_decay = re.compile("bias|norm|Norm")
 
     def __init__(
         self,
