@@ -1,5 +1,6 @@
 """Translators of a CoVe: the decoder as a head, its steps, writing and files."""
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -100,15 +101,17 @@ def test_other_tasks_have_the_encoder_only(translator, tmp_path):
 @pytest.mark.slow
 def test_it_learns_to_translate():
     sources, targets = tiny.make_pairs(400, longest=4)
-    config = {"lstm_dim": 16, "embedding_dim": 16, "train_words": True}
+    sizes = {"lstm_dim": 32, "embedding_dim": 16, "target_embedding_dim": 32}
+    config = {**sizes, "train_words": True, "initializer_range": 0.3}
     model = make_cove_translator(scale=None, config=config, label_smoothing=0.0)
-    model.compile(learning_rate=2e-2)
+    model.compile(keras.optimizers.Adam(1e-2, global_clipnorm=1.0))
     history = model.fit(
-        sources, targets, validation_data=(sources[:50], targets[:50]), epochs=8,
+        sources, targets, validation_data=(sources[:50], targets[:50]), epochs=25,
         token_budget=200, verbose=0,
     ).history  # fmt: skip
     losses = history["val_crossentropy"]
-    assert losses[-1] < losses[0] / 1.5
+    assert losses[-1] < losses[0] / 2
+    assert history["val_accuracy"][-1] > 0.5
 
 
 @pytest.mark.slow
