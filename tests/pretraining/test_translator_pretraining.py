@@ -93,6 +93,7 @@ def test_words_of_the_source_come_first(finished):
     assert "purred" in found[-len(others) :] and len(found) == len(words)
 
 
+@pytest.mark.slow
 def test_a_run_that_stopped_ends_as_one_that_did_not(
     data, finished, tmp_path, monkeypatch
 ):

@@ -216,7 +216,8 @@ def test_the_order_of_the_texts_matters_only_to_a_pair():
     assert np.abs(there - back).max() > 1e-4
 
 
-@pytest.mark.parametrize("pair", [slow(False), True])
+@pytest.mark.slow
+@pytest.mark.parametrize("pair", [False, True])
 def test_an_export_answers_the_same(pair, tmp_path):
     model, rows = make(pair=pair), edges(pair)
     expected = model.answer(joined(rows))

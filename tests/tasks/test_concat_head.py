@@ -24,7 +24,9 @@ def make(family="ulmfit", **options):
     return TextClassifier(backbone, tokenizer(), **options)
 
 
-@pytest.mark.parametrize("family", BACKBONES)
+@pytest.mark.parametrize(
+    "family", ["ulmfit", pytest.param("elmo", marks=pytest.mark.slow)]
+)
 def test_it_learns_and_a_file_and_a_preset_hold_it(family, tmp_path):
     texts, labels = tiny.make_texts(64)
     model = make(family, head_dropout=0.0)

@@ -65,6 +65,7 @@ def test_one_beam_is_greedy_and_more_are_better(translator):
     assert several == alone
 
 
+@pytest.mark.slow
 def test_samples_and_streams(translator):
     options = {"temperature": 1.0, "seed": 3}
     samples = translator.translate(TEXTS, num_return=2, **options)

@@ -105,7 +105,7 @@ def test_a_preset_directory_holds_it(ensemble, tmp_path):
         zoo.from_preset(tmp_path / "preset")
 
 
-@pytest.mark.parametrize("pair", [None, True])
+@pytest.mark.parametrize("pair", [None, pytest.param(True, marks=pytest.mark.slow)])
 def test_an_export_passes_the_doctor(ensemble, pair, tmp_path):
     version = ensemble.export(tmp_path / "export", pair=pair)
     failed = [found for found in zoo.serving.diagnose(version) if not found.passed]
@@ -119,6 +119,7 @@ def test_an_export_passes_the_doctor(ensemble, pair, tmp_path):
     assert [x.decode() for x in answers["label"].numpy()] == expected["label"].tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.half_precision
 def test_members_may_have_other_dtypes(members, tmp_path):
     model = TextEnsemble([make_member("bert", dtype="mixed_bfloat16"), members[1]])

@@ -26,7 +26,7 @@ TASKS = {
 }
 
 
-SLOW = {"linear", "ensemble"}
+SLOW = {"causal_lm", "linear", "ensemble"}
 
 
 @pytest.mark.parametrize(
@@ -57,10 +57,10 @@ def test_an_export_passes_the_doctor_and_answers_twice_the_same(name, tmp_path):
             np.testing.assert_allclose(first[key], value, rtol=1e-5, atol=1e-5)
 
 
-WORDS = pytest.param(100_000, marks=pytest.mark.slow)
+SEVERAL = [pytest.param(count, marks=pytest.mark.slow) for count in (1_000, 100_000)]
 
 
-@pytest.mark.parametrize("count", [0, 1_000, WORDS])
+@pytest.mark.parametrize("count", [0, *SEVERAL])
 def test_a_document_without_words_and_a_long_one_have_answers(count):
     text = "good film " * (count // 2)
     model, classifier = make(num_layers=1), classify()

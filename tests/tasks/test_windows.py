@@ -7,7 +7,7 @@ import tensorflow as tf
 import tiny
 
 from zoo.registry import build_backbone
-from zoo.tasks import CausalLM, TextClassifier, text_classifier, windows
+from zoo.tasks import CausalLM, TextClassifier, sequence_head, windows
 from zoo.text import CharacterTokenizer, WordPieceTokenizer
 
 LONG = "the end of a film was not so good , but two or three in it ! " * 12
@@ -94,7 +94,7 @@ def logits_and_gradients(model):
 @pytest.mark.parametrize("cell, reverse", MODELS)
 def test_the_gradient_reaches_the_tail_of_each_row(cell, reverse, monkeypatch):
     monkeypatch.setattr(windows, "WINDOW", 7)
-    for module in (windows, text_classifier):
+    for module in (windows, sequence_head):
         monkeypatch.setattr(module, "TAIL", 16)
     model = make(cell, reverse, head_dropout=0.0)
     model.get_layer("hidden_dropout").rate = 0.0
@@ -119,7 +119,7 @@ def test_the_gradient_reaches_the_tail_of_each_row(cell, reverse, monkeypatch):
     ["graph", *(pytest.param(k, marks=pytest.mark.slow) for k in ("jit", "replicas"))],
 )
 def test_long_documents_are_trained(kind, request, monkeypatch):
-    for module in (windows, text_classifier):
+    for module in (windows, sequence_head):
         monkeypatch.setattr(module, "TAIL", 16)
     strategy = tf.distribute.get_strategy()
     if kind == "replicas":
