@@ -72,6 +72,7 @@ def test_cove_stands_after_its_words(biattentive, monkeypatch):
     np.testing.assert_array_equal(found[[0, 2], :4], table[[5, 7]])
 
 
+@pytest.mark.slow
 def test_only_the_network_is_trained(biattentive, monkeypatch, tmp_path):
     elmo = ELMo(ELMoConfig(**tiny.ELMO_CONFIG))
     elmo.tokenizer = CharacterTokenizer(12, tiny.WORDS, punctuation=True)

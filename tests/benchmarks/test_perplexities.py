@@ -139,6 +139,7 @@ def test_an_elmo_has_the_probability_of_its_task(perplexities, tokenizer, tmp_pa
     assert np.isfinite(forward.losses).all()
 
 
+@pytest.mark.slow
 def test_models_that_know_nothing_are_equal_per_token(
     perplexities, tokenizer, tmp_path
 ):
