@@ -81,10 +81,11 @@ class TranslationOptions(WritingOptions):
 class Translation(Objective):
     """A training run of a `Translator`, or of another task that writes texts.
 
-    The first run learns one SentencePiece model from both sides, `sentencepiece.model`;
-    of a source of words only from the target, with `target_vocabulary_size` pieces. Its
-    words are those of the source that occur twice, the most frequent first; with
-    vectors, those that have one, and then the other words with vectors.
+    The first run learns one SentencePiece model from both sides, `sentencepiece.model`.
+    If the source is words, it learns the model from the target only, with
+    `target_vocabulary_size` pieces. The words are those that occur at least twice in
+    the source, the most frequent first. With vectors, only words with a vector count,
+    and further words with vectors follow.
 
     A stage has the pairs whose texts have at most its tokens per row. An update has as
     many pairs of similar length as fit into the tokens of its rows, padding included,
