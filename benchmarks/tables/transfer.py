@@ -7,7 +7,8 @@ backward one, and a BERT. For every set of `SETS`:
 
 1. The baselines of `baselines` are computed.
 2. The language models get the vocabulary of the training texts, and are trained on
-   them. This is done once for each direction and seed, in the folder of `--work`.
+   them. This is done once for each direction, in the folder of `--work`, and not for
+   every seed.
 3. With seed 0, rates are tried on nine tenths of the rows of TREC-6, for each recipe of
    `transfer_training.RECIPES`. Other sets and the backward model have the same rates.
 4. The cells are computed: a classifier is trained, and the texts of the test are
@@ -92,12 +93,12 @@ class Computation:
             transfer_vocabulary(preset, self.texts(cell.data), pretrained)
         if RECIPES[cell.recipe].start != "adapted":
             return pretrained
-        adapted = self.work / f"{stem}-adapted-{cell.seed}"
+        adapted = self.work / f"{stem}-adapted"
 
         def compute():
             options = {**corpus.language_model, "dtype": self.dtype}
             texts = self.texts(cell.data)
-            return adapt(pretrained, texts, adapted, cell.seed, **options)
+            return adapt(pretrained, texts, adapted, **options)
 
         if not adapted.exists():
             stored(adapted.name, compute, FOLDER)
@@ -112,8 +113,7 @@ class Computation:
         options = (labels, recipe, cell.seed, LENGTH, self.dtype)
         model = start_classifier(self.start(cell), *options)
         rate = factor * model.default_learning_rate
-        plan = (corpus.epochs, corpus.epochs_per_group, corpus.batch_size)
-        train(model, recipe, rows, rate, cell.seed, *plan)
+        train(model, recipe, rows, rate, cell.seed, corpus.epochs_per_group, corpus.fit)
         return model
 
     def factor(self, cell):
@@ -196,7 +196,7 @@ def table(data, presets):
         for name, title in (("majority", "majority"), ("linear", "TF-IDF"))
         if known[name]
     ]
-    adapted = sorted((FOLDER / "results").glob(f"{corpus.source}-*-adapted-*.json"))
+    adapted = sorted((FOLDER / "results").glob(f"{corpus.source}-*-adapted.json"))
     every = [stored(path.stem, folder=FOLDER) for path in adapted]
     every += [found for found in known.values() if found]
     for (model, recipe), results in grouped.items():

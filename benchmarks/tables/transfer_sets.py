@@ -21,9 +21,8 @@ class Corpus:
     Args:
         labelled: `LabelledSet`.
         source: str, names the texts of the language model: all training texts.
-        epochs: int, of the classifier.
+        fit: dict of epochs, batch_size and more arguments of the classifier's `fit`.
         epochs_per_group: int, see `zoo.training.GradualUnfreezing`.
-        batch_size: int, rows of the classifier.
         language_model: dict of epochs and rows, see `transfer_training.adapt`.
         recipes: tuple of str, of the forward model.
         bert: tuple of str, the recipes of the BERT.
@@ -33,9 +32,8 @@ class Corpus:
 
     labelled: LabelledSet
     source: str
-    epochs: int
+    fit: dict
     epochs_per_group: int
-    batch_size: int
     language_model: dict
     recipes: tuple = tuple(RECIPES)
     bert: tuple = ()
@@ -49,35 +47,32 @@ SETS = {
     "trec6": Corpus(
         LabelledSet("TREC-6", line_rows("trec6/{}.txt.gz", " ", 1)),
         "trec6",
-        epochs=8,
+        fit={"epochs": 5, "batch_size": 32},
         epochs_per_group=1,
-        batch_size=32,
         language_model={"epochs": 10, "rows": 16},
         bert=("full", "gradual"),
     ),
     "imdb_1000": Corpus(
         LabelledSet("IMDb, 1,000 labels", IMDB, 1000, 5000),
         **ON_IMDB,
-        epochs=8,
+        fit={"epochs": 5, "batch_size": 16},
         epochs_per_group=1,
-        batch_size=16,
         rates_of="trec6",
     ),
     "imdb_100": Corpus(
         LabelledSet("IMDb, 100 labels", IMDB, 100, 5000),
         **ON_IMDB,
-        epochs=24,
+        fit={"epochs": 15, "batch_size": 8},
         epochs_per_group=3,
-        batch_size=8,
         recipes=FEW,
         rates_of="trec6",
     ),
     "imdb_25000": Corpus(
         LabelledSet("IMDb, 25,000 labels", IMDB, None, 5000),
         **ON_IMDB,
-        epochs=5,
+        # An epoch has 10,240 of the 25,000 texts.
+        fit={"epochs": 5, "batch_size": 64, "steps_per_epoch": 160},
         epochs_per_group=1,
-        batch_size=64,
         recipes=("gradual", "scratch"),
         seeds=1,
         rates_of="trec6",

@@ -21,6 +21,7 @@ LANGUAGE_MODEL = {**BETAS, "global_clipnorm": 0.3, "weight_decay": 1e-7}
 CLASSIFIER = {**BETAS, "global_clipnorm": 25.0, "weight_decay": 1e-6}
 HEAD = {"head": "concat_pooling", "head_dropout": 0.4}
 WINDOW = 70
+SEED = 0  # of the language models
 MINIMUM_COUNT = 2  # of a token of the vocabulary
 
 
@@ -110,12 +111,11 @@ def transfer_vocabulary(preset, texts, directory):
     zoo.transfer_vocabulary(model, tokens).save_to_preset(directory)
 
 
-def adapt(preset, texts, directory, seed, epochs, rows, dtype):
+def adapt(preset, texts, directory, epochs, rows, dtype):
     """Trains a language model on some texts, and writes it.
 
     Args:
         preset, texts, directory: see `transfer_vocabulary`.
-        seed: int.
         epochs: int.
         rows: int, streams.
         dtype: str, of the training.
@@ -124,13 +124,13 @@ def adapt(preset, texts, directory, seed, epochs, rows, dtype):
         dict of rate, float, and losses, a list of the mean of each epoch in nats.
     """
     free_memory()
-    options = {"rows": rows, "window": WINDOW, "dtype": dtype, "seed": seed}
+    options = {"rows": rows, "window": WINDOW, "dtype": dtype, "seed": SEED}
     model = zoo.from_preset(preset, "causal_lm", **options)
     rate = model.default_learning_rate
     # The accuracy, which is another metric, takes a tenth of an update.
     depths = layer_depths(model.backbone, language_model=True)
     model.compile(make_optimizer(rate, depths, **LANGUAGE_MODEL), weighted_metrics=[])
-    history = model.fit(texts, epochs=epochs, seed=seed, verbose=2).history
+    history = model.fit(texts, epochs=epochs, seed=SEED, verbose=2).history
     model.save_to_preset(directory)
     return {"rate": rate, "losses": history["loss"]}
 
@@ -155,7 +155,7 @@ def start_classifier(preset, labels, recipe, seed, length, dtype):
     return zoo.from_preset(preset, "text_classifier", **options)
 
 
-def train(model, recipe, rows, rate, seed, epochs, epochs_per_group, batch_size):
+def train(model, recipe, rows, rate, seed, epochs_per_group, fit):
     """Trains a classifier by a recipe.
 
     Args:
@@ -164,8 +164,8 @@ def train(model, recipe, rows, rate, seed, epochs, epochs_per_group, batch_size)
         rows: list of x and y.
         rate: float, the peak.
         seed: int, of the order and of dropout.
-        epochs, batch_size: ints, of `fit`.
         epochs_per_group: int, see `GradualUnfreezing`.
+        fit: dict, other arguments of `fit`.
     """
     keras.utils.set_random_seed(seed)
     options = {"triangle": recipe.triangle, "layer_decay": recipe.layer_decay}
@@ -176,19 +176,11 @@ def train(model, recipe, rows, rate, seed, epochs, epochs_per_group, batch_size)
         thawing = {"epochs_per_group": epochs_per_group, "order": recipe.order}
         callbacks = [GradualUnfreezing(**thawing)]
     texts, labels = map(list, zip(*rows, strict=True))
-    model.fit(
-        texts,
-        labels,
-        batch_size=batch_size,
-        epochs=epochs,
-        seed=seed,
-        callbacks=callbacks,
-        verbose=2,
-    )
+    model.fit(texts, labels, seed=seed, callbacks=callbacks, verbose=2, **fit)
 
 
 def right(model, rows):
     """Whether a classifier is right, bool (B,)."""
     texts, labels = zip(*rows, strict=True)
-    found = model.predict(list(texts), batch_size=32, verbose=0).argmax(axis=-1)
+    found = model.predict(list(texts), verbose=0).argmax(axis=-1)
     return np.array([model.labels[n] for n in found]) == np.array(labels)

@@ -9,6 +9,9 @@ import pathlib
 import numpy as np
 import pytest
 
+BFLOAT16 = pytest.param(
+    "bfloat16", marks=[pytest.mark.half_precision, pytest.mark.slow]
+)
 ROOT = pathlib.Path(__file__).parents[2]
 STEP = {"ROWS": 4, "LENGTH": 9, "VOCABULARY": 60, "EMBEDDING": 6, "WIDTH": 10}
 CLASSIFIER = {"embedding_dim": 6, "lstm_dim": 10, "num_layers": 2}
@@ -55,7 +58,7 @@ def classify(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize(
     "dtype",
-    ["float32", pytest.param("bfloat16", marks=pytest.mark.half_precision)],
+    ["float32", BFLOAT16],
 )
 def test_a_step_begins_where_it_is_described(step, dtype):
     call, facts = step.make_zoo(1, dtype)
@@ -70,7 +73,7 @@ def test_a_step_begins_where_it_is_described(step, dtype):
 
 @pytest.mark.parametrize(
     "dtype",
-    ["float32", pytest.param("bfloat16", marks=pytest.mark.half_precision)],
+    ["float32", BFLOAT16],
 )
 def test_a_step_of_fastai_is_the_same(step, dtype):
     pytest.importorskip("fastai")
@@ -85,6 +88,7 @@ def test_a_step_of_fastai_is_the_same(step, dtype):
     assert losses[-1] < losses[0] - 0.05
 
 
+@pytest.mark.slow
 def test_texts_are_classified(classify):
     call, facts = classify.make_zoo(None, 1)
     assert facts["items"] == 5 and min(facts["lengths"]) > 5

@@ -126,6 +126,7 @@ def test_streams_predict_every_token_once(perplexities, tokenizer, reverse):
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_an_elmo_has_the_probability_of_its_task(perplexities, tokenizer, tmp_path):
     preset = make_presets(tmp_path, tokenizer)["elmo"]
     text = [["The", "film", "was", "good,", "and", "zzyzx", "fine."]]

@@ -22,6 +22,9 @@ LIMITED = (
     "decode",
     "translation_step",
 )
+SLOW_PEERS = [
+    pytest.param(peer, marks=pytest.mark.slow) for peer in ("keras_nlp", "transformers")
+]
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
@@ -103,7 +106,9 @@ def test_sixteen_bits_stay_near_float32(dense):
     assert found["typical"] < found["largest"] < found["scale"]
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize(
+    "dtype", [pytest.param("float32", marks=pytest.mark.slow), "bfloat16"]
+)
 def test_finetune_step_trains(monkeypatch, dtype):
     from benchmarks import finetune_step
 
@@ -120,7 +125,8 @@ def test_finetune_step_trains(monkeypatch, dtype):
     assert np.isfinite(call())
 
 
-@pytest.mark.parametrize("beams", [pytest.param(1, marks=pytest.mark.slow), 4])
+@pytest.mark.slow
+@pytest.mark.parametrize("beams", [1, 4])
 def test_decode_writes_as_many_tokens_as_all(monkeypatch, beams):
     from benchmarks import decode
 
@@ -180,7 +186,7 @@ def test_chunks_are_read(corpus):
     assert chunks[0].startswith("= A Title = good film")
 
 
-@pytest.mark.parametrize("peer", ["zoo", "keras_nlp", "transformers"])
+@pytest.mark.parametrize("peer", ["zoo", *SLOW_PEERS])
 def test_masked_batches(corpus, peer):
     from benchmarks import masked_batch
 

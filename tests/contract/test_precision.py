@@ -16,6 +16,7 @@ OPTIMIZERS = {
 }
 
 
+@pytest.mark.shown("text_classifier", "token_classifier_crf", "translator")
 @pytest.mark.parametrize("policy", ["bfloat16", *OTHERS])
 def test_a_whole_policy_trains(case, build_task, policy):
     check(case, build_task, policy, "adamw")

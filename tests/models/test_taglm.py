@@ -176,6 +176,7 @@ def shipped(tmp_path, monkeypatch):
     directories._directories.cache_clear()
 
 
+@pytest.mark.slow
 def test_a_preset_refers_to_the_preset_of_its_language_model(shipped, tmp_path):
     task = make_task({"lm_0": zoo.from_preset("elmo_of_test", task=None)})
     task.fit(TEXTS, TAGS, epochs=2, verbose=0)

@@ -201,6 +201,7 @@ def aren(shared):
     return directory, cases["cases"]
 
 
+@pytest.mark.slow
 @pytest.mark.external
 def test_log_probabilities_are_those_of_ctranslate2(aren):
     directory, cases = aren

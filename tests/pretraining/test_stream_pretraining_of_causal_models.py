@@ -68,6 +68,7 @@ def test_a_run_in_parts_is_the_whole_run(finished, tmp_path, monkeypatch):
     assert again.read_bytes() == whole.read_bytes()
 
 
+@pytest.mark.slow
 def test_a_backward_model_goes_on_from_a_preset(finished):
     config = {**tiny.ULMFIT_CONFIG, "reverse": True, "vocabulary_size": 40}
     fields = {"config": config, "stages": [[7, 4, 2]], "valid": []}

@@ -89,6 +89,7 @@ def test_an_encoder_decoder_has_three_kinds(translator):
     assert not np.triu(decoder, 1).any() and np.triu(found["encoder"].weights, 1).any()
 
 
+@pytest.mark.slow
 def test_the_target_is_by_default_the_greedy_translation(translator):
     found = zoo.attend(translator, TEXT)
     tokenizer, tokens = translator.tokenizer, found["cross"].tokens

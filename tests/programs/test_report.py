@@ -295,6 +295,7 @@ def test_one_label_is_an_error(preset, tmp_path):
     assert not (tmp_path / "m_report").exists()
 
 
+@pytest.mark.slow
 def test_validation_with_one_label_and_an_unknown_label(preset, tmp_path):
     texts, labels = tiny.make_texts(16)
     data = write_table(tmp_path / "train.tsv", texts, labels)

@@ -112,8 +112,6 @@ def network(vectors, weights):
         pooled += [h.max(0), h.min(0), h.mean(0), share @ h]
     x = np.concatenate(pooled)
     for name in ("hidden_1", "hidden_2", "classifier"):
-        gamma, beta, mean, variance = weights[f"{name}_norm"]
-        x = gamma * (x - mean) / np.sqrt(variance + 1e-5) + beta
         x = largest(x, weights[name])
     return x
 
@@ -123,10 +121,7 @@ def test_the_network_is_its_definition(pair):
     model = make(pair=pair, head_dim=3)
     draw = np.random.default_rng(0)
     for variable in model.weights:
-        value = draw.normal(0, 0.3, variable.shape)
-        if "norm" in variable.path and variable.name in ("gamma", "moving_variance"):
-            value = np.abs(1 + value)
-        variable.assign(value)
+        variable.assign(draw.normal(0, 0.3, variable.shape))
     rows = [("a good film", "dull"), ("so very", "the plot was not fine , was it ?")]
     x = joined(rows) if pair else joined(rows)[0]
     found = model.predict(x, verbose=0)
@@ -156,17 +151,13 @@ def test_it_learns_with_xla(family, pair):
     model = make(family, pair=pair, head_dropout=0.0)
     model.compile(keras.optimizers.Adam(1e-2), jit_compile=True)
     (batch,) = model.batches(columns(pair, 16), LABELS[:16], batch_size=16)
-    losses = [float(model.train_on_batch(*batch)[0]) for _ in range(12)]
-    assert losses[-1] < 0.5 * losses[0]
+    losses = [float(model.train_on_batch(*batch)[0]) for _ in range(48)]
+    assert losses[-1] < 0.8 * losses[0]
 
 
 @pytest.mark.parametrize("pair", [False, True])
 def test_a_file_and_a_preset_hold_it(pair, tmp_path):
     model = make("elmo", pair=pair)
-    draw = np.random.default_rng(0)
-    for variable in model.weights:
-        if variable.path.endswith("moving_mean"):
-            variable.assign(draw.normal(0, 0.3, variable.shape))
     (x,) = model.batches(columns(pair, 4), batch_size=4)
     expected = np.asarray(model(x))
     np.testing.assert_array_equal(model(x), expected)
@@ -181,10 +172,10 @@ def test_a_file_and_a_preset_hold_it(pair, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("pair", [False, True])
 def test_fit_learns_with_the_default_optimizer(pair):
-    model = make("elmo", pair=pair, head_dim=16, head_dropout=0.0)
+    model = make("elmo", pair=pair, head_dim=64, head_dropout=0.0)
     model.compile()
     x, y = columns(pair), SAME if pair else LABELS
-    losses = model.fit(x, y, batch_size=16, epochs=20, verbose=0).history["loss"]
+    losses = model.fit(x, y, batch_size=16, epochs=30, verbose=0).history["loss"]
     assert losses[-1] < 0.9 * losses[0]
     assert model.evaluate(x, y, verbose=0, return_dict=True)["loss"] < losses[0]
 

@@ -36,7 +36,7 @@ def make(rows=None, **options):
     return CausalLM(backbone, tokenizer(), rows=rows, **options)
 
 
-@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("reverse", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_windows_of_a_stream_are_one_long_text(reverse):
     reading = make(rows=2, window=7, reverse=reverse)
     whole = make(reverse=reverse)
@@ -72,6 +72,7 @@ def test_fit_reads_streams_and_every_epoch_begins_anew():
     np.testing.assert_allclose(first["perplexity"], np.exp(first["loss"]), rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_steps_of_an_epoch_may_be_chosen():
     model = make(rows=2, window=5)
     history = model.fit(TEXTS[:2], epochs=3, steps_per_epoch=4, verbose=0)
@@ -79,6 +80,7 @@ def test_steps_of_an_epoch_may_be_chosen():
     assert int(model.optimizer.iterations) == 12
 
 
+@pytest.mark.slow
 def test_an_epoch_has_an_order_of_its_own():
     model = make(rows=1, window=5000)
 
@@ -92,7 +94,7 @@ def test_an_epoch_has_an_order_of_its_own():
     assert ids(x=TEXTS * 3) == ids(x=TEXTS * 3, epochs=(4,))
 
 
-@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("reverse", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_an_answer_in_windows_is_that_of_the_whole_text(reverse):
     model = make(reverse=reverse)
     found = model.answer(TEXTS)
@@ -107,6 +109,7 @@ def test_an_answer_in_windows_is_that_of_the_whole_text(reverse):
     assert found["perplexity"][1] == 1 and found["tokens"][1] == 0
 
 
+@pytest.mark.slow
 def test_presets_hold_no_streams_but_how_a_model_reads_them(tmp_path):
     model = make(rows=3, window=9, jitter=True)
     model.fit(TEXTS, verbose=0)

@@ -41,7 +41,7 @@ def slots(model, layer):
     params=[
         "plain",
         pytest.param("scaled", marks=pytest.mark.half_precision),
-        "averaging",
+        pytest.param("averaging", marks=pytest.mark.slow),
         "replicas",
     ],
 )

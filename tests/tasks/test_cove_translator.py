@@ -75,6 +75,7 @@ def test_samples_and_streams(translator):
         assert len(parts) > 3 and parts[-1] == translator.translate(TEXTS, **way)
 
 
+@pytest.mark.slow
 def test_files_keep_the_translator(translator, tmp_path):
     expected = translator.translate(TEXTS)
     translator.save(tmp_path / "m.keras")

@@ -136,7 +136,7 @@ def test_an_unknown_number_of_batches_is_counted(make_default, texts, labels, tm
     "name",
     [
         "plain",
-        "accumulating",
+        pytest.param("accumulating", marks=pytest.mark.slow),
         pytest.param("scaled", marks=[pytest.mark.half_precision, pytest.mark.slow]),
         pytest.param("unfrozen", marks=pytest.mark.slow),
     ],

@@ -111,6 +111,7 @@ def test_every_answer_is_a_tree_over_the_words(make_parser, kind, options):
                 assert tree == "(TOP)"
 
 
+@pytest.mark.slow
 def test_brackets_close_before_the_limit(parser):
     for limit in (8, 11):
         (tree,) = parser.parse(["The cat sits on it ."], max_new_tokens=limit)

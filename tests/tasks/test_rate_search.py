@@ -36,9 +36,9 @@ OPTIMIZERS = {
 @pytest.mark.parametrize(
     "name, trained",
     [
-        ("default", False),
+        pytest.param("default", False, marks=pytest.mark.slow),
         ("default", True),
-        ("set", True),
+        pytest.param("set", True, marks=pytest.mark.slow),
         pytest.param("averaging", True, marks=pytest.mark.slow),
         pytest.param("keras", False, marks=pytest.mark.slow),
     ],

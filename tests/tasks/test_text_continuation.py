@@ -58,7 +58,12 @@ def test_a_prompt_may_be_longer_than_a_window(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"num_beams": 3}, {"temperature": 1.0, "seed": 5}]
+    "options",
+    [
+        pytest.param({}, marks=pytest.mark.slow),
+        {"num_beams": 3},
+        pytest.param({"temperature": 1.0, "seed": 5}, marks=pytest.mark.slow),
+    ],
 )
 def test_neighbours_do_not_change_a_continuation(model, options):
     together = model.generate(PROMPTS, max_new_tokens=6, **options)
@@ -70,6 +75,7 @@ def test_neighbours_do_not_change_a_continuation(model, options):
         assert alone == together
 
 
+@pytest.mark.slow
 def test_a_stream_ends_in_the_whole_text(model):
     parts = list(model.generate("the film", max_new_tokens=7, stream=True))
     assert parts[-1] == model.generate("the film", max_new_tokens=7)
@@ -78,6 +84,7 @@ def test_a_stream_ends_in_the_whole_text(model):
     assert both[-1] == model.generate(PROMPTS[:2], max_new_tokens=7)
 
 
+@pytest.mark.slow
 def test_a_better_beam_is_more_likely(model):
     # Of two tokens: no beam is sure to hold the greedy text of more.
     _, greedy = model.generate(PROMPTS, max_new_tokens=2, return_scores=True)
@@ -103,6 +110,7 @@ def test_samples_follow_the_distribution(model):
             assert abs(share - p) < 5 * np.sqrt(p * (1 - p) / 4000) + 1e-3
 
 
+@pytest.mark.slow
 def test_white_space_after_a_text_is_not_doubled(model):
     plain, spaced = (model.generate(t, max_new_tokens=4) for t in ("bad", "bad "))
     assert plain.replace("bad", "bad ", 1).split() == spaced.split()

@@ -45,7 +45,7 @@ SLOW = pytest.mark.slow
     ("norm_first", "separate"),
     [
         (False, True),
-        (True, False),
+        pytest.param(True, False, marks=SLOW),
         pytest.param(False, False, marks=SLOW),
         pytest.param(True, True, marks=SLOW),
     ],
@@ -142,6 +142,7 @@ def options(values):
     return make_translator(scale=0).generation_options(**values)
 
 
+@pytest.mark.slow
 def test_a_stream_grows_to_the_translation(translator):
     for way in (GREEDY, {"temperature": 1.0, "seed": 2}):
         parts = list(translator.translate(TEXTS, stream=True, **way))
@@ -153,6 +154,7 @@ def test_a_stream_grows_to_the_translation(translator):
     assert list(translator.translate([], stream=True)) == []
 
 
+@pytest.mark.slow
 def test_calls_are_not_traced_again(translator):
     translator.answer_function = None
     for texts in (TEXTS, TEXTS[:1], TEXTS * 3):

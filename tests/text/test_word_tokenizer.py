@@ -224,7 +224,9 @@ print(WordTokenizer(["istanbul", "i\u0307x", "\u03bf\u03c2"], True).ids(
 """
 
 
-@pytest.mark.parametrize("locale", ["C", "tr_TR.UTF-8"])
+@pytest.mark.parametrize(
+    "locale", [pytest.param("C", marks=pytest.mark.slow), "tr_TR.UTF-8"]
+)
 def test_case_is_the_same_in_every_locale(locale):
     """In Turkish, the lower case of I is not i."""
     done = subprocess.run(

@@ -15,6 +15,7 @@ from zoo.training import AdamW, GradualUnfreezing, train_steps
 
 TEXTS, LABELS = tiny.make_texts(8)
 EAGER = {"run_eagerly": True}
+HALF = (pytest.mark.half_precision, pytest.mark.slow)
 CONFIGS = {
     "bert": tiny.CONFIG,
     "elmo": tiny.ELMO_CONFIG,
@@ -81,7 +82,9 @@ def fit(model, epochs, *callbacks, **options):
 GRADUAL = [{"head"}, {"2", "head"}, {"1", "2", "head"}, {"0", "1", "2", "head"}]
 
 
-@pytest.mark.parametrize("family", CONFIGS)
+@pytest.mark.parametrize(
+    "family", ["bert", "ulmfit", pytest.param("elmo", marks=pytest.mark.slow)]
+)
 def test_one_group_more_is_trained_in_each_epoch(family):
     model = make(family)
     count = len(model.backbone.groups())
@@ -118,9 +121,9 @@ def test_what_each_epoch_trains():
     "name",
     [
         "graph",
-        "jit",
-        pytest.param("mixed_bfloat16", marks=pytest.mark.half_precision),
-        pytest.param("mixed_float16", marks=pytest.mark.half_precision),
+        pytest.param("jit", marks=pytest.mark.slow),
+        pytest.param("mixed_bfloat16", marks=HALF),
+        pytest.param("mixed_float16", marks=HALF),
         "replicas",
     ],
 )
@@ -224,7 +227,14 @@ class Stop(keras.callbacks.Callback):
             raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("epoch", [1, 2, 3])
+@pytest.mark.parametrize(
+    "epoch",
+    [
+        pytest.param(1, marks=pytest.mark.slow),
+        2,
+        pytest.param(3, marks=pytest.mark.slow),
+    ],
+)
 def test_a_run_that_is_stopped_goes_on_with_the_right_layers(epoch, tmp_path):
     def run(name, *callbacks):
         model = make(dropout=0.1)

@@ -16,12 +16,14 @@ class Answering:
             `answer` uses `predict`, and an export also takes tokens. If not, `predict`
             refuses text.
         text_methods: tuple of str, the methods that take text if `predict` does not.
+        predict_batch_size: int, the texts that `predict` and `answer` read together.
         answer_pads: dict of the name of an answer (B, W) to its padding, for answers
             whose length W differs from text to text.
     """
 
     answers_tokens = True
     text_methods = ("answer",)
+    predict_batch_size = 32
     answer_pads = {}
 
     def answers(self, outputs):
@@ -39,7 +41,7 @@ class Answering:
 
         Args:
             x: texts, or a tuple of columns of texts. An empty list has no rows.
-            batch_size: int, 32 by default.
+            batch_size: int, `predict_batch_size` by default.
 
         Returns:
             dict of numpy arrays (B, ...); strings as str objects.
@@ -60,7 +62,7 @@ class Answering:
         columns = self.text_columns(x)
         lengths = sum(tf.strings.length(column) for column in columns)
         order = tf.argsort(lengths, direction="DESCENDING", stable=True)
-        parts, size = [], batch_size or 32
+        parts, size = [], batch_size or self.predict_batch_size
         for start in range(0, max(len(columns[0]), 1), size):
             rows = order[start : start + size]
             found = self.answer_eagerly(*(tf.gather(c, rows) for c in columns))

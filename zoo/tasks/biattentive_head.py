@@ -11,7 +11,6 @@ LEARNING_RATE = 1e-3  # that of AllenNLP's `bcn`
 # Dropout of the word vectors, of the first dense layer, and of the inputs of the three
 # maxout layers, as multiples of that of the pooled vectors, which is 0.1 in AllenNLP.
 WORDS, DENSE, MAXOUTS = 5.0, 2.5, (1.0, 2.0, 3.0)
-NORM = {"momentum": 0.9, "epsilon": 1e-5}  # those of torch
 
 
 def separate_inputs(backbone, pair):
@@ -41,12 +40,14 @@ def biattentive_head(backbone, inputs, units, head_dim, dropout):
     compares the two texts, or a single text with itself. A bidirectional LSTM and
     `AttentivePooling` make a vector of each text. Both LSTMs have `head_dim` units in
     each direction. Two hidden maxout layers of 4 and 2 times `head_dim` units and a
-    last one follow, each after a batch norm.
+    last one follow.
 
     Source: McCann et al. 2017, section 4, for two texts, each with its own LSTMs and
-    pooling after the biattention, and for the batch norms, which AllenNLP's `bcn` does
-    not have. AllenNLP for a single text, for the widths, which it has with a `head_dim`
-    of 300, and for the probabilities of dropout, which it has with a `dropout` of 0.1.
+    pooling after the biattention. AllenNLP's `bcn` for a single text, for the widths,
+    which it has with a `head_dim` of 300, and for the probabilities of dropout, which
+    it has with a `dropout` of 0.1. As in AllenNLP, there are no batch norms. With
+    those of the paper, the accuracy on TREC-6 after 6 epochs with 1,000 labels was
+    56.8 instead of 74.6.
 
     Args:
         backbone: `zoo.backbone.Backbone`.
@@ -83,13 +84,10 @@ def biattentive_head(backbone, inputs, units, head_dim, dropout):
         Maxout(units, dtype="float32", name="classifier"),
     ]
     for factor, layer in zip(MAXOUTS, layers, strict=True):
-        norm = keras.layers.BatchNormalization(
-            **NORM, name=f"{layer.name}_norm", **options
-        )
         drop = keras.layers.Dropout(
             factor * dropout, name=f"{layer.name}_dropout", **options
         )
-        x = layer(drop(norm(x)))
+        x = layer(drop(x))
     return x
 
 

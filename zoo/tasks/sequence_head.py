@@ -21,6 +21,9 @@ from zoo.token_inputs import to_tensors
 
 HEADS = ("linear", "concat_pooling", "biattentive")
 POOLINGS = ("pooled", "cls", "mean", "compare")
+# The texts that a recurrent backbone reads together, if it reads them in windows. Its
+# products are small, one for each step.
+ROWS_IN_WINDOWS = 128
 
 
 def pooled_vector(backbone, inputs, pooling):
@@ -143,6 +146,8 @@ class SequenceHead(Task):
         super().__init__(inputs, outputs, backbone, tokenizer, options, **kwargs)
         mean = head == "concat_pooling" or pooling == "mean"
         self.reads_windows = mean and backbone.carries_states
+        if self.reads_windows:
+            self.predict_batch_size = ROWS_IN_WINDOWS
         # A function, which Keras does not track as it tracks models.
         self._after_pooling = functools.cache(
             lambda: keras.Model(self.get_layer("pooling").output, self.outputs[0])

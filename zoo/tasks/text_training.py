@@ -166,6 +166,11 @@ class TextTraining(TextBatches):
         A pair is read as one row of two segments. The number of columns may differ from
         the number that `fit` was given, but the model has not learned such rows then.
 
+        Args:
+            x: texts, pairs, or what Keras takes.
+            batch_size: int, `predict_batch_size` by default.
+            verbose, steps, callbacks: see `keras.Model.predict`.
+
         Returns:
             numpy float32 (B, ...), the outputs of the graph, or a nest of them.
 
@@ -189,7 +194,8 @@ class TextTraining(TextBatches):
             rows = self._tokenise(columns)
             lengths = self.preprocessor.lengths(rows)
             order = np.argsort(-lengths.numpy(), kind="stable")
-            x = self._gathered(rows, plan_batches(lengths, batch_size or 32, False))
+            size = batch_size or self.predict_batch_size
+            x = self._gathered(rows, plan_batches(lengths, size, False))
             batch_size = None
         with PREDICTING:
             outputs = super().predict(x, batch_size, verbose, steps, callbacks)

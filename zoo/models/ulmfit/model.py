@@ -183,7 +183,7 @@ class ULMFiT(Backbone):
                 keras.layers.SpatialDropout1D(rate, dtype=dtype, name=f"dropout_{i}")
             )
             if config.cell == "lstm":
-                layers.append(LSTM(units, forget_bias=0.0, **options))
+                layers.append(LSTM(units, forget_bias=0.0, packed=True, **options))
             else:
                 layers.append(QRNN(units, window=1 if i else 2, **options))
         return {layer.name: layer for layer in layers}
