@@ -1,13 +1,17 @@
 """Compares a translator with plain baselines, and ways to translate with each other.
 
-    python -m benchmarks.tables.translations --data DIR --checkpoint FILE
+    python -m benchmarks.tables.translations --data DIR --preset NAME
 
-DIR has `train.tsv.gz` and `test.tsv.gz`. FILE is `checkpoint.keras` of the run that
-made the preset. Translations are written to `translations/results`, which git ignores,
-and not computed again. The tables are written to the `notes.md` of the preset, the end
-of its card. Then `python -m benchmarks.tables.preset_card` writes the card.
+DIR has `train.tsv.gz` and `test.tsv.gz`. NAME is a preset of `presets/`, by default the
+Transformer. Another preset is compared with the Transformer, too. With `--checkpoint
+FILE`, the `checkpoint.keras` of the run that made the preset is compared with it.
+
+Translations are written to `translations/results/NAME`, which git ignores, and not
+computed again. The tables are written to the `notes.md` of the preset, the end of its
+card. Then `python -m benchmarks.tables.preset_card` writes the card.
 """
 
+import functools
 import pathlib
 
 import click
@@ -15,6 +19,7 @@ from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.significance import PairedTest
 
 import zoo
+from benchmarks.tables.preset_card import NOTES
 from benchmarks.tables.stored_results import lines, stored, told, write_table
 from zoo.data import read_bitext
 from zoo.evaluation import (
@@ -26,8 +31,8 @@ from zoo.evaluation import (
 
 HERE = pathlib.Path(__file__).parents[1]
 FOLDER = HERE / "translations"
-PRESET = "transformer_mini_en_fr_tatoeba"
-NOTES = HERE.parent / "presets" / "transformer" / PRESET / "notes.md"
+PRESETS = HERE.parent / "presets"
+TRANSFORMER = "transformer_mini_en_fr_tatoeba"
 BEAM = {"num_beams": 4}
 SHOWN = 50  # every so manieth sentence is shown
 
@@ -42,27 +47,38 @@ def translate(load, **options):
     return lambda train, sources: load().translate(sources, **options)
 
 
-def systems(checkpoint):
-    """The systems by name: functions of the training data and the sources."""
+def systems(preset, checkpoint):
+    """The systems by name: functions of the training data and the sources.
+
+    Args:
+        preset: str, its name.
+        checkpoint: path of a model file, or None.
+
+    Returns:
+        dict; the value is None for a system that cannot be computed.
+    """
+
+    def load(name=preset):
+        return zoo.from_preset(name, "translator")
 
     def last():
         return zoo.load_model(checkpoint)
 
-    def preset():
-        return zoo.from_preset(PRESET)
-
-    return {
-        "copy": baseline(copied_texts),
-        "nearest sentence": baseline(nearest_targets),
+    found = {"copy": baseline(copied_texts)}
+    found["nearest sentence"] = baseline(nearest_targets)
+    if preset != TRANSFORMER:
+        other = functools.partial(load, TRANSFORMER)
+        found[f"{TRANSFORMER}, beam 4"] = translate(other, **BEAM)
+    return found | {
         "last checkpoint, greedy": checkpoint and translate(last),
         "last checkpoint, beam 4": checkpoint and translate(last, **BEAM),
-        "greedy": translate(preset),
-        "beam 4": translate(preset, **BEAM),
+        "greedy": translate(load),
+        "beam 4": translate(load, **BEAM),
     }
 
 
-def translations(data, checkpoint):
-    """Translations of every system, dict of name to stored result or None."""
+def translations(data, preset, checkpoint):
+    """Translations of every system, dict of name to stored result."""
     found, loaded = {}, {}
 
     def compute(system):
@@ -71,9 +87,10 @@ def translations(data, checkpoint):
             loaded["test"] = group_references(*read_bitext(data / "test.tsv.gz"))
         return {"texts": system(loaded["train"], loaded["test"][0])}
 
-    for name, system in systems(checkpoint).items():
-        work = system and data and (lambda system=system: compute(system))
-        found[name] = stored(name.replace(", ", "-").replace(" ", "_"), work, FOLDER)
+    for name, system in systems(preset, checkpoint).items():
+        work = system and (lambda system=system: compute(system))
+        file = f"{preset}/{name.replace(', ', '-').replace(' ', '_')}"
+        found[name] = stored(file, work, FOLDER)
     return {name: result for name, result in found.items() if result}
 
 
@@ -108,15 +125,19 @@ def shown_table(texts, sources, references):
 
 @click.command()
 @click.option("--data", type=click.Path(path_type=pathlib.Path), required=True)
+@click.option("--preset", default=TRANSFORMER, help="Name of a shipped preset.")
 @click.option("--checkpoint", help="Of the run that made the preset.")
-def main(data, checkpoint):
+def main(data, preset, checkpoint):
     """Computes missing translations and writes the tables."""
-    found = translations(data, checkpoint)
+    notes = next(PRESETS.glob(f"*/{preset}/{NOTES}"), None)
+    if notes is None:
+        raise click.UsageError(f"No presets/*/{preset}/{NOTES}. Write it first.")
+    found = translations(data, preset, checkpoint)
     sources, references = group_references(*read_bitext(data / "test.tsv.gz"))
     table = score_table(found, reference_streams(references))
-    write_table("results", table, NOTES)
+    write_table("results", table, notes)
     shown = shown_table(found["beam 4"]["texts"], sources, references)
-    write_table("translations", shown, NOTES)
+    write_table("translations", shown, notes)
     click.echo(table)
 
 

@@ -35,9 +35,18 @@ def perplexities(monkeypatch, tmp_path):
     monkeypatch.setattr(perplexities, "FILES", {"a text": "text.txt"})
     monkeypatch.setattr(perplexities, "FOLDER", tmp_path / "perplexities")
     monkeypatch.setattr(perplexities, "PRESETS", tmp_path / "presets")
-    for name, size in {"ROWS": 1, "WINDOW": 7, "STEPS": 1}.items():
-        monkeypatch.setattr(perplexities, name, size)
     return perplexities
+
+
+@pytest.fixture(autouse=True)
+def word_losses(monkeypatch):
+    """The module of the losses, with small streams."""
+    monkeypatch.syspath_prepend(ROOT)
+    from benchmarks.tables import word_losses
+
+    for name, size in {"ROWS": 1, "WINDOW": 7, "STEPS": 1}.items():
+        monkeypatch.setattr(word_losses, name, size)
+    return word_losses
 
 
 @pytest.fixture(scope="module")
@@ -65,19 +74,19 @@ def make_presets(folder, tokenizer, zero=False):
     return {name: folder / f"tiny_{name}" for name in models}
 
 
-def test_lines_become_texts(perplexities, monkeypatch, tmp_path):
-    text = perplexities.read_lines(tmp_path / "text.txt")
+def test_lines_become_texts(perplexities, word_losses, monkeypatch, tmp_path):
+    text = word_losses.read_lines(tmp_path / "text.txt")
     assert sum(map(len, text)) == WORDS and text[1] == ["A", "dull", "story."]
     assert text[2] == text[4] == []
-    cut = perplexities.cut_texts(text)
+    cut = word_losses.cut_texts(text)
     assert cut == [[text[0], text[1]], [text[3]]]
-    monkeypatch.setattr(perplexities, "CHARACTERS", 10)
-    assert perplexities.cut_texts(text) == [[text[0]], [text[1]], [text[3]]]
+    monkeypatch.setattr(word_losses, "CHARACTERS", 10)
+    assert word_losses.cut_texts(text) == [[text[0]], [text[1]], [text[3]]]
 
 
-def test_tokens_have_owners(perplexities, tokenizer, tmp_path):
-    texts = perplexities.cut_texts(perplexities.read_lines(tmp_path / "text.txt"))
-    ids, lengths, owners = perplexities.tokens_of(texts, tokenizer)
+def test_tokens_have_owners(perplexities, word_losses, tokenizer, tmp_path):
+    texts = word_losses.cut_texts(word_losses.read_lines(tmp_path / "text.txt"))
+    ids, lengths, owners = word_losses.tokens_of(texts, tokenizer)
     tokens = [tokenizer.id_to_token(i) for i in ids]
     assert lengths.sum() == len(ids) and tokens[lengths[0]] == "xxbos"
     found = {}
@@ -89,14 +98,14 @@ def test_tokens_have_owners(perplexities, tokenizer, tmp_path):
     assert found.pop(-1) == ["xxbos", "\n", "xxbos", "xxwrep", "4"]
     assert sorted(found) == [*range(13), *range(16, WORDS)]
     assert found[16] == ["very"] and found[WORDS - 2] == ["xxup", "fine"]
-    assert perplexities.equal_parts([1, 2, 3], [1, 2, 3]) == [(0, 0, 3)]
+    assert word_losses.equal_parts([1, 2, 3], [1, 2, 3]) == [(0, 0, 3)]
 
 
-def test_words_add_up(perplexities):
+def test_words_add_up(word_losses):
     losses = np.array([1.0, 2.0, 4.0, np.nan, 8.0])
     owners = np.array([0, 0, -1, 1, 2])
     unknown = np.array([False, False, True, False, True])
-    scores = perplexities.add_up(losses, owners, unknown, 4)
+    scores = word_losses.add_up(losses, owners, unknown, 4)
     np.testing.assert_array_equal(scores.losses, [3, np.nan, 8, np.nan])
     assert scores.known.tolist() == [True, True, False, False] and scores.total == 15
     found = scores.summary(np.array([True, True, True, False]))
@@ -107,7 +116,7 @@ def test_words_add_up(perplexities):
 
 
 @pytest.mark.parametrize("reverse", [False, True])
-def test_streams_predict_every_token_once(perplexities, tokenizer, reverse):
+def test_streams_predict_every_token_once(word_losses, tokenizer, reverse):
     keras.utils.set_random_seed(3)
     sizes = {"vocabulary_size": tokenizer.vocabulary_size, "pad_id": 1}
     config = ULMFiTConfig(**{**tiny.ULMFIT_CONFIG, **sizes, "reverse": reverse})
@@ -116,7 +125,7 @@ def test_streams_predict_every_token_once(perplexities, tokenizer, reverse):
     streams = zoo.CausalLM(backbone, tokenizer, rows=1, window=7)
     streams.head.set_weights(whole.head.get_weights())
     ids = np.random.default_rng(0).integers(2, sizes["vocabulary_size"], 24)
-    found = perplexities.causal_losses(streams, ids, np.array([10, 14]))
+    found = word_losses.causal_losses(streams, ids, np.array([10, 14]))
     logits = keras.ops.convert_to_numpy(whole({"token_ids": ids[None]}))[0]
     shares = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
     if reverse:
@@ -126,11 +135,24 @@ def test_streams_predict_every_token_once(perplexities, tokenizer, reverse):
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
+def test_the_baseline_is_the_entropy_of_the_tokens(word_losses, tmp_path):
+    tokens = train_fastai_vocabulary(["a b"], minimum_count=1)
+    sizes = {"vocabulary_size": len(tokens), "pad_id": 1}
+    backbone = ULMFiT(ULMFiTConfig(**{**tiny.ULMFIT_CONFIG, **sizes}))
+    zoo.CausalLM(backbone, FastaiTokenizer(tokens)).save_to_preset(tmp_path / "lm")
+    scores = word_losses.score_unigram(tmp_path / "lm", [["a", "b", "a", "qx"]])
+    assert scores.known.tolist() == [True, True, True, False]
+    # The tokens are xxbos, a, b, a and xxunk.
+    expected = -np.log([2 / 5, 1 / 5, 2 / 5, 1 / 5])
+    np.testing.assert_allclose(scores.losses, expected)
+    assert scores.total == pytest.approx(expected.sum() + np.log(5))
+
+
 @pytest.mark.slow
-def test_an_elmo_has_the_probability_of_its_task(perplexities, tokenizer, tmp_path):
+def test_an_elmo_has_the_probability_of_its_task(word_losses, tokenizer, tmp_path):
     preset = make_presets(tmp_path, tokenizer)["elmo"]
     text = [["The", "film", "was", "good,", "and", "zzyzx", "fine."]]
-    forward, backward = perplexities.score_elmo(preset, text)
+    forward, backward = word_losses.score_elmo(preset, text)
     answer = zoo.from_preset(preset, "bidirectional_lm").answer([" ".join(text[0])])
     assert forward.known.tolist() == [False, True, True, True, True, False, True]
     assert forward.total == pytest.approx(-answer["forward"][0], rel=1e-5)
@@ -142,7 +164,7 @@ def test_an_elmo_has_the_probability_of_its_task(perplexities, tokenizer, tmp_pa
 
 @pytest.mark.slow
 def test_models_that_know_nothing_are_equal_per_token(
-    perplexities, tokenizer, tmp_path
+    perplexities, word_losses, tokenizer, tmp_path
 ):
     presets = make_presets(tmp_path / "presets", tokenizer, zero=True)
     (tmp_path / "presets/tiny_forward/notes.md").write_text("Some notes.\n")
@@ -155,10 +177,11 @@ def test_models_that_know_nothing_are_equal_per_token(
     assert path.name == "text-tiny_forward+tiny_backward.json"
     found = json.loads(path.read_text())
     assert found["words"] == WORDS
-    texts = perplexities.cut_texts(perplexities.read_lines(tmp_path / "text.txt"))
-    ids, _, _ = perplexities.tokens_of(texts, tokenizer)
+    texts = word_losses.cut_texts(word_losses.read_lines(tmp_path / "text.txt"))
+    ids, _, _ = word_losses.tokens_of(texts, tokenizer)
     size = tokenizer.vocabulary_size
     numbers = found["models"]["tiny_forward"]
+    assert "frequencies of tokens, no context" in found["models"]
     # The first token of all is not predicted.
     assert np.log(numbers["perplexity"]) == pytest.approx(
         (len(ids) - 1) * np.log(size) / WORDS, rel=1e-4
