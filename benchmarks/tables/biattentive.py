@@ -14,7 +14,6 @@ state. `--cells PATTERN` computes those that match. The table is written to
 """
 
 import dataclasses
-import fnmatch
 import functools
 import itertools
 import pathlib
@@ -27,6 +26,7 @@ import zoo
 from benchmarks.tables.defaults import percent, run_baselines
 from benchmarks.tables.labelled_sets import LABELLED_SETS
 from benchmarks.tables.stored_results import (
+    choose_cells,
     lines,
     mean_interval,
     short_name,
@@ -167,13 +167,8 @@ def main(data, patterns, listed, dtype, **presets):
     """Computes missing cells and writes the tables."""
     names = {name_of(cell, presets): cell for cell in cells()}
     loaded = {}
-    for name, cell in names.items():
-        if not any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns):
-            continue
-        done = stored(name, folder=FOLDER) is not None
-        if listed:
-            click.echo(f"{'done   ' if done else 'missing'} {name}")
-        elif not done:
+    for name, cell in choose_cells(names, patterns, listed, FOLDER).items():
+        if not stored(name, folder=FOLDER):
             labelled = LABELLED_SETS[SETS[cell[0]]]
             if cell[0] not in loaded:
                 loaded[cell[0]] = labelled.load(data)
@@ -181,8 +176,7 @@ def main(data, patterns, listed, dtype, **presets):
             run_baselines(cell[0], labelled, parts, FOLDER)
             work = functools.partial(compute, cell, presets, parts, dtype)
             stored(name, work, FOLDER)
-        if not listed:
-            write_table("results", tables(presets), FOLDER / "README.md")
+        write_table("results", tables(presets), FOLDER / "README.md")
 
 
 if __name__ == "__main__":

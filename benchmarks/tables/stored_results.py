@@ -5,6 +5,7 @@ versions, the hardware and the processor time of its computation, and is not com
 again.
 """
 
+import fnmatch
 import importlib.metadata
 import importlib.util
 import json
@@ -85,6 +86,31 @@ def stored(name, compute=None, folder=None):
         found["versions"] = {p: importlib.metadata.version(p) for p in PACKAGES}
         write_whole(path, json.dumps(found, separators=(",", ":")) + "\n")
     return json.loads(path.read_text("utf-8")) if path.exists() else None
+
+
+def choose_cells(cells, patterns, listed, folder):
+    """The cells that a command computes.
+
+    Args:
+        cells: dict of name to cell.
+        patterns: tuple of str, of which a name must match one.
+        listed: bool, whether to print the state of these cells instead.
+        folder: see `stored`.
+
+    Returns:
+        dict like `cells`; empty if they are listed.
+    """
+    chosen = {
+        name: cell
+        for name, cell in cells.items()
+        if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+    }
+    if not listed:
+        return chosen
+    for name in chosen:
+        done = stored(name, folder=folder) is not None
+        click.echo(f"{'done   ' if done else 'missing'} {name}")
+    return {}
 
 
 def lines(heads, rows):

@@ -21,7 +21,6 @@ table is written to `transfer/README.md`.
 """
 
 import dataclasses
-import fnmatch
 import functools
 import pathlib
 
@@ -32,6 +31,7 @@ import zoo
 from benchmarks.tables.defaults import percent, run_baselines
 from benchmarks.tables.labelled_sets import hold_out
 from benchmarks.tables.stored_results import (
+    choose_cells,
     lines,
     mean_interval,
     short_name,
@@ -229,18 +229,8 @@ def tables(presets=None):
 def main(data, work, patterns, listed, dtype, **presets):
     """Computes missing cells and writes the tables."""
     names = {cell.name(presets): cell for cell in cells()}
-    chosen = {
-        name: cell
-        for name, cell in names.items()
-        if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
-    }
-    if listed:
-        for name in chosen:
-            done = stored(name, folder=FOLDER) is not None
-            click.echo(f"{'done   ' if done else 'missing'} {name}")
-        return
     computation = Computation(data, work, presets, dtype)
-    for cell in chosen.values():
+    for cell in choose_cells(names, patterns, listed, FOLDER).values():
         computation.run(cell)
         write_table("results", tables(presets), FOLDER / "README.md")
 
