@@ -29,12 +29,24 @@ def pytest_generate_tests(metafunc):
     """Runs a test that takes a row of a table over the whole table."""
     names = sorted(TABLES.keys() & {*metafunc.fixturenames})
     rows = list(itertools.product(*map(TABLES.get, names)))
+    marker = metafunc.definition.get_closest_marker("shown")
+    shown = marker and marker.args
     if names == ["case", "family"]:
         rows = [(case, family) for case, family in rows if _differs(case, family)]
+        shown = shown or _each_once(rows)
     if names:
-        marker = metafunc.definition.get_closest_marker("shown")
-        shown = marker and marker.args
         metafunc.parametrize(names, [_row(row, shown) for row in rows])
+
+
+def _each_once(rows):
+    """The names of rows that have every case and every family at least once."""
+    seen, shown = set(), []
+    for row in rows:
+        parts = {part.name for part in row}
+        if not parts <= seen:
+            shown.append("-".join(part.name for part in row))
+        seen |= parts
+    return shown
 
 
 def _row(row, shown):

@@ -164,6 +164,7 @@ def assert_caught(converted):
     assert worst > 20 * ATOL
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_the_golden_catches(golden, fault):
     fields, sources = FAULTS[fault]

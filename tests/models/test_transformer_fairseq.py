@@ -107,6 +107,7 @@ WITHOUT_WEIGHTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "fault"), FAULTS)
 def test_the_golden_fails_for_another_config(models, name, fault):
     assert difference(models(name, **fault), OUTPUTS[name]) > 4 * ATOL
@@ -177,8 +178,17 @@ def test_stored_weights_are_loaded(models, name):
             np.testing.assert_array_equal(weights[path], stored)
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("number", range(len(SEARCHES)))
+# Every model and every search once; the other combinations are slow.
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        pytest.param(
+            name, number, marks=[] if i == number % len(NAMES) else pytest.mark.slow
+        )
+        for i, name in enumerate(NAMES)
+        for number in range(len(SEARCHES))
+    ],
+)
 def test_beam_search_finds_what_fairseq_finds(models, name, number):
     model, expected = models(name), OUTPUTS[name]
     source = tf.constant(expected["source"].astype("int32"))

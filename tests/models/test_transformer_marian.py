@@ -206,6 +206,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "field"), [(name, field) for name in NAMES for field in FAULTS[name]]
 )
@@ -244,6 +245,7 @@ def test_writes_what_transformers_writes(tasks, name, search):
         np.testing.assert_allclose(scores, expected[f"{search}_scores"], 0, ATOL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "fault"),
     [
