@@ -236,6 +236,8 @@ class TokenClassifier(TaggedFiles, Task):
     def _emissions(self, x, size):
         """Emissions (M, T) of the words of all rows, computed `size` rows at once."""
         classifier = keras.Model(self.input, self.get_layer("classifier").output)
+        # Keras would take other features for inputs, in the order of their names.
+        x = {name: x[name] for name in self.input}
         rows, shape = tf.shape(x["word_positions"])[0], (None, len(self.labels))
         blocks = -(-rows // size) + 1
         found = tf.TensorArray(
