@@ -33,7 +33,7 @@ HERE = pathlib.Path(__file__).parents[1]
 FOLDER = HERE / "translations"
 PRESETS = HERE.parent / "presets"
 TRANSFORMER = "transformer_mini_en_fr_tatoeba"
-BEAM = {"num_beams": 4}
+GREEDY, BEAM = {"num_beams": 1}, {"num_beams": 4}
 SHOWN = 50  # every so manieth sentence is shown
 
 
@@ -70,9 +70,9 @@ def systems(preset, checkpoint):
         other = functools.partial(load, TRANSFORMER)
         found[f"{TRANSFORMER}, beam 4"] = translate(other, **BEAM)
     return found | {
-        "last checkpoint, greedy": checkpoint and translate(last),
+        "last checkpoint, greedy": checkpoint and translate(last, **GREEDY),
         "last checkpoint, beam 4": checkpoint and translate(last, **BEAM),
-        "greedy": translate(load),
+        "greedy": translate(load, **GREEDY),
         "beam 4": translate(load, **BEAM),
     }
 

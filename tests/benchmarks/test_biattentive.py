@@ -87,7 +87,7 @@ def test_only_the_network_is_trained(biattentive, monkeypatch, tmp_path):
     own = {v.path for v in model.backbone.variables}
     assert model.trainable_variables
     assert not own & {v.path for v in model.trainable_variables}
-    monkeypatch.setattr(biattentive, "EPOCHS", 1)
+    monkeypatch.setattr(biattentive, "EPOCHS", dict.fromkeys(biattentive.SETS, 1))
     parts = biattentive.LABELLED_SETS["trec6"].load(tmp_path)
     cell = ("trec6", "elmo", 0)
     found = biattentive.compute(cell, presets, parts, "float32")
