@@ -1,4 +1,4 @@
-"""The shipped translator and the shipped parser do what their cards say."""
+"""The shipped translators, language models and parser do what their cards say."""
 
 import pathlib
 
@@ -7,24 +7,40 @@ import pytest
 import zoo
 from zoo.text import find_leaves, read_tree
 
-PRESETS = pathlib.Path(__file__).parents[1] / "presets" / "transformer"
-
-
-@pytest.mark.parametrize(
-    "name", ["transformer_mini_en_fr_tatoeba", "transformer_mini_en_parser_gum"]
+PRESETS = pathlib.Path(__file__).parents[1] / "presets"
+NAMES = (
+    "transformer_mini_en_fr_tatoeba",
+    "transformer_mini_en_parser_gum",
+    "ulmfit_mini_en_books",
+    "ulmfit_mini_en_books_backward",
+    "cove_mini_en_fr_tatoeba",
 )
-def test_presets_of_the_transformer_are_small(name):
-    sizes = [path.stat().st_size for path in (PRESETS / name).iterdir()]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_they_are_small(name):
+    (folder,) = PRESETS.glob(f"*/{name}")
+    sizes = [path.stat().st_size for path in folder.iterdir()]
     assert 0 < sum(sizes) <= 20e6
 
 
-def test_everyday_sentences_are_translated():
-    translator = zoo.from_preset("transformer_mini_en_fr_tatoeba")
+@pytest.mark.parametrize("name", [n for n in NAMES if "en_fr" in n])
+def test_everyday_sentences_are_translated(name):
+    translator = zoo.from_preset(name)
     texts = ["I am tired.", "Where is the station?", ""]
     found = translator.translate(texts, num_beams=4)
     assert found[0] in ("Je suis fatigué.", "Je suis fatiguée.")
     assert "gare" in found[1] and found[1].endswith("?")
     assert found == translator.translate(texts, num_beams=4)
+
+
+def test_language_models_of_both_directions_know_the_order_of_words():
+    text = "He looked at her, and then he went out of the room without a word."
+    words = text.rstrip(".").split()
+    swapped = " ".join([*words[::2], *words[1::2]]) + "."
+    for name in (n for n in NAMES if "ulmfit" in n):
+        found = zoo.from_preset(name).answer([text, swapped])["log_probability"]
+        assert found[0] > found[1] + 20
 
 
 def test_phrases_of_a_sentence_are_found():
