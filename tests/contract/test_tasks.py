@@ -54,6 +54,7 @@ def test_other_features_are_ignored(case, build_task):
     np.testing.assert_array_equal(task(arrays), task(x))
 
 
+@pytest.mark.shown("text_classifier", "bidirectional_lm", "translator")
 @pytest.mark.parametrize("policy", ["mixed_float16", BFLOAT16])
 def test_half_precision_trains(case, build_task, policy):
     task = build_task(case, dtype=policy)

@@ -85,7 +85,15 @@ TARGETS = {
 }
 
 
-@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "token_classifier",
+        "masked_lm",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in [*TARGETS][:2]),
+        pytest.param("text_embedder", marks=pytest.mark.slow),
+    ],
+)
 def test_every_task_has_a_curve(name, make_task, texts, labels):
     options = {"labels": tiny.TAGS} if name == "token_classifier" else {}
     model = make_task(name, fields=FIELDS, compile=EAGER, **options)

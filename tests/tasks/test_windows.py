@@ -39,7 +39,9 @@ def lengths_read(model, monkeypatch):
     return found
 
 
-@pytest.mark.parametrize("head", ["concat_pooling", "linear"])
+@pytest.mark.parametrize(
+    "head", ["concat_pooling", pytest.param("linear", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("cell, reverse", MODELS)
 def test_windows_give_the_logits_of_the_whole_text(cell, reverse, head, monkeypatch):
     model = make(cell, reverse, head)
