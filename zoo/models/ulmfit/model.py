@@ -86,8 +86,9 @@ class ULMFiTConfig:
 class ULMFiT(Backbone):
     """An AWD-LSTM: token vectors, and LSTM layers that read in one direction.
 
-    All dropouts act in training only. The last layer is as wide as the token vectors,
-    whose table the language model shares with its logits.
+    All dropouts act in training only. Outside training, an LSTM skips the computation
+    at masked steps, which XLA cannot do, see `zoo.layers.LSTM`. The last layer is as
+    wide as the token vectors, whose table the language model shares with its logits.
 
     Source: Merity et al. 2018 for the model, Howard and Ruder 2018 for its transfer;
     fastai `text/models/awdlstm.py`.
