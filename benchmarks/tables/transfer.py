@@ -51,7 +51,7 @@ from benchmarks.tables.transfer_training import (
 from zoo.evaluation import bootstrap_interval
 
 FOLDER = pathlib.Path(__file__).parents[1] / "transfer"
-FACTORS = (0.25, 1.0)  # of the default rate
+FACTORS = (1.0, 4.0)  # of the default rate
 WORK = pathlib.Path("runs") / "transfer"  # which git ignores
 LENGTH = 400  # tokens of a document
 DTYPE = "mixed_bfloat16"

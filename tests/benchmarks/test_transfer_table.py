@@ -207,7 +207,7 @@ def test_cells_are_computed_once(transfer, presets, monkeypatch, tmp_path):
             self.factor = factor
 
         def predict(self, texts, **options):
-            return np.eye(2)[[int(self.factor == 0.25)] * len(texts)]
+            return np.eye(2)[[int(self.factor == 4.0)] * len(texts)]
 
         def save_to_preset(self, directory):
             directory.mkdir(parents=True)
@@ -218,8 +218,8 @@ def test_cells_are_computed_once(transfer, presets, monkeypatch, tmp_path):
     listed = command(transfer, presets, tmp_path, "--list", "--cells", names)
     assert listed.splitlines() == [f"missing {names[:-1]}{s}" for s in range(3)]
     command(transfer, presets, tmp_path, "--cells", names)
-    assert [(n, f) for _, n, f in trained[:2]] == [(36, 0.25), (36, 1.0)]
-    best = {found: 0 for found in (0.25, 1.0)}
+    assert [(n, f) for _, n, f in trained[:2]] == [(36, 1.0), (36, 4.0)]
+    best = {found: 0 for found in (1.0, 4.0)}
     for factor in best:
         path = transfer.FOLDER / f"results/{names[:-1]}0-rate_{factor:g}.json"
         best[factor] = json.loads(path.read_text())["score"]
@@ -241,7 +241,7 @@ def test_cells_are_computed_once(transfer, presets, monkeypatch, tmp_path):
 
 def test_rates_come_from_another_set_and_direction(transfer, presets, tmp_path):
     computation = transfer.Computation(tmp_path, tmp_path / "work", presets)
-    for factor, score in ((0.25, 0.5), (1.0, 0.75)):
+    for factor, score in ((1.0, 0.75), (4.0, 0.5)):
         name = f"trec6-lm_forward-gradual-0-rate_{factor:g}"
         transfer.stored(name, lambda score=score: {"score": score}, transfer.FOLDER)
     computation.start = lambda cell: None

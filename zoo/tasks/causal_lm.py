@@ -65,7 +65,6 @@ class CausalLM(ContinuesTexts, Task):
     answers_tokens = False
     text_methods = ("generate", "answer")
     pretrains = True
-    learning_rate = 1e-4
     read = None
 
     def __init__(
