@@ -14,6 +14,10 @@ def pytest_collection_finish():
 
     TensorFlow takes it before its first operation only, hence not in a fixture.
     """
+    # A full collection of garbage then need not look at the modules again and again.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000)
     if "tensorflow" in sys.modules:
         import tensorflow as tf
 
@@ -22,12 +26,20 @@ def pytest_collection_finish():
         tf.config.set_logical_device_configuration(cpu, [device, device])
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Skips 16 bits if oneDNN may not use all instructions of the processor.
+    """Marks rows that are not shown as slow, before pytest leaves slow tests out.
 
+    It also skips 16 bits if oneDNN may not use all instructions of the processor.
     TensorFlow 2.20 asks the processor and not oneDNN what it can do. Its first product
     in 16 bits then ends the process.
     """
+    for item in items:
+        shown = item.get_closest_marker("shown")
+        if shown and not f"{item.callspec.id}-".startswith(
+            tuple(f"{row}-" for row in shown.args)
+        ):
+            item.add_marker(pytest.mark.slow)
     limit = os.environ.get("ONEDNN_MAX_CPU_ISA")
     if limit:
         reason = f"TensorFlow crashes in 16 bits with ONEDNN_MAX_CPU_ISA={limit}"

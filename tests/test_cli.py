@@ -89,6 +89,7 @@ def test_a_tagger_is_trained_scored_and_asked(preset, tmp_path):
     assert first["tags"] == ["O", "B-GOOD", "O"] and first["ends"] == [1, 6, 11]
 
 
+@pytest.mark.slow
 def test_finetune_passes_options_to_the_task(preset, table, tmp_path):
     import zoo
 

@@ -100,6 +100,7 @@ def test_a_name_is_taken_once():
     assert zoo.register_task(own_family.PairRanker) is own_family.PairRanker
 
 
+@pytest.mark.slow
 def test_a_process_that_does_not_know_the_family_says_so(preset):
     code = f"import zoo; zoo.from_preset({str(preset)!r})"
     done = subprocess.run(

@@ -54,6 +54,7 @@ def word_model(tmp_path):
     return tmp_path / "elmo_tiny"
 
 
+@pytest.mark.slow
 def test_models_are_what_a_user_makes(defaults, preset, word_model, tmp_path):
     sets = defaults.LABELLED_SETS
     rows = sets["conll2003_3000"].load(tmp_path)["train"]

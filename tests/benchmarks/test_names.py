@@ -106,6 +106,7 @@ def test_vectors_have_length_one(names, data):
     np.testing.assert_allclose(vectors, [[0.6, 0, 0.8], [0, 0, 1]], rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arm", ["task", pytest.param("vectors_elmo", marks=pytest.mark.slow)]
 )

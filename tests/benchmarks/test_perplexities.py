@@ -84,6 +84,7 @@ def test_lines_become_texts(perplexities, word_losses, monkeypatch, tmp_path):
     assert word_losses.cut_texts(text) == [[text[0]], [text[1]], [text[3]]]
 
 
+@pytest.mark.slow
 def test_tokens_have_owners(perplexities, word_losses, tokenizer, tmp_path):
     texts = word_losses.cut_texts(word_losses.read_lines(tmp_path / "text.txt"))
     ids, lengths, owners = word_losses.tokens_of(texts, tokenizer)

@@ -150,6 +150,7 @@ def test_the_whole_recipe_is_ulmfits(transfer, presets, monkeypatch, tmp_path):
     assert len(losses) == 1 and losses[0] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "recipe", [*(pytest.param(n, marks=pytest.mark.slow) for n in SLOW), "unadapted"]
 )

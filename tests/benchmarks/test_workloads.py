@@ -106,6 +106,7 @@ def test_sixteen_bits_stay_near_float32(dense):
     assert found["typical"] < found["largest"] < found["scale"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "dtype", [pytest.param("float32", marks=pytest.mark.slow), "bfloat16"]
 )

@@ -29,11 +29,11 @@ def pytest_generate_tests(metafunc):
     """Runs a test that takes a row of a table over the whole table."""
     names = sorted(TABLES.keys() & {*metafunc.fixturenames})
     rows = list(itertools.product(*map(TABLES.get, names)))
-    marker = metafunc.definition.get_closest_marker("shown")
-    shown = marker and marker.args
+    shown = None
     if names == ["case", "family"]:
         rows = [(case, family) for case, family in rows if _differs(case, family)]
-        shown = shown or _each_once(rows)
+        if not metafunc.definition.get_closest_marker("shown"):
+            shown = _each_once(rows)
     if names:
         metafunc.parametrize(names, [_row(row, shown) for row in rows])
 
@@ -50,7 +50,7 @@ def _each_once(rows):
 
 
 def _row(row, shown):
-    """A row with its name; it is slow if the test is marked to show others."""
+    """A row with its name; it is slow if others are shown by default."""
     row = row if isinstance(row, tuple) else (row,)
     name = "-".join(part.name for part in row)
     slow = shown is not None and name not in shown
@@ -66,6 +66,20 @@ def build():
         return build_backbone(family.family, {**family.config, **fields}, dtype)
 
     return make
+
+
+@pytest.fixture(scope="module")
+def built(build):
+    """Like `build`, but one object for a family; no test may change it."""
+    made = {}
+
+    def find(family, dtype=None):
+        key = (family.name, dtype)
+        if key not in made:
+            made[key] = build(family, dtype)
+        return made[key]
+
+    return find
 
 
 @pytest.fixture(scope="session")

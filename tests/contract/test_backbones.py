@@ -29,8 +29,8 @@ def widen(family, inputs, count):
     }
 
 
-def test_shapes_and_dtypes(family, build):
-    backbone = build(family)
+def test_shapes_and_dtypes(family, built):
+    backbone = built(family)
     outputs = backbone(family.inputs())
     assert outputs.keys() == family.outputs.keys()
     for name, shape in family.outputs.items():
@@ -39,8 +39,8 @@ def test_shapes_and_dtypes(family, build):
         assert keras.backend.standardize_dtype(outputs[name].dtype) == "float32"
 
 
-def test_layers_on_request(family, build):
-    backbone, inputs = build(family), family.inputs()
+def test_layers_on_request(family, built):
+    backbone, inputs = built(family), family.inputs()
     plain = as_numpy(backbone(inputs))
     for side in family.sides:
         layers, sequence = f"{side}layer_outputs", f"{side}sequence_output"
@@ -51,8 +51,8 @@ def test_layers_on_request(family, build):
         backbone.with_outputs("none")
 
 
-def test_layers_and_scores_on_request(attending, build):
-    backbone, inputs = build(attending), attending.inputs()
+def test_layers_and_scores_on_request(attending, built):
+    backbone, inputs = built(attending), attending.inputs()
     plain = as_numpy(backbone(inputs))
     masked = inputs[attending.mask][:, None, None, None, :] == 0
     for side in attending.sides:
@@ -69,10 +69,10 @@ def test_layers_and_scores_on_request(attending, build):
 
 
 @pytest.mark.parametrize("positions", [[], [0], [6, 2, 6]])
-def test_outputs_at_some_positions(family, build, positions):
+def test_outputs_at_some_positions(family, built, positions):
     if "" not in family.sides:
         return  # of one sequence only
-    backbone, inputs = build(family), family.inputs()
+    backbone, inputs = built(family), family.inputs()
     chosen = np.tile(np.array(positions, "int32"), (3, 1))
     symbols = backbone.make_inputs(backbone.config)
     wanted = keras.Input((None,), dtype="int32")
@@ -97,9 +97,9 @@ def test_a_config_makes_the_same_model(family, build):
         type(backbone).from_config(config)
 
 
-def test_a_config_is_frozen(family, build):
+def test_a_config_is_frozen(family, built):
     with pytest.raises(dataclasses.FrozenInstanceError):
-        build(family).config.hidden_dim = 3
+        built(family).config.hidden_dim = 3
 
 
 def test_a_file_holds_the_model(family, build, tokenizers, tmp_path):
@@ -127,13 +127,14 @@ def test_a_preset_holds_the_model(family, build, tokenizers, tmp_path):
         backbone.save_to_preset(tmp_path / "preset")
 
 
+@pytest.mark.shown("bert", "elmo", "ulmfit", "transformer")
 @pytest.mark.parametrize(
     "policy",
     [pytest.param("mixed_float16", marks=pytest.mark.slow), "mixed_bfloat16"],
 )
-def test_half_precision_is_close_and_finite(family, build, policy):
+def test_half_precision_is_close_and_finite(family, built, policy):
     inputs = widen(family, family.inputs(), 22)
-    backbone, half = build(family), build(family, policy)
+    backbone, half = built(family), built(family, policy)
     expected, outputs = backbone(inputs), half(inputs)
     real = inputs[family.mask].astype(bool)
     for key, value in outputs.items():
@@ -167,16 +168,16 @@ def test_norms_and_softmax_compute_in_float32(attending, build):
 
 
 @pytest.mark.parametrize("policy", ["float32", *HALF])
-def test_a_row_of_padding_only_is_finite(family, build, policy):
+def test_a_row_of_padding_only_is_finite(family, built, policy):
     inputs = {
         key: np.full_like(x, family.pads[key]) for key, x in family.inputs().items()
     }
-    for value in build(family, policy)(inputs).values():
+    for value in built(family, policy)(inputs).values():
         assert np.isfinite(np.asarray(value).astype("float32")).all()
 
 
-def test_every_trainable_weight_gets_a_gradient(family, build):
-    backbone = build(family)
+def test_every_trainable_weight_gets_a_gradient(family, built):
+    backbone = built(family)
     with tf.GradientTape() as tape:
         outputs = backbone(family.inputs(), training=True)
         loss = sum(
@@ -191,8 +192,8 @@ def test_every_trainable_weight_gets_a_gradient(family, build):
             assert size > 1e-4, variable.path
 
 
-def test_padding_changes_nothing(family, build):
-    backbone, inputs = build(family), family.inputs()
+def test_padding_changes_nothing(family, built):
+    backbone, inputs = built(family), family.inputs()
     expected = as_numpy(backbone(inputs))
     real = inputs[family.mask].astype(bool)
     other = {**inputs, family.tokens: inputs[family.tokens].copy()}
@@ -205,8 +206,8 @@ def test_padding_changes_nothing(family, build):
             np.testing.assert_allclose(value, close, atol=1e-5, err_msg=key)
 
 
-def test_rows_do_not_see_each_other(family, build):
-    backbone, inputs = build(family), family.inputs()
+def test_rows_do_not_see_each_other(family, built):
+    backbone, inputs = built(family), family.inputs()
     together = as_numpy(backbone(inputs))
     for row in range(3):
         alone = {key: value[row : row + 1] for key, value in inputs.items()}
@@ -214,8 +215,8 @@ def test_rows_do_not_see_each_other(family, build):
             np.testing.assert_allclose(value[0], together[key][row], atol=1e-5)
 
 
-def test_positions_see_what_they_may(family, build):
-    backbone, inputs = build(family), family.inputs(rows=1)
+def test_positions_see_what_they_may(family, built):
+    backbone, inputs = built(family), family.inputs(rows=1)
     for side in family.sides:
         causal = family.causal or side == "decoder_"
         tokens = f"{side}token_ids" if side else family.tokens
@@ -230,8 +231,8 @@ def test_positions_see_what_they_may(family, build):
         assert changed[:5].all() != causal
 
 
-def test_masks_are_derived_from_the_tokens(family, build):
-    backbone, inputs = build(family), family.inputs()
+def test_masks_are_derived_from_the_tokens(family, built):
+    backbone, inputs = built(family), family.inputs()
     if "segment_ids" in inputs:
         inputs["segment_ids"] = np.zeros_like(inputs["segment_ids"])
     expected = as_numpy(backbone(inputs))
@@ -244,9 +245,9 @@ def test_masks_are_derived_from_the_tokens(family, build):
             np.testing.assert_allclose(value, expected[key], atol=1e-6)
 
 
-def test_other_features_are_ignored(family, build):
+def test_other_features_are_ignored(family, built):
     """A tokenizer may know more of a row than a model reads."""
-    backbone, inputs = build(family), family.inputs()
+    backbone, inputs = built(family), family.inputs()
     expected = as_numpy(backbone(inputs))
     mask = inputs[family.mask]
     more = {"a_feature": mask + 7, "z": mask}
@@ -254,7 +255,7 @@ def test_other_features_are_ignored(family, build):
         np.testing.assert_array_equal(value, expected[key])
 
 
-def test_a_backbone_takes_its_own_config(family, build):
-    backbone = build(family)
+def test_a_backbone_takes_its_own_config(family, built):
+    backbone = built(family)
     with pytest.raises(TypeError, match="must be a .*Config. Received: dict"):
         type(backbone)(dict(family.config))

@@ -81,6 +81,7 @@ def test_a_dataset_has_the_batches_of_its_steps():
             np.testing.assert_array_equal(batch[name], expected)
 
 
+@pytest.mark.slow
 def test_documents_on_disk_are_those_in_memory(tmp_path):
     tokenizer = FastaiTokenizer(WORDS)
     texts = ["a good film", "", "unheard of"] * 100

@@ -115,6 +115,7 @@ def chi_square(observed, expected):
     return ((observed - expected) ** 2 / expected).sum()
 
 
+@pytest.mark.slow
 def test_lengths_and_random_texts_have_the_stated_probabilities():
     """Chi-square at one in a thousand, on 100,000 documents of 100 tokens."""
     documents = [np.arange(101) + 100 * n for n in range(100_000)]

@@ -113,6 +113,7 @@ def test_a_wide_beam_finds_the_best_sequences(penalty):
         np.testing.assert_allclose(row_scores, [found[row] for row in rows], atol=1e-5)
 
 
+@pytest.mark.shown("3-fairseq")
 @pytest.mark.parametrize("penalty", SOME_PENALTIES)
 @pytest.mark.parametrize("beams", [1, 3])
 def test_a_row_does_not_depend_on_the_others(penalty, beams):
@@ -168,6 +169,7 @@ def test_limits_of_a_generation():
     assert not np.isin(tokens, (0, 2)).any() and (tokens[..., -1] == END).all()
 
 
+@pytest.mark.shown("None")
 @pytest.mark.parametrize("penalty", (None, *SOME_PENALTIES))
 def test_a_row_has_its_own_limit(penalty):
     beams = {"num_beams": 3, "num_return": 2, "penalty": penalty, "length_penalty": 0.6}

@@ -150,6 +150,7 @@ def test_int8_files_hold_the_same_numbers(quantized, tmp_path):
     assert not record_of(keras.saving.load_model(tmp_path / "float.keras"))
 
 
+@pytest.mark.slow
 def test_weights_alone_are_quantized_without_a_warning(quantized, recwarn, tmp_path):
     """The default: the inputs of dense layers are not quantized."""
     model, name, exact = quantized

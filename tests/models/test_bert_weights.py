@@ -178,6 +178,7 @@ def test_the_golden_catches(golden, fault):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "path",
     [

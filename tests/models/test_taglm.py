@@ -60,6 +60,7 @@ def inputs_of(tokenizer, texts):
     )
 
 
+@pytest.mark.shown("positions0-mix", "positions3-top")
 @pytest.mark.parametrize("layers", ["top", "mix"])
 @pytest.mark.parametrize("positions", [(0,), (1,), (2,), (0, 2), ()])
 def test_language_models_join_where_they_are_told(positions, layers):
@@ -135,6 +136,7 @@ def test_a_language_model_can_be_trained_along():
     assert np.abs(both[0] - both[1]).max() > 1e-3
 
 
+@pytest.mark.slow
 def test_several_language_models_and_none():
     two = {"lm_0": make_elmo(0), "lm_1": make_elmo(5)}
     backbone, tokenizer = make(two, lm_positions=(2,))
@@ -145,6 +147,7 @@ def test_several_language_models_and_none():
     assert outputs.shape[-1] == 2 * 8
 
 
+@pytest.mark.slow
 def test_without_words_and_layers_it_is_the_language_model_alone():
     fields = {"num_layers": 0, "vocabulary_size": 0, "filters": ()}
     elmo = make_elmo()
@@ -270,6 +273,7 @@ def test_no_weights_were_published(tmp_path):
         make({})[0].save_to_preset(tmp_path / "x", layout="hdf5")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [0, pytest.param(-2, marks=pytest.mark.slow)])
 def test_an_embedder_reads_and_trains_the_layer_that_it_names(number):
     backbone, tokenizer = make(lm_positions=[0, 1])

@@ -115,6 +115,7 @@ def test_it_trains_beside_words_and_is_kept(tmp_path):
     assert found == model.answer(texts)["tags"].tolist()
 
 
+@pytest.mark.slow
 def test_it_is_frozen_by_default():
     model = make(lm_layers="mix")
     part = model.backbone.parts["lm_0"]

@@ -105,6 +105,7 @@ def test_files_become_our_weights(tmp_path, version):
         np.testing.assert_array_equal(found.weights[path], array, path)
 
 
+@pytest.mark.slow
 def test_a_directory_becomes_a_translator(tmp_path):
     model = zoo.from_preset(write(tmp_path))
     assert isinstance(model, zoo.Translator)

@@ -2,6 +2,7 @@
 
 import keras
 import numpy as np
+import pytest
 import tensorflow as tf
 import tiny
 
@@ -29,6 +30,7 @@ def encode(model, ids, mask=None, **others):
     return {k: np.asarray(v) for k, v in model(inputs).items()}
 
 
+@pytest.mark.slow
 def test_without_positions_equal_words_are_equal():
     row = [[5, 6, 5, 7]]
     blind = make_transformer(positions="none")

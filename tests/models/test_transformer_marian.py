@@ -216,6 +216,7 @@ def test_the_golden_catches_a_wrong_field(converted, name, field):
     assert worst(config, found.weights, OUTPUTS[name]) > 2 * ATOL
 
 
+@pytest.mark.slow
 def test_the_golden_catches_a_missing_transpose_and_a_missing_bias(converted):
     found = converted["joint"]
     square = [
@@ -229,6 +230,7 @@ def test_the_golden_catches_a_missing_transpose_and_a_missing_bias(converted):
     assert worst(found.config, found.weights | bias, OUTPUTS["joint"]) > 20 * ATOL
 
 
+@pytest.mark.shown("joint-several")
 @pytest.mark.parametrize(
     ("name", "search"),
     [
@@ -267,6 +269,7 @@ def test_the_golden_catches_a_wrong_search(tasks, name, fault):
     assert not same or np.abs(scores - expected["default_scores"]).max() > 20 * ATOL
 
 
+@pytest.mark.slow
 def test_a_directory_is_a_translator_with_its_defaults(tasks):
     task = tasks["joint"]
     assert isinstance(task, zoo.Translator)

@@ -74,6 +74,7 @@ def test_outputs_are_those_of_opennmt(models, name):
     check(*outputs(models[name], name))
 
 
+@pytest.mark.shown("activation-gelu-names2", "activation-gelu_tanh-names1")
 @pytest.mark.parametrize("field, value, names", FAULTS)
 def test_the_goldens_see_every_field(models, field, value, names):
     for name in names:
@@ -99,6 +100,7 @@ def test_config_says_what_shapes_and_options_say(models, tmp_path):
     assert config.activation_dropout == 0.4
 
 
+@pytest.mark.slow
 def test_a_directory_becomes_a_translator(tmp_path):
     write_vocabularies(write(tmp_path))
     model = zoo.from_preset(tmp_path)

@@ -139,6 +139,7 @@ def test_a_student_is_trained_further_in_its_own_axes(teacher, folder):
     np.testing.assert_allclose(second.axes.T @ second.axes, np.eye(16), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_text_is_asked_of_the_teacher_once(teacher, tmp_path, monkeypatch):
     monkeypatch.setattr(teachers, "TEXTS_PER_FILE", 3)
     asked = []
@@ -184,6 +185,7 @@ def test_stages_have_texts_of_their_length_and_repeats(teacher, folder):
     assert run.tokens() == sum(run.sizes)
 
 
+@pytest.mark.slow
 def test_the_table_starts_from_the_vectors_of_tokens(teacher, folder):
     student = Recipe(**recipe(teacher))
     run = Distillation(student, folder, folder)
@@ -242,6 +244,7 @@ def test_vectors_of_words_are_the_teachers_where_the_pieces_agree(teacher, folde
     assert agreed > 20 and disagreed > 5
 
 
+@pytest.mark.slow
 def test_student_learns_the_vectors_of_words(teacher, folder):
     config = {**tiny.CONFIG, "vocabulary_size": 140}
     fields = {"stages": [[16, 16, 60]], "warmup_steps": 5, "config": config}

@@ -38,6 +38,7 @@ def recipe(**options):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", ["vinyals", pytest.param("numbered", marks=pytest.mark.slow)]
 )

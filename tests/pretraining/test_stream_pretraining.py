@@ -65,6 +65,7 @@ def test_a_run_ends_in_a_preset(finished):
     assert record["valid"] == report["valid"] and record["tokens_seen"] == 200
 
 
+@pytest.mark.slow
 def test_a_finished_run_is_not_run_again(finished):
     log = (finished / "run" / "log.csv").read_bytes()
     weights = (finished / "run" / "preset" / "weights.safetensors").read_bytes()

@@ -38,6 +38,7 @@ def finished(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_a_run_ends_in_a_preset(finished):
     report = json.loads((finished / "run" / "report.json").read_text())
     assert report["tokens"] == 7 * 4 * 10

@@ -104,6 +104,7 @@ def test_the_target_is_by_default_the_greedy_translation(translator):
     assert not np.array_equal(beams, read[0, 1:])
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_page(bert, translator, tmp_path):
     bert.save_to_preset(tmp_path / "bert")
     translator.backbone.save_to_preset(tmp_path / "backbone")

@@ -96,6 +96,7 @@ def test_the_task_is_that_of_the_preset(trained, preset):
     assert report["settings"]["targets"].endswith("train.fr")
 
 
+@pytest.mark.slow
 def test_scores_are_those_of_sacrebleu(trained, pairs):
     _, report, directory = trained
     model = zoo.load_model(directory / "m.keras")

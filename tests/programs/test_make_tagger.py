@@ -109,6 +109,7 @@ def test_a_tagger_with_more_words_is_saved(tmp_path):
     np.testing.assert_array_equal(*found)
 
 
+@pytest.mark.slow
 def test_a_tagger_of_int8_learns_more_words_too():
     model = zoo.make_tagger(SENTENCES, TAGS, **{**SIZES, "embedding_dim": 4})
     model.quantize("int8")
@@ -143,6 +144,7 @@ def test_texts_and_words_with_spaces_are_the_same():
         assert model.labels == ("B-GOOD", "O")
 
 
+@pytest.mark.slow
 def test_words_with_a_vector_are_known():
     model = zoo.make_tagger(SENTENCES, TAGS, vectors=VECTORS, minimum=1, **SIZES)
     layer = model.backbone.named_layers["word_embedding"]
@@ -159,6 +161,7 @@ def test_words_with_a_vector_are_known():
     }
 
 
+@pytest.mark.slow
 def test_a_tagger_may_read_a_language_model_alone(root):
     fields = {"num_layers": 0, "filters": (), "minimum": None, "lm_positions": (0,)}
     model = zoo.make_tagger(SENTENCES, TAGS, ["elmo_of_test"], lm_layers=1, **fields)
@@ -173,6 +176,7 @@ def test_a_tagger_may_read_a_language_model_alone(root):
     np.testing.assert_allclose(found, layers[:, 1], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_tagger_without_frequent_words_is_kept(tmp_path):
     model = zoo.make_tagger([["a", "b"], ["c"]], [["X", "Y"], ["Y"]], **SIZES)
     assert model.tokenizer.words.vocabulary == ()
@@ -259,6 +263,7 @@ def test_a_run_stops_resumes_and_ends_in_a_preset(root, data, monkeypatch):
     assert found["accuracy"] == pytest.approx(scores["accuracy"], abs=0.05)
 
 
+@pytest.mark.slow
 def test_long_sentences_are_left_out_and_every_epoch_is_another(root, data):
     run = TaggerTraining(recipe(), data, data / "run")
     short = [row for row in SENTENCES if len(row) <= 10]

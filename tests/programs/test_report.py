@@ -391,6 +391,7 @@ def refuse(monkeypatch, *packages):
     monkeypatch.setattr(builtins, "__import__", no)
 
 
+@pytest.mark.slow
 def test_without_optional_packages(preset, tmp_path, monkeypatch):
     texts, labels = tiny.make_texts(32)
     data = write_table(tmp_path / "train.tsv", texts, labels)

@@ -10,7 +10,6 @@ import tiny
 
 import zoo
 from zoo.cli import main
-from zoo.models import FAMILIES
 from zoo.programs import transfer
 from zoo.registry import build_backbone
 from zoo.text import WordPieceTokenizer
@@ -64,7 +63,7 @@ def test_the_recipe_trains_a_language_model_and_then_a_classifier(
     for (task, optimizer, _, _), words in zip(calls, (1.0, 2.6**-3), strict=True):
         schedule = optimizer._learning_rate
         assert isinstance(schedule, SlantedTriangle) and schedule.steps is None
-        assert schedule.peak == FAMILIES[task.backbone.family].learning_rate
+        assert schedule.peak == task.default_learning_rate
         assert optimizer.rate_scale("block_1/kernel") == pytest.approx(1 / 2.6)
         assert optimizer.rate_scale("token_embedding/x") == pytest.approx(words)
         assert (optimizer.beta_1, optimizer.beta_2) == (0.7, 0.99)
@@ -101,6 +100,7 @@ def test_the_last_epoch_trains_all_layers(preset, epochs, last):
     assert transfer.default_epochs(model) == 7
 
 
+@pytest.mark.slow
 def test_without_epochs_the_language_model_stays(preset, calls):
     zoo.finetune_ulmfit(
         preset, TEXTS[:8], LABELS[:8], language_model_epochs=0, epochs=1

@@ -266,6 +266,7 @@ def test_warmup_cut_short(version_copy, failures):
 IDS = np.zeros((1, 6), np.int64)
 
 
+@pytest.mark.shown("names", "shape")
 @pytest.mark.parametrize(
     "payload, message",
     [

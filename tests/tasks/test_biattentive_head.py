@@ -116,6 +116,7 @@ def network(vectors, weights):
     return x
 
 
+@pytest.mark.shown("True")
 @pytest.mark.parametrize("pair", [False, True])
 def test_the_network_is_its_definition(pair):
     model = make(pair=pair, head_dim=3)
@@ -137,6 +138,7 @@ def test_the_network_is_its_definition(pair):
 # Promises --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "family, pair",
     [
@@ -156,6 +158,7 @@ def test_it_learns_with_xla(family, pair):
     assert losses[-1] < 0.8 * losses[0]
 
 
+@pytest.mark.shown("True")
 @pytest.mark.parametrize("pair", [False, True])
 def test_a_file_and_a_preset_hold_it(pair, tmp_path):
     model = make("elmo", pair=pair)
@@ -181,6 +184,7 @@ def test_fit_learns_with_the_default_optimizer(pair):
     assert model.evaluate(x, y, verbose=0, return_dict=True)["loss"] < losses[0]
 
 
+@pytest.mark.shown("bert-True")
 @pytest.mark.parametrize(
     "family, pair", [("elmo", False), ("bert", True), slow("elmo", True)]
 )
@@ -247,6 +251,7 @@ def test_every_weight_learns_and_a_frozen_backbone_does_not(pair):
 
 
 # The first updates in float16 are skipped, until the scale of the loss is small enough.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "policy, pair, updates",
     [("mixed_bfloat16", True, 4), slow("mixed_float16", False, 8)],

@@ -126,6 +126,7 @@ def test_steps_of_a_stream_are_one_long_text(direction):
     np.testing.assert_allclose(np.concatenate(found, axis=1), expected, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_training_and_evaluation_have_states_of_their_own():
     model = make(rows=3)
     model.compile(keras.optimizers.SGD(0.0))
@@ -256,6 +257,7 @@ def test_a_preset_has_no_states(tmp_path):
     assert texts.answer(TEXTS[:2])["words"].min() > 1
 
 
+@pytest.mark.slow
 def test_evaluation_weighs_every_word_alike():
     model = make()
     model.compile()

@@ -54,6 +54,7 @@ def model(request):
     return compiled(**(averaging if request.param == "averaging" else {}))
 
 
+@pytest.mark.shown("scaled")
 def test_a_layer_that_is_frozen_does_not_move(model):
     """Not even by the decay of weights; the others keep their moments."""
     fit(model)
@@ -72,6 +73,7 @@ def test_a_layer_that_is_frozen_does_not_move(model):
     assert int(model.optimizer.iterations.numpy()) == 2 * updates
 
 
+@pytest.mark.shown("plain")
 def test_a_layer_that_is_unfrozen_learns(model):
     body = model.get_layer("body")
     body.trainable = False

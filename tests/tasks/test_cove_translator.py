@@ -54,6 +54,7 @@ def test_steps_are_the_training_graph(translator, beams):
     np.testing.assert_allclose(np.concatenate(found, axis=1), expected, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_one_beam_is_greedy_and_more_are_better(translator):
     texts, greedy = translator.translate(TEXTS, return_scores=True)
     assert texts == translator.translate(TEXTS, num_beams=1)

@@ -132,6 +132,7 @@ def test_an_unknown_number_of_batches_is_counted(make_default, texts, labels, tm
     np.testing.assert_array_equal(weights_of(loaded), weights_of(model))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
@@ -174,6 +175,7 @@ def test_a_stopped_run_ends_as_an_undisturbed_one(
         assert rates == [expected[(batch + 1) // 2] for batch in range(11)] + [0.0]
 
 
+@pytest.mark.slow
 @pytest.mark.half_precision
 def test_updates_that_float16_skips_do_not_move_the_plan(make_default, texts, labels):
     model = make_default(dtype="mixed_float16")
@@ -203,6 +205,7 @@ def test_backup_and_restore_continues_the_plan(make_default, texts, labels, tmp_
     np.testing.assert_array_equal(weights_of(again), weights_of(whole))
 
 
+@pytest.mark.slow
 def test_a_callback_list_of_the_user_has_the_plan_too(make_default, texts, labels):
     model, rates = make_default(), Rates()
     callbacks = keras.callbacks.CallbackList(
@@ -240,6 +243,7 @@ def test_xla_follows_the_plan(make_default, texts, labels):
     np.testing.assert_allclose(*results, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_averages_and_lora_follow_the_plan(make_default, texts, labels):
     model = make_default()
     model.compile(AdamW(PlannedDecay(RATE), use_ema=True, ema_momentum=0.5), **EAGER)
@@ -294,6 +298,7 @@ def preset(make_backbone, tokenizer, tmp_path):
     return tmp_path / "preset"
 
 
+@pytest.mark.slow
 def test_a_task_made_by_hand_is_trained_as_one_from_a_preset(preset, texts, labels):
     models = [zoo.from_preset(preset, "text_classifier", labels=tiny.LABELS, seed=3)]
     backbone = zoo.from_preset(preset, None, seed=3)

@@ -125,6 +125,7 @@ def test_callbacks_and_bfloat16_under_a_strategy(two_replicas, tmp_path):
     assert model.compute_dtype == "bfloat16"
 
 
+@pytest.mark.slow
 def test_one_batch_under_a_strategy(two_replicas):
     texts, labels = tiny.make_texts(6)
     weights, results = [1.0, 2.0, 0.0, 0.5, 1.0, 3.0], []
@@ -183,6 +184,7 @@ def train_heads(strategy, kind):
     return two_heads.weights_of(model)
 
 
+@pytest.mark.slow
 def test_what_is_made_in_other_scopes(two_replicas):
     outside = two_heads.make_model()
     with pytest.raises(ValueError, match="The model made in the scope of no strategy"):

@@ -46,6 +46,7 @@ def shares(members, x):
     return (found[0] + found[1][:, ::-1]) / 2
 
 
+@pytest.mark.shown("0", "1")
 @pytest.mark.parametrize("x", [TEXTS, PAIRS, TEXTS[:1], []], ids=len)
 def test_it_averages_probabilities(ensemble, members, x):
     expected = shares(members, x)
@@ -81,6 +82,7 @@ def test_it_is_evaluated(ensemble, members):
     assert measured["accuracy"] == pytest.approx(right.mean())
 
 
+@pytest.mark.slow
 def test_a_file_holds_it(ensemble, tmp_path):
     ensemble.save(tmp_path / "model.keras")
     loaded = zoo.load_model(tmp_path / "model.keras")
@@ -105,6 +107,7 @@ def test_a_preset_directory_holds_it(ensemble, tmp_path):
         zoo.from_preset(tmp_path / "preset")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pair", [None, pytest.param(True, marks=pytest.mark.slow)])
 def test_an_export_passes_the_doctor(ensemble, pair, tmp_path):
     version = ensemble.export(tmp_path / "export", pair=pair)

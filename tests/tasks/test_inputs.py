@@ -92,6 +92,7 @@ def test_labels_of_other_tasks_are_missing(models, tagger, name):
         tagger.score(WORDS, None)
 
 
+@pytest.mark.shown("causal_lm")
 @pytest.mark.parametrize("name", ["masked_lm", "causal_lm"])
 def test_a_task_that_makes_its_targets_takes_none(models, name):
     model, message = models(name), "makes its own targets. Received: `y` or"
@@ -296,6 +297,7 @@ def ragged(rows):
     return array
 
 
+@pytest.mark.slow
 def test_words_may_be_nested_in_any_form(tagger):
     pandas = pytest.importorskip("pandas")
     expected = tagger.tag(TEXTS)

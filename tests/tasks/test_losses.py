@@ -40,6 +40,7 @@ FORMS = {
 }
 
 
+@pytest.mark.shown("functions-weights", "all-rows", "names-weights", "objects-rows")
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["rows", "weights"])
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_of_a_loss(form, weights):

@@ -30,6 +30,7 @@ def training_steps():
     return sum("one_step_on" in graph.name for graph in graphs)
 
 
+@pytest.mark.shown("AdamW")
 @pytest.mark.parametrize("optimizer", [AdamW, Adagrad])
 def test_a_training_step_is_released_with_its_model(optimizer):
     """The searching user trains a hundred models in one process."""

@@ -46,6 +46,7 @@ def make_batch(model, rows=ROWS, seed=0):
     return model.make_example(x, (seed, 1))
 
 
+@pytest.mark.slow
 def test_the_loss_is_the_sum_of_both_means():
     model = make_model()
     x, y, weight = make_batch(model)

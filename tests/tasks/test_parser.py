@@ -90,6 +90,7 @@ def words_of(text):
     return [word for _, word in find_leaves(read_tree(text))]
 
 
+@pytest.mark.shown("vinyals-{'num_beams': 2}")
 @pytest.mark.parametrize(
     ("kind", "options"),
     [
@@ -139,6 +140,7 @@ def test_sentences_are_strings_or_lists_of_words(parser):
         parser.parse("The cat sits .")
 
 
+@pytest.mark.slow
 def test_long_sentences_have_trees(make_parser):
     parser = make_parser(sequence_length=64)
     text = "the cat ( " * 170

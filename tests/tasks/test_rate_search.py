@@ -63,6 +63,7 @@ def test_the_model_stays_as_it_was(name, trained, make_task, texts, labels):
     assert_same(*map(state, models))
 
 
+@pytest.mark.slow
 def test_token_ids_are_shuffled_as_without_a_search(make_task, texts, labels):
     y, results = np.array([tiny.LABELS.index(label) for label in labels]), []
     for search in (True, False):
@@ -85,6 +86,7 @@ TARGETS = {
 }
 
 
+@pytest.mark.shown("masked_lm")
 @pytest.mark.parametrize(
     "name",
     [
@@ -112,6 +114,7 @@ def test_a_suggestion_trains(make_task):
     assert losses[-1] < losses[0] - 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.half_precision
 def test_a_loss_scale_is_restored(make_task, texts, labels):
     model = make_task(fields=FIELDS, dtype="mixed_float16")

@@ -10,6 +10,7 @@ from zoo.layers import Pooling
 EAGER = {"run_eagerly": True}
 
 
+@pytest.mark.slow
 def test_a_regressor_learns_numbers(make_task, texts, labels):
     model = make_task("text_regressor", head_dropout=0.0, compile=EAGER)
     y = [3.0 if label == "good" else -1.0 for label in labels]

@@ -47,6 +47,7 @@ def test_greedy_tokens_are_those_of_the_whole_text_read_again(model):
         assert written[len(text) :].strip().lower() == expected.lower()
 
 
+@pytest.mark.slow
 def test_a_prompt_may_be_longer_than_a_window(monkeypatch):
     monkeypatch.setattr(windows, "WINDOW", 2)
     model = make(num_layers=1)
@@ -57,6 +58,7 @@ def test_a_prompt_may_be_longer_than_a_window(monkeypatch):
         assert written[len(text) :].strip().lower() == new.lower()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -94,6 +96,7 @@ def test_a_better_beam_is_more_likely(model):
     assert np.all(np.array(beams) >= np.array(greedy) - 1e-5)
 
 
+@pytest.mark.slow
 def test_samples_follow_the_distribution(model):
     draws = {"temperature": 1.0, "max_new_tokens": 1, "num_return": 4000}
     found = model.generate("the film", **draws)

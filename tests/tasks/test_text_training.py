@@ -118,6 +118,7 @@ def test_the_loss_is_the_weighted_mean(trained, expected, texts, labels, batch_s
     np.testing.assert_allclose(accuracy, np.average(hits, weights=weights), rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_loss_of_keras_is_the_weighted_mean_too(make_task, texts, labels):
     weights, losses = np.linspace(0, 4, 24), []
     for loss in (None, keras.losses.SparseCategoricalCrossentropy(from_logits=True)):
@@ -265,6 +266,7 @@ def test_one_batch_of_text(make_task, expected, texts, labels):
     }
 
 
+@pytest.mark.slow
 def test_without_preprocessor_dicts_are_the_data(make_task, texts, labels):
     ids = np.array([tiny.LABELS.index(label) for label in labels])
     model, other = make_task(compile=EAGER), make_task(compile=EAGER)

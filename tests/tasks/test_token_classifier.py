@@ -109,6 +109,7 @@ def test_accuracy_counts_rows_by_their_weights(trained, decoder):
     assert whole < first == tagger.evaluate(x[:3], y[:3], verbose=0)[1]
 
 
+@pytest.mark.slow
 def test_a_scheme_is_never_broken(make_tagger):
     plain = make_tagger(decoder="crf")
     inside = 50.0 * np.array([tag == "I-GOOD" for tag in tiny.TAGS])
@@ -121,6 +122,7 @@ def test_a_scheme_is_never_broken(make_tagger):
     assert answer[0] == "B-GOOD" and set(answer[1:]) == {"I-GOOD"}
 
 
+@pytest.mark.slow
 def test_offsets_are_characters_and_padding_is_empty(make_tagger):
     tagger = make_tagger(decoder="crf")
     texts = ["d\u00e9j\u00e0  vu !", "", "\U0001f600 a"]
@@ -182,6 +184,7 @@ def test_a_chain_goes_through_all_rows_of_a_long_text(trained):
     assert [word["tag"] for word in found] == tags
 
 
+@pytest.mark.slow
 def test_another_length_is_used_at_once(make_tagger):
     tagger, text = make_tagger(sequence_length=8), "the goodly films " * 9
     before = tagger.tag([text])
@@ -197,6 +200,7 @@ def test_training_and_evaluation_cut_long_texts(make_tagger):
     assert loss == pytest.approx(short, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_an_export_answers_as_the_task(trained, tmp_path):
     tagger = trained(decoder="crf", scheme="IOB2")
     path = tagger.export(tmp_path / "model")

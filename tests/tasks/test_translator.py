@@ -41,6 +41,7 @@ def uncached(model, text, count):
 SLOW = pytest.mark.slow
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("norm_first", "separate"),
     [
@@ -93,6 +94,7 @@ def limit(model, text):
     return min(int(model.token_lengths([text])[0]) + options.extra_tokens, 48)
 
 
+@pytest.mark.shown("beams")
 @pytest.mark.parametrize("way", WAYS)
 def test_neighbours_and_order_change_nothing(translator, way):
     options = WAYS[way]
@@ -117,6 +119,7 @@ def test_one_beam_is_greedy_and_more_are_better(translator):
     assert len({*texts}) == len(texts)  # so the tests compare different texts
 
 
+@pytest.mark.slow
 def test_samples_depend_on_the_seed_only(translator):
     first = translator.translate(TEXTS, **SAMPLES)
     assert first == translator.translate(TEXTS, **SAMPLES)

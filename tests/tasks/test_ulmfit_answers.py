@@ -29,6 +29,7 @@ TASKS = {
 SLOW = {"causal_lm", "linear", "ensemble"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

@@ -52,6 +52,7 @@ def test_several_steps_per_execution_are_the_same_steps(make_task, texts, labels
     np.testing.assert_allclose(weights_of(several), weights_of(one), atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [2, pytest.param(7, marks=pytest.mark.slow)])
 def test_the_users_own_steps_per_epoch_resume_too(make_task, texts, labels, steps):
     """Epochs of 2 and of 7 batches, where the texts make 3."""
@@ -64,6 +65,7 @@ def test_the_users_own_steps_per_epoch_resume_too(make_task, texts, labels, step
     np.testing.assert_array_equal(weights_of(parts), weights_of(whole))
 
 
+@pytest.mark.slow
 def test_backup_and_restore_goes_on_with_the_next_epoch(
     make_task, texts, labels, tmp_path
 ):
@@ -94,6 +96,7 @@ def test_fit_in_the_scope_of_a_strategy_reads_the_epoch(
     np.testing.assert_allclose(weights_of(several), weights_of(one), atol=2e-3)
 
 
+@pytest.mark.slow
 def test_a_dataset_is_masked_anew_in_every_epoch(make_task, texts):
     model = make_task("masked_lm", compile=EAGER)
     dataset, number = tf.data.Dataset.from_tensor_slices(texts).batch(8), Epoch()

@@ -39,6 +39,7 @@ def lengths_read(model, monkeypatch):
     return found
 
 
+@pytest.mark.shown("lstm-False-concat_pooling", "qrnn-True-concat_pooling")
 @pytest.mark.parametrize(
     "head", ["concat_pooling", pytest.param("linear", marks=pytest.mark.slow)]
 )
@@ -58,6 +59,7 @@ def test_windows_give_the_logits_of_the_whole_text(cell, reverse, head, monkeypa
     assert np.std(expected, axis=0).min() > 1e-2
 
 
+@pytest.mark.slow
 def test_a_compiled_graph_reads_in_windows():
     model = make()
     expected = model.predict(TEXTS, verbose=0)
@@ -73,6 +75,7 @@ def test_a_compiled_graph_reads_in_windows():
     np.testing.assert_allclose(model.predict(TEXTS, verbose=0), whole, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.half_precision
 def test_states_under_a_16_bit_policy():
     model, exact = make(dtype="mixed_bfloat16"), make()
@@ -138,6 +141,7 @@ def test_long_documents_are_trained(kind, request, monkeypatch):
     assert np.isfinite(losses).all() and losses[-1] < 0.7 * losses[0]
 
 
+@pytest.mark.slow
 def test_a_backbone_of_two_directions_reads_whole_documents():
     keras.utils.set_random_seed(0)
     backbone = build_backbone("elmo", tiny.ELMO_CONFIG)

@@ -75,6 +75,7 @@ def test_one_text_alone_and_no_text(version):
     assert tokenizer(b"\xff\x00 a").shape[0] > 0
 
 
+@pytest.mark.slow
 def test_in_a_graph_from_a_config_and_from_a_pickle():
     tokenizer = whole("v1")
     texts = [text.encode() for text in EXPECTED["texts"][:10]]

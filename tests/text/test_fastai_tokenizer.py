@@ -209,6 +209,7 @@ def test_is_restored_from_its_config_its_files_and_its_pickle(tokenizer, tmp_pat
     assert "\n\n" in tokenizer.vocabulary
 
 
+@pytest.mark.slow
 def test_vocabulary_is_that_of_fastai(tmp_path):
     texts = ["The b b a", "a c \n c", "B the <unk>"]
     tokens = train_fastai_vocabulary(texts, minimum_count=1)

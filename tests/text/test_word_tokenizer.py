@@ -224,6 +224,7 @@ print(WordTokenizer(["istanbul", "i\u0307x", "\u03bf\u03c2"], True).ids(
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "locale", [pytest.param("C", marks=pytest.mark.slow), "tr_TR.UTF-8"]
 )

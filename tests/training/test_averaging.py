@@ -40,6 +40,7 @@ def mean(recorded):
     return [np.mean(parts, axis=0) for parts in zip(*recorded, strict=True)]
 
 
+@pytest.mark.shown("3-True", "3-False")
 @pytest.mark.parametrize("on_disk", (False, True))
 @pytest.mark.parametrize("last", (1, 3, 9))
 def test_the_mean_of_the_last_epochs(tmp_path, on_disk, last):

@@ -108,6 +108,7 @@ def test_a_line_of_the_log_without_its_checkpoint_is_written_again(
     assert read_log(tmp_path / "parts") == read_log(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_a_finished_run_is_not_repeated(run):
     first, again = run("done"), run("done", [Stop(0)])
     assert_same(first, again)

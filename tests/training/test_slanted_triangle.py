@@ -66,6 +66,7 @@ class Rates(keras.callbacks.Callback):
         self.rates.append(float(self.model.optimizer.learning_rate))
 
 
+@pytest.mark.shown("None")
 @pytest.mark.parametrize("steps", [None, 5])
 def test_fit_plans_it_unless_it_has_steps(tokenizer, steps):
     keras.utils.set_random_seed(1)

@@ -82,6 +82,7 @@ def fit(model, epochs, *callbacks, **options):
 GRADUAL = [{"head"}, {"2", "head"}, {"1", "2", "head"}, {"0", "1", "2", "head"}]
 
 
+@pytest.mark.shown("ulmfit")
 @pytest.mark.parametrize(
     "family", ["bert", "ulmfit", pytest.param("elmo", marks=pytest.mark.slow)]
 )
@@ -96,6 +97,7 @@ def test_one_group_more_is_trained_in_each_epoch(family):
     assert fit(model, 1) == [expected[-1]]
 
 
+@pytest.mark.shown("options0-expected0", "options3-expected3")
 @pytest.mark.parametrize(
     "options, expected",
     [
@@ -117,6 +119,7 @@ def test_what_each_epoch_trains():
     assert found == [(True, numbers) for numbers in ranges]
 
 
+@pytest.mark.shown("graph")
 @pytest.mark.parametrize(
     "name",
     [
@@ -189,6 +192,7 @@ def test_adapters_are_thawed_without_their_kernels():
     assert same(before, [v.numpy() for v in kernels])
 
 
+@pytest.mark.slow
 def test_a_batch_normalization_that_is_frozen_keeps_its_statistics():
     keras.utils.set_random_seed(1)
     backbone = build_backbone("bert", {**tiny.CONFIG, "num_layers": 1})
@@ -263,6 +267,7 @@ def test_a_run_that_is_stopped_goes_on_with_the_right_layers(epoch, tmp_path):
     assert flags[0] == flags[1]
 
 
+@pytest.mark.slow
 def test_an_interrupted_fit_can_begin_again():
     model = make()
     with pytest.raises(KeyboardInterrupt):
