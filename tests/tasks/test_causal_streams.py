@@ -36,7 +36,6 @@ def make(rows=None, **options):
     return CausalLM(backbone, tokenizer(), rows=rows, **options)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("reverse", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_windows_of_a_stream_are_one_long_text(reverse):
     reading = make(rows=2, window=7, reverse=reverse)
