@@ -12,6 +12,7 @@ earlier chunk. The note says how many probabilities that changes.
 """
 
 import contextlib
+import functools
 import gzip
 import json
 import pathlib
@@ -228,10 +229,10 @@ def make_learner(directory):
     return learner
 
 
-def make_fastai(data, threads):
-    """The peer fastai 2: `Learner.get_preds` on a test loader of a list of str.
+def start_fastai(data, threads):
+    """A learner of fastai, the texts, and a function that makes the facts of a peer.
 
-    It tokenises every text twice: once to sort them by length, and once to read them.
+    The function takes the probabilities (B, 2) of each text, and a note.
     """
     require("fastai", "spacy", "torch")
     import torch
@@ -239,6 +240,21 @@ def make_fastai(data, threads):
     torch.set_num_threads(threads)
     with prepared(data) as (directory, texts):
         learner = make_learner(directory)
+    lengths = [len(row[0]) for row in learner.dls.test_dl(texts).dataset]
+    model = learner.model
+    biases = sum(rnn.module.bias_hh_l0.numel() for rnn in model[0].module.rnns)
+    parameters = sum(weight.numel() for weight in model.parameters()) - biases
+    # Our last layer has a bias, which is 0.
+    facts = functools.partial(classify_facts, lengths, parameters + LABELS)
+    return learner, texts, functools.partial(facts, packages=FASTAI)
+
+
+def make_fastai(data, threads):
+    """The peer fastai 2: `Learner.get_preds` on a test loader of a list of str.
+
+    It tokenises every text twice: once to sort them by length, and once to read them.
+    """
+    learner, texts, facts = start_fastai(data, threads)
 
     def call(**options):
         with learner.no_bar():
@@ -249,15 +265,26 @@ def make_fastai(data, threads):
     distances = abs(call() - shares).max(axis=1)
     note = f"{(distances > NEAR).sum()} texts differ in a batch, by up to "
     note += f"{distances.max():.2g}"
-    lengths = [len(row[0]) for row in learner.dls.test_dl(texts).dataset]
-    model = learner.model
-    biases = sum(rnn.module.bias_hh_l0.numel() for rnn in model[0].module.rnns)
-    parameters = sum(weight.numel() for weight in model.parameters()) - biases
-    # Our last layer has a bias, which is 0.
-    return call, classify_facts(lengths, parameters + LABELS, shares, FASTAI, note)
+    return call, facts(shares, note=note)
 
 
-PEERS = {"zoo": make_zoo, "fastai": make_fastai}
+def make_fastai_predict(data, threads):
+    """The peer fastai 2: `Learner.predict` on one text after the other."""
+    learner, texts, facts = start_fastai(data, threads)
+    import numpy as np
+
+    def call():
+        with learner.no_bar(), learner.no_logging():
+            return np.stack([learner.predict(text)[2].numpy() for text in texts])
+
+    return call, facts(call())
+
+
+PEERS = {
+    "zoo": make_zoo,
+    "fastai": make_fastai,
+    "fastai_predict": make_fastai_predict,
+}
 
 if __name__ == "__main__":
     prepare(*sys.argv[1:])

@@ -199,6 +199,8 @@ def make_fastai(threads, dtype):
     require("fastai", "torch")
     import torch
 
+    if dtype == "bfloat16" and not torch.ops.mkldnn._is_mkldnn_bf16_supported():
+        return None, {"skipped": "PyTorch has no LSTM in bfloat16 on this processor"}
     torch.set_num_threads(threads)
     learner = make_learner(dtype)
     batch = tuple(torch.from_numpy(part).long() for part in make_batch())

@@ -121,6 +121,7 @@ def compute(cell, presets, parts, dtype):
     model.fit(texts, labels, **fit)
     marks = right(model, parts["test"])
     return {
+        "dtype": dtype,
         "train": len(texts),
         "parameters": int(sum(np.prod(v.shape) for v in model.trainable_variables)),
         "score": float(np.mean(marks)),

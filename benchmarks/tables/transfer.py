@@ -154,6 +154,7 @@ class Computation:
         parts = self.parts(cell.data)
         marks = right(self.classifier(cell), parts["test"])
         return {
+            "dtype": self.dtype,
             "factor": self.factor(cell),
             "train": len(parts["train"]),
             "score": float(np.mean(marks)),
