@@ -3,9 +3,10 @@
     python -m benchmarks.tables.biattentive --data DIR
 
 DIR has `trec6` and `glue`. The network is that of `zoo.TextClassifier` with
-`head="biattentive"`. It reads one of `VECTORS`, which are not trained. For every set of
-`SETS`, the baselines of `baselines` are computed, and then every cell: a network is
-trained with a seed, and the texts of the test are classified.
+`head="biattentive"`. It reads one of `VECTORS`, which are not trained; but the weights
+of ELMo's layers in their sum are, as in its paper. For every set of `SETS`, the
+baselines of `baselines` are computed, and then every cell: a network is trained with a
+seed, and the texts of the test are classified.
 
 A cell is named SET-VECTORS-SEED. Results are written to `biattentive/results` and not
 computed again, so the command can be stopped. `--list` prints the cells and their
@@ -104,8 +105,8 @@ def make_model(vectors, labels, presets, seed, dtype):
     """Makes a network on vectors that are not trained, compiled."""
     free_memory()
     backbone = VECTORS[vectors][1](presets, dtype)
-    for layer in backbone.named_layers.values():
-        layer.trainable = False
+    for name, layer in backbone.named_layers.items():
+        layer.trainable = name == "scalar_mix"
     keras.utils.set_random_seed(seed)
     model = zoo.TextClassifier(backbone, backbone.tokenizer, labels=labels, **HEAD)
     model.compile(learning_rate=RATE)
