@@ -245,8 +245,8 @@ def start_fastai(data, threads):
     biases = sum(rnn.module.bias_hh_l0.numel() for rnn in model[0].module.rnns)
     parameters = sum(weight.numel() for weight in model.parameters()) - biases
     # Our last layer has a bias, which is 0.
-    facts = functools.partial(classify_facts, lengths, parameters + LABELS)
-    return learner, texts, functools.partial(facts, packages=FASTAI)
+    counts = (lengths, parameters + LABELS)
+    return learner, texts, functools.partial(classify_facts, *counts, packages=FASTAI)
 
 
 def make_fastai(data, threads):

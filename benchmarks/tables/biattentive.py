@@ -3,8 +3,8 @@
     python -m benchmarks.tables.biattentive --data DIR
 
 DIR has `trec6` and `glue`. The network is that of `zoo.TextClassifier` with
-`head="biattentive"`. It reads one of `VECTORS`, which are not trained; but the weights
-of ELMo's layers in their sum are, as in its paper. For every set of `SETS`, the
+`head="biattentive"`. It reads one of `VECTORS`, which are not trained. ELMo is a
+weighted sum of its layers; these weights are trained. For every set of `SETS`, the
 baselines of `baselines` are computed, and then every cell: a network is trained with a
 seed, and the texts of the test are classified.
 

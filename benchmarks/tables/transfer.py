@@ -98,7 +98,8 @@ class Computation:
         def compute():
             options = {**corpus.language_model, "dtype": self.dtype}
             texts = self.texts(cell.data)
-            return adapt(pretrained, texts, adapted, **options)
+            found = adapt(pretrained, texts, adapted, **options)
+            return {"dtype": self.dtype, **found}
 
         if not adapted.exists():
             stored(adapted.name, compute, FOLDER)
@@ -133,7 +134,8 @@ class Computation:
         """The accuracy on the held-out tenth of the rows for training."""
         rows, held_out = hold_out(self.parts(cell.data)["train"])
         model = self.train(cell, rows, factor)
-        return {"score": float(np.mean(right(model, held_out)))}
+        score = float(np.mean(right(model, held_out)))
+        return {"dtype": self.dtype, "score": score}
 
     def classifier(self, cell):
         """The trained classifier of a cell. Those of ensembles are stored."""
