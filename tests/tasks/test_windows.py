@@ -105,19 +105,20 @@ def test_the_gradient_reaches_the_tail_of_each_row(cell, reverse, monkeypatch):
         monkeypatch.setattr(module, "TAIL", 16)
     model = make(cell, reverse, head_dropout=0.0)
     model.get_layer("hidden_dropout").rate = 0.0
+    for layer in model.layers:
+        if isinstance(layer, keras.layers.BatchNormalization):
+            layer.epsilon = 1.0  # else it multiplies the rounding of close rows
     read = lengths_read(model, monkeypatch)
     found = logits_and_gradients(model)
     assert [length for _, length in read] == [6, 6, 6, 6, 16]
     model.reads_windows = False
     expected = logits_and_gradients(model)
-    np.testing.assert_allclose(found[0], expected[0], atol=1e-5)
+    np.testing.assert_allclose(found[0], expected[0], atol=2e-7)
+    assert np.abs(expected[0]).max() > 1e-3
     early = IDS[0, 16:] if reverse else IDS[0, :-16]
     reached = np.setdiff1d(IDS, [0, *early])
     assert len(reached) == 16 + 12
-    # Batch norm over two rows makes the gradients large.
-    np.testing.assert_allclose(
-        found[1][reached], expected[1][reached], rtol=1e-3, atol=1e-4
-    )
+    np.testing.assert_allclose(found[1][reached], expected[1][reached], atol=2e-7)
     assert not np.any(found[1][early]) and np.all(expected[1][early].any(-1))
 
 
