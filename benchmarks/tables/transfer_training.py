@@ -4,15 +4,23 @@ A language model gets the vocabulary of the task's text, and is then trained on 
 text. A classifier is trained from it by one of `RECIPES`.
 """
 
+import csv
 import dataclasses
 import gc
+import shutil
 
 import keras
 import numpy as np
 
 import zoo
 from zoo.text import train_fastai_vocabulary
-from zoo.training import AdamW, GradualUnfreezing, SlantedTriangle, layer_depths
+from zoo.training import (
+    AdamW,
+    GradualUnfreezing,
+    SlantedTriangle,
+    layer_depths,
+    train_steps,
+)
 
 LAYER_DECAY = 1 / 2.6
 # Howard and Ruder 2018; gradients are clipped and weights decay as in their code.
@@ -22,6 +30,7 @@ CLASSIFIER = {**BETAS, "global_clipnorm": 25.0, "weight_decay": 1e-6}
 HEAD = {"head": "concat_pooling", "head_dropout": 0.4}
 WINDOW = 70
 SEED = 0  # of the language models
+PARTS = 10  # of the training of a language model
 MINIMUM_COUNT = 2  # of a token of the vocabulary
 
 
@@ -114,6 +123,9 @@ def transfer_vocabulary(preset, texts, directory):
 def adapt(preset, texts, directory, epochs, rows, dtype):
     """Trains a language model on some texts, and writes it.
 
+    A checkpoint is written after each of `PARTS` parts of the training. If it is
+    interrupted, the next call continues it.
+
     Args:
         preset, texts, directory: see `transfer_vocabulary`.
         epochs: int.
@@ -121,7 +133,7 @@ def adapt(preset, texts, directory, epochs, rows, dtype):
         dtype: str, of the training.
 
     Returns:
-        dict of rate, float, and losses, a list of the mean of each epoch in nats.
+        dict of rate, float, and losses, a list of the mean of each part in nats.
     """
     free_memory()
     options = {"rows": rows, "window": WINDOW, "dtype": dtype, "seed": SEED}
@@ -129,10 +141,20 @@ def adapt(preset, texts, directory, epochs, rows, dtype):
     rate = model.default_learning_rate
     # The accuracy, which is another metric, takes a tenth of an update.
     depths = layer_depths(model.backbone, language_model=True)
-    model.compile(make_optimizer(rate, depths, **LANGUAGE_MODEL), weighted_metrics=[])
-    history = model.fit(texts, epochs=epochs, seed=SEED, verbose=2).history
+    batches = model.batches(texts, shuffle=True, seed=SEED, epochs=range(epochs))
+    every = -(-int(batches.cardinality()) // PARTS)
+    optimizer = make_optimizer(rate, depths, **LANGUAGE_MODEL)
+    model.compile(optimizer, weighted_metrics=[])
+    work = directory.with_name(f"{directory.name}-training")
+    # The last part has some windows of the beginning, so that all parts are equal.
+    model = train_steps(
+        model, lambda start: batches.repeat().skip(start), every * PARTS, work, every
+    )
+    with open(work / "log.csv", encoding="utf-8") as log:
+        losses = [float(line["loss"]) for line in csv.DictReader(log)]
     model.save_to_preset(directory)
-    return {"rate": rate, "losses": history["loss"]}
+    shutil.rmtree(work)
+    return {"rate": rate, "losses": losses}
 
 
 def start_classifier(preset, labels, recipe, seed, length, dtype):

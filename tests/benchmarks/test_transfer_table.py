@@ -147,7 +147,47 @@ def test_the_whole_recipe_is_ulmfits(transfer, presets, monkeypatch, tmp_path):
     losses = json.loads(
         (transfer.FOLDER / "results/trec6-lm_forward-adapted.json").read_text()
     )["losses"]
-    assert len(losses) == 1 and losses[0] > 0
+    assert len(losses) == 10 and losses[-1] < losses[0]
+
+
+@pytest.mark.slow
+def test_a_language_model_continues_after_an_interruption(
+    transfer, presets, monkeypatch, tmp_path
+):
+    from benchmarks.tables import transfer_training
+    from zoo.training.resume import SaveWhole
+
+    monkeypatch.setattr(transfer_training, "free_memory", lambda: None)
+    write, fit, starts = SaveWhole.on_epoch_end, zoo.CausalLM.fit, []
+
+    def noted(self, *args, **options):
+        starts.append(options["initial_epoch"])
+        return fit(self, *args, **options)
+
+    def stopped(self, epoch, logs=None):
+        write(self, epoch, logs)
+        if epoch == 2:
+            raise KeyboardInterrupt
+
+    def adapt(name):
+        where = tmp_path / name
+        found = transfer_training.adapt(
+            presets["forward"], TEXTS, where, epochs=1, rows=4, dtype="float32"
+        )
+        (table,) = zoo.from_preset(where).get_layer("token_embedding").get_weights()
+        return found["losses"], table
+
+    monkeypatch.setattr(zoo.CausalLM, "fit", noted)
+    expected = adapt("whole")
+    monkeypatch.setattr(SaveWhole, "on_epoch_end", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        adapt("stopped")
+    monkeypatch.setattr(SaveWhole, "on_epoch_end", write)
+    found = adapt("stopped")
+    assert starts == [0, 0, 3] and len(found[0]) == 10
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-5)
+    assert not [*tmp_path.glob("*-training")]
 
 
 @pytest.mark.slow
