@@ -8,10 +8,10 @@ import tensorflow as tf
 from keras import ops
 
 from zoo import registry
-from zoo.data import read_texts, untuned
+from zoo.data import read_texts
 from zoo.files import replacing
 from zoo.pretraining.distillation_loss import DistillationLoss, TextCosine
-from zoo.pretraining.objective import Objective
+from zoo.pretraining.objective import StagedObjective
 from zoo.pretraining.optimizer import make_optimizer
 from zoo.pretraining.recipes import find_files, find_held_out
 from zoo.pretraining.start import finished_model, start_model, start_tokenizer
@@ -80,7 +80,7 @@ class DistillationOptions:
                 )
 
 
-class Distillation(Objective):
+class Distillation(StagedObjective):
     """A run in which a `TextEmbedder`, the student, learns a teacher's vectors.
 
     The first run learns the vocabulary and computes the teacher's vectors, which are
@@ -258,27 +258,8 @@ class Distillation(Objective):
         scale = ops.std(embedding.embeddings) * np.sqrt(vectors.shape[1])
         embedding.embeddings.assign(vectors * ops.convert_to_numpy(scale))
 
-    def batches(self, model, start):
-        """The training batches from update `start` on, stage after stage.
-
-        Args:
-            model: `zoo.TextEmbedder`.
-            start: int, number of finished updates.
-
-        Returns:
-            tf.data.Dataset with one batch for each update that is left.
-        """
-        dataset, begin = None, 0
-        for length, rows, steps in self.recipe.stages:
-            done = max(start - begin, 0)
-            if done < steps:
-                part = self._stage(model, length, rows, steps, done)
-                dataset = dataset.concatenate(part) if dataset else part
-            begin += steps
-        return dataset.with_options(untuned())
-
-    def _stage(self, model, length, rows, steps, done):
-        """The batches of a stage after some updates of it."""
+    def stage(self, model, length, rows, steps, done):
+        """The batches of a stage that are left; see the base class."""
         chosen = self._chosen(length, rows)
         updates, targets = len(chosen) // rows, self.order[chosen]
         if self.words is None:

@@ -16,7 +16,7 @@ from zoo.data import (
     write_records,
 )
 from zoo.files import replacing
-from zoo.pretraining.objective import Objective
+from zoo.pretraining.objective import StagedObjective
 from zoo.pretraining.optimizer import make_optimizer
 from zoo.pretraining.recipes import find_files
 from zoo.pretraining.start import finished_model, start_model, start_tokenizer
@@ -47,7 +47,7 @@ class MaskedLMOptions:
     shards: int = 8
 
 
-class MaskedPretraining(Objective):
+class MaskedPretraining(StagedObjective):
     """A pretraining run of a masked language model.
 
     The first run in `output` learns the vocabulary and writes the examples. Later runs
@@ -100,27 +100,16 @@ class MaskedPretraining(Objective):
         """Makes an example with the stored masks."""
         return model.fixed_example(batch)
 
+    def stage(self, model, length, rows, steps, done):
+        """The stored rows of a stage that are left; see the base class."""
+        records = read_records(self.files[length], rows, self.recipe.seed, done)
+        return records.take(steps - done)
+
     def batches(self, model, start):
-        """The training batches from update `start` on, stage after stage.
-
-        Args:
-            model: `MaskedLM`, which makes the examples.
-            start: int, number of finished updates.
-
-        Returns:
-            tf.data.Dataset with one batch for each update that is left.
-        """
-        recipe = self.recipe
+        """The training batches from update `start` on; see the base class."""
         example = functools.partial(self.example, model)
-        dataset, begin = None, 0
-        for length, rows, steps in recipe.stages:
-            done = max(start - begin, 0)
-            if done < steps:
-                batches = read_records(self.files[length], rows, recipe.seed, done)
-                part = batches.take(steps - done).enumerate(begin + done).map(example)
-                dataset = dataset.concatenate(part) if dataset else part
-            begin += steps
-        return dataset.prefetch(2)
+        rows = super().batches(model, start).enumerate(start)
+        return rows.map(example).prefetch(2)
 
     def tokens(self):
         """The number of tokens in all batches without padding, int.

@@ -1,5 +1,7 @@
 """What the runs of all objectives share."""
 
+from zoo.data import untuned
+
 
 class Objective:
     """The base of the runs of recipes.
@@ -15,6 +17,46 @@ class Objective:
     def record(self):
         """What the record of the preset says of this run, a dict."""
         return {}
+
+
+class StagedObjective(Objective):
+    """The base of the runs of recipes whose stages have batches of their own.
+
+    Attributes:
+        recipe: `zoo.pretraining.Recipe`.
+    """
+
+    def stage(self, model, length, rows, steps, done):
+        """The batches of a stage that are left after `done` updates of it.
+
+        Args:
+            model: the task, which makes the batches.
+            length, rows, steps: ints, the stage.
+            done: int, less than `steps`.
+
+        Returns:
+            tf.data.Dataset of `steps - done` batches.
+        """
+        raise NotImplementedError
+
+    def batches(self, model, start):
+        """The training batches from update `start` on, stage after stage.
+
+        Args:
+            model: the task, which makes the batches.
+            start: int, number of finished updates.
+
+        Returns:
+            tf.data.Dataset with one batch for each update that is left.
+        """
+        dataset, begin = None, 0
+        for length, rows, steps in self.recipe.stages:
+            done = max(start - begin, 0)
+            if done < steps:
+                part = self.stage(model, length, rows, steps, done)
+                dataset = dataset.concatenate(part) if dataset else part
+            begin += steps
+        return dataset.with_options(untuned())
 
 
 def only_stage(recipe, model):

@@ -10,7 +10,7 @@ from zoo.pretraining.learned_vectors import (
     learn_vectors,
     split_lines,
 )
-from zoo.pretraining.objective import Objective
+from zoo.pretraining.objective import StagedObjective
 from zoo.pretraining.optimizer import make_optimizer
 from zoo.pretraining.recipes import find_files, find_held_out
 from zoo.pretraining.start import finished_model, start_model, start_tokenizer
@@ -78,7 +78,7 @@ class TranslationOptions(WritingOptions):
             )
 
 
-class Translation(Objective):
+class Translation(StagedObjective):
     """A training run of a `Translator`, or of another task that writes texts.
 
     The first run learns one SentencePiece model from both sides, `sentencepiece.model`.
@@ -202,27 +202,8 @@ class Translation(Objective):
         model.compile(make_optimizer(recipe))
         return model
 
-    def batches(self, model, start):
-        """The training batches from update `start` on, stage after stage.
-
-        Args:
-            model: `zoo.Translator`.
-            start: int, number of finished updates.
-
-        Returns:
-            tf.data.Dataset with one batch for each update that is left.
-        """
-        dataset, begin = None, 0
-        for length, rows, steps in self.recipe.stages:
-            done = max(start - begin, 0)
-            if done < steps:
-                part = self._stage(model, length, rows, steps, done)
-                dataset = dataset.concatenate(part) if dataset else part
-            begin += steps
-        return dataset
-
-    def _stage(self, model, length, rows, steps, done):
-        """The batches of a stage after some updates of it."""
+    def stage(self, model, length, rows, steps, done):
+        """The batches of a stage that are left; see the base class."""
         chosen, budget = self._chosen(length), length * rows
         updates = self._updates(chosen, budget)
         batches = model.batches(
