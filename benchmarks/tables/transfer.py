@@ -9,8 +9,9 @@ backward one, and a BERT. For every set of `SETS`:
 2. The language models get the vocabulary of the training texts, and are trained on
    them. This is done once for each direction, in the folder of `--work`, and not for
    every seed.
-3. With seed 0, rates are tried on nine tenths of the rows of TREC-6, for each recipe of
-   `transfer_training.RECIPES`. Other sets and the backward model have the same rates.
+3. With seed 0, rates are tried on nine tenths of the rows: on TREC-6 for each recipe of
+   `transfer_training.RECIPES`, on IMDb with 1,000 labels for four of them. The other
+   cells have the same rates; see `transfer_sets.SETS`.
 4. The cells are computed: a classifier is trained, and the texts of the test are
    classified. "both" is the ensemble of a forward and a backward classifier.
 
@@ -39,7 +40,7 @@ from benchmarks.tables.stored_results import (
     told,
     write_table,
 )
-from benchmarks.tables.transfer_sets import PRESETS, SETS, cells
+from benchmarks.tables.transfer_sets import PRESETS, SETS, Cell, cells
 from benchmarks.tables.transfer_training import (
     RECIPES,
     adapt,
@@ -51,7 +52,6 @@ from benchmarks.tables.transfer_training import (
 from zoo.evaluation import bootstrap_interval
 
 FOLDER = pathlib.Path(__file__).parents[1] / "transfer"
-FACTORS = (1.0, 4.0)  # of the default rate
 WORK = pathlib.Path("runs") / "transfer"  # which git ignores
 LENGTH = 400  # tokens of a document
 DTYPE = "mixed_bfloat16"
@@ -120,11 +120,12 @@ class Computation:
     def factor(self, cell):
         """The factor of the rate of a cell, which is searched with seed 0."""
         model = "bert" if cell.model == "bert" else "forward"
-        data = SETS[cell.data].rates_of or cell.data
-        cell = dataclasses.replace(cell, data=data, model=model, seed=0)
+        corpus, known = SETS[cell.data], (cell.data, cell.recipe)
+        data, recipe = corpus.rates_of.get(cell.recipe, known)
+        cell = Cell(data, model, recipe, seed=0)
         self.start(cell)  # has a result of its own
         scores = {}
-        for factor in FACTORS:
+        for factor in SETS[data].tried(recipe):
             name = f"{cell.name(self.presets)}-rate_{factor:g}"
             search = functools.partial(self.search, cell, factor)
             scores[factor] = stored(name, search, FOLDER)["score"]

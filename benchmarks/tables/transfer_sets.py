@@ -27,7 +27,10 @@ class Corpus:
         recipes: tuple of str, of the forward model.
         bert: tuple of str, the recipes of the BERT.
         seeds: int.
-        rates_of: str, the set whose rates are used; None to search for them.
+        factors: tuple of float, the rates that are tried with pretrained weights, as
+            multiples of the default.
+        rates_of: dict of recipe to the cell (set, recipe) whose rate it has, for
+            recipes for which rates are not tried.
     """
 
     labelled: LabelledSet
@@ -38,11 +41,34 @@ class Corpus:
     recipes: tuple = tuple(RECIPES)
     bert: tuple = ()
     seeds: int = 3
-    rates_of: str | None = None
+    factors: tuple = (1.0, 4.0)
+    rates_of: dict = dataclasses.field(default_factory=dict)
+
+    def tried(self, recipe):
+        """The rates that are tried for a recipe, multiples of the default."""
+        return SCRATCH_FACTORS if RECIPES[recipe].start == "random" else self.factors
 
 
+SCRATCH_FACTORS = (1 / 16, 1 / 4, 1.0)
 FEW = ("scratch", "unadapted", "gradual")
-ON_IMDB = {"source": "imdb", "language_model": {"epochs": 1, "rows": 64}}
+# Rates are tried on IMDb for these recipes; the other ones have the same rates.
+SAME_RATES = {
+    "scratch": ("scratch",),
+    "unadapted": ("unadapted",),
+    "full": ("full", "last_layer", "chain_thaw"),
+    "gradual": ("gradual", "discriminative", "triangle"),
+}
+RATES_ON_IMDB = {
+    recipe: ("imdb_1000", source)
+    for source, recipes in SAME_RATES.items()
+    for recipe in recipes
+}
+ON_IMDB = {
+    "source": "imdb",
+    "language_model": {"epochs": 1, "rows": 64},
+    "factors": (1 / 4, 1.0, 4.0),
+    "rates_of": RATES_ON_IMDB,
+}
 SETS = {
     "trec6": Corpus(
         LabelledSet("TREC-6", line_rows("trec6/{}.txt.gz", " ", 1)),
@@ -57,7 +83,6 @@ SETS = {
         **ON_IMDB,
         fit={"epochs": 5, "batch_size": 16},
         epochs_per_group=1,
-        rates_of="trec6",
     ),
     "imdb_100": Corpus(
         LabelledSet("IMDb, 100 labels", IMDB, 100, 5000),
@@ -65,7 +90,6 @@ SETS = {
         fit={"epochs": 15, "batch_size": 8},
         epochs_per_group=3,
         recipes=FEW,
-        rates_of="trec6",
     ),
     "imdb_25000": Corpus(
         LabelledSet("IMDb, 25,000 labels", IMDB, None, 5000),
@@ -75,7 +99,6 @@ SETS = {
         epochs_per_group=1,
         recipes=("gradual", "scratch"),
         seeds=1,
-        rates_of="trec6",
     ),
 }
 

@@ -75,7 +75,8 @@ def test_every_row_of_the_issue_has_cells(transfer):
     both = "ulmfit_mini_en_books+ulmfit_mini_en_books_backward"
     assert f"imdb_100-{both}-gradual-2" in names
     for corpus in transfer.SETS.values():
-        assert transfer.SETS[corpus.rates_of or "trec6"].rates_of is None
+        for other, recipe in corpus.rates_of.values():
+            assert transfer.SETS[other].rates_of.get(recipe) in (None, (other, recipe))
 
 
 def test_recipes_add_one_part_each(transfer):
@@ -280,15 +281,46 @@ def test_cells_are_computed_once(transfer, presets, monkeypatch, tmp_path):
     assert [cell.seed for cell, _, _ in trained] == [1]
 
 
-def test_rates_come_from_another_set_and_direction(transfer, presets, tmp_path):
+@pytest.mark.parametrize(
+    "cell, searched",
+    [
+        (("trec6", "forward", "triangle", 2), ("trec6-lm_forward-triangle", 4.0)),
+        (("trec6", "both", "gradual", 2), ("trec6-lm_forward-gradual", 4.0)),
+        (("trec6", "bert", "full", 2), ("trec6-bert_tiny-full", 4.0)),
+        (
+            ("imdb_1000", "forward", "triangle", 2),
+            ("imdb_1000-lm_forward-gradual", 0.25),
+        ),
+        (
+            ("imdb_1000", "forward", "last_layer", 2),
+            ("imdb_1000-lm_forward-full", 0.25),
+        ),
+        (
+            ("imdb_100", "forward", "scratch", 2),
+            ("imdb_1000-lm_forward-scratch", 0.0625),
+        ),
+        (
+            ("imdb_25000", "backward", "gradual", 0),
+            ("imdb_1000-lm_forward-gradual", 4.0),
+        ),
+    ],
+)
+def test_which_rates_are_tried(transfer, presets, tmp_path, cell, searched):
     computation = transfer.Computation(tmp_path, tmp_path / "work", presets)
-    for factor, score in ((1.0, 0.75), (4.0, 0.5)):
-        name = f"trec6-lm_forward-gradual-0-rate_{factor:g}"
-        transfer.stored(name, lambda score=score: {"score": score}, transfer.FOLDER)
     computation.start = lambda cell: None
-    cell = make_cell("imdb_25000", "backward", "gradual", 0)
-    assert computation.factor(cell) == 1.0
-    assert computation.factor(dataclasses.replace(cell, model="both")) == 1.0
+    stem, best = searched
+    tried = []
+
+    def search(cell, factor):
+        tried.append(f"{cell.name(presets)}-{factor:g}")
+        return {"score": float(factor == best)}
+
+    computation.search = search
+    assert computation.factor(make_cell(*cell)) == best
+    factors = (1, 4) if cell[0] == "trec6" else (0.25, 1, 4)
+    if cell[2] == "scratch":
+        factors = (0.0625, 0.25, 1)
+    assert tried == [f"{stem}-0-{factor:g}" for factor in factors]
 
 
 @pytest.mark.slow
