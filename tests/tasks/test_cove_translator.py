@@ -40,7 +40,9 @@ def test_what_is_written_is_what_the_training_graph_predicts(translator):
 
 
 @pytest.mark.parametrize("beams", [1, 3])
-def test_steps_are_the_training_graph(translator, beams):
+def test_steps_are_the_training_graph(beams):
+    # With larger kernels, rounding grows from step to step.
+    translator = make_cove_translator(scale=0.4)
     decoder, draw = translator.decoder, np.random.default_rng(4)
     source = translator.preprocessor((TEXTS,))
     read = draw.integers(5, 300, (len(TEXTS) * beams, 7)).astype("int32")
@@ -51,8 +53,8 @@ def test_steps_are_the_training_graph(translator, beams):
     for begin, end in ((0, 1), (1, 4), (4, 7)):
         outputs, states = decoder.step(read[:, begin:end], states, beams=beams)
         found.append(translator.head(outputs["decoder_sequence_output"]))
-    # The kernels are so large that rounding grows from step to step.
-    np.testing.assert_allclose(np.concatenate(found, axis=1), expected, atol=2e-4)
+    np.testing.assert_allclose(np.concatenate(found, axis=1), expected, atol=1e-5)
+    assert np.std(expected) > 0.1
 
 
 @pytest.mark.slow

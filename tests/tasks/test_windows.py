@@ -113,12 +113,12 @@ def test_the_gradient_reaches_the_tail_of_each_row(cell, reverse, monkeypatch):
     assert [length for _, length in read] == [6, 6, 6, 6, 16]
     model.reads_windows = False
     expected = logits_and_gradients(model)
-    np.testing.assert_allclose(found[0], expected[0], atol=2e-7)
+    np.testing.assert_allclose(found[0], expected[0], atol=5e-8)
     assert np.abs(expected[0]).max() > 1e-3
     early = IDS[0, 16:] if reverse else IDS[0, :-16]
     reached = np.setdiff1d(IDS, [0, *early])
     assert len(reached) == 16 + 12
-    np.testing.assert_allclose(found[1][reached], expected[1][reached], atol=2e-7)
+    np.testing.assert_allclose(found[1][reached], expected[1][reached], atol=5e-8)
     assert not np.any(found[1][early]) and np.all(expected[1][early].any(-1))
 
 
