@@ -66,7 +66,6 @@ RATES_ON_IMDB = {
 ON_IMDB = {
     "source": "imdb",
     "language_model": {"epochs": 1, "rows": 64},
-    "factors": (1 / 4, 1.0, 4.0),
     "rates_of": RATES_ON_IMDB,
 }
 SETS = {
