@@ -40,7 +40,7 @@ from benchmarks.tables.stored_results import (
     told,
     write_table,
 )
-from benchmarks.tables.transfer_sets import PRESETS, SETS, Cell, cells
+from benchmarks.tables.transfer_sets import PRESETS, SETS, Cell, cells, factors_of
 from benchmarks.tables.transfer_training import (
     RECIPES,
     adapt,
@@ -125,7 +125,7 @@ class Computation:
         cell = Cell(data, model, recipe, seed=0)
         self.start(cell)  # has a result of its own
         scores = {}
-        for factor in SETS[data].tried(recipe):
+        for factor in factors_of(recipe):
             name = f"{cell.name(self.presets)}-rate_{factor:g}"
             search = functools.partial(self.search, cell, factor)
             scores[factor] = stored(name, search, FOLDER)["score"]

@@ -27,8 +27,6 @@ class Corpus:
         recipes: tuple of str, of the forward model.
         bert: tuple of str, the recipes of the BERT.
         seeds: int.
-        factors: tuple of float, the rates that are tried with pretrained weights, as
-            multiples of the default.
         rates_of: dict of recipe to the cell (set, recipe) whose rate it has, for
             recipes for which rates are not tried.
     """
@@ -41,15 +39,9 @@ class Corpus:
     recipes: tuple = tuple(RECIPES)
     bert: tuple = ()
     seeds: int = 3
-    factors: tuple = (1.0, 4.0)
     rates_of: dict = dataclasses.field(default_factory=dict)
 
-    def tried(self, recipe):
-        """The rates that are tried for a recipe, multiples of the default."""
-        return SCRATCH_FACTORS if RECIPES[recipe].start == "random" else self.factors
 
-
-SCRATCH_FACTORS = (1 / 16, 1 / 4, 1.0)
 FEW = ("scratch", "unadapted", "gradual")
 # Rates are tried on IMDb for these recipes; the other ones have the same rates.
 SAME_RATES = {
@@ -100,6 +92,11 @@ SETS = {
         seeds=1,
     ),
 }
+
+
+def factors_of(recipe):
+    """The rates that are tried for a recipe, multiples of the default."""
+    return (1 / 16, 1 / 4, 1.0) if RECIPES[recipe].start == "random" else (1.0, 4.0)
 
 
 @dataclasses.dataclass(frozen=True)

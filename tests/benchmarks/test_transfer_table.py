@@ -289,11 +289,11 @@ def test_cells_are_computed_once(transfer, presets, monkeypatch, tmp_path):
         (("trec6", "bert", "full", 2), ("trec6-bert_tiny-full", 4.0)),
         (
             ("imdb_1000", "forward", "triangle", 2),
-            ("imdb_1000-lm_forward-gradual", 0.25),
+            ("imdb_1000-lm_forward-gradual", 1.0),
         ),
         (
             ("imdb_1000", "forward", "last_layer", 2),
-            ("imdb_1000-lm_forward-full", 0.25),
+            ("imdb_1000-lm_forward-full", 4.0),
         ),
         (
             ("imdb_100", "forward", "scratch", 2),
@@ -317,9 +317,7 @@ def test_which_rates_are_tried(transfer, presets, tmp_path, cell, searched):
 
     computation.search = search
     assert computation.factor(make_cell(*cell)) == best
-    factors = (1, 4) if cell[0] == "trec6" else (0.25, 1, 4)
-    if cell[2] == "scratch":
-        factors = (0.0625, 0.25, 1)
+    factors = (0.0625, 0.25, 1) if cell[2] == "scratch" else (1, 4)
     assert tried == [f"{stem}-0-{factor:g}" for factor in factors]
 
 
