@@ -102,9 +102,9 @@ class Computation:
             return {"dtype": self.dtype, **found}
 
         if not adapted.exists():
+            # If there is a result, then of a model that was deleted.
+            (FOLDER / "results" / f"{adapted.name}.json").unlink(missing_ok=True)
             stored(adapted.name, compute, FOLDER)
-        if not adapted.exists():  # the result is stored, but the model was deleted
-            compute()
         return adapted
 
     def train(self, cell, rows, factor):

@@ -191,6 +191,31 @@ def test_a_language_model_continues_after_an_interruption(
     assert not [*tmp_path.glob("*-training")]
 
 
+def test_the_stored_losses_are_those_of_the_language_model_in_use(
+    transfer, presets, monkeypatch, tmp_path
+):
+    losses = iter((2.0, 1.0))
+
+    def adapt(preset, texts, directory, **options):
+        directory.mkdir()
+        return {"losses": [next(losses)]}
+
+    def transfer_vocabulary(preset, texts, directory):
+        directory.mkdir(parents=True)
+
+    monkeypatch.setattr(transfer, "adapt", adapt)
+    monkeypatch.setattr(transfer, "transfer_vocabulary", transfer_vocabulary)
+    computation = transfer.Computation(tmp_path, tmp_path / "work", presets)
+    found = []
+    for deleted in (False, False, True):
+        if deleted:
+            (tmp_path / "work/trec6-lm_forward-adapted").rmdir()
+        directory = computation.start(make_cell("trec6", "forward", "full", 0))
+        path = transfer.FOLDER / f"results/{directory.name}.json"
+        found += json.loads(path.read_text())["losses"]
+    assert directory.is_dir() and found == [2.0, 2.0, 1.0]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "recipe", [*(pytest.param(n, marks=pytest.mark.slow) for n in SLOW), "unadapted"]
