@@ -72,8 +72,9 @@ def stored(name, compute=None, folder=None):
         folder: pathlib.Path of the table, by default that of the defaults.
 
     Returns:
-        dict, with the columns of `circumstances`, `cpu_seconds` (of all threads of this
-        process) and versions; or None if there is no result and `compute` is None.
+        dict, with the columns of `circumstances`, `cpu_seconds` (of all threads, but
+        not of earlier calls that were interrupted) and versions; or None if there is no
+        result and `compute` is None.
     """
     results = RESULTS if folder is None else folder / "results"
     path = results / f"{name}.json"
