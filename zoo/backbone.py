@@ -68,6 +68,7 @@ class Backbone(TokenInputs, QuantizedModel, KerasFile, keras.Model):
     on_request = ("layer_outputs", "attention_scores")
     reverse = False  # whether the tokens are read from the last to the first
     own_layers = {}  # output to the names of layers that only it depends on
+    caches = False  # whether the states of `step` are the keys and values of all tokens
 
     def __init__(self, config, dtype=None, name=None, parts=None, **kwargs):
         if not isinstance(config, self.config_class):

@@ -4,7 +4,9 @@ from zoo.layers.attention import MultiHeadAttention
 from zoo.layers.attentional_decoder import AttentionalDecoder
 from zoo.layers.awd import EmbeddingDropout, RegularizedLogits
 from zoo.layers.biattention import AttentivePooling, Biattention
+from zoo.layers.caching import empty_cache, entry_index, visible_entries
 from zoo.layers.carried_state import CarriedState, KeepState, StatefulModel
+from zoo.layers.causal_mask import CausalMask
 from zoo.layers.character_cnn import CharacterCNN, Highway
 from zoo.layers.concat_pooling import ConcatPooling
 from zoo.layers.crf import CRF
@@ -35,7 +37,6 @@ from zoo.layers.transformer import (
     TransformerBlock,
     TransformerEncoderBlock,
     WithScores,
-    entry_index,
     get_activation,
 )
 from zoo.layers.word_embedding import WordEmbedding
@@ -46,6 +47,7 @@ __all__ = [
     "Biattention",
     "CRF",
     "CarriedState",
+    "CausalMask",
     "CharacterCNN",
     "ComparedSegments",
     "ConcatPooling",
@@ -75,6 +77,7 @@ __all__ = [
     "WithScores",
     "WordEmbedding",
     "apply_quantization",
+    "empty_cache",
     "enable_lora",
     "entry_index",
     "get_activation",
@@ -85,4 +88,5 @@ __all__ = [
     "quantization_words",
     "quantize_layers",
     "sinusoids",
+    "visible_entries",
 ]

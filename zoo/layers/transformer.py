@@ -88,10 +88,10 @@ class TransformerBlock(CompositeLayer):
         activation_dropout: float in [0, 1), probability after the activation.
 
     Inputs:
-        x (B, L, D); optional padding_mask (B, L), bool or int, 1 = token; optional
-        positions int32 (B, P), to compute the output at these positions only; with
-        `cross`, memory (B, M, D) and optional memory_mask (B, M). No position attends
-        to padding.
+        x (B, L, D); optional padding_mask (B, L), bool or int, 1 = token, or (B, L, L),
+        1 where a position may attend to another one; optional positions int32 (B, P),
+        to compute the output at these positions only; with `cross`, memory (B, M, D)
+        and optional memory_mask (B, M). No position attends to padding.
 
     Returns:
         (B, L, D), or (B, P, D) with positions; with `return_scores=True` a tuple of it
@@ -193,7 +193,11 @@ class TransformerBlock(CompositeLayer):
         if positions is not None:
             index = positions[:, :, None]
             query, x = (ops.take_along_axis(t, index, axis=1) for t in (key, x))
-        mask = None if padding_mask is None else padding_mask[:, None, :]
+        mask = padding_mask
+        if mask is not None and len(mask.shape) == 2:
+            mask = mask[:, None, :]
+        elif mask is not None and positions is not None:
+            mask = ops.take_along_axis(mask, positions[:, :, None], axis=1)
         if self.causal:
             every = ops.arange(ops.shape(key)[1], dtype="int32")[None]
             own = every if positions is None else positions
@@ -278,25 +282,6 @@ class TransformerBlock(CompositeLayer):
 @keras.saving.register_keras_serializable(package="zoo")
 class TransformerEncoderBlock(TransformerBlock):
     """The block of BERT, a `TransformerBlock`. Files of BERT have this name."""
-
-
-def entry_index(place, num_heads, count):
-    """Where new entries stand in a cache (B, H, C, K).
-
-    Args:
-        place: int32 (B,), the first new entry of each row, at most C - N.
-        num_heads: int, H.
-        count: int, N.
-
-    Returns:
-        int32 (B * H * N, 3): row, head and entry.
-    """
-    places = place[:, None] + ops.arange(count, dtype="int32")[None]
-    shape = (ops.shape(place)[0], num_heads, count)
-    places = ops.broadcast_to(places[:, None], shape)
-    row = ops.arange(shape[0], dtype="int32")[:, None, None] + ops.zeros_like(places)
-    head = ops.arange(num_heads, dtype="int32")[:, None] + ops.zeros_like(places)
-    return ops.reshape(ops.stack([row, head, places], axis=-1), (-1, 3))
 
 
 @keras.saving.register_keras_serializable(package="zoo")

@@ -6,6 +6,8 @@ from zoo.text.bpe_training import train_bpe
 from zoo.text.character_tokenizer import CharacterTokenizer
 from zoo.text.fastai_tokenizer import FastaiTokenizer
 from zoo.text.fastai_training import train_fastai_vocabulary
+from zoo.text.gpt2_tokenizer import GPT2Tokenizer
+from zoo.text.gpt2_training import train_byte_bpe
 from zoo.text.linear_trees import find_labels, linearize, list_tokens, to_tree
 from zoo.text.marian_tokenizer import MarianTokenizer
 from zoo.text.parsing_tokenizer import ParsingTokenizer
@@ -33,6 +35,7 @@ for kind in (
     BytePairTokenizer,
     CharacterTokenizer,
     FastaiTokenizer,
+    GPT2Tokenizer,
     MarianTokenizer,
     ParsingTokenizer,
     SentencePieceTokenizer,
@@ -51,6 +54,7 @@ __all__ = [
     "Framing",
     "CharacterTokenizer",
     "FastaiTokenizer",
+    "GPT2Tokenizer",
     "MarianTokenizer",
     "ParsingTokenizer",
     "SentencePieceTokenizer",
@@ -78,6 +82,7 @@ __all__ = [
     "split_words",
     "to_tree",
     "train_bpe",
+    "train_byte_bpe",
     "train_fastai_vocabulary",
     "train_sentencepiece",
     "train_wordpiece",

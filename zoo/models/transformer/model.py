@@ -11,7 +11,9 @@ from zoo.layers import (
     TokenLogits,
     TransformerBlock,
     WithScores,
+    empty_cache,
     entry_index,
+    visible_entries,
 )
 from zoo.models.transformer.configs import TransformerConfig
 
@@ -233,20 +235,13 @@ class Transformer(Backbone):
         blocks = self._blocks(config, layers, "decoder")
         memory = tuple(b.cross_attention.keys_and_values(x) for b in blocks)
         width = config.hidden_dim // config.num_heads
-        sources = ops.shape(ids)[0]
-
-        def empty(entries):
-            shape = (sources, config.num_heads, entries, width)
-            return (ops.zeros(shape, self.compute_dtype),) * 2
-
+        shape = config.num_heads, length * beams, width, self.compute_dtype
         return {
             "position": ops.zeros((rows,), "int32"),
             "seen": ops.zeros((rows, length * beams), "bool"),
             "source": {
-                "cache": tuple(
-                    (empty(0 * length), empty(length * beams)) for _ in blocks
-                ),
-                "used": ops.zeros((sources,), "int32"),
+                "cache": tuple(empty_cache(ops.shape(ids)[0], *shape) for _ in blocks),
+                "used": ops.zeros((ops.shape(ids)[0],), "int32"),
                 "memory": memory,
                 "mask": mask,
             },
@@ -275,7 +270,9 @@ class Transformer(Backbone):
         places = position[:, None] + ops.arange(count, dtype="int32")[None]
         x = self._embed(config, layers, "decoder", inputs, places)
         x = ops.reshape(x, (-1, beams * count, config.hidden_dim))
-        mask = self._seen(states, count, beams)
+        mask = visible_entries(
+            states["seen"], source["cache"][0], source["used"], count, beams
+        )
         every = ops.reshape(mask, (-1, beams * count, ops.shape(mask)[-1]))
         index = entry_index(source["used"], config.num_heads, beams * count)
         caches = []
@@ -296,15 +293,3 @@ class Transformer(Backbone):
         }
         x = ops.reshape(x, (-1, count, config.hidden_dim))
         return {"decoder_sequence_output": x}, after
-
-    @staticmethod
-    def _seen(states, count, beams):
-        """The entries that each of the next tokens attends to, bool (R, T, C)."""
-        seen, source = states["seen"], states["source"]
-        old = ops.shape(source["cache"][0][0][0])[2]
-        hypothesis = ops.arange(beams, dtype="int32")[None] * count
-        first = ops.reshape(old + source["used"][:, None] + hypothesis, (-1, 1, 1))
-        tokens = ops.arange(count, dtype="int32")[None, :, None]
-        entries = ops.arange(ops.shape(seen)[1], dtype="int32")[None, None]
-        own = (entries >= first) & (entries <= first + tokens)
-        return seen[:, None] | own

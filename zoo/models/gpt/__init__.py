@@ -1,0 +1,14 @@
+"""The family of GPT (Radford et al. 2018 and 2019)."""
+
+from zoo.family import Family
+from zoo.models.gpt.model import GPT, GPTConfig
+from zoo.models.gpt.shapes import weight_shapes
+
+__all__ = ["FAMILY", "GPT", "GPTConfig"]
+
+FAMILY = Family(
+    backbone=GPT,
+    tokenizers=("GPT2Tokenizer", "GPT1Tokenizer"),
+    learning_rate=6.25e-5,
+    shapes=weight_shapes,
+)

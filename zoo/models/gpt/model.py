@@ -1,0 +1,336 @@
+"""GPT: a Transformer decoder that predicts the next token."""
+
+import dataclasses
+
+import keras
+from keras import ops
+
+from zoo.backbone import Backbone
+from zoo.config import check_heads, check_positive, check_probabilities, check_sizes
+from zoo.layers import (
+    CausalMask,
+    LayerNorm,
+    PositionEmbedding,
+    TokenLogits,
+    TransformerBlock,
+    WithScores,
+    empty_cache,
+    entry_index,
+    get_activation,
+    visible_entries,
+)
+
+SIZES = (
+    "vocabulary_size",
+    "hidden_dim",
+    "num_layers",
+    "num_heads",
+    "intermediate_dim",
+    "max_sequence_length",
+)
+EMBEDDINGS = (
+    "causal_mask",
+    "token_embedding",
+    "position_embedding",
+    "embeddings_dropout",
+)
+DROPOUTS = ("dropout", "embedding_dropout", "attention_dropout")
+
+
+@dataclasses.dataclass(frozen=True)
+class GPTConfig:
+    """Sizes and options of a GPT. The defaults are those of GPT-2 small.
+
+    Source: Radford et al. 2018 (GPT-1) and 2019 (GPT-2), and the released code. The
+    released code of GPT-2 has no dropout; 0.1 is that of Hugging Face's files.
+
+    Args:
+        vocabulary_size: V, tokens.
+        hidden_dim: width D.
+        num_layers: decoder blocks.
+        num_heads: H, must divide `hidden_dim`.
+        intermediate_dim: inner width F of the feed-forward network.
+        max_sequence_length: positions.
+        norm_first: whether a norm stands before each sub-layer and after the last
+            block, as in GPT-2. In GPT-1 a norm follows each sub-layer.
+        activation: str, see `zoo.layers.get_activation`.
+        dropout: probability after sub-layers, in [0, 1).
+        embedding_dropout: probability after the embeddings, in [0, 1).
+        attention_dropout: probability on attention weights, in [0, 1).
+        layer_norm_epsilon: added to the variance.
+        initializer_range: standard deviation of the truncated normal initial weights.
+
+    Raises:
+        ValueError: if a size, epsilon or range is not positive, or a probability is not
+            in [0, 1). Also if the activation is unknown, or `num_heads` does not divide
+            `hidden_dim`.
+    """
+
+    vocabulary_size: int = 50257
+    hidden_dim: int = 768
+    num_layers: int = 12
+    num_heads: int = 12
+    intermediate_dim: int = 3072
+    max_sequence_length: int = 1024
+    norm_first: bool = True
+    activation: str = "gelu_tanh"
+    dropout: float = 0.1
+    embedding_dropout: float = 0.1
+    attention_dropout: float = 0.1
+    layer_norm_epsilon: float = 1e-5
+    initializer_range: float = 0.02
+
+    def __post_init__(self):
+        """Checks every field that has a range."""
+        check_sizes(self, SIZES)
+        check_probabilities(self, DROPOUTS)
+        check_positive(self, ("layer_norm_epsilon", "initializer_range"))
+        check_heads(self)
+        get_activation(self.activation)
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class GPT(Backbone):
+    """Blocks of causal self-attention over token and position embeddings.
+
+    A row can hold several documents. Then `padding_mask` has the number of the document
+    of each token, from 1 on. A token attends to those of its document, and the
+    positions of each document begin at 0, so a document has the same vectors as alone.
+
+    Source: Radford et al. 2018 (GPT-1) and 2019 (GPT-2). GPT-1 keeps words and
+    positions in one table; here they are two. `keras_nlp.models.GPT2Backbone` has no
+    GPT-1, and its blocks are the slower `TransformerDecoder`.
+
+    Args:
+        config: `GPTConfig`.
+        dtype: dtype or policy name of every layer.
+        name: str.
+
+    Inputs:
+        dict of int32 (B, L): token_ids, and optional padding_mask, 0 = padding, else
+        the number of the document. By default every token is one of document 1.
+
+    Returns:
+        dict of sequence_output (B, L, D). `with_outputs` adds layer_outputs
+        (B, N + 1, L, D) and attention_scores float32 (B, N, H, L, L).
+
+    Example:
+        >>> gpt = GPT(GPTConfig(11, 4, 1, 2, 8, 16))
+        >>> tuple(gpt(keras.ops.ones((1, 3), "int32"))["sequence_output"].shape)
+        (1, 3, 4)
+    """
+
+    family = "gpt"
+    config_class = GPTConfig
+    caches = True
+    derived_inputs = {"padding_mask": lambda ids, config: ops.ones_like(ids)}
+
+    @property
+    def predicts(self):
+        """The next token."""
+        return "next"
+
+    def make_token_head(self, activation=None, layer_norm_epsilon=None):
+        """Makes the language model's head, which shares the token embedding."""
+        return TokenLogits(
+            self.config.vocabulary_size,
+            self.named_layers["token_embedding"],
+            dtype=self.dtype_policy,
+            name="lm_head",
+        )
+
+    def groups(self):
+        """Returns the embeddings as one group, and each block as a group."""
+        groups = [[name] for name in self.named_layers if name.startswith("block_")]
+        if self.config.norm_first:
+            groups[-1].append("layer_norm")
+        return EMBEDDINGS, *map(tuple, groups)
+
+    @staticmethod
+    def make_inputs(config):
+        """Makes the symbolic inputs, int32 (B, L) each."""
+        names = ("token_ids", "padding_mask")
+        return {name: keras.Input((None,), dtype="int32", name=name) for name in names}
+
+    @staticmethod
+    def make_layers(config, dtype):
+        """Makes the layers by name; they are not built yet."""
+        stddev, named = config.initializer_range, {"dtype": dtype}
+        layers = [
+            CausalMask(name="causal_mask"),
+            keras.layers.Embedding(
+                config.vocabulary_size,
+                config.hidden_dim,
+                keras.initializers.TruncatedNormal(stddev=stddev),
+                **named,
+                name="token_embedding",
+            ),
+            PositionEmbedding(
+                config.max_sequence_length, stddev, **named, name="position_embedding"
+            ),
+            keras.layers.Dropout(
+                config.embedding_dropout, **named, name="embeddings_dropout"
+            ),
+        ]
+        for i in range(config.num_layers):
+            block = TransformerBlock(
+                config.num_heads,
+                config.intermediate_dim,
+                config.activation,
+                config.dropout,
+                config.attention_dropout,
+                config.layer_norm_epsilon,
+                stddev,
+                norm_first=config.norm_first,
+                **named,
+                name=f"block_{i}",
+            )
+            layers.append(block)
+        if config.norm_first:
+            epsilon = config.layer_norm_epsilon
+            layers.append(LayerNorm(epsilon=epsilon, **named, name="layer_norm"))
+        return {layer.name: layer for layer in layers}
+
+    @classmethod
+    def connect(cls, config, layers, inputs, scores=False):
+        """Connects the layers; `scores` adds the attention weights to the outputs."""
+        x, mask, blocks = cls._begin(layers, inputs)
+        hidden, weights = [x], []
+        for block in blocks:
+            if scores:
+                x, block_weights = WithScores(block)(x, mask)
+                weights.append(block_weights)
+            else:
+                x = block(x, mask)
+            hidden.append(x)
+        hidden[-1] = x = cls._end(layers, x)
+        outputs = {"sequence_output": x, "layer_outputs": ops.stack(hidden, axis=1)}
+        if scores:
+            outputs["attention_scores"] = ops.stack(weights, axis=1)
+        return outputs
+
+    @classmethod
+    def connect_at(cls, config, layers, inputs, positions):
+        """Connects the layers; the last block computes `positions`."""
+        x, mask, blocks = cls._begin(layers, inputs)
+        for block in blocks[:-1]:
+            x = block(x, mask)
+        x = cls._end(layers, blocks[-1](x, mask, positions))
+        return {"sequence_output": x}
+
+    @classmethod
+    def _begin(cls, layers, inputs):
+        """Returns the embeddings (B, L, D), the mask (B, L, L) and the blocks."""
+        mask, places = layers["causal_mask"](inputs["padding_mask"])
+        x = cls._embed(layers, inputs["token_ids"], places)
+        return x, mask, cls._blocks(layers)
+
+    @staticmethod
+    def _embed(layers, ids, places):
+        """Vectors of tokens (B, L, D), at the positions `places` (B, L)."""
+        x = layers["token_embedding"](ids)
+        return layers["embeddings_dropout"](x + layers["position_embedding"](x, places))
+
+    @staticmethod
+    def _blocks(layers):
+        return [layer for key, layer in layers.items() if key.startswith("block_")]
+
+    @staticmethod
+    def _end(layers, x, **mode):
+        """The last norm, if there is one."""
+        return layers["layer_norm"](x, **mode) if "layer_norm" in layers else x
+
+    # Steps -------------------------------------------------------------------------
+
+    def make_states(self, rows, length=None, source=None, beams=1):
+        """The states before the next token: of no token, or after a beginning.
+
+        Args:
+            rows: int, R = B * beams.
+            length: int, for how many next tokens of a row there is room.
+            source: dict of token_ids and padding_mask, int32 (B, L), tokens that the
+                rows have read. Padding stands on their right.
+            beams: int, rows for each source, which follow each other.
+
+        Returns:
+            dict: position int32 (R,), the tokens that were read; seen bool (R, C), the
+            entries of the cache that a row attends to; and source, which has B rows: a
+            dict of cache, see `zoo.layers.caching`, and used int32 (B,), later entries
+            in use.
+        """
+        config = self.config
+        width = config.hidden_dim // config.num_heads
+
+        def empty(rows, entries):
+            shape = config.num_heads, entries, width, self.compute_dtype
+            return tuple(empty_cache(rows, *shape) for _ in range(config.num_layers))
+
+        first = {
+            "position": ops.zeros((rows,), "int32"),
+            "seen": ops.zeros((rows, length * beams), "bool"),
+            "source": {
+                "cache": empty(rows // beams, length * beams),
+                "used": ops.zeros((rows // beams,), "int32"),
+            },
+        }
+        if source is None:
+            return first
+        count, read = ops.shape(source["token_ids"])
+        _, after = self.step(source, self.make_states(count, read))
+        # What the rows have read become the old entries, and all beams share them.
+        pairs = zip(after["source"]["cache"], first["source"]["cache"], strict=True)
+        cache = tuple((read_, room) for (_, read_), (_, room) in pairs)
+        position, seen = (
+            ops.repeat(after[key], beams, axis=0) for key in ("position", "seen")
+        )
+        return {
+            "position": position,
+            "seen": ops.concatenate([seen, first["seen"]], axis=1),
+            "source": {"cache": cache, "used": first["source"]["used"]},
+        }
+
+    def step(self, inputs, states, outputs=("sequence_output",), beams=1):
+        """Reads the next tokens of rows, one or several for each row.
+
+        Args:
+            inputs: int32 (R, T), or a dict with them as token_ids and an optional
+                padding_mask (R, T), whose padding stands on the right.
+            states: dict, from `make_states` or from the previous step.
+            outputs: only "sequence_output".
+            beams: int, rows for each source.
+
+        Returns:
+            dict of sequence_output (R, T, D), and dict of the states after the tokens.
+        """
+        inputs = inputs if isinstance(inputs, dict) else {"token_ids": inputs}
+        ids, padding = inputs["token_ids"], inputs.get("padding_mask")
+        config, layers, source = self.config, self.named_layers, states["source"]
+        position, count = states["position"], ops.shape(ids)[1]
+        places = position[:, None] + ops.arange(count, dtype="int32")[None]
+        most = config.max_sequence_length - 1  # of padding, whose vectors are not used
+        x = self._embed(layers, ids, ops.minimum(places, most))
+        x = ops.reshape(x, (-1, beams * count, config.hidden_dim))
+        mask = visible_entries(
+            states["seen"], source["cache"][0], source["used"], count, beams
+        )
+        every = ops.reshape(mask, (-1, beams * count, ops.shape(mask)[-1]))
+        index = entry_index(source["used"], config.num_heads, beams * count)
+        caches = []
+        blocks = self._blocks(layers)
+        for block, cache in zip(blocks, source["cache"], strict=True):
+            x, cache = block.step(x, cache, index, every)
+            caches.append(cache)
+        x = self._end(layers, x, few_rows=True)
+        seen, read = mask[:, -1], count
+        if padding is not None:
+            real = ops.sum(ops.cast(ops.not_equal(padding, 0), "int32"), axis=1)
+            last = ops.maximum(real - 1, 0)[:, None, None]
+            seen = ops.take_along_axis(mask, last, axis=1)[:, 0]
+            seen, read = ops.where(real[:, None] > 0, seen, states["seen"]), real
+        after = {
+            "position": position + read,
+            "seen": seen,
+            "source": {"cache": tuple(caches), "used": source["used"] + beams * count},
+        }
+        x = ops.reshape(x, (-1, count, config.hidden_dim))
+        return {"sequence_output": x}, after
