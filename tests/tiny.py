@@ -124,6 +124,20 @@ TRANSFORMER_CONFIG = {
 }
 
 
+GPT_CONFIG = {
+    "vocabulary_size": 400,
+    "hidden_dim": 16,
+    "num_layers": 2,
+    "num_heads": 2,
+    "intermediate_dim": 32,
+    "max_sequence_length": 96,
+    "dropout": 0.0,
+    "embedding_dropout": 0.0,
+    "attention_dropout": 0.0,
+    "initializer_range": 0.2,
+}
+
+
 def make_pairs(count, seed=0, longest=8):
     """Texts, and their translations: the same words in the other order, shouted."""
     sources, _ = make_texts(count, seed, longest)

@@ -6,6 +6,7 @@ import numpy as np
 import tiny
 from own_family import BagTokenizer
 from tiny_cove import tiny_bitext_tokenizer
+from tiny_gpt import tiny_byte_tokenizer
 from tiny_translator import tiny_tokenizer
 
 from zoo.text import CharacterTokenizer, TaggerTokenizer, WordPieceTokenizer
@@ -89,6 +90,7 @@ PREDICTS = {
     "bert": "masked",
     "cove": "target",
     "elmo": "both",
+    "gpt": "next",
     "transformer": "target",
     "ulmfit": "next",
 }
@@ -176,6 +178,25 @@ FAMILIES = [
         attention=False,
         causal=True,
         least_weights=5,
+    ),
+    Family(
+        "gpt",
+        "gpt",
+        tiny.GPT_CONFIG,
+        {"sequence_output": ("L", 16)},
+        {"token_ids": 0, "padding_mask": 0},
+        causal=True,
+        beside=("padding_mask",),
+        tokenizer=tiny_byte_tokenizer,
+    ),
+    Family(
+        "gpt_norm_last",
+        "gpt",
+        {**tiny.GPT_CONFIG, "norm_first": False},
+        {"sequence_output": ("L", 16)},
+        {"token_ids": 0, "padding_mask": 0},
+        causal=True,
+        beside=("padding_mask",),
     ),
     Family(
         "transformer",

@@ -33,6 +33,13 @@ def _split_first(array, num_heads):
     return array.reshape(num_heads, -1, *array.shape[1:])
 
 
+def _third(array, number):
+    """One of three equal parts along the last axis."""
+    if array.ndim == 0 or array.shape[-1] % 3:
+        return array
+    return np.split(array, 3, axis=-1)[number]
+
+
 def _swap_gates(array):
     """Exchanges the second and the third of four gates along the last axis."""
     if array.shape[-1] % 4:
@@ -41,6 +48,8 @@ def _swap_gates(array):
     return np.concatenate([first, third, second, fourth], axis=-1)
 
 
+# Parts of one stored array. `revert` joins them again.
+THIRDS = ("first_third", "second_third", "last_third")
 # From the name of an operation to a function from the checkpoint's layout to ours, and
 # to its inverse. An array of an unsuitable shape is returned unchanged. Then the check
 # of shapes reports it.
@@ -51,6 +60,9 @@ OPERATIONS = {
     "merge_first": (_merge_first, _split_first),
     "swap_gates": (lambda array, _: _swap_gates(array),) * 2,
     "first": (lambda array, _: array[0], lambda array, _: array[None]),
+    "first_third": (lambda array, _: _third(array, 0), lambda array, _: array),
+    "second_third": (lambda array, _: _third(array, 1), lambda array, _: array),
+    "last_third": (lambda array, _: _third(array, 2), lambda array, _: array),
 }
 
 
@@ -71,6 +83,8 @@ class Row:
             - "merge_first": (H, K, D) to (HK, D)
             - "swap_gates": gates i, g, f, o to i, f, g, o
             - "first": (1, ...) to (...)
+            - "first_third", "second_third", "last_third": (..., 3 D) to (..., D). Three
+              rows have the same sources.
 
     Raises:
         ValueError: if the operation is unknown.
@@ -213,10 +227,15 @@ def revert(arrays, rows, num_heads=None):
     problems = [f"missing: {t!r}" for t in targets if t not in arrays]
     problems += [f"unused: {n!r}; no row writes it" for n in set(arrays) - {*targets}]
     _raise_if_any(problems, "The arrays must be the table's arrays and no others")
-    return {
-        row.sources[0]: OPERATIONS[row.operation][1](arrays[row.target], num_heads)
-        for row in rows
-    }
+    found, thirds = {}, {}
+    for row in rows:
+        array = OPERATIONS[row.operation][1](arrays[row.target], num_heads)
+        if row.operation in THIRDS:
+            thirds.setdefault(row.sources[0], {})[row.operation] = array
+        found[row.sources[0]] = array
+    for name, parts in thirds.items():
+        found[name] = np.concatenate([parts[third] for third in THIRDS], axis=-1)
+    return found
 
 
 def assign(variables, arrays):

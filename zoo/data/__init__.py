@@ -16,6 +16,7 @@ from zoo.data.document_streams import (
     read_token_ids,
     tokenize_texts,
     write_documents,
+    write_token_ids,
 )
 from zoo.data.glue import read_glue
 from zoo.data.labelled_tables import (
@@ -25,6 +26,7 @@ from zoo.data.labelled_tables import (
     read_labelled,
 )
 from zoo.data.masking import mask_tokens, next_tokens
+from zoo.data.packed_rows import PackedRows
 from zoo.data.packing import NextWordPacker, Packer, WordPacker
 from zoo.data.pairs import Pair, draw_pairs, pair_batches
 from zoo.data.separate_packing import COLUMN_PREFIXES, SeparatePacker, features_of
@@ -44,6 +46,7 @@ __all__ = [
     "DocumentStreams",
     "Epoch",
     "NextWordPacker",
+    "PackedRows",
     "Packer",
     "Pair",
     "SeparatePacker",
@@ -81,5 +84,6 @@ __all__ = [
     "write_conll",
     "write_documents",
     "write_records",
+    "write_token_ids",
     "write_word_corpus",
 ]

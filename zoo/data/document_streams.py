@@ -69,6 +69,16 @@ class DocumentStreams:
         self._order = SentenceOrder(np.diff(self.offsets), self.seed)
         self._bounds = None, None
 
+    @property
+    def shapes(self):
+        """The shapes of the features of a batch, dict."""
+        rows = self.batch_size
+        return {
+            "token_ids": (rows, None),
+            "next_ids": (rows, None),
+            "fresh": (rows,),
+        }
+
     def bounds(self, epoch):
         """The first place of each window of an epoch, and the end, int (N + 1,)."""
         if not self.jitter:
@@ -120,13 +130,13 @@ def document_batches(streams, steps):
     """Makes the batches of some steps.
 
     Args:
-        streams: `DocumentStreams`.
+        streams: `DocumentStreams` or `zoo.data.PackedRows`.
         steps: tf.data.Dataset of int64, the steps.
 
     Returns:
-        tf.data.Dataset of dict of int32, see `DocumentStreams.batch`.
+        tf.data.Dataset of dict of int32, see `batch` of the streams.
     """
-    shapes = {"token_ids": (None,), "next_ids": (None,), "fresh": ()}
+    shapes = streams.shapes
 
     def batch(step):
         found = tf.numpy_function(
@@ -135,7 +145,7 @@ def document_batches(streams, steps):
             [tf.int32] * len(shapes),
         )
         return {
-            name: tf.ensure_shape(part, (streams.batch_size, *shape))
+            name: tf.ensure_shape(part, shape)
             for (name, shape), part in zip(shapes.items(), found, strict=True)
         }
 
@@ -166,9 +176,7 @@ def tokenize_texts(texts, tokenizer):
 
 
 def write_documents(texts, tokenizer, directory):
-    """Tokenises texts and writes their ids to a directory, completely or not at all.
-
-    The lengths of the documents are held in memory, the ids are not.
+    """Tokenises texts and writes their ids to a directory, see `write_token_ids`.
 
     Args:
         texts: iterable of str.
@@ -178,11 +186,27 @@ def write_documents(texts, tokenizer, directory):
     Raises:
         ValueError: if there is no text.
     """
+    write_token_ids(tokenize_texts(texts, tokenizer), directory)
+
+
+def write_token_ids(parts, directory):
+    """Writes the ids of documents to a directory, completely or not at all.
+
+    The lengths of the documents are held in memory, the ids are not.
+
+    Args:
+        parts: iterable of (int (T,), int64 (N,)): the ids of some documents, and the
+            number of ids of each.
+        directory: str or path, directory to write.
+
+    Raises:
+        ValueError: if there is no document.
+    """
     with replacing(directory) as temporary:
         temporary.mkdir()
         lengths = [np.zeros(1, np.int64)]
         with open(temporary / "ids", "wb") as file:
-            for ids, sizes in tokenize_texts(texts, tokenizer):
+            for ids, sizes in parts:
                 file.write(ids.astype("<i4").tobytes())
                 lengths.append(sizes)
         if len(lengths) < 2:

@@ -25,7 +25,9 @@ def length_penalty(length, options):
     return ops.power(length, options.length_penalty)
 
 
-def beam_search(step, states, start, options, end, compact=True, limits=None):
+def beam_search(
+    step, states, start, options, end, compact=True, limits=None, ended=None
+):
     """Searches the sequences with the best scores.
 
     Each step extends K hypotheses by every token and keeps the 2 K best of all. Among
@@ -64,7 +66,7 @@ def beam_search(step, states, start, options, end, compact=True, limits=None):
         "states": states,
     }
     results = {k: row[k] for k in ("tokens", "scores", "alive_tokens", "alive")}
-    body = _extend(step, options, end)
+    body = _extend(step, options, end, ended)
     results = run(body, row, results, longest, compact, beams)
     # A row without a finished sequence returns what it has.
     none = ops.all(results["scores"] <= NEVER, axis=-1, keepdims=True)
@@ -73,7 +75,7 @@ def beam_search(step, states, start, options, end, compact=True, limits=None):
     return tokens[:, : options.num_return], scores[:, : options.num_return]
 
 
-def _extend(step, options, end):
+def _extend(step, options, end, ends=None):
     """A function that adds a token to every row; see `rows.run` for its arguments."""
     beams = options.num_beams
 
@@ -100,6 +102,9 @@ def _extend(step, options, end):
         here = ops.equal(places, number)[None, None]
         tokens = ops.where(here, token[..., None], tokens)
         ended = ops.equal(token, end)
+        if ends is not None:
+            flat = ops.reshape(tokens, (-1, ops.shape(tokens)[-1]))
+            ended = ended | ops.reshape(ends(flat, number), ops.shape(ended))
         finished = _finish(row, total, tokens, ended, number, options)
         kept, chosen = ops.top_k(ops.where(ended, NEVER, total), beams)
         chosen = ops.cast(chosen, "int32")

@@ -31,6 +31,8 @@ class GenerationOptions:
         last_token: token at the last position that the limits allow, or None for any.
             With the rule "hugging_face", a forced token has the log-probability 0.
         suppressed: tokens that are never chosen.
+        stop: str or tuple of str, texts at which a sequence ends. They do not belong to
+            the text that is written. The caller of `generate` looks for them.
         renormalize: whether the probabilities of the tokens that may be chosen sum to
             1, as with `renormalize_logits` of Hugging Face. It changes the scores of
             beams only.
@@ -54,12 +56,21 @@ class GenerationOptions:
     first_token: int | None = None
     last_token: int | None = None
     suppressed: tuple = ()
+    stop: tuple = ()
     renormalize: bool = False
     seed: int = 0
 
     def __post_init__(self):
         """Checks every field."""
         object.__setattr__(self, "suppressed", tuple(self.suppressed))
+        stop = (self.stop,) if isinstance(self.stop, str) else tuple(self.stop)
+        object.__setattr__(self, "stop", stop)
+        wrong = [text for text in stop if not isinstance(text, str) or not text]
+        if wrong:
+            raise ValueError(
+                "`stop` must be a text or several, none of them empty. Received: "
+                f"{wrong[0]!r}."
+            )
         counts = "max_new_tokens", "extra_tokens", "num_beams", "num_return", "top_k"
         for name in counts:
             value = getattr(self, name)

@@ -30,6 +30,7 @@ def generate(
     compact=True,
     limits=None,
     numbers=None,
+    ended=None,
 ):
     """Generates a sequence for each row, or several.
 
@@ -39,7 +40,8 @@ def generate(
             with samples, of `num_return` rows.
         start: int32 (R,), the token that each row reads first.
         options: `GenerationOptions`.
-        end: int, the token that ends a sequence.
+        end: int, the token that ends a sequence; the size of the vocabulary if none
+            does.
         compact: bool, whether rows that have ended are left out of later steps. XLA
             does not allow it, since the number of rows then depends on values. A graph
             must not know the number of rows and the length of caches: its function
@@ -48,6 +50,8 @@ def generate(
             beams; by default `max_new_tokens`, which is an upper bound.
         numbers: float32 (R, max_new_tokens) in [0, 1), by which samples are drawn; by
             default from `options.seed`.
+        ended: function of the tokens so far, int32 (N, T), and of the number of the
+            step, to bool (N,): which sequences end there, without the end token.
 
     Returns:
         tokens int32 (B, num_return, T), filled with `end` after the first `end`, where
@@ -57,11 +61,21 @@ def generate(
     """
     given = step, states, start, options, end, compact, limits
     if options.num_beams > 1:
-        return beam_search(*given)
-    return sample(*given, numbers)
+        return beam_search(*given, ended)
+    return sample(*given, numbers, ended)
 
 
-def sample(step, states, start, options, end, compact=True, limits=None, numbers=None):
+def sample(
+    step,
+    states,
+    start,
+    options,
+    end,
+    compact=True,
+    limits=None,
+    numbers=None,
+    ended=None,
+):
     """Takes the most probable token at every step, or draws one.
 
     A token is drawn with one uniform number, from the cumulated probabilities. See
@@ -70,7 +84,8 @@ def sample(step, states, start, options, end, compact=True, limits=None, numbers
     """
     row, longest = first_row(states, start, options, end, limits, numbers)
     results = {key: row[key] for key in ("tokens", "scores")}
-    results = run(next_token(step, options, end), row, results, longest, compact)
+    body = next_token(step, options, end, ended)
+    results = run(body, row, results, longest, compact)
     several = (-1, options.num_return)
     tokens = ops.reshape(results["tokens"], (*several, longest))
     scores = ops.reshape(results["scores"], several)
@@ -106,7 +121,7 @@ def first_row(states, start, options, end, limits=None, numbers=None):
     return row, longest
 
 
-def next_token(step, options, end):
+def next_token(step, options, end, ended=None):
     """A function that adds a token to every row; see `rows.run` for its arguments."""
 
     def choose(logits, row, number):
@@ -128,14 +143,19 @@ def next_token(step, options, end):
     def body(number, alive, row):
         logits, after = step(row["last"][:, None], row["states"])
         chosen, gained = choose(logits, row, number)
+        # What a row that has ended reads must be a token, and its end may be none.
+        last = ops.where(row["done"], row["last"], chosen)
         chosen = ops.where(row["done"], end, chosen)
         places = ops.arange(ops.shape(row["tokens"])[1], dtype="int32")
         here = ops.equal(places, number)[None]
+        tokens = ops.where(here, chosen[:, None], row["tokens"])
         done = row["done"] | ops.equal(chosen, end) | (number + 1 >= row["limit"])
+        if ended is not None:
+            done = done | ended(tokens, number)
         row = {
             **row,
-            "last": chosen,
-            "tokens": ops.where(here, chosen[:, None], row["tokens"]),
+            "last": last,
+            "tokens": tokens,
             "scores": row["scores"] + ops.where(row["done"], 0.0, gained),
             "done": done,
             "states": after,

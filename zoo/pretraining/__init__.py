@@ -2,6 +2,7 @@
 
 from zoo.pretraining.bidirectional_lm import StreamPretraining
 from zoo.pretraining.causal_lm import CausalPretraining
+from zoo.pretraining.causal_rows import CausalRows
 from zoo.pretraining.causal_streams import CausalStreams
 from zoo.pretraining.distillation import Distillation
 from zoo.pretraining.masked_lm import MaskedPretraining
@@ -14,6 +15,7 @@ from zoo.pretraining.translation import Translation
 for kind in (
     MaskedPretraining,
     CausalPretraining,
+    CausalRows,
     CausalStreams,
     StreamPretraining,
     TaggerTraining,

@@ -34,6 +34,10 @@ class Answering:
         """Converts string tensors (B,) to `answers`, in a graph, for an export."""
         return self.answers(self(self.preprocessor(texts), training=False))
 
+    def serving_methods(self):
+        """The functions of texts in an export, dict of the name of a signature."""
+        return {"serving_default": self.answer_batch}
+
     def answer(self, x, batch_size=None):
         """Returns what the exported model answers, as numpy.
 

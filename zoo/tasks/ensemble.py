@@ -171,7 +171,9 @@ class TextEnsemble(
         for member in self.members:
             member.check_columns(len(names))
         texts = np.array(list(warmup_texts), dtype=object)
-        signatures = {"serving_default": text_signature(model, names, texts)}
+        signatures = {
+            "serving_default": text_signature(model.answer_batch, names, texts)
+        }
         tokenizers = {id(m.tokenizer): m.tokenizer for m in model.members}
         return write_version(directory, signatures, [*tokenizers.values()], version)
 

@@ -49,7 +49,10 @@ def export_task(task, directory, version=None, pair=None, warmup_texts=WARMUP_TE
         names = task.columns if pair else task.required_columns
     task.check_columns(len(names))
     texts = np.array(list(warmup_texts), dtype=object)
-    signatures = {"serving_default": text_signature(model, names, texts)}
+    signatures = {
+        key: text_signature(method, names, texts)
+        for key, method in model.serving_methods().items()
+    }
     if task.answers_tokens:
         x = model.preprocessor((tf.constant(texts),) * len(names))
         signatures["tokens"] = Signature(
@@ -61,16 +64,16 @@ def export_task(task, directory, version=None, pair=None, warmup_texts=WARMUP_TE
     return write_version(directory, signatures, [model.tokenizer], version)
 
 
-def text_signature(model, names, texts):
-    """The signature that takes strings.
+def text_signature(method, names, texts):
+    """A signature that takes strings.
 
     Args:
-        model: with `answer_batch`.
+        method: function of a string tensor (B,) for each column.
         names: tuple of str, the columns.
         texts: numpy array of str (B,), an example.
     """
     return Signature(
-        lambda **inputs: model.answer_batch(*(inputs[name] for name in names)),
+        lambda **inputs: method(*(inputs[name] for name in names)),
         {name: tf.TensorSpec([None], tf.string, name) for name in names},
         dict.fromkeys(names, texts),
     )

@@ -231,19 +231,21 @@ class TextBatches(TextColumns):
         self.report_truncation(sum(int(cut) for _, cut in parts), len(columns[0]))
         return rows
 
-    def report_truncation(self, cut, count, stacklevel=5):
+    def report_truncation(self, cut, count, stacklevel=5, longest=None):
         """Warns once that some of the texts are truncated.
 
         Args:
             cut: int, how many.
             count: int, texts in all.
             stacklevel: int, of `warnings.warn`.
+            longest: int, the most tokens, by default `sequence_length`.
         """
         if cut and not self.truncation_reported:
             self.truncation_reported = True
             warnings.warn(
-                f"{cut} of {count} texts are longer than {self.sequence_length} tokens "
-                "and were truncated. A model gives this warning once.",
+                f"{cut} of {count} texts are longer than "
+                f"{longest or self.sequence_length} tokens and were truncated. A model "
+                "gives this warning once.",
                 stacklevel=stacklevel,
             )
 

@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from zoo.data import Packer
 from zoo.tasks.text_generation import WritesTexts
 from zoo.tasks.windows import read_windows
 
@@ -9,12 +10,19 @@ from zoo.tasks.windows import read_windows
 class ContinuesTexts(WritesTexts):
     """Writes on where a text ends: greedily, by beams or by samples, or as a stream.
 
-    A task has a backbone with `step`, whose states do not grow.
+    A task has a backbone with `step`. Its states are of a fixed size, as in an LSTM, or
+    they are a cache of all tokens.
     """
 
     generation = {"max_new_tokens": 50}
     vectors = "sequence_output"
     decoder = property(lambda self: self.backbone)
+
+    @property
+    def continues(self):
+        """Whether the backbone can continue a text."""
+        steps = self.backbone.carries_states or self.backbone.caches
+        return steps and not self.backbone.reverse
 
     def generate(
         self, texts, batch_size=None, return_scores=False, stream=False, **options
@@ -23,10 +31,11 @@ class ContinuesTexts(WritesTexts):
 
         Args:
             texts: str, list of str, or what `predict` takes. An empty text has a
-                beginning of its own.
+                beginning of its own. A text for which the model has not enough
+                positions loses its first tokens.
             batch_size, return_scores, stream, **options: see `WritesTexts.write_texts`.
                 The default of `max_new_tokens` is 50. A text ends where the model
-                begins another document.
+                begins another document, or before a text in `stop`.
 
         Returns:
             The text with its continuation, in the form of `texts`: a str, or what
@@ -37,13 +46,13 @@ class ContinuesTexts(WritesTexts):
             ValueError: see `write_texts`; also if the model reads from the last token
                 to the first, has no states, or was built for streams.
         """
-        self._check_rows()
-        backbone = self.backbone
-        if backbone.reverse or not backbone.carries_states:
-            kind = "reads backwards" if backbone.reverse else "has no states to carry"
+        self.check_writes()
+        if not self.continues:
+            reverse = self.backbone.reverse
+            kind = "reads backwards" if reverse else "has no states to carry"
             raise ValueError(
                 "`generate` needs a backbone that reads forwards and has states. "
-                f"Received: one of family {backbone.family!r}, which {kind}."
+                f"Received: one of family {self.backbone.family!r}, which {kind}."
             )
         single = isinstance(texts, (str, bytes))
         given = [texts] if single else texts
@@ -56,9 +65,30 @@ class ContinuesTexts(WritesTexts):
 
     def generation_options(self, **options):
         """The options of a generation; tokens that are never written are suppressed."""
-        given = options.get("suppressed", ())
-        options["suppressed"] = (*given, *self.tokenizer.unwritten_ids)
+        given, tokenizer = options.get("suppressed", ()), self.tokenizer
+        # A table may have more rows than there are tokens.
+        rows = range(tokenizer.vocabulary_size, self.backbone.config.vocabulary_size)
+        options["suppressed"] = (*given, *tokenizer.unwritten_ids, *rows)
         return super().generation_options(**options)
+
+    def longest_text(self, options):
+        """The most tokens that leave a position for each new token but the last."""
+        positions = self.backbone.config.max_sequence_length
+        return positions and positions - options.max_new_tokens + 1
+
+    def read_before(self, texts, options):
+        """The last tokens of texts, at least one; see the base class."""
+        packer = Packer(self.tokenizer, None)
+        tokens = packer.pack((texts,))[0]["tokens"]
+        if not self.tokenizer.framing.begin:
+            first = tf.cast(tokens.row_lengths() == 0, tf.int64)
+            begin = tf.fill([tf.reduce_sum(first)], self.tokenizer.start_id)
+            begin = tf.RaggedTensor.from_row_lengths(begin, first)
+            tokens = tf.concat([begin, tokens], axis=1)
+        longest = self.longest_text(options)
+        if longest is not None:
+            tokens = tokens[:, -longest:]
+        return packer.dense({"tokens": tokens})
 
     def begin(self, inputs, options, grows):
         """The states after all tokens but the last, and the last one."""
@@ -68,25 +98,30 @@ class ContinuesTexts(WritesTexts):
         before = mask * tf.cast(
             tf.sequence_mask(lengths - 1, tf.shape(ids)[1]), "int32"
         )
-        given = {**inputs, "padding_mask": before}
-        _, states = read_windows(self.backbone, given)
-        beams = options.num_beams
-        states = {k: tf.repeat(v, beams, axis=0) for k, v in states.items()}
+        given, beams = {**inputs, "padding_mask": before}, options.num_beams
+        if self.backbone.caches:
+            rows = tf.shape(ids)[0] * beams
+            room = self.room(rows, options.max_new_tokens, beams, grows)
+            states = self.backbone.make_states(rows, room, given, beams)
+        else:
+            _, states = read_windows(self.backbone, given)
+            states = {k: tf.repeat(v, beams, axis=0) for k, v in states.items()}
         return states, tf.repeat(last, beams), None
 
-    def writer(self, inputs, texts):
+    def writer(self, inputs, texts, options):
         """A function of new tokens to the texts with their continuations."""
         ids, lengths = inputs[self.backbone.tokens], inputs["padding_mask"]
         prompts = tf.RaggedTensor.from_tensor(ids, tf.reduce_sum(lengths, axis=1))
         own = tf.strings.length(self.tokenizer.detokenize(prompts))
         blank = tf.strings.regex_full_match(texts, r"(?s)(.*\s)?")
+        blank &= not self.tokenizer.lossless
 
-        def write(tokens):
-            joined = tf.concat([prompts, tokens], axis=1)
-            whole = self.tokenizer.detokenize(joined)
+        def write(tokens, done=None):
+            whole = self.join(tf.concat([prompts, tokens], axis=1), done)
             more = tf.strings.substr(
                 whole, tf.minimum(own, tf.strings.length(whole)), 2**30 + 0 * own
             )
+            more = self.before_end(more, options, done)
             # A text that ends with white space has the space already.
             return texts + tf.where(blank, tf.strings.strip(more), more)
 

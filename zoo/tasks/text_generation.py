@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from zoo.generation import GenerationOptions, first_row, generate, next_token
 from zoo.tasks.answering import as_numpy
+from zoo.tasks.stop_texts import before_stop, has_stop, without_part_of_stop
 
 ROWS = 64  # hypotheses in a batch
 AT_ONCE = 2  # batches; while one waits for memory, the other one computes
@@ -20,7 +21,7 @@ class WritesTexts:
     A task has `head`, a `zoo.layers.TokenLogits`; `decoder`, see `make_decoder` of
     `zoo.backbone.Backbone`; and a tokenizer with `end_id` and `detokenize`; here, of a
     source and a target, also with `start_id`. A subclass may write otherwise, with
-    `begin` and `writer`.
+    `read_before`, `begin` and `writer`.
 
     Attributes:
         generation: dict, defaults of `zoo.generation.GenerationOptions`.
@@ -59,11 +60,24 @@ class WritesTexts:
             )
         return options
 
+    def read_before(self, texts, options):
+        """What the model reads before it writes, dict of int32 (B, L).
+
+        Args:
+            texts: string (B,).
+            options: `GenerationOptions`.
+        """
+        return self.preprocessor((texts,))
+
+    def longest_text(self, options):
+        """The most tokens of a text that is read, int; None for any number."""
+        return self.sequence_length
+
     def start(self, inputs, options, grows=True):
         """The beginning of a generation, in a graph.
 
         Args:
-            inputs: dict of int32 (B, L), from `preprocessor`.
+            inputs: dict of int32 (B, L), from `read_before`.
             options: `GenerationOptions`.
             grows: bool, whether the caches may grow; else they have room for all.
 
@@ -84,7 +98,7 @@ class WritesTexts:
         """The states before the first new token.
 
         Args:
-            inputs: dict of int32 (B, L), from `preprocessor`.
+            inputs: dict of int32 (B, L), from `read_before`.
             options, grows: see `start`.
 
         Returns:
@@ -98,31 +112,80 @@ class WritesTexts:
             limits = tf.minimum(sources + options.extra_tokens, longest)
             longest = tf.reduce_max(tf.concat([limits, [1]], axis=0))
         rows = tf.shape(inputs["encoder_padding_mask"])[0] * options.num_beams
-        beams = options.num_beams
-        if grows:
-            # The length of the cache changes in a loop, so it must not be a constant.
-            longest = tf.minimum(longest, max(ROOM // beams, 1) + 0 * rows)
-        states = self.decoder.make_states(rows, longest, inputs, beams)
+        room = self.room(rows, longest, options.num_beams, grows)
+        states = self.decoder.make_states(rows, room, inputs, options.num_beams)
         return states, tf.fill([rows], self.tokenizer.start_id), limits
+
+    @staticmethod
+    def room(rows, longest, beams, grows):
+        """For how many tokens of a row a cache has room at first.
+
+        Args:
+            rows: int32 scalar.
+            longest: the most new tokens.
+            beams: int.
+            grows: see `start`.
+        """
+        # The length of a cache that grows in a loop must not be a constant.
+        return (
+            tf.minimum(longest, max(ROOM // beams, 1) + 0 * rows) if grows else longest
+        )
 
     def next_logits(self, tokens, states, beams=1, matrix=None):
         """The logits float32 (R, V) after tokens int32 (R, 1), and the next states."""
         outputs, states = self.decoder.step(tokens, states, beams=beams)
         return self.head(outputs[self.vectors][:, -1], matrix), states
 
-    def writer(self, inputs, texts):
+    def writer(self, inputs, texts, options):
         """A function of new tokens int32 (B, T) to the texts, string (B,).
 
+        It may also be given which of the texts are at their end, bool (B,). What is not
+        certain of the other ones is then left out.
+
         Args:
-            inputs: dict of int32 (B, L), from `preprocessor`.
+            inputs: dict of int32 (B, L), from `read_before`.
             texts: string (B,).
+            options: `GenerationOptions`.
         """
-        return self.tokenizer.detokenize
+
+        def write(tokens, done=None):
+            return self.before_end(self.join(tokens, done), options, done)
+
+        return write
+
+    def join(self, tokens, done=None):
+        """The texts of tokens, string (B,); see `writer`."""
+        texts = self.tokenizer.detokenize(tokens)
+        if done is None:
+            return texts
+        return tf.where(done, texts, self.tokenizer.detokenize_unfinished(tokens))
+
+    def before_end(self, texts, options, done=None):
+        """What stands before a text at which a sequence ends; see `writer`."""
+        if not options.stop:
+            return texts
+        texts = before_stop(texts, options.stop)
+        if done is None:
+            return texts
+        return tf.where(done, texts, without_part_of_stop(texts, options.stop))
+
+    def stop_finder(self, options):
+        """A function that says which sequences end, see `zoo.generation.generate`."""
+        if not options.stop:
+            return None
+
+        def ended(tokens, number):
+            known = tf.range(tf.shape(tokens)[1])[None] <= number
+            tokens = tf.where(known, tokens, self.tokenizer.end_id)
+            return has_stop(self.tokenizer.detokenize(tokens), options.stop)
+
+        return ended
 
     def generate_tokens(self, inputs, options, numbers=None):
         """Tokens and scores, in a graph; see `zoo.generation.generate` and `start`."""
         arguments, limits = self.start(inputs, options)
-        return generate(*arguments, limits=limits, numbers=numbers)
+        ended = self.stop_finder(options)
+        return generate(*arguments, limits=limits, numbers=numbers, ended=ended)
 
     def write(self, texts, options, numbers=None):
         """What is written for each text, in a graph.
@@ -134,12 +197,12 @@ class WritesTexts:
         Returns:
             string and float32 (B, num_return), texts and their scores.
         """
-        inputs = self.preprocessor((texts,))
+        inputs = self.read_before(texts, options)
         tokens, scores = self.generate_tokens(inputs, options, numbers)
         flat = tf.reshape(tokens, (-1, tf.shape(tokens)[-1]))
         several = options.num_return
         inputs = {k: tf.repeat(v, several, axis=0) for k, v in inputs.items()}
-        written = self.writer(inputs, tf.repeat(texts, several))(flat)
+        written = self.writer(inputs, tf.repeat(texts, several), options)(flat)
         return tf.reshape(written, (-1, several)), scores
 
     def answer_batch(self, texts):
@@ -182,8 +245,9 @@ class WritesTexts:
                 )
             return self._stream(columns[0], options)
         lengths = self.token_lengths(texts) if len(columns[0]) else np.zeros(0)
-        cut = np.sum(lengths > (self.sequence_length or np.inf))
-        self.report_truncation(int(cut), len(lengths), stacklevel=3)
+        longest = self.longest_text(options)
+        cut = np.sum(lengths > (longest or np.inf))
+        self.report_truncation(int(cut), len(lengths), 3, longest)
         size = batch_size or max(ROWS // max(options.num_beams, options.num_return), 1)
         found = self._write_all(columns[0], lengths, size, options)
         if not several:
@@ -239,17 +303,17 @@ class WritesTexts:
     def _stream(self, texts, options):
         """Yields the texts after every token."""
         numbers = uniform_numbers(np.arange(len(texts)), options)
-        write = self.writer(self.preprocessor((texts,)), texts)
+        write = self.writer(self.read_before(texts, options), texts, options)
         row = self._compiled(options, self._first_row)(texts, numbers)
         number, alive = tf.constant(0), tf.constant(len(texts))
         advance = self._advance(options)
         while int(alive):
             number, alive, row = advance(number, alive, row)
-            yield as_numpy(write(row["tokens"])).tolist()
+            yield as_numpy(write(row["tokens"], row["done"])).tolist()
 
     def _first_row(self, texts, options, numbers):
         """The state of a stream; what the step reads is within the states."""
-        inputs = self.preprocessor((texts,))
+        inputs = self.read_before(texts, options)
         (_, states, start, options, end), limits = self.start(
             inputs, options, grows=False
         )
@@ -259,7 +323,12 @@ class WritesTexts:
         """The compiled step of a stream."""
         functions, key = self.compiled_functions(), (options, "advance")
         if key not in functions:
-            body = next_token(self.next_logits, options, self.tokenizer.end_id)
+            body = next_token(
+                self.next_logits,
+                options,
+                self.tokenizer.end_id,
+                self.stop_finder(options),
+            )
             functions[key] = tf.function(body, reduce_retracing=True)
         return functions[key]
 

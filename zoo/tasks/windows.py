@@ -35,7 +35,7 @@ def read_windows(backbone, inputs, update=None, value=()):
 
     def read(number, value, states):
         place = (count - 1 - number if backbone.reverse else number) * size
-        part = {name: _part(part, place, size) for name, part in inputs.items()}
+        part = {name: part_of(part, place, size) for name, part in inputs.items()}
         outputs, after = backbone.step(part, states)
         # Under a 16-bit policy, a state may be narrower than it began.
         after = {name: ops.cast(after[name], first[name].dtype) for name in first}
@@ -85,7 +85,7 @@ def pool_windows(backbone, pooling, inputs, tail=None):
     sizes = (before, length - before)
     places = (length - before, 0) if backbone.reverse else (0, before)
     early, late = (
-        {name: _part(part, place, size) for name, part in inputs.items()}
+        {name: part_of(part, place, size) for name, part in inputs.items()}
         for place, size in zip(places, sizes, strict=True)
     )
     value, states = read_windows(backbone, early, update, value)
@@ -100,8 +100,8 @@ def _known(size):
     return isinstance(size, int)
 
 
-def _part(x, place, size):
-    """The positions of x (B, L, ...) from a place on."""
+def part_of(x, place, size):
+    """So many positions of x (B, L, ...), from a place on."""
     shape = ops.shape(x)
     others = shape[2:]
     start = ops.stack([ops.cast(n, "int32") for n in (0, place, *[0] * len(others))])

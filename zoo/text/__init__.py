@@ -6,6 +6,7 @@ from zoo.text.bpe_training import train_bpe
 from zoo.text.character_tokenizer import CharacterTokenizer
 from zoo.text.fastai_tokenizer import FastaiTokenizer
 from zoo.text.fastai_training import train_fastai_vocabulary
+from zoo.text.gpt1_tokenizer import GPT1Tokenizer
 from zoo.text.gpt2_tokenizer import GPT2Tokenizer
 from zoo.text.gpt2_training import train_byte_bpe
 from zoo.text.linear_trees import find_labels, linearize, list_tokens, to_tree
@@ -35,6 +36,7 @@ for kind in (
     BytePairTokenizer,
     CharacterTokenizer,
     FastaiTokenizer,
+    GPT1Tokenizer,
     GPT2Tokenizer,
     MarianTokenizer,
     ParsingTokenizer,
@@ -54,6 +56,7 @@ __all__ = [
     "Framing",
     "CharacterTokenizer",
     "FastaiTokenizer",
+    "GPT1Tokenizer",
     "GPT2Tokenizer",
     "MarianTokenizer",
     "ParsingTokenizer",

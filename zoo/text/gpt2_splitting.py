@@ -1,8 +1,8 @@
-"""Splits texts as GPT-2 does, inside the TensorFlow graph.
+r"""Splits texts as GPT-2 does, inside the TensorFlow graph.
 
 GPT-2 splits a text with the pattern
 
-    's|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+
+    's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 
 RE2, the regular expressions of TensorFlow, has no look-ahead. But the pattern needs
 none: whether a piece begins at a character depends on the character, the one before it

@@ -11,6 +11,7 @@ import tensorflow as tf
 from zoo.text.bpe_merging import BytePairMerger, constant
 from zoo.text.bpe_tokenizer import VERSION, parse_codes
 from zoo.text.gpt2_splitting import split_pieces
+from zoo.text.splitting import split_words
 from zoo.text.tokenizer import Framing, Tokenizer
 
 END = "<|endoftext|>"
@@ -54,7 +55,8 @@ class GPT2Tokenizer(Tokenizer):
 
     Attributes:
         vocabulary: tuple of str.
-        end_id, pad_id: int, the id of `<|endoftext|>`. A mask tells padding from text.
+        end_id, pad_id, start_id: int, the id of `<|endoftext|>`. A mask tells padding
+            from text.
 
     Inputs:
         texts: str, or a list, array or tensor (B,) of strings. Invalid UTF-8 becomes
@@ -80,6 +82,7 @@ class GPT2Tokenizer(Tokenizer):
     """
 
     files = {"vocabulary": "vocabulary.json", "merges": "merges.txt"}
+    lossless = True
 
     def __init__(self, vocabulary, merges, start_token=False, special_tokens=False):
         super().__init__()
@@ -97,10 +100,10 @@ class GPT2Tokenizer(Tokenizer):
                 received = f"{next(twice)!r} twice"
             raise ValueError(
                 "`vocabulary` must have the symbols of all bytes, the results of all "
-                f"merges and {END!r}, and none of them twice. Received: {received}. Use "
-                "the two files of one tokenizer."
+                f"merges and {END!r}, and none of them twice. Received: {received}. "
+                "Use the two files of one tokenizer."
             )
-        self.end_id = self.pad_id = places[END]
+        self.end_id = self.pad_id = self.start_id = places[END]
         self.framing = Framing((self.end_id,) if start_token else ())
         self._merger = merger
         self._symbols = constant([merger.ids[symbol] for symbol in symbols])
@@ -136,6 +139,16 @@ class GPT2Tokenizer(Tokenizer):
         splits = tf.gather(ids.row_splits, pieces.row_splits)
         return tf.RaggedTensor.from_row_splits(ids.values, splits, validate=False)
 
+    split = staticmethod(split_words)
+
+    def pieces(self, words):
+        """Returns the ids of words (N,) with a space before each, ragged (N, None).
+
+        A tagger reads every word so, also the first one. It corresponds to
+        `add_prefix_space=True` of Hugging Face.
+        """
+        return self._encode(tf.strings.join([" ", words]))
+
     def inputs(self, features):
         """Returns token_ids and padding_mask (B, L)."""
         return {
@@ -143,19 +156,25 @@ class GPT2Tokenizer(Tokenizer):
             "padding_mask": features["padding_mask"],
         }
 
-    def detokenize(self, ids, whole=True):
+    def detokenize(self, ids):
         """Joins ids to texts.
 
         Args:
             ids: int32 (B, T), or ragged. A row ends before its first `<|endoftext|>`
                 that is not the first token of the row.
-            whole: bool, whether the text is at its end. If not, the bytes of a last
-                character that is not complete are left out. Other invalid bytes become
-                U+FFFD.
 
         Returns:
-            string (B,).
+            string (B,). Bytes that are not UTF-8 become U+FFFD.
         """
+        return tf.strings.unicode_transcode(self._join(ids), "UTF-8", "UTF-8")
+
+    def detokenize_unfinished(self, ids):
+        """Joins ids to texts, without the bytes of a last character that has more."""
+        texts = without_partial_character(self._join(ids))
+        return tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8")
+
+    def _join(self, ids):
+        """The bytes of rows of ids, string (B,)."""
         if not isinstance(ids, tf.RaggedTensor):
             ids = tf.RaggedTensor.from_tensor(tf.convert_to_tensor(ids))
         ids = tf.cast(ids, tf.int32)
@@ -167,10 +186,7 @@ class GPT2Tokenizer(Tokenizer):
         before = tf.gather(tf.concat([[0], ends], axis=0), first)
         kept = (ends == before) & ~end
         ids = tf.ragged.boolean_mask(ids, ids.with_values(kept))
-        texts = tf.strings.reduce_join(tf.gather(self._bytes, ids), axis=1)
-        if not whole:
-            texts = without_partial_character(texts)
-        return tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8")
+        return tf.strings.reduce_join(tf.gather(self._bytes, ids), axis=1)
 
     def id_to_token(self, id):
         """Returns the token of an id.

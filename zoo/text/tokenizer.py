@@ -37,6 +37,9 @@ class Tokenizer(tf.Module):
             file holds any plain value, such as tokens with line breaks. Any other file
             holds bytes, which `get_config` gives in base64.
         tokens_are_words: bool, whether tokens are the words themselves, as strings.
+        unwritten_ids: tuple of int, tokens that a generated text must not have.
+        lossless: bool, whether `detokenize` restores the white space of a text.
+        start_id: int, what a language model reads first in a text without tokens.
 
     Inputs:
         texts: str, or a list, array or tensor (B,) of strings.
@@ -46,7 +49,9 @@ class Tokenizer(tf.Module):
     """
 
     framing = Framing()
-    unwritten_ids = ()  # tokens that a generated text must not have
+    unwritten_ids = ()
+    lossless = False
+    start_id = None
     files = {}
     tokens_are_words = False
 
@@ -67,6 +72,10 @@ class Tokenizer(tf.Module):
             dict of int32 (B, L, ...), with padding_mask.
         """
         raise NotImplementedError
+
+    def detokenize_unfinished(self, ids):
+        """Joins the ids of texts that are not at their end; see `detokenize`."""
+        return self.detokenize(ids)
 
     def id_to_token(self, id):
         """Returns the token of an id, str; raises ValueError if there is none."""

@@ -1,0 +1,292 @@
+"""GPT-1 and GPT-2 in published layouts, judged by transformers' outputs."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from gpt_golden import (
+    ATOL,
+    GOLDEN,
+    KINDS,
+    OUTPUTS,
+    change_json,
+    compute,
+    copy,
+    difference,
+    stored,
+)
+from torch_pickles import write_state
+
+from zoo.checkpoint import Row, convert, revert, save_checkpoint
+from zoo.models.gpt import GPT, GPTConfig, read, recognise
+from zoo.models.gpt.shapes import weight_shapes
+
+CONFIG = GPTConfig(
+    vocabulary_size=266,
+    hidden_dim=8,
+    num_layers=2,
+    num_heads=4,
+    intermediate_dim=12,
+    max_sequence_length=9,
+    dropout=0.05,
+    embedding_dropout=0.15,
+    attention_dropout=0.25,
+    layer_norm_epsilon=3e-3,
+    initializer_range=0.03,
+)
+CONFIG1 = dataclasses.replace(
+    CONFIG, vocabulary_size=23, intermediate_dim=32, norm_first=False
+)
+CONFIGS = {"gpt1": CONFIG1, "gpt2": CONFIG}
+
+
+@pytest.fixture(scope="module")
+def golden():
+    """Both golden checkpoints, converted."""
+    return {kind: read(GOLDEN / kind) for kind in KINDS}
+
+
+# Hugging Face -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_computes_what_transformers_computes(golden, kind):
+    assert recognise(GOLDEN / kind) == golden[kind].layout == "hugging_face"
+    assert golden[kind].config == CONFIGS[kind]
+    assert golden[kind].heads == ("lm_head",)
+    assert difference(golden[kind], OUTPUTS[kind]) < ATOL
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_loads_what_is_stored(golden, kind):
+    """A key's bias cancels in the softmax: no output tells where it went."""
+    arrays, weights = stored(kind), golden[kind].weights
+    begin = "transformer.h.1."
+    for leaf, end in (("weight", "kernel"), ("bias", "bias")):
+        fused = arrays[f"{begin}attn.c_attn.{leaf}"]
+        for i, name in enumerate(("query", "key", "value")):
+            part = fused[..., 8 * i : 8 * (i + 1)]
+            ours = weights[f"block_1/attention/{name}/{end}"]
+            np.testing.assert_array_equal(ours, part)
+    for path, name in (
+        ("attention/output_projection/bias", "attn.c_proj.bias"),
+        ("intermediate/kernel", "mlp.c_fc.weight"),
+        ("attention_layer_norm/gamma", "ln_1.weight"),
+        ("output_layer_norm/beta", "ln_2.bias"),
+    ):
+        np.testing.assert_array_equal(weights[f"block_1/{path}"], arrays[begin + name])
+    assert sum(a.size for a in arrays.values()) == sum(a.size for a in weights.values())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_has_an_array_for_every_variable(golden, kind):
+    variables = {v.path: tuple(v.shape) for v in GPT(CONFIGS[kind]).variables}
+    variables = {k: v for k, v in variables.items() if "seed_generator" not in k}
+    assert dict(weight_shapes(CONFIGS[kind])) == variables
+    assert {*golden[kind].weights} == {*variables}
+
+
+def bare(arrays):
+    """As a model without a head has them; earlier versions stored masks."""
+    found = {k.removeprefix("transformer."): v for k, v in arrays.items()}
+    masks = {"bias": np.ones((1, 1, 9, 9)), "masked_bias": np.float32(-1e4)}
+    more = {f"h.{i}.attn.{k}": np.asarray(v) for i in (0, 1) for k, v in masks.items()}
+    return {**found, **more}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_names_without_prefix_and_a_tied_copy(golden, kind, tmp_path):
+    arrays, table = bare(stored(kind)), {"gpt1": "tokens_embed", "gpt2": "wte"}[kind]
+    directory = copy(kind, tmp_path, "config.json")
+    arrays["lm_head.weight"] = arrays[f"{table}.weight"]
+    write_state(directory / "pytorch_model.bin", arrays)
+    converted = read(directory)
+    assert converted.tokenizer is None and converted.heads == ("lm_head",)
+    for path, array in golden[kind].weights.items():
+        np.testing.assert_array_equal(converted.weights[path], array)
+    arrays["lm_head.weight"] = arrays["lm_head.weight"] + 1
+    write_state(directory / "pytorch_model.bin", arrays)
+    with pytest.raises(ValueError, match="different values: 'lm_head.weight'"):
+        read(directory)
+    change_json(directory / "config.json", tie_word_embeddings=False)
+    with pytest.raises(ValueError, match="`tie_word_embeddings` must be True.*False"):
+        read(directory)
+    del arrays["lm_head.weight"]
+    write_state(directory / "pytorch_model.bin", arrays)
+    assert read(directory).heads == ()
+
+
+def test_shards_and_half_precision(golden, tmp_path):
+    directory, names = copy("gpt2", tmp_path, "config.json"), {}
+    arrays = {k: v.astype("float16") for k, v in stored("gpt2").items()}
+    for i in range(2):
+        shard = f"model-0000{i + 1}-of-00002.safetensors"
+        part = dict(list(arrays.items())[i::2])
+        save_checkpoint(directory / shard, part)
+        names |= dict.fromkeys(part, shard)
+    (directory / "model.safetensors.index.json").write_text("{}")
+    change_json(directory / "model.safetensors.index.json", weight_map=names)
+    for path, array in read(directory).weights.items():
+        assert array.dtype == "float32"
+        np.testing.assert_allclose(array, golden["gpt2"].weights[path], rtol=1e-3)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_backbone_without_a_head(kind, tmp_path):
+    directory = copy(kind, tmp_path)
+    name = {"gpt1": "OpenAIGPTModel", "gpt2": "GPT2Model"}[kind]
+    change_json(directory / "config.json", architectures=[name])
+    assert read(directory).heads == ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "fields"),
+    [
+        ("gpt2", {"activation_function": "gelu"}, {"activation": "gelu"}),
+        ("gpt2", {"activation_function": "gelu_pytorch_tanh"}, {}),
+        ("gpt2", {"activation_function": "swish"}, {"activation": "silu"}),
+        ("gpt2", {"reorder_and_upcast_attn": True}, {}),
+        ("gpt2", {"resid_pdrop": 0}, {"dropout": 0}),
+        ("gpt2", {"activation_function": ..., "scale_attn_weights": ...}, {}),
+        ("gpt2", {"layer_norm_epsilon": ...}, {"layer_norm_epsilon": 1e-5}),
+        ("gpt1", {"afn": "relu"}, {"activation": "relu"}),
+        ("gpt1", {"n_inner": 7}, {}),
+        ("gpt1", {"embd_pdrop": ...}, {"embedding_dropout": 0.1}),
+    ],
+)
+def test_options_that_are_known(kind, changes, fields, tmp_path):
+    directory = copy(kind, tmp_path)
+    text = (directory / "config.json").read_text()
+    for name, value in changes.items():
+        if value is ...:
+            lines = text.splitlines()
+            text = "\n".join(line for line in lines if f'"{name}"' not in line)
+    (directory / "config.json").write_text(text)
+    given = {k: v for k, v in changes.items() if v is not ...}
+    change_json(directory / "config.json", **given)
+    assert read(directory).config == dataclasses.replace(CONFIGS[kind], **fields)
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "message"),
+    [
+        ("gpt2", {"scale_attn_weights": False}, "`scale_attn_weights` must be True"),
+        (
+            "gpt2",
+            {"scale_attn_by_inverse_layer_idx": True},
+            "`scale_attn_by_inverse_layer_idx` must be False",
+        ),
+        ("gpt2", {"add_cross_attention": True}, "`add_cross_attention` must be False"),
+        ("gpt2", {"pruned_heads": {"0": [1]}}, "`pruned_heads` must be {}"),
+        ("gpt2", {"activation_function": "mish"}, "`activation_function` must be one"),
+        ("gpt2", {"activation_function": ["gelu"]}, "`activation_function` must be"),
+        ("gpt1", {"afn": "gelu_new"}, "`afn` must be one of.*'gelu_new'"),
+        ("gpt2", {"n_head": 3}, "`num_heads` must divide `hidden_dim`.*num_heads=3"),
+        ("gpt2", {"n_layer": "2"}, "`n_layer` of .*must be an integer"),
+        ("gpt2", {"n_inner": 1.5}, "`n_inner` of .*must be an integer"),
+        ("gpt2", {"n_layer": 10**8}, "describes a model with more than"),
+        ("gpt2", {"n_layer": 3}, "missing: 'transformer.h.2.ln_1.weight'"),
+        ("gpt2", {"n_layer": 1}, r"unused: 'transformer.h.1.attn.c_attn.bias' \(24,\)"),
+        ("gpt2", {"n_positions": 8}, r"'position_embedding/embeddings' must be \(8, 8"),
+        ("gpt2", {"vocab_size": 300}, r"'token_embedding/embeddings' must be \(300"),
+        ("gpt2", {"n_inner": None}, r"'block_0/intermediate/kernel' must be \(8, 32\)"),
+        ("gpt1", {"n_embd": 16}, r"'block_0/attention/query/kernel' must be \(16, 16"),
+    ],
+)
+def test_what_gpt_cannot_compute_is_refused(kind, changes, message, tmp_path):
+    directory = copy(kind, tmp_path)
+    change_json(directory / "config.json", **changes)
+    with pytest.raises(ValueError, match=message) as raised:
+        read(directory)
+    assert "config" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "name", ["score.weight", "classifier.bias", "multiple_choice_head.summary.weight"]
+)
+def test_other_heads_are_refused(name, tmp_path):
+    directory = copy("gpt2", tmp_path)
+    arrays = {**stored("gpt2"), name: np.ones((2, 8), "float32")}
+    save_checkpoint(directory / "model.safetensors", arrays)
+    with pytest.raises(ValueError, match=f"Received: {name} of the head of.*train a"):
+        read(directory)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"transformer.h.1.attn.c_attn.bias": None},
+            "missing: 'transformer.h.1.attn.c_attn.bias' or 'h.1.attn.c_attn.bias', "
+            "for 'block_1/attention/key/bias'",
+        ),
+        ({"transformer.ln_f.weight": None}, "missing: 'transformer.ln_f.weight'"),
+        ({"transformer.h.0.other": np.ones(2)}, "unused: 'transformer.h.0.other'"),
+        (
+            {"transformer.h.0.attn.c_attn.weight": np.ones((8, 25), "float32")},
+            r"'transformer.h.0.attn.c_attn.weight' is \(8, 25\), which 'first_third'",
+        ),
+        (
+            {"transformer.h.0.attn.c_attn.weight": np.ones((24, 8), "float32")},
+            r"is \(24, 8\), which 'first_third' makes \(24, 8\)",
+        ),
+        ({"transformer.ln_f.bias": np.ones(8, "int64")}, "must be floating point"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused(change, message, tmp_path):
+    directory = copy("gpt2", tmp_path)
+    arrays = {k: v for k, v in {**stored("gpt2"), **change}.items() if v is not None}
+    save_checkpoint(directory / "model.safetensors", arrays)
+    with pytest.raises(ValueError, match=message):
+        read(directory)
+
+
+def test_thirds_are_split_and_joined_again():
+    stored = {"w": np.arange(12.0).reshape(2, 6), "b": np.arange(6.0)}
+    operations = {"q": "first_third", "k": "second_third", "v": "last_third"}
+    rows = [Row(p + n, n, o) for n in "wb" for p, o in operations.items()]
+    expected = {p + n: (2, 2) if n == "w" else (2,) for n in "wb" for p in "qkv"}
+    arrays = convert(stored, rows, expected)
+    np.testing.assert_array_equal(arrays["kw"], [[2, 3], [8, 9]])
+    np.testing.assert_array_equal(arrays["vb"], [4, 5])
+    for order in (rows, rows[::-1]):
+        back = revert(arrays, order)
+        assert {*back} == {*stored}
+        for name, array in stored.items():
+            np.testing.assert_array_equal(back[name], array)
+
+
+@pytest.mark.external
+def test_computes_the_logits_of_the_tiny_gpt2_of_onnx(shared, tmp_path):
+    """Its file shares one array among all biases, and one among all gains."""
+    onnx = pytest.importorskip("onnx")
+    directory = shared / "oracles" / "tiny_gpt2"
+    graph = onnx.load(directory / "tiny_gpt2_beamsearch.onnx").graph
+    inner = [a.g for a in graph.node[0].attribute if a.name == "decoder"]
+    arrays = {
+        item.name: onnx.numpy_helper.to_array(item)
+        for part in (graph, *inner)
+        for item in part.initializer
+    }
+    head = arrays.pop("onnx::MatMul_1438").T
+    arrays["lm_head.weight"] = np.ascontiguousarray(head)
+    sizes = {"attn.c_attn": 96, "attn.c_proj": 32, "mlp.c_fc": 128, "mlp.c_proj": 32}
+    for i in range(5):
+        for module, size in {**sizes, "ln_1": 32, "ln_2": 32}.items():
+            name = f"transformer.h.{i}.{module}"
+            if module.startswith("ln_"):
+                arrays.setdefault(f"{name}.weight", np.ones(size, "float32"))
+            arrays.setdefault(f"{name}.bias", np.zeros(size, "float32"))
+    arrays["transformer.ln_f.weight"] = np.ones(32, "float32")
+    arrays["transformer.ln_f.bias"] = np.zeros(32, "float32")
+    values = {"model_type": "gpt2", "vocab_size": 1000, "n_positions": 512}
+    values |= {"n_embd": 32, "n_layer": 5, "n_head": 4}
+    (tmp_path / "config.json").write_text(json.dumps(values))
+    save_checkpoint(tmp_path / "model.safetensors", arrays)
+    expected = np.load(directory / "tiny_gpt2_logits.npz")
+    ids = expected["input_ids"]
+    found = compute(
+        read(tmp_path), {"token_ids": ids, "padding_mask": np.ones_like(ids)}
+    )
+    np.testing.assert_allclose(found["logits"], expected["logits"], 0, 1e-6)

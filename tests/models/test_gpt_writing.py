@@ -1,0 +1,270 @@
+"""Directories of GPTs that transformers and keras-nlp load, with equal outputs."""
+
+import dataclasses
+import importlib.util
+import json
+import subprocess
+import sys
+
+import h5py
+import keras_nlp
+import numpy as np
+import pytest
+from gpt_golden import (
+    ATOL,
+    GOLDEN,
+    KINDS,
+    MAKER,
+    OUTPUTS,
+    change_json,
+    compute,
+)
+
+import zoo
+from zoo.checkpoint import Converted
+from zoo.models.gpt import read, recognise
+from zoo.models.gpt.gpt_writing import write_hugging_face, write_keras_nlp
+from zoo.models.gpt.shapes import weight_shapes
+
+# What keras-nlp's GPT-2 always has.
+KERAS = {
+    "layer_norm_epsilon": 1e-5,
+    "initializer_range": 0.02,
+    **dict.fromkeys(("dropout", "embedding_dropout", "attention_dropout"), 0.15),
+}
+WRITERS = {"hugging_face": write_hugging_face, "keras_nlp": write_keras_nlp}
+
+
+def make(kind="gpt2", **fields):
+    """The golden configuration and tokenizer with other fields, and random arrays."""
+    golden = read(GOLDEN / kind)
+    config = dataclasses.replace(golden.config, **fields)
+    generator = np.random.default_rng(32)
+    weights = {
+        name: generator.normal(float("gamma" in name), 0.3, shape).astype("float32")
+        for name, shape in weight_shapes(config)
+    }
+    return Converted("", config, weights, tokenizer=golden.tokenizer)
+
+
+def assert_equal(arrays, others):
+    """Compares two dicts of arrays exactly."""
+    assert {*arrays} == {*others}
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(array, others[name], err_msg=name)
+
+
+# transformers -------------------------------------------------------------------------
+
+CASES = {
+    "gpt1": ("gpt1", {}),
+    "gpt1_relu": ("gpt1", {"activation": "relu"}),
+    "gpt2": ("gpt2", {}),
+    "gpt2_gelu": ("gpt2", {"activation": "gelu", "intermediate_dim": 5}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_written_for_transformers_is_read_again(case, tmp_path):
+    kind, fields = CASES[case]
+    contents = make(kind, **fields)
+    write_hugging_face(tmp_path / "new", contents)
+    assert recognise(tmp_path / "new") == "hugging_face"
+    found = read(tmp_path / "new")
+    assert found.config == contents.config and found.tokenizer == contents.tokenizer
+    assert found.heads == ("lm_head",)
+    assert_equal(found.weights, contents.weights)
+    assert {path.name for path in (tmp_path / "new").iterdir()} == {
+        *("config.json", "model.safetensors", "vocab.json", "merges.txt"),
+        "tokenizer_config.json",
+    }
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """Directory of directories that we wrote and transformers ran."""
+    if not all(map(importlib.util.find_spec, ("torch", "transformers"))):
+        pytest.skip("could not find transformers and torch: install extra `parity`")
+    directory = tmp_path_factory.mktemp("hugging_face")
+    for case, (kind, fields) in CASES.items():
+        write_hugging_face(directory / case, make(kind, **fields))
+        names = ("token_ids", "padding_mask", "text")
+        inputs = {name: OUTPUTS[kind][name] for name in names}
+        np.savez(directory / case / "inputs.npz", **inputs)
+    paths = [directory / case for case in CASES]
+    made = subprocess.run([sys.executable, MAKER, *paths], capture_output=True)
+    assert made.returncode == 0, made.stderr
+    return directory
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_transformers_computes_what_we_compute(written, case):
+    kind, fields = CASES[case]
+    theirs, contents = np.load(written / case / "theirs.npz"), make(kind, **fields)
+    assert theirs["problems"].tolist() == []
+    names = {"gpt1": "OpenAIGPTLMHeadModel", "gpt2": "GPT2LMHeadModel"}
+    assert str(theirs["kind"]) == names[kind]
+    mask = OUTPUTS[kind]["padding_mask"].astype(bool)
+    ours = compute(contents, OUTPUTS[kind])["logits"]
+    np.testing.assert_allclose(theirs["logits"][mask], ours[mask], 0, ATOL)
+    assert theirs["text_ids"].tolist() == OUTPUTS[kind]["text_ids"].tolist()
+    assert theirs["tokens"] == len(contents.tokenizer["vocabulary"])
+    assert theirs["end_id"] == {"gpt1": -1, "gpt2": 256}[kind]
+    assert theirs["model_max_length"] == 9
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_task_is_written_and_loaded(kind, tmp_path):
+    model = zoo.from_preset(GOLDEN / kind)
+    model.save_to_preset(tmp_path / "new", layout="hugging_face")
+    again = zoo.from_preset(tmp_path / "new")
+    assert isinstance(again, zoo.CausalLM) and type(again.tokenizer) is type(
+        model.tokenizer
+    )
+    for first, second in zip(model.get_weights(), again.get_weights(), strict=True):
+        np.testing.assert_array_equal(first, second)
+    backbone = zoo.from_preset(GOLDEN / kind, task=None)
+    backbone.tokenizer = None
+    backbone.save_to_preset(tmp_path / "backbone", layout="hugging_face")
+    names = {path.name for path in (tmp_path / "backbone").iterdir()}
+    assert names == {"config.json", "model.safetensors"}
+    values = json.loads((tmp_path / "backbone" / "config.json").read_text())
+    assert values["eos_token_id"] is values["bos_token_id"] is None
+    with pytest.raises(FileExistsError):
+        model.save_to_preset(tmp_path / "new", layout="hugging_face")
+    model.save_to_preset(tmp_path / "own")
+    own = zoo.from_preset(tmp_path / "own")
+    assert type(own.tokenizer) is type(model.tokenizer)
+    assert own.tokenizer.get_config() == model.tokenizer.get_config()
+
+
+# keras-nlp ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("start", [False, True])
+def test_keras_nlp_computes_what_we_compute(tmp_path, start):
+    contents = make(**KERAS)
+    contents.tokenizer["start_token"] = start
+    path = tmp_path / "new"
+    write_keras_nlp(path, contents)
+    assert recognise(path) == "keras_nlp"
+    found = read(path)
+    assert found.config == contents.config and found.tokenizer == contents.tokenizer
+    assert found.heads == ("lm_head",)
+    assert_equal(found.weights, contents.weights)
+    theirs = keras_nlp.models.GPT2CausalLM.from_preset(str(path))
+    inputs = {k: OUTPUTS["gpt2"][k] for k in ("token_ids", "padding_mask")}
+    mask = inputs["padding_mask"].astype(bool)
+    ours = compute(found, inputs)
+    logits = np.asarray(theirs(inputs))
+    np.testing.assert_allclose(logits[mask], ours["logits"][mask], 0, ATOL)
+    hidden = np.asarray(theirs.backbone(inputs))
+    expected = ours["layer_outputs"][:, -1]
+    np.testing.assert_allclose(hidden[mask], expected[mask], 0, ATOL)
+    preprocessor = theirs.preprocessor
+    assert preprocessor.sequence_length == 9
+    assert preprocessor.add_start_token == start
+    text, ids = str(OUTPUTS["gpt2"]["text"]), OUTPUTS["gpt2"]["text_ids"].tolist()
+    assert list(preprocessor.tokenizer(text)) == ids
+
+
+def test_presets_of_keras_nlp_are_read(tmp_path):
+    backbone = keras_nlp.models.GPT2Backbone(263, 2, 4, 8, 12, 0.05, 9)
+    generator = np.random.default_rng(33)
+    for variable in backbone.weights:
+        mean = 1.0 if variable.name == "gamma" else 0.0
+        variable.assign(generator.normal(mean, 0.3, variable.shape))
+    contents = read(GOLDEN / "gpt2").tokenizer
+    ids = {token: i for i, token in enumerate(contents["vocabulary"])}
+    tokenizer = keras_nlp.models.GPT2Tokenizer(ids, list(contents["merges"]))
+    preprocessor = keras_nlp.models.GPT2CausalLMPreprocessor(tokenizer, 9)
+    lm = keras_nlp.models.GPT2CausalLM(backbone, preprocessor)
+    lm.save_to_preset(str(tmp_path / "preset"))
+    model = zoo.from_preset(tmp_path / "preset")
+    assert isinstance(model, zoo.CausalLM) and model.tokenizer.start_token
+    config = model.backbone.config
+    assert (config.dropout, config.attention_dropout) == (0.05, 0.05)
+    inputs = {k: OUTPUTS["gpt2"][k] % 263 for k in ("token_ids", "padding_mask")}
+    mask = inputs["padding_mask"].astype(bool)
+    expected, found = np.asarray(lm(inputs)), np.asarray(model(inputs))
+    np.testing.assert_allclose(found[mask], expected[mask], 0, ATOL)
+    # Files of Keras 2 have another root.
+    old = tmp_path / "old"
+    old.mkdir()
+    (old / "config.json").write_text((tmp_path / "preset/config.json").read_text())
+    with h5py.File(tmp_path / "preset" / "model.weights.h5") as source:
+        with h5py.File(old / "model.weights.h5", "w") as target:
+            source.copy("layers", target, "_layer_checkpoint_dependencies")
+    converted = read(old)
+    assert converted.tokenizer is None
+    assert_equal(converted.weights, read(tmp_path / "preset").weights)
+    change_json(old / "config.json", class_name="OPTBackbone")
+    assert recognise(old) is None
+    with pytest.raises(ValueError, match="`class_name` must be 'GPT2Backbone'.*'OPTB"):
+        read(old, layout="keras_nlp")
+    change_json(old / "config.json", class_name="GPT2Backbone", config={"dropout": 0})
+    with pytest.raises(ValueError, match="must have the values vocabulary_size, hidd"):
+        read(old)
+
+
+# What cannot be written ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("layout", "kind", "fields", "message"),
+    [
+        ("keras_nlp", "gpt1", {}, "keras-nlp has no GPT-1.*norm_first=False"),
+        ("keras_nlp", "gpt2", {"activation": "gelu"}, "always has.*Received: .*'gelu'"),
+        ("keras_nlp", "gpt2", {"layer_norm_epsilon": 1e-3}, "always has.*0.001"),
+        ("keras_nlp", "gpt2", {"attention_dropout": 0.2}, "always has.*0.2"),
+        ("hugging_face", "gpt1", {"activation": "gelu"}, "activation='gelu'"),
+        ("hugging_face", "gpt1", {"intermediate_dim": 12}, "intermediate_dim=12"),
+        ("hugging_face", "gpt2", {"vocabulary_size": 262}, "263 and 262"),
+    ],
+)
+def test_what_a_layout_cannot_hold_is_refused(tmp_path, layout, kind, fields, message):
+    base = KERAS if layout == "keras_nlp" else {}
+    contents = make(kind, **{**base, **fields})
+    with pytest.raises(ValueError, match=message):
+        WRITERS[layout](tmp_path / "new", contents)
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("layout", WRITERS)
+def test_heads_and_other_tokenizers_are_refused(tmp_path, layout):
+    contents, write = make(**KERAS), WRITERS[layout]
+    with pytest.raises(ValueError, match=r"with classifier. Pass `heads=\(\)`"):
+        write(tmp_path / "new", dataclasses.replace(contents, heads=("classifier",)))
+    other = {k: contents.tokenizer[k] for k in ("vocabulary", "merges")}
+    for tokenizer in (other, {"vocabulary": ("a",)}):
+        wrong = dataclasses.replace(contents, tokenizer=tokenizer)
+        with pytest.raises(ValueError, match="needs a `zoo.text.GPT2Tokenizer`"):
+            write(tmp_path / "new", wrong)
+    gpt1 = dataclasses.replace(make("gpt1"), tokenizer=contents.tokenizer)
+    with pytest.raises(ValueError, match="needs a `zoo.text.GPT1Tokenizer`|no GPT-1"):
+        write(tmp_path / "new", gpt1)
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("layout", WRITERS)
+def test_nothing_is_overwritten_and_nothing_half_written(tmp_path, monkeypatch, layout):
+    contents, write = make(**KERAS), WRITERS[layout]
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").write_text("kept")
+    with pytest.raises(FileExistsError):
+        write(tmp_path / "full", contents)
+    assert [path.name for path in (tmp_path / "full").iterdir()] == ["file"]
+
+    def fail(path, arrays):
+        raise OSError("no space left")
+
+    monkeypatch.setattr("zoo.models.gpt.gpt_writing.save_checkpoint", fail)
+    with pytest.raises(OSError, match="no space"):
+        write(tmp_path / "new", contents)
+    assert [path.name for path in tmp_path.iterdir()] == ["full"]
+    lacking = dict(contents.weights)
+    lacking.pop("position_embedding/embeddings")
+    monkeypatch.undo()
+    with pytest.raises(ValueError, match="missing: 'position_embedding/embeddings'"):
+        write(tmp_path / "new", dataclasses.replace(contents, weights=lacking))
+    assert [path.name for path in tmp_path.iterdir()] == ["full"]

@@ -1,0 +1,223 @@
+"""The vocabularies and merges of GPTs in the files of each layout."""
+
+import json
+import warnings
+
+from zoo.models.gpt.json_files import read_json
+
+END = "<|endoftext|>"  # of GPT-2
+WORD_END = "</w>"  # of GPT-1
+VERSION = "#version"
+# Names of the vocabulary and of the merges. The first pair is read that exists.
+FILES = {
+    "openai_gpt": (
+        ("encoder_bpe_40000.json", "vocab_40000.bpe"),
+        ("encoder_bpe.json", "vocab.bpe"),
+    ),
+    "openai_gpt2": (("encoder.json", "vocab.bpe"),),
+    "hugging_face": (("vocab.json", "merges.txt"),),
+    "keras_nlp": (("assets/tokenizer/vocabulary.json", "assets/tokenizer/merges.txt"),),
+}
+
+
+def read_tokenizer(directory, layout, config):
+    """Reads the arguments of the tokenizer of a model.
+
+    OpenAI's programs read `<|endoftext|>` in a text as text, the others as the special
+    token.
+
+    Args:
+        directory: `pathlib.Path`.
+        layout: str, a key of `FILES`.
+        config: `GPTConfig`. GPT-2, with `norm_first`, has a tokenizer of its own.
+
+    Returns:
+        dict of vocabulary and merges, tuples of str, and for GPT-2 of start_token and
+        special_tokens, bools. None if there are no files, or if no tokenizer of ours
+        computes the same; a warning says why.
+
+    Raises:
+        FileNotFoundError: if one of the two files is missing.
+        ValueError: if a file is damaged, or there are more tokens than rows of the
+            table. Unused rows at its end are allowed.
+    """
+    start, problem = False, None
+    fast = directory / "tokenizer.json"
+    if layout == "hugging_face" and fast.is_file():
+        # transformers prefers this file.
+        ids, merges, start, problem = _read_fast(fast, config.norm_first)
+    else:
+        ids, merges = _read_pair(directory, FILES[layout])
+        if layout == "hugging_face":
+            start, problem = _read_slow_options(directory, ids)
+        elif layout == "keras_nlp":
+            path = directory / "preprocessor.json"
+            values = _object(read_json(path, optional=True).get("config"))
+            start = bool(values.get("add_start_token", False))
+    if problem is None and ids and config.norm_first and END not in ids:
+        problem = f"its vocabulary lacks {END!r}"
+    if problem:
+        warnings.warn(
+            f"The tokenizer of {directory} is not one that zoo has: {problem}. The "
+            "model has no tokenizer; it takes the ids of tokens.",
+            stacklevel=2,
+        )
+    if problem or not ids:
+        return None
+    if len(ids) > config.vocabulary_size:
+        raise ValueError(
+            "The vocabulary must not have more tokens than the table of embeddings has "
+            f"rows. Received: {len(ids)} tokens and {config.vocabulary_size} rows in "
+            f"`{directory}`."
+        )
+    found = {"vocabulary": tuple(sorted(ids, key=ids.get)), "merges": merges}
+    if config.norm_first:
+        special = not layout.startswith("openai")
+        found |= {"start_token": start, "special_tokens": special}
+    return found
+
+
+def _read_pair(directory, pairs):
+    """Tokens and merges of two files, dict of str to int and tuple of str.
+
+    Raises:
+        FileNotFoundError: if only one of them exists.
+    """
+    for names in pairs:
+        paths = [directory / name for name in names]
+        there = [path.is_file() for path in paths]
+        if all(there):
+            ids = read_json(paths[0])
+            added = directory / "added_tokens.json"
+            ids = {**ids, **read_json(added, optional=True)}
+            _check_ids(ids, paths[0])
+            return ids, _read_merges(paths[1])
+        if any(there):
+            raise FileNotFoundError(
+                f"`{directory}` must have the files {' and '.join(names)}, or neither "
+                f"of them. Received: only {names[there.index(True)]}."
+            )
+    return {}, ()
+
+
+def _check_ids(ids, path):
+    """Raises ValueError if ids are not 0, 1, 2 and so on."""
+    integers = all(type(number) is int for number in ids.values())
+    if not integers or sorted(ids.values()) != list(range(len(ids))):
+        raise ValueError(
+            f"`{path}` must have a dict of tokens to the ids 0, 1, 2 and so on, each "
+            f"once. Received: {len(ids)} tokens with other ids. Remove the files of "
+            "the tokenizer to read the weights alone."
+        )
+
+
+def _read_merges(path):
+    """The lines of a file of merges without its header, tuple of str."""
+    try:
+        # `splitlines` would also split at characters that are part of tokens.
+        lines = path.read_bytes().decode("utf-8").split("\n")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"`{path}` must be UTF-8. Received: {error}.") from error
+    lines = [line.removesuffix("\r") for line in lines]
+    if lines[0].startswith(VERSION):
+        lines = lines[1:]
+    return tuple(line for line in lines if line)
+
+
+def _read_slow_options(directory, ids):
+    """Whether rows begin with a token, and what differs from our tokenizer, or None."""
+    path = directory / "tokenizer_config.json"
+    values = read_json(path, optional=True)
+    problem = None
+    if values.get("add_prefix_space"):
+        problem = "it adds a space before each text"
+    elif not ids and values.get("tokenizer_class"):
+        names = " and ".join(FILES["hugging_face"][0])
+        problem = f"it is a {values['tokenizer_class']!s:.40} without {names}"
+    return bool(values.get("add_bos_token", False)), problem
+
+
+def _read_fast(path, gpt2):
+    """Reads a tokenizer.json.
+
+    Args:
+        path: `pathlib.Path`.
+        gpt2: bool, whether it must split texts into bytes.
+
+    Returns:
+        dict of token to id; tuple of merges; whether rows begin with a token; and what
+        differs from our tokenizer, str or None.
+
+    Raises:
+        ValueError: if the file is damaged.
+    """
+    values = read_json(path)
+    model = _object(values.get("model"))
+    if model.get("type", "BPE") != "BPE":
+        return {}, (), False, f"it is of type {model['type']!r:.40}"
+    try:
+        added = {t["content"]: t["id"] for t in values.get("added_tokens") or ()}
+        ids = {**model["vocab"], **added}
+        pairs = model["merges"]
+        # Until 2024, a merge was a str.
+        merges = tuple(m if isinstance(m, str) else "{} {}".format(*m) for m in pairs)
+    except (LookupError, TypeError, AttributeError) as error:
+        raise ValueError(
+            f"`{path}` must hold a vocabulary and merges of byte-pair encoding. "
+            f"Received: {type(error).__name__}: {error}."
+        ) from error
+    _check_ids(ids, path)
+    splitter = _object(values.get("pre_tokenizer"))
+    problem = None
+    if gpt2 and splitter.get("type") != "ByteLevel":
+        problem = f"it splits texts by {splitter.get('type')!r:.40}"
+    elif gpt2 and splitter.get("add_prefix_space"):
+        problem = "it adds a space before each text"
+    elif gpt2 and (values.get("normalizer") or not splitter.get("use_regex", True)):
+        problem = "it normalizes texts, or does not split them"
+    elif not gpt2 and model.get("end_of_word_suffix") != WORD_END:
+        problem = f"its words do not end in {WORD_END!r}"
+    rows = _object(values.get("post_processor")).get("single") or []
+    first = _object(rows[0]) if isinstance(rows, list) and rows else {}
+    start = _object(first.get("SpecialToken")).get("id") == END
+    return ids, merges, start, problem
+
+
+def _object(value):
+    """The value if it is a dict, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def tokenizer_files(layout, tokenizer, config):
+    """The files of a tokenizer, dict of name to str; empty without one.
+
+    Args:
+        layout: str, "hugging_face" or "keras_nlp".
+        tokenizer: dict, the config of a `zoo.text.GPT2Tokenizer` or `GPT1Tokenizer`, or
+            None.
+        config: `GPTConfig`.
+
+    Raises:
+        ValueError: if it is another tokenizer, or does not fit the model.
+    """
+    if not tokenizer:
+        return {}
+    if not {"vocabulary", "merges"} <= {*tokenizer} or (
+        config.norm_first != ("special_tokens" in tokenizer)
+    ):
+        kind = "GPT2Tokenizer" if config.norm_first else "GPT1Tokenizer"
+        raise ValueError(
+            f"This layout needs a `zoo.text.{kind}`. Received: a tokenizer with "
+            f"{', '.join(tokenizer)}. Set the `tokenizer` of the backbone to None, or "
+            'choose layout "zoo".'
+        )
+    tokens = list(tokenizer["vocabulary"])
+    if len(tokens) > config.vocabulary_size:
+        raise ValueError(
+            "The vocabulary must not have more tokens than the table of embeddings has "
+            f"rows. Received: {len(tokens)} and {config.vocabulary_size}."
+        )
+    vocabulary, merges = FILES[layout][0]
+    ids = {token: number for number, token in enumerate(tokens)}
+    lines = "".join(f"{line}\n" for line in tokenizer["merges"])
+    return {vocabulary: json.dumps(ids), merges: f"{VERSION}: 0.2\n{lines}"}

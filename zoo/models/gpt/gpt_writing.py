@@ -1,0 +1,187 @@
+"""Writes a GPT as a directory that transformers or keras-nlp loads."""
+
+import json
+
+from zoo.checkpoint import revert, save_checkpoint
+from zoo.files import filling
+from zoo.models.gpt.bpe_files import END, tokenizer_files
+from zoo.models.gpt.hub_files import (
+    ACTIVATION_FIELDS,
+    ACTIVATIONS,
+    FIELDS,
+    GPT1,
+    GPT2,
+    KERAS_NLP,
+    KERAS_NLP_SIZES,
+    KERAS_WEIGHTS,
+    WEIGHTS,
+)
+from zoo.models.gpt.tables import table
+
+CLASSES = {
+    GPT1: ("OpenAIGPTLMHeadModel", "OpenAIGPTTokenizer"),
+    GPT2: ("GPT2LMHeadModel", "GPT2Tokenizer"),
+}
+# The name of an activation in new files; it has several.
+NAMES = {GPT1: {"silu": "silu"}, GPT2: {"gelu_tanh": "gelu_new", "silu": "silu"}}
+
+
+def write_hugging_face(directory, contents):
+    """Writes a directory that `transformers` loads as a language model.
+
+    The class is `GPT2LMHeadModel`, or `OpenAIGPTLMHeadModel` for a model whose norms
+    follow the sub-layers. The directory appears complete or not at all. The tied table
+    is written once. The tokenizer of Hugging Face always reads `<|endoftext|>` as the
+    special token, and its GPT-1 splits words by other rules than OpenAI's.
+
+    Args:
+        directory: path of a directory that does not exist or is empty.
+        contents: `zoo.checkpoint.Converted`.
+
+    Raises:
+        FileExistsError: if the directory is not empty.
+        ValueError: if no class of Hugging Face computes the model, it has a head with
+            weights, or its tokenizer is of another kind.
+    """
+    config, tokenizer = contents.config, contents.tokenizer
+    _check_heads(contents)
+    kind = GPT2 if config.norm_first else GPT1
+    values = _describe(config, kind)
+    files = tokenizer_files("hugging_face", tokenizer, config)
+    end = None
+    if tokenizer and kind == GPT2:
+        end = list(tokenizer["vocabulary"]).index(END)
+    values["bos_token_id"] = values["eos_token_id"] = end
+    files["config.json"] = _json(values)
+    if tokenizer:
+        options = {
+            "tokenizer_class": CLASSES[kind][1],
+            "model_max_length": config.max_sequence_length,
+        }
+        if kind == GPT2:
+            options |= dict.fromkeys(("unk_token", "bos_token", "eos_token"), END)
+            options["add_bos_token"] = tokenizer["start_token"]
+        files["tokenizer_config.json"] = _json(options)
+    arrays = revert(contents.weights, table("hugging_face", config))
+    _write(directory, files, WEIGHTS[0], arrays)
+
+
+def _describe(config, kind):
+    """The values of a config.json, dict, but for the special tokens.
+
+    Raises:
+        ValueError: if no model of this kind computes the model.
+    """
+    names = {ours: theirs for theirs, ours in ACTIVATIONS[kind].items()}
+    names |= NAMES[kind]
+    wide = kind == GPT2 or config.intermediate_dim == 4 * config.hidden_dim
+    if config.activation not in names or not wide:
+        raise ValueError(
+            f"A {kind} of Hugging Face has an activation of {sorted(names)}, and an "
+            "OpenAI GPT with norms after the sub-layers has `intermediate_dim` = 4 "
+            f"`hidden_dim`. Received: activation={config.activation!r}, "
+            f"intermediate_dim={config.intermediate_dim}, hidden_dim="
+            f'{config.hidden_dim}. Write layout "zoo" instead.'
+        )
+    values = {theirs: getattr(config, ours) for ours, theirs in FIELDS.items()}
+    values |= {
+        "model_type": kind,
+        "architectures": [CLASSES[kind][0]],
+        ACTIVATION_FIELDS[kind]: names[config.activation],
+        "tie_word_embeddings": True,
+        "dtype": "float32",
+    }
+    if kind == GPT2:
+        values["n_inner"] = config.intermediate_dim
+    return values
+
+
+def write_keras_nlp(directory, contents):
+    """Writes a preset directory that `keras_nlp.models.GPT2CausalLM` loads.
+
+    The directory appears complete or not at all. keras-nlp has no place for
+    `initializer_range`, which changes no output. Its tokenizer splits rare characters
+    by other rules, and always reads `<|endoftext|>` as the special token.
+
+    Args:
+        directory: path of a directory that does not exist or is empty.
+        contents: `zoo.checkpoint.Converted`.
+
+    Raises:
+        FileExistsError: if the directory is not empty.
+        ValueError: if keras-nlp cannot compute the model, it has a head with weights,
+            or its tokenizer is of another kind.
+    """
+    config, tokenizer = contents.config, contents.tokenizer
+    _check_heads(contents)
+    if not config.norm_first:
+        raise ValueError(
+            "keras-nlp has no GPT-1, in which a norm follows each sub-layer. Received: "
+            'norm_first=False. Write layout "hugging_face" instead.'
+        )
+    rates = ("embedding_dropout", "attention_dropout")
+    fixed = {**KERAS_NLP, **dict.fromkeys(rates, config.dropout)}
+    received = {name: getattr(config, name) for name in fixed}
+    if received != fixed:
+        raise ValueError(
+            f"keras-nlp's GPT-2 always has {fixed}. Received: {received}. Write layout "
+            '"hugging_face" instead.'
+        )
+    fields = {n: getattr(config, n) for n in (*KERAS_NLP_SIZES, "dropout")}
+    backbone = _keras_object("GPT2Backbone", "gpt2_backbone", **fields)
+    files = tokenizer_files("keras_nlp", tokenizer, config)
+    task = {"backbone": backbone, "preprocessor": None}
+    if tokenizer:
+        options = _keras_object(
+            "GPT2Tokenizer", "gpt2_tokenizer", config_file="tokenizer.json"
+        )
+        task["preprocessor"] = _keras_object(
+            "GPT2CausalLMPreprocessor",
+            "gpt2_causal_lm_preprocessor",
+            tokenizer=options,
+            config_file="preprocessor.json",
+            sequence_length=config.max_sequence_length,
+            add_start_token=tokenizer["start_token"],
+        )
+        files["tokenizer.json"] = _json(options)
+        files["preprocessor.json"] = _json(task["preprocessor"])
+    files["config.json"] = _json(backbone)
+    files["task.json"] = _json(_keras_object("GPT2CausalLM", "gpt2_causal_lm", **task))
+    rows = table("keras_nlp", config)
+    arrays = revert(contents.weights, rows, config.num_heads)
+    _write(directory, files, KERAS_WEIGHTS, arrays)
+
+
+def _check_heads(contents):
+    """Raises ValueError if there are heads with weights."""
+    if contents.heads:
+        raise ValueError(
+            "The layout holds a language model, whose head has no weights of its own. "
+            f"Received: a model with {', '.join(contents.heads)}. Pass `heads=()` to "
+            "leave them out."
+        )
+
+
+def _keras_object(name, module, **config):
+    """Returns a class of keras-nlp and its arguments, as Keras serializes them."""
+    return {
+        "module": f"keras_hub.src.models.gpt2.{module}",
+        "class_name": name,
+        "config": config,
+        "registered_name": f"keras_hub>{name}",
+    }
+
+
+def _json(values):
+    """A JSON file, str."""
+    return json.dumps(values, indent=2) + "\n"
+
+
+def _write(directory, files, weights, arrays):
+    """Writes all files, or none of them."""
+    with filling(directory) as partial:
+        for name, text in files.items():
+            path = partial / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text.encode("utf-8"))
+        save_checkpoint(partial / weights, arrays)

@@ -1,0 +1,195 @@
+"""Reads the configurations of GPTs of Hugging Face and of keras-nlp."""
+
+import numpy as np
+
+from zoo.models.gpt.json_files import read_json
+from zoo.models.gpt.tables import LM_HEAD
+
+WEIGHTS = (
+    "model.safetensors",
+    "model.safetensors.index.json",
+    "pytorch_model.bin",
+    "pytorch_model.bin.index.json",
+)
+KERAS_WEIGHTS = "model.weights.h5"
+# Our field to its name in Hugging Face's config.json.
+FIELDS = {
+    "vocabulary_size": "vocab_size",
+    "hidden_dim": "n_embd",
+    "num_layers": "n_layer",
+    "num_heads": "n_head",
+    "max_sequence_length": "n_positions",
+    "dropout": "resid_pdrop",
+    "embedding_dropout": "embd_pdrop",
+    "attention_dropout": "attn_pdrop",
+    "layer_norm_epsilon": "layer_norm_epsilon",
+    "initializer_range": "initializer_range",
+}
+NAMES = {**FIELDS, "intermediate_dim": "n_inner"}
+GPT1, GPT2 = "openai-gpt", "gpt2"
+# The defaults of `GPT2Config` and `OpenAIGPTConfig`, for what a file may leave out.
+DEFAULTS = {
+    "n_embd": 768,
+    "n_layer": 12,
+    "n_head": 12,
+    "resid_pdrop": 0.1,
+    "embd_pdrop": 0.1,
+    "attn_pdrop": 0.1,
+    "layer_norm_epsilon": 1e-5,
+    "initializer_range": 0.02,
+    "tie_word_embeddings": True,
+}
+DEFAULTS = {
+    GPT1: {**DEFAULTS, "vocab_size": 40478, "n_positions": 512, "afn": "gelu"},
+    GPT2: {
+        **DEFAULTS,
+        "vocab_size": 50257,
+        "n_positions": 1024,
+        "activation_function": "gelu_new",
+    },
+}
+ACTIVATION_FIELDS = {GPT1: "afn", GPT2: "activation_function"}
+ACTIVATIONS = {
+    # The "gelu" of `OpenAIGPTModel` is the approximation with tanh.
+    GPT1: {"gelu": "gelu_tanh", "relu": "relu", "silu": "silu", "swish": "silu"},
+    GPT2: {
+        "gelu_new": "gelu_tanh",
+        "gelu_pytorch_tanh": "gelu_tanh",
+        "gelu_fast": "gelu_tanh",
+        "gelu": "gelu",
+        "relu": "relu",
+        "silu": "silu",
+        "swish": "silu",
+        "tanh": "tanh",
+    },
+}
+# Options, and the values that `GPT` computes. The first one is the default.
+OPTIONS = {
+    "scale_attn_weights": (True, None),
+    "scale_attn_by_inverse_layer_idx": (False, None),
+    "add_cross_attention": (False, None),
+    "pruned_heads": ({}, None),
+}
+BACKBONES = ("GPT2Model", "OpenAIGPTModel")
+# The first parts of the names of the arrays of other heads.
+HEADS = ("score", "classifier", "qa_outputs", "multiple_choice_head")
+KERAS_NLP_SIZES = (
+    "vocabulary_size",
+    "hidden_dim",
+    "num_layers",
+    "num_heads",
+    "intermediate_dim",
+    "max_sequence_length",
+)
+# What is a constant in keras-nlp.
+KERAS_NLP = {"norm_first": True, "activation": "gelu_tanh", "layer_norm_epsilon": 1e-5}
+
+
+def read_hugging_face(path):
+    """Reads a config.json of Hugging Face.
+
+    Args:
+        path: `pathlib.Path`.
+
+    Returns:
+        dict of fields of `GPTConfig`, and dict of the values in the file and defaults.
+
+    Raises:
+        FileNotFoundError: if the file does not exist.
+        ValueError: if it is damaged, or `GPT` cannot compute the model.
+    """
+    values = read_json(path)
+    kind = values.get("model_type")
+    if kind not in (GPT1, GPT2):
+        raise ValueError(
+            f"`model_type` must be {GPT2!r} or {GPT1!r}. Received: {kind!r} in "
+            f"`{path}`."
+        )
+    values = {**DEFAULTS[kind], **values}
+    for name, known in OPTIONS.items():
+        if values.get(name) not in known:
+            raise ValueError(
+                f"`{name}` must be {known[0]!r}; `GPT` computes nothing else. "
+                f"Received: {values[name]!r} in `{path}`."
+            )
+    name, known = ACTIVATION_FIELDS[kind], ACTIVATIONS[kind]
+    activation = values[name]
+    if not isinstance(activation, str) or activation not in known:
+        raise ValueError(
+            f"`{name}` must be one of {sorted(known)}. Received: {activation!r} in "
+            f"`{path}`."
+        )
+    fields = {ours: values[theirs] for ours, theirs in FIELDS.items()}
+    inner = values.get("n_inner") if kind == GPT2 else None
+    if inner is None and isinstance(values["n_embd"], int):
+        inner = 4 * values["n_embd"]
+    fields |= {
+        "intermediate_dim": inner,
+        "activation": known[activation],
+        "norm_first": kind == GPT2,
+    }
+    return fields, values
+
+
+def find_heads(values, checkpoint, path):
+    """The heads of a model of Hugging Face, a tuple: "lm_head" or none.
+
+    Args:
+        values: dict, from `read_hugging_face`.
+        checkpoint: mapping of str to array.
+        path: of the configuration, for messages.
+
+    Raises:
+        ValueError: if there is another head, or the head of the language model has a
+            table of its own.
+    """
+    others = [name for name in checkpoint if name.split(".")[0] in HEADS]
+    if others:
+        raise ValueError(
+            f"A GPT of Hugging Face must be a backbone or a language model. Received: "
+            f"{', '.join(others)} of the head of {values.get('architectures')} beside "
+            f"`{path}`. Save it without the head, with "
+            "`model.transformer.save_pretrained`, and train a new one."
+        )
+    if not values["tie_word_embeddings"]:
+        tables = [
+            n for n in checkpoint if n.endswith(("wte.weight", "tokens_embed.weight"))
+        ]
+        if LM_HEAD not in checkpoint:
+            return ()
+        if tables and not np.array_equal(checkpoint[LM_HEAD], checkpoint[tables[0]]):
+            raise ValueError(
+                "`tie_word_embeddings` must be True; the head of `GPT` always is the "
+                f"table of tokens. Received: False in `{path}`, and arrays {LM_HEAD!r} "
+                f"and {tables[0]!r} that differ."
+            )
+    kinds = values.get("architectures")
+    kind = kinds[0] if isinstance(kinds, list) and kinds else None
+    return () if kind in BACKBONES else ("lm_head",)
+
+
+def read_keras_nlp(path):
+    """Reads a config.json of keras-nlp, dict of fields of `GPTConfig`.
+
+    Raises:
+        FileNotFoundError: if the file does not exist.
+        ValueError: if it is damaged, or of another class.
+    """
+    values = read_json(path)
+    if values.get("class_name") != "GPT2Backbone":
+        raise ValueError(
+            "`class_name` must be 'GPT2Backbone'. Received: "
+            f"{values.get('class_name')!r} in `{path}`."
+        )
+    config = values.get("config")
+    names = (*KERAS_NLP_SIZES, "dropout")
+    missing = [n for n in names if not isinstance(config, dict) or n not in config]
+    if missing:
+        raise ValueError(f"`{path}` must have the values {', '.join(missing)}.")
+    rate = config["dropout"]
+    return {
+        **{name: config[name] for name in names},
+        **KERAS_NLP,
+        "embedding_dropout": rate,
+        "attention_dropout": rate,
+    }

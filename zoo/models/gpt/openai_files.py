@@ -1,0 +1,206 @@
+"""Reads OpenAI's files: the archive of GPT-1, and TensorFlow checkpoints of GPT-2."""
+
+import math
+import re
+import tokenize
+
+import numpy as np
+
+from zoo.checkpoint import Checkpoint, open_checkpoint
+from zoo.models.gpt.json_files import read_json
+
+SHAPES = "params_shapes.json"
+# The arrays of the archive in its order, by the names of GPT-2.
+FIRST = ("wpe", "wte")
+BLOCK = tuple(
+    f"{module}/{leaf}"
+    for module, leaves in (
+        ("attn/c_attn", "wb"),
+        ("attn/c_proj", "wb"),
+        ("ln_1", "gb"),
+        ("mlp/c_fc", "wb"),
+        ("mlp/c_proj", "wb"),
+        ("ln_2", "gb"),
+    )
+    for leaf in leaves
+)
+HEAD_WIDTH = 64  # of every GPT that OpenAI published
+# Sizes in `hparams.json`. GPT-1 has no such file; the user may write `n_head`.
+HPARAMS = "hparams.json"
+SIZES = {
+    "vocabulary_size": "n_vocab",
+    "hidden_dim": "n_embd",
+    "num_layers": "n_layer",
+    "num_heads": "n_head",
+    "max_sequence_length": "n_ctx",
+}
+# What NumPy raises if a file is damaged.
+READ_ERRORS = (
+    *(OSError, ValueError, TypeError, EOFError, OverflowError, MemoryError),
+    *(SyntaxError, tokenize.TokenError, LookupError, RecursionError),
+)
+
+
+def has_archive(directory):
+    """Whether a directory holds a GPT-1 as OpenAI published it, bool."""
+    return (directory / SHAPES).is_file() and any(directory.glob("params_*.npy"))
+
+
+def has_checkpoint(directory):
+    """Whether a directory holds a GPT-2 as OpenAI published it, bool."""
+    if not (directory / HPARAMS).is_file():
+        return False
+    paths = sorted(directory.glob("*.index"))
+    return any("model/wte" in open_checkpoint(path) for path in paths)
+
+
+def read_archive(directory, num_heads=None):
+    """Reads a GPT-1.
+
+    The sizes are those of the arrays. The number of heads is in no file.
+
+    Args:
+        directory: `pathlib.Path`.
+        num_heads: int, by default `n_head` of a file hparams.json that the user wrote,
+            or one head for each 64 units, as in the published model.
+
+    Returns:
+        dict of fields of `GPTConfig`, and dict of str to float32 array.
+
+    Raises:
+        ValueError: if a file is damaged, the files do not fit each other, or the number
+            of heads is unknown.
+    """
+    shapes = _read_shapes(directory / SHAPES)
+    values = _read_parts(directory)
+    total = sum(math.prod(shape) for shape in shapes)
+    if total != len(values):
+        raise ValueError(
+            f"The files params_*.npy must have as many values as `{directory / SHAPES}`"
+            f" says: {total}. Received: {len(values)}. Download all files again."
+        )
+    arrays, begin = {}, 0
+    for name, shape in zip(_names(len(shapes)), shapes, strict=True):
+        end = begin + math.prod(shape)
+        arrays[name] = without_width(values[begin:end].reshape(shape))
+        begin = end
+    width = arrays["model/wte"].shape[1]
+    fields = {
+        "vocabulary_size": len(arrays["model/wte"]),
+        "hidden_dim": width,
+        "num_layers": (len(shapes) - len(FIRST)) // len(BLOCK),
+        "intermediate_dim": arrays["model/h0/mlp/c_fc/b"].size,
+        "max_sequence_length": len(arrays["model/wpe"]),
+        "norm_first": False,
+    }
+    if num_heads is None:
+        num_heads = read_json(directory / HPARAMS, optional=True).get("n_head")
+    if num_heads is None and width % HEAD_WIDTH:
+        raise ValueError(
+            "The number of heads is in no file of GPT-1. It is `hidden_dim` / "
+            f"{HEAD_WIDTH} if that is an integer. Received: hidden_dim={width} in "
+            f"`{directory}`. Write a file {HPARAMS} such as "
+            '{"n_head": 2} beside it, or pass `num_heads=` to `zoo.models.gpt.read`.'
+        )
+    fields["num_heads"] = width // HEAD_WIDTH if num_heads is None else num_heads
+    return fields, arrays
+
+
+def _read_shapes(path):
+    """The shapes of all arrays, list of list of int."""
+    shapes = read_json(path, kind=list)
+    for shape in shapes:
+        sizes = shape if isinstance(shape, list) else [None]
+        if not all(type(size) is int and size > 0 for size in sizes):
+            raise ValueError(
+                f"`{path}` must be a list of lists of positive integers. Received: "
+                f"{shape!r:.80}."
+            )
+    tables = [len(shape) for shape in shapes[: len(FIRST)]] == [2, 2]
+    blocks, rest = divmod(len(shapes) - len(FIRST), len(BLOCK))
+    if not tables or blocks < 1 or rest:
+        raise ValueError(
+            f"`{path}` must have the shapes of two tables, then {len(BLOCK)} shapes "
+            f"for each block. Received: {len(shapes)} shapes, which begin with "
+            f"{shapes[:2]}."
+        )
+    return shapes
+
+
+def _names(count):
+    """The names of so many arrays."""
+    for name in FIRST:
+        yield f"model/{name}"
+    for i in range((count - len(FIRST)) // len(BLOCK)):
+        for name in BLOCK:
+            yield f"model/h{i}/{name}"
+
+
+def _read_parts(directory):
+    """The values of all files params_*.npy, float array (N,)."""
+    found = {}
+    for path in directory.glob("params_*.npy"):
+        match = re.fullmatch(r"params_(0|[1-9]\d*)\.npy", path.name)
+        if match:
+            found[int(match[1])] = path
+    if not found or sorted(found) != list(range(len(found))):
+        raise ValueError(
+            "The files params_*.npy must have the numbers 0, 1, 2 and so on. Received: "
+            f"{sorted(path.name for path in found.values())} in `{directory}`."
+        )
+    return np.concatenate([_read_part(found[i]) for i in range(len(found))])
+
+
+def _read_part(path):
+    """The values of one file, float array (N,), without executing code in it."""
+    try:
+        # A header that promises too much must not allocate memory for it.
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except READ_ERRORS as error:
+        raise ValueError(
+            f"`{path}` must be a file of NumPy with an array of floats. It is damaged, "
+            "or holds Python objects, which are never loaded. Received: "
+            f"{type(error).__name__}. Download the file again."
+        ) from error
+    if not isinstance(array, np.ndarray) or array.dtype.kind != "f" or array.ndim != 1:
+        kind = getattr(array, "dtype", type(array).__name__)
+        raise ValueError(
+            f"`{path}` must hold an array of floats with one axis. Received: {kind} of "
+            f"shape {getattr(array, 'shape', None)}."
+        )
+    return array
+
+
+def without_width(array):
+    """The kernel (D, F) of a convolution of width 1, (1, D, F); others as they are."""
+    return array[0] if array.ndim == 3 and len(array) == 1 else array
+
+
+def read_checkpoint(directory, file=None):
+    """Reads a GPT-2.
+
+    Args:
+        directory: `pathlib.Path` with hparams.json.
+        file: str, the name of the .index of one of several checkpoints.
+
+    Returns:
+        dict of fields of `GPTConfig`, and mapping of str to array.
+
+    Raises:
+        FileNotFoundError: if there is no hparams.json.
+        ValueError: if a file is damaged, or the directory has several checkpoints.
+    """
+    path = directory / HPARAMS
+    values = read_json(path)
+    missing = [name for name in SIZES.values() if name not in values]
+    if missing:
+        raise ValueError(f"`{path}` must have the values {', '.join(missing)}.")
+    checkpoint = open_checkpoint(directory / file if file else directory)
+    readers = {
+        name: lambda name=name: without_width(checkpoint[name]) for name in checkpoint
+    }
+    fields = {ours: values[name] for ours, name in SIZES.items()}
+    inner = checkpoint.get("model/h0/mlp/c_fc/b")
+    if inner is not None:
+        fields["intermediate_dim"] = inner.size
+    return fields, Checkpoint(checkpoint.path, readers)
