@@ -13,6 +13,7 @@ _PLACES = {
     "Family": "zoo.registry",
     "Layout": "zoo.registry",
     "MaskedLM": "zoo.tasks",
+    "MultipleChoice": "zoo.tasks",
     "Parser": "zoo.tasks",
     "Summarizer": "zoo.tasks",
     "TextClassifier": "zoo.tasks",

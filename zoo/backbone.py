@@ -68,7 +68,8 @@ class Backbone(TokenInputs, QuantizedModel, KerasFile, keras.Model):
     on_request = ("layer_outputs", "attention_scores")
     reverse = False  # whether the tokens are read from the last to the first
     own_layers = {}  # output to the names of layers that only it depends on
-    caches = False  # whether the states of `step` are the keys and values of all tokens
+    caches = False  # whether the states of `step` are keys and values of all tokens
+    adds_tokens = False  # whether `connect` takes a layer "special_embedding"
 
     def __init__(self, config, dtype=None, name=None, parts=None, **kwargs):
         if not isinstance(config, self.config_class):
@@ -146,16 +147,13 @@ class Backbone(TokenInputs, QuantizedModel, KerasFile, keras.Model):
     def at_positions(self, inputs, positions):
         """The outputs at some positions; the last layer computes only these.
 
-        A classifier that reads one position saves five sixths of the last block, and
-        a masked language model saves two thirds.
-
         Args:
             inputs: dict of symbolic tensors, all inputs of the model.
             positions: symbolic int32 (B, P); P may be 0.
 
         Returns:
-            dict of symbolic tensors: sequence_output (B, P, D) and, where the model
-            has it, pooled_output (B, D).
+            dict of symbolic tensors: sequence_output (B, P, D), and pooled_output if
+            the model has it.
         """
         symbols = self.make_inputs(self.config)
         chosen = keras.Input((None,), dtype="int32", name="positions")

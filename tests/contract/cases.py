@@ -308,6 +308,12 @@ TASKS = [
         ("W", 3, 3),
         "token_classifier_crf",
     ),
+    Case(
+        "multiple_choice",
+        {"num_choices": 2, "head_dropout": 0.0},
+        lambda texts, labels: [int(label == "good") for label in labels],
+        (2,),
+    ),
     Case("translator", {}, lambda texts, labels: translations(texts), ("T", 340)),
     # Of a user, see `own_family.py`.
     Case(

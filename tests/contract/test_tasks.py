@@ -130,10 +130,12 @@ def test_every_trainable_weight_gets_a_gradient(case, family, build_task):
 def test_padding_changes_nothing(case, build_task):
     task = build_task(case)
     x, _, weight = one_batch(task, case)
+    choices = case.task == "multiple_choice"  # before the positions
+    widths = ((0, 0), *[(0, 0)] * choices, (0, 9), (0, 0))
     more = {
         key: value
         if key.endswith("_positions")
-        else np.pad(value, ((0, 0), (0, 9), (0, 0))[: value.ndim])
+        else np.pad(value, widths[: value.ndim])
         for key, value in x.items()
     }
     mask = 1.0 if weight is None or case.task != "bidirectional_lm" else weight

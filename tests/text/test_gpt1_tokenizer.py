@@ -23,6 +23,7 @@ GOLDEN = json.loads((GOLDENS / "gpt1.json").read_text("utf-8"))
 TEXTS = [text.encode() for text in GOLDEN["texts"]]
 BLANKS = ("\n", " ", "\t", "\r", "\x0b", "\x0c", "\x1c", "\x85", "\xa0", "\u2003")
 BLANKS += ("\u2028", "\u3000")
+LONG = "CounterClockwiseContourIntegral"
 
 
 @pytest.fixture(scope="module")
@@ -92,23 +93,28 @@ def test_ids_are_those_of_the_released_rule(tokenizer):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("“It’s” ‘so’ ŉ ﬁ ﬅ ǅ Ａ！ｶﾞ", "\" It's \" 'so' 'n fi ſt Dž A ! ガ"),
+        ("“It’s” ‘so‛ ʼ‚ „‟ Ａ！ｶﾞ", "\" It's \" 'so' '' \"\" A ! ガ"),
+        ("ĲĳŉǄǅǆǇǈǉǊǋǌǱǲǳ", "IJij'nDŽDždžLJLjljNJNjnjDZDzdz"),
+        ("ﬀﬁﬂﬃﬄﬅﬆ ﬗ", "fffiflffifflſtst ﬗ"),
         ("&amp;amp;lt; &AMP; &EACUTE;&SZLIG; &eacute", "< & ÉSS &eacute"),
         ("&#59;&#x3b; &#65;&#x0041; &#12ab;", "&#59 ; &#x3b ; AA &#12ab ;"),
         ("x&#1;&#0; &#128; &#xD800; &#x110000;", "x� € � �"),
-        ("&CounterClockwiseContourIntegral;", "&CounterClockwiseContourIntegral ;"),
-        (f"&#{'65':0>24}; &#{'65':0>25};", f"A &#{'65':0>25} ;"),
+        ("&CounterClockwiseContourIntegral;&lt;", f"&{LONG} ; <"),
+        ("&LTIMES; &ltimes; &TIMES; &ETH; &eth;", "&LTIMES ; ⋉ × Ð ð"),
+        (f"&#{'65':0>24};&#{'65':0>25};", f"A&#{'65':0>25} ;"),
+        (f"&#x{'41':0>23};&#x{'41':0>24};", f"A&#x{'41':0>24} ;"),
         ("＆lt； &l\x01t; &lt\u037e &l\x00t;", "< < < <"),
         ("&#13;a&NewLine;b&nbsp;c", "a \n b c"),
         ("&lt;\n&lt; <b>\n&lt;", "< \n &lt ; <b> \n &lt ;"),
         ("&lt;\r<b>\r\n&lt;", "&lt ; \n <b> \n &lt ;"),
-        ("a\x1b[31mb\x1b[0;1mc\x1b\x01[1md\x1b［1me", "abc [ 1mde"),
+        ("a\x1b[31mb\x1b[;٣mc\x1b\x01[1md\x1b［1me", "abc [ 1mde"),
         ("\x00a\ufeffb\u206ac\x7fd\ufffce\x81f\x9fg\x93h", 'abcde\x81fŸg " h'),
         ("e\u0301 \u212b \u1100\u1161", "é Å 가"),
         ("a—b–c―d… e´s", "a - b - c - d... e's"),
         ("a--b~~!!??;[[{(x)}]]", "a -- b ~~ !! ?? ; [[ { ( x ) } ]]"),
         ('\\\\ ""+,*|_/.:<>=', '\\\\ "" + , * | _ / .:<>='),
         (" a \t\xa0b\u2003\u3000 \x0c ", "a b"),
+        ("a\u1680b\u2000c\u200ad\u202fe\u205ff\u200bg", "a b c d e f\u200bg"),
         ("\n a\r\n \r\u2028\u2029 b\x0b\n\n", "a \n b"),
         ("", ""),
     ],
@@ -179,6 +185,9 @@ def test_rows_of_ids_become_texts(tokenizer):
     assert (
         tokenizer.detokenize(tf.zeros((2, 0), tf.int64)).numpy().tolist() == [b""] * 2
     )
+    start = [[tokenizer.start_id, 10**6, 2], [2, 10**6, 2]]
+    first = GOLDEN["vocabulary"][2].encode()
+    assert tokenizer.detokenize(start).numpy().tolist() == [b"", first]
     assert tokenizer.detokenize([[0]]).numpy().tolist() == [b"<unk>"]
 
 

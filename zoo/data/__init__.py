@@ -1,5 +1,6 @@
 """From files and token ids to batches: packing, batching by length, masking."""
 
+from zoo.data.alternative_packing import AlternativesPacker
 from zoo.data.batching import (
     Epoch,
     bucket_length,
@@ -43,6 +44,7 @@ from zoo.data.word_corpus import (
 
 __all__ = [
     "COLUMN_PREFIXES",
+    "AlternativesPacker",
     "DocumentStreams",
     "Epoch",
     "NextWordPacker",

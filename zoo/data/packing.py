@@ -28,6 +28,7 @@ class Packer:
         tokenizer: `zoo.text.Tokenizer`, string tensor (B,) to ragged tokens (B, None).
         sequence_length: int, maximum number of tokens in a row, special ones included.
             None for no limit. A row must have room for two texts of one token each.
+        framing: `zoo.text.Framing`, by default that of the tokenizer.
 
     Attributes:
         own_width: dict of the name of a feature with a length of its own to the value
@@ -39,8 +40,9 @@ class Packer:
 
     own_width = {}
 
-    def __init__(self, tokenizer, sequence_length):
+    def __init__(self, tokenizer, sequence_length, framing=None):
         self.tokenizer = tokenizer
+        self.framing = tokenizer.framing if framing is None else framing
         self.sequence_length = sequence_length
         self.limit = LONGEST if sequence_length is None else sequence_length
         shortest = 2 + self._markers(2)
@@ -52,7 +54,7 @@ class Packer:
 
     def _markers(self, texts):
         """Returns the number of special tokens in a row of so many texts."""
-        begin, between, end = self.tokenizer.framing
+        begin, between, end = self.framing
         return len(begin) + (texts - 1) * len(between) + len(end)
 
     def pack(self, texts):
@@ -95,7 +97,7 @@ class Packer:
     def _framed(self, parts):
         """Returns the features of truncated parts, with special tokens around them."""
         rows = parts[0].nrows(out_type=tf.int32)
-        begin, between, end = self.tokenizer.framing
+        begin, between, end = self.framing
 
         def marker(token):
             return tf.fill([rows, 1], token)
@@ -316,7 +318,7 @@ class WordPacker(Packer):
     @property
     def _first(self):
         """The position of the first token that is not a special token."""
-        return len(self.tokenizer.framing.begin)
+        return len(self.framing.begin)
 
     def _pieces(self, texts):
         """Returns the tokens of texts, ragged (B, None), and where each word begins."""

@@ -1,5 +1,6 @@
 """Layers shared by the families, usable in any Keras model."""
 
+from zoo.layers.alternatives import MergeRows, SplitRows
 from zoo.layers.attention import MultiHeadAttention
 from zoo.layers.attentional_decoder import AttentionalDecoder
 from zoo.layers.awd import EmbeddingDropout, RegularizedLogits
@@ -61,6 +62,7 @@ __all__ = [
     "LayerNorm",
     "MaskedLMHead",
     "Maxout",
+    "MergeRows",
     "MultiHeadAttention",
     "Pooling",
     "PositionEmbedding",
@@ -70,6 +72,7 @@ __all__ = [
     "RegularizedLogits",
     "SampledSoftmax",
     "ScalarMix",
+    "SplitRows",
     "StatefulModel",
     "TokenLogits",
     "TransformerBlock",

@@ -33,7 +33,7 @@ class CausalMask(keras.layers.Layer):
         return mask, ops.maximum(places, 0)
 
     def compute_output_spec(self, documents):
-        """bool (B, L, L) and int32 (B, L)."""
+        """The shapes: bool (B, L, L) and int32 (B, L)."""
         rows, length = documents.shape
         mask = keras.KerasTensor((rows, length, length), dtype="bool")
         return mask, keras.KerasTensor((rows, length), dtype="int32")

@@ -6,6 +6,7 @@ from zoo.tasks.causal_lm import CausalLM
 from zoo.tasks.embedding import TextEmbedder
 from zoo.tasks.ensemble import TextEnsemble
 from zoo.tasks.masked_lm import MaskedLM
+from zoo.tasks.multiple_choice import MultipleChoice
 from zoo.tasks.parser import Parser
 from zoo.tasks.registration import TASKS, find_task, register_task
 from zoo.tasks.summarizer import Summarizer
@@ -21,6 +22,7 @@ for task in (
     BidirectionalLM,
     TextEmbedder,
     TokenClassifier,
+    MultipleChoice,
     Translator,
     Parser,
     Summarizer,
@@ -32,6 +34,7 @@ __all__ = [
     "BidirectionalLM",
     "CausalLM",
     "MaskedLM",
+    "MultipleChoice",
     "Parser",
     "Summarizer",
     "Task",

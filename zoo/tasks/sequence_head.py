@@ -16,10 +16,20 @@ from zoo.tasks.biattentive_head import (
     separate_inputs,
 )
 from zoo.tasks.concat_head import concat_head
+from zoo.tasks.delimiter_head import (
+    LM_WEIGHT,
+    check_delimiters,
+    classify_vector,
+    delimiter_packer,
+    merge_rows,
+    sequence_inputs,
+    split_rows,
+)
 from zoo.tasks.windows import TAIL, pool_windows
 from zoo.token_inputs import to_tensors
 
-HEADS = ("linear", "concat_pooling", "biattentive")
+HEADS = ("linear", "concat_pooling", "biattentive", "delimiter")
+BOTH_ORDERS = ((0, 1), (1, 0))  # of the columns of a pair
 POOLINGS = ("pooled", "cls", "mean", "compare")
 # The texts that a recurrent backbone reads together, if it reads them in windows. Its
 # products are small, one for each step.
@@ -85,12 +95,42 @@ def check_head(head, pooling, head_dim):
         )
 
 
-def dense_outputs(backbone, inputs, units, head, pooling, dropout):
+def check_delimiter_options(head, lm_weight, both_orders, pair):
+    """Raises ValueError if an option of the delimiter head does not fit."""
+    if head != "delimiter" and (lm_weight is not None or both_orders):
+        raise ValueError(
+            '`lm_weight` and `both_orders` need `head="delimiter"`. Received: '
+            f"lm_weight={lm_weight}, both_orders={both_orders}, head={head!r}. Leave "
+            "them out."
+        )
+    if both_orders and not pair:
+        raise ValueError(
+            "`both_orders` needs pairs of texts. Received: both_orders=True and "
+            f"pair={pair}. Set `pair=True`, or leave it out."
+        )
+    if lm_weight is not None and not 0 <= lm_weight < math.inf:
+        raise ValueError(
+            f"`lm_weight` must be 0 or a positive number. Received: {lm_weight!r}."
+        )
+
+
+def delimited_vector(backbone, inputs, lm_weight, both_orders):
+    """The vector (B, D) of a text or pair; of a pair in both orders, the sum of two."""
+    if not both_orders:
+        return classify_vector(backbone, inputs, lm_weight)
+    x = classify_vector(backbone, merge_rows(inputs), lm_weight)
+    return keras.ops.sum(split_rows(x, len(BOTH_ORDERS)), axis=1)
+
+
+def dense_outputs(backbone, inputs, units, head, pooling, dropout, delimiter=()):
     """The outputs (B, units) of a head whose last layer is dense."""
     if head == "concat_pooling":
         x = concat_head(backbone, inputs, dropout)
     else:
-        x = pooled_vector(backbone, inputs, pooling)
+        if head == "delimiter":
+            x = delimited_vector(backbone, inputs, *delimiter)
+        else:
+            x = pooled_vector(backbone, inputs, pooling)
         x = keras.layers.Dropout(
             dropout, dtype=backbone.dtype_policy, name="head_dropout"
         )(x)
@@ -114,15 +154,18 @@ class SequenceHead(Task):
 
     columns = ("text", "text_pair")
     optional_columns = ("text_pair",)
+    symmetric = False  # whether a pair means the same in both orders
 
     def __init__(
-        self, backbone, tokenizer, units, head, pooling, dropout, head_dim, options,
-        **kwargs,
+        self, backbone, tokenizer, units, head, pooling, dropout, head_dim, lm_weight,
+        both_orders, options, **kwargs,
     ):  # fmt: skip
         self.check_encodes(backbone)
+        pair = kwargs.get("pair", False)
         if head is None:
             head = "linear" if pooling else FAMILIES[backbone.family].head
         check_head(head, pooling, head_dim)
+        check_delimiter_options(head, lm_weight, both_orders, pair)
         if head == "linear" and pooling is None:
             pooled = "pooled_output" in backbone.output
             pooling = backbone.defaults_for(self.task_name).get("pooling") or (
@@ -131,17 +174,35 @@ class SequenceHead(Task):
         if head == "biattentive":
             width = backbone.output["sequence_output"].shape[-1]
             head_dim = head_dim or min(WIDEST, width)
-            inputs = separate_inputs(backbone, kwargs.get("pair", False))
+            inputs = separate_inputs(backbone, pair)
             outputs = biattentive_head(backbone, inputs, units, head_dim, dropout)
         else:
-            inputs = backbone.make_inputs(backbone.config)
-            outputs = dense_outputs(backbone, inputs, units, head, pooling, dropout)
+            if head == "delimiter":
+                check_delimiters(backbone)
+                lm_weight = LM_WEIGHT if lm_weight is None else lm_weight
+                both_orders = (
+                    self.symmetric and pair if both_orders is None else (both_orders)
+                )
+            inputs = sequence_inputs(
+                backbone, len(BOTH_ORDERS) if both_orders else None
+            )
+            outputs = dense_outputs(
+                backbone,
+                inputs,
+                units,
+                head,
+                pooling,
+                dropout,
+                (lm_weight, both_orders),
+            )
         options = {
             **options,
             "head": head,
             "pooling": pooling,
             "head_dropout": dropout,
             "head_dim": head_dim,
+            "lm_weight": lm_weight,
+            "both_orders": both_orders,
         }
         super().__init__(inputs, outputs, backbone, tokenizer, options, **kwargs)
         mean = head == "concat_pooling" or pooling == "mean"
@@ -169,13 +230,13 @@ class SequenceHead(Task):
         """See `Task`. Saved options of another head than the given one are left out."""
         head = saved.get("head", "linear")
         if given.get("head", head) != head:
-            own = ("pooling", "head_dropout", "head_dim")
+            own = "pooling", "head_dropout", "head_dim", "lm_weight", "both_orders"
             saved = {key: value for key, value in saved.items() if key not in own}
         return {**saved, **given}
 
     def has_saved_head(self, saved):
         """Whether a saved head fits: its labels, kind, width and columns."""
-        shape = {"head": "linear", "head_dim": None}
+        shape = {"head": "linear", "head_dim": None, "both_orders": None}
         if self.separate:
             shape["pair"] = False
         own = {**self.options, "pair": self.pair}
@@ -196,7 +257,13 @@ class SequenceHead(Task):
 
     @property
     def packer(self):
-        """The class that packs texts."""
+        """The function of a tokenizer and a length that makes the packer of texts."""
+        if self.options["head"] == "delimiter":
+            several = BOTH_ORDERS if self.options["both_orders"] else None
+            first = self.backbone.config.vocabulary_size
+            return functools.partial(
+                delimiter_packer, first=first, arrangements=several
+            )
         return SeparatePacker if self.separate else Packer
 
     def complete(self, inputs):
@@ -218,10 +285,11 @@ class SequenceHead(Task):
 
     def check_columns(self, count):
         """Returns the number of columns; raises ValueError if it is not allowed."""
-        if self.separate and count != self.num_columns:
-            kind = "pairs of texts" if self.pair else "single texts"
+        fixed = self.separate or self.options["both_orders"]
+        if fixed and count != self.num_columns:
+            kind, head = ("single texts", "pairs of texts")[self.pair], self.options
             raise ValueError(
-                f'A {type(self).__name__} with `head="biattentive"` and '
+                f'A {type(self).__name__} with `head="{head["head"]}"` and '
                 f"`pair={self.pair}` takes {kind}. Received: {count} columns. Make one "
                 f"with `pair={not self.pair}`."
             )

@@ -25,7 +25,8 @@ class TextClassifier(ClassLabels, SequenceHead):
     without a longest sequence, such as ELMo, read whole texts: their memory grows with
     the length, and `sequence_length` bounds it.
 
-    Source: Devlin et al. 2019, section 4.1; Howard and Ruder 2018, section 3.3.
+    Source: Devlin et al. 2019, section 4.1; Howard and Ruder 2018, section 3.3; Radford
+    et al. 2018, section 3.3.
 
     Args:
         backbone: `zoo.backbone.Backbone`.
@@ -43,10 +44,15 @@ class TextClassifier(ClassLabels, SequenceHead):
             "biattentive" for the biattentive classification network of CoVe, see
             `zoo.tasks.biattentive_head`. It encodes each text of a pair alone and
             then compares the two. It is made for single texts or, with `pair=True`,
-            for pairs, and takes no others. By default it is "linear" with a `pooling`,
-            and else that of the backbone's family.
+            for pairs, and takes no others. "delimiter" is that of GPT, the vector of a
+            special token after the texts, see `zoo.tasks.delimiter_head`. By default it
+            is "linear" with a `pooling`, and else that of the backbone's family.
         head_dim: int, units of the LSTMs of the biattentive head, in each direction.
             The default is the width of the backbone's vectors, but at most 300.
+        lm_weight: float, the weight of the loss of the language model in training, with
+            the head "delimiter", see `zoo.tasks.delimiter_head`. The default is 0.5.
+        both_orders: bool, whether the head "delimiter" reads a pair in both orders and
+            adds the two vectors, as for similarity. It needs `pair=True`.
         **kwargs: sequence_length, pair and name, see `zoo.tasks.Task`.
 
     Inputs:
@@ -71,6 +77,8 @@ class TextClassifier(ClassLabels, SequenceHead):
         head_dropout=0.1,
         head=None,
         head_dim=None,
+        lm_weight=None,
+        both_orders=None,
         **kwargs,
     ):
         labels = label_names(labels)
@@ -82,6 +90,8 @@ class TextClassifier(ClassLabels, SequenceHead):
             pooling,
             head_dropout,
             head_dim,
+            lm_weight,
+            both_orders,
             {"labels": labels},
             **kwargs,
         )
@@ -123,7 +133,8 @@ class TextRegressor(SequenceHead):
         backbone: `zoo.backbone.Backbone`.
         tokenizer: from `zoo.text`, or None for token ids only.
         pooling: as of `TextClassifier`, with the same default.
-        head, head_dim, head_dropout: see `TextClassifier`.
+        head, head_dim, head_dropout, lm_weight, both_orders: see `TextClassifier`. By
+            default the head "delimiter" reads pairs in both orders.
         **kwargs: sequence_length, pair and name, see `zoo.tasks.Task`.
 
     Inputs:
@@ -134,6 +145,7 @@ class TextRegressor(SequenceHead):
     """
 
     task_name = "text_regressor"
+    symmetric = True
     baselines = {"mean": mean_number, "TF-IDF with ridge regression": tfidf_number}
 
     def __init__(
@@ -144,6 +156,8 @@ class TextRegressor(SequenceHead):
         head_dropout=0.1,
         head=None,
         head_dim=None,
+        lm_weight=None,
+        both_orders=None,
         **kwargs,
     ):
         super().__init__(
@@ -154,6 +168,8 @@ class TextRegressor(SequenceHead):
             pooling,
             head_dropout,
             head_dim,
+            lm_weight,
+            both_orders,
             {},
             **kwargs,
         )

@@ -12,6 +12,7 @@ FAMILY = Family(
     # GPT-2's also takes the arguments of GPT-1's, and converters name no class.
     tokenizers=("GPT1Tokenizer", "GPT2Tokenizer"),
     learning_rate=6.25e-5,
+    head="delimiter",
     layouts=layouts(),
     shapes=weight_shapes,
 )

@@ -122,7 +122,7 @@ class GPT(Backbone):
 
     family = "gpt"
     config_class = GPTConfig
-    caches = True
+    caches = adds_tokens = True
     derived_inputs = {"padding_mask": lambda ids, config: ops.ones_like(ids)}
 
     @property
@@ -227,8 +227,21 @@ class GPT(Backbone):
 
     @staticmethod
     def _embed(layers, ids, places):
-        """Vectors of tokens (B, L, D), at the positions `places` (B, L)."""
-        x = layers["token_embedding"](ids)
+        """Vectors of tokens (B, L, D), at the positions `places` (B, L).
+
+        The tokens beyond the vocabulary are those of the layer "special_embedding",
+        which a task adds.
+        """
+        words, special = layers["token_embedding"], layers.get("special_embedding")
+        if special is None:
+            x = words(ids)
+        else:
+            size = words.input_dim
+            x = ops.where(
+                (ids >= size)[:, :, None],
+                special(ops.maximum(ids - size, 0)),
+                words(ops.minimum(ids, size - 1)),
+            )
         return layers["embeddings_dropout"](x + layers["position_embedding"](x, places))
 
     @staticmethod

@@ -1,0 +1,38 @@
+"""Rows of several sequences, as rows of one sequence and back."""
+
+import keras
+from keras import ops
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class MergeRows(keras.layers.Layer):
+    """The sequences of all rows as rows: (B, N, ...) to (B N, ...)."""
+
+    def call(self, x):
+        """Reshapes x."""
+        return ops.reshape(x, (-1, *ops.shape(x)[2:]))
+
+    def compute_output_spec(self, x):
+        """Unknown rows."""
+        return keras.KerasTensor((None, *x.shape[2:]), dtype=x.dtype)
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class SplitRows(keras.layers.Layer):
+    """The inverse of `MergeRows`: (B N, ...) to (B, N, ...).
+
+    Args:
+        count: int, N.
+    """
+
+    def __init__(self, count, **kwargs):
+        super().__init__(**kwargs)
+        self.count = count
+
+    def call(self, x):
+        """Reshapes x."""
+        return ops.reshape(x, (-1, self.count, *ops.shape(x)[1:]))
+
+    def compute_output_spec(self, x):
+        """Unknown rows."""
+        return keras.KerasTensor((None, self.count, *x.shape[1:]), dtype=x.dtype)

@@ -1,0 +1,181 @@
+"""The task of choosing one of several texts that may follow a text."""
+
+import functools
+
+import keras
+import tensorflow as tf
+from keras import ops
+
+from zoo.data import AlternativesPacker
+from zoo.evaluation import assess_classes
+from zoo.tasks.base import Task
+from zoo.tasks.delimiter_head import (
+    LM_WEIGHT,
+    check_delimiters,
+    classify_vector,
+    delimiter_packer,
+    merge_rows,
+    sequence_inputs,
+    split_rows,
+)
+from zoo.tasks.sequence_head import check_delimiter_options, pooled_vector
+from zoo.tasks.targets import label_ids, label_tensor
+
+HEADS = ("linear", "delimiter")
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class MultipleChoice(Task):
+    """Chooses one of N texts, such as the ending of a story.
+
+    Each choice is one row of tokens, of the text and the choice. A dense layer with one
+    unit gives its score. The softmax is over the choices of a text, and all of them
+    have the same dropout.
+
+    Source: Radford et al. 2018, section 3.3; Devlin et al. 2019, section 4.4.
+
+    Args:
+        backbone: `zoo.backbone.Backbone` that encodes one sequence.
+        tokenizer: from `zoo.text`, or None for token ids only.
+        num_choices: int, N, at least 2.
+        pooling: with the head "linear", see `zoo.TextClassifier`.
+        head_dropout: float in [0, 1), on the pooled vector.
+        head: "linear", or "delimiter" for that of GPT; by default that of the family.
+        lm_weight: float, with the head "delimiter", see `zoo.TextClassifier`.
+        **kwargs: sequence_length, of each choice, and name, see `zoo.tasks.Task`.
+
+    Inputs:
+        (texts, first choices, second choices, ...), each (B,), and as `y` the numbers
+        of the right choices, from 0. Those of the graph are the backbone's, (B, N, L).
+
+    Returns:
+        float32 (B, N), logits. `answer` returns choice, score and scores.
+
+    Raises:
+        ValueError: if there are fewer than two choices, or the head is unknown or does
+            not fit.
+    """
+
+    task_name = "multiple_choice"
+    read = None
+
+    def __init__(
+        self,
+        backbone,
+        tokenizer=None,
+        num_choices=4,
+        pooling=None,
+        head_dropout=0.1,
+        head=None,
+        lm_weight=None,
+        **kwargs,
+    ):
+        self.check_encodes(backbone)
+        if type(num_choices) is not int or num_choices < 2:
+            raise ValueError(
+                f"`num_choices` must be at least 2. Received: {num_choices!r}."
+            )
+        if head is None:
+            adds = backbone.adds_tokens and pooling is None
+            head = "delimiter" if adds else "linear"
+        if head not in HEADS or (head == "delimiter" and pooling):
+            raise ValueError(
+                f"`head` must be one of {HEADS}, and only the first one has a pooling. "
+                f"Received: head={head!r}, pooling={pooling!r}."
+            )
+        check_delimiter_options(head, lm_weight, False, False)
+        inputs = sequence_inputs(backbone, num_choices)
+        merged = merge_rows(inputs)
+        if head == "delimiter":
+            check_delimiters(backbone)
+            lm_weight = LM_WEIGHT if lm_weight is None else lm_weight
+            vectors = classify_vector(backbone, merged, lm_weight)
+        else:
+            pooled = "pooled_output" in backbone.output
+            pooling = pooling or ("pooled" if pooled else "mean")
+            vectors = pooled_vector(backbone, merged, pooling)
+        options = {
+            "num_choices": num_choices,
+            "pooling": pooling,
+            "head_dropout": head_dropout,
+            "head": head,
+            "lm_weight": lm_weight,
+        }
+        outputs = self._score(backbone, vectors, num_choices, head_dropout)
+        super().__init__(inputs, outputs, backbone, tokenizer, options, **kwargs)
+        self.labels = tuple(map(str, range(num_choices)))
+
+    @staticmethod
+    def _score(backbone, vectors, count, rate):
+        """The logits (B, N) of vectors (B N, D)."""
+        x = split_rows(vectors, count)
+        x = keras.layers.Dropout(
+            rate,
+            noise_shape=(None, 1, x.shape[-1]),
+            dtype=backbone.dtype_policy,
+            name="head_dropout",
+        )(x)
+        stddev = backbone.config.initializer_range
+        dense = keras.layers.Dense(
+            1,
+            kernel_initializer=keras.initializers.TruncatedNormal(stddev=stddev),
+            dtype="float32",
+            name="classifier",
+        )
+        return ops.squeeze(dense(x), axis=-1)
+
+    @property
+    def columns(self):
+        """The text, and each choice."""
+        count = self.options["num_choices"]
+        return ("text", *(f"choice_{i}" for i in range(count)))
+
+    @property
+    def packer(self):
+        """The function of a tokenizer and a length that makes the packer of texts."""
+        pairs = tuple((0, i + 1) for i in range(self.options["num_choices"]))
+        if self.options["head"] == "linear":
+            return functools.partial(AlternativesPacker, arrangements=pairs)
+        first = self.backbone.config.vocabulary_size
+        return functools.partial(delimiter_packer, first=first, arrangements=pairs)
+
+    def has_saved_head(self, saved):
+        """Whether a saved head fits; it does not depend on the number of choices."""
+        return self.options["head"] == saved.get("head")
+
+    def layers_used(self):
+        """Names of the layers that the vectors depend on."""
+        pooled = self.options["pooling"] == "pooled"
+        output = "pooled_output" if pooled else "sequence_output"
+        return self.backbone.layers_for(output)
+
+    def default_loss(self):
+        """Softmax cross-entropy over the choices."""
+        return keras.losses.SparseCategoricalCrossentropy(
+            from_logits=True, reduction="mean_with_sample_weight"
+        )
+
+    def default_metrics(self):
+        """Accuracy."""
+        return [keras.metrics.SparseCategoricalAccuracy("accuracy")]
+
+    def encode_labels(self, y):
+        """Numbers of choices int64 (B,), checked."""
+        return label_ids(y, self.labels)
+
+    def encode_label_tensor(self, y):
+        """`encode_labels` in a tf.data pipeline."""
+        return label_tensor(y, self.labels)
+
+    def assess(self, labels, predicted, confidence=None):
+        """Assesses predicted choices, see `zoo.evaluation.assess_classes`."""
+        return assess_classes(labels, predicted, self.labels, confidence)
+
+    def answers(self, outputs):
+        """From logits to choice int32 (B,), score (B,) and scores (B, N)."""
+        scores = tf.nn.softmax(tf.cast(outputs, tf.float32))
+        return {
+            "choice": tf.argmax(scores, axis=-1, output_type=tf.int32),
+            "score": tf.reduce_max(scores, axis=-1),
+            "scores": scores,
+        }
