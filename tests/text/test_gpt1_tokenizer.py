@@ -7,7 +7,7 @@ import itertools
 import json
 import pathlib
 import pickle
-import re
+import random
 import unicodedata
 
 import pytest
@@ -16,7 +16,6 @@ import tensorflow as tf
 from zoo.serving.graph import TEXT_OPS
 from zoo.text.gpt1_cleaning import character_normalizer, clean, entity_table
 from zoo.text.gpt1_tokenizer import GPT1Tokenizer
-from zoo.text.spacy_characters import ICON
 
 GOLDENS = pathlib.Path(__file__).parents[1] / "goldens"
 GOLDEN = json.loads((GOLDENS / "gpt1.json").read_text("utf-8"))
@@ -131,6 +130,8 @@ def test_cleaning(text, expected):
         ("U.S. Mr. A.B. 5% $5 10km 7pm.", "u.s. mr. a.b. 5 % $ 5 10 km 7 pm ."),
         ("(http://a.com) me@x.org a:b", "( http : // a.com ) me@x.org a : b"),
         (":D <3 ^_^ :-) o.O", ":d <3 ^ _ ^ : - ) o.o"),
+        ("6gB 6GB a'' ''b''c ''''d", "6gb 6 gb a '' ' ' b''c '' ' 'd"),
+        ("( =D...: =D...:", "( = d ... : =d ... :"),
         ("ΑΣ ΑΣΑ İ É ß", "ας ασα i\u0307 é ß"),
         ("a\n\n b\\c\\n \\t", "a ↵ b\\c\\n \\t"),
         ("中文 가", "中<unk>가"),
@@ -293,25 +294,13 @@ def test_runs_of_white_space_have_the_ids_of_the_rule(differing):
     assert differing([f"a{''.join(run)}b" for run in runs]) == []
 
 
-def overlapping(text, exceptions):
-    """Whether words with tokens of their own overlap in a text without its spaces."""
-    text = text.replace(" ", "")
-    marked = [word for word in exceptions if re.search(r"\W", word) and len(word) > 1]
-    spans = [
-        (match.start(), match.start() + len(word))
-        for word in marked
-        for match in re.finditer(f"(?={re.escape(word)})", text)
-    ]
-    return any(a < c < b for (a, b), (c, _) in itertools.permutations(spans, 2))
-
-
 @pytest.mark.external
 def test_10000_random_texts_have_the_ids_of_the_rule(differing, maker):
-    found = differing(maker.generate(seed=3, count=10000))
-    # See the differences in the docstring: spaCy splits "(=D" here otherwise.
-    exceptions = maker.english().rules
-    assert all(overlapping(maker.standardize(text), exceptions) for text in found)
-    assert len(found) <= 2
+    assert differing(maker.generate(seed=3, count=10000)) == []
+    faces = [*":=8xXD<>^oO03.'P|()[]-/*; ", "''", "''a", "a''", "...", "'em"]
+    draw = random.Random(4)
+    texts = ("".join(draw.choices(faces, k=draw.randrange(25))) for _ in range(5000))
+    assert differing([*texts]) == []
 
 
 @pytest.mark.slow
@@ -319,13 +308,5 @@ def test_10000_random_texts_have_the_ids_of_the_rule(differing, maker):
 def test_all_characters_have_the_ids_of_the_rule(differing):
     characters = [chr(i) for i in range(0x110000) if not 0xD800 <= i < 0xE000]
     texts = [f"{c}\na{c}b" for c in characters]
-    found = {
-        text[0]
-        for start in range(0, len(texts), 2**15)
-        for text in differing(texts[start : start + 2**15])
-    }
-    # The ranges of symbols include code points without a character.
-    missing = [c for c in characters if unicodedata.category(c) == "Cn"]
-    icons = tf.strings.regex_full_match(missing, f"[{ICON}]").numpy()
-    known = {c for c, icon in zip(missing, icons, strict=True) if icon}
-    assert found <= known and len(known) == 380
+    for start in range(0, len(texts), 2**15):
+        assert differing(texts[start : start + 2**15]) == []

@@ -16,7 +16,9 @@ def text_losses(backbone, head, inputs, longest=None, stride=None):
     one before. A token counts in the first window that it is in, so it depends on at
     least `longest - stride` tokens before it, or on all of them.
 
-    Source: Baevski and Auli 2019, section 5.1, for windows that overlap.
+    Source: Baevski and Auli 2019, section 5.1, for windows that overlap. A window of n
+    tokens predicts n tokens, the last of which follows it. In the guide of
+    transformers, it predicts n - 1, so its sums are slightly different.
 
     Args:
         backbone: `zoo.backbone.Backbone` that predicts the next token.

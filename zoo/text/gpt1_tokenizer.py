@@ -35,13 +35,9 @@ class GPT1Tokenizer(Tokenizer):
     ftfy 6.3.1 without its repair of wrong encodings, and spaCy 3.8. Unicode is that of
     Python 3.11, version 14. Differences:
 
-    - Exceptions of spaCy that overlap, also across a space, may be split otherwise.
-      They are emoticons and pairs of apostrophes, such as in "a'' ''b" and "( :D...'".
-    - The units "gB", "tB" and "мбар" after a digit are split as "GB" and "кг" are.
-    - A character that Unicode 14 does not have may be a word of its own. Characters
-      newer than Unicode 13 may keep their capital form, a sigma beside them its form at
-      the end of a word, and newer accents their order. The released vocabulary has none
-      of these characters.
+    - Characters newer than Unicode 13 may keep their capital form, a sigma beside them
+      its form at the end of a word, and newer accents their order. The released
+      vocabulary has none of these characters.
     - ftfy repairs lines of more than a million characters in parts.
 
     Args:
@@ -140,24 +136,15 @@ class GPT1Tokenizer(Tokenizer):
             return self(texts[None])[0]
         texts = clean(texts, self._normalizer, self._entities)
         spans = tf.strings.split(texts, " ")
-        # Each distinct span and each distinct word of a batch is processed once.
-        distinct, number = tf.unique(spans.values)
-        words = self._words(distinct)
-        written, place = tf.unique(words.values)
-        ids = words.with_values(tf.gather(self._encode(written), place))
-        rows = spans.with_values(tf.gather(ids.merge_dims(1, 2), number))
-        return rows.merge_dims(1, 2)
-
-    def _words(self, spans):
-        """The words of spans (N,) in lower case, tf.RaggedTensor string (N, None)."""
-        line_break = spans == LINE_BREAK
-        words = self._english.split(tf.where(line_break, "", spans))
-        whole = tf.where(line_break, LINE_BREAK, "")[:, None]
-        words = tf.concat([whole, words], axis=1)
-        words = tf.ragged.boolean_mask(words, words != "")
+        words, number = self._english.split_texts(spans)
         lower = tf.strings.lower(words.values)
         wide = ~tf.strings.regex_full_match(lower, r"[\x00-\x7f]*")
-        return words.with_values(on_rows(lower, wide, to_lower))
+        lower = on_rows(lower, wide, to_lower)
+        # Each distinct word of a batch is encoded once.
+        distinct, place = tf.unique(lower)
+        ids = words.with_values(tf.gather(self._encode(distinct), place))
+        rows = number.with_values(tf.gather(ids.merge_dims(1, 2), number.values))
+        return rows.merge_dims(1, 2)
 
     def _encode(self, words):
         """The ids of words (W,), tf.RaggedTensor int32 (W, None)."""

@@ -184,9 +184,14 @@ class GPT2Tokenizer(Tokenizer):
         end = ids.values == self.end_id
         ends = tf.cumsum(tf.cast(end & (place > first), tf.int32))
         before = tf.gather(tf.concat([[0], ends], axis=0), first)
-        kept = (ends == before) & ~end
-        ids = tf.ragged.boolean_mask(ids, ids.with_values(kept))
-        return tf.strings.reduce_join(tf.gather(self._bytes, ids), axis=1)
+        kept = tf.reshape((ends == before) & ~end, [-1])  # of a known rank
+        parts = tf.RaggedTensor.from_value_rowids(
+            tf.gather(self._bytes, ids.values[kept]),
+            rows[kept],
+            nrows=ids.nrows(),
+            validate=False,
+        )
+        return tf.strings.reduce_join(parts, axis=1)
 
     def id_to_token(self, id):
         """Returns the token of an id.

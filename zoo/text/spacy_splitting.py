@@ -4,7 +4,7 @@ import functools
 
 import tensorflow as tf
 
-from zoo.text.html_entities import on_rows, substitute
+from zoo.text.html_entities import on_rows
 from zoo.text.spacy_characters import (
     COMMA_GROUPS,
     ELLIPSIS,
@@ -26,10 +26,10 @@ class EnglishSplitter(tf.Module):
     inside it. Last, neighbouring tokens that are together an exception are replaced.
 
     Source: spaCy 3.8, `Tokenizer` with the rules of `spacy.blank("en")`; see
-    `spacy_characters` and `spacy_exceptions` for the rules. Two differences: the last
-    label of a domain may have more than 63 letters, and where exceptions overlap in
-    the last step, the first one is used instead of the longest one. The second occurs
-    in rows of emoticons, such as ":-):)".
+    `spacy_characters` and `spacy_exceptions` for the rules. One difference: the last
+    label of a domain may have more than 63 letters. In the last step, spaCy ignores
+    spaces: in "a'' ''b", it joins the first two apostrophes only. `split_texts` does
+    the same; `split` does not look beyond a span.
 
     Args:
         cased: bool, whether spans have capitals.
@@ -51,25 +51,120 @@ class EnglishSplitter(tf.Module):
         Returns:
             tf.RaggedTensor string (N, None) of tokens.
         """
+        return tf.strings.split(self._join(self._apart(spans)))
+
+    def split_texts(self, spans):
+        """Splits the spans of texts, with regard to the spans beside them.
+
+        Args:
+            spans: tf.RaggedTensor string (B, None), as in `split`. A span may also be
+                white space of ASCII, and is a token then.
+
+        Returns:
+            tokens: tf.RaggedTensor string (N, None).
+            numbers: tf.RaggedTensor int32 (B, None), the row of `tokens` of each span.
+        """
+        distinct, number = tf.unique(spans.values)
+        space = tf.strings.regex_full_match(distinct, r"\s+")
+        apart = self._apart(tf.where(space, "", distinct))
+        joined = self._join(apart)
+        tokens = _tokens(joined, distinct, space)
+        # Texts without a joined span do not need the spans beside them.
+        changed = tf.gather(apart != joined, number)
+
+        def across():
+            rows = spans.value_rowids()
+            found = tf.math.segment_max(tf.cast(changed, tf.int32), rows)
+            places = tf.where(tf.gather(found, rows) > 0)[:, 0]
+            parts = _tokens(apart, distinct, space)
+            parts = tf.gather(parts, tf.gather(number, places))
+            owner = parts.value_rowids()
+            texts = tf.gather(tf.gather(rows, places), owner)
+            parts = parts.with_values(self._replace(parts.values, texts, owner))
+            parts = parts.with_values(tf.strings.split(parts.values)).merge_dims(1, 2)
+            kept = tf.gather(changed, places)
+            new = tf.boolean_mask(places, kept)
+            fresh = tf.size(distinct) + tf.range(tf.size(new))
+            numbers = tf.tensor_scatter_nd_update(number, new[:, None], fresh)
+            return tf.ragged.boolean_mask(parts, kept), numbers
+
+        extra, number = tf.cond(
+            tf.reduce_any(changed), across, lambda: (tokens[:0], number)
+        )
+        return tf.concat([tokens, extra], axis=0), spans.with_values(number)
+
+    def _apart(self, spans):
+        """The tokens of spans before the last step, between spaces, string (N,)."""
         known = self._tokens.lookup(spans)
         letters = tf.strings.regex_full_match(spans, _LETTERS)
         spans = tf.where(known == "", spans, known)
         hard = (known == "") & ~letters
-        return tf.strings.split(on_rows(spans, hard, self._split_hard))
+        rules = patterns(self._cased)
+        return on_rows(spans, hard, lambda part: _separate(part, rules, self._tokens))
 
-    def _split_hard(self, spans):
-        tokens = _separate(spans, patterns(self._cased), self._tokens)
-        found = tf.strings.regex_full_match(
-            tokens, f".*{_phrase_pattern(self._cased)}.*"
-        )
-        return on_rows(tokens, found, self._join_phrases)
+    def _join(self, tokens):
+        """Replaces the exceptions among the tokens of each span, string (N,)."""
+        pattern = f".*{_phrase_pattern(self._cased)}.*"
 
-    def _join_phrases(self, tokens):
-        def replace(parts):
-            found = self._joined.lookup(parts)
-            return tf.where(found == "", parts, found)
+        def join(tokens):
+            parts = tf.strings.split(tokens)
+            spans = parts.value_rowids()
+            parts = parts.with_values(self._replace(parts.values, spans, spans))
+            return tf.strings.reduce_join(parts, axis=1, separator=" ")
 
-        return substitute(tokens, _phrase_pattern(self._cased), replace)
+        return on_rows(tokens, tf.strings.regex_full_match(tokens, pattern), join)
+
+    def _replace(self, tokens, texts, spans):
+        """Replaces exceptions by their tokens.
+
+        Longer exceptions come first, then earlier ones. An exception is not replaced if
+        it begins or ends in one that comes before it, even if that one is not replaced
+        itself, or has spaces in it.
+
+        Args:
+            tokens: string (T,).
+            texts, spans: int64 (T,), the text and the span of each token.
+
+        Returns:
+            string (T,), with spaces between the tokens of an exception.
+        """
+        written, seen = tokens, tf.zeros_like(tokens, tf.bool)
+        for length in _phrase_lengths(self._cased):
+            parts = [_shifted(tokens, -i) for i in range(length)]
+            found = self._joined.lookup(
+                tf.strings.join([" ", tf.strings.join(parts, "  "), " "])
+            )
+            last = _shifted(texts + 1, 1 - length), _shifted(spans + 1, 1 - length)
+            match = (found != "") & (texts + 1 == last[0])
+            earlier = _spread(match, length)
+            used = match & ~earlier & ~seen & ~_shifted(seen, 1 - length)
+            used &= spans + 1 == last[1]
+            written = tf.where(used, found, written)
+            written = tf.where(_spread(used, length), "", written)
+            seen |= match | earlier
+        return written
+
+
+def _tokens(written, spans, space):
+    """Splits tokens between spaces; white space is a token, ragged string (N, None)."""
+    tokens = tf.concat(
+        [tf.where(space, spans, "")[:, None], tf.strings.split(written)], 1
+    )
+    return tf.ragged.boolean_mask(tokens, tokens != "")
+
+
+def _shifted(values, count):
+    """Values moved to the right, or to the left; what is missing is 0, False or ""."""
+    missing = tf.zeros([tf.minimum(abs(count), tf.size(values))], values.dtype)
+    if count > 0:
+        return tf.concat([missing, values], 0)[: tf.size(values)]
+    return tf.concat([values[-count:], missing], 0)
+
+
+def _spread(starts, length):
+    """Whether one of the `length` - 1 values before each one is true."""
+    shifted = [_shifted(starts, i) for i in range(1, length)]
+    return functools.reduce(tf.logical_or, shifted)
 
 
 def _separate(spans, rules, table=None):
@@ -171,6 +266,12 @@ def _phrases(cased):
         if len(tokens.split()) > 1:
             phrases[f" {'  '.join(tokens.split())} "] = f" {'  '.join(spaced.split())} "
     return phrases
+
+
+@functools.cache
+def _phrase_lengths(cased):
+    """The numbers of tokens of exceptions of several tokens, the largest first."""
+    return sorted({len(phrase.split()) for phrase in _phrases(cased)}, reverse=True)
 
 
 @functools.cache
