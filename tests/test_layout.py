@@ -22,7 +22,7 @@ TWINS = {"masked_lm", "causal_lm", "bidirectional_lm"}
 BELOW_TASKS = {
     *("text", "layers", "backbone", "checkpoint", "evaluation", "presets", "data"),
     *("serving", "generation", "training", "saving", "family", "freezing", "config"),
-    *("files", "token_inputs"),
+    *("files", "steps", "token_inputs"),
 }
 BELOW_REGISTRY = {*BELOW_TASKS, "tasks", "models", "visualize"}
 EVERYTHING = {
@@ -61,8 +61,9 @@ RULES = {
         {"keras", "numpy"},
     ),
     "token_inputs": (set(), {"keras", "numpy"}),
+    "steps": ({"layers"}, {"keras"}),
     "backbone": (
-        {"layers", "saving", "config", "family", "freezing", "token_inputs"},
+        {"layers", "saving", "config", "family", "freezing", "token_inputs", "steps"},
         {"keras"},
     ),
     "models": ({"family"}, set()),

@@ -9,7 +9,7 @@ from keras import ops
 from zoo.config import make_config, naming
 from zoo.family import FAMILIES, check_size
 from zoo.freezing import freeze_layers, frozen_layers, layer_tree
-from zoo.layers import QuantizedModel, StatefulModel
+from zoo.layers import QuantizedModel
 from zoo.saving import (
     KerasFile,
     check_keys,
@@ -18,10 +18,11 @@ from zoo.saving import (
     save_preset,
     save_spare_heads,
 )
+from zoo.steps import Steps
 from zoo.token_inputs import TokenInputs
 
 
-class Backbone(TokenInputs, QuantizedModel, KerasFile, keras.Model):
+class Backbone(TokenInputs, Steps, QuantizedModel, KerasFile, keras.Model):
     """A Keras functional model made from one frozen config.
 
     A family sets `family` and `config_class`, and writes these functions:
@@ -68,7 +69,6 @@ class Backbone(TokenInputs, QuantizedModel, KerasFile, keras.Model):
     on_request = ("layer_outputs", "attention_scores")
     reverse = False  # whether the tokens are read from the last to the first
     own_layers = {}  # output to the names of layers that only it depends on
-    caches = False  # whether the states of `step` are keys and values of all tokens
     adds_tokens = False  # whether `connect` takes a layer "special_embedding"
 
     def __init__(self, config, dtype=None, name=None, parts=None, **kwargs):
@@ -218,57 +218,6 @@ class Backbone(TokenInputs, QuantizedModel, KerasFile, keras.Model):
         else:
             groups = groups[: len(groups) - self.num_layer_outputs + number + 1]
         return {*own, *(name for group in groups for name in group)}
-
-    # States ----------------------------------------------------------------------
-
-    @staticmethod
-    def state_shapes(config):
-        """The shapes of the states of a row, dict of name to shape; none by default."""
-        return {}
-
-    @property
-    def carries_states(self):
-        """Whether a text read in windows, with carried states, has the same vectors.
-
-        This holds for a recurrent model of one direction.
-        """
-        return self.predicts == "next" and bool(self.state_shapes(self.config))
-
-    def make_states(self, rows, length=None):
-        """The states before the first token.
-
-        Args:
-            rows: int.
-            length: int, how many tokens the states must hold. States of a fixed size
-                ignore it.
-
-        Returns:
-            dict of name to float32 zeros (rows, ...).
-        """
-        shapes = self.state_shapes(self.config)
-        return {name: ops.zeros((rows, *shape)) for name, shape in shapes.items()}
-
-    def stateful(self, *names):
-        """A model that carries its states over; see `zoo.layers.StatefulModel`."""
-        return StatefulModel(self, names or ("sequence_output",))
-
-    def step(self, inputs, states, outputs=("sequence_output",), beams=1):
-        """Reads the next tokens of rows, one or several for each row.
-
-        Args:
-            inputs: tokens, or a dict of the inputs of the model.
-            states: dict, from `make_states` or from the previous step.
-            outputs: tuple of str, see `with_outputs`.
-            beams: int, rows for each source. Recurrent states do not depend on it.
-
-        Returns:
-            dict of the outputs, and dict of the states after the tokens.
-        """
-        if not isinstance(inputs, dict):
-            inputs = {self.tokens: inputs}
-        model = self._step_model(*outputs, *self.state_shapes(self.config))
-        found = model({**self.complete(inputs), **states})
-        return {k: found[k] for k in outputs}, {k: found[k] for k in states}
 
     # Files -----------------------------------------------------------------------
 

@@ -1,6 +1,5 @@
 """From the scores of a model to those that tokens are chosen by."""
 
-import numpy as np
 from keras import ops
 
 LOWEST = -1e9  # the score of a token that is not chosen; finite in float32
@@ -24,8 +23,9 @@ def adjust_scores(scores, tokens, step, options, end, last):
     if options.repetition_penalty != 1.0:
         scores = _penalize(scores, tokens, step, options.repetition_penalty)
     if options.suppressed:
-        never = np.isin(np.arange(scores.shape[-1]), options.suppressed)
-        scores = ops.where(ops.convert_to_tensor(never)[None], LOWEST, scores)
+        never = {*options.suppressed}
+        never = [[token in never for token in range(scores.shape[-1])]]
+        scores = ops.where(ops.convert_to_tensor(never), LOWEST, scores)
     if options.min_new_tokens and end < scores.shape[-1]:
         early = step < options.min_new_tokens - 1
         scores = _forbid(scores, end, early | ops.zeros_like(last))

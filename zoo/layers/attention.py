@@ -29,7 +29,8 @@ class MultiHeadAttention(CompositeLayer):
         query (B, L, D); optional attention_mask, bool or int, broadcast to (B, L, M),
         1 = the query may attend to the position; optional key (B, M, D), by default
         the query, or in its place `projected`, a list of pairs that `keys_and_values`
-        returned, whose positions follow each other.
+        returned, whose positions follow each other; optional heads (B, H, L, K), the
+        query as `project` returned it.
 
     Returns:
         (B, L, D); with `return_scores=True` also the attention weights, float32
@@ -77,10 +78,11 @@ class MultiHeadAttention(CompositeLayer):
         projected=None,
         return_scores=False,
         training=None,
+        heads=None,
     ):
         """Computes the attention; see the class for shapes."""
         hidden_dim = query.shape[-1]
-        q = self._heads(self.query, query)
+        q = self._heads(self.query, query) if heads is None else heads
         if projected is None:
             projected = [self.keys_and_values(query if key is None else key)]
         # TensorFlow merges product, scale and mask into one operation only if they
@@ -113,10 +115,46 @@ class MultiHeadAttention(CompositeLayer):
         """Projects x (B, M, D) to keys and values, each (B, H, M, K)."""
         return self._heads(self.key, x), self._heads(self.value, x)
 
+    def fuse(self):
+        """The kernels of query, key and value side by side, and their biases.
+
+        A decoder has few rows, for which one product is faster than three.
+
+        Returns:
+            (D, 3 D) and (3 D,) or None; or None if they are quantized or have LoRA.
+        """
+        layers = self.query, self.key, self.value
+        if any(d.quantization_mode or d.lora_enabled for d in layers):
+            return None
+
+        def join(name):
+            parts = [ops.cast(getattr(d, name), self.compute_dtype) for d in layers]
+            return ops.concatenate(parts, axis=-1)
+
+        return join("kernel"), join("bias") if self.use_bias else None
+
+    def project(self, x, fused=None):
+        """Projects x (B, L, D) to queries, keys and values, each (B, H, L, K).
+
+        Args:
+            x: (B, L, D).
+            fused: what `fuse` returned before, or None.
+        """
+        if fused is None:
+            return self._heads(self.query, x), *self.keys_and_values(x)
+        kernel, bias = fused
+        flat = ops.matmul(ops.reshape(x, (-1, x.shape[-1])), kernel)
+        flat = flat if bias is None else ops.add(flat, bias)
+        parts = ops.split(flat, 3, axis=-1)
+        return tuple(self._split(part, x) for part in parts)
+
     def _heads(self, projection, x):
         """(B, L, D) to (B, H, L, K)."""
+        return self._split(projection(ops.reshape(x, (-1, x.shape[-1]))), x)
+
+    def _split(self, flat, x):
+        """(B L, D) to (B, H, L, K), for x (B, L, D)."""
         width = x.shape[-1]
-        flat = projection(ops.reshape(x, (-1, width)))
         size = self.num_heads, width // self.num_heads
         if x.shape[1] == 1:  # nothing to transpose
             return ops.reshape(flat, (-1, size[0], 1, size[1]))

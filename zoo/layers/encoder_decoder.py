@@ -83,7 +83,13 @@ class EncoderDecoder:
         memory = self.layer.read_source(memory, source["padding_mask"])
         return {**states, "source": memory}
 
-    def step(self, inputs, states, outputs=("decoder_sequence_output",), beams=1):
+    def fuse(self):
+        """No weights; see `zoo.backbone.Backbone.fuse`."""
+        return None
+
+    def step(
+        self, inputs, states, outputs=("decoder_sequence_output",), beams=1, fused=None
+    ):
         """Reads the next tokens of the target, one or several for each row.
 
         Args:
@@ -91,6 +97,7 @@ class EncoderDecoder:
             states: dict, from `make_states` or from the previous step.
             outputs: only "decoder_sequence_output".
             beams: int, rows for each source.
+            fused: ignored.
 
         Returns:
             dict of decoder_sequence_output (R, T, W), and dict of the states after the

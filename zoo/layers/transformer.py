@@ -217,7 +217,7 @@ class TransformerBlock(CompositeLayer):
         x = self._feed_forward(x, mode)
         return (x, *scores) if return_scores else x
 
-    def step(self, x, cache, index, mask, memory=None, memory_mask=None):
+    def step(self, x, cache, index, mask, memory=None, memory_mask=None, fused=None):
         """Computes new entries of rows, with keys and values from a cache.
 
         Args:
@@ -230,13 +230,14 @@ class TransformerBlock(CompositeLayer):
             memory: keys and values of the memory (B, H, M, K), a pair from
                 `cross_attention.keys_and_values`, if the block has `cross`.
             memory_mask: (B, M), 1 = token.
+            fused: what `attention.fuse` returned before, or None.
 
         Returns:
             (B, N, D), and the cache with the new keys and values.
         """
         mode = {"training": False, "few_rows": True}
         query = self._before(x, self.attention_layer_norm, mode)
-        new = self.attention.keys_and_values(query)
+        heads, *new = self.attention.project(query, fused)
         old, later = cache
         # TF Serving refuses `keras.ops.slice_update`, an operation of XLA.
         later = tuple(
@@ -244,7 +245,7 @@ class TransformerBlock(CompositeLayer):
             for part, value in zip(later, new, strict=True)
         )
         parts = [later] if old[0].shape[2] == 0 else [old, later]
-        attended = self.attention(query, mask, projected=parts)
+        attended = self.attention(query, mask, projected=parts, heads=heads)
         x = self._after(x, attended, self.attention_layer_norm, mode)
         if memory is not None:
             norm, mask = self.cross_attention_layer_norm, memory_mask[:, None]

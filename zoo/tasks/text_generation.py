@@ -87,10 +87,10 @@ class WritesTexts:
         several = options.num_return if options.num_beams == 1 else 1
         inputs = {k: tf.repeat(v, several, axis=0) for k, v in inputs.items()}
         states, start, limits = self.begin(inputs, options, grows)
-        matrix = self.head.matrix()
+        matrix, fused = self.head.matrix(), self.decoder.fuse()
 
         def step(tokens, states):
-            return self.next_logits(tokens, states, options.num_beams, matrix)
+            return self.next_logits(tokens, states, options.num_beams, matrix, fused)
 
         return (step, states, start, options, self.tokenizer.end_id), limits
 
@@ -131,9 +131,9 @@ class WritesTexts:
             tf.minimum(longest, max(ROOM // beams, 1) + 0 * rows) if grows else longest
         )
 
-    def next_logits(self, tokens, states, beams=1, matrix=None):
+    def next_logits(self, tokens, states, beams=1, matrix=None, fused=None):
         """The logits float32 (R, V) after tokens int32 (R, 1), and the next states."""
-        outputs, states = self.decoder.step(tokens, states, beams=beams)
+        outputs, states = self.decoder.step(tokens, states, beams=beams, fused=fused)
         return self.head(outputs[self.vectors][:, -1], matrix), states
 
     def writer(self, inputs, texts, options):

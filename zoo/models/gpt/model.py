@@ -1,12 +1,9 @@
 """GPT: a Transformer decoder that predicts the next token."""
 
-import dataclasses
-
 import keras
 from keras import ops
 
 from zoo.backbone import Backbone
-from zoo.config import check_heads, check_positive, check_probabilities, check_sizes
 from zoo.layers import (
     CausalMask,
     LayerNorm,
@@ -16,77 +13,16 @@ from zoo.layers import (
     WithScores,
     empty_cache,
     entry_index,
-    get_activation,
     visible_entries,
 )
+from zoo.models.gpt.configs import GPTConfig
 
-SIZES = (
-    "vocabulary_size",
-    "hidden_dim",
-    "num_layers",
-    "num_heads",
-    "intermediate_dim",
-    "max_sequence_length",
-)
 EMBEDDINGS = (
     "causal_mask",
     "token_embedding",
     "position_embedding",
     "embeddings_dropout",
 )
-DROPOUTS = ("dropout", "embedding_dropout", "attention_dropout")
-
-
-@dataclasses.dataclass(frozen=True)
-class GPTConfig:
-    """Sizes and options of a GPT. The defaults are those of GPT-2 small.
-
-    Source: Radford et al. 2018 (GPT-1) and 2019 (GPT-2), and the released code. The
-    released code of GPT-2 has no dropout; 0.1 is that of Hugging Face's files.
-
-    Args:
-        vocabulary_size: V, tokens.
-        hidden_dim: width D.
-        num_layers: decoder blocks.
-        num_heads: H, must divide `hidden_dim`.
-        intermediate_dim: inner width F of the feed-forward network.
-        max_sequence_length: positions.
-        norm_first: whether a norm stands before each sub-layer and after the last
-            block, as in GPT-2. In GPT-1 a norm follows each sub-layer.
-        activation: str, see `zoo.layers.get_activation`.
-        dropout: probability after sub-layers, in [0, 1).
-        embedding_dropout: probability after the embeddings, in [0, 1).
-        attention_dropout: probability on attention weights, in [0, 1).
-        layer_norm_epsilon: added to the variance.
-        initializer_range: standard deviation of the truncated normal initial weights.
-
-    Raises:
-        ValueError: if a size, epsilon or range is not positive, or a probability is not
-            in [0, 1). Also if the activation is unknown, or `num_heads` does not divide
-            `hidden_dim`.
-    """
-
-    vocabulary_size: int = 50257
-    hidden_dim: int = 768
-    num_layers: int = 12
-    num_heads: int = 12
-    intermediate_dim: int = 3072
-    max_sequence_length: int = 1024
-    norm_first: bool = True
-    activation: str = "gelu_tanh"
-    dropout: float = 0.1
-    embedding_dropout: float = 0.1
-    attention_dropout: float = 0.1
-    layer_norm_epsilon: float = 1e-5
-    initializer_range: float = 0.02
-
-    def __post_init__(self):
-        """Checks every field that has a range."""
-        check_sizes(self, SIZES)
-        check_probabilities(self, DROPOUTS)
-        check_positive(self, ("layer_norm_epsilon", "initializer_range"))
-        check_heads(self)
-        get_activation(self.activation)
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -290,9 +226,9 @@ class GPT(Backbone):
             return first
         count, read = ops.shape(source["token_ids"])
         _, after = self.step(source, self.make_states(count, read))
-        # What the rows have read become the old entries, and all beams share them.
+        # What the rows have read become old entries, which all beams share.
         pairs = zip(after["source"]["cache"], first["source"]["cache"], strict=True)
-        cache = tuple((read_, room) for (_, read_), (_, room) in pairs)
+        cache = tuple((read, room) for (_, read), (_, room) in pairs)
         position, seen = (
             ops.repeat(after[key], beams, axis=0) for key in ("position", "seen")
         )
@@ -302,7 +238,11 @@ class GPT(Backbone):
             "source": {"cache": cache, "used": first["source"]["used"]},
         }
 
-    def step(self, inputs, states, outputs=("sequence_output",), beams=1):
+    def fuse(self):
+        """The fused kernels of each block, see `MultiHeadAttention.fuse`."""
+        return [block.attention.fuse() for block in self._blocks(self.named_layers)]
+
+    def step(self, inputs, states, outputs=("sequence_output",), beams=1, fused=None):
         """Reads the next tokens of rows, one or several for each row.
 
         Args:
@@ -311,6 +251,7 @@ class GPT(Backbone):
             states: dict, from `make_states` or from the previous step.
             outputs: only "sequence_output".
             beams: int, rows for each source.
+            fused: what `fuse` returned before, or None.
 
         Returns:
             dict of sequence_output (R, T, D), and dict of the states after the tokens.
@@ -328,10 +269,10 @@ class GPT(Backbone):
         )
         every = ops.reshape(mask, (-1, beams * count, ops.shape(mask)[-1]))
         index = entry_index(source["used"], config.num_heads, beams * count)
-        caches = []
-        blocks = self._blocks(layers)
-        for block, cache in zip(blocks, source["cache"], strict=True):
-            x, cache = block.step(x, cache, index, every)
+        caches, blocks = [], self._blocks(layers)
+        fused = fused or [None] * len(blocks)
+        for block, cache, own in zip(blocks, source["cache"], fused, strict=True):
+            x, cache = block.step(x, cache, index, every, fused=own)
             caches.append(cache)
         x = self._end(layers, x, few_rows=True)
         seen, read = mask[:, -1], count

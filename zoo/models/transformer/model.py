@@ -247,7 +247,16 @@ class Transformer(Backbone):
             },
         }
 
-    def step(self, inputs, states, outputs=("decoder_sequence_output",), beams=1):
+    def fuse(self):
+        """The fused kernels of each block, see `MultiHeadAttention.fuse`."""
+        return [
+            block.attention.fuse()
+            for block in self._blocks(self.config, self.named_layers, "decoder")
+        ]
+
+    def step(
+        self, inputs, states, outputs=("decoder_sequence_output",), beams=1, fused=None
+    ):
         """Reads the next tokens of the target, one or several for each row.
 
         The tokens of all rows of a source are new entries of its cache. So nothing is
@@ -258,6 +267,7 @@ class Transformer(Backbone):
             states: dict, from `make_states` or from the previous step.
             outputs: only "decoder_sequence_output".
             beams: int, rows for each source.
+            fused: what `fuse` returned before, or None.
 
         Returns:
             dict of decoder_sequence_output (R, T, D), and dict of the states after the
@@ -275,14 +285,12 @@ class Transformer(Backbone):
         )
         every = ops.reshape(mask, (-1, beams * count, ops.shape(mask)[-1]))
         index = entry_index(source["used"], config.num_heads, beams * count)
-        caches = []
-        for block, cache, memory in zip(
-            self._blocks(config, layers, "decoder"),
-            source["cache"],
-            source["memory"],
-            strict=True,
+        caches, blocks = [], self._blocks(config, layers, "decoder")
+        fused = fused or [None] * len(blocks)
+        for block, cache, memory, own in zip(
+            blocks, source["cache"], source["memory"], fused, strict=True
         ):
-            x, cache = block.step(x, cache, index, every, memory, source["mask"])
+            x, cache = block.step(x, cache, index, every, memory, source["mask"], own)
             caches.append(cache)
         x = self._end(config, layers, "decoder", x, few_rows=True)
         used = source["used"] + beams * count
