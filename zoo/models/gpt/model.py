@@ -15,7 +15,7 @@ from zoo.layers import (
     entry_index,
     visible_entries,
 )
-from zoo.models.gpt.configs import GPTConfig
+from zoo.models.gpt.sizes import GPTConfig
 
 EMBEDDINGS = (
     "causal_mask",

@@ -1,4 +1,4 @@
-"""The configuration of a GPT."""
+"""The sizes and options of a GPT."""
 
 import dataclasses
 
