@@ -62,7 +62,7 @@ def naive_vector(model, ids):
     return whole(np.array([ids]))["sequence_output"].numpy()[0], whole
 
 
-@pytest.mark.parametrize("lm_weight", [0.0, 0.5])
+@pytest.mark.parametrize("lm_weight", [pytest.param(0.0, marks=pytest.mark.slow), 0.5])
 def test_the_outputs_are_those_of_one_table(lm_weight):
     model = make(lm_weight=lm_weight)
     (ids,) = rows_of(model, "a good film")
@@ -112,6 +112,7 @@ def test_the_loss_of_the_language_model_is_a_mean_of_means():
     np.testing.assert_allclose(logs["loss"], alone["loss"] + float(added), rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_two_replicas_add_the_loss_of_all_rows(two_replicas):
     losses = []
     for scope in (tf.distribute.get_strategy().scope, two_replicas.scope):
@@ -129,7 +130,7 @@ def test_two_replicas_add_the_loss_of_all_rows(two_replicas):
 @pytest.mark.parametrize(
     ("task", "options", "x", "y"),
     [
-        (TextClassifier, {}, TEXTS, LABELS),
+        pytest.param(TextClassifier, {}, TEXTS, LABELS, marks=pytest.mark.slow),
         (
             MultipleChoice,
             {"num_choices": 2},

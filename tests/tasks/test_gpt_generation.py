@@ -50,21 +50,28 @@ def model():
     return make()
 
 
+COMPILED = {}  # functions of texts, by model and options
+
+
 def tokens_of(model, prompts, **options):
     """The new tokens of prompts without what follows the end, list of list."""
     options = model.generation_options(**options)
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
     def write(texts):
-        inputs = model.read_before(texts, options)
-        return model.generate_tokens(inputs, options)[0]
+        return model.generate_tokens(model.read_before(texts, options), options)[0]
 
-    rows = write(tf.constant(list(prompts)))[:, 0].numpy().tolist()
+    key = id(model), options
+    if key not in COMPILED:
+        COMPILED[key] = tf.function(write, [tf.TensorSpec([None], tf.string)])
+    rows = COMPILED[key](tf.constant(list(prompts)))[:, 0].numpy().tolist()
     ends = [row.index(case.END) + 1 if case.END in row else len(row) for row in rows]
     return [row[:end] for row, end in zip(rows, ends, strict=True)]
 
 
-@pytest.mark.parametrize("name", case.SEARCHES)
+SEARCHES = ["greedy", "beams", pytest.param("short_beams", marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("name", SEARCHES)
 def test_tokens_are_those_of_transformers(model, name):
     options, _ = case.SEARCHES[name]
     expected = [
@@ -77,7 +84,10 @@ def test_tokens_are_those_of_transformers(model, name):
     assert alone == expected
 
 
-@pytest.mark.parametrize("name", case.SAMPLES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=[pytest.mark.slow] * (n != "all")) for n in case.SAMPLES],
+)
 def test_samples_follow_the_law_of_transformers(model, name):
     count = 6000
     options = model.generation_options(
@@ -118,6 +128,14 @@ def test_a_text_ends_before_a_stop_text(model):
     found = model.generate(prompts, max_new_tokens=20, stop=[stop, "never"])
     expected = [p + text.split(stop)[0] for p, text in zip(prompts, new, strict=True)]
     assert found == expected
+
+
+@pytest.mark.slow
+def test_streams_and_beams_end_before_a_stop_text(model):
+    prompts = list(case.PROMPTS[:2])
+    whole = model.generate(prompts, max_new_tokens=20)
+    stop = whole[0][len(prompts[0]) :][4:6]
+    expected = model.generate(prompts, max_new_tokens=20, stop=stop)
     assert model.generate(prompts, max_new_tokens=20, stop="never comes") == whole
     parts = list(model.generate(prompts, max_new_tokens=20, stop=stop, stream=True))
     assert parts[-1] == expected
@@ -141,6 +159,7 @@ def test_a_stream_holds_back_part_of_a_character(model):
     assert parts[-1] == model.generate("The", max_new_tokens=12)
 
 
+@pytest.mark.slow
 def test_a_long_prompt_keeps_its_end(model):
     with pytest.warns(UserWarning, match="longer than 92 tokens and were truncated"):
         found = model.generate(LONG, max_new_tokens=5)
@@ -170,6 +189,7 @@ def test_bad_options_raise(model, options, message):
         model.generate("a", **options)
 
 
+@pytest.mark.slow
 def test_an_export_continues_texts_and_scores_them(tmp_path):
     model = make(generation={"max_new_tokens": 6, "stop": ["zzz"]})
     version = model.export(tmp_path / "gpt")

@@ -21,7 +21,9 @@ def make(tokenizer=None, family="gpt", **options):
     return CausalLM(build_backbone(family, config), tokenizer, **options)
 
 
-@pytest.mark.parametrize("norm_first", [True, False])
+@pytest.mark.parametrize(
+    "norm_first", [True, pytest.param(False, marks=pytest.mark.slow)]
+)
 def test_a_document_in_a_row_is_read_as_alone(norm_first):
     keras.utils.set_random_seed(0)
     config = {**tiny.GPT_CONFIG, "norm_first": norm_first}
@@ -50,7 +52,9 @@ def test_the_loss_of_separate_documents_is_that_of_the_documents():
     assert abs(stream - losses[0]) > 1e-4
 
 
-@pytest.mark.parametrize("packing", ["streams", "documents"])
+@pytest.mark.parametrize(
+    "packing", [pytest.param("streams", marks=pytest.mark.slow), "documents"]
+)
 def test_it_learns_a_text_and_where_it_ends(packing):
     tokenizer = tiny_byte_tokenizer(start_token=True)
     model = make(tokenizer, packing=packing, sequence_length=32)

@@ -192,6 +192,7 @@ def test_rows_of_ids_become_texts(tokenizer):
     assert tokenizer.detokenize([[0]]).numpy().tolist() == [b"<unk>"]
 
 
+@pytest.mark.slow
 def test_computes_the_same_in_a_graph_and_in_an_exported_model(tokenizer, tmp_path):
     module = tf.Module()
     module.tokenizer = tokenizer
