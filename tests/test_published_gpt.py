@@ -15,17 +15,17 @@ ROOT = pathlib.Path(__file__).parents[1]
 PUBLISHED = json.loads((ROOT / "presets/gpt/published.json").read_text("utf-8"))
 PARAMETERS = {
     "gpt_base_en": 116_534_784,
-    "gpt2_small_en": 124_439_808,
+    "gpt2_base_en": 124_439_808,
     "gpt2_medium_en": 354_823_168,
     "gpt2_large_en": 774_030_080,
-    "gpt2_xl_en": 1_557_611_200,
+    "gpt2_extra_large_en": 1_557_611_200,
 }
 # Our name to that of keras-nlp.
 KERAS_NLP = {
-    "gpt2_small_en": "gpt2_base_en",
+    "gpt2_base_en": "gpt2_base_en",
     "gpt2_medium_en": "gpt2_medium_en",
     "gpt2_large_en": "gpt2_large_en",
-    "gpt2_xl_en": "gpt2_extra_large_en",
+    "gpt2_extra_large_en": "gpt2_extra_large_en",
 }
 
 
@@ -88,7 +88,7 @@ def test_a_record_is_what_the_converter_finds(name, tmp_path):
 def test_the_vocabularies_have_as_many_tokens(shared):
     for name, file in (
         ("gpt_base_en", "encoder_bpe_40000.json"),
-        ("gpt2_small_en", "gpt2_bpe_encoder.json"),
+        ("gpt2_base_en", "gpt2_bpe_encoder.json"),
     ):
         tokens = json.loads((shared / "oracles/vocab" / file).read_text("utf-8"))
         assert len(tokens) == PUBLISHED[name]["backbone"]["vocabulary_size"]

@@ -1,14 +1,22 @@
 """The tables of translators and parsers."""
 
+import pathlib
+
 import pytest
 
 pytest.importorskip("sacrebleu")
+ROOT = pathlib.Path(__file__).parents[2]
 
-from benchmarks.tables import trees
-from benchmarks.tables.translations import score_table, shown_table
+
+@pytest.fixture(autouse=True)
+def benchmarks(monkeypatch):
+    """Makes `benchmarks` importable, which it is from the checkout only."""
+    monkeypatch.syspath_prepend(ROOT)
 
 
 def test_scores_stand_beside_the_baseline_with_intervals():
+    from benchmarks.tables.translations import score_table
+
     references = [["the cat sat on the mat", "a dog ran to the old house"] * 4]
     result = {"commit": "abc", "date": "2026-01-01", "versions": {}}
     result |= {"hardware": "one", "cpu_seconds": 1.0}
@@ -25,6 +33,8 @@ def test_scores_stand_beside_the_baseline_with_intervals():
 
 
 def test_every_fiftieth_sentence_is_shown():
+    from benchmarks.tables.translations import shown_table
+
     texts = [str(number) for number in range(120)]
     table = shown_table(texts, texts, [[text, "x"] for text in texts]).split("\n")
     assert [line for line in table if line][2:] == [
@@ -33,6 +43,8 @@ def test_every_fiftieth_sentence_is_shown():
 
 
 def test_a_tree_with_white_space_around_a_word_is_over_the_words():
+    from benchmarks.tables import trees
+
     gold = trees.stripped(("S", ("NN", "\u00a0a"), ("VB", "b")))
     tree = "(S (NN a) (VB b))"
     assert trees.length_rows([gold, gold], [tree, "(S (XX a) (VB b))"]) == [
