@@ -1,0 +1,78 @@
+"""Pretraining of a GPT on packed rows, by a recipe."""
+
+import json
+
+import numpy as np
+import pytest
+import tiny
+
+import zoo
+from zoo import pretraining
+from zoo.pretraining import Recipe
+
+
+def recipe(**fields):
+    """Six updates of a tiny GPT, in two stages."""
+    return Recipe(
+        **{
+            "family": "gpt",
+            "objective": {"name": "causal_rows"},
+            "config": {**tiny.GPT_CONFIG, "vocabulary_size": 300},
+            "finetuning_config": {"dropout": 0.3},
+            "train": ["*.txt"],
+            "valid": ["a.txt"],
+            "stages": [[16, 4, 4], [24, 4, 2]],
+            "learning_rate": 0.01,
+            "warmup_steps": 2,
+            **fields,
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The folder of a run to its end."""
+    folder = tmp_path_factory.mktemp("rows")
+    tiny.write_corpus(folder / "a.txt")
+    pretraining.run(recipe(), folder, folder / "run", every=3)
+    return folder
+
+
+def test_a_run_ends_in_a_preset(finished):
+    report = json.loads((finished / "run" / "report.json").read_text())
+    assert report["tokens"] == 16 * 4 * 4 + 24 * 4 * 2
+    valid = report["valid"]["a.txt"]
+    np.testing.assert_allclose(valid["perplexity"], np.exp(valid["loss"]), rtol=1e-5)
+    model = zoo.from_preset(finished / "run" / "preset")
+    assert type(model) is zoo.CausalLM and model.sequence_length == 24
+    assert model.backbone.config.dropout == 0.3 and model.tokenizer.start_token
+    assert model.tokenizer.vocabulary_size == model.backbone.config.vocabulary_size
+    found = model.generate("the film", max_new_tokens=3, stream=True)
+    assert all(text.startswith("the film") for text in found)
+
+
+@pytest.mark.slow
+def test_a_run_in_parts_is_the_whole_run(finished, tmp_path, monkeypatch):
+    class Stopped(Exception):
+        pass
+
+    def stop(*args):
+        raise Stopped
+
+    whole = finished / "run" / "preset" / "weights.safetensors"
+    with monkeypatch.context() as patch:
+        patch.setattr("zoo.pretraining.running.presets.add_to_record", stop)
+        with pytest.raises(Stopped):
+            pretraining.run(recipe(), finished, tmp_path / "run", every=3)
+    pretraining.run(recipe(), finished, tmp_path / "run", every=3)
+    again = tmp_path / "run" / "preset" / "weights.safetensors"
+    assert again.read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.slow
+def test_a_model_goes_on_from_a_preset(finished):
+    fields = {"start": str(finished / "run" / "preset"), "config": {}, "valid": []}
+    fields["objective"] = {"name": "causal_rows", "separate": True}
+    model = pretraining.run(recipe(**fields), finished, finished / "on", every=3)
+    first = zoo.from_preset(finished / "run" / "preset")
+    assert model.tokenizer.vocabulary == first.tokenizer.vocabulary
