@@ -145,13 +145,6 @@ class BytePairTokenizer(Tokenizer):
         written = ids.with_values(tf.gather(self._target.texts, ids.values))
         return tf.strings.strip(tf.strings.reduce_join(written, axis=1))
 
-    def inputs(self, features):
-        """Returns token_ids and padding_mask (B, L)."""
-        return {
-            "token_ids": features["tokens"],
-            "padding_mask": features["padding_mask"],
-        }
-
     def get_config(self):
         """The lines of the codes, the vocabularies, the marks and special tokens."""
         several = self._target is not self._source

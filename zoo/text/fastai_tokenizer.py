@@ -150,13 +150,6 @@ class FastaiTokenizer(Tokenizer):
         )
         return rows if texts.shape.rank else rows.values
 
-    def inputs(self, features):
-        """Returns token_ids and padding_mask (B, L)."""
-        return {
-            "token_ids": features["tokens"],
-            "padding_mask": features["padding_mask"],
-        }
-
     def detokenize(self, ids):
         """Joins ids to texts.
 

@@ -156,13 +156,6 @@ class GPT1Tokenizer(Tokenizer):
         symbols = self._merger(codes.with_values(tf.where(last, ends, inside)))
         return symbols.with_values(tf.gather(self._ids, symbols.values))
 
-    def inputs(self, features):
-        """Returns token_ids and padding_mask (B, L)."""
-        return {
-            "token_ids": features["tokens"],
-            "padding_mask": features["padding_mask"],
-        }
-
     def detokenize(self, ids):
         """Joins ids to texts.
 

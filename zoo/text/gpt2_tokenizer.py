@@ -149,13 +149,6 @@ class GPT2Tokenizer(Tokenizer):
         """
         return self._encode(tf.strings.join([" ", words]))
 
-    def inputs(self, features):
-        """Returns token_ids and padding_mask (B, L)."""
-        return {
-            "token_ids": features["tokens"],
-            "padding_mask": features["padding_mask"],
-        }
-
     def detokenize(self, ids):
         """Joins ids to texts.
 

@@ -35,13 +35,6 @@ class SourceTargetTokenizer(Tokenizer):
         inside = tf.cumsum(tf.cast(ids == self.end_id, tf.int32), axis=1) == 0
         return tf.ragged.boolean_mask(ids, inside & (ids != self.pad_id))
 
-    def inputs(self, features):
-        """Returns token_ids and padding_mask (B, L)."""
-        return {
-            "token_ids": features["tokens"],
-            "padding_mask": features["padding_mask"],
-        }
-
 
 def read_entries(entries, name):
     """The entries of a vocabulary that may have spaces and repetitions.

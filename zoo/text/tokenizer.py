@@ -27,8 +27,9 @@ class Framing(NamedTuple):
 class Tokenizer(tf.Module):
     """The base class of tokenizers: texts to ragged rows of tokens.
 
-    A subclass defines `__call__`, `pad_id`, `vocabulary_size`, `get_config` and
-    `inputs`. It also defines `framing` if its rows have special tokens.
+    A subclass defines `__call__`, `pad_id`, `vocabulary_size` and `get_config`. It also
+    defines `framing` if its rows have special tokens, and `inputs` if a model reads
+    more than tokens and their mask.
 
     Attributes:
         framing: `Framing`, by default without special tokens.
@@ -69,9 +70,12 @@ class Tokenizer(tf.Module):
                 text.
 
         Returns:
-            dict of int32 (B, L, ...), with padding_mask.
+            dict of int32 (B, L, ...), with padding_mask; by default it and token_ids.
         """
-        raise NotImplementedError
+        return {
+            "token_ids": features["tokens"],
+            "padding_mask": features["padding_mask"],
+        }
 
     def detokenize_unfinished(self, ids):
         """Joins the ids of texts that are not at their end; see `detokenize`."""
