@@ -9,6 +9,7 @@ from tiny_gpt import tiny_byte_tokenizer
 
 from zoo.registry import build_backbone
 from zoo.tasks import CausalLM
+from zoo.text import WordPieceTokenizer
 
 TEXTS = ["a good film", "bad", "the story was dull and the music was not so good"] * 4
 
@@ -86,3 +87,11 @@ def test_what_does_not_fit_raises():
     model = make(packing="streams")
     with pytest.raises(ValueError, match="takes a list of texts"):
         model.fit(tf.data.Dataset.from_tensor_slices(TEXTS).batch(2))
+
+
+def test_a_tokenizer_without_an_end_writes_nothing():
+    model = make(WordPieceTokenizer(tiny.VOCABULARY), family="ulmfit")
+    with pytest.raises(ValueError, match="needs a tokenizer with a token that ends"):
+        model.generate("a film")
+    assert [*model.serving_methods()] == ["serving_default"]
+    assert model.answer(["a film"])["tokens"].shape == (1,)

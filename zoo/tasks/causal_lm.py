@@ -199,6 +199,6 @@ class CausalLM(TrainsOnRows, ContinuesTexts, Task):
     def serving_methods(self):
         """An export continues texts; its signature "score" is `answer`."""
         self.check_writes()
-        if not self.continues:
+        if not self.continues or self.tokenizer.end_id is None:
             return super().serving_methods()
         return {"serving_default": self.generate_batch, "score": self.answer_batch}

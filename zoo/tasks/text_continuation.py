@@ -54,6 +54,11 @@ class ContinuesTexts(WritesTexts):
                 "`generate` needs a backbone that reads forwards and has states. "
                 f"Received: one of family {self.backbone.family!r}, which {kind}."
             )
+        if self.tokenizer is None or self.tokenizer.end_id is None:
+            raise ValueError(
+                "`generate` needs a tokenizer with a token that ends a text. Received: "
+                f"{type(self.tokenizer).__name__}."
+            )
         single = isinstance(texts, (str, bytes))
         given = [texts] if single else texts
         found = self.write_texts(given, batch_size, return_scores, stream, **options)

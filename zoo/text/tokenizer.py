@@ -40,6 +40,7 @@ class Tokenizer(tf.Module):
         tokens_are_words: bool, whether tokens are the words themselves, as strings.
         unwritten_ids: tuple of int, tokens that a generated text must not have.
         lossless: bool, whether `detokenize` restores the white space of a text.
+        end_id: int, the token that ends a text; None if a tokenizer has none.
         start_id: int, what a language model reads first in a text without tokens.
 
     Inputs:
@@ -52,7 +53,7 @@ class Tokenizer(tf.Module):
     framing = Framing()
     unwritten_ids = ()
     lossless = False
-    start_id = None
+    start_id = end_id = None
     files = {}
     tokens_are_words = False
 
