@@ -204,9 +204,15 @@ def read_foreign(directory, family, layout, file=None):
         family=family,
         config=dataclasses.asdict(found.config),
         weights=found.weights,
-        tokenizer=found.tokenizer and {"arguments": found.tokenizer},
+        tokenizer=found.tokenizer and _tokenizer(found.tokenizer),
         task=task,
         task_options=options or {},
         head_options=head_options,
         defaults=defaults,
     )
+
+
+def _tokenizer(converted):
+    """The description of a converted tokenizer, see `build_tokenizer`."""
+    arguments = {k: v for k, v in converted.items() if k != "class_name"}
+    return {"class_name": converted.get("class_name"), "arguments": arguments}

@@ -7,7 +7,6 @@ import tensorflow as tf
 from keras import ops
 
 from zoo.data import AlternativesPacker
-from zoo.evaluation import assess_classes
 from zoo.tasks.base import Task
 from zoo.tasks.delimiter_head import (
     LM_WEIGHT,
@@ -166,10 +165,6 @@ class MultipleChoice(Task):
     def encode_label_tensor(self, y):
         """`encode_labels` in a tf.data pipeline."""
         return label_tensor(y, self.labels)
-
-    def assess(self, labels, predicted, confidence=None):
-        """Assesses predicted choices, see `zoo.evaluation.assess_classes`."""
-        return assess_classes(labels, predicted, self.labels, confidence)
 
     def answers(self, outputs):
         """From logits to choice int32 (B,), score (B,) and scores (B, N)."""

@@ -180,9 +180,8 @@ class SequenceHead(Task):
             if head == "delimiter":
                 check_delimiters(backbone)
                 lm_weight = LM_WEIGHT if lm_weight is None else lm_weight
-                both_orders = (
-                    self.symmetric and pair if both_orders is None else (both_orders)
-                )
+                if both_orders is None:
+                    both_orders = self.symmetric and pair
             inputs = sequence_inputs(
                 backbone, len(BOTH_ORDERS) if both_orders else None
             )

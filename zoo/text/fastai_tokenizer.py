@@ -178,24 +178,6 @@ class FastaiTokenizer(Tokenizer):
         tokens = tf.gather(self._tokens, ids.values)
         return join_tokens(tokens[kept], rows[kept], ids.nrows())
 
-    def id_to_token(self, id):
-        """Returns the token of an id.
-
-        Args:
-            id: int.
-
-        Returns:
-            str.
-
-        Raises:
-            ValueError: if there is no such id.
-        """
-        if not 0 <= id < len(self.vocabulary):
-            raise ValueError(
-                f"`id` must be in [0, {len(self.vocabulary)}). Received: id={id}."
-            )
-        return self.vocabulary[id]
-
     def get_config(self):
         """Returns the constructor's arguments, with the content of the vocabulary."""
         return {"vocabulary": list(self.vocabulary), "version": self.version}

@@ -186,24 +186,6 @@ class GPT2Tokenizer(Tokenizer):
         )
         return tf.strings.reduce_join(parts, axis=1)
 
-    def id_to_token(self, id):
-        """Returns the token of an id.
-
-        Args:
-            id: int.
-
-        Returns:
-            str, as in the vocabulary.
-
-        Raises:
-            ValueError: if there is no such id.
-        """
-        if not 0 <= id < len(self.vocabulary):
-            raise ValueError(
-                f"`id` must be in [0, {len(self.vocabulary)}). Received: id={id}."
-            )
-        return self.vocabulary[id]
-
     def get_config(self):
         """Returns the constructor's arguments, with the content of both files."""
         return {

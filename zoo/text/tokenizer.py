@@ -83,8 +83,22 @@ class Tokenizer(tf.Module):
         return self.detokenize(ids)
 
     def id_to_token(self, id):
-        """Returns the token of an id, str; raises ValueError if there is none."""
-        raise NotImplementedError
+        """Returns the token of an id; by default that of the attribute `vocabulary`.
+
+        Args:
+            id: int.
+
+        Returns:
+            str.
+
+        Raises:
+            ValueError: if there is no such id.
+        """
+        if not 0 <= id < len(self.vocabulary):
+            raise ValueError(
+                f"`id` must be in [0, {len(self.vocabulary)}). Received: id={id}."
+            )
+        return self.vocabulary[id]
 
     def get_config(self):
         """Returns the constructor's arguments as plain values, with all content."""

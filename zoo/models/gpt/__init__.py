@@ -9,8 +9,7 @@ __all__ = ["FAMILY", "GPT", "GPTConfig", "read", "recognise"]
 
 FAMILY = Family(
     backbone=GPT,
-    # GPT-2's also takes the arguments of GPT-1's, and converters name no class.
-    tokenizers=("GPT1Tokenizer", "GPT2Tokenizer"),
+    tokenizers=("GPT2Tokenizer", "GPT1Tokenizer"),
     learning_rate=6.25e-5,
     head="delimiter",
     layouts=layouts(),

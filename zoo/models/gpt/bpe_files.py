@@ -70,7 +70,11 @@ def read_tokenizer(directory, layout, config):
             f"rows. Received: {len(ids)} tokens and {config.vocabulary_size} rows in "
             f"`{directory}`."
         )
-    found = {"vocabulary": tuple(sorted(ids, key=ids.get)), "merges": merges}
+    found = {
+        "class_name": "GPT2Tokenizer" if config.norm_first else "GPT1Tokenizer",
+        "vocabulary": tuple(sorted(ids, key=ids.get)),
+        "merges": merges,
+    }
     if config.norm_first:
         special = not layout.startswith("openai")
         found |= {"start_token": start, "special_tokens": special}
