@@ -48,6 +48,8 @@ class Family:
         tokenizers: tuple of subclasses of `zoo.text.Tokenizer`, or of the names of
             classes in `zoo.text`. The first is the default.
         learning_rate: float, the default for fine-tuning. A preset may have its own.
+        warmup_share: float, of the updates of fine-tuning, see
+            `zoo.training.PlannedDecay`.
         head_multiplier: float, the default of `zoo.training.AdamW` for a head with new
             weights. A preset may have its own.
         head: str, the head of a new `zoo.TextClassifier` or `zoo.TextRegressor`.
@@ -63,6 +65,7 @@ class Family:
     backbone: type
     tokenizers: tuple
     learning_rate: float = 1e-3
+    warmup_share: float = 0.1
     head_multiplier: float = 1.0
     head: str = "linear"
     layouts: tuple = ()

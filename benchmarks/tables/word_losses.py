@@ -20,8 +20,10 @@ from zoo.data import (
 )
 
 MARK, UNKNOWN = "[UNK]", "xxunk"  # of `read_documents`, and of fastai's tokens
+ORIGINAL_MARK = "<unk>"  # of WikiText, which a GPT reads as text
 CHARACTERS = 2000  # of a text of ULMFiT, as in its pretraining
 ROWS, WINDOW, STEPS = 8, 70, 10  # streams, and tokens that are read together
+BATCH_SIZE = 16  # windows of a GPT
 
 
 def read_lines(path):
@@ -199,6 +201,77 @@ def score_unigram(preset, text):
     losses = -np.log(np.bincount(ids)[ids] / len(ids))
     count = sum(map(len, text))
     return add_up(losses, owners, ids == tokenizer.unknown_id, count)
+
+
+def byte_tokens(text, tokenizer):
+    """The tokens that a GPT reads, and which word each of them belongs to.
+
+    A document begins with the end token, and a line ends with a line break.
+
+    Args:
+        text: see `read_lines`.
+        tokenizer: `zoo.text.GPT2Tokenizer`.
+
+    Returns:
+        ids int32 (T,) and owners int (T,), -1 for the tokens between words.
+    """
+    own, pieces, owners, number = {"": [tokenizer.end_id]}, [], [], 0
+    for before, row in zip([[], *text[:-1]], text, strict=True):
+        words = [word.replace(MARK, ORIGINAL_MARK) for word in row]
+        first = [""] if row and not before else []
+        pieces += [*first, *(f"{' ' * bool(i)}{w}" for i, w in enumerate(words))]
+        pieces += ["\n"] if row else []
+        owners += [-1] * len(first) + [*range(number, number + len(row))]
+        owners += [-1] if row else []
+        number += len(row)
+    distinct = sorted({*pieces} - {*own})
+    for start in range(0, len(distinct), 8192):
+        part = distinct[start : start + 8192]
+        own |= zip(part, tokenizer(part).to_list(), strict=True)
+    found = [own[piece] for piece in pieces]
+    sizes = [len(ids) for ids in found]
+    return np.concatenate(found).astype(np.int32), np.repeat(owners, sizes)
+
+
+def window_losses(model, ids):
+    """The loss of each token of a text, float (T,), nan for the first one.
+
+    Windows of all positions overlap by half. A loss is that of the window in which
+    the token has more tokens before it.
+
+    Args:
+        model: `zoo.CausalLM` of a GPT.
+        ids: int (T,).
+    """
+    length = model.backbone.config.max_sequence_length
+    stride = length // 2
+    starts = np.arange(0, max(len(ids) - 1 - stride, 1), stride)
+    padded = np.pad(ids, (0, length + 1))
+
+    @tf.function(input_signature=[tf.TensorSpec([None, length + 1], tf.int32)])
+    def score(rows):
+        inputs = rows[:, :-1]
+        batch = {"token_ids": inputs, "padding_mask": tf.ones_like(inputs)}
+        return tf.nn.sparse_softmax_cross_entropy_with_logits(
+            rows[:, 1:], tf.cast(model(batch, training=False), tf.float32)
+        )
+
+    losses = np.full(len(padded), np.nan)
+    for part in range(0, len(starts), BATCH_SIZE):
+        places = starts[part : part + BATCH_SIZE, None] + np.arange(length + 1)
+        found = score(tf.constant(padded[places], tf.int32)).numpy()
+        for row, own in zip(places, found, strict=True):
+            skipped = length - stride if row[0] else 0
+            losses[row[1 + skipped :]] = own[skipped:]
+    return losses[: len(ids)]
+
+
+def score_gpt(preset, text):
+    """The `Scores` of a GPT of bytes, for which no word is unknown."""
+    model = zoo.from_preset(preset, "causal_lm", dtype="float32")
+    ids, owners = byte_tokens(text, model.tokenizer)
+    losses, count = window_losses(model, ids), sum(map(len, text))
+    return add_up(losses, owners, np.zeros(len(ids), bool), count)
 
 
 def write_words(text, tokenizer, directory):

@@ -8,9 +8,11 @@ import keras
 import numpy as np
 import pytest
 import tiny
+from tiny_gpt import tiny_byte_tokenizer
 
 import zoo
 from zoo.models.elmo import ELMo, ELMoConfig
+from zoo.models.gpt import GPT, GPTConfig
 from zoo.models.ulmfit import ULMFiT, ULMFiTConfig
 from zoo.text import CharacterTokenizer, FastaiTokenizer, train_fastai_vocabulary
 
@@ -34,7 +36,7 @@ def perplexities(monkeypatch, tmp_path):
     (tmp_path / "text.txt").write_text("\n".join(LINES) + "\n", "utf-8")
     monkeypatch.setattr(perplexities, "FILES", {"a text": "text.txt"})
     monkeypatch.setattr(perplexities, "FOLDER", tmp_path / "perplexities")
-    monkeypatch.setattr(perplexities, "PRESETS", tmp_path / "presets")
+    monkeypatch.setattr(perplexities, "PRESETS", tmp_path / "cards")
     return perplexities
 
 
@@ -57,7 +59,7 @@ def tokenizer():
 
 
 def make_presets(folder, tokenizer, zero=False):
-    """A tiny ULMFiT of each direction and a tiny ELMo, as directories."""
+    """A tiny ULMFiT of each direction, a tiny ELMo and a tiny GPT, as directories."""
     models = {}
     for seed, name in enumerate(("forward", "backward")):
         keras.utils.set_random_seed(seed)
@@ -67,11 +69,20 @@ def make_presets(folder, tokenizer, zero=False):
     elmo = ELMo(ELMoConfig(**tiny.ELMO_CONFIG))
     words = CharacterTokenizer(12, tiny.WORDS, punctuation=True)
     models["elmo"] = zoo.BidirectionalLM(elmo, words)
+    models["gpt"] = make_gpt()
     for name, model in models.items():
         if zero:
             model.set_weights([0 * weight for weight in model.get_weights()])
         model.save_to_preset(folder / f"tiny_{name}")
     return {name: folder / f"tiny_{name}" for name in models}
+
+
+def make_gpt():
+    """A tiny GPT with 12 positions."""
+    keras.utils.set_random_seed(5)
+    sizes = {"vocabulary_size": 400, "max_sequence_length": 12}
+    config = GPTConfig(**{**tiny.GPT_CONFIG, **sizes})
+    return zoo.CausalLM(GPT(config), tiny_byte_tokenizer(start_token=True))
 
 
 def test_lines_become_texts(perplexities, word_losses, monkeypatch, tmp_path):
@@ -163,19 +174,66 @@ def test_an_elmo_has_the_probability_of_its_task(word_losses, tokenizer, tmp_pat
     assert np.isfinite(forward.losses).all()
 
 
+def test_tokens_of_bytes_have_owners(perplexities, word_losses, tmp_path):
+    tokenizer = tiny_byte_tokenizer()
+    text = word_losses.read_lines(tmp_path / "text.txt")
+    ids, owners = word_losses.byte_tokens(text, tokenizer)
+    lines = [line.replace("[UNK]", "<unk>") for line in LINES]
+    documents = ["\n".join(lines[:2]) + "\n", lines[3] + "\n"]
+    whole = [[tokenizer.end_id, *tokenizer(d).numpy().tolist()] for d in documents]
+    assert ids.tolist() == sum(whole, [])
+    assert sorted({*owners}) == [*range(-1, WORDS)]
+    assert (owners == -1).sum() == 2 + 3  # documents and lines
+    words = [word for line in text for word in line]
+    for number, word in ((0, "The"), (5, "[UNK]"), (WORDS - 1, "zzyzx")):
+        own = tokenizer.detokenize([ids[owners == number]])[0].numpy().decode()
+        assert words[number] == word
+        assert own == " " * bool(number) + word.replace("[UNK]", "<unk>")
+
+
+def test_a_gpt_has_the_probability_of_its_task(word_losses, tmp_path):
+    model = make_gpt()
+    model.save_to_preset(tmp_path / "gpt")
+    text = [["The", "film", "was", "good,"], ["and", "zzyzx", "fine."]]
+    scores = word_losses.score_gpt(tmp_path / "gpt", text)
+    # Windows that overlap by half, as `answer` has them.
+    answer = model.answer(["The film was good,\nand zzyzx fine.\n"])
+    assert answer["tokens"][0] > 18
+    assert scores.total == pytest.approx(-answer["log_probability"][0], rel=1e-5)
+    assert scores.known.all() and np.isfinite(scores.losses).all()
+    assert 0 < scores.losses.sum() < scores.total
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 12, 13, 14, 30])
+def test_windows_predict_every_token_but_the_first(word_losses, count):
+    model = make_gpt()
+    ids = np.random.default_rng(0).integers(0, 400, count).astype("int32")
+    losses = word_losses.window_losses(model, ids)
+    assert len(losses) == count and np.isnan(losses[0])
+    for place in range(1, count):
+        begin = 0 if place <= 12 else 6 * ((place - 7) // 6)
+        x = ids[None, begin:place]
+        logits = model({"token_ids": x, "padding_mask": np.ones_like(x)})[0, -1]
+        expected = -keras.ops.log_softmax(logits)[ids[place]]
+        assert losses[place] == pytest.approx(float(expected), abs=1e-5)
+
+
 @pytest.mark.slow
 def test_models_that_know_nothing_are_equal_per_token(
     perplexities, word_losses, tokenizer, tmp_path
 ):
     presets = make_presets(tmp_path / "presets", tokenizer, zero=True)
-    (tmp_path / "presets/tiny_forward/notes.md").write_text("Some notes.\n")
+    notes = tmp_path / "cards/ulmfit/tiny_forward/notes.md"
+    for name in presets:
+        (tmp_path / f"cards/ulmfit/tiny_{name}").mkdir(parents=True)
+    notes.write_text("Some notes.\n")
     command = ["--data", str(tmp_path)]
     for name, path in presets.items():
         command += [f"--{name}", str(path)]
     run = click.testing.CliRunner().invoke
     assert run(perplexities.main, command, catch_exceptions=False).exit_code == 0
     (path,) = (tmp_path / "perplexities/results").iterdir()
-    assert path.name == "text-tiny_forward+tiny_backward.json"
+    assert path.name == "text-tiny_forward+tiny_backward+tiny_gpt.json"
     found = json.loads(path.read_text())
     assert found["words"] == WORDS
     texts = word_losses.cut_texts(word_losses.read_lines(tmp_path / "text.txt"))
@@ -187,8 +245,16 @@ def test_models_that_know_nothing_are_equal_per_token(
     assert np.log(numbers["perplexity"]) == pytest.approx(
         (len(ids) - 1) * np.log(size) / WORDS, rel=1e-4
     )
+    ids, _ = word_losses.byte_tokens(
+        word_losses.read_lines(tmp_path / "text.txt"), tiny_byte_tokenizer()
+    )
+    assert np.log(found["models"]["tiny_gpt"]["perplexity"]) == pytest.approx(
+        (len(ids) - 1) * np.log(400) / WORDS, rel=1e-4
+    )
+    assert found["models"]["tiny_gpt"]["unknown"] == 0
     assert found["models"]["tiny_elmo, forward"]["known_to_all"] < len(tiny.WORDS) ** 3
-    text = (tmp_path / "presets/tiny_forward/notes.md").read_text()
+    text = notes.read_text()
     assert text.startswith("Some notes.\n\n## Perplexity of words")
     assert f"| a text, {WORDS} words | `tiny_elmo, backward` |" in text
-    assert (tmp_path / "presets/tiny_backward/notes.md").exists()
+    assert (tmp_path / "cards/ulmfit/tiny_gpt/notes.md").exists()
+    assert not (tmp_path / "cards/ulmfit/tiny_elmo/notes.md").exists()

@@ -27,6 +27,24 @@ def test_a_plan_has_the_rates_of_bert(updates):
     assert max(found) > 0
 
 
+@pytest.mark.parametrize("updates", [1, 499, 501, 5000])
+def test_a_plan_has_the_warmup_of_gpt(updates):
+    schedule = PlannedDecay(0.3, updates=updates, warmup_share=0.002)
+    expected = WarmupLinearDecay(0.3, updates // 500, updates)
+    steps = range(0, updates, 3)
+    assert rates(schedule, steps) == rates(expected, steps)
+    copy = keras.optimizers.schedules.deserialize(
+        keras.optimizers.schedules.serialize(schedule)
+    )
+    assert rates(copy, steps) == rates(expected, steps)
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.0, float("nan")])
+def test_a_warmup_is_a_share_of_the_updates(share):
+    with pytest.raises(ValueError, match=r"`warmup_share` must be in \[0, 1\)"):
+        PlannedDecay(0.3, warmup_share=share)
+
+
 def test_without_a_plan_and_after_one_the_rate_stays_at_the_peak():
     expected = rates(WarmupLinearDecay(2.0, 50), range(60))
     assert rates(PlannedDecay(2.0), range(60)) == expected

@@ -299,8 +299,9 @@ class Task(
     def default_optimizer(self, learning_rate=None, layer_decay=1.0):
         """A new optimizer for fine-tuning.
 
-        It is `zoo.training.AdamW` with `PlannedDecay`, and clips gradients to a global
-        norm of 1. New heads learn at `default_head_multiplier` times the rate.
+        It is `zoo.training.AdamW` with `PlannedDecay` and the family's warm-up, and
+        clips gradients to a global norm of 1. New heads learn at
+        `default_head_multiplier` times the rate.
 
         Args:
             learning_rate: float, the peak. The default is that of the preset, of the
@@ -316,9 +317,10 @@ class Task(
         if learning_rate is None:
             learning_rate = self.default_learning_rate
         multiplier = self.default_head_multiplier
+        warmup_share = FAMILIES[self.backbone.family].warmup_share
         with self.distribute_strategy.scope():
             return AdamW(
-                PlannedDecay(learning_rate),
+                PlannedDecay(learning_rate, warmup_share=warmup_share),
                 global_clipnorm=1.0,
                 layer_decay=layer_decay,
                 depths=layer_depths(self.backbone) if layer_decay < 1 else None,

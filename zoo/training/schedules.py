@@ -7,7 +7,6 @@ import keras
 from keras import ops
 from keras.optimizers.schedules import LearningRateSchedule
 
-WARMUP_SHARE = 0.1  # of the updates of a plan
 UNPLANNED_WARMUP = 50  # updates
 
 
@@ -169,19 +168,40 @@ class PlannedDecay(PlannedSchedule):
     """A linear warm-up and a linear decay to zero over the updates of one `fit`.
 
     At update s of a plan of n updates, the rate is that of
-    `WarmupLinearDecay(peak, w, n)` with `w = floor(n / 10)`: `peak s / w` while s < w,
-    and `peak (1 - s / n)` later. For the plan, the arguments and the rate without a
-    plan, see `PlannedSchedule`.
+    `WarmupLinearDecay(peak, w, n)` with `w = floor(n warmup_share)`: `peak s / w` while
+    s < w, and `peak (1 - s / n)` later. For the plan and the rate without a plan, see
+    `PlannedSchedule`.
 
-    Source: Devlin et al. 2019, appendix A.3.
+    Source: Devlin et al. 2019, appendix A.3, with a share of 0.1; Radford et al. 2018,
+    section 4.1, with 0.002. GPT's released code multiplies both factors during the
+    warm-up.
+
+    Args:
+        peak, begin, updates: see `PlannedSchedule`.
+        warmup_share: float in [0, 1), the share of the updates before the peak.
+
+    Raises:
+        ValueError: if a number is out of its range.
     """
+
+    def __init__(self, peak, begin=0, updates=0, warmup_share=0.1):
+        if not 0 <= warmup_share < 1:
+            raise ValueError(
+                f"`warmup_share` must be in [0, 1). Received: {warmup_share}."
+            )
+        super().__init__(peak, begin, updates)
+        self.warmup_share = warmup_share
 
     def planned_rate(self, step, updates):
         """The rate at update `step` of a plan of `updates`, both float32."""
         rate = self.peak * (1.0 - step / ops.maximum(updates, 1.0))
-        warmup = ops.floor(updates * WARMUP_SHARE)
+        warmup = ops.floor(updates * self.warmup_share)
         warm = self.peak * step / ops.maximum(warmup, 1.0)
         return ops.where(step < warmup, warm, rate)
+
+    def get_config(self):
+        """Constructor arguments."""
+        return {**super().get_config(), "warmup_share": self.warmup_share}
 
 
 @keras.saving.register_keras_serializable(package="zoo")

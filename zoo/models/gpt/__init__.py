@@ -11,6 +11,7 @@ FAMILY = Family(
     backbone=GPT,
     tokenizers=("GPT2Tokenizer", "GPT1Tokenizer"),
     learning_rate=6.25e-5,
+    warmup_share=0.002,
     head="delimiter",
     layouts=layouts(),
     shapes=weight_shapes,

@@ -1,0 +1,164 @@
+"""The tasks on which a GPT is fine-tuned as in its paper, with plain baselines."""
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.pipeline import make_pipeline
+
+from benchmarks.tables.baselines import (
+    FOLDS,
+    INVERSE_PENALTIES,
+    PairFeatures,
+    logistic_regression,
+    majority_label,
+)
+from benchmarks.tables.labelled_sets import (
+    choose,
+    columns,
+    glue_rows,
+    read_lines,
+    snli_rows,
+)
+from zoo import evaluation
+
+CHOICES = 4  # of CODAH
+
+
+def similarity_rows(data, part):
+    """Reads the pairs of STS-B with their similarity, from 0 to 5."""
+    return [(pair, float(y)) for pair, y in glue_rows("stsb")(data, part)]
+
+
+def choice_rows(data, part):
+    """Reads the beginnings and endings of CODAH with the number of the right ending."""
+    name = "train" if part == "train" else "dev"
+    rows = read_lines(data / f"codah/{name}.tsv.gz", "\t")
+    return [(tuple(row[1 : 2 + CHOICES]), int(row[-1])) for row in rows]
+
+
+def mean_number(train, x):
+    """Predicts the mean of the numbers."""
+    return evaluation.mean_number(*columns(train), x)
+
+
+def cosines(train, x):
+    """The cosine of the TF-IDF vectors of the words of a pair."""
+    texts = [text for pair, _ in train for text in pair]
+    pattern = r"\w+|[^\w\s]"
+    words = TfidfVectorizer(sublinear_tf=True, token_pattern=pattern).fit(texts)
+    a, b = (words.transform(side) for side in zip(*x, strict=True))
+    return np.asarray(a.multiply(b).sum(axis=1)).ravel().tolist()
+
+
+def linear_choice(train, x):
+    """Chooses by logistic regression on TF-IDF of the beginning and each ending.
+
+    The regression tells right endings from wrong ones. The strength of its
+    regularization is chosen by cross-validation.
+    """
+    pairs = [(row[0], ending) for row, _ in train for ending in row[1:]]
+    right = [int(i == y) for _, y in train for i in range(CHOICES)]
+    groups = np.repeat(np.arange(len(train)), CHOICES)
+    model = make_pipeline(PairFeatures(), LogisticRegression(max_iter=2000))
+    grid = {"logisticregression__C": INVERSE_PENALTIES}
+    found = GridSearchCV(model, grid, cv=GroupKFold(FOLDS), scoring="roc_auc")
+    found.fit(pairs, right, groups=groups)
+    pairs = [(row[0], ending) for row in x for ending in row[1:]]
+    scores = found.predict_proba(pairs)[:, 1].reshape(-1, CHOICES)
+    return scores.argmax(axis=1).tolist()
+
+
+def pearson(gold, found):
+    """Pearson's correlation, which is 0 for equal predictions."""
+    return evaluation.evaluate_glue("stsb", gold, found)["pearson"]
+
+
+@dataclasses.dataclass(frozen=True)
+class GPTTask:
+    """A labelled set, and the task of zoo that learns it.
+
+    Args:
+        title: str, for the table.
+        task: str, the name of the task.
+        read: function of the data directory and "train" or "test" that returns rows.
+        paper: str, the result of the paper with all labels.
+        train: int, rows for training, or None for all.
+        options: dict, arguments of `zoo.from_preset`.
+        metric: str, the name of the score.
+        score: function of true and predicted values to a float.
+        baselines: dict of name to a function of the rows for training and the x of the
+            rows for the test.
+    """
+
+    title: str
+    task: str
+    read: Callable
+    paper: str
+    train: int | None = None
+    options: dict = dataclasses.field(default_factory=dict)
+    metric: str = "accuracy"
+    score: Callable = evaluation.accuracy
+    baselines: dict = dataclasses.field(
+        default_factory=lambda: {
+            "majority": majority_label,
+            "TF-IDF": logistic_regression,
+        }
+    )
+
+    def load(self, data):
+        """Reads both parts: dict of "train" and "test" to a list of rows."""
+        sizes = {"train": self.train, "test": None}
+        return {part: choose(self.read(data, part), n) for part, n in sizes.items()}
+
+    def predict(self, model, x):
+        """What a model predicts for a list of x: labels, numbers or choices."""
+        columns = tuple(map(list, zip(*x, strict=True)))
+        outputs = model.predict(x if isinstance(x[0], str) else columns, verbose=0)
+        if self.task == "text_regressor":
+            return outputs.ravel().tolist()
+        best = outputs.argmax(axis=-1).tolist()
+        return (
+            best if self.task == "multiple_choice" else [model.labels[i] for i in best]
+        )
+
+
+TASKS = {
+    "sst2_1000": GPTTask(
+        "SST-2, 1,000 labels",
+        "text_classifier",
+        glue_rows("sst2"),
+        "91.3",
+        1000,
+        {"labels": ["0", "1"]},
+    ),
+    "snli_18000": GPTTask(
+        "SNLI, 18,000 labels",
+        "text_classifier",
+        snli_rows,
+        "89.9",
+        18000,
+        {"labels": ["1", "2", "3"], "pair": True},
+    ),
+    "stsb": GPTTask(
+        "STS-B",
+        "text_regressor",
+        similarity_rows,
+        "82.0",
+        options={"pair": True},
+        metric="Pearson",
+        score=pearson,
+        baselines={"mean": mean_number, "TF-IDF": cosines},
+    ),
+    "codah": GPTTask(
+        "CODAH",
+        "multiple_choice",
+        choice_rows,
+        "",
+        options={"num_choices": CHOICES},
+        baselines={"majority": majority_label, "TF-IDF": linear_choice},
+    ),
+}
