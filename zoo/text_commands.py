@@ -93,13 +93,15 @@ def vectors(files, output, **options):
 @text_files
 @click.option(
     "--kind",
-    type=click.Choice(["wordpiece", "sentencepiece", "bpe", "fastai"]),
+    type=click.Choice(["wordpiece", "sentencepiece", "bpe", "byte_bpe", "fastai"]),
     required=True,
     help="How words are split into pieces.",
 )
 @click.option("--size", type=int, required=True, help="The largest number of tokens.")
 @click.option(
-    "--output", required=True, help="The file to write; for bpe, a directory."
+    "--output",
+    required=True,
+    help="The file to write; for bpe and byte_bpe, a directory.",
 )
 @click.option("--cased", is_flag=True, help="Keep upper case, for wordpiece.")
 @click.option(
@@ -116,8 +118,9 @@ def vocabulary(files, kind, size, output, cased, character_coverage):
 
     A tokenizer of zoo.text reads what is written: WordPieceTokenizer("OUTPUT"), with
     --cased and lowercase=False; SentencePieceTokenizer("OUTPUT"); for bpe
-    BytePairTokenizer("OUTPUT/codes.txt", "OUTPUT/vocabulary.txt"). For fastai, OUTPUT
-    is a JSON file, and the tokenizer FastaiTokenizer("OUTPUT").
+    BytePairTokenizer("OUTPUT/codes.txt", "OUTPUT/vocabulary.txt"); for byte_bpe
+    GPT2Tokenizer("OUTPUT/vocabulary.json", "OUTPUT/merges.txt"). For fastai, OUTPUT is
+    a JSON file, and the tokenizer FastaiTokenizer("OUTPUT").
     """
     from zoo.programs.vocabularies import learn_vocabulary
 

@@ -11,15 +11,17 @@ from zoo.cli import main
 from zoo.text import (
     BytePairTokenizer,
     FastaiTokenizer,
+    GPT2Tokenizer,
     SentencePieceTokenizer,
     WordPieceTokenizer,
     train_bpe,
+    train_byte_bpe,
     train_fastai_vocabulary,
     train_sentencepiece,
     train_wordpiece,
 )
 
-SIZES = {"wordpiece": 260, "sentencepiece": 340, "bpe": 90}
+SIZES = {"wordpiece": 260, "sentencepiece": 340, "bpe": 90, "byte_bpe": 300}
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +85,20 @@ def test_bpe(files, tmp_path):
     assert tokenizer.unknown_id not in ids.to_list()[0]
     assert tokenizer.detokenize(ids)[0].numpy().decode() == text
     assert "is not empty" in learn(files, "bpe", path, code=1)
+
+
+def test_byte_bpe(files, tmp_path):
+    path = tmp_path / "byte_bpe"
+    assert learn(files, "byte_bpe", path) == str(path)
+    vocabulary, merges = path / "vocabulary.json", path / "merges.txt"
+    tokenizer = GPT2Tokenizer(vocabulary, merges)
+    expected = GPT2Tokenizer(*train_byte_bpe(files, SIZES["byte_bpe"]))
+    assert tokenizer.get_config() == expected.get_config()
+    assert tokenizer.vocabulary_size == 300
+    assert merges.read_text().startswith("#version: 0.2\n")
+    text = "the film FILM éàé"
+    assert tokenizer.detokenize(tokenizer([text]))[0].numpy().decode() == text
+    assert "is not empty" in learn(files, "byte_bpe", path, code=1)
 
 
 def test_fastai(files, tmp_path):

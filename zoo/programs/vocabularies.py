@@ -7,8 +7,10 @@ import pathlib
 from zoo.files import filling, replacing
 from zoo.text import (
     BytePairTokenizer,
+    GPT2Tokenizer,
     save_vocabulary,
     train_bpe,
+    train_byte_bpe,
     train_fastai_vocabulary,
     train_sentencepiece,
     train_wordpiece,
@@ -30,18 +32,33 @@ def save_bpe(codes_and_tokens, path):
             save_vocabulary(lines, directory / name)
 
 
+def save_byte_bpe(tokens_and_merges, path):
+    """Writes the result of `train_byte_bpe` to the files of a new directory.
+
+    They have the format of GPT-2's files: a dict of token to id, and lines of merges.
+    """
+    tokens, merges = tokens_and_merges
+    with filling(path) as directory:
+        ids = {token: i for i, token in enumerate(tokens)}
+        save_json(ids, directory / GPT2Tokenizer.files["vocabulary"])
+        lines = [MERGES_HEADER, *merges]
+        save_vocabulary(lines, directory / GPT2Tokenizer.files["merges"])
+
+
 def save_json(tokens, path):
-    """Writes the result of `train_fastai_vocabulary` to a `.json` file."""
+    """Writes tokens to a `.json` file."""
     with replacing(path) as temporary:
         content = json.dumps(tokens, ensure_ascii=False)
         temporary.write_text(f"{content}\n", "utf-8")
 
 
+MERGES_HEADER = "#version: 0.2"  # without it, other programs skip the first merge
 # The functions that learn and write each kind.
 KINDS = {
     "wordpiece": (train_wordpiece, save_vocabulary),
     "sentencepiece": (train_sentencepiece, save_sentencepiece),
     "bpe": (train_bpe, save_bpe),
+    "byte_bpe": (train_byte_bpe, save_byte_bpe),
     "fastai": (train_fastai_vocabulary, save_json),
 }
 
@@ -51,13 +68,13 @@ def learn_vocabulary(texts, kind, size, output, **options):
 
     Args:
         texts: iterable of str or of `pathlib.Path`, see `zoo.text.train_wordpiece`.
-        kind: "wordpiece", "sentencepiece", "bpe" or "fastai".
+        kind: "wordpiece", "sentencepiece", "bpe", "byte_bpe" or "fastai".
         size: int, the largest number of tokens, special ones included.
-        output: path of the file, which is replaced if it exists. For bpe, path of a
-            directory that is empty or does not exist, for `codes.txt` and
-            `vocabulary.txt`.
-        **options: of `train_wordpiece`, `train_sentencepiece`, `train_bpe` or
-            `train_fastai_vocabulary`.
+        output: path of the file, which is replaced if it exists. For the kinds of bpe,
+            path of a directory that is empty or does not exist, for the two files of
+            `BytePairTokenizer` or `GPT2Tokenizer`.
+        **options: of the function that learns the kind, such as
+            `zoo.text.train_wordpiece`.
 
     Raises:
         FileExistsError: if the directory is not empty.
