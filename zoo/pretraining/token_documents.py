@@ -1,0 +1,80 @@
+"""What the runs of causal language models on documents of token ids share."""
+
+import numpy as np
+
+from zoo.data import read_token_ids
+from zoo.pretraining.optimizer import make_optimizer
+from zoo.pretraining.recipes import find_files, find_held_out
+from zoo.pretraining.start import start_model, start_tokenizer
+from zoo.tasks import CausalLM
+
+
+class TokenDocuments:
+    """A run whose text is tokenised once, before `zoo.pretraining.objective.Objective`.
+
+    A subclass defines the three methods that raise NotImplementedError.
+
+    Args:
+        recipe: `zoo.pretraining.Recipe`.
+        data: directory with the text.
+        output: pathlib.Path of the run.
+
+    Attributes:
+        tokenizer: a tokenizer of the family.
+        corpus: what `zoo.data.read_token_ids` gives for the training files.
+        held_out: dict of the name of a held-out file to the same for this file.
+        sizes: list of int, tokens of each update.
+    """
+
+    def __init__(self, recipe, data, output):
+        self.recipe, self.directory = recipe, output / "examples"
+        self.sizes = recipe.sizes()
+        train = find_files(data, recipe.train)
+        self.tokenizer = start_tokenizer(recipe) or self.learn_tokenizer(train, output)
+        self.corpus = self._prepared("train", train)
+        paths = find_held_out(data, recipe.valid)
+        self.held_out = {n: self._prepared(n, [path]) for n, path in paths.items()}
+
+    def learn_tokenizer(self, paths, output):
+        """Makes the tokenizer. The first call learns it from the training files."""
+        raise NotImplementedError
+
+    def write_ids(self, paths, directory):
+        """Writes the token ids of some files, see `zoo.data.write_token_ids`."""
+        raise NotImplementedError
+
+    def held_out_batches(self, model, corpus):
+        """The batches of a held-out file, each token once."""
+        raise NotImplementedError
+
+    def _prepared(self, name, paths):
+        """Reads the token ids of some files. The first call writes them."""
+        if not (self.directory / name).exists():
+            self.write_ids(paths, self.directory / name)
+        return read_token_ids(self.directory / name)
+
+    def start(self, **options):
+        """Makes the compiled model at the start of the run; `options` are its own."""
+        config = dict(self.recipe.config)
+        if self.recipe.start is None:
+            config["vocabulary_size"] = self.tokenizer.vocabulary_size
+        model = start_model(self.recipe, CausalLM, self.tokenizer, config, **options)
+        # The accuracy, which is another metric, takes a tenth of an update.
+        model.compile(make_optimizer(self.recipe), weighted_metrics=[])
+        return model
+
+    def evaluate(self, model):
+        """The cross-entropy and the perplexity of a token of every held-out file.
+
+        Args:
+            model: compiled `CausalLM`.
+
+        Returns:
+            dict of file name to dict of float.
+        """
+        found = {}
+        for name, corpus in self.held_out.items():
+            batches = self.held_out_batches(model, corpus)
+            loss = model.evaluate(batches, return_dict=True, verbose=0)["loss"]
+            found[name] = {"loss": loss, "perplexity": float(np.exp(loss))}
+        return found
