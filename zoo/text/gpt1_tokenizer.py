@@ -6,7 +6,7 @@ import tensorflow as tf
 from zoo.text.bpe_merging import BytePairMerger, constant
 from zoo.text.bpe_tokenizer import END
 from zoo.text.gpt1_cleaning import character_normalizer, clean, entity_table
-from zoo.text.gpt2_tokenizer import read_merges, read_tokens
+from zoo.text.gpt2_tokenizer import read_merges, read_tokens, token_places
 from zoo.text.html_entities import on_rows
 from zoo.text.spacy_splitting import EnglishSplitter
 from zoo.text.tokenizer import Tokenizer
@@ -87,19 +87,9 @@ class GPT1Tokenizer(Tokenizer):
         super().__init__()
         self.vocabulary = read_tokens(vocabulary)
         self._merges = read_merges(merges)
-        places = {token: i for i, token in enumerate(self.vocabulary)}
         required = (UNKNOWN, *(left + right for left, right in self._merges))
-        missing = [token for token in required if token not in places]
-        if missing or len(places) < len(self.vocabulary):
-            received = f"{len(missing)} missing ones, such as {missing[:3]}"
-            if not missing:
-                twice = (t for i, t in enumerate(self.vocabulary) if places[t] != i)
-                received = f"{next(twice)!r} twice"
-            raise ValueError(
-                f"`vocabulary` must have {UNKNOWN!r} and the results of all merges, "
-                f"and no token twice. Received: {received}. Use the two files of one "
-                "tokenizer."
-            )
+        described = f"{UNKNOWN!r} and the results of all merges"
+        places = token_places(self.vocabulary, required, described)
         self.unknown_id = places[UNKNOWN]
         self.unwritten_ids = (self.unknown_id,)
         self.start_id = places.get(LINE_BREAK + END, self.unknown_id)

@@ -89,20 +89,10 @@ class GPT2Tokenizer(Tokenizer):
         self.vocabulary = read_tokens(vocabulary)
         self._merges = read_merges(merges)
         self.start_token, self.special_tokens = start_token, special_tokens
-        places = {token: i for i, token in enumerate(self.vocabulary)}
         symbols = byte_symbols()
         merger = BytePairMerger(self._merges, symbols)
-        missing = [t for t in (*merger.ids, END) if t not in places]
-        if missing or len(places) < len(self.vocabulary):
-            received = f"{len(missing)} missing ones, such as {missing[:3]}"
-            if not missing:
-                twice = (t for i, t in enumerate(self.vocabulary) if places[t] != i)
-                received = f"{next(twice)!r} twice"
-            raise ValueError(
-                "`vocabulary` must have the symbols of all bytes, the results of all "
-                f"merges and {END!r}, and none of them twice. Received: {received}. "
-                "Use the two files of one tokenizer."
-            )
+        described = f"the symbols of all bytes, the results of all merges and {END!r}"
+        places = token_places(self.vocabulary, (*merger.ids, END), described)
         self.end_id = self.pad_id = self.start_id = places[END]
         self.framing = Framing((self.end_id,) if start_token else ())
         self._merger = merger
@@ -254,6 +244,31 @@ def read_tokens(source):
             f"list of str. Received: an entry {wrong[0]!r:.60}."
         )
     return tuple(source)
+
+
+def token_places(tokens, required, described):
+    """The ids of the tokens of a vocabulary, dict of token to int.
+
+    Args:
+        tokens: tuple of str, in the order of their ids.
+        required: iterable of str, tokens that must be among them.
+        described: str, what these are, for the message.
+
+    Raises:
+        ValueError: if a required token is missing, or a token is there twice.
+    """
+    places = {token: i for i, token in enumerate(tokens)}
+    missing = [token for token in required if token not in places]
+    if missing or len(places) < len(tokens):
+        received = f"{len(missing)} missing ones, such as {missing[:3]}"
+        if not missing:
+            twice = (token for i, token in enumerate(tokens) if places[token] != i)
+            received = f"{next(twice)!r} twice"
+        raise ValueError(
+            f"`vocabulary` must have {described}, and no token twice. Received: "
+            f"{received}. Use the two files of one tokenizer."
+        )
+    return places
 
 
 def read_merges(source):
