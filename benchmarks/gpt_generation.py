@@ -36,13 +36,13 @@ def make_prompts():
     return np.random.default_rng(7).integers(0, END, (ROWS, LENGTH), "int32")
 
 
-def generation_facts(parameters, packages):
-    """The facts of a peer that returns the new tokens."""
+def generation_facts(parameters, packages, new=NEW):
+    """The facts of a peer that returns `new` tokens for each prompt."""
     note = f"{parameters / 1e6:.1f}M parameters"
-    return facts_of([LENGTH] * ROWS, parameters, (ROWS, NEW), packages, note=note)
+    return facts_of([LENGTH] * ROWS, parameters, (ROWS, new), packages, note=note)
 
 
-def make_zoo(threads, dtype):
+def make_zoo(threads, dtype, new=NEW):
     """Ours, from texts of numbers to such texts."""
     limit_tensorflow(threads)
     import numpy as np
@@ -57,10 +57,10 @@ def make_zoo(threads, dtype):
     texts = [" ".join(map(str, row)) for row in make_prompts()]
 
     def call():
-        written = model.generate(texts, max_new_tokens=NEW, min_new_tokens=NEW)
-        return np.array([[len(text.split()) - LENGTH] * NEW for text in written])
+        written = model.generate(texts, max_new_tokens=new, min_new_tokens=new)
+        return np.array([[len(text.split()) - LENGTH] * new for text in written])
 
-    return call, generation_facts(backbone.count_params(), ZOO)
+    return call, generation_facts(backbone.count_params(), ZOO, new)
 
 
 def make_transformers(threads, dtype):
@@ -88,7 +88,7 @@ def make_transformers(threads, dtype):
     return call, generation_facts(model.num_parameters(), TRANSFORMERS)
 
 
-def make_keras_nlp(threads, dtype):
+def make_keras_nlp(threads, dtype, new=NEW):
     """keras-nlp's `GPT2CausalLM` without a preprocessor."""
     limit_tensorflow(threads)
     import keras_nlp
@@ -105,7 +105,7 @@ def make_keras_nlp(threads, dtype):
     )
     model = keras_nlp.models.GPT2CausalLM(backbone=backbone, preprocessor=None)
     model.compile(sampler="greedy")
-    ids = np.zeros((ROWS, LENGTH + NEW), "int32")
+    ids = np.zeros((ROWS, LENGTH + new), "int32")
     ids[:, :LENGTH] = make_prompts()
     mask = np.zeros_like(ids)
     mask[:, :LENGTH] = 1
@@ -115,7 +115,7 @@ def make_keras_nlp(threads, dtype):
         found = model.generate(inputs, stop_token_ids=None)
         return np.asarray(found["token_ids"])[:, LENGTH:]
 
-    return call, generation_facts(backbone.count_params(), KERAS_NLP)
+    return call, generation_facts(backbone.count_params(), KERAS_NLP, new)
 
 
 def make_reading(threads, dtype):
