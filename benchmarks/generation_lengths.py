@@ -19,7 +19,10 @@ from benchmarks import gpt_generation
 
 LENGTHS = 32, 128, 512, 960
 DTYPE = "float32"
-MAKERS = {"zoo": gpt_generation.make_zoo, "keras_nlp": gpt_generation.make_keras_nlp}
+MAKERS = {
+    "zoo": gpt_generation.continue_with_zoo,
+    "keras_nlp": gpt_generation.continue_with_keras_nlp,
+}
 
 
 def read_rate(threads):

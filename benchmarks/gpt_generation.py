@@ -42,8 +42,13 @@ def generation_facts(parameters, packages, new=NEW):
     return facts_of([LENGTH] * ROWS, parameters, (ROWS, new), packages, note=note)
 
 
-def make_zoo(threads, dtype, new=NEW):
+def make_zoo(threads, dtype):
     """Ours, from texts of numbers to such texts."""
+    return continue_with_zoo(threads, dtype, NEW)
+
+
+def continue_with_zoo(threads, dtype, new):
+    """The peer `zoo` that writes `new` tokens."""
     limit_tensorflow(threads)
     import numpy as np
 
@@ -88,8 +93,13 @@ def make_transformers(threads, dtype):
     return call, generation_facts(model.num_parameters(), TRANSFORMERS)
 
 
-def make_keras_nlp(threads, dtype, new=NEW):
+def make_keras_nlp(threads, dtype):
     """keras-nlp's `GPT2CausalLM` without a preprocessor."""
+    return continue_with_keras_nlp(threads, dtype, NEW)
+
+
+def continue_with_keras_nlp(threads, dtype, new):
+    """The peer `keras_nlp` that writes `new` tokens."""
     limit_tensorflow(threads)
     import keras_nlp
     import numpy as np

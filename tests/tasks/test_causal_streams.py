@@ -58,6 +58,7 @@ def test_it_trains_at_the_rate_of_ulmfit():
     assert make(rows=3).default_learning_rate == 4e-3
 
 
+@pytest.mark.slow
 def test_fit_reads_streams_and_every_epoch_begins_anew():
     model = make(rows=3, window=11)
     seen = []

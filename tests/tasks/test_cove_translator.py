@@ -25,6 +25,7 @@ def logits_of(model, text, tokens):
     return model({**inputs, "decoder_token_ids": read}, training=False)[0].numpy()
 
 
+@pytest.mark.slow
 def test_what_is_written_is_what_the_training_graph_predicts(translator):
     end = translator.tokenizer.end_id
     for text in TEXTS:

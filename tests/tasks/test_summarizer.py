@@ -16,6 +16,7 @@ def summarizer():
     return zoo.Summarizer(other.backbone, other.tokenizer, generation=generation)
 
 
+@pytest.mark.slow
 def test_summaries_are_what_a_translator_writes(summarizer):
     options = {"max_new_tokens": 9, "return_scores": True}
     other = zoo.Translator(summarizer.backbone, summarizer.tokenizer)

@@ -169,7 +169,8 @@ def test_calls_are_not_traced_again(translator):
     assert all(f.experimental_get_tracing_count() <= 2 for f in functions)
 
 
-@pytest.mark.parametrize("way", (pytest.param("greedy", marks=SLOW), "beams"))
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ("greedy", "beams"))
 def test_an_export_answers_the_same(tmp_path, way):
     given = {**WAYS[way], "num_return": 1}
     model = make_translator(separate=True, generation={"extra_tokens": 5, **given})
