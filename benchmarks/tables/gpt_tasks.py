@@ -135,14 +135,6 @@ TASKS = {
         1000,
         {"labels": ["0", "1"]},
     ),
-    "snli_18000": GPTTask(
-        "SNLI, 18,000 labels",
-        "text_classifier",
-        snli_rows,
-        "89.9",
-        18000,
-        {"labels": ["1", "2", "3"], "pair": True},
-    ),
     "stsb": GPTTask(
         "STS-B",
         "text_regressor",
@@ -160,5 +152,13 @@ TASKS = {
         "",
         options={"num_choices": CHOICES},
         baselines={"majority": majority_label, "TF-IDF": linear_choice},
+    ),
+    "snli_18000": GPTTask(
+        "SNLI, 18,000 labels",
+        "text_classifier",
+        snli_rows,
+        "89.9",
+        18000,
+        {"labels": ["1", "2", "3"], "pair": True},
     ),
 }
