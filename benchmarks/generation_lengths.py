@@ -2,8 +2,8 @@
 
     python -m benchmarks.generation_lengths
 
-GPT-2 small with random weights continues 4 prompts of 16 tokens, greedily, by 32, 128,
-512 and 960 tokens. Each line of JSON has the milliseconds per token of zoo and of
+GPT-2 small with random weights continues 4 prompts of 16 tokens, greedily, by 32, 128
+and 512 tokens. Each line of JSON has the milliseconds per token of zoo and of
 keras-nlp, which take turns. `attention_ms` is a bound of what attention must add: the
 mean time to read the keys and values of all tokens before the new one, at the rate of
 one large array. `zoo_growth_ms` is what a token of zoo takes more than in the shortest
@@ -17,7 +17,7 @@ import time
 
 from benchmarks import gpt_generation
 
-LENGTHS = 32, 128, 512, 960
+LENGTHS = 32, 128, 512
 DTYPE = "float32"
 MAKERS = {
     "zoo": gpt_generation.continue_with_zoo,
