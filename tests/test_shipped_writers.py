@@ -14,6 +14,7 @@ NAMES = (
     "ulmfit_mini_en_books",
     "ulmfit_mini_en_books_backward",
     "cove_mini_en_fr_tatoeba",
+    "gpt_mini_en_books",
 )
 
 
@@ -34,13 +35,24 @@ def test_everyday_sentences_are_translated(name):
     assert found == translator.translate(texts, num_beams=4)
 
 
-def test_language_models_of_both_directions_know_the_order_of_words():
+def test_language_models_know_the_order_of_words():
     text = "He looked at her, and then he went out of the room without a word."
     words = text.rstrip(".").split()
     swapped = " ".join([*words[::2], *words[1::2]]) + "."
-    for name in (n for n in NAMES if "ulmfit" in n):
+    for name in (n for n in NAMES if "books" in n):
         found = zoo.from_preset(name).answer([text, swapped])["log_probability"]
         assert found[0] > found[1] + 20
+
+
+def test_a_gpt_writes_words_and_predicts_a_sentence():
+    model = zoo.from_preset("gpt_mini_en_books")
+    options = {"max_new_tokens": 40, "top_p": 0.9}
+    first, other = (model.generate("The old house", **options, seed=i) for i in (1, 2))
+    assert first != other
+    for text in (first, other):
+        assert text.startswith("The old house") and len(text.split()) > 20
+    answer = model.answer(["It was a dark night."])
+    assert answer["perplexity"][0] < 60  # 37; 8,192 tokens are equally likely by chance
 
 
 def test_phrases_of_a_sentence_are_found():

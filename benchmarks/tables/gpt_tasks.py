@@ -116,8 +116,9 @@ class GPTTask:
 
     def predict(self, model, x):
         """What a model predicts for a list of x: labels, numbers or choices."""
-        columns = tuple(map(list, zip(*x, strict=True)))
-        outputs = model.predict(x if isinstance(x[0], str) else columns, verbose=0)
+        if not isinstance(x[0], str):
+            x = tuple(map(list, zip(*x, strict=True)))
+        outputs = model.predict(x, verbose=0)
         if self.task == "text_regressor":
             return outputs.ravel().tolist()
         best = outputs.argmax(axis=-1).tolist()

@@ -123,6 +123,7 @@ def test_the_command_computes_each_cell_once(finetuning, preset, tmp_path, monke
     run = click.testing.CliRunner().invoke
     command = ["--data", str(tmp_path), "--preset", preset, "--dtype", "float32"]
     cells = ["--cells", "codah-*", "--cells", "stsb-*-preset*"]
+    cells += ["--cells", "sst2*-random-0"]
     shown = run(finetuning.main, [*command, "--list"], catch_exceptions=False).output
     assert shown.count("missing") == 32
     found = run(finetuning.main, [*command, *cells], catch_exceptions=False)
@@ -132,6 +133,7 @@ def test_the_command_computes_each_cell_once(finetuning, preset, tmp_path, monke
     assert codah.count(", rate 0.0") == 4 and codah.count(" to ") == 2
     (stsb,) = [line for line in page.splitlines() if line.startswith("| STS-B")]
     assert stsb.count(" to ") == 1  # without random weights, one difference only
+    assert "| SST-2, 1,000 labels | accuracy |" in page
     path = finetuning.FOLDER / "results/stsb-gpt_tiny-preset_lm-1.json"
     result = json.loads(path.read_text())
     assert result["rate"] in finetuning.RATES and len(result["predicted"]) == 24
