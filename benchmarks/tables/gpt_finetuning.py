@@ -44,7 +44,7 @@ from zoo.evaluation import bootstrap_interval
 FOLDER = pathlib.Path(__file__).parents[1] / "gpt_finetuning"
 PRESET, DTYPE = "gpt_mini_en_books", "mixed_bfloat16"
 SEEDS, EPOCHS, BATCH_SIZE = 3, 3, 32
-RATES = (3e-4, 1e-3, 3e-3)
+RATES = (1e-4, 3e-4, 1e-3, 3e-3)
 SEARCHED = 1000  # most rows of a search
 # Name of a way to whether weights are loaded, and to `lm_weight`.
 WAYS = {
@@ -53,7 +53,7 @@ WAYS = {
     "random_lm": (False, 0.5),
     "random": (False, 0.0),
 }
-# What is compared in the table: a title, and the better way if it is positive.
+# Differences in the table: what adds something, the way with it and the way without.
 DIFFERENCES = {
     "pretraining": ("preset_lm", "random_lm"),
     "second loss": ("preset_lm", "preset"),
@@ -192,7 +192,7 @@ def difference(task, gold, results):
 
 def rows_of(name, preset):
     """The rows of the table about a task, and the results that they show."""
-    task, grouped, every = TASKS[name], {}, []
+    task, grouped = TASKS[name], {}
     for cell in cells():
         found = cell.task == name and stored(cell.name(preset), folder=FOLDER)
         if found:

@@ -183,7 +183,7 @@ def test_training_joins_frequent_pairs():
     assert tokens[-1] == END and set(byte_symbols()) < set(tokens)
     assert merges == ["a a", "aa b", "\u0120 aab"]
     assert train_byte_bpe(["ab"], 300)[1] == []  # each pair occurs once
-    with pytest.raises(ValueError, match="must hold 257"):
+    with pytest.raises(ValueError, match="must hold at least 257"):
         train_byte_bpe(["a"], 256)
     with pytest.raises(TypeError, match="iterable of texts"):
         train_byte_bpe("a text", 300)

@@ -10,9 +10,10 @@ from zoo.tasks import CausalLM
 
 
 class TokenDocuments:
-    """A run whose text is tokenised once, before `zoo.pretraining.objective.Objective`.
+    """A part of a run: its text is tokenised once, and read from files later.
 
-    A subclass defines the three methods that raise NotImplementedError.
+    A class of an objective inherits from it and from `Objective`, in this order. It
+    defines the three methods that raise NotImplementedError.
 
     Args:
         recipe: `zoo.pretraining.Recipe`.

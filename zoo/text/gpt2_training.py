@@ -40,8 +40,8 @@ def train_byte_bpe(texts, vocabulary_size, min_count=2):
     symbols = byte_symbols()
     if vocabulary_size <= len(symbols):
         raise ValueError(
-            f"`vocabulary_size` must hold {len(symbols) + 1} tokens, all bytes and "
-            f"{END}. Received: vocabulary_size={vocabulary_size}."
+            f"`vocabulary_size` must hold at least {len(symbols) + 1} tokens: all "
+            f"bytes and {END}. Received: vocabulary_size={vocabulary_size}."
         )
     counts = _count_pieces(texts)
     spelled = [[symbols[byte] for byte in piece] for piece in counts]
