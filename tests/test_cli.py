@@ -288,3 +288,62 @@ def test_a_learning_rate_is_found_first(preset, table, tmp_path):
         run_options = (*options, "--learning-rate", rate)
         code = 2 if rate == "fast" else 1
         assert words in run("finetune", preset, *run_options, code=code)
+
+
+def test_questions_are_learned_scored_and_asked(preset, tmp_path):
+    from zoo.data import Answer, Question, write_squad
+
+    contexts, _ = tiny.make_texts(200, 1, 20)
+    rows = []
+    for number, context in enumerate(contexts):
+        (word,) = {*tiny.GOOD, *tiny.BAD} & {*context.split()}
+        begin = f" {context} ".index(f" {word} ")
+        rows.append(Question(str(number), "how", context, (Answer(word, begin),)))
+    write_squad(tmp_path / "train.json", rows)
+    data, model = ("--data", tmp_path / "train.json"), tmp_path / "qa.keras"
+    options = ("--epochs", 8, "--learning-rate", 0.01, "--report", tmp_path / "report")
+    output = run(
+        "finetune", preset, "--task", "question_answerer", *data, "--output", model,
+        *options,
+    )  # fmt: skip
+    assert (
+        "labels for training: answer: 1" in output
+        and "no answer, validation: f1" in output
+    )
+    scores = json.loads(run("evaluate", model, *data).splitlines()[-1])
+    assert scores["exact"] > 0.9 and scores["f1"] > 0.9
+    (line,) = run("predict", model, "how\tthe film was lovely").splitlines()
+    found = json.loads(line)
+    assert found["text"] == "lovely" and (found["begin"], found["end"]) == (13, 19)
+    for wrong in ("how", "how\ta\tb"):
+        output = run("predict", model, wrong, code=1)
+        assert "must have 2 texts, separated by tabs. Received: 'how" in output
+    assert run("predict", model, stdin="") == ""
+
+
+@pytest.mark.slow
+def test_choices_are_learned_scored_and_asked(preset, tmp_path):
+    texts, labels = tiny.make_texts(120, 2)
+    table, model = tmp_path / "choices.tsv", tmp_path / "choice.keras"
+    lines = ["prompt\tchoice_0\tchoice_1\tchoice_2\tlabel"]
+    for number, (text, label) in enumerate(zip(texts, labels, strict=True)):
+        good, bad = tiny.GOOD[number % 5], tiny.BAD[number % 5]
+        choices = [good, bad, bad] if label == "good" else [bad, good, bad]
+        lines.append("\t".join([text, *choices, str(choices.index(good))]))
+    table.write_text("\n".join(lines))
+    output = run(
+        "finetune", preset, "--task", "multiple_choice", "--data", table,
+        "--output", model, "--epochs", 5, "--learning-rate", 0.003,
+    )  # fmt: skip
+    assert "TF-IDF with logistic regression, validation: accuracy 1.000" in output
+    assert "most frequent number, validation: accuracy" in output
+    scores = json.loads(run("evaluate", model, "--data", table).splitlines()[-1])
+    assert scores["accuracy"] > 0.9
+    (line,) = run("predict", model, "the film\tbad\tpoor\tlovely").splitlines()
+    assert json.loads(line)["choice"] == 2
+    columns = ("--text-column", "prompt", "--output", model)
+    output = run(
+        "finetune", preset, "--task", "multiple_choice", "--data", table, *columns,
+        code=1,
+    )  # fmt: skip
+    assert "columns of choices have fixed names" in output

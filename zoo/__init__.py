@@ -15,6 +15,7 @@ _PLACES = {
     "MaskedLM": "zoo.tasks",
     "MultipleChoice": "zoo.tasks",
     "Parser": "zoo.tasks",
+    "QuestionAnswerer": "zoo.tasks",
     "Summarizer": "zoo.tasks",
     "TextClassifier": "zoo.tasks",
     "TextEnsemble": "zoo.tasks",

@@ -15,14 +15,16 @@ from zoo import arguments
 def predict(model, texts, pair):
     """Print the answer to each text as a line of JSON.
 
-    The texts are arguments, or lines of standard input.
+    The texts are arguments, or lines of standard input. For a task with several
+    columns, such as a question and its context, each has all columns, separated by
+    tabs.
     """
     from zoo.programs import finetuning, labelled_rows
 
     rows = list(texts) or [line.rstrip("\n") for line in sys.stdin]
-    if pair:
-        rows = labelled_rows.split_pairs(rows)
-    for line in finetuning.load(model).answer_rows(rows):
+    loaded = finetuning.load(model)
+    count = len(loaded.columns if pair else loaded.required_columns)
+    for line in loaded.answer_rows(labelled_rows.split_columns(rows, count)):
         click.echo(json.dumps(line, ensure_ascii=False))
 
 

@@ -314,6 +314,12 @@ TASKS = [
         lambda texts, labels: [int(label == "good") for label in labels],
         (2,),
     ),
+    Case(
+        "question_answerer",
+        {"sequence_length": 32, "num_answers": 3, "null_threshold": 0.0},
+        lambda texts, labels: np.array([[0, 1]] * len(texts)),  # in the first word
+        (2, "L"),
+    ),
     Case("translator", {}, lambda texts, labels: translations(texts), ("T", 340)),
     # Of a user, see `own_family.py`.
     Case(

@@ -13,6 +13,7 @@ from zoo.evaluation import (
     most_frequent_tags,
     nearest_targets,
     sample_rows,
+    tfidf_choice,
     tfidf_label,
     tfidf_number,
 )
@@ -68,6 +69,16 @@ def test_hostile_texts_and_single_labels():
     assert tfidf_label(["🎬", "?"], ["x", "y"], ["🎬", "?"]) == ["x", "y"]
 
 
+def test_tfidf_chooses_what_looks_right():
+    pytest.importorskip("sklearn")
+    texts = ["a", "b"] * 10, ["good film", "a plot"] * 10, ["bad", "good"] * 10
+    labels = ["0", "1"] * 10
+    others = ["c", "a"], ["bad", "good"], ["good", "film bad"]
+    assert tfidf_choice(texts, labels, others) == ["1", "0"]
+    empty = [""] * 2, [" "] * 2, [""] * 2
+    assert tfidf_choice(empty, ["1", "1"], empty) == ["1", "1"]
+
+
 def test_large_files_are_sampled(monkeypatch):
     assert sample_rows(["a"] * 5) == [0, 1, 2, 3, 4]
     monkeypatch.setattr(baselines, "ROWS", 10)
@@ -92,3 +103,5 @@ def test_missing_scikit_learn_says_the_way_out(monkeypatch):
     for predict, labels in ((tfidf_label, LABELS), (tfidf_number, [1.0] * 20)):
         with pytest.raises(ImportError, match=r"needs scikit-learn. Run `pip install"):
             predict(TEXTS, labels, ["a"])
+    with pytest.raises(ImportError, match="needs scikit-learn"):
+        tfidf_choice((["a"], ["b"], ["c"]), ["0"], (["a"], ["b"], ["c"]))

@@ -2,8 +2,9 @@
 
 import pytest
 import tensorflow as tf
+from tiny_gpt import tiny_byte_tokenizer
 
-from zoo.text import WordPieceTokenizer
+from zoo.text import CharacterTokenizer, FastaiTokenizer, WordPieceTokenizer
 
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 VOCABULARY = [*SPECIALS, "cafe", "un", "##able", "’", "中", "\u1112", "##\u1161", "!"]
@@ -71,3 +72,61 @@ def test_export(tokenizer, tmp_path):
     tf.saved_model.save(module, str(tmp_path))
     loaded = tf.saved_model.load(str(tmp_path))
     assert loaded.ends(tf.constant(["café un", ""])).to_list() == [[4, 7], []]
+
+
+def spans_of(tokenizer, text, unit="characters"):
+    """The parts of a text at its tokens, and the tokens."""
+    ids, starts, ends = tokenizer.tokenize_with_offsets(text, unit)
+    encoded = text if unit == "characters" else text.encode()
+    pairs = zip(starts.numpy().tolist(), ends.numpy().tolist(), strict=True)
+    return [encoded[a:b] for a, b in pairs], ids.numpy().tolist()
+
+
+@pytest.mark.parametrize("text", ["The «old» house—it's 3.14 …", "", "a  b\n", "—é!"])
+def test_words_and_their_punctuation(text):
+    tokenizer = CharacterTokenizer(12, punctuation=True)
+    for unit in ("bytes", "characters"):
+        parts, words = spans_of(tokenizer, text, unit)
+        words = [word.decode() for word in words]
+        assert [p if unit == "characters" else p.decode() for p in parts] == words
+    assert "".join(words) == "".join(text.split())
+
+
+def test_bytes_of_a_character_have_its_place():
+    tokenizer = tiny_byte_tokenizer()
+    text = " the café  \U0001f600\n\nthe"
+    parts, ids = spans_of(tokenizer, text)
+    assert ids == tokenizer(text).numpy().tolist()
+    whole = "".join(dict.fromkeys(parts))
+    assert "\U0001f600" in parts and "é" in parts and parts.count("\U0001f600") == 4
+    assert parts[0].strip() == parts[0] and whole.startswith("the")
+    batch = tokenizer.tokenize_with_offsets(["", "x", text, ""], "characters")
+    assert (
+        batch[1].to_list()[2]
+        == tokenizer.tokenize_with_offsets(text, "characters")[1].numpy().tolist()
+    )
+
+
+def test_invalid_bytes_are_inside_of_the_text():
+    texts = [b"\xe2\x82", b"a\xff b", b"\x80\x80\x80\x80\x80"]
+    _, starts, ends = tiny_byte_tokenizer().tokenize_with_offsets(texts)
+    for text, first, last in zip(texts, starts.to_list(), ends.to_list(), strict=True):
+        assert all(0 <= a <= b <= len(text) for a, b in zip(first, last, strict=True))
+
+
+def test_a_tokenizer_of_other_tokens_gives_the_places_of_words():
+    tokenizer = FastaiTokenizer(["xxunk", "xxpad", "xxbos", "xxmaj", "do", "n't", "!"])
+    parts, ids = spans_of(tokenizer, "Don't  stop é!")
+    assert parts == ["Don't"] * 3 + ["stop", "é!", "é!"]
+    assert ids == [3, 4, 5, 0, 0, 6]
+    assert tokenizer.pieces(tf.constant(["do", "\x7f"])).row_lengths().numpy().min() > 0
+
+
+@pytest.mark.parametrize("make", [tiny_byte_tokenizer, lambda: CharacterTokenizer(12)])
+def test_wrong_units_and_texts(make):
+    with pytest.raises(ValueError, match="`unit` must be 'bytes' or 'characters'"):
+        make().tokenize_with_offsets("a", "words")
+    with pytest.raises(TypeError, match="`texts` must be a str"):
+        make().tokenize_with_offsets([1.5])
+    with pytest.raises(ValueError, match="zero dimensions or one"):
+        make().tokenize_with_offsets([["a"]])

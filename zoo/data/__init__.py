@@ -9,6 +9,7 @@ from zoo.data.batching import (
     untuned,
 )
 from zoo.data.bitext import read_bitext
+from zoo.data.choices import read_choices
 from zoo.data.conll import read_conll, write_conll
 from zoo.data.corpus import read_documents, split_sentences, tokenize_documents
 from zoo.data.document_streams import (
@@ -30,8 +31,17 @@ from zoo.data.masking import mask_tokens, next_tokens
 from zoo.data.packed_rows import PackedRows
 from zoo.data.packing import NextWordPacker, Packer, WordPacker
 from zoo.data.pairs import Pair, draw_pairs, pair_batches
+from zoo.data.question_packing import QuestionPacker
 from zoo.data.separate_packing import COLUMN_PREFIXES, SeparatePacker, features_of
 from zoo.data.skipgrams import SkipGrams
+from zoo.data.squad import (
+    Answer,
+    Question,
+    check_answers,
+    read_squad,
+    write_squad,
+    write_squad_predictions,
+)
 from zoo.data.tfrecords import read_records, unmask, write_records
 from zoo.data.token_streams import TokenStreams
 from zoo.data.training_texts import read_texts
@@ -45,12 +55,15 @@ from zoo.data.word_corpus import (
 __all__ = [
     "COLUMN_PREFIXES",
     "AlternativesPacker",
+    "Answer",
     "DocumentStreams",
     "Epoch",
     "NextWordPacker",
     "PackedRows",
     "Packer",
     "Pair",
+    "Question",
+    "QuestionPacker",
     "SeparatePacker",
     "SkipGrams",
     "TokenStreams",
@@ -58,6 +71,7 @@ __all__ = [
     "WordPacker",
     "as_numbers",
     "bucket_length",
+    "check_answers",
     "document_batches",
     "draw_pairs",
     "epoch_numbers",
@@ -68,11 +82,13 @@ __all__ = [
     "next_tokens",
     "pair_batches",
     "plan_batches",
+    "read_choices",
     "read_conll",
     "read_documents",
     "read_glue",
     "read_labelled",
     "read_records",
+    "read_squad",
     "read_bitext",
     "read_texts",
     "read_token_ids",
@@ -86,6 +102,8 @@ __all__ = [
     "write_conll",
     "write_documents",
     "write_records",
+    "write_squad",
+    "write_squad_predictions",
     "write_token_ids",
     "write_word_corpus",
 ]

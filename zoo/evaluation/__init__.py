@@ -14,6 +14,7 @@ from zoo.evaluation.baselines import (
     nearest_targets,
     right_branching_trees,
     sample_rows,
+    tfidf_choice,
     tfidf_label,
     tfidf_number,
 )
@@ -34,6 +35,12 @@ from zoo.evaluation.spans import (
     span_scores,
     write_spans,
 )
+from zoo.evaluation.squad_scores import (
+    assess_answers,
+    most_similar_sentences,
+    no_answers,
+    squad_scores,
+)
 from zoo.evaluation.translations import (
     assess_texts,
     group_references,
@@ -46,6 +53,7 @@ __all__ = [
     "BracketCounts",
     "accuracy",
     "allowed_transitions",
+    "assess_answers",
     "assess_classes",
     "assess_numbers",
     "assess_tags",
@@ -64,13 +72,17 @@ __all__ = [
     "majority_label",
     "mean_number",
     "most_frequent_tags",
+    "most_similar_sentences",
     "nearest_targets",
+    "no_answers",
     "paired_bootstrap",
     "read_brackets",
     "reference_streams",
     "right_branching_trees",
     "sample_rows",
     "span_scores",
+    "squad_scores",
+    "tfidf_choice",
     "tfidf_label",
     "tfidf_number",
     "translation_scores",

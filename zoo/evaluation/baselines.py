@@ -135,12 +135,18 @@ def tfidf_label(texts, labels, others):
         ImportError: if scikit-learn is not installed.
     """
     _need_scikit_learn()
+    if len(set(labels)) < 2 or _without_words(texts):
+        return majority_label(texts, labels, others)
+    classes = np.unique(labels)
+    return classes[_tfidf_shares(texts, labels, others).argmax(axis=1)].tolist()
+
+
+def _tfidf_shares(texts, labels, others):
+    """The probabilities (N, C) of the sorted labels for other texts."""
     from sklearn.linear_model import LogisticRegression
     from threadpoolctl import threadpool_limits
 
     classes = len(set(labels))
-    if classes < 2 or _without_words(texts):
-        return majority_label(texts, labels, others)
     features, held_out = _tfidf(texts, others, classes if classes > 2 else 1)
     model = LogisticRegression(C=10.0, max_iter=100)
     # Threads that wait for each other take longer than one on a busy machine. The
@@ -148,7 +154,38 @@ def tfidf_label(texts, labels, others):
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore", UserWarning)
         model.fit(features, labels)
-    return model.predict(held_out).tolist()
+    return model.predict_proba(held_out)
+
+
+def tfidf_choice(texts, labels, others):
+    """Predicts the choice that `tfidf_label` takes for the likeliest right one.
+
+    Args:
+        texts, others: tuples of lists: texts, first choices, second choices and so on.
+        labels: list of str, numbers of the right choices.
+
+    Returns:
+        list of str.
+
+    Raises:
+        ImportError: if scikit-learn is not installed.
+    """
+    _need_scikit_learn()
+    pairs, held_out = map(_pairs_with_choices, (texts, others))
+    if _without_words(pairs):
+        return majority_label(texts, labels, others)
+    count = len(texts) - 1
+    right = [int(str(i) == label) for label in labels for i in range(count)]
+    scores = _tfidf_shares(pairs, right, held_out)[:, 1].reshape(-1, count)
+    return [str(number) for number in scores.argmax(axis=1)]
+
+
+def _pairs_with_choices(texts):
+    """Each text beside each of its choices, a tuple of two lists."""
+    first, *choices = texts
+    rows = zip(first, zip(*choices, strict=True), strict=True)
+    pairs = [(text, choice) for text, own in rows for choice in own]
+    return tuple(map(list, zip(*pairs, strict=True))) or ([], [])
 
 
 def tfidf_number(texts, numbers, others):

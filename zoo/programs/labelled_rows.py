@@ -50,14 +50,20 @@ def read_parts(kind, data, target, valid, valid_target, columns):
     if valid:
         chosen = rows, read_rows(kind, valid, valid_target, **columns)
     else:
-        chosen = split_off(*rows)
+        chosen = split_off(*rows, kind.split_column)
     return rows[1], dict(zip(("training", "validation"), chosen, strict=True))
 
 
-def split_off(texts, labels):
-    """Splits rows by a hash: nine tenths for training, one tenth for validation."""
-    first = texts[0] if isinstance(texts, tuple) else texts
-    whole = [text if isinstance(text, str) else " ".join(text) for text in first]
+def split_off(texts, labels, column=0):
+    """Splits rows by a hash: nine tenths for training, one tenth for validation.
+
+    Args:
+        texts: list, or a tuple of columns.
+        labels: list.
+        column: int, that of the hash. Rows with the same text in it are together.
+    """
+    chosen = texts[column] if isinstance(texts, tuple) else texts
+    whole = [text if isinstance(text, str) else " ".join(text) for text in chosen]
     split = hash_split(whole, [("valid", 0.1), ("train", 0.9)])
     if not split["valid"]:  # possible with few rows
         split = {"train": split["train"][:-1], "valid": split["train"][-1:]}
@@ -78,17 +84,26 @@ def take(texts, labels, rows):
     return [texts[r] for r in rows], [labels[r] for r in rows]
 
 
-def split_pairs(rows):
-    """Splits lines `a<TAB>b` into two lists, a tuple.
+def split_columns(rows, count):
+    """Splits lines into columns of text, which are separated by tabs.
+
+    Args:
+        rows: list of str.
+        count: int, the number of columns.
+
+    Returns:
+        The rows if there is one column, else a tuple of lists of str.
 
     Raises:
-        ValueError: if a line has no tab.
+        ValueError: if a line has another number of columns.
     """
-    pairs = [row.split("\t", 1) for row in rows]
-    wrong = [row for row in pairs if len(row) != 2]
+    if count == 1:
+        return rows
+    cells = [row.split("\t") for row in rows]
+    wrong = [row for row, found in zip(rows, cells, strict=True) if len(found) != count]
     if wrong:
         raise ValueError(
-            "A pair must be two texts with a tab between them. Received: "
-            f"{wrong[0][0][:80]!r}."
+            f"Each line must have {count} texts, separated by tabs. Received: "
+            f"{wrong[0][:80]!r}."
         )
-    return tuple(map(list, zip(*pairs, strict=True)))
+    return tuple(map(list, zip(*cells, strict=True))) or ([],) * count

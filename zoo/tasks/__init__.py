@@ -8,6 +8,7 @@ from zoo.tasks.ensemble import TextEnsemble
 from zoo.tasks.masked_lm import MaskedLM
 from zoo.tasks.multiple_choice import MultipleChoice
 from zoo.tasks.parser import Parser
+from zoo.tasks.question_answerer import QuestionAnswerer
 from zoo.tasks.registration import TASKS, find_task, register_task
 from zoo.tasks.summarizer import Summarizer
 from zoo.tasks.text_classifier import TextClassifier, TextRegressor
@@ -23,6 +24,7 @@ for task in (
     TextEmbedder,
     TokenClassifier,
     MultipleChoice,
+    QuestionAnswerer,
     Translator,
     Parser,
     Summarizer,
@@ -36,6 +38,7 @@ __all__ = [
     "MaskedLM",
     "MultipleChoice",
     "Parser",
+    "QuestionAnswerer",
     "Summarizer",
     "Task",
     "TextClassifier",

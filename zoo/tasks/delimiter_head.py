@@ -77,6 +77,23 @@ def check_delimiters(backbone):
         )
 
 
+def delimiter_framing(first):
+    """The special tokens of a row: `first` is the id of `start`."""
+    return Framing((first,), (first + 1,), (first + 2,))
+
+
+def special_embedding(backbone):
+    """A new table with the vectors of the special tokens."""
+    config = backbone.config
+    return keras.layers.Embedding(
+        SPECIALS,
+        config.hidden_dim,
+        keras.initializers.TruncatedNormal(stddev=config.initializer_range),
+        name="special_embedding",
+        dtype=backbone.dtype_policy,
+    )
+
+
 def delimiter_packer(tokenizer, sequence_length, first, arrangements=None):
     """The packer of `start a classify` and of `start a delimiter b classify`.
 
@@ -86,7 +103,7 @@ def delimiter_packer(tokenizer, sequence_length, first, arrangements=None):
         first: int, the id of `start`. Those of `delimiter` and `classify` follow it.
         arrangements: see `zoo.data.AlternativesPacker`; None for one sequence.
     """
-    framing = Framing((first,), (first + 1,), (first + 2,))
+    framing = delimiter_framing(first)
     if arrangements is None:
         return Packer(tokenizer, sequence_length, framing)
     return AlternativesPacker(tokenizer, sequence_length, arrangements, framing)
@@ -129,14 +146,7 @@ def classify_vector(backbone, inputs, lm_weight):
     Returns:
         symbolic (B, D).
     """
-    config, named = backbone.config, {"dtype": backbone.dtype_policy}
-    special = keras.layers.Embedding(
-        SPECIALS,
-        config.hidden_dim,
-        keras.initializers.TruncatedNormal(stddev=config.initializer_range),
-        name="special_embedding",
-        **named,
-    )
+    config, special = backbone.config, special_embedding(backbone)
     layers = {**backbone.named_layers, special.name: special}
     ids, mask = inputs["token_ids"], inputs["padding_mask"]
     last = ops.maximum(ops.sum(mask, axis=1, keepdims=True) - 1, 0)
@@ -145,6 +155,8 @@ def classify_vector(backbone, inputs, lm_weight):
         return found["sequence_output"][:, 0]
     sequence = backbone.connect(config, layers, inputs)["sequence_output"]
     head = backbone.make_token_head()
-    added = NextTokenLoss(head, special, lm_weight, name="next_token_loss", **named)
+    added = NextTokenLoss(
+        head, special, lm_weight, name="next_token_loss", dtype=backbone.dtype_policy
+    )
     sequence = added(sequence, ids, mask)
     return ops.take_along_axis(sequence, last[:, :, None], axis=1)[:, 0]

@@ -16,10 +16,12 @@ class LabelledFiles:
             predictions a report compares with those of the model.
         takes_target_file: bool, whether `read` takes `target`, the path of a file with
             a label for each line of the other file.
+        split_column: int, the column of texts by whose hash rows are split.
     """
 
     baselines = {}
     takes_target_file = False
+    split_column = 0
 
     @classmethod
     def read(cls, path, text_column=None, pair_column=None, label_column=None):

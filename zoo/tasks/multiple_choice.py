@@ -3,11 +3,13 @@
 import functools
 
 import keras
+import numpy as np
 import tensorflow as tf
 from keras import ops
 
 from zoo.data import AlternativesPacker
 from zoo.tasks.base import Task
+from zoo.tasks.choice_files import ChoiceFiles
 from zoo.tasks.delimiter_head import (
     LM_WEIGHT,
     check_delimiters,
@@ -24,7 +26,7 @@ HEADS = ("linear", "delimiter")
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class MultipleChoice(Task):
+class MultipleChoice(ChoiceFiles, Task):
     """Chooses one of N texts, such as the ending of a story.
 
     Each choice is one row of tokens, of the text and the choice. A dense layer with one
@@ -56,7 +58,6 @@ class MultipleChoice(Task):
     """
 
     task_name = "multiple_choice"
-    read = None
 
     def __init__(
         self,
@@ -174,3 +175,39 @@ class MultipleChoice(Task):
             "score": tf.reduce_max(scores, axis=-1),
             "scores": scores,
         }
+
+    def choose(self, text, choices):
+        """Chooses one of any number of texts.
+
+        Args:
+            text: str.
+            choices: list of str, at least one; their number may differ from
+                `num_choices`, since the score of a choice does not depend on others.
+
+        Returns:
+            dict of choice int, its number; text str; score float, its probability; and
+            scores, list of float.
+
+        Raises:
+            TypeError: if an argument is of another type.
+            ValueError: if there are no choices.
+        """
+        listed = isinstance(choices, (list, tuple))
+        if not isinstance(text, str) or not listed:
+            raise TypeError(
+                "`choose` takes a str and a list of str. Received: "
+                f"{type(text).__name__} and {type(choices).__name__}. Use `answer` for "
+                "lists of texts."
+            )
+        if not choices:
+            raise ValueError("`choices` must have at least one text. Received: [].")
+        count = self.options["num_choices"]
+        missing = -len(choices) % count
+        blocks = np.array([*choices, *[choices[-1]] * missing], object)
+        blocks = blocks.reshape(-1, count)
+        x = ([text] * len(blocks), *(list(column) for column in blocks.T))
+        logits = self.predict(x, verbose=0).ravel()[: len(choices)]
+        scores = tf.nn.softmax(logits).numpy()
+        best = int(scores.argmax())
+        found = {"choice": best, "text": choices[best], "score": float(scores[best])}
+        return {**found, "scores": scores.tolist()}

@@ -142,7 +142,7 @@ class TextBatches(TextColumns):
             return self._dataset_batches(self.as_text(x))
         columns = self.text_columns(x)
         targets = self.targets(columns, y, sample_weight)
-        rows = self._tokenise(columns)
+        rows, targets = self.per_row(columns, self._tokenise(columns), targets)
         lengths = self.row_lengths(rows, targets)
         size = batch_size or (None if token_budget else 32)
         plan = plan_batches(lengths, size, shuffle, seed, epochs, token_budget)
@@ -171,6 +171,34 @@ class TextBatches(TextColumns):
         """An example from a batch: x, (x, y) or (x, y, sample_weight)."""
         return (x, *targets) if targets else x
 
+    def unpack_rows(self, x, y):
+        """Texts and targets, for rows that a user gives as objects with both.
+
+        Args:
+            x, y: as of `fit`.
+
+        Returns:
+            the same, or with `y` from the objects in `x`.
+        """
+        return x, y
+
+    def per_row(self, columns, rows, targets):
+        """Rows and targets, of a task that makes several rows of a text.
+
+        Args:
+            columns: tuple of string tensors (B,).
+            rows: dict of ragged tensors, from `preprocessor.pack`.
+            targets: list of tensors (B, ...).
+
+        Returns:
+            rows, and list of tensors with one entry for each row.
+        """
+        return rows, targets
+
+    def encode_batch(self, columns, *targets):
+        """An example from a batch of texts, as of `finish`, in a graph."""
+        return self.finish(self.preprocessor(columns), *targets)
+
     def _dataset_batches(self, dataset):
         spec = dataset.element_spec
         self._refuse_targets(isinstance(spec, tuple) and len(spec) > 1)
@@ -186,12 +214,11 @@ class TextBatches(TextColumns):
 
         def encode(x, y=None, *weight):
             columns = x if isinstance(x, tuple) else (x,)
-            x = self.preprocessor(columns)
             if y is None:
-                return self.finish(x)
+                return self.encode_batch(columns)
             self.check_tensors(columns, y)
             weight = map(weight_tensor, weight)
-            return self.finish(x, self.encode_label_tensor(y), *weight)
+            return self.encode_batch(columns, self.encode_label_tensor(y), *weight)
 
         return dataset.map(encode, tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)
 
@@ -255,8 +282,8 @@ class TextBatches(TextColumns):
         if self.takes_text(x):
             columns = self.text_columns(x)
             targets = self.targets(columns, y, sample_weight)
-            x = self.preprocessor(columns)
-            return keras.utils.unpack_x_y_sample_weight(self.finish(x, *targets))
+            example = self.encode_batch(columns, *targets)
+            return keras.utils.unpack_x_y_sample_weight(example)
         if sample_weight is not None:
             sample_weight = keras.tree.map_structure(
                 lambda weight: tf.convert_to_tensor(weight, tf.float32), sample_weight

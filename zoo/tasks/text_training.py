@@ -62,7 +62,7 @@ class TextTraining(TextBatches):
             TypeError: if `x` is no batch, such as one string or a list of pairs.
             ValueError: if labels are missing or unknown, or lengths differ.
         """
-        x = self._checked(x, y, "fit")
+        x, y = self._checked(x, y, "fit")
         epochs = self._number_of_epochs(epochs, steps_per_epoch)
         number = Epoch(initial_epoch)
         callbacks = with_callbacks(callbacks, number, self, epochs)
@@ -147,7 +147,7 @@ class TextTraining(TextBatches):
             ValueError: if labels are missing or unknown, or lengths differ.
         """
         if "_use_cached_eval_dataset" not in kwargs:  # else `fit` has checked the data
-            x = self._checked(x, y, "evaluate")
+            x, y = self._checked(x, y, "evaluate")
             if self.takes_text(x):
                 _refuse_steps(x, steps)
                 x = self._evaluation_data(x, y, sample_weight, batch_size)
@@ -209,13 +209,13 @@ class TextTraining(TextBatches):
         """Keras' `train_on_batch`, on text or on token ids."""
         if class_weight:
             class_weight = self.encode_class_weight(class_weight)
-        x = self._checked(x, y, "train_on_batch")
+        x, y = self._checked(x, y, "train_on_batch")
         x, y, sample_weight = self._one_batch(x, y, sample_weight)
         return super().train_on_batch(x, y, sample_weight, class_weight, return_dict)
 
     def test_on_batch(self, x, y=None, sample_weight=None, return_dict=False):
         """Keras' `test_on_batch`, on text or on token ids."""
-        x = self._checked(x, y, "test_on_batch")
+        x, y = self._checked(x, y, "test_on_batch")
         x, y, sample_weight = self._one_batch(x, y, sample_weight)
         return super().test_on_batch(x, y, sample_weight, return_dict)
 
@@ -235,16 +235,17 @@ class TextTraining(TextBatches):
         texts = isinstance(data, list) and (
             len(data) not in (1, 2, 3) or isinstance(data[0], (str, bytes))
         )
-        x, y, weight = (data, None, None)
-        if not texts:
+        x, y, weight = data, None, None
+        if not texts and self.unpack_rows(data, None)[1] is None:
             x, y, weight = keras.utils.unpack_x_y_sample_weight(data)
-        return self._checked(x, y, "validation_data"), y, weight
+        return *self._checked(x, y, "validation_data"), weight
 
     def _checked(self, x, y, name):
-        """`x` in the form of `as_text`; see `check_data` for arguments and errors."""
+        """`x` as of `as_text`, and `y`; see `check_data` for arguments and errors."""
+        x, y = self.unpack_rows(x, y)
         x = self.as_text(x)
         self.check_data(x, y, name)
-        return x
+        return x, y
 
     def _evaluation_data(self, x, y, sample_weight, batch_size):
         """Batches of text; other data as Keras takes it."""

@@ -14,7 +14,7 @@ from zoo.text.marian_tokenizer import MarianTokenizer
 from zoo.text.parsing_tokenizer import ParsingTokenizer
 from zoo.text.sentencepiece import SentencePieceTokenizer
 from zoo.text.sentencepiece_training import train_sentencepiece
-from zoo.text.splitting import split_punctuation, split_words
+from zoo.text.splitting import split_punctuation
 from zoo.text.subword_tokenizer import SubwordTokenizer
 from zoo.text.tagger_tokenizer import TaggerTokenizer
 from zoo.text.token_list_tokenizer import TokenListTokenizer
@@ -22,6 +22,7 @@ from zoo.text.tokenizer import Framing, Tokenizer, register_tokenizer
 from zoo.text.trees import clean_tree, find_leaves, read_tree, read_trees, write_tree
 from zoo.text.unicode_tokenizer import UnicodeSpeller
 from zoo.text.vocabulary import Vocabulary, save_vocabulary
+from zoo.text.white_space import split_words
 from zoo.text.word_tokenizer import (
     WordTokenizer,
     count_words,

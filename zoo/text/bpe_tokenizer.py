@@ -7,9 +7,9 @@ import tensorflow as tf
 
 from zoo.text.bpe_merging import BytePairMerger, constant
 from zoo.text.source_target import read_entries
-from zoo.text.splitting import split_words
 from zoo.text.tokenizer import Framing, Tokenizer
 from zoo.text.vocabulary import lookup
+from zoo.text.white_space import split_words
 
 END = "</w>"  # what codes write at the end of a word
 UNWRITTEN = "<s>"  # fairseq never writes it

@@ -8,10 +8,10 @@ import pathlib
 
 import tensorflow as tf
 
+from zoo.text import offsets
 from zoo.text.bpe_merging import BytePairMerger, constant
 from zoo.text.bpe_tokenizer import VERSION, parse_codes
 from zoo.text.gpt2_splitting import split_pieces
-from zoo.text.splitting import split_words
 from zoo.text.tokenizer import Framing, Tokenizer
 
 END = "<|endoftext|>"
@@ -129,8 +129,6 @@ class GPT2Tokenizer(Tokenizer):
         splits = tf.gather(ids.row_splits, pieces.row_splits)
         return tf.RaggedTensor.from_row_splits(ids.values, splits, validate=False)
 
-    split = staticmethod(split_words)
-
     def pieces(self, words):
         """Returns the ids of words (N,) with a space before each, ragged (N, None).
 
@@ -138,6 +136,21 @@ class GPT2Tokenizer(Tokenizer):
         `add_prefix_space=True` of Hugging Face.
         """
         return self._encode(tf.strings.join([" ", words]))
+
+    def byte_offsets(self, texts):
+        """Returns ids, and the positions of their bytes without a space before them.
+
+        A token that ends inside of a character has the position of the whole character.
+        See `Tokenizer.byte_offsets`.
+        """
+        ids = self(texts)
+        written = tf.gather(self._bytes, ids.values)
+        lengths = ids.with_values(tf.strings.length(written))
+        starts, ends = offsets.from_lengths(lengths)
+        spaced = tf.strings.regex_full_match(written, r" \C+")
+        starts += tf.cast(spaced, tf.int64)
+        spans = (ids.with_values(span) for span in (starts, ends))
+        return ids, *offsets.to_whole_characters(*spans, texts)
 
     def detokenize(self, ids):
         """Joins ids to texts.

@@ -6,7 +6,7 @@ _SPANS = tf.RaggedTensorSpec([None, None], tf.int64)
 _TEXTS = tf.TensorSpec([None], tf.string)
 
 
-# Both functions are compiled: eager ops on ragged tensors take milliseconds each.
+# The functions are compiled: eager ops on ragged tensors take milliseconds each.
 @tf.function(input_signature=[_SPANS, _SPANS, _SPANS])
 def to_source(starts, ends, sources):
     """Maps spans of normalized texts to spans of the original texts.
@@ -60,3 +60,44 @@ def to_characters(spans, texts):
     shifts = tf.gather(tf.cast(shifts, tf.int64), spans.value_rowids())
     counts = tf.gather(before, spans.values + shifts) - tf.gather(before, shifts)
     return spans.with_values(counts)
+
+
+def from_lengths(lengths):
+    """Returns where the pieces of rows begin and end, if they follow each other.
+
+    Args:
+        lengths: tf.RaggedTensor (B, None), bytes of each piece.
+
+    Returns:
+        two int64 (M,), for all pieces.
+    """
+    sizes = tf.cast(lengths.values, tf.int64)
+    ends = tf.cumsum(sizes)
+    before = tf.gather(tf.concat([[0], ends], 0), lengths.row_starts())
+    ends -= tf.repeat(before, lengths.row_lengths())
+    return ends - sizes, ends
+
+
+@tf.function(input_signature=[_SPANS, _SPANS, _TEXTS])
+def to_whole_characters(starts, ends, texts):
+    """Extends spans whose ends are inside of characters.
+
+    Args:
+        starts, ends: tf.RaggedTensor int64 (B, None), spans in bytes.
+        texts: string (B,).
+
+    Returns:
+        starts, ends: tf.RaggedTensor int64 (B, None).
+    """
+    joined = tf.io.decode_raw(tf.strings.reduce_join(texts), tf.uint8)
+    inside = tf.bitwise.bitwise_and(joined, 0xC0) == 0x80
+    inside = tf.cast(tf.concat([inside, [False] * 4], 0), tf.int64)
+    sizes = tf.cast(tf.strings.length(texts), tf.int64)
+    shifts = tf.gather(tf.cumsum(sizes, exclusive=True), starts.value_rowids())
+    sizes = tf.gather(sizes, starts.value_rowids())
+    first = tf.minimum(starts.values, sizes)
+    last = tf.minimum(ends.values, sizes)
+    for _ in range(3):  # a character has at most four bytes
+        first = tf.maximum(first - tf.gather(inside, first + shifts), 0)
+        last = tf.minimum(last + tf.gather(inside, last + shifts), sizes)
+    return starts.with_values(first), ends.with_values(last)

@@ -4,9 +4,9 @@ import tensorflow as tf
 
 from zoo.text.linear_trees import NUMBERED, NUMBERS, find_labels
 from zoo.text.sentencepiece import SentencePieceTokenizer
-from zoo.text.splitting import split_words
 from zoo.text.tree_grammar import TreeGrammar
 from zoo.text.vocabulary import Vocabulary, lookup
+from zoo.text.white_space import split_words
 
 
 class ParsingTokenizer(SentencePieceTokenizer):
@@ -41,7 +41,6 @@ class ParsingTokenizer(SentencePieceTokenizer):
     """
 
     files = {"model": "sentencepiece.model", "target_tokens": "target_tokens.txt"}
-    split = staticmethod(split_words)
 
     def __init__(self, model, target_tokens, linearization="tensor2tensor"):
         super().__init__(model)

@@ -1,42 +1,12 @@
-"""Texts to words: splits on white space and on punctuation."""
+"""Tokenizers whose tokens are words, and words with their punctuation split off."""
 
 import tensorflow as tf
-import tensorflow_text as tf_text
 
 from zoo.text import offsets
 from zoo.text.tokenizer import Framing, Tokenizer
+from zoo.text.white_space import split_words
 
 SENTENCE_BEGIN, SENTENCE_END = "<S>", "</S>"
-# White space of several bytes, and as many spaces. TensorFlow Text 2.20 splits such
-# characters in the middle.
-WIDE_SPACES = (
-    ("[\u0085\u00a0]", "  "),
-    ("[\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]", "   "),
-)
-
-
-def split_words(texts, unit="bytes"):
-    """Splits texts on Unicode white space.
-
-    Args:
-        texts: string (B,).
-        unit: "bytes" of UTF-8, or "characters" as Python counts them.
-
-    Returns:
-        words: tf.RaggedTensor string (B, None).
-        starts, ends: tf.RaggedTensor int32 (B, None). A word is `text[start:end]`.
-    """
-    plain = texts
-    for pattern, spaces in WIDE_SPACES:
-        plain = tf.strings.regex_replace(plain, pattern, spaces)
-    words, *spans = tf_text.WhitespaceTokenizer().tokenize_with_offsets(plain)
-    spans = [tf.cast(span, tf.int64) for span in spans]
-    if unit == "characters":
-        spans = [offsets.to_characters(span, texts) for span in spans]
-    starts, ends = (tf.cast(span, tf.int32) for span in spans)
-    return words, starts, ends
-
-
 # Dashes and ellipses, which separate words. Other punctuation is split from the ends
 # of words only.
 BREAKS = r"(\x{2014}|\x{2013}|\x{2015}|\x{2026}|-{2,}|\.{2,})"
@@ -94,7 +64,6 @@ class WordSplitter(Tokenizer):
     tokens_are_words = True
     pad_id, cls_id, sep_id = "", SENTENCE_BEGIN, SENTENCE_END
     punctuation = False
-    split = staticmethod(split_words)
 
     def __call__(self, texts):
         """Returns the words of texts; see the class."""
@@ -111,6 +80,11 @@ class WordSplitter(Tokenizer):
         if self.punctuation:
             return split_punctuation(words)
         return tf.RaggedTensor.from_tensor(words[:, None])
+
+    def offsets_in_words(self, pieces, sizes):
+        """Returns where pieces begin and end in their words; see `Tokenizer`."""
+        lengths = pieces.with_values(tf.strings.length(pieces.values))
+        return offsets.from_lengths(lengths)
 
     @property
     def framing(self):

@@ -6,6 +6,9 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from zoo.text import offsets
+from zoo.text.white_space import split_words
+
 # Name to class, see `register_tokenizer`.
 KINDS = {}
 
@@ -42,6 +45,7 @@ class Tokenizer(tf.Module):
         lossless: bool, whether `detokenize` restores the white space of a text.
         end_id: int, the token that ends a text; None if a tokenizer has none.
         start_id: int, what a language model reads first in a text without tokens.
+        unknown_id: int, the token of a word without tokens, by default `pad_id`.
 
     Inputs:
         texts: str, or a list, array or tensor (B,) of strings.
@@ -53,7 +57,8 @@ class Tokenizer(tf.Module):
     framing = Framing()
     unwritten_ids = ()
     lossless = False
-    start_id = end_id = None
+    start_id = end_id = unknown_id = None
+    split = staticmethod(split_words)
     files = {}
     tokens_are_words = False
 
@@ -77,6 +82,88 @@ class Tokenizer(tf.Module):
             "token_ids": features["tokens"],
             "padding_mask": features["padding_mask"],
         }
+
+    def pieces(self, words):
+        """Returns the tokens of words.
+
+        Args:
+            words: string (N,).
+
+        Returns:
+            tf.RaggedTensor (N, None), at least one token for each word.
+        """
+        tokens = self(words)
+        empty = tf.cast(tokens.row_lengths() == 0, tf.int64)
+        unknown = self.pad_id if self.unknown_id is None else self.unknown_id
+        unknown = tf.fill([tf.reduce_sum(empty)], unknown)
+        return tf.concat([tokens, tf.RaggedTensor.from_row_lengths(unknown, empty)], 1)
+
+    def tokenize_with_offsets(self, texts, unit="bytes"):
+        """Returns tokens and their positions in the original texts.
+
+        Args:
+            texts: str, or a list, array or tensor (B,) of strings.
+            unit: "bytes" of UTF-8, or "characters" as Python counts them.
+
+        Returns:
+            tokens: tf.RaggedTensor (B, None).
+            starts, ends: tf.RaggedTensor int32 (B, None). A token is
+                `text[start:end]`, or a part of it, see `byte_offsets`. For a single
+                str, all are tensors (None,).
+
+        Raises:
+            ValueError: if `unit` is neither of the two.
+        """
+        if unit not in ("bytes", "characters"):
+            raise ValueError(
+                "`unit` must be 'bytes' or 'characters'. "
+                f"Received: unit={unit!r}. Python strings count characters."
+            )
+        texts = as_strings(texts)
+        batch = tf.reshape(texts, [-1])
+        tokens, *spans = self.byte_offsets(batch)
+        if unit == "characters":
+            spans = [offsets.to_characters(span, batch) for span in spans]
+        parts = (tokens, *(tf.cast(span, tf.int32) for span in spans))
+        return parts if texts.shape.rank else tuple(part.values for part in parts)
+
+    def byte_offsets(self, texts):
+        """Returns tokens and their positions in bytes.
+
+        By default the texts are split on white space, and each token has the position
+        of its whole word.
+
+        Args:
+            texts: string (B,).
+
+        Returns:
+            tokens: tf.RaggedTensor (B, None).
+            starts, ends: tf.RaggedTensor int64 (B, None).
+        """
+        words, starts, ends = self.split(texts)
+        pieces = self.pieces(words.values)
+        splits = tf.gather(pieces.row_splits, words.row_splits)
+        first = tf.cast(starts.values, tf.int64)
+        size = tf.cast(ends.values, tf.int64) - first
+        begins, limits = self.offsets_in_words(pieces, size)
+        owner = tf.repeat(first, pieces.row_lengths())
+        return tuple(
+            tf.RaggedTensor.from_row_splits(part, splits)
+            for part in (pieces.values, owner + begins, owner + limits)
+        )
+
+    def offsets_in_words(self, pieces, sizes):
+        """Returns where pieces begin and end in their words, in bytes.
+
+        Args:
+            pieces: tf.RaggedTensor (N, None), the pieces of words.
+            sizes: int64 (N,), the bytes of words.
+
+        Returns:
+            two int64 (M,), by default the beginning and the end of the word.
+        """
+        sizes = tf.repeat(sizes, pieces.row_lengths())
+        return tf.zeros_like(sizes), sizes
 
     def detokenize_unfinished(self, ids):
         """Joins the ids of texts that are not at their end; see `detokenize`."""
@@ -145,6 +232,28 @@ class Tokenizer(tf.Module):
             if file in contents
         }
         return cls(**arguments, **found)
+
+
+def as_strings(texts):
+    """Returns texts as a string tensor, () or (B,).
+
+    Raises:
+        TypeError: if they are not strings.
+        ValueError: if they have more than one dimension.
+    """
+    try:
+        tensor = tf.convert_to_tensor(texts, tf.string)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            "`texts` must be a str, or a list, array or tensor (B,) of strings. "
+            f"Received: {type(texts).__name__}. Convert them to str first."
+        ) from error
+    if tensor.shape.rank not in (0, 1):
+        raise ValueError(
+            "`texts` must have zero dimensions or one dimension. Received: shape="
+            f"{tensor.shape}. Reshape them to (B,)."
+        )
+    return tensor
 
 
 def register_tokenizer(kind):

@@ -6,8 +6,7 @@ import tensorflow as tf
 import tensorflow_text as tf_text
 
 from zoo.text import final_sigma, offsets, unicode_classes
-from zoo.text.splitting import split_words
-from zoo.text.tokenizer import Framing, Tokenizer
+from zoo.text.tokenizer import Framing, Tokenizer, as_strings
 from zoo.text.vocabulary import Vocabulary, save_vocabulary
 
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -134,19 +133,11 @@ class WordPieceTokenizer(Tokenizer):
 
     def __call__(self, texts):
         """Returns the ids of texts; see the class."""
-        texts = _strings(texts)
-        normal = self._normalizer.normalize(self._guard_specials(_batch(texts)))
+        texts = as_strings(texts)
+        batch = tf.reshape(texts, [-1])
+        normal = self._normalizer.normalize(self._guard_specials(batch))
         ids = self._splitter.tokenize(final_sigma.settle(normal, self.lowercase))
         return ids if texts.shape.rank else ids.values
-
-    split = staticmethod(split_words)
-
-    def pieces(self, words):
-        """Returns the ids of words (N,), ragged (N, None); [UNK] if there are none."""
-        ids = self(words)
-        empty = tf.cast(ids.row_lengths() == 0, tf.int64)
-        unknown = tf.fill([tf.reduce_sum(empty)], self.unknown_id)
-        return tf.concat([ids, tf.RaggedTensor.from_row_lengths(unknown, empty)], 1)
 
     @property
     def framing(self):
@@ -166,42 +157,19 @@ class WordPieceTokenizer(Tokenizer):
             "padding_mask": features["padding_mask"],
         }
 
-    def tokenize_with_offsets(self, texts, unit="bytes"):
-        """Returns ids, and the positions of their pieces in the original texts.
+    def byte_offsets(self, texts):
+        """Returns ids, and the positions of their pieces in bytes.
 
         A piece is `text[start:end]`, with the deleted accents and invisible characters
-        that follow it. [UNK] spans its whole word.
-
-        Args:
-            texts: str, or a list, array or tensor (B,) of strings.
-            unit: "bytes" of UTF-8, or "characters" as Python counts them.
-
-        Returns:
-            ids, starts, ends: tf.RaggedTensor int32 (B, None). For a single str,
-            tensors (None,).
-
-        Raises:
-            ValueError: if `unit` is neither of the two.
+        that follow it. [UNK] spans its whole word. See `Tokenizer.byte_offsets`.
         """
-        if unit not in ("bytes", "characters"):
-            raise ValueError(
-                "`unit` must be 'bytes' or 'characters'. "
-                f"Received: unit={unit!r}. Python strings count characters."
-            )
-        texts = _strings(texts)
         normal, sources = self._normalizer.normalize_with_offsets(
-            self._guard_specials(_batch(texts))
+            self._guard_specials(texts)
         )
         ids, starts, ends = self._splitter.tokenize_with_offsets(
             final_sigma.settle(normal, self.lowercase)
         )
-        spans = offsets.to_source(starts, ends, sources)
-        if unit == "characters":
-            spans = [offsets.to_characters(span, _batch(texts)) for span in spans]
-        starts, ends = (tf.cast(span, tf.int32) for span in spans)
-        if texts.shape.rank:
-            return ids, starts, ends
-        return ids.values, starts.values, ends.values
+        return ids, *offsets.to_source(starts, ends, sources)
 
     def detokenize(self, ids):
         """Joins pieces to words, and words to texts with spaces between them.
@@ -242,27 +210,6 @@ class WordPieceTokenizer(Tokenizer):
                 texts, re.escape(special), stand_in + filler
             )
         return texts
-
-
-def _strings(texts):
-    """Returns the texts as a string tensor, () or (B,)."""
-    try:
-        tensor = tf.convert_to_tensor(texts, tf.string)
-    except (TypeError, ValueError) as error:
-        raise TypeError(
-            "`texts` must be a str, or a list, array or tensor (B,) of strings. "
-            f"Received: {type(texts).__name__}. Convert them to str first."
-        ) from error
-    if tensor.shape.rank not in (0, 1):
-        raise ValueError(
-            "`texts` must have zero dimensions or one dimension. Received: shape="
-            f"{tensor.shape}. Reshape them to (B,)."
-        )
-    return tensor
-
-
-def _batch(texts):
-    return texts if texts.shape.rank else texts[tf.newaxis]
 
 
 def _stand_ins(vocabulary, specials_in_text):

@@ -1,0 +1,88 @@
+"""Files of choices: the layouts of SWAG and CODAH, tables like them, and wrong ones."""
+
+import json
+
+import pytest
+
+from zoo.data import read_choices
+
+SWAG = """,video-id,fold-ind,startphrase,sent1,sent2,gold-source,ending0,ending1,label
+0,v,1,A man sits. He,A man sits.,He,gold,"stands, and goes",eats it,1
+1,v,2,B. She,B.,She,gold,x,y,0
+"""
+
+
+def test_layout_of_swag(tmp_path):
+    (tmp_path / "train.csv").write_text(SWAG)
+    texts, labels = read_choices(tmp_path / "train.csv")
+    assert texts == (
+        ["A man sits.", "B."],
+        ["He stands, and goes", "She x"],
+        ["He eats it", "She y"],
+    )
+    assert labels == [1, 0]
+
+
+def test_layout_of_codah(tmp_path):
+    (tmp_path / "full.tsv").write_text(
+        'o\tThe "boy\tsat\tran\té\t2\ni\tA\tb\tc\td\t0\n'
+    )
+    texts, labels = read_choices(tmp_path / "full.tsv")
+    assert texts == (['The "boy', "A"], ["sat", "b"], ["ran", "c"], ["é", "d"])
+    assert labels == [2, 0]
+
+
+@pytest.mark.parametrize(
+    ("names", "first"),
+    [
+        (("Choice_1", "Choice_2", "Prompt", "Label"), 2),
+        (("ctx", "ending 0", "ending 1", "gold"), 0),
+        (("question", "answer1", "answer0", "answer"), 0),
+    ],
+)
+def test_tables_with_names(tmp_path, names, first):
+    row = {name: f"t{place}" for place, name in enumerate(names)}
+    row[names[-1]] = 1
+    path = tmp_path / "a.jsonl"
+    path.write_text("\n".join(map(json.dumps, [row, {**row, names[-1]: "0"}])))
+    texts, labels = read_choices(path)
+    assert labels == [1, 0] and texts[0] == [f"t{first}"] * 2
+    choices = sorted(name for name in names if name[-1].isdigit())
+    assert [column[0] for column in texts[1:]] == [row[name] for name in choices]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            "o\tA\tb\tc\t0\no\tA\tb\tc\td\t0\n",
+            "as many columns as the first, 5.* line 2",
+        ),
+        ("o\tA\tb\tc\t2\n", "must be 0 to 1. Received: '2' in line 1"),
+        ("o\tA\tb\tc\t-1\n", "must be 0 to 1. Received: '-1'"),
+        ("A\tb\tc\t0\n", "two or more choices.*4 columns in the first line"),
+        ("text\tchoice_0\tchoice_1\tlabel\n", "only a header"),
+        ("text\tchoice_0\tlabel\nA\tb\t0\n", "choices with numbers such as"),
+        ("text\tchoice_0\tchoice_2\tlabel\nA\tb\tc\t0\n", "Received: .'text'"),
+        ("choice_0\tchoice_1\tlabel\nA\tb\t0\n", "columns of a text"),
+        ("\n", "must have rows"),
+    ],
+)
+def test_wrong_files(tmp_path, content, message):
+    (tmp_path / "a.tsv").write_text(content)
+    with pytest.raises(ValueError, match=message):
+        read_choices(tmp_path / "a.tsv")
+
+
+def test_choices_of_unequal_number_in_json(tmp_path):
+    rows = [
+        {"text": "a", "choice_0": "b", "choice_1": "c", "label": 0},
+        {"text": "a", "choice_0": "b", "label": 0},
+    ]
+    (tmp_path / "a.json").write_text(json.dumps(rows))
+    with pytest.raises(
+        ValueError, match="None in object 2. All rows must have the same"
+    ):
+        read_choices(tmp_path / "a.json")
+    with pytest.raises(FileNotFoundError):
+        read_choices(tmp_path / "b.json")

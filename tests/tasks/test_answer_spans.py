@@ -1,0 +1,151 @@
+"""The answers that scores of tokens give, against the released code and literals."""
+
+import collections
+import json
+
+import numpy as np
+import pytest
+import tensorflow as tf
+import tiny
+
+from zoo.data import QuestionPacker
+from zoo.tasks.answer_spans import best_answers, best_spans, token_places
+from zoo.text import WordPieceTokenizer
+
+LENGTH, STRIDE = 24, 5
+RawResult = collections.namedtuple("RawResult", "unique_id start_logits end_logits")
+OPTIONS = {"stride": STRIDE, "question_length": 6}
+
+
+@pytest.fixture(scope="module")
+def packer():
+    return QuestionPacker(WordPieceTokenizer(tiny.VOCABULARY), LENGTH, **OPTIONS)
+
+
+@pytest.fixture
+def released(tmp_path):
+    """Function of questions, contexts and answers: examples and features of Google."""
+    library = pytest.importorskip("official.nlp.data.squad_lib")
+    tokenization = pytest.importorskip("official.nlp.tools.tokenization")
+    (tmp_path / "vocab.txt").write_text("\n".join(tiny.VOCABULARY))
+    tokenizer = tokenization.FullTokenizer(str(tmp_path / "vocab.txt"))
+
+    def convert(rows, training):
+        entries = [
+            {
+                "context": context,
+                "qas": [
+                    {
+                        "id": str(i),
+                        "question": question,
+                        "is_impossible": not text,
+                        "answers": [{"text": text, "answer_start": begin}],
+                    }
+                ],
+            }
+            for i, (question, context, text, begin) in enumerate(rows)
+        ]
+        path = tmp_path / "squad.json"
+        path.write_text(json.dumps({"data": [{"paragraphs": entries}]}))
+        examples = library.read_squad_examples(str(path), training, True)
+        features = []
+        library.convert_examples_to_features(
+            examples=examples,
+            tokenizer=tokenizer,
+            max_seq_length=LENGTH,
+            doc_stride=STRIDE,
+            max_query_length=6,
+            is_training=training,
+            batch_size=1,
+            output_fn=lambda feature, is_padding=False: features.append(feature),
+        )
+        return examples, features
+
+    return convert
+
+
+def draw_rows(count=12):
+    """Questions, contexts, and answers of some words; every third has none."""
+    contexts, _ = tiny.make_texts(count, seed=3, longest=90)
+    questions, _ = tiny.make_texts(count, seed=4, longest=9)
+    rows = []
+    for i, (question, context) in enumerate(zip(questions, contexts, strict=True)):
+        words = context.split()
+        first = (7 * i) % len(words)
+        text = " ".join(words[first : first + i % 4 + 1]) if i % 3 else ""
+        begin = len(" ".join(words[:first])) + (first > 0)
+        rows.append((question, context, text, begin))
+    return rows
+
+
+@pytest.mark.slow
+def test_rows_are_those_of_the_released_code(packer, released):
+    drawn = draw_rows()
+    _, features = released(drawn, True)
+    questions, contexts, texts, begins = zip(*drawn, strict=True)
+    rows, _ = packer.pack((tf.constant(questions), tf.constant(contexts)))
+    dense = packer.dense(rows, LENGTH)
+    owner = tf.repeat(tf.range(len(drawn)), rows["windows"])
+    places = [
+        (b, b + len(t)) if t else (-1, -1) for b, t in zip(begins, texts, strict=True)
+    ]
+    places = tf.gather(tf.constant(places), owner)
+    targets = token_places(rows, tf.gather(tf.constant(contexts), owner), places)
+    assert len(features) == len(targets) > 30
+    answered = 0
+    for row, feature in enumerate(features):
+        assert dense["token_ids"][row].numpy().tolist() == feature.input_ids
+        assert dense["segment_ids"][row].numpy().tolist() == feature.segment_ids
+        best = [0] * LENGTH
+        for place, whether in feature.token_is_max_context.items():
+            best[place] = int(whether)
+        assert dense["widest"][row].numpy().tolist() == best
+        theirs = [feature.start_position, feature.end_position]
+        assert targets[row].numpy().tolist() == theirs
+        answered += theirs != [0, 0]
+    assert answered > 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("threshold", [None, -12.0, -16.0])
+def test_answers_are_those_of_the_released_code(packer, released, threshold):
+    library = pytest.importorskip("official.nlp.data.squad_lib")
+
+    drawn = draw_rows()
+    examples, features = released(drawn, False)
+    logits = np.random.default_rng(0).normal(0, 3, (len(features), 2, LENGTH))
+    logits = logits.astype("float32")
+    results = [
+        RawResult(f.unique_id, *own.tolist())
+        for f, own in zip(features, logits, strict=True)
+    ]
+    expected, best, odds = library.postprocess_output(
+        examples,
+        features,
+        results,
+        LENGTH,
+        5,
+        True,
+        threshold is not None,
+        threshold or 0,
+    )
+    questions, contexts, *_ = zip(*drawn, strict=True)
+    contexts = tf.constant(contexts)
+    rows, _ = packer.pack((tf.constant(questions), contexts))
+    spans = best_spans(tf.constant(logits), packer.dense(rows, LENGTH), LENGTH, 5)
+    found = best_answers(spans, rows["windows"], contexts, LENGTH, threshold)
+    empty = 0
+    for i, (question_id, text) in enumerate(expected.items()):
+        assert found["text"][i].numpy().decode() == text
+        empty += text == ""
+        theirs = {entry["text"]: entry["probability"] for entry in best[question_id]}
+        if threshold is not None:
+            theirs.pop("", None)
+            assert float(found["null_odds"][i]) == pytest.approx(
+                odds[question_id], abs=1e-4
+            )
+        texts = [t.decode() for t in found["texts"][i].numpy() if t]
+        assert texts[: len(theirs)] == [*theirs]
+        shares = found["scores"][i].numpy()[: len(theirs)]
+        np.testing.assert_allclose(shares, [*theirs.values()], atol=1e-3)
+    assert empty == 0 if threshold is None else 0 < empty < len(drawn)

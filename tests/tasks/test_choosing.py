@@ -1,0 +1,43 @@
+"""One text and any number of choices."""
+
+import keras
+import numpy as np
+import pytest
+import tiny
+
+from zoo.registry import build_backbone
+from zoo.tasks import MultipleChoice
+from zoo.text import WordPieceTokenizer
+
+CHOICES = ["good", "a bad film", "", "lovely plot", "the end"]
+
+
+@pytest.fixture(scope="module")
+def model():
+    keras.utils.set_random_seed(1)
+    backbone = build_backbone("bert", tiny.CONFIG)
+    return MultipleChoice(backbone, WordPieceTokenizer(tiny.VOCABULARY), num_choices=2)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+def test_any_number_of_choices(model, count):
+    found = model.choose("the film was", CHOICES[:count])
+    logits = [
+        model.predict((["the film was"], [choice], ["other"]), verbose=0)[0, 0]
+        for choice in CHOICES[:count]
+    ]
+    shares = np.exp(logits) / np.exp(logits).sum()
+    np.testing.assert_allclose(found["scores"], shares, atol=1e-5)
+    assert found["choice"] == np.argmax(logits)
+    assert found["text"] == CHOICES[found["choice"]]
+    assert found["score"] == max(found["scores"])
+
+
+def test_wrong_choices(model):
+    with pytest.raises(ValueError, match=r"at least one text. Received: \[\]"):
+        model.choose("a", [])
+    for text, choices in (("a", "b"), (["a"], ["b"]), ("a", None)):
+        with pytest.raises(TypeError, match="a str and a list of str"):
+            model.choose(text, choices)
+    with pytest.raises(TypeError, match="Every text must be a string"):
+        model.choose("a", ["b", 1])

@@ -1,0 +1,126 @@
+"""Files of beginnings with several endings: SWAG, CODAH, and tables like them."""
+
+import re
+
+from zoo.data.table_files import read_table
+
+# Names of columns, without upper case, spaces and punctuation. Of the first ones that
+# a table has, the text is in the first column; a second one begins every choice.
+TEXTS = (
+    ("sent1", "sent2"),
+    *(("text",), ("prompt",), ("question",), ("context",), ("premise",), ("ctx",)),
+)
+LABELS = ("label", "answer", "gold", "correct")
+NUMBERED = re.compile(r"(.*?)(\d+)")
+
+
+def read_choices(path):
+    """Reads texts, the choices for each, and the numbers of the right choices.
+
+    The suffix of the file decides how it is read, see `read_labelled`. With a header,
+    the columns are found by their names:
+
+    - the text: text, prompt, question, context, premise or ctx. In SWAG, the text is
+      `sent1`, and every choice begins with `sent2`;
+    - the choices: the same name with the numbers 0, 1, 2 ... or 1, 2, 3 ..., such as
+      `ending0` and `choice_1`;
+    - the number of the right choice, from 0: label, answer, gold or correct.
+
+    A file without a header has the columns of CODAH: a category, the text, the choices,
+    and the number of the right one.
+
+    Source: Zellers et al. 2018, SWAG; Chen et al. 2019, CODAH.
+
+    Args:
+        path: str or path.
+
+    Returns:
+        tuple of lists of str: the texts, the first choices, the second ones and so on;
+        and list of int.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: if the file cannot be read, columns are missing, rows have different
+            numbers of choices, or a number is not that of a choice. The message names
+            the line.
+    """
+    table = read_table(path)
+    found = _named_columns(table)
+    first = 0 if table.header or found is None else 1
+    texts, choices, label = found or _columns_of_codah(table)
+    rows = range(first, len(table.rows))
+    if not rows:
+        raise ValueError(f"{table.path} must have rows. Received: only a header.")
+    columns = [[_text(table, row, texts[0]) for row in rows]]
+    for choice in choices:
+        parts = (*texts[1:], choice)
+        columns.append(
+            [" ".join(_text(table, row, part) for part in parts) for row in rows]
+        )
+    return tuple(columns), [_number(table, row, label, len(choices)) for row in rows]
+
+
+def _named_columns(table):
+    """The columns of texts, choices and labels of a table with a header, or None."""
+    names = [re.sub(r"[\W_]", "", str(name).lower()) for name in table.names]
+    texts = next((own for own in TEXTS if {*own} <= {*names}), None)
+    label = next((name for name in LABELS if name in names), None)
+    choices = _numbered(names, texts or ())
+    if texts and label and choices:
+        return [names.index(name) for name in texts], choices, names.index(label)
+    if table.header or texts or label or choices:
+        raise ValueError(
+            f"{table.path} must have columns of a text, of choices with numbers such "
+            "as `choice_0` and `choice_1`, and of the number of the right choice. "
+            f"Received: {table.names}. Rename them."
+        )
+    return None
+
+
+def _numbered(names, others):
+    """The columns that have one name with the numbers 0, 1 ... or 1, 2 ..."""
+    groups = {}
+    for column, name in enumerate(names):
+        match = NUMBERED.fullmatch(name)
+        if match and name not in others:
+            groups.setdefault(match[1], {})[int(match[2])] = column
+    groups = [own for own in groups.values() if len(own) > 1]
+    if len(groups) != 1:
+        return []
+    (group,), size = groups, len(groups[0])
+    if {*group} not in ({*range(size)}, {*range(1, size + 1)}):
+        return []
+    return [group[number] for number in sorted(group)]
+
+
+def _columns_of_codah(table):
+    """The columns of texts, choices and labels of a table without a header."""
+    count = len(table.names)
+    if count < 5:
+        raise ValueError(
+            f"{table.path} must have a category, a text, two or more choices and the "
+            f"number of the right one. Received: {count} columns in the first line: "
+            f"{table.names!r:.80}. Add them, or a header."
+        )
+    return [1], [*range(2, count - 1)], count - 1
+
+
+def _text(table, row, column):
+    value = table.rows[row][column]
+    if not isinstance(value, str):
+        raise ValueError(
+            f"Every text and choice of {table.path} must be a string. Received: "
+            f"{value!r:.40} in {table.place(row)}. All rows must have the same number "
+            "of choices."
+        )
+    return value
+
+
+def _number(table, row, column, count):
+    value = str(table.rows[row][column]).strip()
+    if not value.isdecimal() or int(value) >= count:
+        raise ValueError(
+            f"The number of the right choice must be 0 to {count - 1}. Received: "
+            f"{value!r:.40} in {table.place(row)} of {table.path}."
+        )
+    return int(value)

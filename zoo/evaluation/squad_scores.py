@@ -1,0 +1,185 @@
+"""The scores of SQuAD: exact match and F1 of answers."""
+
+import collections
+import re
+import string
+
+import numpy as np
+
+from zoo.evaluation.assessment import Assessment
+
+ARTICLES = re.compile(r"\b(a|an|the)\b")
+PUNCTUATION = str.maketrans("", "", string.punctuation)
+VERSIONS = ("1.1", "2.0")
+
+
+def squad_scores(references, predictions, version=None, null_odds=None):
+    """Computes SQuAD's exact match and F1.
+
+    Answers are compared in lower case, without ASCII punctuation, the articles "a",
+    "an" and "the", and with single spaces. F1 is that of the words of both answers. A
+    question counts with its best true answer.
+
+    Source: the official scorers `evaluate-v1.1.py` and `evaluate-v2.0.py`, whose
+    results are multiplied by 100. The versions differ in answers without a word, such
+    as "the": in version 1.1 their F1 is 0. In version 2.0 such a true answer is
+    ignored.
+
+    Args:
+        references: list (N,) of lists of str, the true answers to each question. An
+            empty list means that the text does not answer the question.
+        predictions: list (N,) of str, "" for no answer.
+        version: "1.1" or "2.0"; by default "2.0" if a question has no true answer.
+        null_odds: list (N,) of float, how much the model prefers no answer to its
+            prediction. Then the best thresholds are searched, for version 2.0 only.
+
+    Returns:
+        dict of float in [0, 1]: exact and f1; with both kinds of questions also
+        answerable_exact, answerable_f1 and unanswerable_accuracy; with `null_odds`
+        best_exact, best_exact_threshold, best_f1 and best_f1_threshold, where a
+        question whose odds are above the threshold has no answer.
+
+    Raises:
+        ValueError: if there are no questions, the lengths differ, the version is
+            unknown, or version 1.1 has a question without answers.
+    """
+    if version is None:
+        version = "1.1" if all(map(len, references)) else "2.0"
+    _check(references, predictions, version, null_odds)
+    exact, f1 = (
+        _row_scores(references, predictions, metric, version)
+        for metric in (_exact, _f1)
+    )
+    scores = {"exact": float(exact.mean()), "f1": float(f1.mean())}
+    answerable = np.array([len(answers) > 0 for answers in references])
+    if answerable.any() and not answerable.all():
+        scores["answerable_exact"] = float(exact[answerable].mean())
+        scores["answerable_f1"] = float(f1[answerable].mean())
+        scores["unanswerable_accuracy"] = float(exact[~answerable].mean())
+    if null_odds is not None:
+        written = np.array([bool(text) for text in predictions])
+        for name, own in (("exact", exact), ("f1", f1)):
+            best, threshold = _search(own, written, answerable, null_odds)
+            scores[f"best_{name}"] = best
+            scores[f"best_{name}_threshold"] = threshold
+    return scores
+
+
+def normalize_answer(text):
+    """Returns a text as SQuAD's scorers compare it."""
+    text = ARTICLES.sub(" ", text.lower().translate(PUNCTUATION))
+    return " ".join(text.split())
+
+
+def _check(references, predictions, version, null_odds):
+    odds = predictions if null_odds is None else null_odds
+    if not len(references) == len(predictions) == len(odds) or not len(references):
+        raise ValueError(
+            "`references`, `predictions` and `null_odds` must have the same length, "
+            f"and must not be empty. Received: lengths {len(references)}, "
+            f"{len(predictions)} and {len(odds)}."
+        )
+    if version not in VERSIONS:
+        raise ValueError(f"`version` must be one of {VERSIONS}. Received: {version!r}.")
+    if version == "1.1" and not all(map(len, references)):
+        raise ValueError(
+            'With `version="1.1"`, every question must have an answer. Received: one '
+            'without an answer. Use version "2.0".'
+        )
+
+
+def _row_scores(references, predictions, metric, version):
+    """The score of each prediction, float (N,)."""
+    rows = zip(references, predictions, strict=True)
+    return np.array([_best(*row, metric, version) for row in rows])
+
+
+def _best(answers, predicted, metric, version):
+    """The score of a prediction with the best of some true answers."""
+    answers = [normalize_answer(answer) for answer in answers]
+    if version == "2.0":
+        answers = [answer for answer in answers if answer] or [""]
+    predicted = normalize_answer(predicted)
+    return max(metric(answer, predicted, version) for answer in answers)
+
+
+def _exact(answer, predicted, version):
+    return float(answer == predicted)
+
+
+def _f1(answer, predicted, version):
+    words, found = answer.split(), predicted.split()
+    if not words or not found:
+        return float(words == found and version == "2.0")
+    common = collections.Counter(words) & collections.Counter(found)
+    same = sum(common.values())
+    return 2 * same / (len(words) + len(found))
+
+
+def _search(scores, written, answerable, null_odds):
+    """The best mean score of all thresholds for no answer, and the threshold.
+
+    Args:
+        scores: float (N,), of the predictions.
+        written: bool (N,), whether the prediction is a text.
+        answerable: bool (N,), whether there is a true answer.
+        null_odds: list (N,) of float.
+    """
+    order = np.argsort(null_odds, kind="stable")
+    # A question under the threshold has the score of its prediction, and above it that
+    # of no answer.
+    gains = np.where(answerable, scores, -1.0 * written)[order]
+    totals = np.concatenate([[0.0], np.cumsum(gains)]) + np.sum(~answerable)
+    best = int(np.argmax(totals))
+    threshold = float(np.asarray(null_odds)[order[best - 1]]) if best else 0.0
+    return float(totals[best] / len(scores)), threshold
+
+
+def assess_answers(references, predictions):
+    """Assesses answers to questions.
+
+    Args:
+        references, predictions: see `squad_scores`.
+
+    Returns:
+        `Assessment` with f1 and exact. The error of a row is 1 - F1.
+    """
+    version = "1.1" if all(map(len, references)) else "2.0"
+    _check(references, predictions, version, None)
+    f1, exact = (
+        _row_scores(references, predictions, metric, version)
+        for metric in (_f1, _exact)
+    )
+    statistics = {
+        "f1": lambda rows: float(f1[rows].mean()),
+        "exact": lambda rows: float(exact[rows].mean()),
+    }
+    return Assessment(len(predictions), statistics, 1 - f1)
+
+
+def no_answers(texts, answers, others):
+    """Predicts that no context has an answer, see `zoo.evaluation.baselines`."""
+    return [""] * len(others[0])
+
+
+def most_similar_sentences(texts, answers, others):
+    """Predicts the sentence of the context that has the rarest words of the question.
+
+    A sentence has the sum of the weights of the question's words that are in it. The
+    weight of a word is the logarithm of the number of sentences of the context, divided
+    by the number of those that have the word. Of equal sentences, it is the first one.
+    """
+    found = []
+    for question, context in zip(*others, strict=True):
+        sentences = [s for s in re.split(r"(?<=[.!?])\s+", context) if s.strip()] or [
+            ""
+        ]
+        words = [{*normalize_answer(sentence).split()} for sentence in sentences]
+        counts = collections.Counter(word for own in words for word in own)
+        asked = {*normalize_answer(question).split()}
+        scores = [
+            sum(np.log(len(words) / counts[word]) for word in own & asked)
+            for own in words
+        ]
+        found.append(sentences[int(np.argmax(scores))])
+    return found

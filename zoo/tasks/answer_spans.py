@@ -1,0 +1,208 @@
+"""From the scores of tokens to the answers to questions, in a graph."""
+
+import tensorflow as tf
+
+from zoo.text.offsets import to_characters
+
+NEVER = -1e9  # the score of what is no answer
+SPARE = 4  # times as many answers are kept, of which several may have the same text
+
+
+def token_places(rows, contexts, places):
+    """The first and the last token of answers in their rows.
+
+    Args:
+        rows: dict of ragged int32 (M, None), from `zoo.data.QuestionPacker`.
+        contexts: string (M,).
+        places: int32 (M, 2), beginnings and ends of answers in characters, -1 for none.
+
+    Returns:
+        int32 (M, 2); zeros if the row does not have the whole answer.
+    """
+    characters = tf.maximum(places, 0)
+    whole = tf.repeat(contexts[:, None], 2, axis=1)
+    zeros = tf.zeros_like(characters)
+    before = tf.strings.substr(whole, zeros, characters, "UTF8_CHAR")
+    begin, end = tf.unstack(tf.strings.length(before), axis=1)
+    row, count = rows["begins"].value_rowids(), rows["begins"].nrows()
+    begins, ends = rows["begins"].values, rows["ends"].values
+    inside = begins >= 0
+
+    def number(chosen):
+        """The number of chosen tokens in each row."""
+        chosen = tf.cast(chosen & inside, tf.int32)
+        return tf.math.unsorted_segment_sum(chosen, row, count)
+
+    first = number(ends <= tf.gather(begin, row))
+    last = number(begins < tf.gather(end, row)) - 1
+    far = tf.int32.max
+    earliest = tf.math.unsorted_segment_min(tf.where(inside, begins, far), row, count)
+    latest = tf.math.unsorted_segment_max(ends, row, count)
+    whole = (places[:, 0] >= 0) & (begin >= earliest) & (end <= latest)
+    position = tf.ragged.range(rows["begins"].row_lengths()).values
+    offset = tf.where(inside, tf.cast(position, tf.int32), far)
+    offset = tf.math.unsorted_segment_min(offset, row, count)
+    known = (whole & (first <= last))[:, None]
+    return tf.where(known, tf.stack([first, last], 1) + offset[:, None], 0)
+
+
+def kept_spans(count):
+    """How many answers of a row are kept, for `count` answers with different texts."""
+    return min(SPARE, count) * count
+
+
+def best_spans(logits, x, count, longest):
+    """The best answers of each row.
+
+    An answer begins and ends at tokens of the context, has at most `longest` tokens,
+    and begins at a token that has its widest context in the row.
+
+    Source: Devlin et al. 2019, released code `run_squad.py`. It takes the best
+    beginnings and ends of all tokens first, and then those that are possible.
+
+    Args:
+        logits: float32 (M, 2, L), scores of the first and the last token.
+        x: dict of int32 (M, L), from `zoo.data.QuestionPacker`.
+        count: int, the most beginnings and ends that are combined, and answers.
+        longest: int, the most tokens of an answer.
+
+    Returns:
+        dict of (M, K), see `kept_spans`: scores float32, `NEVER` if there are fewer
+        answers; begins and ends int32, positions in bytes. And `null` float32 (M,), the
+        score of no answer, which is that of the first token.
+    """
+    inside = x["begins"] >= 0
+    allowed = tf.stack([inside & (x["widest"] > 0), inside], axis=1)
+    masked = tf.where(allowed, logits, NEVER)
+    masked = tf.pad(masked, [[0, 0], [0, 0], [0, count]], constant_values=NEVER)
+    scores, places = tf.math.top_k(masked, count)
+    sums = scores[:, 0, :, None] + scores[:, 1, None]
+    first, last = places[:, 0, :, None], places[:, 1, None]
+    fits = (last >= first) & (last - first < longest) & (sums > NEVER / 2)
+    sums = tf.reshape(tf.where(fits, sums, NEVER), (-1, count * count))
+    best, index = tf.math.top_k(sums, kept_spans(count))
+
+    def at(name, side, number):
+        padded = tf.pad(x[name], [[0, 0], [0, count]])
+        chosen = tf.gather(places[:, side], number, batch_dims=1)
+        return tf.gather(padded, chosen, batch_dims=1)
+
+    return {
+        "scores": best,
+        "begins": at("begins", 0, index // count),
+        "ends": at("ends", 1, index % count),
+        "null": tf.reduce_sum(logits[:, :, 0], axis=1),
+    }
+
+
+def best_answers(spans, windows, contexts, count, null_threshold=None):
+    """The best answers to each question, from those of its rows.
+
+    Of answers with the same text, the best one counts. The probabilities are a softmax
+    over the answers, and with `null_threshold` over no answer, too.
+
+    Args:
+        spans: dict from `best_spans`, of M rows.
+        windows: int32 (B,), the rows of each question, which follow each other.
+        contexts: string (B,).
+        count: int, N.
+        null_threshold: float, how much larger the score of no answer must be than that
+            of the best answer, to be the answer; or None for an answer in any case.
+
+    Returns:
+        dict of text string, score float32, begin and end int32 (B,), in characters; ""
+        and -1 for no answer. null_odds float32 (B,), the score of no answer minus that
+        of the best answer. texts, scores, begins and ends (B, N), the best answers,
+        with "", 0 and -1 as padding.
+    """
+    scores, texts, begins, ends = _distinct_answers(spans, windows, contexts, count)
+    real = scores > NEVER / 2
+    begins, ends = (
+        tf.where(real, _in_characters(part, contexts), -1) for part in (begins, ends)
+    )
+    null = tf.RaggedTensor.from_row_lengths(spans["null"], windows)
+    null = tf.reduce_min(null, axis=1)
+    odds, empty = null - scores[:, 0], ~real[:, 0]
+    possible = tf.pad(
+        real, [[0, 0], [0, 1]], constant_values=null_threshold is not None
+    )
+    shares = tf.concat([scores, null[:, None]], axis=1)
+    shares = tf.nn.softmax(tf.where(possible, shares, NEVER))
+    shares = tf.where(possible, shares, 0.0)
+    if null_threshold is not None:
+        empty |= odds > null_threshold
+    return {
+        "text": tf.where(empty, "", texts[:, 0]),
+        "score": tf.where(empty, shares[:, -1], shares[:, 0]),
+        "begin": tf.where(empty, -1, begins[:, 0]),
+        "end": tf.where(empty, -1, ends[:, 0]),
+        "null_odds": odds,
+        "texts": texts,
+        "scores": shares[:, :-1],
+        "begins": begins,
+        "ends": ends,
+    }
+
+
+def _distinct_answers(spans, windows, contexts, count):
+    """The best answers to each question whose texts differ.
+
+    Args:
+        spans, windows, contexts, count: see `best_answers`.
+
+    Returns:
+        scores float32, texts string, begins and ends int32 in bytes, (B, count), best
+        first. The padding has the score `NEVER`, and "" and 0.
+    """
+
+    def per_question(name, pad):
+        rows = tf.RaggedTensor.from_row_lengths(spans[name], windows).to_tensor(pad)
+        size = tf.shape(rows)
+        return tf.reshape(rows, (size[0], size[1] * size[2]))
+
+    scores = per_question("scores", NEVER)
+    # Two rows have no answer in common, but two answers may have the same text.
+    scores, index = tf.math.top_k(
+        scores, tf.minimum(SPARE * count, tf.shape(scores)[1])
+    )
+    begins, ends = (
+        tf.maximum(tf.gather(per_question(name, 0), index, batch_dims=1), 0)
+        for name in ("begins", "ends")
+    )
+    texts = _parts(contexts, begins, ends)
+    scores = tf.where(_repeated(texts), NEVER, scores)
+    scores, index = tf.math.top_k(_padded(scores, count, NEVER), count)
+    real = scores > NEVER / 2
+    chosen = (
+        tf.where(real, tf.gather(_padded(part, count, pad), index, batch_dims=1), pad)
+        for part, pad in ((texts, ""), (begins, 0), (ends, 0))
+    )
+    return scores, *chosen
+
+
+def _parts(contexts, begins, ends):
+    """Parts (B, K) of contexts (B,), from positions in bytes."""
+    whole = tf.repeat(contexts[:, None], tf.shape(begins)[1], axis=1)
+    size = tf.strings.length(whole)
+    begins = tf.minimum(begins, size)
+    return tf.strings.substr(whole, begins, tf.maximum(ends - begins, 0))
+
+
+def _repeated(texts):
+    """Whether an earlier text of the row is the same, bool (B, K)."""
+    places = tf.range(tf.shape(texts)[1])
+    equal = texts[:, :, None] == texts[:, None]
+    return tf.reduce_any(equal & (places[None] < places[:, None]), axis=2)
+
+
+def _padded(values, count, pad):
+    """Values (B, K) with `count` columns more."""
+    return tf.pad(values, [[0, 0], [0, count]], constant_values=pad)
+
+
+def _in_characters(places, texts):
+    """Positions (B, N) in characters, from those in bytes."""
+    shape = tf.shape(places)
+    spans = tf.RaggedTensor.from_tensor(tf.cast(places, tf.int64))
+    found = to_characters(spans, texts)
+    return tf.reshape(tf.cast(found.values, tf.int32), shape)

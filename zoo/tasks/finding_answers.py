@@ -1,0 +1,178 @@
+"""How a question answerer finds answers: in Python, and in an exported graph."""
+
+import numpy as np
+import tensorflow as tf
+
+from zoo.data import plan_batches
+from zoo.evaluation import squad_scores
+from zoo.tasks.answer_spans import best_answers, best_spans, kept_spans
+from zoo.tasks.answering import as_numpy
+from zoo.tasks.question_files import answer_list, answer_texts
+
+ROWS = 32  # that an export reads together
+QUESTIONS = 256  # whose answers are compared together
+
+
+class FindsAnswers:
+    """The answers of a task whose outputs are scores of tokens.
+
+    A task has `options` with num_answers, answer_length and null_threshold, see
+    `zoo.QuestionAnswerer`.
+    """
+
+    answers_tokens = False
+    text_methods = ("answer", "answer_question")
+
+    def _spans(self, x):
+        count, longest = self.options["num_answers"], self.options["answer_length"]
+        return best_spans(self(x, training=False), x, count, longest)
+
+    def _no_spans(self):
+        """The result of `_spans` for no rows."""
+        dtypes = {"scores": "float32", "begins": "int32", "ends": "int32"}
+        width = kept_spans(self.options["num_answers"])
+        empty = {name: tf.zeros((0, width), dtype) for name, dtype in dtypes.items()}
+        return {**empty, "null": tf.zeros(0)}
+
+    def _best(self, spans, windows, contexts, threshold):
+        return best_answers(
+            spans, windows, contexts, self.options["num_answers"], threshold
+        )
+
+    def answer(self, x, batch_size=None):
+        """The best answers to questions, as numpy; see `Answering.answer`.
+
+        Windows of similar length are read together.
+
+        Args:
+            x: (questions, contexts), or a list of `zoo.data.Question`.
+            batch_size: int, windows that are read together, 32 by default.
+
+        Returns:
+            dict of numpy arrays (B, ...), see `zoo.tasks.answer_spans.best_answers`.
+        """
+        return self._answer(x, batch_size, self.options["null_threshold"])
+
+    def _answer(self, x, batch_size, threshold):
+        """`answer` with another threshold."""
+        x = self.as_text(x)
+        if not self.takes_text(x):
+            raise TypeError(
+                "`answer` takes questions and contexts. Received: "
+                f"{type(x).__name__}. Use `predict` for token ids."
+            )
+        columns = self.text_columns(x)
+        rows = self._tokenise(columns)
+        windows = rows.pop("windows")
+        select = self.preprocessor.selector(rows, bucketed=bool(self.jit_compile))
+        order, parts = [tf.zeros(0, tf.int32)], [self._no_spans()]
+        if len(windows):
+            lengths = self.preprocessor.lengths(rows)
+            size = batch_size or self.predict_batch_size
+            order = [*plan_batches(lengths, size, shuffle=False)]
+            parts = [self._find_spans(select(index)) for index in order]
+        back = tf.argsort(tf.concat(order, 0))
+        spans = {
+            key: tf.gather(tf.concat([part[key] for part in parts], 0), back)
+            for key in parts[0]
+        }
+        ends = np.cumsum([0, *windows.numpy()])
+        found = []
+        for start in range(0, max(len(windows), 1), QUESTIONS):
+            own = slice(start, start + QUESTIONS)
+            first, last = ends[own][0], ends[start + len(windows[own])]
+            part = {key: value[first:last] for key, value in spans.items()}
+            answers = self._best(part, windows[own], columns[1][own], threshold)
+            found.append({key: as_numpy(value) for key, value in answers.items()})
+        return {k: np.concatenate([part[k] for part in found]) for k in found[0]}
+
+    def _find_spans(self, x):
+        """`_spans` as a `tf.function`."""
+        if self.answer_function is None:
+            self.answer_function = tf.function(
+                self._spans, reduce_retracing=True, autograph=False
+            )
+        return self.answer_function(x)
+
+    def answer_batch(self, questions, contexts):
+        """The best answers to questions, in a graph, for an export.
+
+        Args:
+            questions, contexts: string (B,).
+
+        Returns:
+            dict of tensors, see `zoo.tasks.answer_spans.best_answers`.
+        """
+        rows, _ = self.preprocessor.pack((questions, contexts))
+        x = self.preprocessor.dense(rows)
+        count = tf.shape(x["begins"])[0]
+        empty = self._no_spans()
+
+        def body(number, found):
+            part = {k: v[number * ROWS : (number + 1) * ROWS] for k, v in x.items()}
+            spans = self._spans(part)
+            return number + 1, {k: tf.concat([found[k], spans[k]], 0) for k in found}
+
+        shape = tf.TensorShape
+        _, spans = tf.while_loop(
+            lambda number, _: number * ROWS < count,
+            body,
+            (0, empty),
+            (shape([]), {k: shape([None, *v.shape[1:]]) for k, v in empty.items()}),
+            parallel_iterations=1,
+        )
+        threshold = self.options["null_threshold"]
+        return self._best(spans, rows["windows"], contexts, threshold)
+
+    def answer_question(self, question, context):
+        """The best answer to one question.
+
+        Args:
+            question, context: str.
+
+        Returns:
+            dict of text str, score float, its probability, and begin and end int, its
+            position in characters; "" and -1 for no answer.
+
+        Raises:
+            TypeError: if an argument is not a str.
+        """
+        if not isinstance(question, str) or not isinstance(context, str):
+            raise TypeError(
+                "`answer_question` takes one question and one context. Received: "
+                f"{type(question).__name__} and {type(context).__name__}. Use `answer` "
+                "for lists."
+            )
+        (found,) = self.answer_rows(([question], [context]))
+        return found
+
+    def find_null_threshold(self, x, y=None, batch_size=None):
+        """Finds the best threshold for "no answer", and sets `null_threshold`.
+
+        The questions must not be those of the training.
+
+        Source: Devlin et al. 2019, section 4.3: the largest F1 on held-out questions.
+
+        Args:
+            x, y: questions with answers, as `fit` takes them.
+            batch_size: see `answer`.
+
+        Returns:
+            dict of null_threshold, f1 and exact, float.
+        """
+        x, y = self.unpack_rows(x, y)
+        self.check_data(x, y, "find_null_threshold")
+        self.targets(self.text_columns(x), y, None)
+        found = self._answer(x, batch_size, None)
+        texts, odds = found["text"].tolist(), found["null_odds"].tolist()
+        true = [answer_texts(answer_list(row, i)) for i, row in enumerate(y)]
+        scores = squad_scores(true, texts, "2.0", odds)
+        threshold = scores["best_f1_threshold"]
+        self.options["null_threshold"] = threshold
+        kept = ["" if o > threshold else t for t, o in zip(texts, odds, strict=True)]
+        scores = squad_scores(true, kept, "2.0")
+        return {
+            "null_threshold": threshold,
+            "f1": scores["f1"],
+            "exact": scores["exact"],
+        }

@@ -1,0 +1,225 @@
+"""The task of finding the answer to a question in a text."""
+
+import functools
+
+import keras
+import numpy as np
+import tensorflow as tf
+from keras import ops
+
+from zoo.data import Question, QuestionPacker, check_answers
+from zoo.tasks.answer_spans import token_places
+from zoo.tasks.base import Task
+from zoo.tasks.delimiter_head import delimiter_framing, special_embedding
+from zoo.tasks.finding_answers import FindsAnswers
+from zoo.tasks.question_files import QuestionFiles, answer_list
+
+SEQUENCE_LENGTH = 384  # of Devlin et al. 2019
+PADDING = -1e9  # the score of a token that is padding
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class QuestionAnswerer(QuestionFiles, FindsAnswers, Task):
+    """Finds the part of a text that answers a question.
+
+    `logits = x W + b`, two numbers for each token: the score that it is the first token
+    of the answer, and the score that it is the last one. The score of an answer is the
+    sum of both. The first token of a row stands for "no answer".
+
+    A text of any length is read in windows that overlap, see
+    `zoo.data.QuestionPacker`. In training, each window is a row of its own. A window
+    without the whole answer has the target "no answer".
+
+    Source: Devlin et al. 2019, sections 4.2 and 4.3.
+
+    Args:
+        backbone: `zoo.backbone.Backbone` that encodes one sequence.
+        tokenizer: from `zoo.text`, or None for token ids only.
+        stride: int, tokens between the beginnings of two windows.
+        question_length: int, most tokens of a question.
+        answer_length: int, most tokens of an answer.
+        num_answers: int, N, how many answers `answer` returns for each question.
+        null_threshold: float, how much larger the score of "no answer" must be than
+            that of the best answer, to be the answer; see `find_null_threshold`. None
+            for an answer to every question, as in SQuAD 1.1.
+        **kwargs: sequence_length, of a window with its question, at most 384 by
+            default, and name, see `zoo.tasks.Task`.
+
+    Inputs:
+        (questions, contexts), each (B,), or a list of `zoo.data.Question`. `y` has the
+        answers to each question: a list of `zoo.data.Answer`, or an int array (B, 2)
+        with the positions of the first character and of the end, -1 for no answer. Of
+        several answers, `fit` learns the first one. The inputs of the graph are those
+        of the backbone.
+
+    Returns:
+        float32 (B, 2, L), logits. `answer` returns text, score, begin, end, null_odds,
+        texts, scores, begins and ends, see `zoo.tasks.answer_spans.best_answers`.
+
+    Raises:
+        ValueError: if a length is not positive.
+    """
+
+    task_name = "question_answerer"
+    columns = ("question", "context")
+
+    def __init__(
+        self,
+        backbone,
+        tokenizer=None,
+        stride=128,
+        question_length=64,
+        answer_length=30,
+        num_answers=20,
+        null_threshold=None,
+        sequence_length=None,
+        **kwargs,
+    ):
+        self.check_encodes(backbone)
+        for key, value in (
+            ("answer_length", answer_length),
+            ("num_answers", num_answers),
+        ):
+            if type(value) is not int or value < 1:
+                raise ValueError(f"`{key}` must be at least 1. Received: {value!r}.")
+        longest = backbone.config.max_sequence_length or SEQUENCE_LENGTH
+        inputs = backbone.make_inputs(backbone.config)
+        outputs = self._logits(backbone, inputs)
+        options = {
+            "stride": stride,
+            "question_length": question_length,
+            "answer_length": answer_length,
+            "num_answers": num_answers,
+            "null_threshold": null_threshold,
+        }
+        super().__init__(
+            inputs,
+            outputs,
+            backbone,
+            tokenizer,
+            options,
+            sequence_length or min(SEQUENCE_LENGTH, longest),
+            **kwargs,
+        )
+
+    @staticmethod
+    def _logits(backbone, inputs):
+        """The scores (B, 2, L) of the tokens of rows (B, L)."""
+        layers = backbone.named_layers
+        if backbone.adds_tokens:
+            special = special_embedding(backbone)
+            layers = {**layers, special.name: special}
+            x = backbone.connect(backbone.config, layers, inputs)["sequence_output"]
+        else:
+            x = backbone(inputs)["sequence_output"]
+        stddev = backbone.config.initializer_range
+        dense = keras.layers.Dense(
+            2,
+            kernel_initializer=keras.initializers.TruncatedNormal(stddev=stddev),
+            dtype="float32",
+            name="span",
+        )
+        padding = ops.cast(ops.equal(inputs["padding_mask"], 0), "float32")
+        return ops.transpose(dense(x), (0, 2, 1)) + PADDING * padding[:, None]
+
+    @property
+    def packer(self):
+        """The function of a tokenizer and a length that makes the packer of texts."""
+        options = {k: self.options[k] for k in ("stride", "question_length")}
+        if self.backbone.adds_tokens:
+            size = self.backbone.config.vocabulary_size
+            options["framing"] = delimiter_framing(size)
+        return functools.partial(QuestionPacker, **options)
+
+    def unpack_rows(self, x, y):
+        """The texts and answers of a list of `zoo.data.Question`."""
+        listed = isinstance(x, (list, tuple)) and len(x) > 0
+        if not listed or not all(isinstance(row, Question) for row in x):
+            return x, y
+        columns = [row.question for row in x], [row.context for row in x]
+        answers = [row.answers for row in x]
+        return columns, answers if y is None else y
+
+    def as_text(self, x):
+        """Texts of questions; see `TextColumns.as_text`."""
+        return super().as_text(self.unpack_rows(x, None)[0])
+
+    def default_loss(self):
+        """Softmax cross-entropy over the tokens of a row, for both ends."""
+        return keras.losses.SparseCategoricalCrossentropy(
+            from_logits=True, reduction="mean_with_sample_weight"
+        )
+
+    def default_metrics(self):
+        """The share of the beginnings and ends that are right, of all rows."""
+        return [keras.metrics.SparseCategoricalAccuracy("accuracy")]
+
+    def targets(self, columns, y, sample_weight):
+        """Positions (B, 2) of answers, and weights; see `TextBatches.targets`."""
+        if isinstance(y, (list, tuple)):
+            contexts = [text.decode("utf-8", "replace") for text in columns[1].numpy()]
+            for row, (context, answers) in enumerate(zip(contexts, y, strict=False)):
+                known = answer_list(answers, row)
+                check_answers(Question("", "", context, known), f"of row {row}")
+        return super().targets(columns, y, sample_weight)
+
+    def encode_labels(self, y):
+        """Positions of answers in characters, int32 (B, 2), -1 for no answer."""
+        if isinstance(y, (list, tuple)):
+            first = [(answer_list(row, i) or [None])[0] for i, row in enumerate(y)]
+            y = [(-1, -1) if a is None else (a[1], a[1] + len(a[0])) for a in first]
+        y = np.asarray(y, "int32").reshape(-1, 2) if len(y) == 0 else np.asarray(y)
+        if y.ndim != 2 or y.shape[1] != 2 or y.dtype.kind not in "iu":
+            raise ValueError(
+                "`y` must be a list of answers, or an int array (B, 2) with the "
+                f"beginning and the end of each. Received: {y.dtype} {y.shape}."
+            )
+        return y.astype("int32")
+
+    def encode_label_tensor(self, y):
+        """Positions of answers, int32 (B, 2), in a tf.data pipeline."""
+        return tf.ensure_shape(tf.cast(y, tf.int32), (None, 2))
+
+    def check_rows(self, columns, y):
+        """Raises ValueError unless all answers are in their contexts."""
+        sizes = tf.strings.length(columns[1], "UTF8_CHAR").numpy()
+        none = (y == -1).all(axis=1)
+        wrong = ~none & ((y[:, 0] < 0) | (y[:, 1] <= y[:, 0]) | (y[:, 1] > sizes))
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise ValueError(
+                "An answer must be in its context, or both positions -1. Received: "
+                f"{y[row].tolist()} in row {row}, whose context has {sizes[row]} "
+                "characters."
+            )
+
+    def per_row(self, columns, rows, targets):
+        """Targets of questions as those of their windows; see `TextBatches.per_row`."""
+        windows = rows.pop("windows")
+        owner = tf.repeat(tf.range(tf.size(windows)), windows)
+        targets = [tf.gather(target, owner) for target in targets]
+        if targets:
+            contexts = tf.gather(columns[1], owner)
+            targets[0] = token_places(rows, contexts, targets[0])
+        for name in ("begins", "ends", "widest"):
+            del rows[name]
+        return rows, targets
+
+    def finish(self, x, y=None, weight=None):
+        """An example; a weight counts for the beginning and for the end."""
+        targets = [part for part in (y, weight) if part is not None]
+        if weight is not None:
+            targets[1] = tf.repeat(weight[:, None], 2, axis=1)
+        return super().finish(x, *targets)
+
+    def encode_batch(self, columns, *targets):
+        """An example from a batch of texts; see `TextBatches.encode_batch`."""
+        rows, targets = self.per_row(
+            columns, self.preprocessor.pack(columns)[0], targets
+        )
+        return self.finish(self.preprocessor.dense(rows), *targets)
+
+    def report_truncation(self, cut, count, stacklevel=5, longest=None):
+        """Warns once that some of the questions are truncated."""
+        longest = longest or self.options["question_length"]
+        super().report_truncation(cut, count, stacklevel + 1, longest)
