@@ -24,6 +24,7 @@ _PLACES = {
     "TokenClassifier": "zoo.tasks",
     "Translator": "zoo.tasks",
     "attend": "zoo.programs.attend",
+    "embed": "zoo.programs.text_vectors",
     "extend_vocabulary": "zoo.programs.taggers",
     "finetune_ulmfit": "zoo.programs.transfer",
     "from_preset": "zoo.registry",

@@ -17,7 +17,8 @@ LABELLED = (
 TAGGED = (
     "For tags of words, a file in CoNLL columns. For translation and summaries, lines "
     "of a source, a tab and a target, without a header; or see --target. For trees, "
-    "brackets of the Penn Treebank."
+    "brackets of the Penn Treebank. For questions, the JSON of SQuAD. For choices, the "
+    "files of SWAG or CODAH."
 )
 COLUMNS = {
     "text_column": "The column of texts, or of words: its name, or its number from 0. "

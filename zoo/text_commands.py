@@ -1,6 +1,7 @@
 """Commands that ask a model about texts, or learn from files of texts."""
 
 import json
+import pathlib
 import sys
 
 import click
@@ -64,6 +65,37 @@ def attend(preset, text, target, output):
 text_files = click.argument(
     "files", nargs=-1, required=True, callback=arguments.check_files
 )
+
+
+@click.command()
+@click.argument("preset", callback=arguments.check_preset)
+@text_files
+@click.option("--output", required=True, help="The .npy file to write.")
+@click.option(
+    "--layer",
+    "layers",
+    type=int,
+    multiple=True,
+    help="A layer whose vectors are used, 0 for the embeddings, -1 for the last layer. "
+    "May be repeated.",
+)
+@click.option("--pooling", type=click.Choice(["cls", "last", "mean", "max"]))
+@click.option("--normalize", is_flag=True, default=None, help="Vectors of length 1.")
+@click.option("--sequence-length", type=int, help="Longer texts are truncated.")
+@click.option("--batch-size", type=int, help="Texts read together; by default 32.")
+@click.option("--dtype", help="Policy, such as mixed_bfloat16.")
+def embed(preset, files, output, layers, **options):
+    """Write a vector for each line of text files.
+
+    FILES are UTF-8, plain, .gz or .xz. The options are those of the preset by default.
+    If the command is stopped, the same command continues after the last vectors.
+    """
+    import zoo
+
+    paths = [pathlib.Path(file) for file in files]
+    options["verbose"] = int(sys.stdout.isatty())
+    vectors = zoo.embed(paths, preset, layers or None, output=output, **options)
+    click.echo(f"{output}: {len(vectors)} vectors of {vectors.shape[1]} numbers")
 
 
 @click.command()
@@ -133,4 +165,4 @@ def vocabulary(files, kind, size, output, cased, character_coverage):
     click.echo(output)
 
 
-COMMANDS = (predict, fill_mask, attend, vectors, vocabulary)
+COMMANDS = (predict, fill_mask, attend, embed, vectors, vocabulary)

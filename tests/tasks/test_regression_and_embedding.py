@@ -65,8 +65,21 @@ def test_short_vectors_become_unit_vectors_too():
     pooling = Pooling("mean", normalize=True)
     rows = pooling(np.full((2, 3, 4), 1e-3, "float32"), np.array([[1, 1, 0], [0] * 3]))
     np.testing.assert_allclose(rows, [[0.5] * 4, [0.0] * 4], atol=1e-6)
-    with pytest.raises(ValueError, match='"cls" or "mean". Received: \'max\''):
-        Pooling("max")
+    with pytest.raises(ValueError, match="one of .'cls', 'last'.*Received: 'min'"):
+        Pooling("min")
+
+
+def test_poolings():
+    x = np.arange(24, dtype="float32").reshape(3, 4, 2) * [[[1]], [[-1]], [[1]]]
+    mask = np.array([[1, 1, 1, 0], [1, 1, 1, 1], [0, 0, 0, 0]])
+    expected = {
+        "cls": [[0, 1], [-8, -9], [16, 17]],
+        "last": [[4, 5], [-14, -15], [16, 17]],
+        "mean": [[2, 3], [-11, -12], [0, 0]],
+        "max": [[4, 5], [-8, -9], [0, 0]],
+    }
+    for mode, rows in expected.items():
+        np.testing.assert_allclose(Pooling(mode)(x, mask), rows)
 
 
 def test_an_embedder_learns_given_vectors(make_task, texts):

@@ -1,5 +1,7 @@
 """Heads that several families share: pooling and masked language model."""
 
+import math
+
 import keras
 from keras import ops
 
@@ -8,14 +10,18 @@ from zoo.layers.normalization import LayerNorm
 from zoo.layers.quantization import CompositeLayer
 from zoo.layers.transformer import get_activation
 
+POOLINGS = ("cls", "last", "mean", "max")
+
 
 @keras.saving.register_keras_serializable(package="zoo")
 class Pooling(keras.layers.Layer):
     """One vector per row from a sequence of vectors.
 
     Args:
-        mode: str, "cls" for the vector at position 0, or "mean" for the mean over the
-            positions with mask 1, computed in float32. The mean of no position is 0.
+        mode: str, "cls" for the vector at position 0, "last" for the vector at the last
+            position with mask 1, and "mean" or "max" for the mean or the maximum over
+            the positions with mask 1, computed in float32. Of no position, "mean" and
+            "max" are 0, and "last" is the vector at position 0.
         normalize: bool, whether to divide the vector by its Euclidean norm. A norm
             below 1e-12 counts as 1e-12.
 
@@ -31,8 +37,8 @@ class Pooling(keras.layers.Layer):
 
     def __init__(self, mode="mean", normalize=False, **kwargs):
         super().__init__(**kwargs)
-        if mode not in ("cls", "mean"):
-            raise ValueError(f'`mode` must be "cls" or "mean". Received: {mode!r}.')
+        if mode not in POOLINGS:
+            raise ValueError(f"`mode` must be one of {POOLINGS}. Received: {mode!r}.")
         self.mode = mode
         self.normalize = normalize
 
@@ -40,6 +46,17 @@ class Pooling(keras.layers.Layer):
         """Pools over the L positions."""
         if self.mode == "cls":
             return self._normalized(ops.cast(sequence[:, 0], "float32"))
+        if self.mode == "last":
+            places = ops.arange(ops.shape(padding_mask)[1], dtype="int32")
+            places = ops.cast(padding_mask, "int32") * places
+            last = ops.max(places, axis=1)[:, None, None]
+            vectors = ops.take_along_axis(sequence, last, axis=1)[:, 0]
+            return self._normalized(ops.cast(vectors, "float32"))
+        if self.mode == "max":
+            mask = ops.cast(padding_mask, "bool")[:, :, None]
+            masked = ops.where(mask, ops.cast(sequence, "float32"), -math.inf)
+            largest = ops.max(masked, axis=1)
+            return self._normalized(ops.where(ops.isinf(largest), 0.0, largest))
         start = self.start(ops.shape(sequence)[0], sequence.shape[-1])
         return self.finish(self.read(start, sequence, padding_mask))
 

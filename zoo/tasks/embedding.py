@@ -40,7 +40,7 @@ class TextEmbedder(Task):
     Args:
         backbone: `zoo.backbone.Backbone`.
         tokenizer: from `zoo.text`, or None for token ids only.
-        pooling: "cls" or "mean".
+        pooling: "cls", "last", "mean" or "max", see `zoo.layers.Pooling`.
         layers: list of int, layers whose outputs are concatenated. 0 is the
             embeddings (in TagLM, the first LSTMs). Negative numbers count from the
             last layer; BERT's paper has `[-4, -3, -2, -1]`. None for the backbone's

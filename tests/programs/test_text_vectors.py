@@ -1,0 +1,152 @@
+"""Vectors of many texts: in memory, into a file, and continued after a stop."""
+
+import gzip
+
+import keras
+import numpy as np
+import pytest
+import tiny
+from click.testing import CliRunner
+
+import zoo
+from zoo.cli import main
+from zoo.programs import text_vectors
+from zoo.registry import build_backbone
+from zoo.text import WordPieceTokenizer
+
+TEXTS, _ = tiny.make_texts(23, seed=6)
+
+
+@pytest.fixture(scope="module")
+def preset(tmp_path_factory):
+    """The directory of a tiny BERT."""
+    keras.utils.set_random_seed(1)
+    backbone = build_backbone("bert", tiny.CONFIG)
+    backbone.tokenizer = WordPieceTokenizer(tiny.VOCABULARY)
+    directory = tmp_path_factory.mktemp("embed") / "preset"
+    backbone.save_to_preset(directory)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def embedder(preset):
+    return zoo.from_preset(preset, task="text_embedder")
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(text_vectors, "TEXTS", 5)
+
+
+def embed(*arguments, **options):
+    return zoo.embed(*arguments, verbose=0, **options)
+
+
+def test_vectors_are_those_of_the_embedder(preset, embedder):
+    found = embed(TEXTS, embedder)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, embedder.predict(TEXTS, verbose=0), atol=1e-6)
+    options = {"layers": [-2, -1], "pooling": "max"}
+    model = zoo.from_preset(preset, task="text_embedder", **options)
+    found = embed(iter(TEXTS), preset, **options, batch_size=3)
+    np.testing.assert_allclose(found, model.predict(TEXTS, verbose=0), atol=1e-6)
+    assert embed([], embedder).shape == (0, 16)
+
+
+def test_long_texts_make_small_blocks(embedder, monkeypatch):
+    monkeypatch.setattr(text_vectors, "CHARACTERS", 60)
+    sizes = [len(block) for block in text_vectors._blocks(iter(TEXTS))]
+    assert sum(sizes) == len(TEXTS) and max(sizes) < 5
+    assert [*text_vectors._blocks(iter(["a" * 99, "b"]))] == [["a" * 99], ["b"]]
+
+
+def test_lines_of_files(embedder, tmp_path):
+    (tmp_path / "a.txt").write_bytes("\ufeffgood film\r\n\nbad\u2028film".encode())
+    with gzip.open(tmp_path / "b.txt.gz", "wt") as file:
+        file.write("the plot\n")
+    paths = [tmp_path / "a.txt", tmp_path / "b.txt.gz"]
+    texts = ["good film", "", "bad\u2028film", "the plot"]
+    expected = embed(texts, embedder)
+    np.testing.assert_array_equal(embed(paths, embedder), expected)
+    found = embed(paths[0], embedder, output=tmp_path / "v.npy")
+    np.testing.assert_allclose(found, expected[:3], atol=1e-6)
+    assert [p.name for p in tmp_path.glob("v.npy*")] == ["v.npy"]
+
+
+@pytest.mark.parametrize("stop", [0, 7, 15, 22])
+def test_a_stopped_program_continues(embedder, tmp_path, monkeypatch, stop):
+    output = tmp_path / "v.npy"
+
+    def texts(end):
+        yield from TEXTS[:end]
+        if end < len(TEXTS):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        embed(texts(stop), embedder, output=output)
+    assert not output.exists()
+    with (tmp_path / "v.npy.part").open("ab") as file:
+        file.write(b"a block that was not finished")
+    read, predict = [], type(embedder).predict
+    monkeypatch.setattr(
+        type(embedder),
+        "predict",
+        lambda self, x, *rest, **options: (
+            read.extend(x) or predict(self, x, *rest, **options)
+        ),
+    )
+    found = embed(texts(len(TEXTS)), embedder, output=output)
+    assert read == TEXTS[stop // 5 * 5 :]
+    np.testing.assert_allclose(found, embedder.predict(TEXTS, verbose=0), atol=1e-6)
+    np.testing.assert_array_equal(np.load(output), found)
+    assert [path.name for path in tmp_path.iterdir()] == ["v.npy"]
+
+
+def test_only_the_same_texts_and_model_continue(preset, embedder, tmp_path):
+    output = tmp_path / "v.npy"
+
+    def stopped():
+        yield from TEXTS[:12]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        embed(stopped(), embedder, output=output)
+    other = zoo.from_preset(preset, task="text_embedder", pooling="cls")
+    for texts, model in (
+        (["x", *TEXTS[1:]], embedder),
+        (TEXTS[:3], embedder),
+        (TEXTS, other),
+    ):
+        with pytest.raises(ValueError, match="other texts or of another.* 10 vectors"):
+            embed(texts, model, output=output)
+    assert embed(TEXTS, embedder, output=output).shape == (23, 16)
+
+
+def test_nothing_makes_an_empty_file(embedder, tmp_path):
+    found = embed([], embedder, output=tmp_path / "v.npy")
+    assert found.shape == (0, 16) and np.load(tmp_path / "v.npy").shape == (0, 16)
+
+
+def test_wrong_arguments(preset, embedder, tmp_path):
+    with pytest.raises(TypeError, match=r"one string. Use `\[text\]`"):
+        embed("a text", embedder)
+    with pytest.raises(TypeError, match="Every text must be a string. Received: 1"):
+        embed(["a", 1], embedder)
+    with pytest.raises(ValueError, match="must end in .npy. Received: 'v.csv'"):
+        embed(["a"], embedder, output="v.csv")
+    with pytest.raises(ValueError, match="a TextEmbedder and .'pooling'"):
+        embed(["a"], embedder, pooling="max")
+    with pytest.raises(FileNotFoundError, match="none.txt"):
+        embed(tmp_path / "none.txt", embedder)
+
+
+def test_the_command(preset, tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("\n".join(TEXTS))
+    options = ["--layer", "-1", "--layer", "0", "--pooling", "last", "--normalize"]
+    arguments = ["embed", preset, path, "--output", tmp_path / "v.npy", *options]
+    result = CliRunner().invoke(main, [*map(str, arguments)])
+    assert result.exit_code == 0, result.output
+    assert "v.npy: 23 vectors of 32 numbers" in result.output
+    expected = embed(TEXTS, preset, [-1, 0], "last", normalize=True)
+    np.testing.assert_allclose(np.load(tmp_path / "v.npy"), expected, atol=1e-6)

@@ -1,0 +1,218 @@
+"""Vectors of any number of texts, written to a file while they are computed."""
+
+import hashlib
+import io
+import itertools
+import json
+import os
+import pathlib
+
+import keras
+import numpy as np
+
+from zoo import registry
+from zoo.files import WriteErrors, open_any, replacing
+from zoo.tasks import TextEmbedder
+
+TEXTS, CHARACTERS = 4096, 2**24  # after which a block ends
+HEADER = 128  # bytes of the header of a .npy file
+
+
+def embed(
+    texts,
+    preset,
+    layers=None,
+    pooling=None,
+    output=None,
+    *,
+    batch_size=None,
+    verbose=1,
+    **options,
+):
+    """Computes a vector for each text, for any number of texts.
+
+    Without `output`, all vectors are in memory. With it, they are written to a file
+    while they are computed, and only a block of texts is in memory. If the program is
+    stopped, the same call continues after the last block. Until the end, the vectors
+    are in files beside `output`, whose names end in `.part` and `.part.json`.
+
+    Args:
+        texts: list of str; an iterator of str; or the path of a text file, or a list of
+            paths, whose lines are the texts. Files are UTF-8, plain, `.gz` or `.xz`.
+        preset: see `zoo.from_preset`; or a `zoo.TextEmbedder`.
+        layers, pooling: see `zoo.TextEmbedder`; by default those of the preset.
+        output: path of the `.npy` file to write, or None.
+        batch_size: int, texts that the model reads together, 32 by default.
+        verbose: int, 1 for a progress bar, 0 for none.
+        **options: of `zoo.from_preset`, such as normalize, sequence_length and dtype.
+
+    Returns:
+        float32 (N, D), a numpy array; with `output` a `numpy.memmap` of the file.
+
+    Raises:
+        FileNotFoundError: if a text file does not exist.
+        TypeError: if `texts` is one str, or a text is no str.
+        ValueError: if the output is no `.npy` file, options are given for a model, or
+            there are vectors of other texts or of another model to continue.
+    """
+    if output is not None and pathlib.Path(output).suffix != ".npy":
+        raise ValueError(f"`output` must end in .npy. Received: {str(output)!r}.")
+    texts = _strings(texts)
+    options |= {"layers": layers, "pooling": pooling}
+    model = _embedder(preset, {k: v for k, v in options.items() if v is not None})
+    bar = keras.utils.Progbar(None, unit_name="text", verbose=verbose)
+    if output is None:
+        found = [np.zeros((0, model.output_shape[-1]), "float32")]
+        for block in _blocks(texts):
+            found.append(model.predict(block, batch_size, verbose=0))
+            bar.add(len(block))
+        return np.concatenate(found)
+    with WriteErrors(output):
+        part = _Part(pathlib.Path(output), model)
+        remaining = part.skip(texts)
+        for block in _blocks(remaining):
+            part.add(block, model.predict(block, batch_size, verbose=0))
+            bar.add(len(block))
+        part.finish()
+    return np.load(output, mmap_mode="r")
+
+
+def _embedder(preset, options):
+    """The model of a preset, or the given model."""
+    if not isinstance(preset, TextEmbedder):
+        return registry.from_preset(preset, TextEmbedder.task_name, **options)
+    if options:
+        raise ValueError(
+            "A model has its options already. Received: a TextEmbedder and "
+            f"{sorted(options)}. Build it with them, or give a preset."
+        )
+    return preset
+
+
+def _strings(texts):
+    """An iterator over the texts of any input of `embed`."""
+    if isinstance(texts, (str, bytes)):
+        raise TypeError(
+            "`texts` must be a list or an iterator of str, or a `pathlib.Path`. "
+            "Received: one string. Use `[text]`."
+        )
+    paths = [texts] if isinstance(texts, os.PathLike) else texts
+    if isinstance(paths, (list, tuple)) and any(
+        isinstance(path, os.PathLike) for path in paths
+    ):
+        for path in paths:
+            if not pathlib.Path(path).is_file():
+                raise FileNotFoundError(f"No such file: {path}.")
+        return itertools.chain.from_iterable(map(_lines, paths))
+    return map(_checked, texts)
+
+
+def _checked(text):
+    if not isinstance(text, str):
+        raise TypeError(
+            f"Every text must be a string. Received: {text!r:.60} of type "
+            f"{type(text).__name__}."
+        )
+    return text
+
+
+def _lines(path):
+    with open_any(pathlib.Path(path), "rt", encoding="utf-8-sig", newline="\n") as file:
+        for line in file:
+            yield line.rstrip("\r\n")
+
+
+def _blocks(texts):
+    """Lists of texts whose sizes are bounded."""
+    block, size = [], 0
+    for text in texts:
+        block.append(text)
+        size += len(text)
+        if len(block) == TEXTS or size >= CHARACTERS:
+            yield block
+            block, size = [], 0
+    if block:
+        yield block
+
+
+class _Part:
+    """The vectors that are written so far.
+
+    Args:
+        output: pathlib.Path of the file to write at the end.
+        model: `TextEmbedder`.
+    """
+
+    def __init__(self, output, model):
+        self.output = output
+        self.path = output.with_name(f"{output.name}.part")
+        self.record = output.with_name(f"{output.name}.part.json")
+        self.width = model.output_shape[-1]
+        self.model = _fingerprint(model)
+        self.rows, self.digest = 0, hashlib.sha256()
+
+    def skip(self, texts):
+        """Skips the texts whose vectors are written already; returns the others."""
+        if not (self.record.is_file() and self.path.is_file()):
+            with self.path.open("wb") as file:
+                file.write(_header(0, self.width))
+            return texts
+        record = json.loads(self.record.read_text("utf-8"))
+        for text in itertools.islice(texts, record["rows"]):
+            self._count(text)
+        known = {
+            "model": self.model,
+            "rows": self.rows,
+            "texts": self.digest.hexdigest(),
+        }
+        if record != known:
+            raise ValueError(
+                f"{self.path} has vectors of other texts or of another model. "
+                f"Received: {record['rows']} vectors. Remove it to start again."
+            )
+        with self.path.open("r+b") as file:
+            file.truncate(HEADER + 4 * self.width * self.rows)
+        return texts
+
+    def add(self, texts, vectors):
+        """Writes the vectors of a block, and then what is needed to continue."""
+        with self.path.open("ab") as file:
+            file.write(np.ascontiguousarray(vectors, "<f4").tobytes())
+            file.flush()
+            os.fsync(file.fileno())
+        for text in texts:
+            self._count(text)
+        record = {"model": self.model, "rows": self.rows}
+        with replacing(self.record) as temporary:
+            temporary.write_text(
+                json.dumps({**record, "texts": self.digest.hexdigest()}), "utf-8"
+            )
+
+    def _count(self, text):
+        self.rows += 1
+        encoded = text.encode("utf-8", "surrogatepass")
+        self.digest.update(len(encoded).to_bytes(8) + encoded)
+
+    def finish(self):
+        """Completes the header, and gives the file its name."""
+        with self.path.open("r+b") as file:
+            file.write(_header(self.rows, self.width))
+        os.replace(self.path, self.output)
+        self.record.unlink(missing_ok=True)
+
+
+def _header(rows, width):
+    """The header of a `.npy` file. Its length does not depend on the rows."""
+    file = io.BytesIO()
+    about = {"descr": "<f4", "fortran_order": False, "shape": (rows, width)}
+    np.lib.format.write_array_header_1_0(file, about)
+    return file.getvalue()
+
+
+def _fingerprint(model):
+    """A hash of all that the vectors of a model depend on, str."""
+    config = {**model.get_config(), "name": None}
+    digest = hashlib.sha256(json.dumps(config, sort_keys=True).encode())
+    for array in model.get_weights():
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
