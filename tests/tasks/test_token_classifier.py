@@ -122,6 +122,29 @@ def test_a_scheme_is_never_broken(make_tagger):
     assert answer[0] == "B-GOOD" and set(answer[1:]) == {"I-GOOD"}
 
 
+def test_spans_have_their_places_in_the_text(make_tagger, monkeypatch):
+    tagger = make_tagger(scheme="IOB2")
+    texts = ["d\u00e9j\u00e0  vu !", "", "\U0001f600 a b"]
+    tags = [["B-GOOD", "I-GOOD", "O"], [], ["B-GOOD", "B-GOOD", "O"]]
+    words = tagger.tag(texts)
+    scores = [[word["score"] for word in row] for row in words]
+    for row, own in zip(words, tags, strict=True):
+        for word, tag in zip(row, own, strict=True):
+            word["tag"] = tag
+    monkeypatch.setattr(type(tagger), "tag", lambda *arguments: words)
+    first, none, last = tagger.entities(texts)
+    assert none == [] and [span["text"] for span in last] == ["\U0001f600", "a"]
+    assert first == [
+        {
+            "text": "d\u00e9j\u00e0  vu",
+            "begin": 0,
+            "end": 8,
+            "label": "GOOD",
+            "score": sum(scores[0][:2]) / 2,
+        }
+    ]
+
+
 @pytest.mark.slow
 def test_offsets_are_characters_and_padding_is_empty(make_tagger):
     tagger = make_tagger(decoder="crf")

@@ -5,7 +5,7 @@ import numpy as np
 import tensorflow as tf
 
 from zoo.data import WordPacker
-from zoo.evaluation import allowed_transitions, span_scores
+from zoo.evaluation import allowed_transitions, find_spans, span_scores
 from zoo.layers import CRF, crf
 from zoo.tasks.answering import as_numpy
 from zoo.tasks.base import Task
@@ -57,7 +57,7 @@ class TokenClassifier(TaggedFiles, Task):
 
     task_name = "token_classifier"
     answers_tokens = False
-    text_methods = ("answer", "tag")
+    text_methods = ("answer", "tag", "entities")
     answer_pads = {"tags": "", "scores": 0.0, "words": "", "begins": -1, "ends": -1}
     packer = WordPacker
 
@@ -296,6 +296,25 @@ class TokenClassifier(TaggedFiles, Task):
             for row in zip(*columns, strict=True)
         ]
 
+    def entities(self, texts, batch_size=None):
+        """The spans of texts, such as names.
+
+        Args:
+            texts: list of str, or of lists of words.
+            batch_size: int, 32 by default.
+
+        Returns:
+            list with one list for each text. It has a dict for each span: text, label,
+            score, the mean probability of its tags, and begin and end in characters.
+
+        Raises:
+            TypeError: if `texts` is one string, or not text.
+            ValueError: if the labels are not tags of spans, such as B-PER.
+        """
+        columns = as_numpy(self.text_columns(texts)[0]).tolist()
+        rows = zip(columns, self.tag(texts, batch_size), strict=True)
+        return [_spans_of(text, words) for text, words in rows]
+
     def score(self, x, y, batch_size=None):
         """Precision, recall and F1 of spans; see `zoo.evaluation.span_scores`.
 
@@ -312,3 +331,15 @@ class TokenClassifier(TaggedFiles, Task):
         (labels,) = self.targets(columns, y, None)
         found = [[word["tag"] for word in row] for row in self.tag(columns, batch_size)]
         return span_scores([row.split() for row in as_numpy(labels)], found)
+
+
+def _spans_of(text, words):
+    """The spans of a text as a list of dict, from its words with their tags."""
+    found = []
+    for label, first, last in find_spans([word["tag"] for word in words]):
+        own = words[first:last]
+        begin, end = own[0]["begin"], own[-1]["end"]
+        score = sum(word["score"] for word in own) / len(own)
+        place = {"text": text[begin:end], "begin": begin, "end": end}
+        found.append({**place, "label": label, "score": score})
+    return found
