@@ -27,7 +27,8 @@ BELOW_TASKS = {
 BELOW_REGISTRY = {*BELOW_TASKS, "tasks", "models", "visualize"}
 EVERYTHING = {
     *BELOW_REGISTRY,
-    *("registry", "pretraining", "programs", "arguments", "text_commands", "cli"),
+    *("registry", "pretraining", "programs", "arguments"),
+    *("score_commands", "text_commands", "cli"),
     "__init__",
 }
 FORMATS = {"h5py", "ml_dtypes", "safetensors", "tensorflow"}
@@ -79,6 +80,7 @@ RULES = {
     "pretraining": (BELOW_REGISTRY | {"registry", "programs"}, ENGINE),
     "data/table_files": (set(), {"pyarrow"}),
     "arguments": ({"presets"}, {"click"}),
+    "score_commands": (EVERYTHING, {"click"}),
     "text_commands": (EVERYTHING, {"click"}),
     "cli": (EVERYTHING, {"click"}),
     "__init__": (EVERYTHING, set()),
@@ -88,7 +90,7 @@ RULES = {
 GENERIC = {
     *("tasks", "data", "registry", "programs", "pretraining", "saving", "backbone"),
     *("training", "visualize", "generation", "presets", "cli", "family"),
-    "text_commands",
+    *("score_commands", "text_commands"),
 }
 
 

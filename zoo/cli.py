@@ -9,7 +9,7 @@ import sys
 
 import click
 
-from zoo import arguments, text_commands
+from zoo import arguments, score_commands, text_commands
 from zoo.files import check_file_name
 
 
@@ -244,69 +244,6 @@ def finetune(
 
 
 @main.command()
-@click.argument("preset", callback=arguments.check_preset)
-@click.option(
-    "--data",
-    required=True,
-    callback=arguments.check_data,
-    help="Directory of the GLUE files.",
-)
-@click.option("--output", required=True, help="Directory for the results.")
-@click.option("--task", default="sst2", show_default=True)
-@click.option("--examples", type=int, help="Training examples; by default all.")
-@click.option(
-    "--seeds",
-    type=click.IntRange(1),
-    default=5,
-    show_default=True,
-    help="Runs per network.",
-)
-@click.option("--epochs", default=3, show_default=True)
-@click.option(
-    "--rate",
-    "rates",
-    type=float,
-    multiple=True,
-    help="A learning rate to try. May be repeated.",
-)
-@click.option(
-    "--arm",
-    type=click.Choice(["preset", "random"]),
-    help="Train only the preset, or only the network with random weights.",
-)
-@click.option("--pooling", type=click.Choice(["pooled", "cls", "mean", "compare"]))
-@click.option("--dtype", help="Policy, such as mixed_bfloat16.")
-def glue(preset, data, output, rates, arm, **options):
-    """Compare a preset with random weights on a task of GLUE.
-
-    Both are the same network, with the same choice of learning rates.
-    """
-    from zoo.programs import glue_table
-
-    options = {key: value for key, value in options.items() if value is not None}
-    if rates:
-        options["rates"] = rates
-    if arm:
-        options["arms"] = [arm]
-    results = glue_table.compare(preset, data, output, echo=click.echo, **options)
-    click.echo("\n".join(glue_table.table(results)))
-
-
-@main.command()
-@click.argument("model", callback=arguments.check_model)
-@arguments.labelled_data(arguments.TAGGED)
-@arguments.target_file("--target", "--data")
-def evaluate(model, data, target, columns):
-    """Score a model on labelled texts, as JSON."""
-    from zoo.programs import finetuning, labelled_rows
-
-    loaded = finetuning.load(model)
-    kind = finetuning.trainable_task(loaded.task_name)
-    rows = labelled_rows.read_rows(kind, data, target, **columns)
-    click.echo(json.dumps(loaded.measure(*rows)))
-
-
-@main.command()
 @click.argument("model", callback=arguments.check_model)
 @click.argument("directory", type=click.Path())
 @click.option("--task", help="The task to export, if MODEL is a preset.")
@@ -331,5 +268,5 @@ def doctor(directory):
         sys.exit(1)
 
 
-for command in text_commands.COMMANDS:
+for command in (*score_commands.COMMANDS, *text_commands.COMMANDS):
     main.add_command(command)

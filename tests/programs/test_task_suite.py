@@ -1,0 +1,169 @@
+"""The table of the tasks of the papers: files, results, and continuing after a stop."""
+
+import json
+
+import keras
+import pytest
+import tiny
+from click.testing import CliRunner
+
+from zoo.cli import main
+from zoo.data import Answer, Question, write_squad
+from zoo.programs import task_suite
+from zoo.programs.suite_tasks import SUITE
+from zoo.registry import build_backbone
+from zoo.text import WordPieceTokenizer
+
+NLI = ("entailment", "not_entailment")
+
+
+@pytest.fixture(scope="module")
+def preset(tmp_path_factory):
+    """The directory of a tiny BERT."""
+    keras.utils.set_random_seed(1)
+    backbone = build_backbone("bert", tiny.CONFIG)
+    backbone.tokenizer = WordPieceTokenizer(tiny.VOCABULARY)
+    directory = tmp_path_factory.mktemp("suite") / "preset"
+    backbone.save_to_preset(directory)
+    return directory
+
+
+def write(folder, names, lines, header=()):
+    folder.mkdir(parents=True)
+    text = "".join(f"{line}\n" for line in (*header, *lines))
+    for name in names:
+        (folder / name).write_text(text, "utf-8")
+
+
+def write_files(data, count=30):
+    """Small files of every layout in the suite."""
+    texts, labels = tiny.make_texts(count, seed=3)
+    rows = [*zip(texts, labels, strict=True)]
+    good = [int(label == "good") for label in labels]
+    single = [f"{text}\t{number}" for text, number in zip(texts, good, strict=True)]
+    two, mnli = ("train.tsv", "dev.tsv"), ("dev_matched.tsv", "dev_mismatched.tsv")
+    glue = data / "glue"
+    write(
+        glue / "CoLA",
+        two,
+        [f"x\t{n}\t\t{t}" for (t, _), n in zip(rows, good, strict=True)],
+    )
+    write(glue / "SST-2", two, single, ["sentence\tlabel"])
+
+    def pairs(folder, names, header, values):
+        lines = [f"{t}\t{t}\t{v}" for t, v in zip(texts, values, strict=True)]
+        write(glue / folder, names, lines, [header])
+
+    pairs("MRPC", two, "#1 String\t#2 String\tQuality", good)
+    pairs("STS-B", two, "sentence1\tsentence2\tscore", [5.0 * n for n in good])
+    pairs("QQP", two, "question1\tquestion2\tis_duplicate", good)
+    names = [("contradiction", "entailment", "neutral")[i % 3] for i in range(count)]
+    pairs("MNLI", ("train.tsv", *mnli), "sentence1\tsentence2\tgold_label", names)
+    pairs("QNLI", two, "question\tsentence\tlabel", [NLI[n] for n in good])
+    pairs("RTE", two, "sentence1\tsentence2\tlabel", [NLI[n] for n in good])
+    pairs("WNLI", two, "sentence1\tsentence2\tlabel", good)
+    lines = [f"{i % 3}\t{i % 3}\t{t}\t{t}" for i, t in enumerate(texts)]
+    write(data / "snli20k", ("train.tsv", "test.tsv"), lines)
+    words = [
+        f"{w} X X {'I-PER' if w in tiny.GOOD + tiny.BAD else 'O'}"
+        for w in texts[0].split()
+    ]
+    write(data / "conll2003", ("eng.train", "eng.testa", "eng.testb"), words)
+    swag = [f"{i},a film,it,{t.replace(',', '')},b,0" for i, t in enumerate(texts)]
+    header = [",sent1,sent2,ending0,ending1,label"]
+    write(
+        data / "swag",
+        ("train.csv", "val.csv"),
+        swag,
+        header,
+    )
+    write(
+        data / "codah",
+        two,
+        [f"c\t{t}\tgood\tbad\t{n}" for t, n in zip(texts, good, strict=True)],
+    )
+    for version, end in (("1.1", 20), ("2.0", count)):
+        questions = [
+            Question(
+                str(i), f"how {i}", t, (Answer(t.split()[0], 0),) if i < end else ()
+            )
+            for i, t in enumerate(texts[: end + 5 if version == "2.0" else end])
+        ]
+        (data / f"squad{version}").mkdir()
+        for name in ("train.json", "dev.json"):
+            write_squad(data / f"squad{version}" / name, questions)
+
+
+def run(*arguments, code=0):
+    result = CliRunner().invoke(main, [*map(str, arguments)])
+    assert result.exit_code == code, (result.output, result.exception)
+    return result.output
+
+
+def test_files_of_every_task_are_read(tmp_path):
+    write_files(tmp_path)
+    for name, task in SUITE.items():
+        paths = task.find(tmp_path)
+        assert paths[0].name == task.train and len(paths) == 1 + len(task.tests), name
+        for path in paths:
+            texts, labels = task.load(path)
+            kind = task.kind
+            columns = texts if isinstance(texts, tuple) else (texts,)
+            assert {len(column) for column in columns} == {len(labels)}
+            options = {**kind.column_options(texts), **kind.data_options(labels)}
+            assert not options or isinstance(options, dict)
+    assert SUITE["cola"].find(tmp_path / "glue") == SUITE["cola"].find(tmp_path)
+    assert SUITE["cola"].find(tmp_path / "swag") is None
+
+
+def test_a_stopped_suite_continues(preset, tmp_path, monkeypatch):
+    write_files(tmp_path / "data")
+    command = ["evaluate-suite", preset, "--data", tmp_path / "data"]
+    command += ["--output", tmp_path / "run", "--epochs", 1, "--rows", 16]
+    chosen = ["--task", "sst2"]
+    measure, calls = task_suite.measure, []
+
+    def stop(preset, task, paths, seed, **options):
+        calls.append((task.title, seed))
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return measure(preset, task, paths, seed, **options)
+
+    monkeypatch.setattr(task_suite, "measure", stop)
+    run(*command, *chosen, "--seeds", 2, code=1)
+    assert not (tmp_path / "run/README.md").exists()
+    output = run(*command, *chosen, "--seeds", 2)
+    assert calls == [("SST-2", 0), ("SST-2", 1), ("SST-2", 1)]
+    table = (tmp_path / "run/README.md").read_text("utf-8")
+    assert "| SST-2 | 16 | accuracy | " in table
+    assert table.count(" ± ") == 1 and "(TF-IDF with logistic regression)" in table
+    assert "| SST-2 |" in output and "epochs 1, rows 16" in table
+    found = json.loads((tmp_path / "run/sst2-0.json").read_text("utf-8"))
+    assert found["train"] == 16 and found["test"] == 30 and found["seconds"] > 0
+    assert {*found["baselines"]} == {"majority", "TF-IDF with logistic regression"}
+    other = [*command, *chosen, "--learning-rate", 0.1]
+    assert "Give another directory" in run(*other, code=1)
+
+
+def test_wrong_arguments(preset, tmp_path):
+    (tmp_path / "data/CoLA").mkdir(parents=True)
+    command = ["evaluate-suite", preset, "--data", tmp_path / "data"]
+    command += ["--output", tmp_path / "run"]
+    output = run(*command, code=1)
+    assert "put train.tsv, dev.tsv in a directory CoLA" in " ".join(output.split())
+    assert "`tasks` must be of cola, sst2" in run(*command, "--task", "x", code=1)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.slow
+def test_every_task_is_learned_and_scored(preset, tmp_path):
+    write_files(tmp_path / "data")
+    options = {"epochs": 1, "rows": 20, "dtype": "float32"}
+    results = task_suite.run(
+        preset, tmp_path / "data", tmp_path / "run", echo=lambda line: None, **options
+    )
+    assert list(results) == list(SUITE)
+    for name, (found,) in results.items():
+        assert [*found["scores"]] == list(SUITE[name].tests)
+        for scores in (*found["scores"].values(), *found["baselines"].values()):
+            assert SUITE[name].metric in scores, name

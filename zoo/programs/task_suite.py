@@ -1,0 +1,258 @@
+"""Fine-tunes a preset on every task of the papers, and makes a table of the scores."""
+
+import json
+import os
+import pathlib
+import time
+
+import numpy as np
+
+from zoo import registry
+from zoo.evaluation import sample_rows
+from zoo.files import replacing
+from zoo.programs.labelled_rows import split_off, take
+from zoo.programs.suite_tasks import SUITE
+
+EPOCHS, BATCH_SIZE = 3, 32
+SETTINGS = "settings.json"
+
+
+def run(preset, data, output, tasks=None, seeds=1, echo=print, **settings):
+    """Scores a preset on the tasks whose files are in a directory.
+
+    Each model of each task is stored with its scores when it is finished. If the
+    command is stopped and run again, these are not trained again.
+
+    Args:
+        preset: see `zoo.from_preset`.
+        data: directory with the folders of the tasks, see `zoo.programs.suite_tasks`.
+        output: directory for the results and the table, README.md.
+        tasks: iterable of str, keys of `SUITE`; by default all whose files are there.
+        seeds: int, models of each task.
+        echo: function that prints a line.
+        **settings: epochs, batch_size, learning_rate, rows (the most for training), and
+            arguments of `zoo.from_preset`, such as dtype; None means the default.
+
+    Returns:
+        dict of the name of a task to its results, see `collect`.
+
+    Raises:
+        ValueError: if a task is unknown, no files are found, or `output` has results of
+            another preset or with other settings.
+    """
+    settings = {name: value for name, value in settings.items() if value is not None}
+    chosen = _choose(data, tasks, echo)
+    output = pathlib.Path(output)
+    _check_settings(output, {"preset": os.fspath(preset), **settings})
+    for name, paths in chosen.items():
+        for seed in range(seeds):
+            path = output / f"{name}-{seed}.json"
+            if path.exists():
+                continue
+            echo(f"{SUITE[name].title}, seed {seed}")
+            found = measure(preset, SUITE[name], paths, seed, **settings)
+            _write_json(path, found)
+            echo(f"  {_main(found, SUITE[name]):.1f}, {found['seconds']:.0f} s")
+    results = collect(output)
+    table = format_table(results)
+    with replacing(output / "README.md") as temporary:
+        temporary.write_text(_page(preset, settings, table), "utf-8")
+    echo(table)
+    return results
+
+
+def _choose(data, tasks, echo):
+    """The files of the chosen tasks, dict of the name to paths."""
+    unknown = {*(tasks or ())} - {*SUITE}
+    if unknown:
+        raise ValueError(
+            f"`tasks` must be of {', '.join(SUITE)}. Received: {sorted(unknown)}."
+        )
+    found = {name: SUITE[name].find(data) for name in tasks or SUITE}
+    missing = [name for name, paths in found.items() if paths is None]
+    if len(missing) == len(found) or (tasks and missing):
+        name = missing[0]
+        files = ", ".join((SUITE[name].train, *SUITE[name].tests))
+        raise ValueError(
+            "The data directory must have the files of the tasks. Received: "
+            f"{data} without those of {', '.join(missing)}. For {name}, put {files} "
+            f"in a directory {SUITE[name].folder}."
+        )
+    if missing:
+        echo(f"without files: {', '.join(missing)}")
+    return {name: paths for name, paths in found.items() if paths}
+
+
+def _check_settings(output, settings):
+    path = output / SETTINGS
+    if path.exists() and json.loads(path.read_text("utf-8")) != settings:
+        raise ValueError(
+            f"All results in {output} must have the settings "
+            f"{path.read_text('utf-8')}. Received: {settings}. Give another directory."
+        )
+    _write_json(path, settings)
+
+
+def _write_json(path, content):
+    with replacing(path) as temporary:
+        temporary.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
+
+
+def measure(
+    preset,
+    task,
+    paths,
+    seed=0,
+    epochs=None,
+    batch_size=BATCH_SIZE,
+    learning_rate=None,
+    rows=None,
+    **options,
+):
+    """Trains one model, and scores it and the baselines of its task.
+
+    Args:
+        preset: see `zoo.from_preset`.
+        task: `SuiteTask`.
+        paths: list of pathlib.Path, see `SuiteTask.find`.
+        seed: int, of the head, the order of the rows and dropout.
+        epochs: int, by default that of the preset, or 3.
+        batch_size, learning_rate, rows: see `run`.
+        **options: of `zoo.from_preset`.
+
+    Returns:
+        dict of plain values: scores, for the name of each test file; baselines, the
+        same for the name of each baseline, with seed 0 only; train and test, numbers of
+        rows; settings; and seconds of the training and of the test.
+    """
+    texts, labels = task.load(paths[0])
+    if rows is not None and rows < len(labels):
+        order = np.random.default_rng(0).permutation(len(labels))[:rows]
+        texts, labels = take(texts, labels, order.tolist())
+    options |= {"seed": seed, "learning_rate": learning_rate}
+    model = _build(preset, task, texts, labels, options)
+    defaults = model.backbone.defaults_for(model.task_name)
+    epochs = epochs or defaults.get("epochs") or EPOCHS
+    start = time.monotonic()
+    _fit(model, texts, labels, epochs, batch_size, seed)
+    seconds = time.monotonic() - start
+    tests = {path.name: task.load(path) for path in paths[1:]}
+    start = time.monotonic()
+    scores = {
+        name: task.scores(model, rows[1], model.predict_labels(rows[0])[0])
+        for name, rows in tests.items()
+    }
+    test_seconds = time.monotonic() - start
+    first = next(iter(tests.values()))
+    return {
+        "scores": scores,
+        "baselines": {} if seed else _baselines(model, task, (texts, labels), first),
+        "train": len(labels),
+        "test": len(first[1]),
+        "settings": {
+            "epochs": epochs,
+            "batch_size": batch_size,
+            "learning_rate": learning_rate or model.default_learning_rate,
+            "sequence_length": model.sequence_length,
+        },
+        "seconds": round(seconds, 1),
+        "test_seconds": round(test_seconds, 1),
+    }
+
+
+def _build(preset, task, texts, labels, options):
+    """The model for rows of a task, before the training."""
+    kind = task.kind
+    options |= {**kind.column_options(texts), **task.options}
+    options |= kind.data_options(labels)
+    model = registry.from_preset(preset, kind.task_name, **options)
+    model.truncation_reported = True
+    return model
+
+
+def _fit(model, texts, labels, epochs, batch_size, seed):
+    """Trains a model; a threshold for no answer is found on a tenth of the rows."""
+    sizes = {"epochs": epochs, "batch_size": batch_size, "seed": seed, "verbose": 0}
+    if model.options.get("null_threshold") is None:
+        model.fit(texts, model.parse_labels(labels), **sizes)
+        return
+    train, held_out = split_off(texts, labels, model.split_column)
+    model.fit(*train, **sizes)
+    model.find_null_threshold(*held_out)
+
+
+def _baselines(model, task, train, test):
+    """The scores of the baselines, dict of their names to dicts of float."""
+    sample = take(*train, sample_rows(train[0]))
+    return {
+        name: task.scores(model, test[1], predict(*sample, test[0]))
+        for name, predict in model.baselines.items()
+    }
+
+
+def _main(found, task):
+    """The most important score of a result, in percent."""
+    return 100 * next(iter(found["scores"].values()))[task.metric]
+
+
+def collect(output):
+    """Reads all results of a directory.
+
+    Args:
+        output: path.
+
+    Returns:
+        dict of the name of a task to a list of the results of its seeds, in the order
+        of `SUITE`.
+    """
+    found = {}
+    for name in SUITE:
+        paths = sorted(pathlib.Path(output).glob(f"{name}-*.json"))
+        if paths:
+            found[name] = [json.loads(path.read_text("utf-8")) for path in paths]
+    return found
+
+
+def format_table(results):
+    """A Markdown table with a row for each task.
+
+    Args:
+        results: see `collect`.
+
+    Returns:
+        str.
+    """
+    heads = ("task", "rows", "score", "preset", "best baseline", "BERT base", "minutes")
+    lines = ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
+    for name, seeds in results.items():
+        task = SUITE[name]
+        scores = [_main(found, task) for found in seeds]
+        cell = f"{np.mean(scores):.1f}"
+        if len(scores) > 1:
+            cell += f" ± {np.std(scores, ddof=1):.1f}"
+        cells = [task.title, f"{seeds[0]['train']:,}", task.metric, cell]
+        cells += [_best_baseline(seeds[0]["baselines"], task.metric), task.paper]
+        minutes = np.mean([f["seconds"] + f["test_seconds"] for f in seeds]) / 60
+        lines.append("| " + " | ".join([*cells, f"{minutes:.1f}"]) + " |")
+    return "\n".join(lines)
+
+
+def _best_baseline(baselines, metric):
+    if not baselines:
+        return ""
+    name = max(baselines, key=lambda name: baselines[name][metric])
+    return f"{100 * baselines[name][metric]:.1f} ({name})"
+
+
+def _page(preset, settings, table):
+    """The text of README.md."""
+    told = ", ".join(f"{name} {value}" for name, value in settings.items())
+    return f"""# {os.fspath(preset)} on the tasks of the papers
+
+Scores are on the public test or dev set, in percent: the mean over seeds, with their
+standard deviation if there are several. "rows" are those for training. "BERT base" is
+from its paper, on all rows. "minutes" are those of the training and the test of one
+model. Settings: {told or "the defaults of the preset"}.
+
+{table}
+"""

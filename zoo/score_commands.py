@@ -1,0 +1,109 @@
+"""Commands that score models on labelled data."""
+
+import json
+
+import click
+
+from zoo import arguments
+
+
+@click.command()
+@click.argument("preset", callback=arguments.check_preset)
+@click.option(
+    "--data",
+    required=True,
+    callback=arguments.check_data,
+    help="Directory of the GLUE files.",
+)
+@click.option("--output", required=True, help="Directory for the results.")
+@click.option("--task", default="sst2", show_default=True)
+@click.option("--examples", type=int, help="Training examples; by default all.")
+@click.option(
+    "--seeds",
+    type=click.IntRange(1),
+    default=5,
+    show_default=True,
+    help="Runs per network.",
+)
+@click.option("--epochs", default=3, show_default=True)
+@click.option(
+    "--rate",
+    "rates",
+    type=float,
+    multiple=True,
+    help="A learning rate to try. May be repeated.",
+)
+@click.option(
+    "--arm",
+    type=click.Choice(["preset", "random"]),
+    help="Train only the preset, or only the network with random weights.",
+)
+@click.option("--pooling", type=click.Choice(["pooled", "cls", "mean", "compare"]))
+@click.option("--dtype", help="Policy, such as mixed_bfloat16.")
+def glue(preset, data, output, rates, arm, **options):
+    """Compare a preset with random weights on a task of GLUE.
+
+    Both are the same network, with the same choice of learning rates.
+    """
+    from zoo.programs import glue_table
+
+    options = {key: value for key, value in options.items() if value is not None}
+    if rates:
+        options["rates"] = rates
+    if arm:
+        options["arms"] = [arm]
+    results = glue_table.compare(preset, data, output, echo=click.echo, **options)
+    click.echo("\n".join(glue_table.table(results)))
+
+
+@click.command()
+@click.argument("model", callback=arguments.check_model)
+@arguments.labelled_data(arguments.TAGGED)
+@arguments.target_file("--target", "--data")
+def evaluate(model, data, target, columns):
+    """Score a model on labelled texts, as JSON."""
+    from zoo.programs import finetuning, labelled_rows
+
+    loaded = finetuning.load(model)
+    kind = finetuning.trainable_task(loaded.task_name)
+    rows = labelled_rows.read_rows(kind, data, target, **columns)
+    click.echo(json.dumps(loaded.measure(*rows)))
+
+
+@click.command("evaluate-suite")
+@click.argument("preset", callback=arguments.check_preset)
+@click.option(
+    "--data",
+    required=True,
+    callback=arguments.check_data,
+    help="Directory with a directory for each task: CoLA, SST-2 and the others of "
+    "GLUE; snli20k, conll2003, squad1.1, squad2.0, swag and codah.",
+)
+@click.option("--output", required=True, help="Directory for results and the table.")
+@click.option(
+    "--task",
+    "tasks",
+    multiple=True,
+    help="A task, such as cola or squad1.1. May be repeated. By default all whose "
+    "files are there.",
+)
+@click.option("--seeds", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--epochs", type=int, help="By default that of the preset, or 3.")
+@click.option("--batch-size", type=int, help="Rows of an update; by default 32.")
+@click.option(
+    "--learning-rate", type=float, help="By default that of the preset or family."
+)
+@click.option("--rows", type=int, help="The most rows for training; by default all.")
+@click.option("--dtype", help="Policy, such as mixed_bfloat16.")
+def evaluate_suite(preset, data, output, tasks, **options):
+    """Fine-tune a preset on the tasks of the papers, and write their table.
+
+    Every finished model is stored. If the command is stopped, the same command
+    continues with the next model.
+    """
+    from zoo.programs import task_suite
+
+    task_suite.run(preset, data, output, tasks, echo=click.echo, **options)
+
+
+COMMANDS = (evaluate, evaluate_suite, glue)
