@@ -32,6 +32,7 @@ _PLACES = {
     "load_model": "zoo.registry",
     "make_tagger": "zoo.programs.taggers",
     "preset_info": "zoo.presets",
+    "probe": "zoo.programs.probing",
     "register_family": "zoo.registry",
     "register_task": "zoo.registry",
     "train_word_vectors": "zoo.programs.word_vectors",

@@ -106,4 +106,39 @@ def evaluate_suite(preset, data, output, tasks, **options):
     task_suite.run(preset, data, output, tasks, echo=click.echo, **options)
 
 
-COMMANDS = (evaluate, evaluate_suite, glue)
+@click.command()
+@click.argument("preset", callback=arguments.check_preset)
+@arguments.labelled_data(arguments.TAGGED)
+@click.option(
+    "--test",
+    required=True,
+    callback=arguments.check_data,
+    help="The same for the test.",
+)
+@click.option(
+    "--task",
+    help="What the files have: text_classifier for labelled texts, the default, "
+    "token_classifier for tagged words, parser for trees.",
+)
+@click.option("--output", help="A picture of the scores to write: .svg, .png or .pdf.")
+@click.option("--limit", default=2000, show_default=True, help="The most rows read.")
+@click.option("--seed", default=0, show_default=True)
+def probe(preset, data, test, task, columns, output, limit, seed):
+    """Measure what each layer of a preset knows, by linear classifiers.
+
+    The classifiers read the vectors of texts, words or phrases. The preset is not
+    trained.
+    """
+    import zoo
+    from zoo.programs import layer_table
+    from zoo.programs.finetuning import trainable_task
+
+    kind = trainable_task(task) if task else zoo.TextClassifier
+    parts = [kind.read(path, **columns) for path in (data, test)]
+    result = zoo.probe(preset, *parts, task, limit=limit, seed=seed)
+    click.echo(layer_table.format_table(result))
+    if output:
+        click.echo(layer_table.plot({preset: result}, output, kind.task_name))
+
+
+COMMANDS = (evaluate, evaluate_suite, glue, probe)

@@ -45,7 +45,7 @@ FOLDER = pathlib.Path(__file__).parents[1] / "gpt_finetuning"
 PRESET, DTYPE = "gpt_mini_en_books", "mixed_bfloat16"
 SEEDS, EPOCHS, BATCH_SIZE = 3, 3, 32
 RATES = (1e-4, 3e-4, 1e-3, 3e-3)
-SEARCHED = 1000  # most rows of a search
+SEARCHED = 4000  # most rows of a search
 # Name of a way to whether weights are loaded, and to `lm_weight`.
 WAYS = {
     "preset_lm": (True, 0.5),

@@ -1,0 +1,160 @@
+"""Linear classifiers on the layers of a model, and the vectors that they read."""
+
+import keras
+import numpy as np
+import pytest
+import tiny
+from click.testing import CliRunner
+
+import zoo
+from zoo.cli import main
+from zoo.programs import probing
+from zoo.programs.layer_vectors import text_vectors, word_vectors
+from zoo.registry import build_backbone
+from zoo.text import CharacterTokenizer, WordPieceTokenizer
+
+TREES = [
+    "(S (NP (DT the) (NN film)) (VP (VBD was) (ADJP (JJ good))))",
+    "(S (NP (DT a) (NN plot)) (VP (VBD was) (ADJP (RB very) (JJ bad))))",
+]
+
+
+@pytest.fixture(autouse=True)
+def few_updates(monkeypatch):
+    monkeypatch.setattr(probing, "UPDATES", 400)
+
+
+@pytest.fixture(scope="module")
+def backbone():
+    keras.utils.set_random_seed(1)
+    backbone = build_backbone("bert", tiny.CONFIG)
+    backbone.tokenizer = WordPieceTokenizer(tiny.VOCABULARY)
+    return backbone
+
+
+@pytest.fixture(scope="module")
+def preset(backbone, tmp_path_factory):
+    backbone.save_to_preset(tmp_path_factory.mktemp("probe") / "preset")
+    return next(tmp_path_factory.getbasetemp().glob("probe*/preset"))
+
+
+def naive(backbone, text):
+    """The vectors of the tokens of one short text in all layers, (N + 1, L, D)."""
+    x = zoo.data.Packer(backbone.tokenizer, 32)((np.array([text], object),))
+    hidden = backbone.with_outputs("layer_outputs")(x)["layer_outputs"][0]
+    return hidden.numpy()[:, : int(x["padding_mask"].numpy().sum())]
+
+
+def test_vectors_of_words_are_those_of_first_pieces(backbone):
+    texts = ["films", "", ["the", "best", "film"], "bad"]
+    found, counts = word_vectors(backbone, texts, batch_size=2)
+    assert counts.tolist() == [1, 0, 3, 1] and found.shape == (5, 3, 16)
+    np.testing.assert_allclose(found[0], naive(backbone, "films")[:, 1], atol=1e-5)
+    pieces = backbone.tokenizer.pieces(["the", "best"]).row_lengths().numpy()
+    expected = naive(backbone, "the best film")
+    for word, place in enumerate((1, 1 + pieces[0], 1 + pieces.sum())):
+        np.testing.assert_allclose(found[1 + word], expected[:, place], atol=1e-5)
+    long = " ".join(["good film"] * 60)
+    assert word_vectors(backbone, [long])[0].shape == (120, 3, 16)
+    none, counts = word_vectors(backbone, [])
+    assert none.shape == (0, 3, 16) and counts.shape == (0,)
+
+
+def test_vectors_of_texts_are_means(backbone):
+    texts = ["the film", "", "a very bad plot"]
+    found = text_vectors(backbone, texts, batch_size=2)
+    for text, vectors in zip(texts, found, strict=True):
+        expected = naive(backbone, text).mean(axis=1)
+        np.testing.assert_allclose(vectors, expected, atol=1e-5)
+
+
+def test_a_layer_that_knows_the_label_is_found():
+    draw = np.random.default_rng(0)
+    x, y = draw.normal(size=(600, 3, 8)).astype("float32"), draw.integers(0, 2, 600)
+    x[:, 1, 0] += 6.0 * y
+    labels = [("no", "yes")[number] for number in y]
+    found = probing._probe((x[:400], labels[:400]), (x[400:], labels[400:]), 0)
+    assert found["layers"][1] > 0.9 > 0.7 > max(found["layers"][::2])
+    assert found["mix"] > 0.75 and np.argmax(found["weights"]) == 1
+    assert found["weights"][1] > 0.5 and sum(found["weights"]) == pytest.approx(1)
+    assert found == probing._probe((x[:400], labels[:400]), (x[400:], labels[400:]), 0)
+
+
+def test_names_are_scored_without_other_words():
+    truth = np.array(["O", "B-PER", "O", "B-LOC"])
+    assert probing.score(truth, np.array(["O", "B-PER", "B-LOC", "O"])) == 0.5
+    assert probing.score(truth[1::2], np.array(["B-PER", "x"])) == 0.5
+    assert probing.score(truth, np.array(["O"] * 4)) == 0
+
+
+def test_words_texts_and_phrases(backbone):
+    texts, labels = tiny.make_texts(80, seed=2)
+    tags = [row.split() if isinstance(row, str) else row
+            for row in tiny.make_tags(texts, labels)]  # fmt: skip
+    words = [text.split() for text in texts]
+    found = zoo.probe(
+        backbone, (words[:60], tags[:60]), (words[60:], tags[60:]), "token_classifier"
+    )
+    assert found.metric == "f1" and found.baseline == 1.0
+    assert found.train == sum(map(len, words[:60]))
+    assert 0 <= found.center <= 2
+    rows = (texts[:60], labels[:60]), (texts[60:], labels[60:])
+    found = zoo.probe(backbone, *rows, limit=50)
+    assert (found.train, found.test, found.metric) == (50, 20, "accuracy")
+    sentences = ["the film was good", "a plot was very bad"]
+    trees = (sentences, TREES)
+    found = zoo.probe(backbone, trees, trees, "parser")
+    # S, NP and VP of both, and ADJP of the second one.
+    assert found.train == 7 and found.baseline == pytest.approx(2 / 7)
+    assert max(found.layers) == 1.0
+
+
+def test_a_phrase_has_its_first_and_its_last_word(backbone):
+    from zoo.programs.layer_examples import phrases_and_labels
+
+    sentences = ["the film was good", "a plot was very bad"]
+    vectors, labels = phrases_and_labels(backbone, sentences, TREES)
+    words, _ = word_vectors(backbone, sentences)
+    rows = [*zip(labels, vectors, strict=True)]
+    expected = [("S", 0, 3), ("NP", 0, 1), ("VP", 2, 3), ("S", 4, 8), ("NP", 4, 5)]
+    expected += [("VP", 6, 8), ("ADJP", 7, 8)]
+    assert len(rows) == len(expected)
+    for label, first, last in expected:
+        both = np.concatenate([words[first], words[last]], axis=-1)
+        assert any(
+            name == label and np.allclose(own, both, atol=1e-6) for name, own in rows
+        )
+
+
+def test_wrong_arguments(backbone):
+    rows = ["a", "b"], ["x", "y"]
+    with pytest.raises(ValueError, match="A probe has a task of .*'multiple_choice'"):
+        zoo.probe(backbone, rows, rows, "multiple_choice")
+    with pytest.raises(ValueError, match="at least two labels.*labels .'x'"):
+        zoo.probe(backbone, (["a"], ["x"]), rows)
+    with pytest.raises(ValueError, match="A model takes no options.*load_weights"):
+        zoo.probe(backbone, rows, rows, load_weights=False)
+    with pytest.raises(ValueError, match="single texts. Received: pairs"):
+        zoo.probe(backbone, ((["a"], ["b"]), ["x"]), rows)
+    with pytest.raises(ValueError, match="tag for every word. Received: 2 words and 1"):
+        zoo.probe(backbone, ([["a", "b"]], [["x"]]), rows, "token_classifier")
+    without = build_backbone("elmo", tiny.ELMO_CONFIG)
+    with pytest.raises(ValueError, match="with a tokenizer. Received: .* 'elmo'"):
+        word_vectors(without, ["a"])
+    without.tokenizer = CharacterTokenizer(12)
+    assert word_vectors(without, ["a b"])[0].shape[:2] == (2, 3)
+
+
+def test_the_command_writes_a_table_and_a_picture(preset, tmp_path):
+    texts, labels = tiny.make_texts(60, seed=2)
+    lines = [f"{text}\t{label}" for text, label in zip(texts, labels, strict=True)]
+    (tmp_path / "a.tsv").write_text("\n".join(["text\tlabel", *lines]))
+    files = ["--data", tmp_path / "a.tsv", "--test", tmp_path / "a.tsv"]
+    arguments = ["probe", preset, *files, "--output", tmp_path / "p.svg"]
+    result = CliRunner().invoke(main, [*map(str, arguments)])
+    assert result.exit_code == 0, result.output
+    assert (
+        "| 0, embeddings | " in result.output and "| weighted sum | " in result.output
+    )
+    assert "60 examples for training" in result.output
+    assert "baseline" in (tmp_path / "p.svg").read_text("utf-8")

@@ -1,0 +1,94 @@
+"""What `zoo.probe` asks of the layers of a model: words, texts, or phrases of trees."""
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+
+from zoo.evaluation import (
+    majority_label,
+    most_frequent_tags,
+    read_brackets,
+    tfidf_label,
+)
+from zoo.programs.layer_vectors import text_vectors, word_vectors
+from zoo.tasks import Parser, TextClassifier, TokenClassifier
+from zoo.text import read_tree
+
+
+@dataclasses.dataclass(frozen=True)
+class Examples:
+    """Vectors of layers with their labels, from rows of a file.
+
+    Args:
+        make: function of a model, texts and labels of rows to vectors float32
+            (N, layers, D) and a list of N labels.
+        predict: function of texts and labels of rows for training, and of texts and
+            labels of the others, to the labels that a plain baseline predicts for the
+            examples of the others.
+    """
+
+    make: Callable
+    predict: Callable
+
+
+def _flat(rows):
+    return [label for row in rows for label in row]
+
+
+def words_and_tags(model, sentences, tags):
+    """The vectors of words, and their tags."""
+    vectors, counts = word_vectors(model, sentences)
+    if counts.tolist() != [len(row) for row in tags]:
+        raise ValueError(
+            "A sentence must have a tag for every word. Received: "
+            f"{len(vectors)} words and {len(_flat(tags))} tags."
+        )
+    return vectors, _flat(tags)
+
+
+def texts_and_labels(model, texts, labels):
+    """The mean vectors of texts, and their labels."""
+    if isinstance(texts, tuple):
+        raise ValueError(
+            "A probe reads single texts. Received: pairs of texts. Name one column."
+        )
+    return text_vectors(model, texts), list(labels)
+
+
+def phrases_and_labels(model, sentences, trees):
+    """The vectors of the first and the last word of phrases, and their labels.
+
+    Only phrases of several words count.
+    """
+    vectors, counts = word_vectors(model, sentences)
+    starts = np.cumsum(counts) - counts
+    found = [(first, row) for first, tree in zip(starts, trees, strict=True)
+             for row in _phrases(tree)]  # fmt: skip
+    begins = np.array([first + begin for first, (_, begin, _) in found], "int64")
+    ends = np.array([first + end - 1 for first, (_, _, end) in found], "int64")
+    both = np.concatenate([vectors[begins], vectors[ends]], axis=-1)
+    return both, [label for _, (label, _, _) in found]
+
+
+def _phrases(tree):
+    brackets, _ = read_brackets(read_tree(tree))
+    return [row for row in brackets if row[0] and row[2] - row[1] > 1]
+
+
+def _most_frequent_phrase(texts, trees, others, other_trees):
+    labels = [label for tree in trees for label, _, _ in _phrases(tree)]
+    count = sum(len(_phrases(tree)) for tree in other_trees)
+    return majority_label(texts, labels, [""] * count)
+
+
+EXAMPLES = {
+    TokenClassifier: Examples(
+        words_and_tags,
+        lambda x, y, others, _: _flat(most_frequent_tags(x, y, others)),
+    ),
+    TextClassifier: Examples(
+        texts_and_labels, lambda x, y, others, _: tfidf_label(x, y, others)
+    ),
+    Parser: Examples(phrases_and_labels, _most_frequent_phrase),
+}

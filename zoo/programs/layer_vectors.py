@@ -1,0 +1,109 @@
+"""The vectors of words and texts in every layer of a model, as arrays."""
+
+import numpy as np
+import tensorflow as tf
+
+from zoo.data import Packer, WordPacker
+from zoo.tasks import Task
+
+ROWS = 32  # texts that a model reads together
+
+
+def word_vectors(model, sentences, batch_size=ROWS):
+    """Computes the vectors of all words in all layers.
+
+    The vector of a word is that of its first token, as in `zoo.TokenClassifier`. Long
+    sentences are read in windows that overlap.
+
+    Args:
+        model: `zoo.backbone.Backbone` with a tokenizer, or a task; it encodes one
+            sequence.
+        sentences: list of str, or of lists of words without white space.
+        batch_size: int.
+
+    Returns:
+        float32 (W, N + 1, D), the words of all sentences one after the other, and int
+        (S,), the number of words of each sentence.
+
+    Raises:
+        ValueError: if the model has no tokenizer, or reads a source and a target.
+    """
+    backbone = _encoder(model)
+    packer = WordPacker(backbone.tokenizer, backbone.config.max_sequence_length)
+    texts = [s if isinstance(s, str) else " ".join(s) for s in sentences]
+    layers = _layers(backbone)
+    lengths = [len(text) for text in texts]
+    order = np.argsort(lengths, kind="stable")[::-1]
+    found, counts = {}, np.zeros(len(texts), "int64")
+    for start in range(0, len(texts), batch_size):
+        rows = order[start : start + batch_size]
+        x, sizes = packer.windows((tf.constant([texts[row] for row in rows]),))
+        positions = x.pop("word_positions")
+        hidden = layers(x)
+        places = tf.maximum(positions, 0)[:, None]
+        places = tf.repeat(places, hidden.shape[1], axis=1)
+        hidden = tf.gather(hidden, places, axis=2, batch_dims=2)
+        hidden = tf.boolean_mask(tf.transpose(hidden, (0, 2, 1, 3)), positions >= 0)
+        parts = np.split(hidden.numpy(), np.cumsum(sizes)[:-1])
+        found |= dict(zip(rows.tolist(), parts, strict=True))
+        counts[rows] = sizes
+    shape = (0, backbone.num_layer_outputs, _width(backbone))
+    parts = [np.zeros(shape, "float32"), *(found[row] for row in range(len(texts)))]
+    return np.concatenate(parts), counts
+
+
+def text_vectors(model, texts, batch_size=ROWS):
+    """Computes the mean vectors of texts in all layers.
+
+    Args:
+        model, batch_size: see `word_vectors`.
+        texts: list of str. Long texts are truncated.
+
+    Returns:
+        float32 (N, N + 1, D), the means over all tokens, special ones included.
+
+    Raises:
+        ValueError: see `word_vectors`.
+    """
+    backbone = _encoder(model)
+    packer = Packer(backbone.tokenizer, backbone.config.max_sequence_length)
+    layers = _layers(backbone)
+    order = np.argsort([len(text) for text in texts], kind="stable")[::-1]
+    shape = (len(texts), backbone.num_layer_outputs, _width(backbone))
+    found = np.zeros(shape, "float32")
+    for start in range(0, len(texts), batch_size):
+        rows = order[start : start + batch_size]
+        x = packer((tf.constant([texts[row] for row in rows]),))
+        mask = tf.cast(x["padding_mask"], tf.float32)[:, None, :, None]
+        total = tf.reduce_sum(layers(x) * mask, axis=2)
+        found[rows] = total / tf.maximum(tf.reduce_sum(mask, axis=2), 1.0)
+    return found
+
+
+def _encoder(model):
+    backbone = model.backbone if isinstance(model, Task) else model
+    if "sequence_output" not in backbone.output or backbone.tokenizer is None:
+        raise ValueError(
+            "The vectors of layers need a model that encodes one sequence, with a "
+            f"tokenizer. Received: one of family {backbone.family!r}."
+        )
+    return backbone
+
+
+def _width(backbone):
+    return backbone.with_outputs("layer_outputs").output["layer_outputs"].shape[-1]
+
+
+def _layers(backbone):
+    """A function of the inputs of a model to float32 (B, N + 1, L, D)."""
+    model = backbone.with_outputs("layer_outputs")
+    signature = {
+        name: tf.TensorSpec([None] * len(symbol.shape), symbol.dtype)
+        for name, symbol in model.input.items()
+    }
+
+    @tf.function(input_signature=[signature], autograph=False)
+    def compute(x):
+        return tf.cast(model(x, training=False)["layer_outputs"], tf.float32)
+
+    return lambda x: compute({name: x[name] for name in signature})

@@ -1,0 +1,178 @@
+"""What the layers of a model know, measured by linear classifiers on their vectors."""
+
+import dataclasses
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from zoo import registry
+from zoo.backbone import Backbone
+from zoo.data import untuned
+from zoo.layers import ScalarMix
+from zoo.programs.layer_examples import EXAMPLES
+from zoo.tasks import Task, TextClassifier, find_task
+from zoo.training import AdamW, WarmupLinearDecay
+
+EPOCHS, UPDATES, BATCH_SIZE, RATE = 20, 2000, 128, 3e-3
+LIMIT = 2000  # rows
+NONE = "O"  # the tag of words without a name
+
+
+@dataclasses.dataclass(frozen=True)
+class ProbeResult:
+    """What linear classifiers find in the layers of a model.
+
+    Args:
+        metric: str, "accuracy"; or "f1" of the labels other than "O".
+        layers: list of float, the score of each layer, the embeddings first.
+        mix: float, the score of a learned weighted sum of all layers.
+        weights: list of float, the weights of this sum; their sum is 1.
+        baseline: float, the score of a plain predictor without the model: the most
+            frequent tag of each word, TF-IDF with logistic regression, or for phrases
+            the most frequent label.
+        train, test: int, the numbers of examples.
+    """
+
+    metric: str
+    layers: list
+    mix: float
+    weights: list
+    baseline: float
+    train: int
+    test: int
+
+    @property
+    def center(self):
+        """The mean number of the layer under the weights, float."""
+        return float(np.dot(self.weights, np.arange(len(self.weights))))
+
+
+def probe(preset, train, test, task=None, *, seed=0, limit=LIMIT, **options):
+    """Measures what each layer of a model knows.
+
+    Linear classifiers are trained on the vectors of each layer, and on a learned
+    weighted sum of all layers. The model itself is not trained. Its vectors are:
+
+    - for `task="token_classifier"`, those of words, with tags as labels;
+    - for "text_classifier", the default, the means over the tokens of texts;
+    - for "parser", those of the first and the last word of phrases.
+
+    Each dimension is scaled to mean 0 and variance 1 on the examples for training. The
+    classifiers are trained with AdamW for 20 epochs, but at least 2,000 updates, with
+    128 examples in a batch and a rate that falls from 0.003 to 0.
+
+    Source: Peters et al. 2018, section 5.3, for the layers; Tenney et al. 2019 for the
+    weighted sum, the center of its weights, and phrases.
+
+    Args:
+        preset: see `zoo.from_preset`; or a backbone with a tokenizer, or a task.
+        train, test: texts and labels, as `read` of the task gives them.
+        task: str, see above.
+        seed: int, of the classifiers, and of random weights.
+        limit: int, the most rows for training and for the test. The first ones count.
+        **options: of `zoo.from_preset`, such as `load_weights=False`.
+
+    Returns:
+        `ProbeResult`.
+
+    Raises:
+        ValueError: if the task has no probe, there are fewer than two labels, or
+            options are given for a model.
+    """
+    kind, model = find_task(task) if task else TextClassifier, preset
+    if kind not in EXAMPLES:
+        names = [known.task_name for known in EXAMPLES]
+        raise ValueError(f"A probe has a task of {names}. Received: {task!r}.")
+    if not isinstance(preset, (Backbone, Task)):
+        model = registry.from_preset(preset, None, seed=seed, **options)
+    elif options:
+        raise ValueError(f"A model takes no options. Received: {sorted(options)}.")
+    rows = [(part[0][:limit], part[1][:limit]) for part in (train, test)]
+    examples = EXAMPLES[kind]
+    known, others = (examples.make(model, *part) for part in rows)
+    found = _probe(known, others, seed)
+    predicted = examples.predict(*rows[0], *rows[1])
+    baseline = score(np.array(others[1]), np.array(predicted))
+    sizes = {"train": len(known[1]), "test": len(others[1])}
+    return ProbeResult(**found, baseline=baseline, **sizes)
+
+
+def _probe(train, test, seed):
+    """The scores of all classifiers, a dict.
+
+    Args:
+        train, test: vectors float32 (N, layers, D), and a list of N labels.
+        seed: int.
+    """
+    labels = sorted({*train[1]})
+    if len(labels) < 2 or not test[1]:
+        raise ValueError(
+            "A probe needs at least two labels, and an example for the test. Received: "
+            f"labels {labels}, {len(test[1])} examples."
+        )
+    mean = train[0].mean(axis=0)
+    deviation = np.maximum(train[0].std(axis=0), 1e-6)
+    x, others = ((part[0] - mean) / deviation for part in (train, test))
+    numbers = {label: number for number, label in enumerate(labels)}
+    y = np.array([numbers[label] for label in train[1]])
+    names, truth = np.array(labels), np.array(test[1])
+
+    def fit(layer):
+        batches = _batches(x, y, seed)
+        model = _classifier(x.shape[1:], len(labels), layer, len(batches), seed)
+        model.fit(batches, shuffle=False, verbose=0)
+        found = model.predict(others, batch_size=1024, verbose=0).argmax(axis=1)
+        return model, score(truth, names[found])
+
+    mixed, mix = fit(None)
+    weights = keras.ops.softmax(mixed.get_layer("mix").scalars)
+    return {
+        "metric": "f1" if NONE in numbers else "accuracy",
+        "layers": [fit(layer)[1] for layer in range(x.shape[1])],
+        "mix": mix,
+        "weights": keras.ops.convert_to_numpy(weights).tolist(),
+    }
+
+
+def _batches(x, y, seed):
+    """All batches of the training, as one `tf.data.Dataset`.
+
+    An epoch of Keras takes longer than the few updates that it may have.
+    """
+    epochs = max(EPOCHS, -(-UPDATES * BATCH_SIZE // len(x)))
+    draw = np.random.default_rng(seed)
+    order = np.concatenate([draw.permutation(len(x)) for _ in range(epochs)])
+    rows = tf.data.Dataset.from_tensor_slices(order).batch(BATCH_SIZE)
+    vectors, numbers = tf.constant(x), tf.constant(y)
+    batches = rows.map(lambda row: (tf.gather(vectors, row), tf.gather(numbers, row)))
+    return batches.prefetch(2).with_options(untuned())
+
+
+def score(truth, found):
+    """The score of predicted labels, float.
+
+    Args:
+        truth, found: arrays of str (N,).
+
+    Returns:
+        The share of right labels. If there is a label "O", the F1 of the other labels.
+    """
+    if NONE not in truth:
+        return float(np.mean(truth == found))
+    right = np.sum((truth == found) & (truth != NONE))
+    return float(2 * right / max(np.sum(truth != NONE) + np.sum(found != NONE), 1))
+
+
+def _classifier(shape, classes, layer, steps, seed):
+    """A compiled linear classifier of one layer, or of the weighted sum of all."""
+    keras.utils.set_random_seed(seed)
+    inputs = keras.Input(shape)
+    x = ScalarMix(layer, name="mix")(inputs[:, :, None])[:, 0]
+    outputs = keras.layers.Dense(classes, name="classifier")(x)
+    model = keras.Model(inputs, outputs)
+    model.compile(
+        AdamW(WarmupLinearDecay(RATE, 0, steps)),
+        keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+    )
+    return model
