@@ -105,6 +105,11 @@ class MultipleChoice(ChoiceFiles, Task):
         super().__init__(inputs, outputs, backbone, tokenizer, options, **kwargs)
         self.labels = tuple(map(str, range(num_choices)))
 
+    @classmethod
+    def recognise(cls, found):
+        """The arguments of a checkpoint that chooses."""
+        return {"head": "linear"} if found.classifies == "choices" else None
+
     @staticmethod
     def _score(backbone, vectors, count, rate):
         """The logits (B, N) of vectors (B N, D)."""

@@ -102,6 +102,11 @@ class QuestionAnswerer(QuestionFiles, FindsAnswers, Task):
             **kwargs,
         )
 
+    @classmethod
+    def recognise(cls, found):
+        """The arguments of a checkpoint that answers questions."""
+        return {} if "spans" in found.heads else None
+
     @staticmethod
     def _logits(backbone, inputs):
         """The scores (B, 2, L) of the tokens of rows (B, L)."""
@@ -117,7 +122,7 @@ class QuestionAnswerer(QuestionFiles, FindsAnswers, Task):
             2,
             kernel_initializer=keras.initializers.TruncatedNormal(stddev=stddev),
             dtype="float32",
-            name="span",
+            name="spans",
         )
         padding = ops.cast(ops.equal(inputs["padding_mask"], 0), "float32")
         return ops.transpose(dense(x), (0, 2, 1)) + PADDING * padding[:, None]

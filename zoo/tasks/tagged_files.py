@@ -4,7 +4,7 @@ import itertools
 import pathlib
 
 from zoo.data import read_conll
-from zoo.evaluation import assess_tags, most_frequent_tags
+from zoo.evaluation import assess_tags, find_spans, most_frequent_tags
 from zoo.tasks.labelled_files import LabelledFiles
 
 
@@ -76,3 +76,23 @@ class TaggedFiles(LabelledFiles):
             f"{word}: {tag}, not {found}" for word, tag, found in words if tag != found
         ]
         return {"wrong tags": "; ".join(wrong)}
+
+
+def spans_of_text(text, words):
+    """The spans of a text, see `zoo.TokenClassifier.entities`.
+
+    Args:
+        text: str.
+        words: list of dict of tag, score, begin and end, from `tag`.
+
+    Returns:
+        list of dict of text, begin, end, label and score.
+    """
+    found = []
+    for label, first, last in find_spans([word["tag"] for word in words]):
+        own = words[first:last]
+        begin, end = own[0]["begin"], own[-1]["end"]
+        score = sum(word["score"] for word in own) / len(own)
+        place = {"text": text[begin:end], "begin": begin, "end": end}
+        found.append({**place, "label": label, "score": score})
+    return found

@@ -5,12 +5,12 @@ import numpy as np
 import tensorflow as tf
 
 from zoo.data import WordPacker
-from zoo.evaluation import allowed_transitions, find_spans, span_scores
+from zoo.evaluation import allowed_transitions, span_scores
 from zoo.layers import CRF, crf
 from zoo.tasks.answering import as_numpy
 from zoo.tasks.base import Task
 from zoo.tasks.chain import CRFLoss, TagAccuracy
-from zoo.tasks.tagged_files import TaggedFiles
+from zoo.tasks.tagged_files import TaggedFiles, spans_of_text
 from zoo.tasks.targets import label_ids, label_names, label_rows
 from zoo.tasks.text_input import join_words
 
@@ -108,6 +108,13 @@ class TokenClassifier(TaggedFiles, Task):
         }
         super().__init__(inputs, outputs, backbone, tokenizer, options, **kwargs)
         self.labels = tuple(labels)
+
+    @classmethod
+    def recognise(cls, found):
+        """The labels of a checkpoint that tags words."""
+        if found.labels and found.classifies == "words":
+            return {"labels": list(found.labels)}
+        return None
 
     # Training ------------------------------------------------------------------
 
@@ -313,7 +320,7 @@ class TokenClassifier(TaggedFiles, Task):
         """
         columns = as_numpy(self.text_columns(texts)[0]).tolist()
         rows = zip(columns, self.tag(texts, batch_size), strict=True)
-        return [_spans_of(text, words) for text, words in rows]
+        return [spans_of_text(text, words) for text, words in rows]
 
     def score(self, x, y, batch_size=None):
         """Precision, recall and F1 of spans; see `zoo.evaluation.span_scores`.
@@ -331,15 +338,3 @@ class TokenClassifier(TaggedFiles, Task):
         (labels,) = self.targets(columns, y, None)
         found = [[word["tag"] for word in row] for row in self.tag(columns, batch_size)]
         return span_scores([row.split() for row in as_numpy(labels)], found)
-
-
-def _spans_of(text, words):
-    """The spans of a text as a list of dict, from its words with their tags."""
-    found = []
-    for label, first, last in find_spans([word["tag"] for word in words]):
-        own = words[first:last]
-        begin, end = own[0]["begin"], own[-1]["end"]
-        score = sum(word["score"] for word in own) / len(own)
-        place = {"text": text[begin:end], "begin": begin, "end": end}
-        found.append({**place, "label": label, "score": score})
-    return found

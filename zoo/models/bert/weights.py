@@ -170,6 +170,9 @@ def read(directory, layout=None, activation=None, file=None):
         "activation": config.activation,
         "layer_norm_epsilon": config.layer_norm_epsilon,
     }
+    classifies = CLASSIFIES.get(next(iter(values.get("architectures") or ()), None))
+    # Hugging Face writes two default names for the one output of a multiple choice.
+    names = None if classifies == "choices" else values.get("id2label")
     return Converted(
         layout=layout,
         config=config,
@@ -177,8 +180,8 @@ def read(directory, layout=None, activation=None, file=None):
         heads=heads,
         head_options=KERAS_NLP_HEAD if layout == "keras_nlp" else head_options,
         tokenizer=read_tokenizer(directory, layout, config.vocabulary_size),
-        labels=read_labels(values.get("id2label"), num_classes),
-        classifies=CLASSIFIES.get(next(iter(values.get("architectures") or ()), None)),
+        labels=read_labels(names, num_classes),
+        classifies=classifies,
         **read_pooling(directory),
     )
 
