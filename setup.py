@@ -48,6 +48,7 @@ setup(
             *FASTAI,
             "ctranslate2>=4.8",
             "keras-nlp>=0.32,<0.33",
+            "sentence-transformers>=5,<6",
             "transformers>=5,<6",
         ],
         "test": [

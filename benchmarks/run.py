@@ -53,6 +53,8 @@ WORKLOADS = {
     "decode_beam4": ("decode", {"dtype": "float32", "beams": 4}),
     "decode_greedy_bfloat16": ("decode", {"dtype": "bfloat16", "beams": 1}),
     "decode_beam4_bfloat16": ("decode", {"dtype": "bfloat16", "beams": 4}),
+    "question_answers": ("question_answers", {}),
+    "sentence_embedding": ("sentence_embedding", {}),
     "gpt_generation_float32": ("gpt_generation", {"dtype": "float32"}),
     "gpt_generation_bfloat16": ("gpt_generation", {"dtype": "bfloat16"}),
 }

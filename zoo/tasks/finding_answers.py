@@ -10,6 +10,7 @@ from zoo.tasks.answering import as_numpy
 from zoo.tasks.question_files import answer_list, answer_texts
 
 ROWS = 32  # that an export reads together
+TOKENS = 2048  # that `answer` reads together
 QUESTIONS = 256  # whose answers are compared together
 
 
@@ -46,7 +47,8 @@ class FindsAnswers:
 
         Args:
             x: (questions, contexts), or a list of `zoo.data.Question`.
-            batch_size: int, windows that are read together, 32 by default.
+            batch_size: int, windows that are read together; by default as many as have
+                2,048 tokens.
 
         Returns:
             dict of numpy arrays (B, ...), see `zoo.tasks.answer_spans.best_answers`.
@@ -68,8 +70,9 @@ class FindsAnswers:
         order, parts = [tf.zeros(0, tf.int32)], [self._no_spans()]
         if len(windows):
             lengths = self.preprocessor.lengths(rows)
-            size = batch_size or self.predict_batch_size
-            order = [*plan_batches(lengths, size, shuffle=False)]
+            budget = None if batch_size else TOKENS
+            plan = plan_batches(lengths, batch_size, False, token_budget=budget)
+            order = [*plan]
             parts = [self._find_spans(select(index)) for index in order]
         back = tf.argsort(tf.concat(order, 0))
         spans = {

@@ -1,0 +1,146 @@
+"""Answers to 200 questions of SQuAD 1.1, from raw text, on the CPU.
+
+The model has the shape of MiniLM, 6 layers of width 384, and random weights, which both
+peers share. The questions are the first ones of the dev set whose row of tokens has at
+most 384. A batch has 32 rows of similar length. Both peers tokenize, compute, and
+search the best answer of at most 30 tokens among 20 beginnings and 20 ends.
+"""
+
+import pathlib
+import tempfile
+
+import numpy as np
+
+from benchmarks.peers import (
+    TRANSFORMERS,
+    ZOO,
+    facts_of,
+    limit_tensorflow,
+    transformers_config,
+)
+
+UNIT = "questions"
+NEEDS = ("data", "vocabulary")
+ROWS, LENGTH, BATCH_SIZE = 200, 384, 32
+BEST, LONGEST = 20, 30  # beginnings and ends; tokens of an answer
+SIZES = (6, 384, 12, 1536)
+
+
+def read_rows(data, vocabulary):
+    """Questions and contexts, two lists, and the lengths of their rows in tokens."""
+    import zoo
+
+    found = pathlib.Path(data) / "squad1.1"
+    path = next(p for p in sorted(found.glob("dev.json*")))
+    rows = zoo.data.read_squad(path)
+    tokenizer = zoo.text.WordPieceTokenizer(vocabulary)
+    questions, contexts = (
+        tokenizer([getattr(row, name) for row in rows]).row_lengths().numpy()
+        for name in ("question", "context")
+    )
+    lengths = np.minimum(questions, 64) + contexts + 3
+    chosen = np.flatnonzero((lengths <= LENGTH) & (questions <= 64))[:ROWS]
+    texts = ([rows[i].question for i in chosen], [rows[i].context for i in chosen])
+    return *texts, lengths[chosen]
+
+
+def build_transformers(vocabulary):
+    """Makes Hugging Face's model with the weights that both peers have."""
+    import torch
+    import transformers
+
+    torch.manual_seed(0)
+    tokenizer = transformers.BertTokenizerFast(vocab=str(vocabulary))
+    config = transformers_config(len(tokenizer), *SIZES)
+    return transformers.BertForQuestionAnswering(config).eval(), tokenizer
+
+
+def make_zoo(data, vocabulary, threads):
+    """Ours: `QuestionAnswerer.answer` on lists of str."""
+    limit_tensorflow(threads)
+    import zoo
+
+    with tempfile.TemporaryDirectory() as directory:
+        theirs, _ = build_transformers(vocabulary)
+        theirs.save_pretrained(directory)
+        pathlib.Path(directory, "vocab.txt").write_bytes(
+            pathlib.Path(vocabulary).read_bytes()
+        )
+        model = zoo.from_preset(directory)
+    questions, contexts, lengths = read_rows(data, vocabulary)
+
+    def call():
+        found = model.answer((questions, contexts))
+        return np.stack([found["begin"], found["end"]], axis=1)
+
+    return call, _facts(call(), lengths, model.count_params(), ZOO)
+
+
+def make_transformers(data, vocabulary, threads):
+    """Hugging Face on PyTorch, with the steps of its example `run_qa.py`.
+
+    Its rows are sorted by length, so that they have little padding.
+    """
+    import torch
+
+    torch.set_num_threads(threads)
+    limit_tensorflow(threads)
+    model, tokenizer = build_transformers(vocabulary)
+    questions, contexts, lengths = read_rows(data, vocabulary)
+
+    def call():
+        rows = tokenizer(
+            questions,
+            contexts,
+            truncation="only_second",
+            max_length=LENGTH,
+            return_offsets_mapping=True,
+        )
+        sizes = [len(ids) for ids in rows["input_ids"]]
+        order = np.argsort(sizes, kind="stable")[::-1]
+        names = [name for name in rows if name != "offset_mapping"]
+        found = np.zeros((len(questions), 2), "int64")
+        for start in range(0, len(order), BATCH_SIZE):
+            index = order[start : start + BATCH_SIZE]
+            batch = {name: [rows[name][i] for i in index] for name in names}
+            batch = tokenizer.pad(batch, return_tensors="pt")
+            with torch.no_grad():
+                outputs = model(**batch)
+            logits = outputs.start_logits.numpy(), outputs.end_logits.numpy()
+            for place, row in enumerate(index):
+                inside = [part == 1 for part in rows.sequence_ids(row)]
+                own = [side[place][: sizes[row]] for side in logits]
+                first, last = best_span(*own, np.array(inside))
+                spans = rows["offset_mapping"][row]
+                found[row] = spans[first][0], spans[last][1]
+        return found
+
+    return call, _facts(call(), lengths, model.num_parameters(), TRANSFORMERS)
+
+
+def best_span(begins, ends, inside):
+    """The best answer of a row, as in `run_qa.py` but for arrays.
+
+    Args:
+        begins, ends: float (L,), the scores of tokens.
+        inside: bool (L,), whether a token is of the context.
+
+    Returns:
+        two ints, the first and the last token.
+    """
+    first = np.argsort(np.where(inside, begins, -np.inf))[: -BEST - 1 : -1]
+    last = np.argsort(np.where(inside, ends, -np.inf))[: -BEST - 1 : -1]
+    sums = begins[first][:, None] + ends[last][None]
+    size = last[None] - first[:, None]
+    fits = (size >= 0) & (size < LONGEST) & inside[first][:, None] & inside[last][None]
+    sums = np.where(fits, sums, -np.inf)
+    i, j = np.unravel_index(sums.argmax(), sums.shape)
+    return first[i], last[j]
+
+
+def _facts(found, lengths, parameters, packages):
+    options = {"result": np.ravel(found), "near": 0}
+    return facts_of(lengths, parameters, found.shape, packages, **options)
+
+
+PEERS = {"zoo": make_zoo, "transformers": make_transformers}

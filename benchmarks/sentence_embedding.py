@@ -1,0 +1,95 @@
+"""Vectors of 2,000 sentences of SST-2, from raw text, on the CPU.
+
+The model has the shape of MiniLM, 6 layers of width 384, and random weights, which both
+peers share. The vector of a sentence is the mean over its tokens, of length 1. A batch
+has 32 rows of similar length.
+"""
+
+import pathlib
+import tempfile
+
+import numpy as np
+
+from benchmarks.peers import (
+    TRANSFORMERS,
+    ZOO,
+    facts_of,
+    limit_tensorflow,
+    transformers_config,
+)
+
+UNIT = "sentences"
+NEEDS = ("data", "vocabulary")
+ROWS, BATCH_SIZE, SHOWN = 2000, 32, 8  # shown: numbers of each vector to compare
+SIZES = (6, 384, 12, 1536)
+
+
+def read_texts(data):
+    """The first sentences of the training set, list of str."""
+    import zoo
+
+    return zoo.data.read_glue(pathlib.Path(data) / "glue", "sst2", "train")[0][:ROWS]
+
+
+def write_model(vocabulary, directory):
+    """Writes a Hugging Face directory with the weights that both peers have."""
+    import torch
+    import transformers
+
+    torch.manual_seed(0)
+    tokenizer = transformers.BertTokenizerFast(vocab=str(vocabulary))
+    config = transformers_config(len(tokenizer), *SIZES)
+    transformers.BertModel(config).save_pretrained(directory)
+    tokenizer.save_pretrained(directory)
+    path = pathlib.Path(directory, "vocab.txt")
+    path.write_bytes(pathlib.Path(vocabulary).read_bytes())
+
+
+def make_zoo(data, vocabulary, threads):
+    """Ours: `zoo.embed` on a list of str."""
+    limit_tensorflow(threads)
+    import zoo
+
+    texts = read_texts(data)
+    with tempfile.TemporaryDirectory() as directory:
+        write_model(vocabulary, directory)
+        options = {"pooling": "mean", "normalize": True}
+        model = zoo.from_preset(directory, task="text_embedder", **options)
+    lengths = model.tokenizer(texts).row_lengths().numpy() + 2
+
+    def call():
+        return zoo.embed(texts, model, batch_size=BATCH_SIZE, verbose=0)
+
+    return call, _facts(call(), lengths, model.count_params(), ZOO)
+
+
+def make_sentence_transformers(data, vocabulary, threads):
+    """sentence-transformers on PyTorch: `encode`, which sorts by length."""
+    import sentence_transformers
+    import torch
+    from sentence_transformers import models
+
+    torch.set_num_threads(threads)
+    limit_tensorflow(threads)
+    texts = read_texts(data)
+    with tempfile.TemporaryDirectory() as directory:
+        write_model(vocabulary, directory)
+        transformer = models.Transformer(directory)
+    parts = [transformer, models.Pooling(SIZES[1], "mean"), models.Normalize()]
+    model = sentence_transformers.SentenceTransformer(modules=parts, device="cpu")
+    lengths = [len(ids) for ids in transformer.tokenizer(texts)["input_ids"]]
+    parameters = sum(part.numel() for part in model.parameters())
+
+    def call():
+        return model.encode(texts, batch_size=BATCH_SIZE, show_progress_bar=False)
+
+    packages = ("sentence-transformers", *TRANSFORMERS)
+    return call, _facts(call(), lengths, parameters, packages)
+
+
+def _facts(found, lengths, parameters, packages):
+    options = {"result": np.ravel(found[:, :SHOWN]), "near": 1e-4}
+    return facts_of(lengths, parameters, found.shape, packages, **options)
+
+
+PEERS = {"zoo": make_zoo, "sentence_transformers": make_sentence_transformers}
