@@ -73,7 +73,7 @@ def test_lines_of_files(embedder, tmp_path):
     assert [p.name for p in tmp_path.glob("v.npy*")] == ["v.npy"]
 
 
-@pytest.mark.parametrize("stop", [0, 7, 15, 22])
+@pytest.mark.parametrize("stop", [0, 15, 22])
 def test_a_stopped_program_continues(embedder, tmp_path, monkeypatch, stop):
     output = tmp_path / "v.npy"
 
@@ -140,6 +140,7 @@ def test_wrong_arguments(preset, embedder, tmp_path):
         embed(tmp_path / "none.txt", embedder)
 
 
+@pytest.mark.slow
 def test_the_command(preset, tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("\n".join(TEXTS))

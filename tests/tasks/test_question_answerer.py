@@ -155,6 +155,7 @@ def test_all_forms_of_data_are_the_same(model):
         np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_weights_and_validation(backbone):
     rows = make_questions(8)
     model = build(backbone)
@@ -228,6 +229,7 @@ def test_wrong_questions(model, backbone):
             build(backbone, **{name: 0})
 
 
+@pytest.mark.slow
 def test_it_is_saved_and_read_with_its_threshold(trained, tmp_path):
     trained.save_to_preset(tmp_path / "preset")
     trained.save(tmp_path / "a.keras")
