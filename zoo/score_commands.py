@@ -77,7 +77,7 @@ def evaluate(model, data, target, columns):
     required=True,
     callback=arguments.check_data,
     help="Directory with a directory for each task: CoLA, SST-2 and the others of "
-    "GLUE; snli20k, conll2003, squad1.1, squad2.0, swag and codah.",
+    "GLUE; snli, conll2003, squad1.1, squad2.0, swag and codah.",
 )
 @click.option("--output", required=True, help="Directory for results and the table.")
 @click.option(

@@ -1,4 +1,5 @@
 import gzip
+import json
 
 import pytest
 
@@ -69,3 +70,19 @@ def test_hash_split_is_fixed_and_complete():
     assert (7 in split["test"]) == (2000 in split["test"])
     more = hash_split(["new", *texts], [("test", 0.1), ("train", 0.9)])
     assert [row - 1 for row in more["test"] if row] == split["test"]
+
+
+def test_pairs_without_agreement_are_left_out(tmp_path):
+    names = "gold_label\tsentence1_parse\tsentence1\tsentence2\tlabel1"
+    lines = ["neutral\t(a)\ta\tb\tx", "-\t(c)\tc\td\tx", "entailment\t(e)\te\tf\ty"]
+    (tmp_path / "snli.txt").write_text("\n".join([names, *lines]))
+    texts, labels = read_labelled(tmp_path / "snli.txt")
+    assert (texts, labels) == ((["a", "e"], ["b", "f"]), ["neutral", "entailment"])
+    rows = [
+        {"gold_label": "-", "sentence1": "a", "sentence2": "b"},
+        {"gold_label": "neutral", "sentence1": "c", "sentence2": "d"},
+    ]
+    (tmp_path / "snli.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    assert read_labelled(tmp_path / "snli.jsonl") == ((["c"], ["d"]), ["neutral"])
+    (tmp_path / "other.tsv").write_text("text\tlabel\na\t-\n")
+    assert read_labelled(tmp_path / "other.tsv") == (["a"], ["-"])

@@ -116,6 +116,7 @@ def test_answers_do_not_depend_on_the_batch(model):
     assert whole["texts"][12].tolist() == ["", "", ""]
     none = model.answer(([], []))
     assert none["text"].shape == (0,) and none["scores"].shape == (0, 3)
+    assert model.answer([])["text"].shape == (0,)
 
 
 def assert_equal(ours, theirs):

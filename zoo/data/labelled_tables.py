@@ -32,7 +32,8 @@ def read_labelled(
     hypothesis. Upper case, spaces and punctuation are ignored. If one of two columns
     has a known name, the other is found too. A file with two columns and no header
     needs no names: labels are the column of numbers, else the one with fewer different
-    values. Blank rows are ignored.
+    values. Blank rows are ignored, and rows with the `gold_label` "-" of SNLI and MNLI,
+    on whose label the annotators did not agree.
 
     Args:
         path: str or path.
@@ -54,7 +55,7 @@ def read_labelled(
     """
     table = read_table(path)
     columns, first = choose_columns(table, text_column, pair_column, label_column)
-    rows = range(first, len(table.rows))
+    rows = _agreed(table, range(first, len(table.rows)), columns["label"])
     if not rows:
         raise ValueError(f"{table.path} must have rows. Received: only a header.")
     labels = [_label(table, row, columns["label"]) for row in rows]
@@ -64,6 +65,13 @@ def read_labelled(
     if "pair" in columns:
         texts = texts, _texts(table, rows, columns["pair"])
     return texts, labels
+
+
+def _agreed(table, rows, column):
+    """The numbers of the rows that have a label, in the files of SNLI and MNLI."""
+    if table.names[column] != "gold_label":
+        return rows
+    return [row for row in rows if table.rows[row][column] != "-"]
 
 
 def _label(table, row, column):

@@ -25,9 +25,10 @@ class SuiteTask:
     Args:
         title: str, for the table.
         kind: subclass of `zoo.tasks.Task`.
-        folder: str, the directory of the files.
-        train: str, the name of the file for training.
-        tests: tuple of str, the names of files to score; the first one gives the score
+        folder: str, the directory of the files, a pattern of `pathlib.Path.glob`.
+        train: str, the name of the file for training, or several names with "|"
+            between them, of which one is enough.
+        tests: tuple of str, the same for files to score; the first one gives the score
             of the table.
         metric: str, the score of the table.
         read: function of a path to texts and labels; None for `read` of the task.
@@ -59,10 +60,12 @@ class SuiteTask:
             list of pathlib.Path, or None if a file is missing.
         """
         data = pathlib.Path(data)
-        for folder in (data / self.folder, *sorted(data.glob(f"*/{self.folder}"))):
-            found = [_existing(folder / name) for name in (self.train, *self.tests)]
-            if None not in found:
-                return found
+        for pattern in (self.folder, f"*/{self.folder}"):
+            for folder in sorted(data.glob(pattern)):
+                names = (self.train, *self.tests)
+                found = [_existing(folder, name) for name in names]
+                if None not in found:
+                    return found
         return None
 
     def load(self, path):
@@ -76,10 +79,22 @@ class SuiteTask:
         return model.assess(labels, predicted).values()
 
 
-def _existing(path):
-    """The file at a path, which may be compressed, or None."""
-    paths = (path.with_name(path.name + suffix) for suffix in SUFFIXES)
+def _existing(folder, names):
+    """The first file with one of the names, which may be compressed, or None."""
+    paths = (
+        folder / f"{name}{suffix}" for name in names.split("|") for suffix in SUFFIXES
+    )
     return next((path for path in paths if path.is_file()), None)
+
+
+def _read_snli(path):
+    """Pairs and labels of SNLI's own files, or of four columns without a header.
+
+    These are two labels, the premise and the hypothesis.
+    """
+    if ".tsv" not in path.suffixes:
+        return read_labelled(path)
+    return read_labelled(path, text_column=2, pair_column=3, label_column=0)
 
 
 def _read_glue(task, path):
@@ -106,8 +121,8 @@ def _squad(version, paper):
         f"SQuAD {version}",
         QuestionAnswerer,
         f"squad{version}",
-        "train.json",
-        ("dev.json",),
+        f"train.json|train-v{version}.json",
+        (f"dev.json|dev-v{version}.json",),
         "f1",
         paper=paper,
     )
@@ -127,11 +142,11 @@ SUITE = {
     "snli": SuiteTask(
         "SNLI",
         TextClassifier,
-        "snli20k",
-        "train.tsv",
-        ("test.tsv",),
+        "snli*",
+        "snli_1.0_train.jsonl|train.tsv",
+        ("snli_1.0_test.jsonl|test.tsv",),
         "accuracy",
-        functools.partial(read_labelled, text_column=2, pair_column=3, label_column=0),
+        _read_snli,
     ),
     "conll2003": SuiteTask(
         "CoNLL-2003 names",

@@ -73,6 +73,7 @@ def _choose(data, tasks, echo):
     if len(missing) == len(found) or (tasks and missing):
         name = missing[0]
         files = ", ".join((SUITE[name].train, *SUITE[name].tests))
+        files = files.replace("|", " or ")
         raise ValueError(
             "The data directory must have the files of the tasks. Received: "
             f"{data} without those of {', '.join(missing)}. For {name}, put {files} "

@@ -138,7 +138,7 @@ class QuestionAnswerer(QuestionFiles, FindsAnswers, Task):
 
     def unpack_rows(self, x, y):
         """The texts and answers of a list of `zoo.data.Question`."""
-        listed = isinstance(x, (list, tuple)) and len(x) > 0
+        listed = isinstance(x, list)
         if not listed or not all(isinstance(row, Question) for row in x):
             return x, y
         columns = [row.question for row in x], [row.context for row in x]
