@@ -9,12 +9,13 @@ import tiny
 from zoo.data import QuestionPacker
 from zoo.text import Framing, WordPieceTokenizer
 
-QUESTIONS = ["good film films", "", "bad"]
+QUESTIONS = ["good film films", "", "bad", "a film"]
 CONTEXTS = [
     "the plot and the music of this film is very good , so the movie was too",
     "",
     "lovely stories",
 ]
+CONTEXTS.append(CONTEXTS[0])
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +114,7 @@ def test_padded_rows_and_chosen_rows_are_the_same(tokenizer):
 def test_in_a_graph(tokenizer):
     packer = QuestionPacker(tokenizer, 12, stride=3)
     texts = tf.constant(QUESTIONS), tf.constant(CONTEXTS)
-    data = tf.data.Dataset.from_tensor_slices(texts).batch(3)
+    data = tf.data.Dataset.from_tensor_slices(texts).batch(4)
     (found,) = data.map(lambda *columns: packer.pack(columns)[0])
     expected = packer.pack(texts)[0]
     for name, value in found.items():

@@ -65,8 +65,15 @@ class QuestionPacker(Packer):
         questions = tf.RaggedTensor.from_row_lengths(
             tf.gather(questions.values, _ranges(questions.row_starts(), kept)), kept
         )
+        # Several questions have the same context, which is tokenized once.
+        contexts, number = tf.unique(contexts)
         tokens, begins, ends = self.tokenizer.tokenize_with_offsets(contexts)
-        windows = _Windows(tokens, room - kept, self.stride, self._overlaps())
+        lengths_and_starts = (
+            tf.gather(tf.cast(part, tf.int32), number)
+            for part in (tokens.row_lengths(), tokens.row_starts())
+        )
+        room, overlaps = room - kept, self._overlaps()
+        windows = _Windows(*lengths_and_starts, room, self.stride, overlaps)
         pairs = [tf.gather(questions, windows.owner), windows.select(tokens)]
         rows = self._framed(pairs)
         found = (windows.select(begins), windows.select(ends), windows.widest())
@@ -101,7 +108,8 @@ class _Windows:
     """Windows of rows of tokens.
 
     Args:
-        tokens: tf.RaggedTensor (B, None).
+        lengths, starts: int32 (B,), the number of tokens of each row, and the place of
+            the first one among all tokens.
         room: int32 (B,), the tokens of a window of each row.
         stride: int, see `QuestionPacker`.
         overlaps: int, the most windows after one that overlap with it.
@@ -111,8 +119,7 @@ class _Windows:
         owner: int32 (M,), the row of each window.
     """
 
-    def __init__(self, tokens, room, stride, overlaps):
-        lengths = tf.cast(tokens.row_lengths(), tf.int32)
+    def __init__(self, lengths, starts, room, stride, overlaps):
         steps = tf.minimum(room, stride)
         self.counts = 1 + tf.maximum(-((room - lengths) // steps), 0)
         self.owner = tf.repeat(tf.range(tf.size(self.counts)), self.counts)
@@ -122,11 +129,10 @@ class _Windows:
         self._length = tf.gather(lengths, self.owner)
         self._start = self._number * self._step
         self._sizes = tf.minimum(self._length - self._start, self._room)
-        starts = tf.cast(tokens.row_starts(), tf.int32)
         self._index = _ranges(tf.gather(starts, self.owner) + self._start, self._sizes)
 
     def select(self, values):
-        """The values of all windows, ragged (M, None), of ragged values (B, None)."""
+        """The values of all windows, ragged (M, None), of ragged values."""
         found = tf.gather(values.values, self._index)
         return tf.RaggedTensor.from_row_lengths(found, self._sizes)
 
