@@ -354,3 +354,9 @@ def test_a_dataset_of_words_says_how_to_join_them(tagger):
         tagger.answer(tf.data.Dataset.from_tensors(TEXTS))
     with pytest.raises(TypeError, match="`answer` takes a list of texts. Received: di"):
         tagger.answer({"token_ids": np.ones((1, 3))})
+
+
+def test_a_dataset_is_read_without_a_warning(classifier, caplog):
+    dataset = tf.data.Dataset.from_tensors((TEXTS, LABELS))
+    classifier.evaluate(dataset, verbose=0)
+    assert not [record for record in caplog.records if "AutoGraph" in record.message]

@@ -212,6 +212,7 @@ class TextBatches(TextColumns):
             )
         self.check_columns(len(texts))
 
+        @tf.autograph.experimental.do_not_convert
         def encode(x, y=None, *weight):
             columns = x if isinstance(x, tuple) else (x,)
             if y is None:
