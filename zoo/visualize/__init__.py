@@ -11,9 +11,11 @@ _PLACES = {
     "plot_confusion": "zoo.visualize.results",
     "plot_curves": "zoo.visualize.results",
     "plot_history": "zoo.visualize.results",
+    "plot_map": "zoo.visualize.structures",
     "plot_positions": "zoo.visualize.results",
     "plot_rate_curve": "zoo.visualize.results",
     "plot_scatter": "zoo.visualize.results",
+    "plot_tree": "zoo.visualize.structures",
     "save_attention_page": "zoo.visualize.attention_view",
 }
 

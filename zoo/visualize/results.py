@@ -60,7 +60,7 @@ def plot_confusion(matrix, labels, path, title=""):
             if not many:
                 color = "white" if shares[i, j] > shares.max() / 2 else "black"
                 axes.text(j, i, f"{count:.0f}", ha="center", va="center", color=color)
-        return _save(figure, path)
+        return save_figure(figure, path)
 
 
 def _shorten(label):
@@ -118,7 +118,7 @@ def plot_curves(curves, path, title="", xlabel="", ylabel="", pairs=False):
         axes.set(xlabel=xlabel, ylabel=ylabel, title=title)
         if axes.lines:
             axes.legend(**BELOW)
-        return _save(figure, path)
+        return save_figure(figure, path)
 
 
 def plot_scatter(references, predictions, path, title=""):
@@ -141,7 +141,7 @@ def plot_scatter(references, predictions, path, title=""):
         # One picture of the points: a large test set has too many for single shapes.
         axes.scatter(references, predictions, s=9, alpha=0.4, rasterized=True)
         axes.set(xlabel="true", ylabel="predicted", title=title)
-        return _save(figure, path)
+        return save_figure(figure, path)
 
 
 def plot_rate_curve(curve, path, title="Learning-rate range test"):
@@ -165,7 +165,7 @@ def plot_rate_curve(curve, path, title="Learning-rate range test"):
             axes.axvline(curve.suggestion, ls="--", color="C1", label=label)
         axes.set(xscale="log", xlabel="learning rate", ylabel="loss", title=title)
         axes.legend(**BELOW)
-        return _save(figure, path)
+        return save_figure(figure, path)
 
 
 def plot_positions(table, path, title="Positions"):
@@ -206,10 +206,11 @@ def plot_positions(table, path, title="Positions"):
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         axes.set(xlabel="dimension", ylabel="position", title=title)
-        return _save(figure, path)
+        return save_figure(figure, path)
 
 
-def _save(figure, path):
+def save_figure(figure, path):
+    """Writes a figure to a file, whose suffix is the format; returns its path."""
     path = pathlib.Path(path)
     # A time would make every file different.
     plain = {"metadata": {"Date": None}} if path.suffix == ".svg" else {}

@@ -1,0 +1,108 @@
+"""Pictures of trees and of maps of vectors, without a display."""
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+
+from zoo.visualize.results import BELOW, STYLE, save_figure
+
+CHARACTER, LEVEL, GAP = 0.09, 0.55, 0.2  # inches
+LONGEST_TEXT = 40  # characters
+
+
+def plot_tree(tree, path, title=""):
+    """Plots a tree of phrases, with its words in one row at the bottom.
+
+    Args:
+        tree: nested tuples, such as ("S", ("NP", ("NN", "cats")), ...), see
+            `zoo.text.read_tree`. A leaf is a pair of a tag and a word.
+        path: str or path, file to write. The suffix is the format: .svg, .png or .pdf.
+        title: str.
+
+    Returns:
+        pathlib.Path of the file.
+    """
+    nodes, height = [], _depth(tree)
+    width, _ = _place(tree, 0.0, height, nodes)
+    with rc_context(STYLE):
+        figure = Figure(figsize=(width + 0.4, LEVEL * (height + 1) + 0.4))
+        axes = figure.subplots()
+        for (x, y), text, children in nodes:
+            # Lines end above and below the text of a node.
+            for child_x, child_y in children:
+                axes.plot([x, child_x], [y - 0.2, child_y + 0.25], color="0.6", lw=1)
+            word = {"style": "italic"} if not children and y == 0 else {}
+            axes.text(x, y, text, ha="center", va="center", **word)
+        axes.set(xlim=(-0.1, width + 0.1), ylim=(-0.5, height + 0.5), title=title)
+        axes.axis("off")
+        return save_figure(figure, path)
+
+
+def _depth(tree):
+    """The number of levels above the words."""
+    if isinstance(tree[1], str):
+        return 1
+    return 1 + max(map(_depth, tree[1:]))
+
+
+def _place(tree, left, level, nodes):
+    """Adds the places of a tree to `nodes`; returns its right end and its middle."""
+    if isinstance(tree[1], str):
+        size = max(len(tree[0]), len(tree[1])) * CHARACTER + GAP
+        middle = left + size / 2
+        nodes.append(((middle, 0), tree[1], []))
+        nodes.append(((middle, level), tree[0], [(middle, 0)]))
+        return left + size, middle
+    right, places = left, []
+    for child in tree[1:]:
+        right, middle = _place(child, right, level - 1, nodes)
+        places.append((middle, level - 1))
+    middle = (places[0][0] + places[-1][0]) / 2
+    nodes.append(((middle, level), tree[0], places))
+    return right, middle
+
+
+def plot_map(vectors, labels, path, title="", texts=()):
+    """Plots vectors in the plane of their two main directions.
+
+    The directions are those of principal component analysis.
+
+    Args:
+        vectors: float (N, D), such as those of a word in different sentences.
+        labels: sequence of str (N,); each label has a color.
+        path: str or path, file to write. The suffix is the format.
+        title: str.
+        texts: sequence of str (N,), written beside the points, or empty.
+
+    Returns:
+        pathlib.Path of the file.
+
+    Raises:
+        ValueError: if there are fewer than two vectors, or a number differs.
+    """
+    vectors = np.asarray(vectors, "float64")
+    counts = {len(vectors), len(labels), len(texts) or len(vectors)}
+    if vectors.ndim != 2 or len(vectors) < 2 or len(counts) > 1:
+        raise ValueError(
+            "A map needs at least two vectors, with a label for each. Received: shape "
+            f"{vectors.shape}, {len(labels)} labels and {len(texts)} texts."
+        )
+    centred = vectors - vectors.mean(axis=0)
+    _, sizes, axes_of = np.linalg.svd(centred, full_matrices=False)
+    points = np.zeros((len(vectors), 2))
+    points[:, : len(axes_of[:2])] = centred @ axes_of[:2].T
+    shares = 100 * sizes**2 / max(np.sum(sizes**2), 1e-12)
+    shares = [*shares[:2], 0.0][:2]
+    with rc_context(STYLE):
+        figure = Figure(figsize=(6, 5))
+        axes = figure.subplots()
+        for name in dict.fromkeys(labels):
+            rows = [i for i, label in enumerate(labels) if label == name]
+            axes.scatter(*points[rows].T, s=18, alpha=0.7, label=name)
+        for point, text in zip(points, texts, strict=False):
+            short = text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}…"
+            axes.annotate(short, point, (3, 3), textcoords="offset points", fontsize=6)
+        names = (f"direction {i + 1} ({share:.0f} %)" for i, share in enumerate(shares))
+        axes.set(**dict(zip(("xlabel", "ylabel"), names, strict=True)), title=title)
+        axes.legend(**BELOW)
+        return save_figure(figure, path)
