@@ -9,8 +9,11 @@ import pathlib
 import shutil
 import stat
 import uuid
+import zlib
 
 OPENERS = {".gz": gzip.open, ".xz": lzma.open}
+# What reading a damaged file of text raises.
+DAMAGED = (EOFError, UnicodeDecodeError, lzma.LZMAError, zlib.error)
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)

@@ -1,6 +1,5 @@
 """Linear classifiers on the layers of a model, and the vectors that they read."""
 
-import keras
 import numpy as np
 import pytest
 import tiny
@@ -11,7 +10,7 @@ from zoo.cli import main
 from zoo.programs import probing
 from zoo.programs.layer_vectors import text_vectors, word_vectors
 from zoo.registry import build_backbone
-from zoo.text import CharacterTokenizer, WordPieceTokenizer
+from zoo.text import CharacterTokenizer
 
 TREES = [
     "(S (NP (DT the) (NN film)) (VP (VBD was) (ADJP (JJ good))))",
@@ -25,17 +24,8 @@ def few_updates(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def backbone():
-    keras.utils.set_random_seed(1)
-    backbone = build_backbone("bert", tiny.CONFIG)
-    backbone.tokenizer = WordPieceTokenizer(tiny.VOCABULARY)
-    return backbone
-
-
-@pytest.fixture(scope="module")
-def preset(backbone, tmp_path_factory):
-    backbone.save_to_preset(tmp_path_factory.mktemp("probe") / "preset")
-    return next(tmp_path_factory.getbasetemp().glob("probe*/preset"))
+def backbone(bert_preset):
+    return zoo.from_preset(bert_preset)
 
 
 def naive(backbone, text):
@@ -147,12 +137,12 @@ def test_wrong_arguments(backbone):
 
 
 @pytest.mark.slow
-def test_the_command_writes_a_table_and_a_picture(preset, tmp_path):
+def test_the_command_writes_a_table_and_a_picture(bert_preset, tmp_path):
     texts, labels = tiny.make_texts(60, seed=2)
     lines = [f"{text}\t{label}" for text, label in zip(texts, labels, strict=True)]
     (tmp_path / "a.tsv").write_text("\n".join(["text\tlabel", *lines]))
     files = ["--data", tmp_path / "a.tsv", "--test", tmp_path / "a.tsv"]
-    arguments = ["probe", preset, *files, "--output", tmp_path / "p.svg"]
+    arguments = ["probe", bert_preset, *files, "--output", tmp_path / "p.svg"]
     result = CliRunner().invoke(main, [*map(str, arguments)])
     assert result.exit_code == 0, result.output
     assert (

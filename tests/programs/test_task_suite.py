@@ -2,7 +2,6 @@
 
 import json
 
-import keras
 import pytest
 import tiny
 from click.testing import CliRunner
@@ -11,21 +10,13 @@ from zoo.cli import main
 from zoo.data import Answer, Question, write_squad
 from zoo.programs import task_suite
 from zoo.programs.suite_tasks import SUITE
-from zoo.registry import build_backbone
-from zoo.text import WordPieceTokenizer
 
 NLI = ("entailment", "not_entailment")
 
 
 @pytest.fixture(scope="module")
-def preset(tmp_path_factory):
-    """The directory of a tiny BERT."""
-    keras.utils.set_random_seed(1)
-    backbone = build_backbone("bert", tiny.CONFIG)
-    backbone.tokenizer = WordPieceTokenizer(tiny.VOCABULARY)
-    directory = tmp_path_factory.mktemp("suite") / "preset"
-    backbone.save_to_preset(directory)
-    return directory
+def preset(bert_preset):
+    return bert_preset
 
 
 def write(folder, names, lines, header=()):

@@ -2,7 +2,6 @@
 
 import gzip
 
-import keras
 import numpy as np
 import pytest
 import tiny
@@ -11,21 +10,13 @@ from click.testing import CliRunner
 import zoo
 from zoo.cli import main
 from zoo.programs import text_vectors
-from zoo.registry import build_backbone
-from zoo.text import WordPieceTokenizer
 
 TEXTS, _ = tiny.make_texts(23, seed=6)
 
 
 @pytest.fixture(scope="module")
-def preset(tmp_path_factory):
-    """The directory of a tiny BERT."""
-    keras.utils.set_random_seed(1)
-    backbone = build_backbone("bert", tiny.CONFIG)
-    backbone.tokenizer = WordPieceTokenizer(tiny.VOCABULARY)
-    directory = tmp_path_factory.mktemp("embed") / "preset"
-    backbone.save_to_preset(directory)
-    return directory
+def preset(bert_preset):
+    return bert_preset
 
 
 @pytest.fixture(scope="module")

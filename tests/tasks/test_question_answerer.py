@@ -119,6 +119,16 @@ def test_answers_do_not_depend_on_the_batch(model):
     assert model.answer([])["text"].shape == (0,)
 
 
+def test_the_best_answer_does_not_depend_on_how_many_are_wanted(backbone):
+    rows = make_questions(12, seed=7)
+    one, many = (build(backbone, num_answers=count) for count in (1, 20))
+    one.set_weights(many.get_weights())
+    found, expected = one.answer(rows), many.answer(rows)
+    assert found["text"].tolist() == expected["text"].tolist()
+    assert "" not in found["text"] and found["texts"].shape == (12, 1)
+    np.testing.assert_allclose(found["null_odds"], expected["null_odds"], atol=1e-5)
+
+
 def assert_equal(ours, theirs):
     if isinstance(ours, np.ndarray) and ours.dtype != object or isinstance(ours, float):
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)

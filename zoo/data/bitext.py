@@ -1,12 +1,8 @@
 """Files of texts and their translations."""
 
-import lzma
 import pathlib
-import zlib
 
-from zoo.files import open_any
-
-DAMAGED = (EOFError, UnicodeDecodeError, lzma.LZMAError, zlib.error)
+from zoo.files import DAMAGED, open_any
 
 
 def read_bitext(path, target=None, columns=(0, 1)):

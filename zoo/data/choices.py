@@ -2,6 +2,7 @@
 
 import re
 
+from zoo.data.table_columns import plain_name
 from zoo.data.table_files import read_table
 
 # Names of columns, without upper case, spaces and punctuation. Of the first ones that
@@ -62,7 +63,7 @@ def read_choices(path):
 
 def _named_columns(table):
     """The columns of texts, choices and labels of a table with a header, or None."""
-    names = [re.sub(r"[\W_]", "", str(name).lower()) for name in table.names]
+    names = [plain_name(name) for name in table.names]
     texts = next((own for own in TEXTS if {*own} <= {*names}), None)
     label = next((name for name in LABELS if name in names), None)
     choices = _numbered(names, texts or ())

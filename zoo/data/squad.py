@@ -2,14 +2,10 @@
 
 import dataclasses
 import json
-import lzma
 import pathlib
-import zlib
 from typing import NamedTuple
 
-from zoo.files import open_any, replacing
-
-DAMAGED = (EOFError, UnicodeDecodeError, lzma.LZMAError, zlib.error)
+from zoo.files import DAMAGED, open_any, replacing
 
 
 class Answer(NamedTuple):
@@ -73,11 +69,13 @@ def read_squad(path):
             f"{path} must be a complete JSON file. Received: {error}."
         ) from error
     found = {}
-    for article in _list(content, "data", path):
+    for article in _value(content, "data", list, path):
         title = article.get("title", "") if isinstance(article, dict) else ""
-        for paragraph in _list(article, "paragraphs", path):
-            for entry in _list(paragraph, "qas", path):
-                question = _question(entry, _text(paragraph, "context", path), path)
+        for paragraph in _value(article, "paragraphs", list, path):
+            for entry in _value(paragraph, "qas", list, path):
+                question = _question(
+                    entry, _value(paragraph, "context", str, path), path
+                )
                 if question.id in found:
                     raise ValueError(
                         f"Every question of {path} must have an id of its own. "
@@ -151,24 +149,14 @@ def _write_json(path, content):
             file.write(f"{text}\n")
 
 
-def _list(parent, key, path):
-    """The list at a key."""
+def _value(parent, key, kind, path):
+    """The value at a key, of a type, list or str."""
     value = parent.get(key) if isinstance(parent, dict) else None
-    if not isinstance(value, list):
+    if not isinstance(value, kind):
+        name = {list: "list", str: "text"}[kind]
         raise ValueError(
             f"{path} must have the form of SQuAD: data, paragraphs, qas. Received: no "
-            f"list {key!r} in {parent!r:.80}."
-        )
-    return value
-
-
-def _text(parent, key, path):
-    """The str at a key."""
-    value = parent.get(key) if isinstance(parent, dict) else None
-    if not isinstance(value, str):
-        raise ValueError(
-            f"{path} must have the form of SQuAD. Received: no text {key!r} in "
-            f"{parent!r:.80}."
+            f"{name} {key!r} in {parent!r:.80}."
         )
     return value
 
@@ -177,7 +165,7 @@ def _question(entry, context, path):
     """A `Question` from one entry of "qas"."""
     if isinstance(entry, dict) and "id" in entry:
         entry = {**entry, "id": str(entry["id"])}
-    id, text = _text(entry, "id", path), _text(entry, "question", path)
+    id, text = _value(entry, "id", str, path), _value(entry, "question", str, path)
     impossible = entry.get("is_impossible", False)
     answers = None
     if impossible:
@@ -197,4 +185,4 @@ def _answer(given, id, path):
             "An answer must have a text and the number of its first character, "
             f"`answer_start`. Received: {given!r:.80} of question {id!r} in {path}."
         )
-    return Answer(_text(given, "text", path), begin)
+    return Answer(_value(given, "text", str, path), begin)

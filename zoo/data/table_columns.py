@@ -88,8 +88,10 @@ def _number(table, role, column):
         return number
     matches = [i for i, name in enumerate(table.names) if name == column]
     if not matches and isinstance(column, str):
-        wanted = _plain(column)
-        matches = [i for i, name in enumerate(table.names) if _plain(name) == wanted]
+        wanted = plain_name(column)
+        matches = [
+            i for i, name in enumerate(table.names) if plain_name(name) == wanted
+        ]
     if len(matches) != 1:
         raise ValueError(
             f"`{role}_column` must be one column of {table.path}. Received: "
@@ -99,7 +101,7 @@ def _number(table, role, column):
     return matches[0]
 
 
-def _plain(name):
+def plain_name(name):
     """A name in lower case, without spaces and punctuation."""
     return "".join(filter(str.isalnum, str(name).casefold()))
 
@@ -113,7 +115,9 @@ def _known_columns(names, found):
         dict of "text" and "label" to lists of tuples of the numbers of columns; a tuple
         for texts has two numbers if they are a pair.
     """
-    free = {i: _plain(name) for i, name in enumerate(names) if i not in found.values()}
+    free = {
+        i: plain_name(name) for i, name in enumerate(names) if i not in found.values()
+    }
 
     def called(name):
         return [i for i, plain in free.items() if plain == name]
@@ -167,7 +171,7 @@ def _header_rows(table, found, named):
     if len(numbered) > 1 and numbered == [str(i) for i in range(len(numbered))]:
         return 1  # the names that pandas gives to columns without names
     is_row = _is_number(labels[0]) or labels[0] in labels[1:]
-    if not is_row and (named or _plain(labels[0]) in LABELS):
+    if not is_row and (named or plain_name(labels[0]) in LABELS):
         return 1
     if is_row and not named:
         return 0

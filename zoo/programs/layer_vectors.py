@@ -31,7 +31,7 @@ def word_vectors(model, sentences, batch_size=ROWS):
     backbone = _encoder(model)
     packer = WordPacker(backbone.tokenizer, backbone.config.max_sequence_length)
     texts = [s if isinstance(s, str) else " ".join(s) for s in sentences]
-    layers = _layers(backbone)
+    layers, shape = _layers(backbone)
     lengths = [len(text) for text in texts]
     order = np.argsort(lengths, kind="stable")[::-1]
     found, counts = {}, np.zeros(len(texts), "int64")
@@ -47,8 +47,10 @@ def word_vectors(model, sentences, batch_size=ROWS):
         parts = np.split(hidden.numpy(), np.cumsum(sizes)[:-1])
         found |= dict(zip(rows.tolist(), parts, strict=True))
         counts[rows] = sizes
-    shape = (0, backbone.num_layer_outputs, _width(backbone))
-    parts = [np.zeros(shape, "float32"), *(found[row] for row in range(len(texts)))]
+    parts = [
+        np.zeros((0, *shape), "float32"),
+        *(found[row] for row in range(len(texts))),
+    ]
     return np.concatenate(parts), counts
 
 
@@ -67,10 +69,9 @@ def text_vectors(model, texts, batch_size=ROWS):
     """
     backbone = _encoder(model)
     packer = Packer(backbone.tokenizer, backbone.config.max_sequence_length)
-    layers = _layers(backbone)
+    layers, shape = _layers(backbone)
     order = np.argsort([len(text) for text in texts], kind="stable")[::-1]
-    shape = (len(texts), backbone.num_layer_outputs, _width(backbone))
-    found = np.zeros(shape, "float32")
+    found = np.zeros((len(texts), *shape), "float32")
     for start in range(0, len(texts), batch_size):
         rows = order[start : start + batch_size]
         x = packer((tf.constant([texts[row] for row in rows]),))
@@ -90,12 +91,8 @@ def _encoder(model):
     return backbone
 
 
-def _width(backbone):
-    return backbone.with_outputs("layer_outputs").output["layer_outputs"].shape[-1]
-
-
 def _layers(backbone):
-    """A function of the inputs of a model to float32 (B, N + 1, L, D)."""
+    """A function of the inputs of a model to float32 (B, N + 1, L, D); (N + 1, D)."""
     model = backbone.with_outputs("layer_outputs")
     signature = {
         name: tf.TensorSpec([None] * len(symbol.shape), symbol.dtype)
@@ -106,4 +103,6 @@ def _layers(backbone):
     def compute(x):
         return tf.cast(model(x, training=False)["layer_outputs"], tf.float32)
 
-    return lambda x: compute({name: x[name] for name in signature})
+    width = model.output["layer_outputs"].shape[-1]
+    shape = backbone.num_layer_outputs, width
+    return lambda x: compute({name: x[name] for name in signature}), shape

@@ -140,8 +140,8 @@ def measure(
     tests = {path.name: task.load(path) for path in paths[1:]}
     start = time.monotonic()
     scores = {
-        name: task.scores(model, rows[1], model.predict_labels(rows[0])[0])
-        for name, rows in tests.items()
+        name: task.scores(model, part[1], model.predict_labels(part[0])[0])
+        for name, part in tests.items()
     }
     test_seconds = time.monotonic() - start
     first = next(iter(tests.values()))

@@ -11,6 +11,7 @@ from zoo.tasks.question_files import answer_list, answer_texts
 
 ROWS = 32  # that an export reads together
 TOKENS = 2048  # that `answer` reads together
+BEST = 20  # beginnings and ends that are combined, as in the released code of BERT
 QUESTIONS = 256  # whose answers are compared together
 
 
@@ -25,13 +26,18 @@ class FindsAnswers:
     text_methods = ("answer", "answer_question")
 
     def _spans(self, x):
-        count, longest = self.options["num_answers"], self.options["answer_length"]
-        return best_spans(self(x, training=False), x, count, longest)
+        longest = self.options["answer_length"]
+        return best_spans(self(x, training=False), x, self._candidates, longest)
+
+    @property
+    def _candidates(self):
+        """The most beginnings and ends of a row that are combined, int."""
+        return max(BEST, self.options["num_answers"])
 
     def _no_spans(self):
         """The result of `_spans` for no rows."""
         dtypes = {"scores": "float32", "begins": "int32", "ends": "int32"}
-        width = kept_spans(self.options["num_answers"])
+        width = kept_spans(self._candidates)
         empty = {name: tf.zeros((0, width), dtype) for name, dtype in dtypes.items()}
         return {**empty, "null": tf.zeros(0)}
 
