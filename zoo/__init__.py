@@ -25,6 +25,7 @@ _PLACES = {
     "Translator": "zoo.tasks",
     "attend": "zoo.programs.attend",
     "embed": "zoo.programs.text_vectors",
+    "evaluate_suite": "zoo.programs.task_suite",
     "extend_vocabulary": "zoo.programs.taggers",
     "finetune_ulmfit": "zoo.programs.transfer",
     "from_preset": "zoo.registry",

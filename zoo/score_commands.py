@@ -101,9 +101,9 @@ def evaluate_suite(preset, data, output, tasks, **options):
     Every finished model is stored. If the command is stopped, the same command
     continues with the next model.
     """
-    from zoo.programs import task_suite
+    import zoo
 
-    task_suite.run(preset, data, output, tasks, echo=click.echo, **options)
+    zoo.evaluate_suite(preset, data, output, tasks, echo=click.echo, **options)
 
 
 @click.command()

@@ -68,7 +68,8 @@ def stored(name, compute=None, folder=None):
 
     Args:
         name: str, of the file, without its suffix.
-        compute: function that returns a dict, or None to read only.
+        compute: function that returns a dict, or None to read only. The dict may have
+            versions of more packages.
         folder: pathlib.Path of the table, by default that of the defaults.
 
     Returns:
@@ -84,7 +85,8 @@ def stored(name, compute=None, folder=None):
         found = compute()
         found["cpu_seconds"] = round(time.process_time() - begin, 1)
         found |= circumstances(cores())
-        found["versions"] = {p: importlib.metadata.version(p) for p in PACKAGES}
+        own = found.get("versions", {})
+        found["versions"] = own | {p: importlib.metadata.version(p) for p in PACKAGES}
         write_whole(path, json.dumps(found, separators=(",", ":")) + "\n")
     return json.loads(path.read_text("utf-8")) if path.exists() else None
 

@@ -47,6 +47,16 @@ def test_a_tagger_is_written_and_read(tokenizer, tmp_path):
     assert copy.tag(["the good film"]) == task.tag(["the good film"])
 
 
+def test_a_classifier_with_one_output_is_a_regressor(tokenizer, tmp_path):
+    task = zoo.TextRegressor(build(tokenizer), tokenizer)
+    task.save_to_preset(tmp_path / "number", layout="hugging_face")
+    copy = zoo.from_preset(tmp_path / "number")
+    assert isinstance(copy, zoo.TextRegressor)
+    texts = ["the film was very good"]
+    found, expected = (model.predict(texts, verbose=0) for model in (copy, task))
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("architecture", "kind"),

@@ -156,7 +156,7 @@ def test_wrong_arguments(preset, tmp_path):
 def test_every_task_is_learned_and_scored(preset, tmp_path):
     write_files(tmp_path / "data")
     options = {"epochs": 1, "rows": 20, "dtype": "float32"}
-    results = task_suite.run(
+    results = task_suite.evaluate_suite(
         preset, tmp_path / "data", tmp_path / "run", echo=lambda line: None, **options
     )
     assert list(results) == list(SUITE)

@@ -23,7 +23,8 @@ class Converted:
         pooling: "mean", "cls" or None, the pooling of a sentence-transformers model.
         normalize: bool, whether the pooled vector is divided by its norm.
         sequence_length: int, the largest number of tokens of a text, or None.
-        classifies: "texts", "words" or "choices", or None: what a classifier labels.
+        classifies: "texts", "words" or "choices", what a classifier labels; "numbers"
+            if it gives a number for a text; or None.
         options: dict, the arguments of the task that was read or is to be written.
     """
 

@@ -1,5 +1,6 @@
 """Fine-tunes a preset on every task of the papers, and makes a table of the scores."""
 
+import functools
 import json
 import os
 import pathlib
@@ -17,24 +18,38 @@ EPOCHS, BATCH_SIZE = 3, 32
 SETTINGS = "settings.json"
 
 
-def run(preset, data, output, tasks=None, seeds=1, echo=print, **settings):
-    """Scores a preset on the tasks whose files are in a directory.
+def evaluate_suite(
+    preset, data, output, tasks=None, seeds=1, *, fit=None, echo=print, **settings
+):
+    """Fine-tunes a preset on the tasks whose files are in a directory, and scores it.
 
     Each model of each task is stored with its scores when it is finished. If the
-    command is stopped and run again, these are not trained again.
+    function is stopped and called again, these are not trained again.
 
     Args:
         preset: see `zoo.from_preset`.
-        data: directory with the folders of the tasks, see `zoo.programs.suite_tasks`.
+        data: directory with a directory for each task: CoLA, SST-2 and the others of
+            GLUE; snli, conll2003, squad1.1, squad2.0, swag and codah.
         output: directory for the results and the table, README.md.
-        tasks: iterable of str, keys of `SUITE`; by default all whose files are there.
-        seeds: int, models of each task.
+        tasks: iterable of str, such as "cola" or "squad1.1"; by default all whose files
+            are there.
+        seeds: int, models of each task; or iterable of int, their seeds.
+        fit: function that trains a model, by default its method `fit`. It is called as
+            `fit(model, texts, labels, epochs=e, batch_size=b, seed=s, verbose=0)`.
         echo: function that prints a line.
         **settings: epochs, batch_size, learning_rate, rows (the most for training), and
             arguments of `zoo.from_preset`, such as dtype; None means the default.
 
     Returns:
-        dict of the name of a task to its results, see `collect`.
+        dict of the name of a task to a list of the results of its seeds, dicts of plain
+        values:
+
+        - title and metric, the name of the most important score;
+        - scores, for the name of each test file a dict of float;
+        - baselines, for the name of each baseline the same, with seed 0 only;
+        - train and test, numbers of rows;
+        - settings;
+        - seconds and test_seconds, of the training and of the test.
 
     Raises:
         ValueError: if a task is unknown, no files are found, or `output` has results of
@@ -45,12 +60,12 @@ def run(preset, data, output, tasks=None, seeds=1, echo=print, **settings):
     output = pathlib.Path(output)
     _check_settings(output, {"preset": os.fspath(preset), **settings})
     for name, paths in chosen.items():
-        for seed in range(seeds):
+        for seed in range(seeds) if isinstance(seeds, int) else seeds:
             path = output / f"{name}-{seed}.json"
             if path.exists():
                 continue
             echo(f"{SUITE[name].title}, seed {seed}")
-            found = measure(preset, SUITE[name], paths, seed, **settings)
+            found = measure(preset, SUITE[name], paths, seed, fit=fit, **settings)
             _write_json(path, found)
             echo(f"  {_main(found, SUITE[name]):.1f}, {found['seconds']:.0f} s")
     results = collect(output)
@@ -108,6 +123,7 @@ def measure(
     batch_size=BATCH_SIZE,
     learning_rate=None,
     rows=None,
+    fit=None,
     **options,
 ):
     """Trains one model, and scores it and the baselines of its task.
@@ -118,13 +134,11 @@ def measure(
         paths: list of pathlib.Path, see `SuiteTask.find`.
         seed: int, of the head, the order of the rows and dropout.
         epochs: int, by default that of the preset, or 3.
-        batch_size, learning_rate, rows: see `run`.
+        batch_size, learning_rate, rows, fit: see `evaluate_suite`.
         **options: of `zoo.from_preset`.
 
     Returns:
-        dict of plain values: scores, for the name of each test file; baselines, the
-        same for the name of each baseline, with seed 0 only; train and test, numbers of
-        rows; settings; and seconds of the training and of the test.
+        dict, a result of `evaluate_suite`.
     """
     texts, labels = task.load(paths[0])
     if rows is not None and rows < len(labels):
@@ -135,7 +149,8 @@ def measure(
     defaults = model.backbone.defaults_for(model.task_name)
     epochs = epochs or defaults.get("epochs") or EPOCHS
     start = time.monotonic()
-    _fit(model, texts, labels, epochs, batch_size, seed)
+    sizes = {"epochs": epochs, "batch_size": batch_size, "seed": seed, "verbose": 0}
+    _fit(model, texts, labels, functools.partial(fit or type(model).fit, **sizes))
     seconds = time.monotonic() - start
     tests = {path.name: task.load(path) for path in paths[1:]}
     start = time.monotonic()
@@ -146,6 +161,8 @@ def measure(
     test_seconds = time.monotonic() - start
     first = next(iter(tests.values()))
     return {
+        "title": task.title,
+        "metric": task.metric,
         "scores": scores,
         "baselines": {} if seed else _baselines(model, task, (texts, labels), first),
         "train": len(labels),
@@ -171,14 +188,13 @@ def _build(preset, task, texts, labels, options):
     return model
 
 
-def _fit(model, texts, labels, epochs, batch_size, seed):
+def _fit(model, texts, labels, fit):
     """Trains a model; a threshold for no answer is found on a tenth of the rows."""
-    sizes = {"epochs": epochs, "batch_size": batch_size, "seed": seed, "verbose": 0}
     if model.options.get("null_threshold") is None:
-        model.fit(texts, model.parse_labels(labels), **sizes)
+        fit(model, texts, model.parse_labels(labels))
         return
     train, held_out = split_off(texts, labels, model.split_column)
-    model.fit(*train, **sizes)
+    fit(model, *train)
     model.find_null_threshold(*held_out)
 
 
@@ -203,8 +219,7 @@ def collect(output):
         output: path.
 
     Returns:
-        dict of the name of a task to a list of the results of its seeds, in the order
-        of `SUITE`.
+        dict, see `evaluate_suite`, in the order of `SUITE`.
     """
     found = {}
     for name in SUITE:

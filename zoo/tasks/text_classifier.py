@@ -175,6 +175,11 @@ class TextRegressor(SequenceHead):
         )
 
     @classmethod
+    def recognise(cls, found):
+        """The head of a checkpoint that gives a number for a text."""
+        return dict(found.options) if found.classifies == "numbers" else None
+
+    @classmethod
     def read(cls, path, text_column=None, pair_column=None, label_column=None):
         """Reads texts and numbers from a table, see `zoo.data.read_labelled`.
 

@@ -171,8 +171,10 @@ def read(directory, layout=None, activation=None, file=None):
         "layer_norm_epsilon": config.layer_norm_epsilon,
     }
     classifies = CLASSIFIES.get(next(iter(values.get("architectures") or ()), None))
-    # Hugging Face writes two default names for the one output of a multiple choice.
-    names = None if classifies == "choices" else values.get("id2label")
+    if classifies == "texts" and num_classes == 1:
+        classifies = "numbers"
+    # One output has no label, though Hugging Face writes default names.
+    names = values.get("id2label") if classifies in ("texts", "words") else None
     return Converted(
         layout=layout,
         config=config,

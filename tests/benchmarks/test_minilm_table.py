@@ -1,0 +1,147 @@
+"""The table of MiniLM beside transformers: its training, its cells and its rows."""
+
+import itertools
+import json
+import pathlib
+
+import numpy as np
+import pytest
+import tiny
+
+import zoo
+from zoo.text import WordPieceTokenizer
+
+ROOT = pathlib.Path(__file__).parents[2]
+TEXTS, LABELS = tiny.make_texts(40, seed=5)
+NUMBERS = [float(label == "good") for label in LABELS]
+ORDERS = [" ".join(words) for words in itertools.permutations(tiny.GOOD[:4])]
+PLACES = np.array([[0, len(text.split()[0])] for text in ORDERS], "int32")
+PLACES[::3] = -1
+# A name to the class of transformers, texts, labels, and options of both libraries.
+CASES = {
+    "classes": (
+        "BertForSequenceClassification",
+        TEXTS,
+        LABELS,
+        {"id2label": {0: "bad", 1: "good"}},
+        {"head_dropout": 0.0},
+    ),
+    "numbers": (
+        "BertForSequenceClassification",
+        TEXTS,
+        NUMBERS,
+        {"num_labels": 1},
+        {"head_dropout": 0.0},
+    ),
+    "tags": (
+        "BertForTokenClassification",
+        TEXTS,
+        [["B-A" if word in tiny.GOOD else "O" for word in t.split()] for t in TEXTS],
+        {"id2label": {0: "B-A", 1: "O"}},
+        {"head_dropout": 0.0},
+    ),
+    "choices": (
+        "BertForMultipleChoice",
+        (TEXTS, ["good"] * 40, ["bad"] * 40),
+        [int(number) for number in NUMBERS],
+        {},
+        {"head_dropout": 0.0, "num_choices": 2},
+    ),
+    # Equally long texts: the loss of transformers also counts padding.
+    "answers": (
+        "BertForQuestionAnswering",
+        (["how was it"] * len(ORDERS), ORDERS),
+        PLACES,
+        {},
+        {},
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def path(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
+def test_both_libraries_learn_the_same(case, tmp_path):
+    """Without dropout, and from one head, only rounding differs."""
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    from benchmarks.tables.transformers_training import fit_with_transformers
+
+    kind, x, y, labels, options = CASES[case]
+    torch.manual_seed(0)
+    tokenizer = WordPieceTokenizer(tiny.VOCABULARY)
+    config = transformers.BertConfig(
+        vocab_size=tokenizer.vocabulary_size,
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=64,
+        initializer_range=0.1,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+        **labels,
+    )
+    getattr(transformers, kind)(config).save_pretrained(tmp_path)
+    tokenizer.save_vocabulary(tmp_path / "vocab.txt")
+    sizes = {"epochs": 5, "batch_size": 8, "seed": 3, "verbose": 0}
+    first, second = (zoo.from_preset(tmp_path, **options) for _ in range(2))
+    before = first.get_weights()
+    for model in (first, second):
+        model.compile(learning_rate=0.003)
+    first.fit(x, y, **sizes)
+    fit_with_transformers(second, x, y, directory=tmp_path, **sizes)
+    weights = zip(first.weights, before, second.get_weights(), strict=True)
+    for variable, old, theirs in weights:
+        ours = variable.numpy()
+        # A bias before a softmax has no gradient: AdamW follows its rounding.
+        free = {"choices": "classifier/bias", "answers": "spans/bias"}.get(case)
+        if variable.path != free and ours.dtype.kind == "f":
+            np.testing.assert_allclose(theirs, ours, atol=1e-4, err_msg=variable.path)
+            assert not np.array_equal(ours, old)
+
+
+RESULT = {
+    "title": "RTE",
+    "metric": "accuracy",
+    "baselines": {"majority": {"accuracy": 0.5}, "TF-IDF": {"accuracy": 0.6}},
+    "train": 2490,
+    "seconds": 60.0,
+    "commit": "0123456789",
+    "date": "2026-01-01T00:00Z",
+    "versions": {"keras": "3"},
+    "hardware": "a processor",
+    "cpu_seconds": 3600.0,
+}
+
+
+def test_a_row_compares_both_libraries(tmp_path, monkeypatch):
+    from benchmarks.tables import minilm
+
+    monkeypatch.setattr(minilm, "FOLDER", tmp_path)
+    assert minilm.table() is None
+    (tmp_path / "results").mkdir()
+    scores = {"zoo": (0.62, 0.66), "transformers": (0.61,)}
+    for library, found in scores.items():
+        for seed, score in enumerate(found):
+            name = f"rte-{library}-{seed}.json"
+            own = {"scores": {"dev.tsv": {"accuracy": score}}, "seconds": 60 + seed}
+            (tmp_path / "results" / name).write_text(json.dumps(RESULT | own))
+    (row,) = [line for line in minilm.table().splitlines() if line.startswith("| RTE")]
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert cells[:4] == ["RTE", "2,490", "accuracy", "60.0"]
+    assert cells[4].startswith("64.0 ± ") and cells[5:] == [
+        "61.0", "+3.0", "66.4", "1.0", "1.0"
+    ]  # fmt: skip
+
+
+def test_cells_have_every_task_library_and_seed():
+    from benchmarks.tables import minilm
+
+    cells = minilm.cells()
+    assert len(cells) == 11 * 2 * 3 and "squad2.0-transformers-2" in cells
+    assert [*cells][:2] == ["cola-zoo-0", "cola-transformers-0"]
