@@ -147,10 +147,11 @@ def measure(
     options |= {"seed": seed, "learning_rate": learning_rate}
     model = _build(preset, task, texts, labels, options)
     defaults = model.backbone.defaults_for(model.task_name)
-    epochs = epochs or defaults.get("epochs") or EPOCHS
+    sizes = {"epochs": epochs or defaults.get("epochs") or EPOCHS}
+    sizes["batch_size"] = batch_size
+    fit = functools.partial(fit or type(model).fit, **sizes, seed=seed, verbose=0)
     start = time.monotonic()
-    sizes = {"epochs": epochs, "batch_size": batch_size, "seed": seed, "verbose": 0}
-    _fit(model, texts, labels, functools.partial(fit or type(model).fit, **sizes))
+    _fit(model, texts, labels, fit)
     seconds = time.monotonic() - start
     tests = {path.name: task.load(path) for path in paths[1:]}
     start = time.monotonic()
@@ -168,8 +169,7 @@ def measure(
         "train": len(labels),
         "test": len(first[1]),
         "settings": {
-            "epochs": epochs,
-            "batch_size": batch_size,
+            **sizes,
             "learning_rate": learning_rate or model.default_learning_rate,
             "sequence_length": model.sequence_length,
         },
