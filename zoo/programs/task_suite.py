@@ -140,10 +140,7 @@ def measure(
     Returns:
         dict, a result of `evaluate_suite`.
     """
-    texts, labels = task.load(paths[0])
-    if rows is not None and rows < len(labels):
-        order = np.random.default_rng(0).permutation(len(labels))[:rows]
-        texts, labels = take(texts, labels, order.tolist())
+    texts, labels = _sample(*task.load(paths[0]), rows)
     options |= {"seed": seed, "learning_rate": learning_rate}
     model = _build(preset, task, texts, labels, options)
     defaults = model.backbone.defaults_for(model.task_name)
@@ -176,6 +173,14 @@ def measure(
         "seconds": round(seconds, 1),
         "test_seconds": round(test_seconds, 1),
     }
+
+
+def _sample(texts, labels, rows):
+    """At most so many rows, drawn without replacement; all if `rows` is None."""
+    if rows is None or rows >= len(labels):
+        return texts, labels
+    order = np.random.default_rng(0).permutation(len(labels))[:rows]
+    return take(texts, labels, order.tolist())
 
 
 def _build(preset, task, texts, labels, options):
