@@ -145,6 +145,17 @@ def test_rows_for_validation_are_never_none(tmp_path):
     assert found == ([["do"]], [["AUX"]])
 
 
+def test_documents_are_read_if_the_task_has_them(preset, tmp_path):
+    path = tmp_path / "a.conll"
+    path.write_text("the O\n\nfilm B-X\n")
+    words = ("--data", path, "--test", path, "--task", "token_classifier")
+    output = run("probe", preset, *words, "--documents", code=1)
+    assert "must have lines such as -DOCSTART-" in " ".join(output.split())
+    data = ("--data", path, "--output", tmp_path / "model.keras", "--documents")
+    output = run("finetune", preset, *data, "--task", "text_regressor", code=1)
+    assert "Only a task that tags words reads documents" in " ".join(output.split())
+
+
 @pytest.mark.parametrize("label", ["nan", "inf", "-inf", "1e39", "good", "1,5"])
 def test_targets_of_a_regressor_are_finite_numbers(preset, label, tmp_path):
     from zoo.data import as_numbers

@@ -45,8 +45,8 @@ class Rate(click.ParamType):
 def labelled_data(more_help, required=True):
     """A decorator that adds `--data` and the options of its columns to a command.
 
-    The command receives `data`, and `columns`, a dict of the given columns for `read`
-    of a task.
+    The command receives `data`, and `columns`, a dict of the given columns, and of
+    documents if it is given, for `read` of a task.
 
     Args:
         more_help: str, what the help of `--data` says about this command.
@@ -56,10 +56,17 @@ def labelled_data(more_help, required=True):
     def add_options(command):
         @functools.wraps(command)
         def with_columns(**options):
-            given = {name: options.pop(name) for name in COLUMNS}
+            given = {name: options.pop(name) for name in (*COLUMNS, "documents")}
             columns = {name: c for name, c in given.items() if c is not None}
             return command(columns=columns, **options)
 
+        with_columns = click.option(
+            "--documents",
+            is_flag=True,
+            default=None,
+            help="For tags of words: the sentences of a document are one text, so that "
+            "a word is read with its context in other sentences.",
+        )(with_columns)
         for name, text in reversed(COLUMNS.items()):
             option = "--" + name.replace("_", "-")
             with_columns = click.option(option, metavar="COLUMN", help=text)(

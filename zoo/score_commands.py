@@ -130,11 +130,11 @@ def probe(preset, data, test, task, columns, output, limit, seed):
     trained.
     """
     import zoo
-    from zoo.programs import layer_table
+    from zoo.programs import labelled_rows, layer_table
     from zoo.programs.finetuning import trainable_task
 
     kind = trainable_task(task) if task else zoo.TextClassifier
-    parts = [kind.read(path, **columns) for path in (data, test)]
+    parts = [labelled_rows.read_rows(kind, path, **columns) for path in (data, test)]
     result = zoo.probe(preset, *parts, task, limit=limit, seed=seed)
     click.echo(layer_table.format_table(result))
     if output:

@@ -5,6 +5,7 @@ import gzip
 import pytest
 
 from zoo.data import read_conll, write_conll
+from zoo.evaluation import find_spans
 
 NER = """-DOCSTART- -X- O O
 
@@ -37,6 +38,42 @@ def test_document_lines_end_sentences(tmp_path):
     (tmp_path / "a.txt").write_text(text + "\n#end document\n\n-DOCSTART-\nb O")
     words, tags = read_conll(tmp_path / "a.txt")
     assert words == [["EU", "is"], ["a"], ["b"]] and tags[0] == ["B", "O"]
+
+
+DOCUMENTS = """-DOCSTART- -X- O
+
+EU I-ORG
+
+UN I-ORG
+in O
+-DOCSTART-
+
+Rome I-LOC
+
+Paris B-PER
+
+Paris I-LOC
+"""
+
+
+def test_sentences_of_a_document_are_joined(tmp_path):
+    """At the end of a sentence a span ends, also in the tags of IOB1."""
+    (tmp_path / "a.txt").write_text(DOCUMENTS)
+    words, tags = read_conll(tmp_path / "a.txt", documents=True)
+    assert words == [["EU", "UN", "in"], ["Rome", "Paris", "Paris"]]
+    assert tags == [["I-ORG", "B-ORG", "O"], ["I-LOC", "B-PER", "I-LOC"]]
+    _, apart = read_conll(tmp_path / "a.txt")
+    spans = [span for row in apart for span in find_spans(row)]
+    assert len(spans) == sum(len(find_spans(row)) for row in tags) == 5
+    (tmp_path / "a.conllu").write_text("# newdoc id = x\na\tX\n\n# newdoc\nb\tX\n")
+    found = read_conll(tmp_path / "a.conllu", documents=True)
+    assert found == ([["a"], ["b"]], [["X"], ["X"]])
+    before = "b O\n\n" + DOCUMENTS
+    (tmp_path / "a.txt").write_text(before)
+    assert read_conll(tmp_path / "a.txt", documents=True)[0][0] == ["b"]
+    (tmp_path / "a.txt").write_text("a O\n")
+    with pytest.raises(ValueError, match="lines such as -DOCSTART-"):
+        read_conll(tmp_path / "a.txt", documents=True)
 
 
 def test_universal_dependencies(tmp_path):

@@ -172,7 +172,7 @@ def test_the_report_says_what_was_read_and_set(classified):
     assert settings["epochs"] == 2 and settings["batch size"] == 8
     assert settings["zoo"] == zoo.__version__ and settings["learning rate"] == 0.01
     lengths = report["tokens"]
-    assert lengths["texts"] == 88 and lengths["truncated"] == 0
+    assert lengths["texts"] == 88 and lengths["longer"] == 0
     assert f"longest {lengths['longest']}. 0 of 88 texts" in output
     assert "48 rows for training, 40 rows for validation." in output
     names = ["loss", "accuracy", "learning_rate", "confusion"]

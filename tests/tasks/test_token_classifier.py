@@ -215,12 +215,37 @@ def test_another_length_is_used_at_once(make_tagger):
     assert tagger.tag([text]) != before == make_tagger(sequence_length=8).tag([text])
 
 
-def test_training_and_evaluation_cut_long_texts(make_tagger):
+LONG = ["goodly films " * 9, "", "a bad film", "the " * 20]
+LONG_TAGS = [["B-GOOD", "I-GOOD"] * 9, [], ["O", "O", "B-GOOD"], ["O"] * 20]
+
+
+def test_training_reads_every_word_of_a_long_text(make_tagger):
     tagger = make_tagger(sequence_length=8)
-    with pytest.warns(UserWarning, match="1 of 1 texts are longer than 8"):
-        loss = tagger.evaluate(["good " * 10], [["O"] * 10], verbose=0)[0]
-    short = tagger.evaluate(["good " * 6], [["O"] * 6], verbose=0)[0]
-    assert loss == pytest.approx(short, rel=1e-5)
+    (example,) = tagger.batches(LONG, LONG_TAGS, np.array([1.0, 1.0, 0.5, 2.0]), 99)
+    x, y, weight = (part for part in example)
+    assert x["token_ids"].shape[1] == 8 and y.shape == x["word_positions"].shape
+    assert (y.numpy() >= 0).sum() == 18 + 3 + 20
+    assert tf.reduce_sum(weight) == 18 + 1.5 + 40
+    # Each word has the tag that it has in its text.
+    ids = tf.gather(x["token_ids"], tf.maximum(x["word_positions"], 0), batch_dims=1)
+    names = np.array(tagger.tokenizer.vocabulary)[ids.numpy()][y.numpy() >= 0]
+    tags = np.array(tagger.labels)[y.numpy()[y.numpy() >= 0]]
+    pairs = set(zip(names, tags, strict=True))
+    expected = {("good", "B-GOOD"), ("film", "I-GOOD"), ("a", "O"), ("bad", "O")}
+    assert pairs == {*expected, ("film", "B-GOOD"), ("the", "O")}
+
+
+def test_the_loss_of_a_long_text_is_that_of_its_answers(make_tagger):
+    tagger = make_tagger(sequence_length=8)
+    loss = tagger.evaluate(LONG, LONG_TAGS, verbose=0, batch_size=2)[0]
+    emissions = np.concatenate([windowed(tagger, text) for text in LONG if text])
+    truth = [tiny.TAGS.index(tag) for tags in LONG_TAGS for tag in tags]
+    shares = np.exp(emissions) / np.exp(emissions).sum(-1, keepdims=True)
+    expected = -np.log(shares[np.arange(len(truth)), truth]).mean()
+    assert loss == pytest.approx(expected, rel=1e-4)
+    joined = [" ".join(tags) for tags in LONG_TAGS]
+    dataset = tf.data.Dataset.from_tensor_slices((LONG, joined)).batch(3)
+    assert tagger.evaluate(dataset, verbose=0)[0] == pytest.approx(expected, rel=1e-4)
 
 
 @pytest.mark.slow

@@ -51,6 +51,7 @@ from zoo.data.word_corpus import (
     stream_batches,
     write_word_corpus,
 )
+from zoo.data.word_windows import WordWindowPacker
 
 __all__ = [
     "COLUMN_PREFIXES",
@@ -69,6 +70,7 @@ __all__ = [
     "TokenStreams",
     "WordCorpus",
     "WordPacker",
+    "WordWindowPacker",
     "as_numbers",
     "bucket_length",
     "check_answers",

@@ -8,11 +8,12 @@ from zoo.files import open_any, replacing
 
 DOCUMENT = "-DOCSTART-"
 REMARKS = ("# ", "#begin document", "#end document")
+BEGINS = (DOCUMENT, "#begin document", "# newdoc")  # of a document
 # In CoNLL-U: a line of several words (1-2) or of an empty word (8.1).
 _NO_WORD = re.compile(r"\d+[-.]\d+(\t[^\t]*){9}")
 
 
-def read_conll(path, word=0, tag=-1):
+def read_conll(path, word=0, tag=-1, documents=False):
     """Reads words and tags from a file with one word per line.
 
     Columns are separated by tabs if the line has a tab, else by spaces. An empty line
@@ -27,23 +28,28 @@ def read_conll(path, word=0, tag=-1):
         word, tag: int, or str with its digits, numbers of the two columns, from 0;
             negative numbers count from the last column. In CoNLL-U, 1 is the word and
             3 the universal part of speech.
+        documents: bool, whether the sentences of a document are joined. A document
+            begins with `-DOCSTART-`, `#begin document` or `# newdoc`. If a sentence
+            begins with a tag I-X of IOB1 after a tag of the same X, it becomes B-X.
 
     Returns:
-        The words and the tags of all sentences, two lists of lists of str.
+        The words and the tags of all sentences or documents, two lists of lists of str.
 
     Raises:
         FileNotFoundError: if there is no such file.
         ValueError: if a line has too few columns, no word or no tag, the file is not
-            UTF-8, or `word` or `tag` is not a number.
+            UTF-8, `word` or `tag` is not a number, or no document begins in the file.
     """
     path = pathlib.Path(path)
     word, tag = _column_number(word), _column_number(tag)
     if not path.is_file():
         raise FileNotFoundError(f"No such file: {path}.")
-    sentences, rows = [], []
+    sentences, rows, begins = [], [], []
     try:
         with open_any(path, "rt", encoding="utf-8-sig") as file:
             for number, line in enumerate(itertools.chain(file, [""]), start=1):
+                if line.startswith(BEGINS) and (line.startswith(DOCUMENT) or not rows):
+                    begins.append(len(sentences) + bool(rows))
                 fields = _split(line)
                 if not any(fields) or fields[0] == DOCUMENT:
                     sentences.append(rows)
@@ -56,9 +62,32 @@ def read_conll(path, word=0, tag=-1):
         raise ValueError(
             f"`{path}` must be UTF-8 text. Received: {error}. Convert it first."
         ) from error
+    if documents:
+        sentences = _joined(sentences, begins, path)
     sentences = [rows for rows in sentences if rows]
     words = [[row[0] for row in rows] for rows in sentences]
     return words, [[row[1] for row in rows] for rows in sentences]
+
+
+def _joined(sentences, begins, path):
+    """The rows of documents, from those of sentences and the numbers of the first."""
+    if not begins:
+        raise ValueError(
+            f"A file with documents must have lines such as {DOCUMENT}. Received: "
+            f"{path} without one. Read its sentences."
+        )
+    found = []
+    for first, after in itertools.pairwise([0, *begins, len(sentences)]):
+        document = []
+        for rows in sentences[first:after]:
+            for number, (word, tag) in enumerate(rows):
+                # I-X would continue the span in which the last sentence ends.
+                if not number and document and tag.startswith("I-"):
+                    same = document[-1][1][1:] == tag[1:]
+                    tag = f"B{tag[1:]}" if same else tag
+                document.append((word, tag))
+        found.append(document)
+    return found
 
 
 def _column_number(column):

@@ -33,12 +33,14 @@ class Packer:
     Attributes:
         own_width: dict of the name of a feature with a length of its own to the value
             that pads it. The feature is an input of the model without any change.
+        truncates: bool. If False, a long text has several rows, which are windows.
 
     Raises:
         ValueError: if `sequence_length` is too small.
     """
 
     own_width = {}
+    truncates = True
 
     def __init__(self, tokenizer, sequence_length, framing=None):
         self.tokenizer = tokenizer
@@ -242,9 +244,8 @@ class WordPacker(Packer):
     """Packs texts into rows of tokens, with the position of each word.
 
     Words are separated by white space. The position of a word is the position of its
-    first token, as in BERT's tagging (Devlin et al. 2019, section 5.3). If `pack`
-    truncates a text, a word whose first token is removed has no position. `windows`
-    does not truncate.
+    first token, as in BERT's tagging (Devlin et al. 2019, section 5.3). If a text is
+    truncated, a word whose first token is removed has no position.
 
     Args:
         tokenizer: see `Packer`; also has `split` (texts to words) and `pieces` (words
@@ -275,45 +276,6 @@ class WordPacker(Packer):
         places = tf.ragged.boolean_mask(places, places < room) + self._first
         rows["word_positions"] = places
         return rows, tf.reduce_sum(tf.cast(lengths > room, tf.int32))
-
-    def windows(self, texts):
-        """Splits long texts into several rows, which overlap by half. Pads the rows.
-
-        The position of a word is in the row with the most tokens on both sides of the
-        word. There is at least a quarter of a row on each side, except at the ends of
-        the text.
-
-        Args:
-            texts: tuple of one string tensor (B,).
-
-        Returns:
-            The result of `dense` for N rows, N at least B, and the number of words of
-            each text, int64 (B,). The words of a text follow each other, row by row.
-
-        Raises:
-            ValueError: if the texts are pairs.
-        """
-        tokens, places = self._pieces(texts)
-        room = self.limit - self._markers(1)
-        stride, lengths = room // 2, tf.cast(tokens.row_lengths(), tf.int32)
-        counts = 1 + tf.maximum(-((room - lengths) // stride), 0)
-        texts_of = tf.repeat(tf.range(tf.size(counts)), counts)
-        numbers = tf.ragged.range(counts).values
-        starts = tf.cast(tf.gather(tokens.row_starts(), texts_of), tf.int32)
-        left = tf.gather(lengths, texts_of) - numbers * stride
-        starts += numbers * stride
-        index = tf.ragged.range(starts, starts + tf.minimum(left, room))
-        rows = self._framed([index.with_values(tf.gather(tokens.values, index.values))])
-        text_of = tf.cast(places.value_rowids(), tf.int32)
-        window = (2 * places.values - stride) // (2 * stride)
-        window = tf.clip_by_value(window, 0, tf.gather(counts, text_of) - 1)
-        row_of = tf.gather(tf.cumsum(counts, exclusive=True), text_of) + window
-        rows["word_positions"] = tf.RaggedTensor.from_value_rowids(
-            places.values - window * stride + self._first,
-            row_of,
-            nrows=tf.size(texts_of),
-        )
-        return self.dense(rows), places.row_lengths()
 
     @property
     def _first(self):

@@ -31,6 +31,8 @@ class QuestionPacker(Packer):
             too short.
     """
 
+    truncates = False
+
     def __init__(
         self, tokenizer, sequence_length, framing=None, stride=128, question_length=64
     ):

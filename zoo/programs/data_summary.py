@@ -36,8 +36,9 @@ def describe_tokens(model, parts):
         parts: see `describe_data`.
 
     Returns:
-        dict of texts (their number), median, percentile_95, longest, sequence_length
-        and truncated, the number of texts that are longer than sequence_length.
+        dict of texts (their number), median, percentile_95, longest, sequence_length,
+        longer, the number of texts that are longer than sequence_length, and truncated,
+        whether these are truncated.
     """
     lengths = np.concatenate([model.token_lengths(x) for x, _ in parts.values()])
     limit = model.sequence_length
@@ -47,7 +48,8 @@ def describe_tokens(model, parts):
         "percentile_95": float(np.percentile(lengths, 95)),
         "longest": int(lengths.max()),
         "sequence_length": limit,
-        "truncated": 0 if limit is None else int((lengths > limit).sum()),
+        "longer": 0 if limit is None else int((lengths > limit).sum()),
+        "truncated": model.preprocessor.truncates,
     }
 
 
@@ -106,9 +108,10 @@ def tokens_line(tokens):
     )
     if tokens["sequence_length"] is None:
         return line + "The model has no limit."
+    done = "truncated" if tokens["truncated"] else "read in windows"
     return line + (
-        f"{tokens['truncated']:,} of {tokens['texts']:,} texts are longer than "
-        f"{tokens['sequence_length']:,} tokens and are truncated."
+        f"{tokens['longer']:,} of {tokens['texts']:,} texts are longer than "
+        f"{tokens['sequence_length']:,} tokens and are {done}."
     )
 
 

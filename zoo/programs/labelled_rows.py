@@ -9,11 +9,18 @@ def read_rows(kind, path, target=None, **columns):
     Args:
         kind: class of the task.
         path, target: of the files; `target` may be None.
-        **columns: text_column, pair_column and label_column, for `read` of the task.
+        **columns: text_column, pair_column, label_column and documents, for `read` of
+            the task.
 
     Raises:
-        ValueError: if the task reads one file only, or the files cannot be read.
+        ValueError: if the task has no documents or reads one file only, or the files
+            cannot be read.
     """
+    if columns.get("documents") and not kind.has_documents:
+        raise ValueError(
+            "Only a task that tags words reads documents. Received: documents=True for "
+            f"task {kind.task_name!r}. Leave it out."
+        )
     if not target:
         return kind.read(path, **columns)
     if not kind.takes_target_file:

@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from zoo.data import Packer, WordPacker
+from zoo.data import Packer, WordWindowPacker
 from zoo.tasks import Task
 
 ROWS = 32  # texts that a model reads together
@@ -29,7 +29,8 @@ def word_vectors(model, sentences, batch_size=ROWS):
         ValueError: if the model has no tokenizer, or reads a source and a target.
     """
     backbone = _encoder(model)
-    packer = WordPacker(backbone.tokenizer, backbone.config.max_sequence_length)
+    longest = backbone.config.max_sequence_length
+    packer = WordWindowPacker(backbone.tokenizer, longest)
     texts = [s if isinstance(s, str) else " ".join(s) for s in sentences]
     layers, shape = _layers(backbone)
     lengths = [len(text) for text in texts]

@@ -16,11 +16,14 @@ class LabelledFiles:
             predictions a report compares with those of the model.
         takes_target_file: bool, whether `read` takes `target`, the path of a file with
             a label for each line of the other file.
+        has_documents: bool, whether `read` takes `documents`, to join the sentences of
+            a document.
         split_column: int, the column of texts by whose hash rows are split.
     """
 
     baselines = {}
     takes_target_file = False
+    has_documents = False
     split_column = 0
 
     @classmethod

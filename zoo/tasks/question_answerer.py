@@ -217,13 +217,6 @@ class QuestionAnswerer(QuestionFiles, FindsAnswers, Task):
             targets[1] = tf.repeat(weight[:, None], 2, axis=1)
         return super().finish(x, *targets)
 
-    def encode_batch(self, columns, *targets):
-        """An example from a batch of texts; see `TextBatches.encode_batch`."""
-        rows, targets = self.per_row(
-            columns, self.preprocessor.pack(columns)[0], targets
-        )
-        return self.finish(self.preprocessor.dense(rows), *targets)
-
     def report_truncation(self, cut, count, stacklevel=5, longest=None):
         """Warns once that some of the questions are truncated."""
         longest = longest or self.options["question_length"]

@@ -15,13 +15,22 @@ class TaggedFiles(LabelledFiles):
     """
 
     baselines = {"most frequent tag of each word": most_frequent_tags}
+    has_documents = True
 
     @classmethod
-    def read(cls, path, text_column=None, pair_column=None, label_column=None):
+    def read(
+        cls,
+        path,
+        text_column=None,
+        pair_column=None,
+        label_column=None,
+        documents=False,
+    ):
         """Reads words and tags from a file of columns, see `zoo.data.read_conll`.
 
         By default, words and tags are in the first and the last column. In a file whose
-        name ends in `.conllu` they are in the second and the fourth column.
+        name ends in `.conllu` they are in the second and the fourth column. With
+        `documents`, the sentences of a document are one text.
         """
         if pair_column is not None:
             raise ValueError(
@@ -30,7 +39,8 @@ class TaggedFiles(LabelledFiles):
             )
         chosen = (1, 3) if ".conllu" in pathlib.Path(path).suffixes else (0, -1)
         columns = zip((text_column, label_column), chosen, strict=True)
-        return read_conll(path, *(b if a is None else a for a, b in columns))
+        columns = (b if a is None else a for a, b in columns)
+        return read_conll(path, *columns, documents=documents)
 
     @classmethod
     def data_options(cls, labels):

@@ -197,7 +197,9 @@ class TextBatches(TextColumns):
 
     def encode_batch(self, columns, *targets):
         """An example from a batch of texts, as of `finish`, in a graph."""
-        return self.finish(self.preprocessor(columns), *targets)
+        rows, _ = self.preprocessor.pack(columns)
+        rows, targets = self.per_row(columns, rows, targets)
+        return self.finish(self.preprocessor.dense(rows), *targets)
 
     def _dataset_batches(self, dataset):
         spec = dataset.element_spec

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from zoo.data import WordPacker
+from zoo.data import WordWindowPacker
 from zoo.evaluation import allowed_transitions, span_scores
 from zoo.layers import CRF, crf
 from zoo.tasks.answering import as_numpy
@@ -27,8 +27,9 @@ class TokenClassifier(TaggedFiles, Task):
 
     Words are separated by white space, so split punctuation off first. A sentence is a
     str or a list of words. Its labels are a list, or a str of labels that are separated
-    by white space. `answer` and `tag` label all words of a text of any length. `fit`
-    and `evaluate` truncate long texts.
+    by white space. A long text is read in windows, see `zoo.data.WordWindowPacker`; in
+    training, each window is a row of its own. A text may be a document, so that a word
+    is read with other sentences, see `documents` of `zoo.data.read_conll`.
 
     Source: Devlin et al. 2019, section 5.3; for the chain, Lample et al. 2016.
 
@@ -59,7 +60,7 @@ class TokenClassifier(TaggedFiles, Task):
     answers_tokens = False
     text_methods = ("answer", "tag", "entities")
     answer_pads = {"tags": "", "scores": 0.0, "words": "", "begins": -1, "ends": -1}
-    packer = WordPacker
+    packer = WordWindowPacker
 
     def __init__(
         self,
@@ -164,6 +165,15 @@ class TokenClassifier(TaggedFiles, Task):
         equal = tf.reduce_all(words == tf.strings.split(y).row_lengths())
         tf.debugging.Assert(equal, ["A sentence must have a label for every word."])
 
+    def per_row(self, columns, rows, targets):
+        """Labels of texts as those of their windows; see `TextBatches.per_row`."""
+        windows, words = rows.pop("windows"), rows["word_positions"]
+        if not targets:
+            return rows, targets
+        labels = words.with_values(tf.strings.split(targets[0]).values)
+        others = [tf.repeat(target, windows, axis=0) for target in targets[1:]]
+        return rows, [tf.strings.reduce_join(labels, 1, separator=" "), *others]
+
     def finish(self, x, y=None, weight=None):
         """An example: x, labels int32 (B, W), -1 for padding, and weights."""
         if y is None:
@@ -209,8 +219,8 @@ class TokenClassifier(TaggedFiles, Task):
     def answer_batch(self, texts):
         """Tags of texts, in a graph.
 
-        A text that is longer than a row is split into rows that overlap by half, see
-        `zoo.data.WordPacker.windows`. The chain of "crf" covers the whole text.
+        A text that is longer than a row is split into windows, see
+        `zoo.data.WordWindowPacker`. The chain of "crf" covers the whole text.
 
         Args:
             texts: string (B,).
@@ -307,15 +317,13 @@ class TokenClassifier(TaggedFiles, Task):
         """The spans of texts, such as names.
 
         Args:
-            texts: list of str, or of lists of words.
-            batch_size: int, 32 by default.
+            texts, batch_size: see `tag`, also for errors.
 
         Returns:
             list with one list for each text. It has a dict for each span: text, label,
             score, the mean probability of its tags, and begin and end in characters.
 
         Raises:
-            TypeError: if `texts` is one string, or not text.
             ValueError: if the labels are not tags of spans, such as B-PER.
         """
         columns = as_numpy(self.text_columns(texts)[0]).tolist()
