@@ -27,6 +27,7 @@ _PLACES = {
     "embed": "zoo.programs.text_vectors",
     "evaluate_suite": "zoo.programs.task_suite",
     "extend_vocabulary": "zoo.programs.taggers",
+    "find_uses": "zoo.programs.word_uses",
     "finetune_ulmfit": "zoo.programs.transfer",
     "from_preset": "zoo.registry",
     "list_presets": "zoo.presets",

@@ -99,6 +99,44 @@ def embed(preset, files, output, layers, **options):
 
 
 @click.command()
+@click.argument("preset", callback=arguments.check_preset)
+@click.argument("word")
+@text_files
+@click.option(
+    "--layer",
+    "layers",
+    type=int,
+    multiple=True,
+    default=[-1],
+    help="A layer whose vectors are used, 0 for the embeddings. May be repeated. By "
+    "default the last one.",
+)
+@click.option("--groups", type=click.IntRange(1), default=2, show_default=True)
+@click.option("--limit", type=click.IntRange(2), default=500, show_default=True)
+@click.option("--output", help="A picture of the uses to write: .svg, .png or .pdf.")
+def senses(preset, word, files, layers, groups, limit, output):
+    """Show groups of similar uses of a word in text files.
+
+    Each line of FILES is a text. The groups are found by k-means in the vectors that
+    the word has in its contexts. Of each group, the command prints the most typical
+    uses.
+    """
+    import zoo
+
+    paths = [pathlib.Path(file) for file in files]
+    uses = zoo.find_uses(preset, word, paths, layers, limit=limit)
+    found, labels = uses.groups(groups), [""] * len(uses)
+    for number, group in enumerate(found, start=1):
+        click.echo(f"group {number}: {len(group)} of {len(uses)} uses")
+        for use in group[:5]:
+            click.echo(f"  {uses.excerpt(use)}")
+        for use in group:
+            labels[use] = f"group {number}"
+    if output:
+        click.echo(uses.plot(output, labels, f"Uses of {word!r}", shown=3))
+
+
+@click.command()
 @text_files
 @click.option("--output", required=True, help="The text file to write.")
 @click.option("--embedding-dim", default=100, show_default=True)
@@ -165,4 +203,4 @@ def vocabulary(files, kind, size, output, cased, character_coverage):
     click.echo(output)
 
 
-COMMANDS = (predict, fill_mask, attend, embed, vectors, vocabulary)
+COMMANDS = (predict, fill_mask, attend, embed, senses, vectors, vocabulary)

@@ -9,8 +9,8 @@ from zoo.tasks import Task
 ROWS = 32  # texts that a model reads together
 
 
-def word_vectors(model, sentences, batch_size=ROWS):
-    """Computes the vectors of all words in all layers.
+def word_vectors(model, sentences, chosen=None, batch_size=ROWS):
+    """Computes the vectors of all words in all layers, or in some.
 
     The vector of a word is that of its first token, as in `zoo.TokenClassifier`. Long
     sentences are read in windows that overlap.
@@ -19,20 +19,29 @@ def word_vectors(model, sentences, batch_size=ROWS):
         model: `zoo.backbone.Backbone` with a tokenizer, or a task; it encodes one
             sequence.
         sentences: list of str, or of lists of words without white space.
+        chosen: list of int, the layers, or None for all. 0 is the embeddings, negative
+            numbers count from the last layer.
         batch_size: int.
 
     Returns:
-        float32 (W, N + 1, D), the words of all sentences one after the other, and int
+        float32 (W, layers, D), the words of all sentences one after the other, and int
         (S,), the number of words of each sentence.
 
     Raises:
-        ValueError: if the model has no tokenizer, or reads a source and a target.
+        ValueError: if the model has no tokenizer, reads a source and a target, or does
+            not have a layer.
     """
     backbone = _encoder(model)
     longest = backbone.config.max_sequence_length
     packer = WordWindowPacker(backbone.tokenizer, longest)
     texts = [s if isinstance(s, str) else " ".join(s) for s in sentences]
-    layers, shape = _layers(backbone)
+    layers, (count, width) = _layers(backbone)
+    numbers = list(range(count)) if chosen is None else list(chosen)
+    if not numbers or any(not -count <= number < count for number in numbers):
+        raise ValueError(
+            f"The layers must be numbers in [-{count}, {count}). Received: {numbers}. "
+            "Use -1 for the last layer."
+        )
     lengths = [len(text) for text in texts]
     order = np.argsort(lengths, kind="stable")[::-1]
     found, counts = {}, np.zeros(len(texts), "int64")
@@ -40,7 +49,7 @@ def word_vectors(model, sentences, batch_size=ROWS):
         rows = order[start : start + batch_size]
         x, sizes = packer.windows((tf.constant([texts[row] for row in rows]),))
         positions = x.pop("word_positions")
-        hidden = layers(x)
+        hidden = tf.gather(layers(x), [number % count for number in numbers], axis=1)
         places = tf.maximum(positions, 0)[:, None]
         places = tf.repeat(places, hidden.shape[1], axis=1)
         hidden = tf.gather(hidden, places, axis=2, batch_dims=2)
@@ -49,7 +58,7 @@ def word_vectors(model, sentences, batch_size=ROWS):
         found |= dict(zip(rows.tolist(), parts, strict=True))
         counts[rows] = sizes
     parts = [
-        np.zeros((0, *shape), "float32"),
+        np.zeros((0, len(numbers), width), "float32"),
         *(found[row] for row in range(len(texts))),
     ]
     return np.concatenate(parts), counts

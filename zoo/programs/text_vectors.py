@@ -57,7 +57,7 @@ def embed(
     """
     if output is not None and pathlib.Path(output).suffix != ".npy":
         raise ValueError(f"`output` must end in .npy. Received: {str(output)!r}.")
-    texts = _strings(texts)
+    texts = read_strings(texts)
     options |= {"layers": layers, "pooling": pooling}
     model = _embedder(preset, {k: v for k, v in options.items() if v is not None})
     bar = keras.utils.Progbar(None, unit_name="text", verbose=verbose)
@@ -89,8 +89,12 @@ def _embedder(preset, options):
     return preset
 
 
-def _strings(texts):
-    """An iterator over the texts of any input of `embed`."""
+def read_strings(texts):
+    """An iterator over texts.
+
+    Args:
+        texts: see `embed`, also for errors.
+    """
     if isinstance(texts, (str, bytes)):
         raise TypeError(
             "`texts` must be a list or an iterator of str, or a `pathlib.Path`. "

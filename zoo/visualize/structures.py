@@ -8,6 +8,8 @@ from zoo.visualize.results import BELOW, STYLE, save_figure
 
 CHARACTER, LEVEL, GAP = 0.09, 0.55, 0.2  # inches
 LONGEST_TEXT = 40  # characters
+# Where a text is written beside its point: offset in points, and alignment.
+PLACES = [((3, 3), "left"), ((3, -8), "left"), ((-3, 3), "right"), ((-3, -8), "right")]
 
 
 def plot_tree(tree, path, title=""):
@@ -72,7 +74,8 @@ def plot_map(vectors, labels, path, title="", texts=()):
         labels: sequence of str (N,); each label has a color.
         path: str or path, file to write. The suffix is the format.
         title: str.
-        texts: sequence of str (N,), written beside the points, or empty.
+        texts: sequence of str (N,), written beside the points; or empty. A text that
+            would cover another one is left out.
 
     Returns:
         pathlib.Path of the file.
@@ -99,10 +102,24 @@ def plot_map(vectors, labels, path, title="", texts=()):
         for name in dict.fromkeys(labels):
             rows = [i for i, label in enumerate(labels) if label == name]
             axes.scatter(*points[rows].T, s=18, alpha=0.7, label=name)
-        for point, text in zip(points, texts, strict=False):
-            short = text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}…"
-            axes.annotate(short, point, (3, 3), textcoords="offset points", fontsize=6)
         names = (f"direction {i + 1} ({share:.0f} %)" for i, share in enumerate(shares))
         axes.set(**dict(zip(("xlabel", "ylabel"), names, strict=True)), title=title)
         axes.legend(**BELOW)
+        _write_texts(axes, points, texts)
         return save_figure(figure, path)
+
+
+def _write_texts(axes, points, texts):
+    """Writes texts beside points: right of them, below or left, where there is room."""
+    axes.figure.draw_without_rendering()
+    taken = []
+    for point, text in zip(points, texts, strict=False):
+        short = text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}…"
+        for offset, side in PLACES if short else ():
+            options = {"textcoords": "offset points", "fontsize": 6, "ha": side}
+            written = axes.annotate(short, point, offset, **options)
+            box = written.get_window_extent()
+            if not any(box.overlaps(other) for other in taken):
+                taken.append(box)
+                break
+            written.remove()

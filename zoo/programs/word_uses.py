@@ -1,0 +1,196 @@
+"""The uses of a word in texts: their vectors, their neighbours, and a map of them."""
+
+import dataclasses
+import re
+
+import numpy as np
+
+from zoo import registry
+from zoo.backbone import Backbone
+from zoo.programs.layer_vectors import word_vectors
+from zoo.programs.text_vectors import read_strings
+from zoo.tasks import Task
+from zoo.visualize import plot_map
+
+WORDS = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
+LIMIT = 500  # uses
+WIDTH = 6  # words on each side of an excerpt
+
+
+@dataclasses.dataclass(frozen=True)
+class WordUses:
+    """Uses of words in texts, with a vector for each use.
+
+    Args:
+        words: list of str (N,), the word of each use, as it is asked for.
+        sentences: list of lists of str (N,), the words of the text of each use.
+        places: int (N,), the number of the word in its text, from 0.
+        vectors: float32 (N, D).
+    """
+
+    words: list
+    sentences: list
+    places: np.ndarray
+    vectors: np.ndarray
+
+    def __len__(self):
+        """The number of uses."""
+        return len(self.words)
+
+    def excerpt(self, number, width=WIDTH):
+        """A use with the words on both sides of it, str; the word is in brackets.
+
+        Args:
+            number: int, of the use.
+            width: int, the most words on each side.
+        """
+        words, place = self.sentences[number], int(self.places[number])
+        before, after = words[max(place - width, 0) : place], words[place + 1 :]
+        return " ".join([*before, f"[{words[place]}]", *after[:width]])
+
+    @property
+    def directions(self):
+        """The vectors divided by their lengths, float32 (N, D)."""
+        norms = np.linalg.norm(self.vectors, axis=1, keepdims=True)
+        return self.vectors / np.maximum(norms, 1e-12)
+
+    def similarities(self):
+        """The cosines between the vectors of all uses, float32 (N, N)."""
+        return self.directions @ self.directions.T
+
+    def neighbours(self, number, count=5):
+        """The most similar uses in other texts.
+
+        Args:
+            number: int, of a use.
+            count: int, the most neighbours.
+
+        Returns:
+            list of dict: use int, its number, similarity float, the cosine, and text
+            str, see `excerpt`.
+        """
+        similar = self.similarities()[number]
+        others = [
+            i for i, s in enumerate(self.sentences) if s != self.sentences[number]
+        ]
+        best = sorted(others, key=lambda other: -similar[other])[:count]
+        return [
+            {"use": i, "similarity": float(similar[i]), "text": self.excerpt(i)}
+            for i in best
+        ]
+
+    def groups(self, count=2, seed=0):
+        """Divides the uses into groups of similar vectors, by k-means.
+
+        Args:
+            count: int, the number of groups.
+            seed: int.
+
+        Returns:
+            list of lists of int, the numbers of the uses of each group: the largest
+            group first, and in it the use that is nearest to the center.
+
+        Raises:
+            ImportError: without scikit-learn.
+            ValueError: if there are fewer uses than groups.
+        """
+        if not 1 <= count <= len(self):
+            raise ValueError(
+                "There must be a use for each group. Received: "
+                f"{len(self)} uses for {count} groups."
+            )
+        from sklearn.cluster import KMeans
+
+        means = KMeans(count, n_init=10, random_state=seed).fit(self.directions)
+        distances = means.transform(self.directions)
+        found = []
+        for group in range(count):
+            own = np.flatnonzero(means.labels_ == group)
+            found.append(own[np.argsort(distances[own, group])].tolist())
+        return sorted(found, key=len, reverse=True)
+
+    def plot(self, path, labels=None, title="", shown=0):
+        """Plots the vectors in the plane of their main directions.
+
+        Args:
+            path: str or path, file to write: .svg, .png or .pdf.
+            labels: sequence of str (N,), each with its color; by default the words.
+            title: str.
+            shown: int, the number of uses of each label whose excerpts are written
+                beside their points, the first ones.
+
+        Returns:
+            pathlib.Path of the file.
+        """
+        labels, counts = list(labels or self.words), {}
+        texts = []
+        for number, label in enumerate(labels):
+            counts[label] = counts.get(label, 0) + 1
+            near = counts[label] <= shown
+            texts.append(self.excerpt(number, 3) if near else "")
+        return plot_map(self.vectors, labels, path, title, texts)
+
+
+def find_uses(preset, words, texts, layers=(-1,), *, limit=LIMIT, **options):
+    """Finds words in texts, and computes their vectors there.
+
+    A text is split into words and punctuation. Upper case is ignored in the search.
+    The vector of a word is that of its first token.
+
+    Source: Peters et al. 2018, section 5.3 and table 4.
+
+    Args:
+        preset: see `zoo.from_preset`; or a backbone with a tokenizer, or a task.
+        words: str, or list of str.
+        texts: list or iterator of str, or paths of text files, see `zoo.embed`.
+        layers: list of int, whose vectors are concatenated: 0 for the embeddings, -1
+            for the last layer.
+        limit: int, the most uses of each word. The first ones count.
+        **options: of `zoo.from_preset`.
+
+    Returns:
+        `WordUses`, in the order of the texts.
+
+    Raises:
+        FileNotFoundError, TypeError: see `zoo.embed`.
+        ValueError: if a word is not in the texts or is not one word, options are given
+            for a model, or the model does not have a layer.
+    """
+    words = [words] if isinstance(words, str) else list(words)
+    found = _search({word.lower(): word for word in words}, texts, limit)
+    missing = [word for word in words if word not in {use[0] for use in found}]
+    if missing or not words:
+        raise ValueError(
+            "Every word must be in the texts, and must be one word. Received: "
+            f"{', '.join(map(repr, missing or words))} without a use."
+        )
+    model = preset
+    if not isinstance(preset, (Backbone, Task)):
+        model = registry.from_preset(preset, None, **options)
+    elif options:
+        raise ValueError(f"A model takes no options. Received: {sorted(options)}.")
+    sentences = list(dict.fromkeys(use[1] for use in found))
+    vectors, counts = word_vectors(model, list(map(list, sentences)), layers)
+    starts = dict(zip(sentences, np.cumsum(counts) - counts, strict=True))
+    rows = [starts[sentence] + place for _, sentence, place in found]
+    return WordUses(
+        [use[0] for use in found],
+        [list(use[1]) for use in found],
+        np.array([use[2] for use in found], "int64"),
+        vectors[rows].reshape(len(rows), -1),
+    )
+
+
+def _search(words, texts, limit):
+    """The uses of words in texts: list of word, words of the text, and place."""
+    found, counts = [], dict.fromkeys(words, 0)
+    for text in read_strings(texts):
+        split = tuple(WORDS.findall(text))
+        for place, word in enumerate(split):
+            known = counts.get(word.lower(), limit)
+            if known < limit:
+                counts[word.lower()] += 1
+                found.append((words[word.lower()], split, place))
+        if min(counts.values(), default=limit) >= limit:
+            break
+    return found
