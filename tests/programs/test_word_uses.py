@@ -59,7 +59,7 @@ def test_groups_have_similar_uses(uses):
     vectors = np.array([[1, 0], [2, 0.1], [0, 1], [0.1, 3], [0, 5], [3, 0]], "float32")
     found = dataclasses.replace(uses, vectors=vectors).groups(2)
     assert sorted(map(sorted, found)) == [[0, 1, 5], [2, 3, 4]]
-    with pytest.raises(ValueError, match="Received: 6 uses for 7 groups"):
+    with pytest.raises(ValueError, match="Received: 6 vectors for 7 groups"):
         uses.groups(7)
 
 

@@ -47,6 +47,7 @@ from zoo.evaluation.translations import (
     reference_streams,
     translation_scores,
 )
+from zoo.evaluation.vector_groups import group_vectors
 
 __all__ = [
     "Assessment",
@@ -69,6 +70,7 @@ __all__ = [
     "find_spans",
     "glue_metrics",
     "group_references",
+    "group_vectors",
     "majority_label",
     "mean_number",
     "most_frequent_tags",

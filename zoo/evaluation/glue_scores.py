@@ -99,34 +99,35 @@ def _numbers(task, values, labels):
     return np.array([numbers[value] for value in values.tolist()])
 
 
-def _library(name):
+def import_library(name):
+    """Imports a module of the extra `eval`, or raises ImportError."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
         raise ImportError(
-            f"This metric needs {name}. Run `pip install 'keras-context-zoo[eval]'`."
+            f"This function needs {name}. Run `pip install 'keras-context-zoo[eval]'`."
         ) from error
 
 
 def _matthews(references, predictions):
-    return _library("sklearn.metrics").matthews_corrcoef(references, predictions)
+    return import_library("sklearn.metrics").matthews_corrcoef(references, predictions)
 
 
 def _f1(references, predictions):
-    f1_score = _library("sklearn.metrics").f1_score
+    f1_score = import_library("sklearn.metrics").f1_score
     return f1_score(references, predictions, pos_label=1, zero_division=0.0)
 
 
 def _pearson(references, predictions):
     if np.ptp(references) == 0 or np.ptp(predictions) == 0:
         return 0.0
-    return _library("scipy.stats").pearsonr(references, predictions).statistic
+    return import_library("scipy.stats").pearsonr(references, predictions).statistic
 
 
 def _spearman(references, predictions):
     if np.ptp(references) == 0 or np.ptp(predictions) == 0:
         return 0.0
-    return _library("scipy.stats").spearmanr(references, predictions).statistic
+    return import_library("scipy.stats").spearmanr(references, predictions).statistic
 
 
 ACCURACY = {"accuracy": accuracy}

@@ -7,6 +7,7 @@ import numpy as np
 
 from zoo import registry
 from zoo.backbone import Backbone
+from zoo.evaluation import group_vectors
 from zoo.programs.layer_vectors import word_vectors
 from zoo.programs.text_vectors import read_strings
 from zoo.tasks import Task
@@ -80,34 +81,15 @@ class WordUses:
         ]
 
     def groups(self, count=2, seed=0):
-        """Divides the uses into groups of similar vectors, by k-means.
+        """Divides the uses into groups of similar vectors.
 
         Args:
-            count: int, the number of groups.
-            seed: int.
+            count, seed: see `zoo.evaluation.group_vectors`, also for errors.
 
         Returns:
-            list of lists of int, the numbers of the uses of each group: the largest
-            group first, and in it the use that is nearest to the center.
-
-        Raises:
-            ImportError: without scikit-learn.
-            ValueError: if there are fewer uses than groups.
+            list of lists of int, the numbers of the uses of each group.
         """
-        if not 1 <= count <= len(self):
-            raise ValueError(
-                "There must be a use for each group. Received: "
-                f"{len(self)} uses for {count} groups."
-            )
-        from sklearn.cluster import KMeans
-
-        means = KMeans(count, n_init=10, random_state=seed).fit(self.directions)
-        distances = means.transform(self.directions)
-        found = []
-        for group in range(count):
-            own = np.flatnonzero(means.labels_ == group)
-            found.append(own[np.argsort(distances[own, group])].tolist())
-        return sorted(found, key=len, reverse=True)
+        return group_vectors(self.directions, count, seed)
 
     def plot(self, path, labels=None, title="", shown=0):
         """Plots the vectors in the plane of their main directions.
