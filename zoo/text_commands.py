@@ -49,9 +49,19 @@ def fill_mask(preset, texts, k):
 @click.argument("preset", callback=arguments.check_model)
 @click.argument("text")
 @click.argument("target", required=False)
-@click.option("--output", required=True, help="The HTML file to write.")
-def attend(preset, text, target, output):
-    """Write a page that shows what the tokens of a text attend to.
+@click.option(
+    "--output",
+    required=True,
+    help="The file to write: a page, .html, or a picture, .svg, .png or .pdf.",
+)
+@click.option(
+    "--kind",
+    help="For a picture of a model that translates: encoder, decoder or cross.",
+)
+@click.option("--layer", type=int, help="For a picture; by default all layers.")
+@click.option("--head", type=int, help="For a picture; by default the mean of all.")
+def attend(preset, text, target, output, kind, layer, head):
+    """Write a page or a picture that shows what the tokens of a text attend to.
 
     PRESET may also be a `.keras` file. TARGET is for models that translate: what the
     decoder writes. By default it is the translation by greedy search. The page opens
@@ -59,7 +69,7 @@ def attend(preset, text, target, output):
     """
     from zoo.programs import attend as program
 
-    click.echo(program.run(preset, text, target, output))
+    click.echo(program.run(preset, text, target, output, kind, layer, head))
 
 
 text_files = click.argument(

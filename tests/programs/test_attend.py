@@ -129,6 +129,23 @@ def test_the_command_writes_the_page(bert, translator, tmp_path):
         page.unlink()
 
 
+def test_the_command_draws_a_picture(bert, tmp_path):
+    bert.save_to_preset(tmp_path / "bert")
+    command = ["attend", str(tmp_path / "bert"), TEXT, "--output"]
+
+    def run(*arguments, code=0):
+        result = click.testing.CliRunner().invoke(main, [*command, *arguments])
+        assert result.exit_code == code, result.output
+        return " ".join(result.output.split())
+
+    picture = tmp_path / "a.svg"
+    run(str(picture), "--layer", "1", "--head", "0")
+    text = picture.read_text("utf-8")
+    assert ">Attention: a good film ., layer 1, head 0</text>" in text
+    assert "must be one of self. Received" in run(str(picture), "--kind", "x", code=1)
+    assert "has all layers" in run(str(tmp_path / "a.html"), "--layer", "0", code=1)
+
+
 def test_models_and_texts_that_do_not_fit(bert, translator):
     elmo = build_backbone("elmo", tiny.ELMO_CONFIG)
     bare = build_backbone("bert", tiny.CONFIG)

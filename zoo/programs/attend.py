@@ -1,6 +1,7 @@
 """Shows what the tokens of a text attend to in a model."""
 
 import os
+import pathlib
 import textwrap
 
 import numpy as np
@@ -10,7 +11,7 @@ from zoo import registry
 from zoo.data import Packer
 from zoo.tasks import Task, Translator
 from zoo.tasks.translator import SourcePacker
-from zoo.visualize import Attention, save_attention_page
+from zoo.visualize import Attention, plot_attention, save_attention_page
 
 SCORES = "attention_scores"  # how the names of such outputs end
 GREEDY = {
@@ -23,22 +24,46 @@ GREEDY = {
 LONGEST_TITLE = 80  # characters
 
 
-def run(preset, text, target, output):
-    """Writes a page of the attention of a model, see `attend`.
+def run(preset, text, target, output, kind=None, layer=None, head=None):
+    """Writes a page or a picture of the attention of a model, see `attend`.
 
     Args:
         preset: str, a `.keras` file, or the name or directory of a preset.
         text: str.
         target: str or None.
-        output: str or path, HTML file to write.
+        output: str or path, file to write: a page with all weights if its suffix is
+            .html, else a picture.
+        kind: str, a key of the result of `attend`, for a picture. By default "cross" of
+            an encoder-decoder.
+        layer, head: int or None, see `zoo.visualize.plot_attention`.
 
     Returns:
         pathlib.Path of the file.
+
+    Raises:
+        ValueError: see `attend` and `plot_attention`; or if the kind does not exist, or
+            the output is a page and only a part is asked for.
     """
+    suffix, part = pathlib.Path(output).suffix, (kind, layer, head)
+    if suffix == ".html" and part != (None, None, None):
+        raise ValueError(
+            "A page has all layers and heads. Received: "
+            f"kind={kind}, layer={layer}, head={head} and output {str(output)!r}. Name "
+            "a picture, such as attention.png."
+        )
     attention = attend(_load(preset, target), text, target)
     title = textwrap.shorten(f"Attention: {text}", LONGEST_TITLE, placeholder=" …")
-    model = os.path.basename(os.path.normpath(preset))
-    return save_attention_page(output, attention, title, model)
+    if suffix == ".html":
+        model = os.path.basename(os.path.normpath(preset))
+        return save_attention_page(output, attention, title, model)
+    kind = kind or [*attention][-1]
+    if kind not in attention:
+        raise ValueError(
+            f"The kind must be one of {', '.join(attention)}. Received: {kind!r}."
+        )
+    for name, number in (("layer", layer), ("head", head)):
+        title += "" if number is None else f", {name} {number}"
+    return plot_attention(attention[kind], output, layer, head, title)
 
 
 def _load(preset, target):

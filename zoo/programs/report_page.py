@@ -4,6 +4,7 @@ import html
 import re
 
 from zoo.programs.data_summary import data_lines, printable, tokens_line
+from zoo.visualize.pages import make_page
 
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8881; }
@@ -32,8 +33,6 @@ summary { cursor: pointer; padding: .3rem 0; }
   th, td { padding-right: .5rem; font-size: .8rem; }
 }
 """
-# The picture of a confusion matrix has an image of its cells inside.
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 NO_BREAK = "\N{NO-BREAK SPACE}"
 MANY = 20  # rows of a table that are shown at once
 MANY_LABELS = 16  # of a confusion matrix that is wider than a telephone
@@ -49,7 +48,6 @@ def render(content, pictures):
     Returns:
         str, HTML. Texts of the data are escaped, and the page loads nothing.
     """
-    title = _text(content["title"])
     sections = [
         ("Scores", _scores(content)),
         ("What was read", _data(content)),
@@ -63,13 +61,7 @@ def render(content, pictures):
         for heading, text in sections
         if text
     )
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
-        f"<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
-        f"<h1>{title}</h1>\n{body}\n</main>\n</body>\n</html>\n"
-    )
+    return make_page(printable(str(content["title"])), body, STYLE)
 
 
 def _text(value):

@@ -8,15 +8,20 @@ import importlib
 _PLACES = {
     "Attention": "zoo.visualize.attention_view",
     "attention_page": "zoo.visualize.attention_view",
+    "phrase_spans": "zoo.visualize.spans_view",
+    "plot_attention": "zoo.visualize.attention_plot",
     "plot_confusion": "zoo.visualize.results",
     "plot_curves": "zoo.visualize.results",
     "plot_history": "zoo.visualize.results",
+    "plot_layer_weights": "zoo.visualize.structures",
     "plot_map": "zoo.visualize.structures",
     "plot_positions": "zoo.visualize.results",
     "plot_rate_curve": "zoo.visualize.results",
     "plot_scatter": "zoo.visualize.results",
     "plot_tree": "zoo.visualize.structures",
     "save_attention_page": "zoo.visualize.attention_view",
+    "save_spans_page": "zoo.visualize.spans_view",
+    "spans_page": "zoo.visualize.spans_view",
 }
 
 __all__ = [*_PLACES]

@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import html
 import json
 import pathlib
 import re
@@ -11,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from zoo.files import replacing
+from zoo.visualize.pages import escape
 
 TEMPLATE = pathlib.Path(__file__).with_name("attention_view.html")
 SCRIPT = TEMPLATE.with_suffix(".js")
@@ -110,8 +110,8 @@ def attention_page(attention, title="Attention", model=""):
     script = SCRIPT.read_text("utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     values = {
-        "title": _escape(title),
-        "model": _escape(model),
+        "title": escape(title),
+        "model": escape(model),
         "data": text,
         "script": script,
         "policy": "default-src 'none'; style-src 'unsafe-inline'; "
@@ -135,11 +135,6 @@ def save_attention_page(path, attention, title="Attention", model=""):
     with replacing(path) as temporary:
         temporary.write_bytes(page.encode())
     return pathlib.Path(path)
-
-
-def _escape(text):
-    """Text in HTML, in ASCII; half of a surrogate pair is no Unicode."""
-    return html.escape(text).encode("ascii", "xmlcharrefreplace").decode()
 
 
 def _entry(name, attention):

@@ -1,4 +1,4 @@
-"""Pictures of trees and of maps of vectors, without a display."""
+"""Pictures of trees, maps of vectors and weights of layers, without a display."""
 
 import numpy as np
 from matplotlib import rc_context
@@ -123,3 +123,37 @@ def _write_texts(axes, points, texts):
                 taken.append(box)
                 break
             written.remove()
+
+
+def plot_layer_weights(weights, path, title=""):
+    """Plots how much each layer counts in learned weighted sums of layers.
+
+    Args:
+        weights: dict of the name of each sum, such as a task, to its weights, float
+            (N,), such as `weights` of a `zoo.probe`.
+        path: str or path, file to write. The suffix is the format.
+        title: str.
+
+    Returns:
+        pathlib.Path of the file.
+
+    Raises:
+        ValueError: if there are no weights, or their numbers differ.
+    """
+    counts = {len(row) for row in weights.values()}
+    if len(counts) != 1:
+        raise ValueError(
+            "All sums must have the same number of layers. Received: "
+            f"{sorted(counts) or 'none'}."
+        )
+    (count,), width = counts, 0.8 / len(weights)
+    with rc_context(STYLE):
+        figure = Figure(figsize=(5, 3.2))
+        axes = figure.subplots()
+        for number, (name, row) in enumerate(weights.items()):
+            places = np.arange(count) + (number - (len(weights) - 1) / 2) * width
+            axes.bar(places, row, width * 0.9, label=name)
+        axes.set_xticks(range(count))
+        axes.set(xlabel="layer", ylabel="weight", title=title)
+        axes.legend(**BELOW)
+        return save_figure(figure, path)

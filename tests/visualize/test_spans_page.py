@@ -1,0 +1,79 @@
+"""The page of spans in texts: what it contains, and what it refuses."""
+
+import html
+import re
+
+import pytest
+
+from zoo.visualize import phrase_spans, save_spans_page, spans_page
+
+TEXT = "Ann Lee met <b>Bo</b> & co."
+NAMES = [
+    {"begin": 0, "end": 7, "label": "PER", "score": 0.75},
+    {"begin": 12, "end": 21, "label": "<i>"},
+]
+TREE = (
+    "S",
+    ("NP", ("DT", "the"), ("NN", "cat")),
+    ("VP", ("VB", "sat"), ("PP", ("IN", "on"), ("NP", ("PRP", "it")))),
+)
+
+
+def paragraph(page):
+    """The text that a reader sees, without labels."""
+    (body,) = re.findall("<p .*?>(.*)</p>", page, re.DOTALL)
+    return html.unescape(re.sub("<small>.*?</small>|<[^>]*>", "", body))
+
+
+def test_spans_are_marked_in_the_text(tmp_path):
+    page = spans_page([TEXT], [NAMES], title="<x>")
+    assert paragraph(page) == TEXT and "<b>" not in page and "<i>" not in page
+    assert 'title="score 0.750">Ann Lee<small>PER</small></mark> met' in page
+    assert "&lt;b&gt;Bo&lt;/b&gt;<small>&lt;i&gt;</small></mark>" in page
+    assert "<title>&lt;x&gt;</title>" in page and "<script" not in page
+    assert "default-src 'none'" in page
+    colors = re.findall("--color: (#[0-9a-f]{6})", page)
+    assert colors[:2] == colors[2:] and colors[0] != colors[1]
+    path = save_spans_page(tmp_path / "a/spans.html", [TEXT], [NAMES], "<x>")
+    assert path.read_text("utf-8") == page
+
+
+def test_phrases_lie_in_each_other():
+    text, spans = phrase_spans(TREE)
+    assert text == "the cat sat on it"
+    assert [(text[s["begin"] : s["end"]], s["label"]) for s in spans] == [
+        (text, "S"),
+        ("the cat", "NP"),
+        ("sat on it", "VP"),
+        ("on it", "PP"),
+        ("it", "NP"),
+    ]
+    page = spans_page([text], [spans])
+    assert paragraph(page) == text
+    levels = re.findall("--level: (.);", page.split("<p ")[1])
+    assert levels == ["3", "0", "2", "1", "0"] and "--levels: 3" in page
+    assert page.count("<mark") == page.count("</mark>") == 5 + 4  # with the legend
+
+
+def test_equal_spans_and_empty_lists():
+    twice = [{"begin": 0, "end": 3, "label": name} for name in ("A", "B")]
+    page = spans_page(["abc", ""], [twice, []])
+    assert "abc<small>B</small></mark><small>A</small></mark>" in page
+    assert page.count("<p ") == 2
+    assert "<ul" not in spans_page(["abc"], [[]])
+
+
+@pytest.mark.parametrize("begin, end", [(0, 0), (-1, 2), (2, 9), (2, 5)])
+def test_impossible_spans(begin, end):
+    spans = [{"begin": begin, "end": end, "label": "A"}]
+    if (begin, end) == (2, 5):  # this one crosses another one
+        spans.append({"begin": 0, "end": 3, "label": "B"})
+    with pytest.raises(ValueError, match="must lie in its text"):
+        spans_page(["abcdef"], [spans])
+
+
+def test_one_text_is_no_list():
+    with pytest.raises(ValueError, match="a list for each. Received: str"):
+        spans_page("abc", [[]])
+    with pytest.raises(ValueError, match="Received: list of 1 and 2"):
+        spans_page(["abc"], [[], []])

@@ -1,0 +1,84 @@
+"""Pictures of attention weights as heat maps, without a display."""
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+
+from zoo.visualize.results import STYLE, save_figure
+
+CELL, SMALL = 0.3, 0.9  # inches: a token, and the map of a head
+LARGEST = 12  # inches of a side with all tokens
+
+
+def plot_attention(attention, path, layer=None, head=None, title=""):
+    """Plots attention weights: those of all heads, of a layer, or of a head.
+
+    A row of a map has the weights of one token; a column is a token that is attended
+    to. White is 0, and the darkest blue is the largest weight of the picture.
+
+    Args:
+        attention: `Attention`, such as `zoo.attend(model, text)["self"]`.
+        path: str or path, file to write. The suffix is the format: .svg, .png or .pdf.
+        layer: int, from 0. None for a small map of each head of all layers.
+        head: int, from 0. None for the mean of the heads of the layer.
+        title: str.
+
+    Returns:
+        pathlib.Path of the file.
+
+    Raises:
+        ValueError: if the layer or the head does not exist, or only a head is given.
+    """
+    weights = np.asarray(attention.weights, "float64")
+    for name, number, count in zip(
+        ("layer", "head"), (layer, head), weights.shape, strict=False
+    ):
+        if number is not None and not -count <= number < count:
+            raise ValueError(
+                f"`{name}` must be in [-{count}, {count}). Received: {number}."
+            )
+    if layer is None and head is not None:
+        raise ValueError(
+            f"A head belongs to a layer. Received: head={head} without a layer."
+        )
+    with rc_context({**STYLE, "axes.spines.top": True, "axes.spines.right": True}):
+        if layer is None:
+            figure = _overview(weights, title)
+        else:
+            chosen = weights[layer].mean(0) if head is None else weights[layer, head]
+            figure = _map(chosen, attention, title)
+        return save_figure(figure, path)
+
+
+def _overview(weights, title):
+    """A figure with a small map of each head."""
+    layers, heads = weights.shape[:2]
+    size = (SMALL * heads + 0.8, SMALL * layers + 0.9)
+    figure = Figure(figsize=size, layout="constrained")
+    places = figure.subplots(layers, heads, squeeze=False)
+    for (layer, head), axes in np.ndenumerate(places):
+        axes.imshow(weights[layer, head], cmap="Blues", vmin=0, vmax=weights.max())
+        axes.set(xticks=[], yticks=[])
+        if layer == layers - 1:
+            axes.set_xlabel(head)
+        if head == 0:
+            axes.set_ylabel(layer)
+    figure.supxlabel("head")
+    figure.supylabel("layer")
+    figure.suptitle(title)
+    return figure
+
+
+def _map(weights, attention, title):
+    """A figure with one map and the names of the tokens."""
+    rows, columns = weights.shape
+    width, height = (min(1.8 + CELL * count, LARGEST) for count in (columns, rows))
+    figure = Figure(figsize=(width, height))
+    axes = figure.subplots()
+    image = axes.imshow(weights, cmap="Blues", vmin=0, vmax=weights.max())
+    turned = {"rotation": 90, "fontsize": 9}
+    axes.set_xticks(range(columns), attention.attended, **turned)
+    axes.set_yticks(range(rows), attention.tokens, fontsize=9)
+    axes.set(xlabel="attended token", ylabel="token", title=title)
+    figure.colorbar(image, ax=axes, label="weight", shrink=0.8)
+    return figure

@@ -1,0 +1,32 @@
+"""Pages that load nothing: HTML with its styles inside and without scripts."""
+
+import html
+
+# A picture of a report has an image inside.
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+
+def make_page(title, body, style):
+    """Makes a page.
+
+    Args:
+        title: str, text that is escaped.
+        body: str, HTML below the heading.
+        style: str, CSS.
+
+    Returns:
+        str, HTML.
+    """
+    title = escape(title)
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+        f"<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n"
+        f"<h1>{title}</h1>\n{body}\n</main>\n</body>\n</html>\n"
+    )
+
+
+def escape(text):
+    """Text in HTML, in ASCII; half of a surrogate pair is no Unicode."""
+    return html.escape(text).encode("ascii", "xmlcharrefreplace").decode()

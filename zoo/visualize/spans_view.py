@@ -1,0 +1,166 @@
+"""A page of texts in which spans are marked, such as names, answers or phrases."""
+
+import pathlib
+
+from zoo.files import replacing
+from zoo.visualize.pages import escape, make_page
+
+STYLE = """
+:root { color-scheme: light dark; --line: #8884; }
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 1rem; max-width: 60rem; line-height: 1.5;
+  font-family: system-ui, sans-serif; overflow-wrap: anywhere; }
+h1 { margin: 0 0 1rem; font-size: 1.4rem; line-height: 1.25; }
+.legend { display: flex; flex-wrap: wrap; gap: .3rem 1rem; margin: 0 0 1rem;
+  padding: 0; list-style: none; font-size: .875rem; }
+.text { margin: 0; padding: .7rem 0; border-top: 1px solid var(--line);
+  line-height: calc(2.4 + .6 * var(--levels)); white-space: pre-wrap;
+  unicode-bidi: isolate; }
+mark { padding: calc(.2rem + .28rem * var(--level)) .3rem; border-radius: .4rem;
+  border: 1.5px solid var(--color); background: none; color: inherit;
+  box-decoration-break: clone; -webkit-box-decoration-break: clone; }
+mark.inner { background: color-mix(in srgb, var(--color) 18%, transparent); }
+mark small { padding-left: .35rem; font-size: .7rem; font-weight: bold; opacity: .85; }
+"""
+COLORS = (
+    "#1f77b4", "#e06c00", "#2a9134", "#d62839", "#8a5bd0", "#8c5a44", "#d94da0",
+    "#14939e", "#8b8b12", "#6b7080",
+)  # fmt: skip
+
+
+def spans_page(texts, spans, title="Spans"):
+    """Makes a page of texts with their spans.
+
+    A span is a box with its label. Each label has a color. Spans may lie in each other,
+    as phrases do. The page is one file, which loads nothing.
+
+    Args:
+        texts: list of str (N,).
+        spans: list (N,) of lists of dict: begin and end int, in characters, label str,
+            and optionally score float, such as from `entities` of a tagger, or from
+            `phrase_spans`.
+        title: str.
+
+    Returns:
+        str, HTML. The score of a span is shown when the mouse is over it.
+
+    Raises:
+        ValueError: if the lengths differ, or a span is empty, outside of its text, or
+            overlaps with another one without one of them being in the other.
+    """
+    if isinstance(texts, str) or len(texts) != len(spans):
+        raise ValueError(
+            "`texts` must be a list of str, and `spans` must have a list for each. "
+            f"Received: {type(texts).__name__} of {len(texts)} and {len(spans)}."
+        )
+    labels = dict.fromkeys(span["label"] for own in spans for span in own)
+    colors = {label: COLORS[i % len(COLORS)] for i, label in enumerate(labels)}
+    items = "".join(
+        f"<li>{_mark(0, colors[label])}{escape(label)}</mark></li>" for label in colors
+    )
+    legend = f'<ul class="legend">{items}</ul>\n' if items else ""
+    body = "\n".join(
+        _marked(text, own, colors) for text, own in zip(texts, spans, strict=True)
+    )
+    return make_page(title, legend + body, STYLE)
+
+
+def save_spans_page(path, texts, spans, title="Spans"):
+    """Writes the page of `spans_page` to a file.
+
+    Args:
+        path: str or path, HTML file to write.
+        texts, spans, title: see `spans_page`, also for errors.
+
+    Returns:
+        pathlib.Path of the file.
+    """
+    page = spans_page(texts, spans, title)
+    with replacing(path) as temporary:
+        temporary.write_bytes(page.encode())
+    return pathlib.Path(path)
+
+
+def phrase_spans(tree):
+    """The words of a tree as a text, and its phrases as spans.
+
+    Args:
+        tree: nested tuples, see `plot_tree`.
+
+    Returns:
+        str, the words with spaces between them, and list of dict of begin, end and
+        label. A phrase is before those that lie in it. Tags of words are left out.
+    """
+    words, spans = [], []
+
+    def visit(node, begin):
+        if isinstance(node[1], str):
+            words.append(node[1])
+            return begin + len(node[1])
+        own = {"begin": begin, "label": node[0]}
+        spans.append(own)
+        for number, child in enumerate(node[1:]):
+            own["end"] = begin = visit(child, begin + bool(number))
+        return begin
+
+    visit(tree, 0)
+    return " ".join(words), spans
+
+
+def _mark(level, color, score=None):
+    """The begin of the element of a span, in which there are `level` other levels."""
+    inner = "" if level else ' class="inner"'
+    shown = "" if score is None else f' title="score {score:.3f}"'
+    return f'<mark{inner} style="--level: {level}; --color: {color}"{shown}>'
+
+
+def _nested(spans, text):
+    """The numbers of spans in the order of their begins, and of those around each.
+
+    Returns:
+        list of pairs: the number of a span, and of the smallest span around it or None.
+
+    Raises:
+        ValueError: if a span is empty, outside of its text, or crosses another one.
+    """
+    order = sorted(
+        range(len(spans)), key=lambda i: (spans[i]["begin"], -spans[i]["end"], i)
+    )
+    found, around = [], []
+    for number in order:
+        begin, end = spans[number]["begin"], spans[number]["end"]
+        while around and spans[around[-1]]["end"] <= begin:
+            around.pop()
+        limit = spans[around[-1]]["end"] if around else len(text)
+        if not 0 <= begin < end <= limit:
+            raise ValueError(
+                "A span must lie in its text, have at least one character, and not "
+                f"cross another span. Received: begin={begin}, end={end} in "
+                f"{text[:40]!r} of {len(text)} characters."
+            )
+        found.append((number, around[-1] if around else None))
+        around.append(number)
+    return found
+
+
+def _marked(text, spans, colors):
+    """A paragraph of a text with its spans."""
+    nested, levels = _nested(spans, text), [0] * len(spans)
+    for number, outer in reversed(nested):
+        if outer is not None:
+            levels[outer] = max(levels[outer], levels[number] + 1)
+    begins, ends = {}, {}
+    for number, _ in nested:
+        span = spans[number]
+        mark = _mark(levels[number], colors[span["label"]], span.get("score"))
+        begins.setdefault(span["begin"], []).append(mark)
+        label = f"<small>{escape(span['label'])}</small></mark>"
+        ends.setdefault(span["end"], []).insert(0, label)
+    places = sorted({0, len(text), *begins, *ends})
+    parts = []
+    for place, after in zip(places, [*places[1:], None], strict=True):
+        parts += [*ends.get(place, ()), *begins.get(place, ())]
+        parts.append(escape(text[place:after]))
+    level = max(levels, default=0)
+    style = f'class="text" dir="auto" style="--levels: {level}"'
+    return f"<p {style}>{''.join(parts)}</p>"
