@@ -1,4 +1,4 @@
-"""The table of MiniLM beside transformers: its training, its cells and its rows."""
+"""The tables of the tasks: training with transformers, cells and rows."""
 
 import itertools
 import json
@@ -119,29 +119,59 @@ RESULT = {
 }
 
 
-def test_a_row_compares_both_libraries(tmp_path, monkeypatch):
-    from benchmarks.tables import minilm
+@pytest.fixture
+def suite(tmp_path, monkeypatch):
+    """The module under test, with a folder and results of its own."""
+    from benchmarks.tables import suite
 
-    monkeypatch.setattr(minilm, "FOLDER", tmp_path)
-    assert minilm.table() is None
+    monkeypatch.setattr(suite, "FOLDER", tmp_path)
+    comments = "<!-- {0} -->\n<!-- end of {0} -->\n"
+    page = comments.format("minilm") + comments.format("presets")
+    (tmp_path / "README.md").write_text(page)
     (tmp_path / "results").mkdir()
-    scores = {"zoo": (0.62, 0.66), "transformers": (0.61,)}
-    for library, found in scores.items():
-        for seed, score in enumerate(found):
-            name = f"rte-{library}-{seed}.json"
-            own = {"scores": {"dev.tsv": {"accuracy": score}}, "seconds": 60 + seed}
-            (tmp_path / "results" / name).write_text(json.dumps(RESULT | own))
-    (row,) = [line for line in minilm.table().splitlines() if line.startswith("| RTE")]
-    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    return suite
+
+
+def store(suite, model, *scores):
+    for seed, score in enumerate(scores):
+        path = suite.FOLDER / "results" / f"rte-{model}-{seed}.json"
+        own = {"scores": {"dev.tsv": {"accuracy": score}}, "seconds": 60 + seed}
+        path.write_text(json.dumps(RESULT | own))
+
+
+def row_of(suite):
+    """The cells of the only row of the page."""
+    suite.write_tables()
+    page = (suite.FOLDER / "README.md").read_text()
+    (row,) = [line for line in page.splitlines() if line.startswith("| RTE")]
+    return [cell.strip() for cell in row[1:-1].split("|")]
+
+
+def test_a_row_compares_both_libraries(suite):
+    before = (suite.FOLDER / "README.md").read_text()
+    suite.write_tables()
+    assert (suite.FOLDER / "README.md").read_text() == before
+    store(suite, suite.ZOO, 0.62, 0.66)
+    assert row_of(suite)[5:] == ["", "", "66.4", "1.0", ""]
+    store(suite, suite.TRANSFORMERS, 0.61)
+    cells = row_of(suite)
     assert cells[:4] == ["RTE", "2,490", "accuracy", "60.0"]
-    assert cells[4].startswith("64.0 ± ") and cells[5:] == [
-        "61.0", "+3.0", "66.4", "1.0", "1.0"
-    ]  # fmt: skip
+    assert cells[4].startswith("64.0 ± ")
+    assert cells[5:] == ["61.0", "+3.0", "66.4", "1.0", "1.0"]
 
 
-def test_cells_have_every_task_library_and_seed():
-    from benchmarks.tables import minilm
+def test_a_row_has_all_presets(suite):
+    store(suite, "gpt_mini_en_books", 0.55)
+    store(suite, "elmo_mini_en_books", 0.57)
+    assert row_of(suite)[3:] == ["60.0", "", "", "57.0", "", "", "55.0"]
 
-    cells = minilm.cells()
-    assert len(cells) == 11 * 2 * 3 and "squad2.0-transformers-2" in cells
-    assert [*cells][:2] == ["cola-zoo-0", "cola-transformers-0"]
+
+def test_cells_have_every_task_model_and_seed(suite):
+    cells = suite.cells()
+    assert len(cells) == 11 * (2 * 3 + 6) and "squad2.0-minilm_transformers-2" in cells
+    assert [*cells][:2] == ["cola-minilm_zoo-0", "cola-minilm_transformers-0"]
+    assert cells["rte-gpt_mini_en_books-0"] == ("rte", "gpt_mini_en_books", 0)
+    shipped = {
+        name for name in zoo.list_presets() if "weights" in zoo.preset_info(name)
+    }
+    assert {*suite.PRESETS} <= shipped

