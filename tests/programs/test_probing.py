@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import tensorflow as tf
 import tiny
 from click.testing import CliRunner
+from tiny_translator import make_translator
 
 import zoo
 from zoo.cli import main
@@ -56,6 +58,25 @@ def test_vectors_of_texts_are_means(backbone):
     for text, vectors in zip(texts, found, strict=True):
         expected = naive(backbone, text).mean(axis=1)
         np.testing.assert_allclose(vectors, expected, atol=1e-5)
+
+
+def test_an_encoder_decoder_is_read_by_its_encoder():
+    model = make_translator()
+    text = tiny.make_pairs(60)[0][0]
+    found, counts = word_vectors(model, [text, "", text])
+    x = model.preprocessor((tf.constant([text]),))
+    backbone = model.backbone
+    inputs = backbone.complete({**x, "decoder_token_ids": np.ones((1, 1), "int32")})
+    name = "encoder_layer_outputs"
+    expected = backbone.with_outputs(name)(inputs)[name][0].numpy()
+    pieces = model.tokenizer.pieces(text.split()).row_lengths().numpy()
+    places = np.cumsum(pieces) - pieces
+    assert counts.tolist() == [len(places), 0, len(places)]
+    for rows in np.split(found, 2):
+        np.testing.assert_allclose(rows, expected[:, places].swapaxes(0, 1), atol=1e-5)
+    size = int(x["encoder_padding_mask"].numpy().sum())
+    means = text_vectors(model, [text])[0]
+    np.testing.assert_allclose(means, expected[:, :size].mean(axis=1), atol=1e-5)
 
 
 def test_a_layer_that_knows_the_label_is_found():

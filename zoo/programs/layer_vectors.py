@@ -1,5 +1,6 @@
 """The vectors of words and texts in every layer of a model, as arrays."""
 
+import keras
 import numpy as np
 import tensorflow as tf
 
@@ -7,6 +8,7 @@ from zoo.data import Packer, WordWindowPacker
 from zoo.tasks import Task
 
 ROWS = 32  # texts that a model reads together
+OUTPUTS = ("layer_outputs", "encoder_layer_outputs")  # the second one of a translator
 
 
 def word_vectors(model, sentences, chosen=None, batch_size=ROWS):
@@ -16,8 +18,8 @@ def word_vectors(model, sentences, chosen=None, batch_size=ROWS):
     sentences are read in windows that overlap.
 
     Args:
-        model: `zoo.backbone.Backbone` with a tokenizer, or a task; it encodes one
-            sequence.
+        model: `zoo.backbone.Backbone` with a tokenizer, or a task. Of an
+            encoder-decoder, the layers are those of the encoder.
         sentences: list of str, or of lists of words without white space.
         chosen: list of int, the layers, or None for all. 0 is the embeddings, negative
             numbers count from the last layer.
@@ -28,14 +30,14 @@ def word_vectors(model, sentences, chosen=None, batch_size=ROWS):
         (S,), the number of words of each sentence.
 
     Raises:
-        ValueError: if the model has no tokenizer, reads a source and a target, or does
-            not have a layer.
+        ValueError: if the model has no tokenizer or no layers, or does not have one of
+            those that are chosen.
     """
-    backbone = _encoder(model)
+    backbone, name = _encoder(model)
     longest = backbone.config.max_sequence_length
     packer = WordWindowPacker(backbone.tokenizer, longest)
     texts = [s if isinstance(s, str) else " ".join(s) for s in sentences]
-    layers, (count, width) = _layers(backbone)
+    layers, count, width = _layers(backbone, name)
     numbers = list(range(count)) if chosen is None else list(chosen)
     if not numbers or any(not -count <= number < count for number in numbers):
         raise ValueError(
@@ -77,9 +79,9 @@ def text_vectors(model, texts, batch_size=ROWS):
     Raises:
         ValueError: see `word_vectors`.
     """
-    backbone = _encoder(model)
+    backbone, name = _encoder(model)
     packer = Packer(backbone.tokenizer, backbone.config.max_sequence_length)
-    layers, shape = _layers(backbone)
+    layers, *shape = _layers(backbone, name)
     order = np.argsort([len(text) for text in texts], kind="stable")[::-1]
     found = np.zeros((len(texts), *shape), "float32")
     for start in range(0, len(texts), batch_size):
@@ -92,27 +94,41 @@ def text_vectors(model, texts, batch_size=ROWS):
 
 
 def _encoder(model):
+    """The backbone of a model, and the name of its output of layers."""
     backbone = model.backbone if isinstance(model, Task) else model
-    if "sequence_output" not in backbone.output or backbone.tokenizer is None:
+    name = next((name for name in OUTPUTS if name in backbone.on_request), None)
+    if name is None or backbone.tokenizer is None:
         raise ValueError(
             "The vectors of layers need a model that encodes one sequence, with a "
             f"tokenizer. Received: one of family {backbone.family!r}."
         )
-    return backbone
+    return backbone, name
 
 
-def _layers(backbone):
-    """A function of the inputs of a model to float32 (B, N + 1, L, D); (N + 1, D)."""
-    model = backbone.with_outputs("layer_outputs")
+def _layers(backbone, name):
+    """A function of the inputs of an encoder to float32 (B, N + 1, L, D).
+
+    Args:
+        backbone, name: see `_encoder`.
+
+    Returns:
+        The function, N + 1 and D.
+    """
+    whole = backbone.with_outputs(name)
+    prefix = name.removesuffix(OUTPUTS[0])
+    inputs = {
+        key: symbol for key, symbol in whole.input.items() if key.startswith(prefix)
+    }
+    encoder = keras.Model(inputs, whole.output[name])
     signature = {
-        name: tf.TensorSpec([None] * len(symbol.shape), symbol.dtype)
-        for name, symbol in model.input.items()
+        key: tf.TensorSpec([None] * len(symbol.shape), symbol.dtype)
+        for key, symbol in inputs.items()
     }
 
     @tf.function(input_signature=[signature], autograph=False)
     def compute(x):
-        return tf.cast(model(x, training=False)["layer_outputs"], tf.float32)
+        return tf.cast(encoder(x, training=False), tf.float32)
 
-    width = model.output["layer_outputs"].shape[-1]
-    shape = backbone.num_layer_outputs, width
-    return lambda x: compute({name: x[name] for name in signature}), shape
+    _, count, _, width = encoder.output_shape
+    named = {key.removeprefix(prefix): key for key in signature}
+    return lambda x: compute({key: x[own] for own, key in named.items()}), count, width
