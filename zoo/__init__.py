@@ -25,6 +25,7 @@ _PLACES = {
     "Translator": "zoo.tasks",
     "attend": "zoo.programs.attend",
     "embed": "zoo.programs.text_vectors",
+    "embed_words": "zoo.programs.layer_vectors",
     "evaluate_suite": "zoo.programs.task_suite",
     "extend_vocabulary": "zoo.programs.taggers",
     "find_uses": "zoo.programs.word_uses",

@@ -52,6 +52,18 @@ def test_vectors_of_words_are_those_of_first_pieces(backbone):
     assert none.shape == (0, 3, 16) and counts.shape == (0,)
 
 
+def test_words_of_texts_are_embedded(backbone, bert_preset):
+    texts = ["the good film", "", ["bad"]]
+    found = zoo.embed_words(texts, bert_preset, [0, -1], batch_size=1)
+    assert [part.shape for part in found] == [(3, 2, 16), (0, 2, 16), (1, 2, 16)]
+    every = zoo.embed_words(texts, backbone, None)
+    for part, whole in zip(found, every, strict=True):
+        np.testing.assert_allclose(part, whole[:, [0, -1]], atol=1e-5)
+    assert zoo.embed_words([], backbone) == []
+    with pytest.raises(TypeError, match="Received: one string"):
+        zoo.embed_words("the film", backbone)
+
+
 def test_vectors_of_texts_are_means(backbone):
     texts = ["the film", "", "a very bad plot"]
     found = text_vectors(backbone, texts, batch_size=2)

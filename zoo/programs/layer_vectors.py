@@ -4,11 +4,69 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from zoo import registry
+from zoo.backbone import Backbone
 from zoo.data import Packer, WordWindowPacker
 from zoo.tasks import Task
 
 ROWS = 32  # texts that a model reads together
 OUTPUTS = ("layer_outputs", "encoder_layer_outputs")  # the second one of a translator
+
+
+def load_encoder(preset, options, **more):
+    """A model of a preset without a head, or the given model.
+
+    Args:
+        preset: see `zoo.from_preset`; or a backbone with a tokenizer, or a task.
+        options, more: dicts, arguments of `zoo.from_preset`. `more` may be given
+            together with a model, and is then ignored.
+
+    Raises:
+        ValueError: if options are given for a model.
+    """
+    if not isinstance(preset, (Backbone, Task)):
+        return registry.from_preset(preset, None, **options, **more)
+    if options:
+        raise ValueError(
+            f"A model takes no options. Received: {sorted(options)}. Give a preset."
+        )
+    return preset
+
+
+def embed_words(texts, preset, layers=(-1,), *, batch_size=ROWS, **options):
+    """Computes a vector for each word of texts.
+
+    Words are separated by white space. The vector of a word is that of its first token,
+    as in `zoo.TokenClassifier`. A long text, such as a document, is read in windows
+    that overlap.
+
+    Source: Devlin et al. 2019, section 5.3.
+
+    Args:
+        texts: list of str (B,), or of lists of words without white space.
+        preset: see `zoo.from_preset`; or a backbone with a tokenizer, or a task. Of an
+            encoder-decoder, the layers are those of the encoder.
+        layers: list of int, the layers whose vectors are returned. 0 is the embeddings,
+            negative numbers count from the last layer. None for all.
+        batch_size: int, texts that the model reads together.
+        **options: of `zoo.from_preset`.
+
+    Returns:
+        list of float32 (W, layers, D), one for each text, which has W words.
+        `vectors.reshape(len(vectors), -1)` concatenates the layers.
+
+    Raises:
+        TypeError: if `texts` is one string.
+        ValueError: if the model has no tokenizer or no such layer, or options are given
+            for a model.
+    """
+    if isinstance(texts, (str, bytes)):
+        raise TypeError(
+            "`texts` must be a list of texts. Received: one string. Use `[text]`."
+        )
+    model = load_encoder(preset, options)
+    vectors, counts = word_vectors(model, list(texts), layers, batch_size)
+    return np.split(vectors, np.cumsum(counts)[:-1]) if len(counts) else []
 
 
 def word_vectors(model, sentences, chosen=None, batch_size=ROWS):

@@ -6,12 +6,11 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from zoo import registry
-from zoo.backbone import Backbone
 from zoo.data import untuned
 from zoo.layers import ScalarMix
 from zoo.programs.layer_examples import EXAMPLES
-from zoo.tasks import Task, TextClassifier, find_task
+from zoo.programs.layer_vectors import load_encoder
+from zoo.tasks import TextClassifier, find_task
 from zoo.training import AdamW, WarmupLinearDecay
 
 EPOCHS, UPDATES, BATCH_SIZE, RATE = 20, 2000, 128, 3e-3
@@ -80,14 +79,11 @@ def probe(preset, train, test, task=None, *, seed=0, limit=LIMIT, **options):
         ValueError: if the task has no probe, there are fewer than two labels, or
             options are given for a model.
     """
-    kind, model = find_task(task) if task else TextClassifier, preset
+    kind = find_task(task) if task else TextClassifier
     if kind not in EXAMPLES:
         names = [known.task_name for known in EXAMPLES]
         raise ValueError(f"A probe has a task of {names}. Received: {task!r}.")
-    if not isinstance(preset, (Backbone, Task)):
-        model = registry.from_preset(preset, None, seed=seed, **options)
-    elif options:
-        raise ValueError(f"A model takes no options. Received: {sorted(options)}.")
+    model = load_encoder(preset, options, seed=seed)
     rows = [(part[0][:limit], part[1][:limit]) for part in (train, test)]
     examples = EXAMPLES[kind]
     known, others = (examples.make(model, *part) for part in rows)

@@ -5,12 +5,9 @@ import re
 
 import numpy as np
 
-from zoo import registry
-from zoo.backbone import Backbone
 from zoo.evaluation import group_vectors
-from zoo.programs.layer_vectors import word_vectors
+from zoo.programs.layer_vectors import load_encoder, word_vectors
 from zoo.programs.text_vectors import read_strings
-from zoo.tasks import Task
 from zoo.visualize import plot_map
 
 WORDS = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
@@ -146,11 +143,7 @@ def find_uses(preset, words, texts, layers=(-1,), *, limit=LIMIT, **options):
             "Every word must be in the texts, and must be one word. Received: "
             f"{', '.join(map(repr, missing or words))} without a use."
         )
-    model = preset
-    if not isinstance(preset, (Backbone, Task)):
-        model = registry.from_preset(preset, None, **options)
-    elif options:
-        raise ValueError(f"A model takes no options. Received: {sorted(options)}.")
+    model = load_encoder(preset, options)
     sentences = list(dict.fromkeys(use[1] for use in found))
     vectors, counts = word_vectors(model, list(map(list, sentences)), layers)
     starts = dict(zip(sentences, np.cumsum(counts) - counts, strict=True))
