@@ -17,6 +17,7 @@ from collections.abc import Callable
 import click
 import keras
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 import zoo
 from benchmarks.tables.stored_results import (
@@ -151,6 +152,7 @@ def draw(path):
             axes.plot(scores, marker="o", color=f"C{number}", label=preset)
         if baselines:
             axes.axhline(baselines[0], color="0.5", ls="--", label="baseline")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set(title=probe.title, xlabel="layer", ylabel="score in percent")
         axes.spines[["top", "right"]].set_visible(False)
     handles = axes.get_legend_handles_labels()

@@ -67,7 +67,7 @@ def test_rows_are_what_each_is_alone():
             assert not both[key][row, width:].numpy().any()
 
 
-@pytest.mark.parametrize("layers", ["top", 1])
+@pytest.mark.parametrize("layers", ["top", 1, (-1, 0)])
 def test_vectors_are_those_of_first_pieces(layers):
     model = make(lm_layers=layers, **ALONE)
     assert {*model.backbone.input} == {
@@ -84,8 +84,9 @@ def test_vectors_are_those_of_first_pieces(layers):
         ids = pieces()([text]).to_tensor()[:, :31].numpy()
         ids = [pieces().cls_id, *ids[0], pieces().sep_id][:32]
         own = model.backbone.parts["lm_0"].complete({"token_ids": np.array([ids])})
-        number = -1 if layers == "top" else layers
-        vectors = bert(own)["layer_outputs"][0, number].numpy()
+        numbers = {"top": (-1,), 1: (1,)}.get(layers, layers)
+        hidden = bert(own)["layer_outputs"][0].numpy()
+        vectors = np.concatenate([hidden[number] for number in numbers], axis=-1)
         places = [0, 1, 2, 4, 5] if row == 0 else range(len(ids))
         np.testing.assert_allclose(
             found[row, : len(places)], vectors[places], atol=1e-5
@@ -128,6 +129,17 @@ def test_it_is_frozen_by_default():
     model = make(lm_layers="mix", lm_dropout=0.0)
     both = [model.backbone(x, training=t)["sequence_output"] for t in (True, False)]
     np.testing.assert_allclose(*both, atol=1e-6)
+
+
+def test_concatenated_layers_are_kept(tmp_path):
+    model = make(lm_layers=[-1, 0], **ALONE)
+    model.save(tmp_path / "a.keras")
+    copy = zoo.load_model(tmp_path / "a.keras")
+    assert copy.backbone.config.lm_layers == (-1, 0)
+    assert copy.tag(["the film"]) == model.tag(["the film"])
+    for layers, message in (((-9,), "from -3 to 2"), ((), "a tuple of layer numbers")):
+        with pytest.raises(ValueError, match=message):
+            make(lm_layers=layers, **ALONE)
 
 
 def test_padding_changes_nothing():

@@ -47,7 +47,9 @@ class TagLMConfig:
         lm_positions: where vectors of language models are appended: 0 is the input of
             the first layer, i is the output of layer i.
         lm_layers: "top"; "mix" for a learned sum of a language model's layers, one for
-            each position; or the number of a layer. Layer 0 is words without context.
+            each position; the number of a layer; or a tuple of numbers, of layers that
+            are concatenated, such as (-4, -3, -2, -1). Layer 0 is words without
+            context.
         lm_mix_l2: factor of the loss that pulls the mixes towards the mean.
         lm_trainable: whether language models are trained, too.
         lm_dropout: probability on the appended vectors. `dropout` is applied after it,
@@ -72,7 +74,7 @@ class TagLMConfig:
     lstm_dim: int = 200
     num_layers: int = 2
     lm_positions: tuple = (1,)
-    lm_layers: str | int = "top"
+    lm_layers: str | int | tuple = "top"
     lm_mix_l2: float = 0.0
     lm_trainable: bool = False
     lm_dropout: float = 0.0
@@ -93,10 +95,15 @@ class TagLMConfig:
                 f"layers. Received: {self.lm_positions}."
             )
         layers = self.lm_layers
-        if layers not in LM_LAYERS and (type(layers) is not int or layers < 0):
+        if isinstance(layers, (list, tuple)):
+            object.__setattr__(self, "lm_layers", tuple(layers))
+            valid = layers and all(type(layer) is int for layer in layers)
+        else:
+            valid = layers in LM_LAYERS or (type(layers) is int and layers >= 0)
+        if not valid:
             raise ValueError(
-                f"`lm_layers` must be one of {[*LM_LAYERS]}, or a layer number from 0. "
-                f"Received: {layers!r}."
+                f"`lm_layers` must be one of {[*LM_LAYERS]}, a layer number from 0, or "
+                f"a tuple of layer numbers. Received: {layers!r}."
             )
 
 
@@ -223,7 +230,8 @@ class TagLM(Backbone):
         for name in ("dropout", "lm_dropout"):
             rate = getattr(config, name)
             layers.append(keras.layers.Dropout(rate, dtype=dtype, name=name))
-        for part in self.parts:
+        concatenated = isinstance(config.lm_layers, tuple)
+        for part in () if concatenated else self.parts:
             for place in config.lm_positions:
                 mix = ScalarMix(
                     LM_LAYERS.get(config.lm_layers, config.lm_layers),
@@ -260,8 +268,11 @@ class TagLM(Backbone):
                 x = outputs[-1:]
             if place in config.lm_positions:
                 for name, hidden in found.items():
-                    mixed = layers[f"{name}_mix_{place}"](hidden, mask)
-                    x.append(layers["lm_dropout"](mixed))
+                    if isinstance(config.lm_layers, tuple):
+                        read = _concatenated(hidden, config.lm_layers)
+                    else:
+                        read = layers[f"{name}_mix_{place}"](hidden, mask)
+                    x.append(layers["lm_dropout"](read))
             x = ops.concatenate(x, axis=-1) if len(x) > 1 else x[0]
         wired = {"sequence_output": x * ops.cast(mask, x.dtype)[:, :, None]}
         if outputs:
@@ -318,3 +329,13 @@ class TagLM(Backbone):
         """Returns the names of the mixes of language models at one position."""
         found = [f"{part}_mix_{place}" for part in self.parts]
         return tuple(name for name in found if name in self.named_layers)
+
+
+def _concatenated(hidden, numbers):
+    """Some of the layers (B, N, L, D), concatenated to (B, L, D times their number)."""
+    count = hidden.shape[1]
+    if not all(-count <= number < count for number in numbers):
+        raise ValueError(
+            f"`lm_layers` must be from {-count} to {count - 1}. Received: {numbers}."
+        )
+    return ops.concatenate([hidden[:, number] for number in numbers], axis=-1)
