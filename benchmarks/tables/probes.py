@@ -39,9 +39,11 @@ PRESETS = (
     "elmo_mini_en_books",
     "gpt_mini_en_books",
     "taglm_mini_en_ner",
+    "taglm_mini_en_pos_ewt",
     "transformer_mini_en_fr_tatoeba",
     "transformer_mini_en_parser_gum",
     "ulmfit_mini_en_books",
+    "ulmfit_mini_en_books_backward",
     MINILM,
 )
 
