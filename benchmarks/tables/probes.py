@@ -16,6 +16,7 @@ from collections.abc import Callable
 
 import click
 import keras
+from matplotlib import colormaps
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
@@ -32,6 +33,7 @@ from benchmarks.tables.stored_results import (
 from zoo.data import read_glue
 
 FOLDER = pathlib.Path(__file__).parents[1] / "probes"
+COLORS = colormaps["tab20"]
 PRESETS = (
     "bert_mini_en_uncased_distilled",
     "bert_mini_en_uncased_books",
@@ -151,7 +153,7 @@ def draw(path):
                 continue
             scores = [100 * score for score in found["layers"]]
             baselines.append(100 * found["baseline"])
-            axes.plot(scores, marker="o", color=f"C{number}", label=preset)
+            axes.plot(scores, marker="o", color=COLORS(number), label=preset)
         if baselines:
             axes.axhline(baselines[0], color="0.5", ls="--", label="baseline")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
