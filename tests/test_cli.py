@@ -68,6 +68,29 @@ def test_finetuned_model_evaluates_and_predicts(model, table):
 
 
 @pytest.mark.slow
+def test_the_best_epoch_is_kept(preset, table, tmp_path):
+    """The report scores the weights of the best epoch."""
+    import zoo
+
+    path = tmp_path / "model.keras"
+    command = ("finetune", preset, "--data", table, "--valid", table, "--output", path)
+    command += ("--epochs", 6, "--batch-size", 8, "--learning-rate", 0.01)
+    output = run(*command, "--keep-best")
+    (kept,) = re.findall(r"kept epoch (\d), score (\S+)", output)
+    report = json.loads((tmp_path / "model_report" / "report.json").read_text())
+    assert report["settings"]["kept epoch"] == int(kept[0])
+    score = report["scores"]["model"]["accuracy"]["value"]
+    assert score == pytest.approx(float(kept[1]), abs=1e-3)
+    history = report["history"]["val_accuracy"]
+    assert score == pytest.approx(max(history)) and score > min(history)
+    assert int(kept[0]) == history.index(max(history)) + 1
+    texts = ["a good film", "a bad film"]
+    assert zoo.load_model(path).predict(texts, verbose=0).shape == (2, 2)
+    output = run(*command, "--keep-best", "--recipe", "ulmfit", code=2)
+    assert "--keep-best cannot be given with --recipe" in output
+
+
+@pytest.mark.slow
 def test_a_tagger_is_trained_scored_and_asked(preset, tmp_path):
     from zoo.data import write_conll
 

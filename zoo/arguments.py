@@ -152,7 +152,9 @@ def parse_options(context, parameter, values):
 
 
 def check_recipe(recipe, options):
-    """Raises a usage error if options of a recipe are given without one."""
+    """Raises a usage error if options and a recipe do not fit."""
+    if recipe is not None and options.get("keep_best"):
+        raise click.UsageError("--keep-best cannot be given with --recipe.")
     for name in ("language_model_epochs", "unlabeled"):
         if recipe is None and options.pop(name, None) is not None:
             flag = name.replace("_", "-")

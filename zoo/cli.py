@@ -210,6 +210,13 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard):
     callback=arguments.check_data,
     help="For --recipe: more texts for the language model, one on each line.",
 )
+@click.option(
+    "--keep-best",
+    is_flag=True,
+    default=None,
+    help="Keep the weights of the epoch with the best score on the validation data. "
+    "The scores of the report are then a little too high.",
+)
 @click.option("--sequence-length", type=int, help="Longer texts are truncated.")
 @click.option(
     "--option",

@@ -23,6 +23,7 @@ from zoo.programs.report import (
     write_report,
 )
 from zoo.tasks import Task, TextClassifier, TextEnsemble, find_task
+from zoo.training import KeepBest
 
 EPOCHS = 3  # for presets that have no number of epochs
 ROWS = 32  # of an update
@@ -98,6 +99,7 @@ def train(
     token_budget=None,
     learning_rate=None,
     layer_decay=1.0,
+    keep_best=False,
     **options,
 ):
     """Says what the data hold, and trains a task on them.
@@ -114,6 +116,7 @@ def train(
         learning_rate: float, the peak; by default that of the preset or its family.
             "auto" for the suggestion of `find_learning_rate`.
         layer_decay: float, see `zoo.training.AdamW`.
+        keep_best: bool, whether the epoch with the best validation score is kept.
         **options: arguments of `zoo.from_preset`.
 
     Returns:
@@ -127,26 +130,29 @@ def train(
     model = registry.from_preset(preset, kind.task_name, seed=seed, **options)
     content |= prepare(model, parts, seed, echo)
     if learning_rate == AUTO:
-        model.compile(model.default_optimizer(layer_decay=layer_decay))
-        rows = sizes["batch_size"]
-        learning_rate = search(model, parts["training"], rows, seed, echo)
-    if learning_rate is None:
+        learning_rate = search(model, parts["training"], layer_decay, sizes, seed, echo)
+    elif learning_rate is None:
         learning_rate = model.default_learning_rate
     model.compile(model.default_optimizer(learning_rate, layer_decay))
-    defaults = model.backbone.defaults_for(model.task_name)
-    epochs = epochs or defaults.get("epochs") or EPOCHS
-    content |= fit(model, parts, epochs, sizes, seed, echo)
+    epochs = epochs or preset_epochs(model)
+    content |= fit(model, parts, epochs, sizes, seed, echo, keep_best=keep_best)
     content["settings"] = {
         "preset": os.fspath(preset),
         "learning rate": learning_rate,
         "layer decay": layer_decay,
         "epochs": epochs,
         **{k.replace("_", " "): v for k, v in sizes.items() if v is not None},
+        **({"kept epoch": content.pop("kept")} if keep_best else {}),
         "seed": seed,
         "seconds of training": content.pop("seconds"),
         **describe_model(model),
     }
     return model, content
+
+
+def preset_epochs(model):
+    """The number of epochs of the preset, or 3, int."""
+    return model.backbone.defaults_for(model.task_name).get("epochs") or EPOCHS
 
 
 def prepare(model, parts, seed, echo):
@@ -178,7 +184,7 @@ def prepare(model, parts, seed, echo):
     return {"tokens": tokens, "notes": notes, "baselines": baselines}
 
 
-def fit(model, parts, epochs, sizes, seed, echo, callbacks=()):
+def fit(model, parts, epochs, sizes, seed, echo, callbacks=(), keep_best=False):
     """Trains a compiled model; on a terminal with the progress bar of Keras.
 
     Args:
@@ -186,10 +192,11 @@ def fit(model, parts, epochs, sizes, seed, echo, callbacks=()):
         epochs: int.
         sizes: dict of batch_size and token_budget, one of which is None.
         callbacks: iterable of keras.callbacks.Callback, more of them.
+        keep_best: bool, see `train`.
 
     Returns:
-        dict of history, as of Keras, updates, the curves of `UpdateCurves`, and
-        seconds.
+        dict of history, as of Keras, updates, the curves of `UpdateCurves`, seconds,
+        and with `keep_best` kept, the number of the epoch.
     """
     start = time.monotonic()
     terminal = sys.stdout.isatty()
@@ -198,19 +205,40 @@ def fit(model, parts, epochs, sizes, seed, echo, callbacks=()):
     updates = len(model.batches(texts, labels, shuffle=True, seed=seed, **sizes))
     curves = UpdateCurves(updates, epochs)
     held_out = parts["validation"]
+    best = KeepBest(lambda model: validation_score(model, held_out))
+    callbacks = [*callbacks, *([best] if keep_best else []), curves]
     history = model.fit(
         texts,
         labels,
         **sizes,
         epochs=epochs,
         verbose=1 if terminal else 0,
-        callbacks=[*callbacks, curves, *([] if terminal else [EpochLines(echo)])],
+        callbacks=[*callbacks, *([] if terminal else [EpochLines(echo)])],
         validation_data=(held_out[0], model.parse_labels(held_out[1])),
         seed=seed,
     ).history
     history = {name: list(map(float, values)) for name, values in history.items()}
-    seconds = round(time.monotonic() - start, 1)
-    return {"history": history, "updates": curves.curves, "seconds": seconds}
+    found = {"history": history, "updates": curves.curves}
+    if keep_best:
+        found["kept"] = best.scores.index(best.best) + 1
+        echo(f"kept epoch {found['kept']}, score {best.best:.4g}")
+    return {**found, "seconds": round(time.monotonic() - start, 1)}
+
+
+def validation_score(model, rows):
+    """The most important score of a model, float; larger is better.
+
+    It is the first score of a report, or without one the negative loss.
+
+    Args:
+        model: the task.
+        rows: texts and labels.
+    """
+    x, labels = model.rows_to_score(*rows)
+    predictions = model.predict_labels(x)
+    if predictions is None:
+        return -model.measure(*rows)["loss"]
+    return next(iter(model.assess(labels, *predictions).values().values()))
 
 
 def report_on(model, parts, content, directory, echo=print, seed=0):
@@ -237,14 +265,16 @@ def report_on(model, parts, content, directory, echo=print, seed=0):
     return content
 
 
-def search(model, rows, batch_size, seed, echo):
+def search(model, rows, layer_decay, sizes, seed, echo):
     """The learning rate that a range test suggests, which it says, float.
 
     Raises:
         ValueError: if no rate lowers the loss.
     """
+    model.compile(model.default_optimizer(layer_decay=layer_decay))
     texts, labels = rows[0], model.parse_labels(rows[1])
-    found = model.find_learning_rate(texts, labels, batch_size, seed=seed).suggestion
+    size = sizes["batch_size"]
+    found = model.find_learning_rate(texts, labels, size, seed=seed).suggestion
     if found is None:
         raise ValueError(
             "The range test found no learning rate that lowers the loss. Received: "

@@ -11,10 +11,11 @@ import numpy as np
 from zoo import registry
 from zoo.evaluation import sample_rows
 from zoo.files import replacing
+from zoo.programs.finetuning import preset_epochs
 from zoo.programs.labelled_rows import split_off, take
 from zoo.programs.suite_tasks import SUITE
 
-EPOCHS, BATCH_SIZE = 3, 32
+BATCH_SIZE = 32
 SETTINGS = "settings.json"
 
 
@@ -143,9 +144,7 @@ def measure(
     texts, labels = _sample(*task.load(paths[0]), rows)
     options |= {"seed": seed, "learning_rate": learning_rate}
     model = _build(preset, task, texts, labels, options)
-    defaults = model.backbone.defaults_for(model.task_name)
-    sizes = {"epochs": epochs or defaults.get("epochs") or EPOCHS}
-    sizes["batch_size"] = batch_size
+    sizes = {"epochs": epochs or preset_epochs(model), "batch_size": batch_size}
     fit = functools.partial(fit or type(model).fit, **sizes, seed=seed, verbose=0)
     start = time.monotonic()
     _fit(model, texts, labels, fit)
