@@ -65,7 +65,8 @@ def labelled_data(more_help, required=True):
             is_flag=True,
             default=None,
             help="For tags of words: the sentences of a document are one text, so that "
-            "a word is read with its context in other sentences.",
+            "a word is read with its context in other sentences. For training, give "
+            "a small --batch-size, such as 4.",
         )(with_columns)
         for name, text in reversed(COLUMNS.items()):
             option = "--" + name.replace("_", "-")

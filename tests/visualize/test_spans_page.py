@@ -61,6 +61,8 @@ def test_equal_spans_and_empty_lists():
     assert "abc<small>B</small></mark><small>A</small></mark>" in page
     assert page.count("<p ") == 2
     assert "<ul" not in spans_page(["abc"], [[]])
+    page = spans_page(["abc"], [[{"begin": 1, "end": 2}]])  # such as an answer
+    assert ">b</mark>c" in page and "<ul" not in page and "<small>" not in page
 
 
 @pytest.mark.parametrize("begin, end", [(0, 0), (-1, 2), (2, 9), (2, 5)])

@@ -36,9 +36,9 @@ def spans_page(texts, spans, title="Spans"):
 
     Args:
         texts: list of str (N,).
-        spans: list (N,) of lists of dict: begin and end int, in characters, label str,
-            and optionally score float, such as from `entities` of a tagger, or from
-            `phrase_spans`.
+        spans: list (N,) of lists of dict: begin and end int, in characters, and
+            optionally label str and score float, such as from `entities` of a tagger,
+            `answer_question` of a question answerer, or `phrase_spans`.
         title: str.
 
     Returns:
@@ -53,10 +53,12 @@ def spans_page(texts, spans, title="Spans"):
             "`texts` must be a list of str, and `spans` must have a list for each. "
             f"Received: {type(texts).__name__} of {len(texts)} and {len(spans)}."
         )
-    labels = dict.fromkeys(span["label"] for own in spans for span in own)
+    labels = dict.fromkeys(span.get("label", "") for own in spans for span in own)
     colors = {label: COLORS[i % len(COLORS)] for i, label in enumerate(labels)}
     items = "".join(
-        f"<li>{_mark(0, colors[label])}{escape(label)}</mark></li>" for label in colors
+        f"<li>{_mark(0, colors[label])}{escape(label)}</mark></li>"
+        for label in colors
+        if label
     )
     legend = f'<ul class="legend">{items}</ul>\n' if items else ""
     body = "\n".join(
@@ -152,10 +154,11 @@ def _marked(text, spans, colors):
     begins, ends = {}, {}
     for number, _ in nested:
         span = spans[number]
-        mark = _mark(levels[number], colors[span["label"]], span.get("score"))
+        label = span.get("label", "")
+        mark = _mark(levels[number], colors[label], span.get("score"))
         begins.setdefault(span["begin"], []).append(mark)
-        label = f"<small>{escape(span['label'])}</small></mark>"
-        ends.setdefault(span["end"], []).insert(0, label)
+        shown = f"<small>{escape(label)}</small>" if label else ""
+        ends.setdefault(span["end"], []).insert(0, f"{shown}</mark>")
     places = sorted({0, len(text), *begins, *ends})
     parts = []
     for place, after in zip(places, [*places[1:], None], strict=True):
