@@ -155,3 +155,19 @@ COVE_CONFIG = {
     "target_embedding_dim": 5,
     "initializer_range": 0.2,
 }
+
+
+def transformers_config(**options):
+    """A tiny `transformers.BertConfig` for `VOCABULARY`; the options are its own."""
+    from transformers import BertConfig
+
+    sizes = {
+        "vocab_size": len(VOCABULARY),
+        "hidden_size": 16,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 32,
+        "max_position_embeddings": 32,
+        "initializer_range": 0.3,
+    }
+    return BertConfig(**{**sizes, **options})

@@ -22,6 +22,7 @@ from matplotlib.ticker import MaxNLocator
 
 import zoo
 from benchmarks.tables.stored_results import (
+    ENCODERS,
     MINILM,
     choose_cells,
     find_minilm,
@@ -35,16 +36,11 @@ from zoo.data import read_glue
 FOLDER = pathlib.Path(__file__).parents[1] / "probes"
 COLORS = colormaps["tab20"]
 PRESETS = (
-    "bert_mini_en_uncased_distilled",
-    "bert_mini_en_uncased_books",
-    "cove_mini_en_fr_tatoeba",
-    "elmo_mini_en_books",
-    "gpt_mini_en_books",
+    *ENCODERS,
     "taglm_mini_en_ner",
     "taglm_mini_en_pos_ewt",
     "transformer_mini_en_fr_tatoeba",
     "transformer_mini_en_parser_gum",
-    "ulmfit_mini_en_books",
     "ulmfit_mini_en_books_backward",
     MINILM,
 )

@@ -20,6 +20,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 import zoo
 from benchmarks.tables.stored_results import (
+    ENCODERS,
     MINILM,
     find_minilm,
     lines,
@@ -29,14 +30,6 @@ from benchmarks.tables.stored_results import (
 )
 
 FOLDER = pathlib.Path(__file__).parents[1] / "senses"
-PRESETS = (
-    "bert_mini_en_uncased_distilled",
-    "bert_mini_en_uncased_books",
-    "cove_mini_en_fr_tatoeba",
-    "elmo_mini_en_books",
-    "gpt_mini_en_books",
-    "ulmfit_mini_en_books",
-)
 BASELINE = "tfidf"
 SHOWN = "bert_mini_en_uncased_distilled"
 
@@ -121,8 +114,8 @@ def main():
     """Computes missing results and writes the table and the picture."""
     names = [BASELINE]
     stored(BASELINE, baseline, FOLDER)
-    for preset in (*PRESETS, find_minilm()):
-        names.append(preset if preset in PRESETS else MINILM)
+    for preset in (*ENCODERS, find_minilm()):
+        names.append(preset if preset in ENCODERS else MINILM)
         stored(names[-1], functools.partial(measure, preset), FOLDER)
     write_table("results", table(names), FOLDER / "README.md")
     draw(SHOWN)

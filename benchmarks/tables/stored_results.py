@@ -29,6 +29,15 @@ PRESETS = (
     "elmo_mini_en_books",
     MINILM,
 )
+# The shipped presets that encode a text, one for each family, and a second BERT.
+ENCODERS = (
+    "bert_mini_en_uncased_distilled",
+    "bert_mini_en_uncased_books",
+    "elmo_mini_en_books",
+    "cove_mini_en_fr_tatoeba",
+    "ulmfit_mini_en_books",
+    "gpt_mini_en_books",
+)
 PACKAGES = ("tensorflow", "keras", "scikit-learn", "scipy")
 
 

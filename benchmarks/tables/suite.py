@@ -24,6 +24,7 @@ import numpy as np
 
 import zoo
 from benchmarks.tables.stored_results import (
+    ENCODERS,
     choose_cells,
     find_minilm,
     lines,
@@ -37,14 +38,6 @@ FOLDER = pathlib.Path(__file__).parents[1] / "suite"
 RECIPES = json.loads((FOLDER / "recipes.json").read_text("utf-8"))
 SEEDS = 3
 ZOO, TRANSFORMERS = LIBRARIES = ("minilm_zoo", "minilm_transformers")
-PRESETS = (
-    "bert_mini_en_uncased_distilled",
-    "bert_mini_en_uncased_books",
-    "elmo_mini_en_books",
-    "cove_mini_en_fr_tatoeba",
-    "ulmfit_mini_en_books",
-    "gpt_mini_en_books",
-)
 ROWS = 4000  # for the training of a preset
 # The score of BERT base (or large) in its paper.
 PAPER = {
@@ -66,7 +59,7 @@ def cells():
     affects both.
     """
     compared = [(t, x, s) for s in range(SEEDS) for t in RECIPES for x in LIBRARIES]
-    shipped = [(task, preset, 0) for preset in PRESETS for task in RECIPES]
+    shipped = [(task, preset, 0) for preset in ENCODERS for task in RECIPES]
     return {"-".join(map(str, cell)): cell for cell in (*compared, *shipped)}
 
 
@@ -147,7 +140,7 @@ def compared_row(task, found):
 def preset_row(task, found):
     """A row about the shipped presets; see `first_cells`."""
     scores = {preset: f"{score(result):.1f}" for preset, (result,) in found.items()}
-    return [*first_cells(task, found), *(scores.get(preset, "") for preset in PRESETS)]
+    return [*first_cells(task, found), *(scores.get(preset, "") for preset in ENCODERS)]
 
 
 def table(models, make_row, heads):
@@ -171,7 +164,7 @@ def write_tables():
     heads += ["minutes of zoo", "minutes of transformers"]
     tables = {
         "minilm": table(LIBRARIES, compared_row, heads),
-        "presets": table(PRESETS, preset_row, [*PRESETS]),
+        "presets": table(ENCODERS, preset_row, [*ENCODERS]),
     }
     for name, made in tables.items():
         if made:

@@ -70,16 +70,7 @@ def test_logits_are_those_of_transformers(tokenizer, tmp_path, architecture, kin
     transformers = pytest.importorskip("transformers")
     torch = pytest.importorskip("torch")
     torch.manual_seed(0)
-    config = transformers.BertConfig(
-        vocab_size=tokenizer.vocabulary_size,
-        hidden_size=16,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=32,
-        initializer_range=0.3,
-        id2label=dict(enumerate(tiny.TAGS[:2])),
-    )
+    config = tiny.transformers_config(id2label=dict(enumerate(tiny.TAGS[:2])))
     theirs = getattr(transformers, architecture)(config).eval()
     theirs.save_pretrained(tmp_path)
     tokenizer.save_vocabulary(tmp_path / "vocab.txt")

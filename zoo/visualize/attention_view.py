@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from zoo.files import replacing
-from zoo.visualize.pages import escape
+from zoo.visualize.pages import escape, write_page
 
 TEMPLATE = pathlib.Path(__file__).with_name("attention_view.html")
 SCRIPT = TEMPLATE.with_suffix(".js")
@@ -131,10 +130,7 @@ def save_attention_page(path, attention, title="Attention", model=""):
     Returns:
         pathlib.Path of the file.
     """
-    page = attention_page(attention, title, model)
-    with replacing(path) as temporary:
-        temporary.write_bytes(page.encode())
-    return pathlib.Path(path)
+    return write_page(path, attention_page(attention, title, model))
 
 
 def _entry(name, attention):

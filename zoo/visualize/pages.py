@@ -1,6 +1,9 @@
 """Pages that load nothing: HTML with its styles inside and without scripts."""
 
 import html
+import pathlib
+
+from zoo.files import replacing
 
 # A picture of a report has an image inside.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -30,3 +33,18 @@ def make_page(title, body, style):
 def escape(text):
     """Text in HTML, in ASCII; half of a surrogate pair is no Unicode."""
     return html.escape(text).encode("ascii", "xmlcharrefreplace").decode()
+
+
+def write_page(path, page):
+    """Writes a page to a file.
+
+    Args:
+        path: str or path, HTML file to write.
+        page: str.
+
+    Returns:
+        pathlib.Path of the file.
+    """
+    with replacing(path) as temporary:
+        temporary.write_bytes(page.encode())
+    return pathlib.Path(path)

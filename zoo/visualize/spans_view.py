@@ -1,9 +1,6 @@
 """A page of texts in which spans are marked, such as names, answers or phrases."""
 
-import pathlib
-
-from zoo.files import replacing
-from zoo.visualize.pages import escape, make_page
+from zoo.visualize.pages import escape, make_page, write_page
 
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; }
@@ -77,10 +74,7 @@ def save_spans_page(path, texts, spans, title="Spans"):
     Returns:
         pathlib.Path of the file.
     """
-    page = spans_page(texts, spans, title)
-    with replacing(path) as temporary:
-        temporary.write_bytes(page.encode())
-    return pathlib.Path(path)
+    return write_page(path, spans_page(texts, spans, title))
 
 
 def phrase_spans(tree):
