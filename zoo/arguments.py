@@ -30,6 +30,16 @@ COLUMNS = {
 }
 
 
+DOCUMENTS = click.option(
+    "--documents",
+    is_flag=True,
+    default=None,
+    help="For tags of words: the sentences of a document are one text, so that a word "
+    "is read with its context in other sentences. Give it for training and for "
+    "evaluation. For training, a small --batch-size, such as 4, is better.",
+)
+
+
 class Rate(click.ParamType):
     """A learning rate, or "auto"."""
 
@@ -42,7 +52,7 @@ class Rate(click.ParamType):
         return click.FLOAT.convert(value, parameter, context)
 
 
-def labelled_data(more_help, required=True):
+def labelled_data(more_help, required=True, documents=True):
     """A decorator that adds `--data` and the options of its columns to a command.
 
     The command receives `data`, and `columns`, a dict of the given columns, and of
@@ -51,23 +61,19 @@ def labelled_data(more_help, required=True):
     Args:
         more_help: str, what the help of `--data` says about this command.
         required: bool, whether `--data` is required.
+        documents: bool, whether there is `--documents`.
     """
+    names = (*COLUMNS, "documents")
 
     def add_options(command):
         @functools.wraps(command)
         def with_columns(**options):
-            given = {name: options.pop(name) for name in (*COLUMNS, "documents")}
+            given = {name: options.pop(name, None) for name in names}
             columns = {name: c for name, c in given.items() if c is not None}
             return command(columns=columns, **options)
 
-        with_columns = click.option(
-            "--documents",
-            is_flag=True,
-            default=None,
-            help="For tags of words: the sentences of a document are one text, so that "
-            "a word is read with its context in other sentences. For training, give "
-            "a small --batch-size, such as 4.",
-        )(with_columns)
+        if documents:
+            with_columns = DOCUMENTS(with_columns)
         for name, text in reversed(COLUMNS.items()):
             option = "--" + name.replace("_", "-")
             with_columns = click.option(option, metavar="COLUMN", help=text)(

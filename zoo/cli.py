@@ -43,7 +43,7 @@ def main(modules):
 
 
 @main.command()
-@arguments.labelled_data("By default movie reviews.", required=False)
+@arguments.labelled_data("By default movie reviews.", False, documents=False)
 @click.option(
     "--output",
     default="zoo_quickstart",
@@ -217,7 +217,12 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard):
     help="Keep the weights of the epoch with the best score on the validation data. "
     "The scores of the report are then a little too high.",
 )
-@click.option("--sequence-length", type=int, help="Longer texts are truncated.")
+@click.option(
+    "--sequence-length",
+    type=int,
+    help="Longer texts are truncated. Those of taggers and the contexts of questions "
+    "are read in windows of this length.",
+)
 @click.option(
     "--option",
     "task_options",

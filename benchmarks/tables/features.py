@@ -44,7 +44,7 @@ class Arm:
         title: str.
         paper: str, the score of BERT base in table 7 of the paper.
         documents: bool, whether a text is a document.
-        batch_size: int, texts.
+        batch_size: int, sentences, or windows of documents.
         layers: `lm_layers` of `zoo.make_tagger` for features; None for fine-tuning.
     """
 

@@ -35,10 +35,11 @@ from zoo.data import read_glue
 
 FOLDER = pathlib.Path(__file__).parents[1] / "probes"
 COLORS = colormaps["tab20"]
+# Taggers, whose language model is another preset, which is always loaded.
+TAGGERS = ("taglm_mini_en_ner", "taglm_mini_en_pos_ewt")
 PRESETS = (
     *ENCODERS,
-    "taglm_mini_en_ner",
-    "taglm_mini_en_pos_ewt",
+    *TAGGERS,
     "transformer_mini_en_fr_tatoeba",
     "transformer_mini_en_parser_gum",
     "ulmfit_mini_en_books_backward",
@@ -97,7 +98,7 @@ def cells():
         f"{task}-{preset}{'' if load else '-random'}": (task, preset, load)
         for preset in PRESETS
         for task in PROBES
-        for load in (True, False)
+        for load in ((True,) if preset in TAGGERS else (True, False))
     }
 
 

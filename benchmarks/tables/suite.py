@@ -4,8 +4,8 @@
 
 DIR has the files of the tasks, see `zoo evaluate-suite`. MiniLM is fine-tuned by the
 recipes in `suite/recipes.json`, by zoo and by transformers, with three seeds. A cell is
-named TASK-minilm_LIBRARY-SEED. Every shipped preset is fine-tuned with its own defaults
-on at most 4,000 rows, with one seed. A cell is named TASK-PRESET-0.
+named TASK-minilm_LIBRARY-SEED. The presets `ENCODERS` are fine-tuned with their own
+defaults on at most 4,000 rows, with one seed. A cell is named TASK-PRESET-0.
 
 Results are written to `suite/results` and not computed again, so the command can be
 stopped. `--list` prints the cells and their state. `--cells PATTERN` computes those
@@ -110,9 +110,11 @@ def first_cells(task, found):
         found: dict, see `results_of`.
     """
     every = [result for results in found.values() for result in results]
-    metric, baselines = every[0]["metric"], every[0]["baselines"]
-    best = max((scores[metric] for scores in baselines.values()), default=np.nan)
-    return [every[0]["title"], f"{every[0]['train']:,}", metric, f"{100 * best:.1f}"]
+    title, metric = every[0]["title"], every[0]["metric"]
+    baselines = next((r["baselines"] for r in every if r["baselines"]), {})
+    scores = [scores[metric] for scores in baselines.values()]
+    best = f"{100 * max(scores):.1f}" if scores else ""
+    return [title, f"{every[0]['train']:,}", metric, best]
 
 
 def compared_row(task, found):

@@ -66,7 +66,7 @@ def test_rows_of_probes(tmp_path, monkeypatch):
     probes.draw(tmp_path / "layers.png")
     assert (tmp_path / "layers.png").stat().st_size > 1000
     cells = probes.cells()
-    assert len(cells) == 12 * 4 * 2
+    assert len(cells) == 10 * 4 * 2 + 2 * 4
     assert cells["tags-elmo_mini_en_books-random"] == (
         "tags",
         "elmo_mini_en_books",

@@ -143,6 +143,7 @@ def test_the_command_draws_a_picture(bert, tmp_path):
     text = picture.read_text("utf-8")
     assert ">Attention: a good film ., layer 1, head 0</text>" in text
     assert "must be one of self. Received" in run(str(picture), "--kind", "x", code=1)
+    assert "must end in .html, .svg" in run(str(tmp_path / "page"), code=1)
     assert "has all layers" in run(str(tmp_path / "a.html"), "--layer", "0", code=1)
 
 

@@ -60,8 +60,19 @@ def test_words_of_texts_are_embedded(backbone, bert_preset):
     for part, whole in zip(found, every, strict=True):
         np.testing.assert_allclose(part, whole[:, [0, -1]], atol=1e-5)
     assert zoo.embed_words([], backbone) == []
+    long = ["good film " * 60, "bad"]  # in windows, some of them at once
+    few, many = (zoo.embed_words(long, backbone, batch_size=n) for n in (2, 64))
+    assert few[0].shape == (120, 1, 16)
+    for part, whole in zip(few, many, strict=True):
+        np.testing.assert_allclose(part, whole, atol=1e-5)
     with pytest.raises(TypeError, match="Received: one string"):
         zoo.embed_words("the film", backbone)
+    for wrong in (["ok", [b"a"]], ["ok", None]):
+        with pytest.raises(TypeError, match="in row 1"):
+            zoo.embed_words(wrong, backbone)
+    for wrong in ("New York", ""):
+        with pytest.raises(ValueError, match=f"Received: {wrong!r} in row 0"):
+            zoo.embed_words([["a", wrong]], backbone)
 
 
 def test_vectors_of_texts_are_means(backbone):

@@ -142,6 +142,29 @@ def test_a_stopped_suite_continues(preset, tmp_path, monkeypatch):
     assert "Give another directory" in run(*other, code=1)
 
 
+def test_a_function_trains_models_of_some_seeds(preset, tmp_path):
+    write_files(tmp_path / "data")
+    calls = []
+
+    def fit(model, texts, labels, *, epochs, batch_size, seed, verbose):
+        calls.append((model.task_name, len(texts), epochs, batch_size, seed))
+
+    paths = preset, tmp_path / "data", tmp_path / "run"
+    options = {"rows": 16, "epochs": 2, "echo": lambda line: None}
+    chosen = {"tasks": ["sst2", "cola"], "seeds": iter([3, 5])}
+    found = task_suite.evaluate_suite(*paths, **chosen, fit=fit, **options)
+    names = ("text_classifier", 16, 2, 32)
+    assert calls == [(*names, seed) for seed in (3, 5)] * 2
+    assert {name: len(results) for name, results in found.items()} == {
+        "sst2": 2, "cola": 2
+    }  # fmt: skip
+    one = {"tasks": ["cola"], "seeds": [5]}
+    again = task_suite.evaluate_suite(*paths, **one, fit=fit, **options)
+    assert again == {"cola": found["cola"][1:]} and len(calls) == 4
+    with pytest.raises(ValueError, match="Give another directory"):
+        task_suite.evaluate_suite(*paths, **one, **options)
+
+
 def test_wrong_arguments(preset, tmp_path):
     (tmp_path / "data/CoLA").mkdir(parents=True)
     command = ["evaluate-suite", preset, "--data", tmp_path / "data"]

@@ -44,6 +44,14 @@ def test_uses_have_their_places_and_vectors(model, uses):
     assert len(limited) == 2 and limited.sentences[1] == split
 
 
+def test_words_of_any_script_are_found(model):
+    texts = ["यह हिन्दी है।", "a cafe\u0301, “well-known”!", "FILM, film"]
+    uses = zoo.find_uses(model, ["हिन्दी", "cafe\u0301", "well-known"], texts)
+    assert uses.sentences[2] == ["a", "cafe\u0301", ",", "“", "well-known", "”", "!"]
+    assert uses.places.tolist() == [1, 1, 4]
+    assert len(zoo.find_uses(model, ["Film", "film"], texts)) == 2
+
+
 def test_neighbours_are_in_other_texts(uses):
     similar = uses.similarities()
     np.testing.assert_allclose(np.diag(similar), 1, atol=1e-5)
@@ -59,6 +67,8 @@ def test_groups_have_similar_uses(uses):
     vectors = np.array([[1, 0], [2, 0.1], [0, 1], [0.1, 3], [0, 5], [3, 0]], "float32")
     found = dataclasses.replace(uses, vectors=vectors).groups(2)
     assert sorted(map(sorted, found)) == [[0, 1, 5], [2, 3, 4]]
+    equal = dataclasses.replace(uses, vectors=np.ones((6, 2), "float32"))
+    assert [*map(len, equal.groups(2))] == [6]
     with pytest.raises(ValueError, match="Received: 6 vectors for 7 groups"):
         uses.groups(7)
 

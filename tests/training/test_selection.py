@@ -38,6 +38,7 @@ def fit(score, patience=None, epochs=5):
         ((2, 1, 3, 0, 0), 2, 5, 2),
         ((3, 1, 2, 9, 9), 2, 3, 0),
         ((-2, -3, -4, -5, -1), 1, 2, 0),
+        ((-np.inf, 1, 0, 0, 0), None, 5, 1),
     ],
 )
 def test_the_best_weights_are_left(values, patience, epochs, chosen):
@@ -58,3 +59,11 @@ def test_another_training_begins_anew():
 def test_patience_is_a_number_of_epochs():
     with pytest.raises(ValueError, match="at least 1, or None. Received: 0"):
         KeepBest(lambda model: 0.0, 0)
+
+
+def test_a_score_that_is_no_number_is_the_worst():
+    model, best = fit(Scores(np.nan, 2, np.nan), epochs=3)
+    assert best.scores == [-np.inf, 2, -np.inf] and best.best == 2
+    score = Scores(np.nan, np.nan)
+    model, best = fit(score, patience=1, epochs=2)
+    np.testing.assert_array_equal(model.get_weights()[0], score.weights[0][0])

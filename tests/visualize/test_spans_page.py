@@ -63,9 +63,11 @@ def test_equal_spans_and_empty_lists():
     assert "<ul" not in spans_page(["abc"], [[]])
     page = spans_page(["abc"], [[{"begin": 1, "end": 2}]])  # such as an answer
     assert ">b</mark>c" in page and "<ul" not in page and "<small>" not in page
+    nothing = {"text": "", "score": 0.9, "begin": -1, "end": -1}  # no answer
+    assert "<mark" not in spans_page(["abc"], [[nothing]])
 
 
-@pytest.mark.parametrize("begin, end", [(0, 0), (-1, 2), (2, 9), (2, 5)])
+@pytest.mark.parametrize("begin, end", [(0, 0), (-2, 2), (2, 9), (2, 5)])
 def test_impossible_spans(begin, end):
     spans = [{"begin": begin, "end": end, "label": "A"}]
     if (begin, end) == (2, 5):  # this one crosses another one

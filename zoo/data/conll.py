@@ -30,7 +30,8 @@ def read_conll(path, word=0, tag=-1, documents=False):
             3 the universal part of speech.
         documents: bool, whether the sentences of a document are joined. A document
             begins with `-DOCSTART-`, `#begin document` or `# newdoc`. If a sentence
-            begins with a tag I-X of IOB1 after a tag of the same X, it becomes B-X.
+            begins with a tag I-X of IOB1 after a tag of the same X, it becomes B-X, a
+            label that the sentences may not have.
 
     Returns:
         The words and the tags of all sentences or documents, two lists of lists of str.

@@ -15,7 +15,8 @@ def group_vectors(vectors, count, seed=0):
 
     Returns:
         list of lists of int, the numbers of the vectors of each group: the largest
-        group first, and in it the vector that is nearest to the center.
+        group first, and in it the vector that is nearest to the center. There are fewer
+        groups if there are fewer different vectors.
 
     Raises:
         ImportError: without scikit-learn, which is in the extra `eval`.
@@ -27,6 +28,7 @@ def group_vectors(vectors, count, seed=0):
             f"{len(vectors)} vectors for {count} groups."
         )
     library = import_library("sklearn.cluster")
+    count = min(count, len(np.unique(vectors, axis=0)))
     means = library.KMeans(count, n_init=10, random_state=seed).fit(vectors)
     distances, found = means.transform(vectors), []
     for group in range(count):

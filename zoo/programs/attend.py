@@ -41,10 +41,15 @@ def run(preset, text, target, output, kind=None, layer=None, head=None):
         pathlib.Path of the file.
 
     Raises:
-        ValueError: see `attend` and `plot_attention`; or if the kind does not exist, or
-            the output is a page and only a part is asked for.
+        ValueError: see `attend` and `plot_attention`; or if the kind does not exist,
+            the output has another suffix, or it is a page and only a part is asked for.
     """
-    suffix, part = pathlib.Path(output).suffix, (kind, layer, head)
+    suffix, part = pathlib.Path(output).suffix.lower(), (kind, layer, head)
+    if suffix not in (".html", ".svg", ".png", ".pdf"):
+        raise ValueError(
+            "The output must end in .html, .svg, .png or .pdf. Received: "
+            f"{str(output)!r}."
+        )
     if suffix == ".html" and part != (None, None, None):
         raise ValueError(
             "A page has all layers and heads. Received: "

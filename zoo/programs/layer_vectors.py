@@ -48,7 +48,7 @@ def embed_words(texts, preset, layers=(-1,), *, batch_size=ROWS, **options):
             encoder-decoder, the layers are those of the encoder.
         layers: list of int, the layers whose vectors are returned. 0 is the embeddings,
             negative numbers count from the last layer. None for all.
-        batch_size: int, texts that the model reads together.
+        batch_size: int, texts, and windows of long texts, that are read together.
         **options: of `zoo.from_preset`.
 
     Returns:
@@ -56,9 +56,9 @@ def embed_words(texts, preset, layers=(-1,), *, batch_size=ROWS, **options):
         `vectors.reshape(len(vectors), -1)` concatenates the layers.
 
     Raises:
-        TypeError: if `texts` is one string.
-        ValueError: if the model has no tokenizer or no such layer, or options are given
-            for a model.
+        TypeError: if `texts` is one string, or a text is no str and no list of str.
+        ValueError: if a word of a list is empty or has white space, the model has no
+            tokenizer or no such layer, or options are given for a model.
     """
     if isinstance(texts, (str, bytes)):
         raise TypeError(
@@ -81,40 +81,44 @@ def word_vectors(model, sentences, chosen=None, batch_size=ROWS):
         sentences: list of str, or of lists of words without white space.
         chosen: list of int, the layers, or None for all. 0 is the embeddings, negative
             numbers count from the last layer.
-        batch_size: int.
+        batch_size: int, texts, and windows of long texts, that are read together.
 
     Returns:
         float32 (W, layers, D), the words of all sentences one after the other, and int
         (S,), the number of words of each sentence.
 
     Raises:
-        ValueError: if the model has no tokenizer or no layers, or does not have one of
-            those that are chosen.
+        TypeError: if a sentence is neither a str nor a list of str.
+        ValueError: if a word of a list is empty or has white space, the model has no
+            tokenizer or no layers, or does not have one of those that are chosen.
     """
     backbone, name = _encoder(model)
     longest = backbone.config.max_sequence_length
     packer = WordWindowPacker(backbone.tokenizer, longest)
-    texts = [s if isinstance(s, str) else " ".join(s) for s in sentences]
-    layers, count, width = _layers(backbone, name)
+    texts = [_joined(sentence, row) for row, sentence in enumerate(sentences)]
+    every, count, width = _layers(backbone, name)
     numbers = list(range(count)) if chosen is None else list(chosen)
     if not numbers or any(not -count <= number < count for number in numbers):
         raise ValueError(
             f"The layers must be numbers in [-{count}, {count}). Received: {numbers}. "
             "Use -1 for the last layer."
         )
+    numbers = [number % count for number in numbers]
+
+    def layers(x):
+        return tf.gather(every(x), numbers, axis=1)
+
     lengths = [len(text) for text in texts]
     order = np.argsort(lengths, kind="stable")[::-1]
     found, counts = {}, np.zeros(len(texts), "int64")
     for start in range(0, len(texts), batch_size):
         rows = order[start : start + batch_size]
         x, sizes = packer.windows((tf.constant([texts[row] for row in rows]),))
-        positions = x.pop("word_positions")
-        hidden = tf.gather(layers(x), [number % count for number in numbers], axis=1)
-        places = tf.maximum(positions, 0)[:, None]
-        places = tf.repeat(places, hidden.shape[1], axis=1)
-        hidden = tf.gather(hidden, places, axis=2, batch_dims=2)
-        hidden = tf.boolean_mask(tf.transpose(hidden, (0, 2, 1, 3)), positions >= 0)
-        parts = np.split(hidden.numpy(), np.cumsum(sizes)[:-1])
+        vectors = [
+            _words(layers, {k: v[begin : begin + batch_size] for k, v in x.items()})
+            for begin in range(0, len(x["word_positions"]), batch_size)
+        ]
+        parts = np.split(np.concatenate(vectors), np.cumsum(sizes)[:-1])
         found |= dict(zip(rows.tolist(), parts, strict=True))
         counts[rows] = sizes
     parts = [
@@ -122,6 +126,36 @@ def word_vectors(model, sentences, chosen=None, batch_size=ROWS):
         *(found[row] for row in range(len(texts))),
     ]
     return np.concatenate(parts), counts
+
+
+def _joined(sentence, row):
+    """A sentence as a text, checked; see `word_vectors`."""
+    if isinstance(sentence, str):
+        return sentence
+    listed = isinstance(sentence, (list, tuple))
+    if not listed or not all(isinstance(word, str) for word in sentence):
+        raise TypeError(
+            "A text must be a str or a list of str. Received: "
+            f"{sentence!r:.60} in row {row}."
+        )
+    wrong = [word for word in sentence if len(word.split()) != 1]
+    if wrong:
+        raise ValueError(
+            "A word of a list must not be empty and must have no white space. "
+            f"Received: {wrong[0]!r} in row {row}."
+        )
+    return " ".join(sentence)
+
+
+def _words(layers, x):
+    """The vectors of the words of rows, a numpy array (W, layers, D)."""
+    positions = x["word_positions"]
+    hidden = layers(x)
+    places = tf.maximum(positions, 0)[:, None]
+    places = tf.repeat(places, hidden.shape[1], axis=1)
+    hidden = tf.gather(hidden, places, axis=2, batch_dims=2)
+    hidden = tf.transpose(hidden, (0, 2, 1, 3))
+    return tf.boolean_mask(hidden, positions >= 0).numpy()
 
 
 def text_vectors(model, texts, batch_size=ROWS):

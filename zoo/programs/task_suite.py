@@ -2,6 +2,7 @@
 
 import functools
 import json
+import numbers
 import os
 import pathlib
 import time
@@ -31,12 +32,13 @@ def evaluate_suite(
         preset: see `zoo.from_preset`.
         data: directory with a directory for each task: CoLA, SST-2 and the others of
             GLUE; snli, conll2003, squad1.1, squad2.0, swag and codah.
-        output: directory for the results and the table, README.md.
+        output: directory for the results and the table of all of them, README.md.
         tasks: iterable of str, such as "cola" or "squad1.1"; by default all whose files
             are there.
         seeds: int, models of each task; or iterable of int, their seeds.
         fit: function that trains a model, by default its method `fit`. It is called as
-            `fit(model, texts, labels, epochs=e, batch_size=b, seed=s, verbose=0)`.
+            `fit(model, texts, labels, epochs=e, batch_size=b, seed=s, verbose=0)`. Its
+            name is one of the settings.
         echo: function that prints a line.
         **settings: epochs, batch_size, learning_rate, rows (the most for training), and
             arguments of `zoo.from_preset`, such as dtype; None means the default.
@@ -57,11 +59,12 @@ def evaluate_suite(
             another preset or with other settings.
     """
     settings = {name: value for name, value in settings.items() if value is not None}
-    chosen = _choose(data, tasks, echo)
-    output = pathlib.Path(output)
-    _check_settings(output, {"preset": os.fspath(preset), **settings})
+    chosen, output = _choose(data, tasks, echo), pathlib.Path(output)
+    trainer = {} if fit is None else {"fit": _name(fit)}
+    _check_settings(output, {"preset": os.fspath(preset), **settings, **trainer})
+    seeds = range(seeds) if isinstance(seeds, numbers.Integral) else list(seeds)
     for name, paths in chosen.items():
-        for seed in range(seeds) if isinstance(seeds, int) else seeds:
+        for seed in seeds:
             path = output / f"{name}-{seed}.json"
             if path.exists():
                 continue
@@ -69,12 +72,24 @@ def evaluate_suite(
             found = measure(preset, SUITE[name], paths, seed, fit=fit, **settings)
             _write_json(path, found)
             echo(f"  {_main(found, SUITE[name]):.1f}, {found['seconds']:.0f} s")
-    results = collect(output)
-    table = format_table(results)
+    table = format_table(collect(output))
     with replacing(output / "README.md") as temporary:
         temporary.write_text(_page(preset, settings, table), "utf-8")
     echo(table)
-    return results
+    return {
+        name: [_read_json(output / f"{name}-{seed}.json") for seed in seeds]
+        for name in chosen
+    }
+
+
+def _name(function):
+    """The name of a function, or of the one that a `functools.partial` calls."""
+    function = getattr(function, "func", function)
+    return getattr(function, "__qualname__", type(function).__qualname__)
+
+
+def _read_json(path):
+    return json.loads(path.read_text("utf-8"))
 
 
 def _choose(data, tasks, echo):
@@ -102,7 +117,7 @@ def _choose(data, tasks, echo):
 
 def _check_settings(output, settings):
     path = output / SETTINGS
-    if path.exists() and json.loads(path.read_text("utf-8")) != settings:
+    if path.exists() and _read_json(path) != settings:
         raise ValueError(
             f"All results in {output} must have the settings "
             f"{path.read_text('utf-8')}. Received: {settings}. Give another directory."
@@ -229,7 +244,7 @@ def collect(output):
     for name in SUITE:
         paths = sorted(pathlib.Path(output).glob(f"{name}-*.json"))
         if paths:
-            found[name] = [json.loads(path.read_text("utf-8")) for path in paths]
+            found[name] = [_read_json(path) for path in paths]
     return found
 
 

@@ -1,7 +1,7 @@
 """The uses of a word in texts: their vectors, their neighbours, and a map of them."""
 
 import dataclasses
-import re
+import unicodedata
 
 import numpy as np
 
@@ -10,7 +10,6 @@ from zoo.programs.layer_vectors import load_encoder, word_vectors
 from zoo.programs.text_vectors import read_strings
 from zoo.visualize import plot_map
 
-WORDS = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
 LIMIT = 500  # uses
 WIDTH = 6  # words on each side of an excerpt
 
@@ -101,7 +100,7 @@ class WordUses:
         Returns:
             pathlib.Path of the file.
         """
-        labels, counts = list(labels or self.words), {}
+        labels, counts = list(self.words if labels is None else labels), {}
         texts = []
         for number, label in enumerate(labels):
             counts[label] = counts.get(label, 0) + 1
@@ -113,14 +112,16 @@ class WordUses:
 def find_uses(preset, words, texts, layers=(-1,), *, limit=LIMIT, **options):
     """Finds words in texts, and computes their vectors there.
 
-    A text is split into words and punctuation. Upper case is ignored in the search.
-    The vector of a word is that of its first token.
+    A text is split at white space, and punctuation at both ends of a word is split off.
+    Upper case is ignored in the search. The vector of a word is that of its first
+    token.
 
     Source: Peters et al. 2018, section 5.3 and table 4.
 
     Args:
         preset: see `zoo.from_preset`; or a backbone with a tokenizer, or a task.
-        words: str, or list of str.
+        words: str, or list of str. If they differ in upper case only, the last one
+            counts.
         texts: list or iterator of str, or paths of text files, see `zoo.embed`.
         layers: list of int, whose vectors are concatenated: 0 for the embeddings, -1
             for the last layer.
@@ -137,7 +138,8 @@ def find_uses(preset, words, texts, layers=(-1,), *, limit=LIMIT, **options):
     """
     words = [words] if isinstance(words, str) else list(words)
     found = _search({word.lower(): word for word in words}, texts, limit)
-    missing = [word for word in words if word not in {use[0] for use in found}]
+    known = {use[0].lower() for use in found}
+    missing = [word for word in words if word.lower() not in known]
     if missing or not words:
         raise ValueError(
             "Every word must be in the texts, and must be one word. Received: "
@@ -160,7 +162,7 @@ def _search(words, texts, limit):
     """The uses of words in texts: list of word, words of the text, and place."""
     found, counts = [], dict.fromkeys(words, 0)
     for text in read_strings(texts):
-        split = tuple(WORDS.findall(text))
+        split = tuple(_split(text))
         for place, word in enumerate(split):
             known = counts.get(word.lower(), limit)
             if known < limit:
@@ -168,4 +170,17 @@ def _search(words, texts, limit):
                 found.append((words[word.lower()], split, place))
         if min(counts.values(), default=limit) >= limit:
             break
+    return found
+
+
+def _split(text):
+    """The words of a text, and the punctuation around them, list of str."""
+    found = []
+    for piece in text.split():
+        marks = [unicodedata.category(character)[0] in "PS" for character in piece]
+        if all(marks):
+            found += piece
+            continue
+        begin, end = marks.index(False), len(marks) - marks[::-1].index(False)
+        found += [*piece[:begin], piece[begin:end], *piece[end:]]
     return found

@@ -27,9 +27,10 @@ class TokenClassifier(TaggedFiles, Task):
 
     Words are separated by white space, so split punctuation off first. A sentence is a
     str or a list of words. Its labels are a list, or a str of labels that are separated
-    by white space. A long text is read in windows, see `zoo.data.WordWindowPacker`; in
-    training, each window is a row of its own. A text may be a document, so that a word
-    is read with other sentences, see `documents` of `zoo.data.read_conll`.
+    by white space. A long text is read in windows, see `zoo.data.WordWindowPacker`. In
+    training, each is a row of its own, and `batch_size` counts rows; a batch of a
+    dataset has all windows of its texts. A text may be a document, so that a word is
+    read with other sentences, see `documents` of `zoo.data.read_conll`.
 
     Source: Devlin et al. 2019, section 5.3; for the chain, Lample et al. 2016.
 

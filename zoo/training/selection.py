@@ -1,5 +1,7 @@
 """Selection of the best epoch by any score."""
 
+import math
+
 import keras
 
 
@@ -11,7 +13,7 @@ class KeepBest(keras.callbacks.Callback):
     `KeepBest(lambda model: model.score(words, tags)["f1"])`.
 
     Args:
-        score: function of the model to a float; larger is better.
+        score: function of the model to a float; larger is better, and NaN is worst.
         patience: int, training stops after so many epochs without a better score;
             None for all epochs.
 
@@ -38,10 +40,11 @@ class KeepBest(keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch, logs=None):
         """Scores the model, and copies its weights if they are the best."""
-        self.scores.append(float(self.score(self.model)))
+        score = float(self.score(self.model))
+        self.scores.append(float("-inf") if math.isnan(score) else score)
         if logs is not None:
             logs["score"] = self.scores[-1]
-        if self.scores[-1] > self.best:
+        if self.weights is None or self.scores[-1] > self.best:
             self.best, self.weights = self.scores[-1], self.model.get_weights()
         last = len(self.scores) - 1 - self.scores.index(self.best)
         if self.patience is not None and last >= self.patience:

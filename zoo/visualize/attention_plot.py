@@ -57,7 +57,7 @@ def _overview(weights, title):
     figure = Figure(figsize=size, layout="constrained")
     places = figure.subplots(layers, heads, squeeze=False)
     for (layer, head), axes in np.ndenumerate(places):
-        axes.imshow(weights[layer, head], cmap="Blues", vmin=0, vmax=weights.max())
+        axes.imshow(weights[layer, head], cmap="Blues", vmin=0, vmax=weights.max() or 1)
         axes.set(xticks=[], yticks=[])
         if layer == layers - 1:
             axes.set_xlabel(head)
@@ -75,7 +75,7 @@ def _map(weights, attention, title):
     width, height = (min(1.8 + CELL * count, LARGEST) for count in (columns, rows))
     figure = Figure(figsize=(width, height))
     axes = figure.subplots()
-    image = axes.imshow(weights, cmap="Blues", vmin=0, vmax=weights.max())
+    image = axes.imshow(weights, cmap="Blues", vmin=0, vmax=weights.max() or 1)
     turned = {"rotation": 90, "fontsize": 9}
     axes.set_xticks(range(columns), attention.attended, **turned)
     axes.set_yticks(range(rows), attention.tokens, fontsize=9)

@@ -35,7 +35,8 @@ def spans_page(texts, spans, title="Spans"):
         texts: list of str (N,).
         spans: list (N,) of lists of dict: begin and end int, in characters, and
             optionally label str and score float, such as from `entities` of a tagger,
-            `answer_question` of a question answerer, or `phrase_spans`.
+            `answer_question` of a question answerer, or `phrase_spans`. A span from -1
+            to -1, which means no answer, is ignored.
         title: str.
 
     Returns:
@@ -50,6 +51,7 @@ def spans_page(texts, spans, title="Spans"):
             "`texts` must be a list of str, and `spans` must have a list for each. "
             f"Received: {type(texts).__name__} of {len(texts)} and {len(spans)}."
         )
+    spans = [[span for span in own if span["end"] != -1] for own in spans]
     labels = dict.fromkeys(span.get("label", "") for own in spans for span in own)
     colors = {label: COLORS[i % len(COLORS)] for i, label in enumerate(labels)}
     items = "".join(
