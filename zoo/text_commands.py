@@ -67,9 +67,10 @@ def attend(preset, text, target, output, kind, layer, head):
     decoder writes. By default it is the translation by greedy search. The page opens
     in any browser and needs no network.
     """
-    from zoo.programs import attend as program
+    import zoo
 
-    click.echo(program.run(preset, text, target, output, kind, layer, head))
+    zoo.attend(preset, text, target, output, kind=kind, layer=layer, head=head)
+    click.echo(output)
 
 
 text_files = click.argument(

@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from zoo import registry
+from zoo.backbone import Backbone
 from zoo.data import Packer
 from zoo.tasks import Task, Translator
 from zoo.tasks.translator import SourcePacker
@@ -24,51 +25,79 @@ GREEDY = {
 LONGEST_TITLE = 80  # characters
 
 
-def run(preset, text, target, output, kind=None, layer=None, head=None):
-    """Writes a page or a picture of the attention of a model, see `attend`.
+def attend(model, text, target=None, output=None, *, kind=None, layer=None, head=None):
+    """Returns the attention weights of a model for a text, with its tokens.
+
+    The tokens include the special ones. Of a target they are those that the decoder
+    reads: the start token, and the target without its end token.
 
     Args:
-        preset: str, a `.keras` file, or the name or directory of a preset.
+        model: `zoo.tasks.Task` or `zoo.backbone.Backbone` with a tokenizer; or a
+            `.keras` file, or a preset, see `zoo.from_preset`.
         text: str.
-        target: str or None.
+        target: str, what an encoder-decoder writes for the text. By default it is the
+            translation by greedy search.
         output: str or path, file to write: a page with all weights if its suffix is
-            .html, else a picture.
-        kind: str, a key of the result of `attend`, for a picture. By default "cross" of
-            an encoder-decoder.
-        layer, head: int or None, see `zoo.visualize.plot_attention`.
+            .html, or a picture, .svg, .png or .pdf; None for no file.
+        kind: str, a key of the result, for a picture. By default "cross" of an
+            encoder-decoder.
+        layer, head: int or None, for a picture, see `zoo.visualize.plot_attention`.
 
     Returns:
-        pathlib.Path of the file.
+        dict of kind to `zoo.visualize.Attention`. The kind is "self", or "encoder",
+        "decoder" and "cross" for an encoder-decoder.
 
     Raises:
-        ValueError: see `attend` and `plot_attention`; or if the kind does not exist,
-            the output has another suffix, or it is a page and only a part is asked for.
+        ValueError: if the model has no attention or no tokenizer, the text is too long,
+            a target is given or left out where it must not be, the output has another
+            suffix, the kind, the layer or the head does not exist, or the output is no
+            picture, but a part is asked for.
+
+    Example:
+        zoo.attend("bert_mini_en_uncased_distilled", "A film.", output="a.html")
     """
-    suffix, part = pathlib.Path(output).suffix.lower(), (kind, layer, head)
-    if suffix not in (".html", ".svg", ".png", ".pdf"):
+    part = {"kind": kind, "layer": layer, "head": head}
+    _check_output(output, {key: v for key, v in part.items() if v is not None})
+    name = "" if isinstance(model, (Backbone, Task)) else os.fspath(model)
+    if name:
+        model = _load(name, target)
+    attention = _weights(model, text, target)
+    if output is not None:
+        title = textwrap.shorten(f"Attention: {text}", LONGEST_TITLE, placeholder=" …")
+        _save(attention, output, title, name, **part)
+    return attention
+
+
+def _check_output(output, part):
+    """Raises ValueError if an output is no page or picture, or has no parts."""
+    suffix = "" if output is None else pathlib.Path(output).suffix.lower()
+    if output is not None and suffix not in (".html", ".svg", ".png", ".pdf"):
         raise ValueError(
             "The output must end in .html, .svg, .png or .pdf. Received: "
             f"{str(output)!r}."
         )
-    if suffix == ".html" and part != (None, None, None):
+    if part and suffix in ("", ".html"):
         raise ValueError(
-            "A page has all layers and heads. Received: "
-            f"kind={kind}, layer={layer}, head={head} and output {str(output)!r}. Name "
-            "a picture, such as attention.png."
+            "Only a picture has one kind, layer or head. Received: "
+            f"{part} and output {output and str(output)!r}. Name a picture, such as "
+            "attention.png."
         )
-    attention = attend(_load(preset, target), text, target)
-    title = textwrap.shorten(f"Attention: {text}", LONGEST_TITLE, placeholder=" …")
-    if suffix == ".html":
-        model = os.path.basename(os.path.normpath(preset))
-        return save_attention_page(output, attention, title, model)
+
+
+def _save(attention, output, title, name, kind, layer, head):
+    """Writes the page or the picture; see `attend`."""
+    if pathlib.Path(output).suffix.lower() == ".html":
+        model = os.path.basename(os.path.normpath(name)) if name else ""
+        save_attention_page(output, attention, title, model)
+        return
     kind = kind or [*attention][-1]
     if kind not in attention:
         raise ValueError(
             f"The kind must be one of {', '.join(attention)}. Received: {kind!r}."
         )
-    for name, number in (("layer", layer), ("head", head)):
-        title += "" if number is None else f", {name} {number}"
-    return plot_attention(attention[kind], output, layer, head, title)
+    for part, number in (("layer", layer), ("head", head)):
+        title += "" if number is None else f", {part} {number}"
+    plot_attention(attention[kind], output, layer, head, title)
 
 
 def _load(preset, target):
@@ -81,30 +110,8 @@ def _load(preset, target):
     return model
 
 
-def attend(model, text, target=None):
-    """Returns the attention weights of a model for a text, with its tokens.
-
-    The tokens include the special ones. Of a target they are those that the decoder
-    reads: the start token, and the target without its end token.
-
-    Args:
-        model: `zoo.tasks.Task` or `zoo.backbone.Backbone` with a tokenizer.
-        text: str.
-        target: str, what an encoder-decoder writes for the text. By default it is the
-            translation by greedy search.
-
-    Returns:
-        dict of kind to `zoo.visualize.Attention`, which `zoo.visualize.attention_page`
-        shows. The kind is "self", or "encoder", "decoder" and "cross" for an
-        encoder-decoder.
-
-    Raises:
-        ValueError: if the model has no attention or no tokenizer, the text is too long,
-            or a target is given or left out where it must not be.
-
-    Example:
-        page = zoo.visualize.attention_page(zoo.attend(model, "A good film."))
-    """
+def _weights(model, text, target):
+    """The attention weights of a model; see `attend`."""
     backbone = model.backbone if isinstance(model, Task) else model
     names = [name for name in backbone.on_request if name.endswith(SCORES)]
     if not names:
