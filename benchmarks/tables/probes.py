@@ -156,8 +156,11 @@ def draw(path):
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set(title=probe.title, xlabel="layer", ylabel="score in percent")
         axes.spines[["top", "right"]].set_visible(False)
-    handles = axes.get_legend_handles_labels()
-    figure.legend(*handles, loc="outside lower center", ncols=3, frameon=False)
+    shown = {}
+    for axes in figure.axes:
+        shown |= {line.get_label(): line for line in axes.lines}
+    below = {"loc": "outside lower center", "ncols": 3, "frameon": False}
+    figure.legend(shown.values(), shown, **below)
     figure.savefig(path, dpi=110)
 
 
