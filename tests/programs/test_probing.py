@@ -121,6 +121,7 @@ def test_names_are_scored_without_other_words():
     assert probing.score(truth, np.array(["O"] * 4)) == 0
 
 
+@pytest.mark.slow
 def test_words_texts_and_phrases(backbone, monkeypatch):
     monkeypatch.setattr(probing, "EPOCHS", 2)
     monkeypatch.setattr(probing, "UPDATES", 40)

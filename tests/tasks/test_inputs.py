@@ -356,6 +356,7 @@ def test_a_dataset_of_words_says_how_to_join_them(tagger):
         tagger.answer({"token_ids": np.ones((1, 3))})
 
 
+@pytest.mark.slow
 def test_a_dataset_is_read_without_a_warning(classifier, caplog):
     dataset = tf.data.Dataset.from_tensors((TEXTS, LABELS))
     classifier.evaluate(dataset, verbose=0)

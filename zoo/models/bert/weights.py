@@ -174,7 +174,8 @@ def read(directory, layout=None, activation=None, file=None):
     if classifies == "texts" and num_classes == 1:
         classifies = "numbers"
     # One output has no label, though Hugging Face writes default names.
-    names = values.get("id2label") if classifies in ("texts", "words") else None
+    names = values.get("id2label")
+    names = None if classifies in ("choices", "numbers") else names
     return Converted(
         layout=layout,
         config=config,
