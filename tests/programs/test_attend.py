@@ -144,7 +144,8 @@ def test_the_command_draws_a_picture(bert, tmp_path):
     assert ">Attention: a good film ., layer 1, head 0</text>" in text
     assert "must be one of self. Received" in run(str(picture), "--kind", "x", code=1)
     assert "must end in .html, .svg" in run(str(tmp_path / "page"), code=1)
-    assert "Only a picture has one kind" in run(str(tmp_path / "a.html"), "--layer", "0", code=1)
+    page = str(tmp_path / "a.html")
+    assert "Only a picture has one kind" in run(page, "--layer", "0", code=1)
 
 
 def test_models_and_texts_that_do_not_fit(bert, translator):
