@@ -220,8 +220,8 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard):
 @click.option(
     "--sequence-length",
     type=int,
-    help="Longer texts are truncated. Those of taggers and the contexts of questions "
-    "are read in windows of this length.",
+    help="Longer texts are truncated. Taggers and question answerers read them in "
+    "windows of this length instead.",
 )
 @click.option(
     "--option",

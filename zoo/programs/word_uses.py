@@ -66,7 +66,7 @@ class WordUses:
             list of dict: use int, its number, similarity float, the cosine, and text
             str, see `excerpt`.
         """
-        similar = self.similarities()[number]
+        similar = self.directions @ self.directions[number]
         others = [
             i for i, s in enumerate(self.sentences) if s != self.sentences[number]
         ]
