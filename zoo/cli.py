@@ -262,9 +262,9 @@ def finetune(
 @click.option("--version", type=int, help="By default one more than the highest.")
 def export(model, directory, task, version):
     """Export a model as a new version for TF Serving, and check it."""
-    from zoo.programs import finetuning
+    from zoo.programs import loading
 
-    loaded = finetuning.load(model, task or "auto")
+    loaded = loading.load(model, task or "auto")
     click.echo(loaded.export(directory, version))
 
 

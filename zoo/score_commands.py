@@ -62,10 +62,10 @@ def glue(preset, data, output, rates, arm, **options):
 @arguments.target_file("--target", "--data")
 def evaluate(model, data, target, columns):
     """Score a model on labelled texts, as JSON."""
-    from zoo.programs import finetuning, labelled_rows
+    from zoo.programs import labelled_rows, loading
 
-    loaded = finetuning.load(model)
-    kind = finetuning.trainable_task(loaded.task_name)
+    loaded = loading.load(model)
+    kind = loading.trainable_task(loaded.task_name)
     rows = labelled_rows.read_rows(kind, data, target, **columns)
     click.echo(json.dumps(loaded.measure(*rows)))
 
@@ -98,8 +98,8 @@ def evaluate(model, data, target, columns):
 def evaluate_suite(preset, data, output, tasks, **options):
     """Fine-tune a preset on the tasks of the papers, and write their table.
 
-    Every finished model is stored. If the command is stopped, the same command
-    continues with the next model.
+    The scores of a model are stored when it is tested. If the command is stopped, the
+    same command continues with the next model. The models are not stored.
     """
     import zoo
 
@@ -131,7 +131,7 @@ def probe(preset, data, test, task, columns, output, limit, seed):
     """
     import zoo
     from zoo.programs import labelled_rows, layer_table
-    from zoo.programs.finetuning import trainable_task
+    from zoo.programs.loading import trainable_task
 
     kind = trainable_task(task) if task else zoo.TextClassifier
     parts = [labelled_rows.read_rows(kind, path, **columns) for path in (data, test)]

@@ -1,6 +1,7 @@
 """Commands that ask a model about texts, or learn from files of texts."""
 
 import json
+import os
 import pathlib
 import sys
 
@@ -13,20 +14,43 @@ from zoo import arguments
 @click.argument("model", callback=arguments.check_model)
 @click.argument("texts", nargs=-1)
 @click.option("--pair", is_flag=True, help="Each text is a pair, separated by a tab.")
-def predict(model, texts, pair):
+@click.option(
+    "--page",
+    help="Also write a page, .html, that marks names and other spans, phrases, or "
+    "answers in the texts.",
+)
+def predict(model, texts, pair, page):
     """Print the answer to each text as a line of JSON.
 
     The texts are arguments, or lines of standard input. For a task with several
     columns, such as a question and its context, each has all columns, separated by
     tabs.
     """
-    from zoo.programs import finetuning, labelled_rows
+    from zoo.programs import labelled_rows, loading
 
     rows = list(texts) or [line.rstrip("\n") for line in sys.stdin]
-    loaded = finetuning.load(model)
+    loaded = loading.load(model)
     count = len(loaded.columns if pair else loaded.required_columns)
-    for line in loaded.answer_rows(labelled_rows.split_columns(rows, count)):
-        click.echo(json.dumps(line, ensure_ascii=False))
+    x, answers = labelled_rows.split_columns(rows, count), []
+    for answer in loaded.answer_rows(x):
+        click.echo(json.dumps(answer, ensure_ascii=False))
+        if page:
+            answers.append(answer)
+    if page:
+        _mark(loaded, x, answers, page, os.path.basename(os.path.normpath(model)))
+
+
+def _mark(loaded, x, answers, page, title):
+    """Writes the page of `zoo predict`."""
+    from zoo.visualize import save_spans_page
+
+    marked = loaded.marked_texts(x, answers)
+    if marked is None:
+        raise ValueError(
+            "A page needs answers that are parts of a text. Received: --page for a "
+            f"{type(loaded).__name__}. Leave it out."
+        )
+    save_spans_page(page, *marked, title)
 
 
 @click.command("fill-mask")

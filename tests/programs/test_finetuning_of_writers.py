@@ -11,7 +11,7 @@ import zoo
 from zoo.cli import main
 from zoo.evaluation import group_references, translation_scores
 from zoo.files import open_any
-from zoo.programs import finetuning
+from zoo.programs import loading
 from zoo.programs.labelled_rows import read_parts, split_off
 from zoo.registry import build_backbone
 from zoo.text import (
@@ -183,8 +183,8 @@ def test_two_files_are_as_one(pairs, files, tmp_path):
     ],
 )
 def test_a_preset_may_have_no_task_for_rows(monkeypatch, saved, chosen):
-    monkeypatch.setattr(finetuning.registry, "saved_task", lambda preset: saved)
-    assert finetuning.default_task("any") is chosen
+    monkeypatch.setattr(loading.registry, "saved_task", lambda preset: saved)
+    assert loading.default_task("any") is chosen
 
 
 def test_pairs_without_a_text_are_left_out(tmp_path):

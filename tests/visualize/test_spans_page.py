@@ -5,7 +5,8 @@ import re
 
 import pytest
 
-from zoo.visualize import phrase_spans, save_spans_page, spans_page
+from zoo.text import phrase_spans
+from zoo.visualize import save_spans_page, spans_page
 
 TEXT = "Ann Lee met <b>Bo</b> & co."
 NAMES = [

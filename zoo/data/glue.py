@@ -2,7 +2,7 @@
 
 import pathlib
 
-from zoo.files import open_any
+from zoo.files import OPENERS, open_any
 
 PAIR = ("sentence1", "sentence2")
 # Task: directory, columns of text, column of labels, type of the labels.
@@ -29,8 +29,9 @@ def read_glue(directory, task, split):
         directory: str or path, with the directories CoLA, SST-2 and so on.
         task: str, "cola", "sst2", "mrpc", "qqp", "stsb", "mnli", "qnli", "rte", "wnli"
             or "ax".
-        split: str, name of the file without `.tsv` or `.tsv.gz`: "train", "dev" or
-            "test"; for "mnli" also "dev_matched" and so on; for "ax" "diagnostic".
+        split: str, name of the file without `.tsv`, `.tsv.gz` or `.tsv.xz`: "train",
+            "dev" or "test"; for "mnli" also "dev_matched" and so on; for "ax"
+            "diagnostic".
 
     Returns:
         The texts, list of str, or a tuple of two lists for pairs; and a list of labels,
@@ -71,13 +72,14 @@ def read_glue(directory, task, split):
 
 
 def _find(folder, split):
-    for suffix in (".tsv", ".tsv.gz"):
-        path = folder / f"{split}{suffix}"
+    for suffix in ("", *OPENERS):
+        path = folder / f"{split}.tsv{suffix}"
         if path.is_file():
             return path
     held = sorted(path.name for path in folder.glob("*"))
     raise FileNotFoundError(
-        f"There is no {split}.tsv or {split}.tsv.gz in {folder}. It contains {held}."
+        f"There is no {split}.tsv in {folder}, also not with {' or '.join(OPENERS)}. "
+        f"It contains {held}."
     )
 
 

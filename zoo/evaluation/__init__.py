@@ -31,6 +31,7 @@ from zoo.evaluation.glue_scores import evaluate_glue, glue_metrics
 from zoo.evaluation.spans import (
     allowed_transitions,
     convert_tags,
+    find_scheme,
     find_spans,
     span_scores,
     write_spans,
@@ -67,6 +68,7 @@ __all__ = [
     "copied_texts",
     "count_brackets",
     "evaluate_glue",
+    "find_scheme",
     "find_spans",
     "glue_metrics",
     "group_references",

@@ -114,6 +114,29 @@ def convert_tags(tags, scheme):
     return write_spans(find_spans(tags), len(tags), scheme)
 
 
+def find_scheme(sentences):
+    """The scheme of tagged sentences.
+
+    Args:
+        sentences: sequence of sequences of str.
+
+    Returns:
+        str, the first scheme of "IOB2", "BIOES" and "IOB1" that all tags follow; None
+        if there is none, or there are no spans.
+    """
+    try:
+        spans = [find_spans(tags) for tags in sentences]
+    except ValueError:
+        return None
+    if not all(kind for row in spans for kind, _, _ in row) or not any(spans):
+        return None
+    rows = [(list(tags), row) for tags, row in zip(sentences, spans, strict=True)]
+    for scheme in ("IOB2", "BIOES", "IOB1"):
+        if all(write_spans(row, len(tags), scheme) == tags for tags, row in rows):
+            return scheme
+    return None
+
+
 def allowed_transitions(labels, scheme):
     """Computes which tag may follow which tag.
 

@@ -7,12 +7,11 @@ import textwrap
 import numpy as np
 import tensorflow as tf
 
-from zoo import registry
+from zoo import registry, visualize
 from zoo.backbone import Backbone
 from zoo.data import Packer
 from zoo.tasks import Task, Translator
 from zoo.tasks.translator import SourcePacker
-from zoo.visualize import Attention, plot_attention, save_attention_page
 
 SCORES = "attention_scores"  # how the names of such outputs end
 GREEDY = {
@@ -88,7 +87,7 @@ def _save(attention, output, title, name, kind, layer, head):
     """Writes the page or the picture; see `attend`."""
     if pathlib.Path(output).suffix.lower() == ".html":
         model = os.path.basename(os.path.normpath(name)) if name else ""
-        save_attention_page(output, attention, title, model)
+        visualize.save_attention_page(output, attention, title, model)
         return
     kind = kind or [*attention][-1]
     if kind not in attention:
@@ -97,7 +96,7 @@ def _save(attention, output, title, name, kind, layer, head):
         )
     for part, number in (("layer", layer), ("head", head)):
         title += "" if number is None else f", {part} {number}"
-    plot_attention(attention[kind], output, layer, head, title)
+    visualize.plot_attention(attention[kind], output, layer, head, title)
 
 
 def _load(preset, target):
@@ -141,7 +140,7 @@ def _weights(model, text, target):
         own = tokens["decoder" if kind == "cross" else kind]
         attended = tokens["encoder" if kind == "cross" else kind]
         weights = np.asarray(found[name])[0]
-        attention[kind] = Attention(weights, tuple(own), tuple(attended))
+        attention[kind] = visualize.Attention(weights, tuple(own), tuple(attended))
     return attention
 
 

@@ -1,4 +1,4 @@
-"""Fine-tunes a preset on a file, and loads models, for the command line."""
+"""Fine-tunes a preset on a file, for the command line."""
 
 import os
 import sys
@@ -13,6 +13,7 @@ from zoo.programs.data_summary import (
     tokens_line,
 )
 from zoo.programs.labelled_rows import read_parts, take
+from zoo.programs.loading import default_task, trainable_task
 from zoo.programs.progress import EpochLines, UpdateCurves
 from zoo.programs.report import (
     assess_model,
@@ -22,7 +23,6 @@ from zoo.programs.report import (
     predict_baselines,
     write_report,
 )
-from zoo.tasks import Task, TextClassifier, TextEnsemble, find_task
 from zoo.training import KeepBest
 
 EPOCHS = 3  # for presets that have no number of epochs
@@ -78,8 +78,10 @@ def run(
     labels, parts = read_parts(kind, *files.values(), columns or {})
     files = {name: os.fspath(path) for name, path in files.items() if path}
     pair = kind.column_options(parts["training"][0])
-    options = {**pair, **options, **kind.data_options(labels)}
-    model, content = (trainer or train)(kind, preset, parts, seed, echo, **options)
+    every = {**pair, **kind.data_options(labels), **options}
+    model, content = (trainer or train)(kind, preset, parts, seed, echo, **every)
+    if note := calibrate(model, parts, content, options):
+        echo(note)
     if output is not None:
         model.save(output)  # before the report, which may fail
     if report is not None:
@@ -148,6 +150,26 @@ def train(
         **describe_model(model),
     }
     return model, content
+
+
+def calibrate(model, parts, content, fixed):
+    """Chooses what follows from held-out rows, such as a threshold, and says it.
+
+    Args:
+        model, parts, content: see `report_on`.
+        fixed: iterable of str, arguments that are given already.
+
+    Returns:
+        A sentence about it, or None if there is nothing to choose.
+    """
+    if not {*model.calibrated} - {*fixed}:
+        return None
+    found = model.calibrate(*parts["validation"])
+    found = {name.replace("_", " "): value for name, value in found.items()}
+    content["settings"] |= found
+    told = ", ".join(f"{name} {value:.3g}" for name, value in found.items())
+    content["notes"].append(f"Chosen on the validation data: {told}.")
+    return content["notes"][-1]
 
 
 def preset_epochs(model):
@@ -295,46 +317,3 @@ def check_batches(batch_size=None, token_budget=None, learning_rate=None, **opti
             f"search for a learning rate. Received: {received}, learning_rate="
             f"{learning_rate!r}. Leave one of them out."
         )
-
-
-def default_task(preset):
-    """The class of the preset's task if `read` is defined, else `TextClassifier`."""
-    saved = registry.saved_task(preset)
-    return saved if saved and saved.read else TextClassifier
-
-
-def trainable_task(name):
-    """The class of a task that is trained on labelled rows of a file.
-
-    Raises:
-        ValueError: if no such task has this name.
-    """
-    kind = find_task(name)
-    if kind.read is None:
-        raise ValueError(
-            "`task` must be one that is trained on labelled rows: "
-            f"{', '.join(trainable_tasks())}. Received: {name!r}."
-        )
-    return kind
-
-
-def trainable_tasks():
-    """Names of the tasks that are trained on labelled rows, list of str."""
-    return [name for name, kind in registry.TASKS.items() if kind.read is not None]
-
-
-def load(model, task="auto"):
-    """Loads a task from a `.keras` file, a preset name or a directory.
-
-    Raises:
-        ValueError: if only a backbone was saved, and no task was named.
-    """
-    if os.fspath(model).endswith(".keras"):
-        return registry.load_model(model)
-    loaded = registry.from_preset(model, task=task)
-    if not isinstance(loaded, (Task, TextEnsemble)):
-        raise ValueError(
-            f"The model must have a task. Received: {model}, which is a backbone "
-            "only. Fine-tune it first, or name a task for `zoo export` with `--task`."
-        )
-    return loaded

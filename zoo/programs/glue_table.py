@@ -19,7 +19,7 @@ from zoo import registry
 from zoo.data import read_glue
 from zoo.evaluation import bootstrap_interval, evaluate_glue, glue_metrics
 from zoo.files import replacing
-from zoo.programs.finetuning import take
+from zoo.programs.labelled_rows import take
 from zoo.tasks import TextClassifier, TextRegressor
 from zoo.training import finetuning_optimizer
 
@@ -66,6 +66,7 @@ def compare(
     Raises:
         ValueError: if there are too few training examples, or an arm is unknown.
     """
+    arms, rates = tuple(arms), sorted(rates)
     if not arms or not {*arms} <= ARMS.keys():
         raise ValueError(f"`arms` must be of {list(ARMS)}. Received: {arms}.")
     parts = split(data, task, examples)
@@ -76,7 +77,7 @@ def compare(
     results["settings"] = {**settings, "seeds": seeds}
     runs = {}
     for arm in arms:
-        results[arm], runs[arm] = _search(task, parts, run, arm, sorted(rates), seeds)
+        results[arm], runs[arm] = _search(task, parts, run, arm, rates, seeds)
     if len(runs) == len(ARMS):
         results.update(difference(task, parts["dev"][1], runs))
     path = pathlib.Path(output) / f"{task}-{results['examples']}.json"
@@ -108,7 +109,7 @@ def _cached_runs(preset, output, task, parts, settings, echo):
     """
     record = json.dumps({"preset": str(preset), **settings}, indent=2) + "\n"
     path = output / "settings.json"
-    if path.exists() and path.read_text("utf-8") != record:
+    if path.exists() and json.loads(path.read_text("utf-8")) != json.loads(record):
         raise ValueError(
             f"All runs in {output} must have the settings {path.read_text('utf-8')}. "
             f"Received: {record}. Give another output directory."

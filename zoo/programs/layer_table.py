@@ -2,7 +2,7 @@
 
 import os
 
-from zoo.visualize import plot_curves
+from zoo import visualize
 
 
 def format_table(result):
@@ -46,4 +46,4 @@ def plot(results, path, title=""):
         curves[name] = (range(count), scores)
         curves[f"{name}, baseline"] = (range(count), [100 * result.baseline] * count)
     metric = next(iter(results.values())).metric
-    return plot_curves(curves, path, title, "layer", metric, pairs=True)
+    return visualize.plot_curves(curves, path, title, "layer", metric, pairs=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from zoo.data import read_glue, read_labelled
 from zoo.evaluation import evaluate_glue
+from zoo.files import OPENERS
 from zoo.tasks import (
     MultipleChoice,
     QuestionAnswerer,
@@ -14,8 +15,6 @@ from zoo.tasks import (
     TextRegressor,
     TokenClassifier,
 )
-
-SUFFIXES = ("", ".gz", ".xz")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,8 +80,9 @@ class SuiteTask:
 
 def _existing(folder, names):
     """The first file with one of the names, which may be compressed, or None."""
+    suffixes = ("", *OPENERS)
     paths = (
-        folder / f"{name}{suffix}" for name in names.split("|") for suffix in SUFFIXES
+        folder / f"{name}{suffix}" for name in names.split("|") for suffix in suffixes
     )
     return next((path for path in paths if path.is_file()), None)
 

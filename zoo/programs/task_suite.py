@@ -11,6 +11,7 @@ import numpy as np
 
 from zoo import registry
 from zoo.evaluation import sample_rows
+from zoo.evaluation.glue_scores import import_library
 from zoo.files import replacing
 from zoo.programs.finetuning import preset_epochs
 from zoo.programs.labelled_rows import split_off, take
@@ -25,20 +26,19 @@ def evaluate_suite(
 ):
     """Fine-tunes a preset on the tasks whose files are in a directory, and scores it.
 
-    Each model of each task is stored with its scores when it is finished. If the
-    function is stopped and called again, these are not trained again.
+    The scores of a model are stored when it is tested. If the function is stopped and
+    called again, it continues with the next model. The models are not stored.
 
     Args:
         preset: see `zoo.from_preset`.
         data: directory with a directory for each task: CoLA, SST-2 and the others of
             GLUE; snli, conll2003, squad1.1, squad2.0, swag and codah.
         output: directory for the results and the table of all of them, README.md.
-        tasks: iterable of str, such as "cola" or "squad1.1"; by default all whose files
-            are there.
+        tasks: str or iterable of str, such as "cola" or "squad1.1"; by default all
+            whose files are there.
         seeds: int, models of each task; or iterable of int, their seeds.
         fit: function that trains a model, by default its method `fit`. It is called as
-            `fit(model, texts, labels, epochs=e, batch_size=b, seed=s, verbose=0)`. Its
-            name is one of the settings.
+            `fit(model, texts, labels, epochs=e, batch_size=b, seed=s, verbose=0)`.
         echo: function that prints a line.
         **settings: epochs, batch_size, learning_rate, rows (the most for training), and
             arguments of `zoo.from_preset`, such as dtype; None means the default.
@@ -55,23 +55,24 @@ def evaluate_suite(
         - seconds and test_seconds, of the training and of the test.
 
     Raises:
+        ImportError: without scikit-learn or SciPy, which are in the extra `eval`.
         ValueError: if a task is unknown, no files are found, or `output` has results of
-            another preset or with other settings.
+            another preset, of other data or with other settings.
     """
+    for library in ("sklearn", "scipy"):  # before the training
+        import_library(library)
     settings = {name: value for name, value in settings.items() if value is not None}
     chosen, output = _choose(data, tasks, echo), pathlib.Path(output)
-    trainer = {} if fit is None else {"fit": _name(fit)}
-    _check_settings(output, {"preset": os.fspath(preset), **settings, **trainer})
+    _check_settings(output, preset, data, fit, settings)
     seeds = range(seeds) if isinstance(seeds, numbers.Integral) else list(seeds)
     for name, paths in chosen.items():
         for seed in seeds:
-            path = output / f"{name}-{seed}.json"
-            if path.exists():
-                continue
-            echo(f"{SUITE[name].title}, seed {seed}")
-            found = measure(preset, SUITE[name], paths, seed, fit=fit, **settings)
-            _write_json(path, found)
-            echo(f"  {_main(found, SUITE[name]):.1f}, {found['seconds']:.0f} s")
+            path, task = output / f"{name}-{seed}.json", SUITE[name]
+            if not path.exists():
+                echo(f"{task.title}, seed {seed}")
+                found = measure(preset, task, paths, seed, fit=fit, **settings)
+                _write_json(path, found)
+                echo(f"  {_main(found, task):.1f}, {found['seconds']:.0f} s")
     table = format_table(collect(output))
     with replacing(output / "README.md") as temporary:
         temporary.write_text(_page(preset, settings, table), "utf-8")
@@ -82,10 +83,14 @@ def evaluate_suite(
     }
 
 
-def _name(function):
-    """The name of a function, or of the one that a `functools.partial` calls."""
-    function = getattr(function, "func", function)
-    return getattr(function, "__qualname__", type(function).__qualname__)
+def _describe(function):
+    """The name of a function, and the plain arguments of a `functools.partial`."""
+    inner = getattr(function, "func", function)
+    name = getattr(inner, "__qualname__", type(inner).__qualname__)
+    plain = (str, int, float, os.PathLike)
+    given = getattr(function, "keywords", {}).items()
+    told = [f"{key}={value}" for key, value in given if isinstance(value, plain)]
+    return f"{name}({', '.join(told)})" if told else name
 
 
 def _read_json(path):
@@ -94,7 +99,8 @@ def _read_json(path):
 
 def _choose(data, tasks, echo):
     """The files of the chosen tasks, dict of the name to paths."""
-    unknown = {*(tasks or ())} - {*SUITE}
+    tasks = [tasks] if isinstance(tasks, str) else list(tasks or ())
+    unknown = {*tasks} - {*SUITE}
     if unknown:
         raise ValueError(
             f"`tasks` must be of {', '.join(SUITE)}. Received: {sorted(unknown)}."
@@ -115,8 +121,11 @@ def _choose(data, tasks, echo):
     return {name: paths for name, paths in found.items() if paths}
 
 
-def _check_settings(output, settings):
-    path = output / SETTINGS
+def _check_settings(output, preset, data, fit, settings):
+    """Stores what results depend on, or raises ValueError if others are stored."""
+    known = {"preset": os.fspath(preset), "data": os.path.abspath(data), **settings}
+    known |= {} if fit is None else {"fit": _describe(fit)}
+    path, settings = output / SETTINGS, json.loads(json.dumps(known))
     if path.exists() and _read_json(path) != settings:
         raise ValueError(
             f"All results in {output} must have the settings "
@@ -156,13 +165,14 @@ def measure(
     Returns:
         dict, a result of `evaluate_suite`.
     """
-    texts, labels = _sample(*task.load(paths[0]), rows)
-    options |= {"seed": seed, "learning_rate": learning_rate}
-    model = _build(preset, task, texts, labels, options)
+    texts, labels = task.load(paths[0])
+    every = {"seed": seed, "learning_rate": learning_rate, **options}
+    model = _build(preset, task, texts, labels, every)
+    texts, labels = _sample(texts, labels, rows)
     sizes = {"epochs": epochs or preset_epochs(model), "batch_size": batch_size}
     fit = functools.partial(fit or type(model).fit, **sizes, seed=seed, verbose=0)
     start = time.monotonic()
-    _fit(model, texts, labels, fit)
+    _fit(model, texts, labels, fit, options)
     seconds = time.monotonic() - start
     tests = {path.name: task.load(path) for path in paths[1:]}
     start = time.monotonic()
@@ -198,23 +208,23 @@ def _sample(texts, labels, rows):
 
 
 def _build(preset, task, texts, labels, options):
-    """The model for rows of a task, before the training."""
+    """The model for all rows of a task, before the training."""
     kind = task.kind
-    options |= {**kind.column_options(texts), **task.options}
-    options |= kind.data_options(labels)
-    model = registry.from_preset(preset, kind.task_name, **options)
+    known = {**kind.column_options(texts), **kind.data_options(labels), **task.options}
+    model = registry.from_preset(preset, kind.task_name, **{**known, **options})
     model.truncation_reported = True
     return model
 
 
-def _fit(model, texts, labels, fit):
-    """Trains a model; a threshold for no answer is found on a tenth of the rows."""
-    if model.options.get("null_threshold") is None:
-        fit(model, texts, model.parse_labels(labels))
-        return
-    train, held_out = split_off(texts, labels, model.split_column)
-    fit(model, *train)
-    model.find_null_threshold(*held_out)
+def _fit(model, texts, labels, fit, options):
+    """Trains a model; a tenth of the rows may be held out, to calibrate it."""
+    calibrated = {*model.calibrated} - {*options}
+    train, held_out = (texts, labels), None
+    if calibrated:
+        train, held_out = split_off(texts, labels, model.split_column)
+    fit(model, train[0], model.parse_labels(train[1]))
+    if calibrated:
+        model.calibrate(*held_out)
 
 
 def _baselines(model, task, train, test):
@@ -258,6 +268,7 @@ def format_table(results):
         str.
     """
     heads = ("task", "rows", "score", "preset", "best baseline", "BERT base", "minutes")
+    heads += ("other scores",)
     lines = ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
     for name, seeds in results.items():
         task = SUITE[name]
@@ -268,8 +279,22 @@ def format_table(results):
         cells = [task.title, f"{seeds[0]['train']:,}", task.metric, cell]
         cells += [_best_baseline(seeds[0]["baselines"], task.metric), task.paper]
         minutes = np.mean([f["seconds"] + f["test_seconds"] for f in seeds]) / 60
-        lines.append("| " + " | ".join([*cells, f"{minutes:.1f}"]) + " |")
+        cells += [f"{minutes:.1f}", _other_scores(seeds, task)]
+        lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def _other_scores(seeds, task):
+    """All scores but the most important one, the means over seeds, as text."""
+    told = []
+    for place, file in enumerate(seeds[0]["scores"]):
+        scores = [found["scores"][file] for found in seeds]
+        names = [name for name in scores[0] if place or name != task.metric]
+        means = [100 * np.mean([score[name] for score in scores]) for name in names]
+        cells = [f"{name} {m:.1f}" for name, m in zip(names, means, strict=True)]
+        if cells:
+            told.append((f"{file}: " if place else "") + ", ".join(cells))
+    return "; ".join(told)
 
 
 def _best_baseline(baselines, metric):

@@ -5,10 +5,10 @@ import unicodedata
 
 import numpy as np
 
+from zoo import visualize
 from zoo.evaluation import group_vectors
 from zoo.programs.layer_vectors import load_encoder, word_vectors
 from zoo.programs.text_vectors import read_strings
-from zoo.visualize import plot_map
 
 LIMIT = 500  # uses
 WIDTH = 6  # words on each side of an excerpt
@@ -106,7 +106,7 @@ class WordUses:
             counts[label] = counts.get(label, 0) + 1
             near = counts[label] <= shown
             texts.append(self.excerpt(number, 3) if near else "")
-        return plot_map(self.vectors, labels, path, title, texts)
+        return visualize.plot_map(self.vectors, labels, path, title, texts)
 
 
 def find_uses(preset, words, texts, layers=(-1,), *, limit=LIMIT, **options):

@@ -19,12 +19,14 @@ class LabelledFiles:
         has_documents: bool, whether `read` takes `documents`, to join the sentences of
             a document.
         split_column: int, the column of texts by whose hash rows are split.
+        calibrated: tuple of str, arguments that `calibrate` chooses for this model.
     """
 
     baselines = {}
     takes_target_file = False
     has_documents = False
     split_column = 0
+    calibrated = ()
 
     @classmethod
     def read(cls, path, text_column=None, pair_column=None, label_column=None):
@@ -61,6 +63,17 @@ class LabelledFiles:
     def parse_labels(self, labels):
         """Labels from a file, as `fit` takes them."""
         return labels
+
+    def calibrate(self, x, labels):
+        """Chooses the arguments `calibrated` after the training, and sets them.
+
+        Args:
+            x, labels: as of `measure`, rows that are not those of the training.
+
+        Returns:
+            dict of each argument to its value.
+        """
+        return {}
 
     def measure(self, x, labels):
         """All scores of the model on labelled rows.
@@ -130,3 +143,16 @@ class LabelledFiles:
         columns = [array.tolist() for array in answers.values()]
         for values in zip(*columns, strict=True):
             yield dict(zip(answers, values, strict=True))
+
+    def marked_texts(self, x, answers):
+        """Texts in which the answers are marked, for `zoo.visualize.spans_page`.
+
+        Args:
+            x: texts, as `fit` takes them.
+            answers: list of dict, from `answer_rows`.
+
+        Returns:
+            list of str (B,), and list (B,) of lists of dict of begin, end, and perhaps
+            label and score. None if the answers are not parts of a text.
+        """
+        return None

@@ -8,7 +8,7 @@ from zoo.evaluation import assess_trees, right_branching_trees
 from zoo.generation import generate
 from zoo.tasks.text_input import join_words
 from zoo.tasks.translator import Translator
-from zoo.text import find_leaves, read_tree, read_trees, write_tree
+from zoo.text import find_leaves, phrase_spans, read_tree, read_trees, write_tree
 from zoo.text.linear_trees import find_labels, linearize, read_token
 
 
@@ -184,6 +184,11 @@ class Parser(Translator):
     def predict_labels(self, x):
         """The trees, list of str, without probabilities."""
         return self.parse(x), None
+
+    def marked_texts(self, x, answers):
+        """Sentences with their phrases."""
+        marked = [phrase_spans(read_tree(row[self.answer_name])) for row in answers]
+        return [text for text, _ in marked], [spans for _, spans in marked]
 
     def assess(self, labels, predicted, confidence=None):
         """Assesses trees, see `zoo.evaluation.assess_trees`.

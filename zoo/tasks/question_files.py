@@ -2,13 +2,15 @@
 
 from zoo.data import Answer, read_squad
 from zoo.evaluation import assess_answers, most_similar_sentences, no_answers
+from zoo.tasks.answering import as_numpy
 from zoo.tasks.labelled_files import LabelledFiles
 
 
 class QuestionFiles(LabelledFiles):
     """What a question answerer reads from files, scores, answers and reports with.
 
-    A subclass has `answer`. Labels are tuples of `zoo.data.Answer`.
+    A subclass has `answer` and `find_null_threshold`. Labels are tuples of
+    `zoo.data.Answer`.
     """
 
     baselines = {
@@ -47,6 +49,16 @@ class QuestionFiles(LabelledFiles):
         """A threshold for no answer, if there are questions without answers."""
         return {} if all(map(len, labels)) else {"null_threshold": 0.0}
 
+    @property
+    def calibrated(self):
+        """The threshold for no answer, if there is one."""
+        return () if self.options["null_threshold"] is None else ("null_threshold",)
+
+    def calibrate(self, x, labels):
+        """Finds the best threshold, see `find_null_threshold`."""
+        found = self.find_null_threshold(x, labels)
+        return {name: found[name] for name in self.calibrated}
+
     @classmethod
     def describe_labels(cls, labels):
         """How many questions have an answer, and how many have none."""
@@ -81,6 +93,11 @@ class QuestionFiles(LabelledFiles):
         }
         for values in zip(*columns.values(), strict=True):
             yield dict(zip(columns, values, strict=True))
+
+    def marked_texts(self, x, answers):
+        """Contexts with the best answers."""
+        contexts = as_numpy(self.text_columns(self.as_text(x))[1]).tolist()
+        return contexts, [[row] for row in answers]
 
 
 def answer_texts(answers):

@@ -4,14 +4,20 @@ import itertools
 import pathlib
 
 from zoo.data import read_conll
-from zoo.evaluation import assess_tags, find_spans, most_frequent_tags
+from zoo.evaluation import (
+    assess_tags,
+    find_scheme,
+    most_frequent_tags,
+)
+from zoo.tasks.answering import as_numpy
 from zoo.tasks.labelled_files import LabelledFiles
+from zoo.tasks.tagging import WORD_KEYS, spans_of_text
 
 
 class TaggedFiles(LabelledFiles):
     """What a tagger reads from files, trains on, scores, answers and reports with.
 
-    A subclass has `labels`, `options`, `tag` and `score`.
+    A subclass has `labels`, `options`, and the methods of `TagsWords`.
     """
 
     baselines = {"most frequent tag of each word": most_frequent_tags}
@@ -44,8 +50,9 @@ class TaggedFiles(LabelledFiles):
 
     @classmethod
     def data_options(cls, labels):
-        """The names of the tags."""
-        return {"labels": sorted({tag for tags in labels for tag in tags})}
+        """The names of the tags, and the scheme of spans if they follow one."""
+        names = sorted({tag for tags in labels for tag in tags})
+        return {"labels": names, "scheme": find_scheme(labels)}
 
     def measure(self, x, labels):
         """Scores as of every task, and with a scheme precision, recall and F1."""
@@ -56,10 +63,29 @@ class TaggedFiles(LabelledFiles):
         return scores
 
     def answer_rows(self, x):
-        """Yields a dict of lists for each text, with one value for each word."""
-        for words in self.tag(x):
-            keys = ("word", "tag", "score", "begin", "end")
-            yield {f"{key}s": [word[key] for word in words] for key in keys}
+        """Yields a dict for each text: lists with one value for each word, and spans.
+
+        The spans are in `entities`, if the model has a scheme.
+        """
+        for text, words in self.tagged_texts(x):
+            row = {k: [word[key] for word in words] for k, key in WORD_KEYS.items()}
+            if self.options["scheme"]:
+                row["entities"] = spans_of_text(text, words)
+            yield row
+
+    def marked_texts(self, x, answers):
+        """Texts with their spans, or without a scheme with the tags of all words."""
+        texts = as_numpy(self.text_columns(x)[0]).tolist()
+        if self.options["scheme"]:
+            return texts, [row["entities"] for row in answers]
+        keys = {"tags": "label", "scores": "score", "begins": "begin", "ends": "end"}
+        return texts, [
+            [
+                dict(zip(keys.values(), word, strict=True))
+                for word in zip(*(row[key] for key in keys), strict=True)
+            ]
+            for row in answers
+        ]
 
     @classmethod
     def describe_labels(cls, labels):
@@ -86,23 +112,3 @@ class TaggedFiles(LabelledFiles):
             f"{word}: {tag}, not {found}" for word, tag, found in words if tag != found
         ]
         return {"wrong tags": "; ".join(wrong)}
-
-
-def spans_of_text(text, words):
-    """The spans of a text, see `zoo.TokenClassifier.entities`.
-
-    Args:
-        text: str.
-        words: list of dict of tag, score, begin and end, from `tag`.
-
-    Returns:
-        list of dict of text, begin, end, label and score.
-    """
-    found = []
-    for label, first, last in find_spans([word["tag"] for word in words]):
-        own = words[first:last]
-        begin, end = own[0]["begin"], own[-1]["end"]
-        score = sum(word["score"] for word in own) / len(own)
-        place = {"text": text[begin:end], "begin": begin, "end": end}
-        found.append({**place, "label": label, "score": score})
-    return found

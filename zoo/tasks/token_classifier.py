@@ -5,12 +5,12 @@ import numpy as np
 import tensorflow as tf
 
 from zoo.data import WordWindowPacker
-from zoo.evaluation import allowed_transitions, span_scores
+from zoo.evaluation import allowed_transitions
 from zoo.layers import CRF, crf
-from zoo.tasks.answering import as_numpy
 from zoo.tasks.base import Task
 from zoo.tasks.chain import CRFLoss, TagAccuracy
-from zoo.tasks.tagged_files import TaggedFiles, spans_of_text
+from zoo.tasks.tagged_files import TaggedFiles
+from zoo.tasks.tagging import TagsWords
 from zoo.tasks.targets import label_ids, label_names, label_rows
 from zoo.tasks.text_input import join_words
 
@@ -19,7 +19,7 @@ ROWS = 32  # the least number of rows in a block; a long text has many rows
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class TokenClassifier(TaggedFiles, Task):
+class TokenClassifier(TaggedFiles, TagsWords, Task):
     """Predicts one of several labels for every word: parts of speech, names, chunks.
 
     `logits = dropout(x_first) W + b`, where x_first is the vector of the first piece of
@@ -285,65 +285,3 @@ class TokenClassifier(TaggedFiles, Task):
                 self._describe, reduce_retracing=True, autograph=False
             )
         return self.answer_function(texts, *self.preprocessor.windows((texts,)))
-
-    def tag(self, texts, batch_size=None):
-        """The words of texts with their tags and positions.
-
-        Args:
-            texts: list of str, or of lists of words.
-            batch_size: int, 32 by default.
-
-        Returns:
-            list with one list for each text. It has a dict for each word: word, tag,
-            score, and begin and end in characters. `tag` joins a list of words with
-            spaces before it counts characters.
-
-        Raises:
-            TypeError: if `texts` is one string, or not text.
-        """
-        answers = self.answer(texts, batch_size)
-        names = {"words": "word", "tags": "tag", "scores": "score"}
-        names |= {"begins": "begin", "ends": "end"}
-        columns = [answers[key].tolist() for key in names]
-        return [
-            [
-                dict(zip(names.values(), values, strict=True))
-                for values in zip(*row, strict=True)
-                if values[3] >= 0
-            ]
-            for row in zip(*columns, strict=True)
-        ]
-
-    def entities(self, texts, batch_size=None):
-        """The spans of texts, such as names.
-
-        Args:
-            texts, batch_size: see `tag`, also for errors.
-
-        Returns:
-            list with one list for each text. It has a dict for each span: text, label,
-            score, the mean probability of its tags, and begin and end in characters.
-
-        Raises:
-            ValueError: if the labels are not tags of spans, such as B-PER.
-        """
-        columns = as_numpy(self.text_columns(texts)[0]).tolist()
-        rows = zip(columns, self.tag(texts, batch_size), strict=True)
-        return [spans_of_text(text, words) for text, words in rows]
-
-    def score(self, x, y, batch_size=None):
-        """Precision, recall and F1 of spans; see `zoo.evaluation.span_scores`.
-
-        Args:
-            x: texts, or lists of words.
-            y: labels of every word.
-            batch_size: int, 32 by default.
-
-        Raises:
-            ValueError: if labels are unknown, or a word has no label.
-        """
-        columns = self.text_columns(x)
-        self.check_data(columns, y, "score")
-        (labels,) = self.targets(columns, y, None)
-        found = [[word["tag"] for word in row] for row in self.tag(columns, batch_size)]
-        return span_scores([row.split() for row in as_numpy(labels)], found)

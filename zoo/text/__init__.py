@@ -19,7 +19,14 @@ from zoo.text.subword_tokenizer import SubwordTokenizer
 from zoo.text.tagger_tokenizer import TaggerTokenizer
 from zoo.text.token_list_tokenizer import TokenListTokenizer
 from zoo.text.tokenizer import Framing, Tokenizer, register_tokenizer
-from zoo.text.trees import clean_tree, find_leaves, read_tree, read_trees, write_tree
+from zoo.text.trees import (
+    clean_tree,
+    find_leaves,
+    phrase_spans,
+    read_tree,
+    read_trees,
+    write_tree,
+)
 from zoo.text.unicode_tokenizer import UnicodeSpeller
 from zoo.text.vocabulary import Vocabulary, save_vocabulary
 from zoo.text.white_space import split_words
@@ -78,6 +85,7 @@ __all__ = [
     "linearize",
     "list_tokens",
     "match_vectors",
+    "phrase_spans",
     "read_tree",
     "read_trees",
     "register_tokenizer",

@@ -35,6 +35,33 @@ def find_leaves(tree):
     return found
 
 
+def phrase_spans(tree):
+    """The words of a tree as a text, and its phrases as spans.
+
+    Args:
+        tree: nested tuples, see `read_tree`.
+
+    Returns:
+        str, the words with spaces between them, and list of dict of begin and end, in
+        characters, and label. A phrase is before those that lie in it. Tags of words
+        are left out.
+    """
+    words, spans, size, left = [], [], 0, [(tree, None)]
+    while left:
+        node, own = left.pop()
+        begin = size + bool(words)
+        if own is not None:  # all words of the phrase have been read
+            own["end"] = size
+        elif is_leaf(node):
+            words.append(node[1])
+            size = begin + len(node[1])
+        else:
+            spans.append({"label": node[0], "begin": begin})
+            left.append((node, spans[-1]))
+            left.extend((child, None) for child in reversed(node[1:]))
+    return " ".join(words), [span for span in spans if span["end"] > span["begin"]]
+
+
 def read_trees(path, clean=True):
     """Reads the trees of a file.
 

@@ -8,7 +8,6 @@ import importlib
 _PLACES = {
     "Attention": "zoo.visualize.attention_view",
     "attention_page": "zoo.visualize.attention_view",
-    "phrase_spans": "zoo.visualize.spans_view",
     "plot_attention": "zoo.visualize.attention_plot",
     "plot_confusion": "zoo.visualize.results",
     "plot_curves": "zoo.visualize.results",
@@ -30,4 +29,10 @@ __all__ = [*_PLACES]
 def __getattr__(name):
     if name not in _PLACES:
         raise AttributeError(f"module 'zoo.visualize' has no attribute {name!r}")
-    return getattr(importlib.import_module(_PLACES[name]), name)
+    try:
+        return getattr(importlib.import_module(_PLACES[name]), name)
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            f"{name} needs {error.name}. Run "
+            "`pip install 'keras-context-zoo[quickstart]'`."
+        ) from error

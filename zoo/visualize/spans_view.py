@@ -35,8 +35,8 @@ def spans_page(texts, spans, title="Spans"):
         texts: list of str (N,).
         spans: list (N,) of lists of dict: begin and end int, in characters, and
             optionally label str and score float, such as from `entities` of a tagger,
-            `answer_question` of a question answerer, or `phrase_spans`. A span from -1
-            to -1, which means no answer, is ignored.
+            `answer_question` of a question answerer, or `zoo.text.phrase_spans`. A span
+            from -1 to -1, which means no answer, is ignored.
         title: str.
 
     Returns:
@@ -77,32 +77,6 @@ def save_spans_page(path, texts, spans, title="Spans"):
         pathlib.Path of the file.
     """
     return write_page(path, spans_page(texts, spans, title))
-
-
-def phrase_spans(tree):
-    """The words of a tree as a text, and its phrases as spans.
-
-    Args:
-        tree: nested tuples, see `plot_tree`.
-
-    Returns:
-        str, the words with spaces between them, and list of dict of begin, end and
-        label. A phrase is before those that lie in it. Tags of words are left out.
-    """
-    words, spans = [], []
-
-    def visit(node, begin):
-        if isinstance(node[1], str):
-            words.append(node[1])
-            return begin + len(node[1])
-        own = {"begin": begin, "label": node[0]}
-        spans.append(own)
-        for number, child in enumerate(node[1:]):
-            own["end"] = begin = visit(child, begin + bool(number))
-        return begin
-
-    visit(tree, 0)
-    return " ".join(words), spans
 
 
 def _mark(level, color, score=None):
