@@ -20,7 +20,7 @@ class Commands(click.Group):
         """Runs a command."""
         try:
             return super().invoke(context)
-        except (OSError, ValueError, TypeError, KeyError) as error:
+        except (OSError, ValueError, TypeError, KeyError, ImportError) as error:
             message = error.args[0] if isinstance(error, KeyError) else error
             raise click.ClickException(str(message)) from error
 

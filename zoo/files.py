@@ -13,7 +13,13 @@ import zlib
 
 OPENERS = {".gz": gzip.open, ".xz": lzma.open}
 # What reading a damaged file of text raises.
-DAMAGED = (EOFError, UnicodeDecodeError, lzma.LZMAError, zlib.error)
+DAMAGED = (
+    EOFError,
+    UnicodeDecodeError,
+    gzip.BadGzipFile,
+    lzma.LZMAError,
+    zlib.error,
+)
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -37,6 +43,31 @@ def open_any(path, mode="rb", **options):
         The open file.
     """
     return OPENERS.get(path.suffix, open)(path, mode, **options)
+
+
+@contextlib.contextmanager
+def open_text(path, newline=None):
+    """Opens a file of text in UTF-8 for reading, which may be compressed.
+
+    Args:
+        path: str or path, see `open_any`. A byte order mark is left out.
+        newline: see `open`.
+
+    Yields:
+        The open file.
+
+    Raises:
+        ValueError: in the block, if the file is damaged or not UTF-8.
+    """
+    path = pathlib.Path(path)
+    try:
+        with open_any(path, "rt", encoding="utf-8-sig", newline=newline) as file:
+            yield file
+    except DAMAGED as error:
+        raise ValueError(
+            f"{path} must be a complete file of text in UTF-8. Received: {error}. "
+            "Copy or convert it again."
+        ) from error
 
 
 def check_file_name(path, zipped=True):

@@ -91,8 +91,25 @@ def test_other_space_characters_belong_to_words(tmp_path):
     (tmp_path / "a.tsv").write_text("a b\tNN \n", "utf-8")
     assert read_conll(tmp_path / "a.tsv") == ([["a b"]], [["NN"]])
     (tmp_path / "a.txt").write_bytes("a\u00f1o NC O\n".encode("latin-1"))
-    with pytest.raises(ValueError, match="a.txt` must be UTF-8"):
+    with pytest.raises(
+        ValueError, match="a.txt must be a complete file of text"
+    ):
         read_conll(tmp_path / "a.txt")
+
+
+@pytest.mark.parametrize("name", ["a.conll", "a.conll.gz", "a.conll.xz"])
+def test_any_word_and_any_compression(tmp_path, name):
+    words, tags = [["#", "1", "seed"], ["#"], ["a"]], [["O"] * 3, ["O"], ["B-X"]]
+    write_conll(tmp_path / name, words, tags)
+    assert read_conll(tmp_path / name) == (words, tags)
+    content = (tmp_path / name).read_bytes()
+    if name.endswith("z"):
+        (tmp_path / name).write_bytes(content[:-6])
+        with pytest.raises(ValueError, match=f"{name} must be a complete file"):
+            read_conll(tmp_path / name)
+        (tmp_path / name).write_bytes(b"no archive")
+        with pytest.raises(ValueError, match=f"{name} must be a complete file"):
+            read_conll(tmp_path / name)
 
 
 def test_what_is_written_is_read_back(tmp_path):

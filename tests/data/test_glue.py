@@ -1,6 +1,7 @@
 """GLUE's files: made-up ones in the tasks' layouts, and the real ones."""
 
 import gzip
+import lzma
 
 import pytest
 
@@ -28,7 +29,13 @@ FILES = {
     ),
     "QNLI/dev.tsv": "index\tquestion\tsentence\tlabel\n0\tA?\tB.\tnot_entailment\n",
     "RTE/dev.tsv": "index\tsentence1\tsentence2\tlabel\n0\tA.\tB.\tentailment\n",
-    "WNLI/dev.tsv": "index\tsentence1\tsentence2\tlabel\n",
+    "WNLI/dev.tsv": (
+        "index\tsentence1\tsentence2\tlabel\n0\tA.\tB.\t1\n1\tC.\tD.\t0\n"
+    ),
+    "WNLI/train.tsv": "index\tsentence1\tsentence2\tlabel\n",
+    "diagnostic/labelled.tsv": (
+        "index\tsentence1\tsentence2\tlabel\n0\tA.\tB.\tcontradiction\n"
+    ),
     "diagnostic/diagnostic.tsv": "index\tsentence1\tsentence2\n0\tA.\tB.\n",
 }
 
@@ -54,7 +61,9 @@ def glue(tmp_path):
         ("mnli", "dev_matched", (["A."], ["B."]), ["neutral"]),
         ("qnli", "dev", (["A?"], ["B."]), ["not_entailment"]),
         ("rte", "dev", (["A."], ["B."]), ["entailment"]),
-        ("wnli", "dev", ([], []), []),
+        ("wnli", "dev", (["A.", "C."], ["B.", "D."]), [1, 0]),
+        ("wnli", "train", ([], []), []),
+        ("ax", "labelled", (["A."], ["B."]), ["contradiction"]),
         ("ax", "diagnostic", (["A."], ["B."]), None),
     ],
 )
@@ -62,9 +71,11 @@ def test_every_layout(glue, task, split, texts, labels):
     assert read_glue(glue, task, split) == (texts, labels)
 
 
-def test_compressed_files_are_read(glue):
-    data = gzip.compress((glue / "RTE/dev.tsv").read_bytes())
-    (glue / "RTE/train.tsv.gz").write_bytes(data)
+@pytest.mark.parametrize("module", [gzip, lzma])
+def test_compressed_files_are_read(glue, module):
+    data = module.compress((glue / "RTE/dev.tsv").read_bytes())
+    suffix = {gzip: "gz", lzma: "xz"}[module]
+    (glue / f"RTE/train.tsv.{suffix}").write_bytes(data)
     assert read_glue(glue, "rte", "train") == read_glue(glue, "rte", "dev")
 
 

@@ -103,10 +103,14 @@ def test_an_id_occurs_once_and_a_file_is_whole(tmp_path):
         read_squad(write(tmp_path / "a.json", [entry(), entry()]))
     whole = gzip.compress(b'{"data": []}' * 100)
     (tmp_path / "b.json.gz").write_bytes(whole[:-9])
-    with pytest.raises(ValueError, match=r"b.json.gz must be a complete JSON file"):
+    with pytest.raises(ValueError, match=r"b.json.gz must be a complete file of text"):
         read_squad(tmp_path / "b.json.gz")
     (tmp_path / "c.json").write_bytes(b'{"data": "\xff"}')
-    with pytest.raises(ValueError, match="complete JSON file"):
+    with pytest.raises(ValueError, match="complete file of text"):
         read_squad(tmp_path / "c.json")
     with pytest.raises(FileNotFoundError, match="d.json"):
         read_squad(tmp_path / "d.json")
+    twice = [Question("a", "how", "it"), Question("a", "who", "it")]
+    with pytest.raises(ValueError, match="id of its own. Received: 'a' twice"):
+        write_squad_predictions(tmp_path / "e.json", twice, ["x", "y"])
+    assert not (tmp_path / "e.json").exists()

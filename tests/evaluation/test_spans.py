@@ -9,6 +9,7 @@ import pytest
 from zoo.evaluation import (
     allowed_transitions,
     convert_tags,
+    find_scheme,
     find_spans,
     span_scores,
     write_spans,
@@ -124,3 +125,22 @@ def test_impossible_spans_are_refused():
         span_scores([["O"]], [["O", "O"]])
     with pytest.raises(ValueError, match="the same number of sentences"):
         span_scores([["O"]], [])
+
+
+@pytest.mark.parametrize(
+    ("sentences", "scheme"),
+    [
+        ([["B-PER", "I-PER", "O"], ["O"]], "IOB2"),
+        ([["I-PER", "B-PER", "O"]], "IOB1"),
+        ([["B-PER", "E-PER", "S-LOC"]], "BIOES"),
+        ([["S-PER"], ["O"]], "BIOES"),
+        ([("B-PER", "O"), ()], "IOB2"),
+        ([["I-PER", "E-PER", "B-LOC"]], None),
+        ([["NN", "VB"]], None),
+        ([["B", "O"]], None),
+        ([["O", "O"]], None),
+        ([], None),
+    ],
+)
+def test_the_scheme_is_found(sentences, scheme):
+    assert find_scheme(sentences) == scheme

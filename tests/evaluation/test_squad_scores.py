@@ -6,6 +6,7 @@ import pytest
 
 from zoo.evaluation import (
     assess_answers,
+    best_null_threshold,
     most_similar_sentences,
     no_answers,
     squad_scores,
@@ -126,3 +127,27 @@ def test_simple_predictors():
     sentences = ["Smith bought the mat in Rome!", "It rained.", ""]
     assert most_similar_sentences(None, None, others) == sentences
     assert no_answers(None, None, others) == ["", "", ""]
+
+
+def test_the_best_threshold_can_be_reached():
+    cases = [
+        ([[], [], []], ["a", "b", "c"], [-5.0, -4.0, -3.0]),  # no answer is best
+        ([["x"], []], ["x", "b"], [1.0, 1.0]),  # equal odds
+        ([["x"], [], ["y"]], ["x", "b", "y"], [0.5, 2.0, 1.0]),
+        ([["x"], ["y"]], ["x", "y"], [3.0, 9.0]),
+    ]
+    best = [1.0, 0.5, 1.0, 1.0]
+    for (references, texts, odds), score in zip(cases, best, strict=True):
+        threshold = best_null_threshold(references, texts, odds)
+        kept = ["" if o > threshold else t for t, o in zip(texts, odds, strict=True)]
+        assert squad_scores(references, kept, "2.0")["f1"] == score
+    # The official scorer says that the second case has a threshold for the score 1.
+    assert squad_scores(*cases[1][:2], "2.0", cases[1][2])["best_f1"] == 1.0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_best_threshold_is_that_of_the_official_scorer(seed):
+    references, predictions, odds = draw_answers(seed)
+    expected = squad_scores(references, predictions, null_odds=odds)
+    found = best_null_threshold(references, predictions, odds)
+    assert found == expected["best_f1_threshold"]

@@ -1,5 +1,6 @@
 """The table of the tasks of the papers: files, results, and continuing after a stop."""
 
+import functools
 import json
 
 import pytest
@@ -165,6 +166,55 @@ def test_a_function_trains_models_of_some_seeds(preset, tmp_path):
         task_suite.evaluate_suite(*paths, **one, **options)
 
 
+def test_settings_of_a_suite(tmp_path):
+    """What is equal after a stop, and what is not."""
+
+    def check(preset="p", data="d", fit=None, **settings):
+        task_suite._check_settings(tmp_path, preset, data, fit, settings)
+
+    fit = functools.partial(check, data="x", model=object())
+    check(fit=fit, layers=(1, 2))
+    check(fit=fit, layers=[1, 2])
+    for other in ({"data": "e"}, {"fit": functools.partial(check, data="y")}):
+        with pytest.raises(ValueError, match="Give another directory"):
+            check(**{"fit": fit, "layers": (1, 2), **other})
+
+
+def test_given_options_and_rare_labels(preset, tmp_path):
+    """Options count more than what follows from the data, which is of all rows."""
+    write_files(tmp_path)
+    words = ["a X X I-PER", "b X X B-PER", "", *["c X X O", ""] * 40]
+    (tmp_path / "conll2003/eng.train").write_text("".join(f"{w}\n" for w in words))
+    calls = []
+
+    def fit(model, texts, labels, **options):
+        calls.append((model.options, len(texts)))
+
+    task = SUITE["conll2003"]
+    found = task_suite.measure(preset, task, task.find(tmp_path), rows=2, fit=fit)
+    assert calls[0][0]["labels"] == ["B-PER", "I-PER", "O"] and calls[0][1] == 2
+    assert found["train"] == 2 and "f1" in found["scores"]["eng.testb"]
+    task = SUITE["squad2.0"]
+    options = {"rows": 12, "sequence_length": 16, "fit": fit, "null_threshold": 5.0}
+    task_suite.measure(preset, task, task.find(tmp_path), **options)
+    assert calls[1][0]["null_threshold"] == 5.0
+
+
+def test_a_table_shows_every_score():
+    found = {
+        "title": "MNLI",
+        "metric": "accuracy",
+        "scores": {"a.tsv": {"accuracy": 0.5, "f1": 0.25}, "b.tsv": {"accuracy": 1.0}},
+        "baselines": {},
+        "train": 3,
+        "seconds": 1.0,
+        "test_seconds": 1.0,
+    }
+    table = task_suite.format_table({"mnli": [found]})
+    assert "| other scores |" in table
+    assert table.endswith("| 0.0 | f1 25.0; b.tsv: accuracy 100.0 |")
+
+
 def test_wrong_arguments(preset, tmp_path):
     (tmp_path / "data/CoLA").mkdir(parents=True)
     command = ["evaluate-suite", preset, "--data", tmp_path / "data"]
@@ -172,6 +222,8 @@ def test_wrong_arguments(preset, tmp_path):
     output = run(*command, code=1)
     assert "put train.tsv, dev.tsv in a directory CoLA" in " ".join(output.split())
     assert "`tasks` must be of cola, sst2" in run(*command, "--task", "x", code=1)
+    with pytest.raises(ValueError, match=r"Received: \['qnl'\]"):
+        task_suite.evaluate_suite(preset, tmp_path, tmp_path / "run", "qnl")
     assert not (tmp_path / "run").exists()
 
 

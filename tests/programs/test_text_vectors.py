@@ -142,3 +142,27 @@ def test_the_command(preset, tmp_path):
     assert "v.npy: 23 vectors of 32 numbers" in result.output
     expected = embed(TEXTS, preset, [-1, 0], "last", normalize=True)
     np.testing.assert_allclose(np.load(tmp_path / "v.npy"), expected, atol=1e-6)
+
+
+def test_a_part_that_lost_its_vectors_does_not_continue(embedder, tmp_path):
+    """A stop in a second start may leave the record of the first one."""
+    output = tmp_path / "new" / "v.npy"
+    part, record = (output.with_name(f"v.npy.part{end}") for end in ("", ".json"))
+
+    def stopped(count):
+        yield from TEXTS[:count]
+        raise KeyboardInterrupt
+
+    for count in (12, 3):
+        with pytest.raises(KeyboardInterrupt):
+            embed(stopped(count), embedder, output=output)
+        part.unlink() if count == 12 else None
+    assert not record.exists()
+    with pytest.raises(KeyboardInterrupt):
+        embed(stopped(12), embedder, output=output)
+    part.write_bytes(part.read_bytes()[:-4])
+    with pytest.raises(ValueError, match="or is damaged. Received: 10 vectors"):
+        embed(TEXTS, embedder, output=output)
+    record.unlink()
+    found = embed(TEXTS, embedder, output=output)
+    np.testing.assert_allclose(found, embedder.predict(TEXTS, verbose=0), atol=1e-6)

@@ -9,6 +9,7 @@ import tiny
 import zoo
 from zoo.data import Answer, Question
 from zoo.registry import build_backbone
+from zoo.tasks import finding_answers
 from zoo.text import WordPieceTokenizer
 from zoo.training import AdamW
 
@@ -210,7 +211,7 @@ def test_a_long_question_is_truncated_with_a_warning(backbone):
         ([[Answer("film", 99)]], "'film' at 99"),
         ([[Answer("", 4)]], "'' at 4"),
         ([["film"]], "list of pairs of a text.*in row 0"),
-        ([None], r"\[\] for no answer. Received: None in row 0"),
+        ([None], "Received: None in row 0. Leave out questions whose"),
         ([[("film", "x")]], "list of pairs"),
         (np.array([[4, 4]]), r"both positions -1. Received: \[4, 4\] in row 0"),
         (np.array([[4, 999]]), r"\[4, 999\].*57 characters"),
@@ -233,6 +234,9 @@ def test_wrong_questions(model, backbone):
         model.answer(["how"])
     with pytest.raises(TypeError, match="Use `answer` or `answer_question`"):
         model.predict((["how"], [CONTEXT]))
+    places = tf.data.Dataset.from_tensor_slices(((["a"], ["film"]), [[0, 5]]))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="must be in its context"):
+        model.evaluate(places.batch(1), verbose=0)
     with pytest.raises(TypeError, match="questions and contexts. Received: dict"):
         model.answer({"token_ids": np.ones((1, 4), "int32")})
     for name in ("answer_length", "num_answers", "stride", "question_length"):
@@ -251,6 +255,52 @@ def test_it_is_saved_and_read_with_its_threshold(trained, tmp_path):
         assert copy.options == trained.options
         for name, value in copy.answer(rows).items():
             assert_equal(value, expected[name])
+
+
+@pytest.mark.parametrize(
+    ("context", "text", "begin", "expected"),
+    [
+        (" good film", " good", 0, "good"),
+        ("the film ", "film ", 4, "film"),
+        ("\ufeffgood film", "\ufeffgood", 0, "good"),
+        ("the film  was", " film ", 3, "film"),
+        ("the film  was", "  ", 8, None),
+    ],
+)
+def test_ends_without_tokens_do_not_count(model, context, text, begin, expected):
+    y = [[Answer(text, begin)]]
+    ((x, target),) = model.batches(([""], [context]), y, batch_size=1)
+    ids = tf.gather(x["token_ids"], target, batch_dims=1).numpy().tolist()
+    number = model.tokenizer.token_to_id(expected or "[CLS]")
+    assert ids == [[number, number]]
+
+
+def test_many_long_contexts_are_answered_in_small_blocks(model, monkeypatch):
+    rows = make_questions(9)
+    expected = model.answer(rows)
+    monkeypatch.setattr(finding_answers, "BYTES", 100)
+    for name, value in model.answer(rows).items():
+        assert_equal(value, expected[name])
+    sizes = np.array([90, 9, 2, 500, 1, 1])
+    blocks = [sizes[own].tolist() for own in finding_answers._blocks(sizes)]
+    assert blocks == [[90, 9], [2], [500], [1, 1]]
+    monkeypatch.setattr(finding_answers, "QUESTIONS", 2)
+    assert [s.stop for s in finding_answers._blocks(np.ones(5, int))] == [2, 4, 5]
+    assert [*finding_answers._blocks(np.zeros(0, int))] == [slice(0, 0)]
+
+
+def test_the_threshold_is_calibrated(trained, model):
+    rows, threshold = make_questions(30, seed=5), trained.options["null_threshold"]
+    x = [row.question for row in rows], [row.context for row in rows]
+    answers = [row.answers for row in rows]
+    assert trained.calibrated == ("null_threshold",) and model.calibrated == ()
+    found = trained.calibrate(x, answers)
+    assert found == {"null_threshold": trained.options["null_threshold"]}
+    trained.options["null_threshold"] = threshold
+    texts, spans = trained.marked_texts(x, [*trained.answer_rows(x)])
+    for row, text, (span,) in zip(rows, texts, spans, strict=True):
+        part = text[span["begin"] : span["end"]] if span["end"] > 0 else ""
+        assert text == row.context and span["text"] == part
 
 
 def test_files_fine_tune_and_score(backbone, tmp_path):

@@ -47,12 +47,16 @@ def test_history_draws_every_run(tmp_path):
     assert both.read_bytes()[:4] == b"\x89PNG"
     assert both.read_bytes() != one.read_bytes()
     text = plot_history({"a": history}, tmp_path / "h.svg", title="Run").read_text()
+    pdf = [plot_history({"a": history}, tmp_path / f"{n}.PDF") for n in "xy"]
+    assert pdf[0].read_bytes() == pdf[1].read_bytes()
     assert "a, training" in text and "a, validation" in text and ">Run<" in text
 
 
 def test_curves_have_gaps_and_scatter_is_drawn(tmp_path):
     curves = {"a": ([1, 2, 3], [1.0, None, float("nan")]), "none": ([], [])}
+    curves["_a"] = ([1], [2.0])
     text = plot_curves(curves, tmp_path / "c.svg", "Loss", "update").read_text()
+    assert "> _a<" in text
     assert ">a<" in text and ">none<" not in text and ">update<" in text
     assert plot_curves({}, tmp_path / "empty.svg").exists()
     same = plot_scatter([1.0, 1.0], [2.0, 3.0], tmp_path / "s.svg", "Numbers")

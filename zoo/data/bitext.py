@@ -1,8 +1,6 @@
 """Files of texts and their translations."""
 
-import pathlib
-
-from zoo.files import DAMAGED, open_any
+from zoo.files import open_text
 
 
 def read_bitext(path, target=None, columns=(0, 1)):
@@ -61,12 +59,5 @@ def _column_number(column):
 
 def _read_lines(path):
     """The lines of a file without their ends."""
-    path = pathlib.Path(path)
-    try:
-        with open_any(path, "rt", encoding="utf-8-sig", newline="\n") as file:
-            return [line.rstrip("\r\n") for line in file]
-    except DAMAGED as error:
-        raise ValueError(
-            f"{path} must be a complete file of text in UTF-8. Received: {error}. "
-            "Copy or convert it again."
-        ) from error
+    with open_text(path, newline="\n") as file:
+        return [line.rstrip("\r\n") for line in file]

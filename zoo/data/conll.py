@@ -4,7 +4,7 @@ import itertools
 import pathlib
 import re
 
-from zoo.files import open_any, replacing
+from zoo.files import open_any, open_text, replacing
 
 DOCUMENT = "-DOCSTART-"
 REMARKS = ("# ", "#begin document", "#end document")
@@ -46,23 +46,16 @@ def read_conll(path, word=0, tag=-1, documents=False):
     if not path.is_file():
         raise FileNotFoundError(f"No such file: {path}.")
     sentences, rows, begins = [], [], []
-    try:
-        with open_any(path, "rt", encoding="utf-8-sig") as file:
-            for number, line in enumerate(itertools.chain(file, [""]), start=1):
-                if line.startswith(BEGINS) and (line.startswith(DOCUMENT) or not rows):
-                    begins.append(len(sentences) + bool(rows))
-                fields = _split(line)
-                if not any(fields) or fields[0] == DOCUMENT:
-                    sentences.append(rows)
-                    rows = []
-                elif not (
-                    _NO_WORD.match(line) or line.startswith(REMARKS) and not rows
-                ):
-                    rows.append(_chosen(path, number, fields, word, tag))
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"`{path}` must be UTF-8 text. Received: {error}. Convert it first."
-        ) from error
+    with open_text(path) as file:
+        for number, line in enumerate(itertools.chain(file, [""]), start=1):
+            if line.startswith(BEGINS) and (line.startswith(DOCUMENT) or not rows):
+                begins.append(len(sentences) + bool(rows))
+            fields = _split(line)
+            if not any(fields) or fields[0] == DOCUMENT:
+                sentences.append(rows)
+                rows = []
+            elif not (_NO_WORD.match(line) or line.startswith(REMARKS) and not rows):
+                rows.append(_chosen(path, number, fields, word, tag))
     if documents:
         sentences = _joined(sentences, begins, path)
     sentences = [rows for rows in sentences if rows]
@@ -132,7 +125,7 @@ def write_conll(path, words, *columns):
     If writing fails, an existing file does not change.
 
     Args:
-        path: str or path, file to write.
+        path: str or path, file to write, plain, `.gz` or `.xz`.
         words: list of lists of str, the words of each sentence.
         *columns: lists of lists of str of the same lengths, such as the true and the
             predicted tags.
@@ -154,7 +147,9 @@ def write_conll(path, words, *columns):
                     "A field must not be empty or contain white space. Received: "
                     f"{fields} in sentence {row}."
                 )
-            lines.append(" ".join(fields))
+            # "# " would begin a comment.
+            lines.append(("\t" if fields[0] == "#" else " ").join(fields))
         lines.append("")
     with replacing(path) as temporary:
-        temporary.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+        with open_any(temporary, "wt", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in lines)

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import tensorflow as tf
 
-from zoo.files import open_any
+from zoo.files import open_text
 
 SENTENCE_END = re.compile(
     r"""[.!?]+["'”’)\]]*(?=\s+["'“‘(\[_]*[A-Z0-9ÀÁÂÆÇÈÉÊÎÔŒÙÛ])"""
@@ -36,24 +36,18 @@ def read_documents(paths):
 
     Raises:
         FileNotFoundError: if a file does not exist.
-        ValueError: if a file is not UTF-8.
+        ValueError: if a file is damaged or not UTF-8.
     """
     paths = [paths] if isinstance(paths, (str, pathlib.Path)) else paths
     for path in map(pathlib.Path, paths):
         document = []
-        try:
-            with open_any(path, "rt", encoding="utf-8") as lines:
-                for line in _wikitext(lines) if ".tokens" in path.suffixes else lines:
-                    if line.strip():
-                        document.append(line.strip())
-                    elif document:
-                        yield document
-                        document = []
-        except UnicodeDecodeError as error:
-            raise ValueError(
-                f"A corpus must be UTF-8 text. Received: {path}, which is not UTF-8 at "
-                f"byte {error.start}. Convert it first."
-            ) from error
+        with open_text(path) as lines:
+            for line in _wikitext(lines) if ".tokens" in path.suffixes else lines:
+                if line.strip():
+                    document.append(line.strip())
+                elif document:
+                    yield document
+                    document = []
         if document:
             yield document
 

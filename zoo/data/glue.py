@@ -2,7 +2,7 @@
 
 import pathlib
 
-from zoo.files import OPENERS, open_any
+from zoo.files import OPENERS, open_text
 
 PAIR = ("sentence1", "sentence2")
 # Task: directory, columns of text, column of labels, type of the labels.
@@ -84,7 +84,7 @@ def _find(folder, split):
 
 
 def _read_rows(path):
-    with open_any(path, "rt", encoding="utf-8-sig", newline="\n") as lines:
+    with open_text(path, newline="\n") as lines:
         return [line.rstrip("\r\n").split("\t") for line in lines if line.strip()]
 
 

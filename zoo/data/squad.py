@@ -5,7 +5,7 @@ import json
 import pathlib
 from typing import NamedTuple
 
-from zoo.files import DAMAGED, open_any, replacing
+from zoo.files import open_any, open_text, replacing
 
 
 class Answer(NamedTuple):
@@ -62,9 +62,9 @@ def read_squad(path):
     """
     path = pathlib.Path(path)
     try:
-        with open_any(path, "rt", encoding="utf-8-sig") as file:
+        with open_text(path) as file:
             content = json.load(file)
-    except (*DAMAGED, json.JSONDecodeError) as error:
+    except json.JSONDecodeError as error:
         raise ValueError(
             f"{path} must be a complete JSON file. Received: {error}."
         ) from error
@@ -137,8 +137,16 @@ def write_squad_predictions(path, questions, texts):
         path: str or path of the file.
         questions: list of `Question`.
         texts: list of str, the answer to each; "" for no answer.
+
+    Raises:
+        ValueError: if an id occurs twice.
     """
     ids = [question.id for question in questions]
+    if len({*ids}) < len(ids):
+        twice = next(id for number, id in enumerate(ids) if id in ids[:number])
+        raise ValueError(
+            f"Every question must have an id of its own. Received: {twice!r} twice."
+        )
     _write_json(path, dict(zip(ids, map(str, texts), strict=True)))
 
 

@@ -5,7 +5,7 @@ import json
 
 from zoo.data.conll import read_conll
 from zoo.data.corpus import UNKNOWN_MARK, read_documents, split_sentences
-from zoo.files import open_any
+from zoo.files import open_text
 
 
 def read_texts(path, fields=None):
@@ -58,7 +58,7 @@ def _documents(path):
 
 
 def _columns(path, numbers):
-    with open_any(path, "rt", encoding="utf-8", newline="") as file:
+    with open_text(path, newline="") as file:
         rows = csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
         for number, row in enumerate(rows, start=1):
             if len(row) <= max(numbers):
@@ -70,7 +70,7 @@ def _columns(path, numbers):
 
 
 def _load_json(path):
-    with open_any(path, "rt", encoding="utf-8") as file:
+    with open_text(path) as file:
         try:
             return json.load(file)
         except ValueError as error:

@@ -38,6 +38,7 @@ from zoo.evaluation.spans import (
 )
 from zoo.evaluation.squad_scores import (
     assess_answers,
+    best_null_threshold,
     most_similar_sentences,
     no_answers,
     squad_scores,
@@ -60,6 +61,7 @@ __all__ = [
     "assess_numbers",
     "assess_tags",
     "assess_texts",
+    "best_null_threshold",
     "assess_trees",
     "bootstrap_interval",
     "bracketing_scores",

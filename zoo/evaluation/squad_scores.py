@@ -57,11 +57,11 @@ def squad_scores(references, predictions, version=None, null_odds=None):
         scores["answerable_f1"] = float(f1[answerable].mean())
         scores["unanswerable_accuracy"] = float(exact[~answerable].mean())
     if null_odds is not None:
-        written = np.array([bool(text) for text in predictions])
         for name, own in (("exact", exact), ("f1", f1)):
-            best, threshold = _search(own, written, answerable, null_odds)
-            scores[f"best_{name}"] = best
-            scores[f"best_{name}_threshold"] = threshold
+            odds, totals = _totals(own, references, predictions, null_odds)
+            best = int(np.argmax(totals))
+            scores[f"best_{name}"] = float(totals[best] / len(own))
+            scores[f"best_{name}_threshold"] = float(odds[best - 1]) if best else 0.0
     return scores
 
 
@@ -116,23 +116,44 @@ def _f1(answer, predicted, version):
     return 2 * same / (len(words) + len(found))
 
 
-def _search(scores, written, answerable, null_odds):
-    """The best mean score of all thresholds for no answer, and the threshold.
+def best_null_threshold(references, predictions, null_odds):
+    """The threshold for no answer that gives the largest F1.
+
+    A question whose odds are above the threshold has no answer. Unlike the official
+    scorer, no threshold is between equal odds, and if no answer is always best, the
+    threshold is below all odds.
+
+    Args:
+        references, predictions, null_odds: see `squad_scores`, also for errors.
+
+    Returns:
+        float.
+    """
+    _check(references, predictions, "2.0", null_odds)
+    scores = _row_scores(references, predictions, _f1, "2.0")
+    odds, totals = _totals(scores, references, predictions, null_odds)
+    totals[1:-1][odds[1:] == odds[:-1]] = -np.inf
+    best = int(np.argmax(totals))
+    return float(odds[best - 1]) if best else min(0.0, float(odds[0]) - 1)
+
+
+def _totals(scores, references, predictions, null_odds):
+    """The sums of scores for each number of questions below the threshold.
 
     Args:
         scores: float (N,), of the predictions.
-        written: bool (N,), whether the prediction is a text.
-        answerable: bool (N,), whether there is a true answer.
-        null_odds: list (N,) of float.
+        references, predictions, null_odds: see `squad_scores`.
+
+    Returns:
+        float (N,), the odds in ascending order, and float (N + 1,), the sums if the
+        first ones have their predictions and the others no answer.
     """
     order = np.argsort(null_odds, kind="stable")
-    # A question under the threshold has the score of its prediction, and above it that
-    # of no answer.
+    answerable = np.array([len(answers) > 0 for answers in references])
+    written = np.array([bool(text) for text in predictions])
     gains = np.where(answerable, scores, -1.0 * written)[order]
     totals = np.concatenate([[0.0], np.cumsum(gains)]) + np.sum(~answerable)
-    best = int(np.argmax(totals))
-    threshold = float(np.asarray(null_odds)[order[best - 1]]) if best else 0.0
-    return float(totals[best] / len(scores)), threshold
+    return np.asarray(null_odds, "float64")[order], totals
 
 
 def assess_answers(references, predictions):

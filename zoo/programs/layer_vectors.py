@@ -8,6 +8,7 @@ from zoo import registry
 from zoo.backbone import Backbone
 from zoo.data import Packer, WordWindowPacker
 from zoo.tasks import Task
+from zoo.tasks.text_input import as_columns, join_words
 
 ROWS = 32  # texts that a model reads together
 OUTPUTS = ("layer_outputs", "encoder_layer_outputs")  # the second one of a translator
@@ -43,7 +44,8 @@ def embed_words(texts, preset, layers=(-1,), *, batch_size=ROWS, **options):
     Source: Devlin et al. 2019, section 5.3.
 
     Args:
-        texts: list of str (B,), or of lists of words without white space.
+        texts: list of str (B,), or of lists of words. White space in a word becomes
+            "_".
         preset: see `zoo.from_preset`; or a backbone with a tokenizer, or a task. Of an
             encoder-decoder, the layers are those of the encoder.
         layers: list of int, the layers whose vectors are returned. 0 is the embeddings,
@@ -56,9 +58,9 @@ def embed_words(texts, preset, layers=(-1,), *, batch_size=ROWS, **options):
         `vectors.reshape(len(vectors), -1)` concatenates the layers.
 
     Raises:
-        TypeError: if `texts` is one string, or a text is no str and no list of str.
-        ValueError: if a word of a list is empty or has white space, the model has no
-            tokenizer or no such layer, or options are given for a model.
+        TypeError: if `texts` is one string, or not all texts are str or lists of str.
+        ValueError: if a word of a list is empty, the model has no tokenizer or no such
+            layer, or options are given for a model.
     """
     if isinstance(texts, (str, bytes)):
         raise TypeError(
@@ -78,7 +80,7 @@ def word_vectors(model, sentences, chosen=None, batch_size=ROWS):
     Args:
         model: `zoo.backbone.Backbone` with a tokenizer, or a task. Of an
             encoder-decoder, the layers are those of the encoder.
-        sentences: list of str, or of lists of words without white space.
+        sentences: list of str, or of lists of words, see `join_words`.
         chosen: list of int, the layers, or None for all. 0 is the embeddings, negative
             numbers count from the last layer.
         batch_size: int, texts, and windows of long texts, that are read together.
@@ -88,14 +90,14 @@ def word_vectors(model, sentences, chosen=None, batch_size=ROWS):
         (S,), the number of words of each sentence.
 
     Raises:
-        TypeError: if a sentence is neither a str nor a list of str.
-        ValueError: if a word of a list is empty or has white space, the model has no
-            tokenizer or no layers, or does not have one of those that are chosen.
+        TypeError: if the sentences are not all str, or all lists of str.
+        ValueError: if a word of a list is empty, the model has no tokenizer or no
+            layers, or does not have one of those that are chosen.
     """
     backbone, name = _encoder(model)
     longest = backbone.config.max_sequence_length
     packer = WordWindowPacker(backbone.tokenizer, longest)
-    texts = [_joined(sentence, row) for row, sentence in enumerate(sentences)]
+    (texts,) = as_columns(join_words(list(sentences)))
     every, count, width = _layers(backbone, name)
     numbers = list(range(count)) if chosen is None else list(chosen)
     if not numbers or any(not -count <= number < count for number in numbers):
@@ -108,12 +110,11 @@ def word_vectors(model, sentences, chosen=None, batch_size=ROWS):
     def layers(x):
         return tf.gather(every(x), numbers, axis=1)
 
-    lengths = [len(text) for text in texts]
-    order = np.argsort(lengths, kind="stable")[::-1]
-    found, counts = {}, np.zeros(len(texts), "int64")
-    for start in range(0, len(texts), batch_size):
+    order = np.argsort(tf.strings.length(texts), kind="stable")[::-1]
+    found, counts = {}, np.zeros(len(order), "int64")
+    for start in range(0, len(order), batch_size):
         rows = order[start : start + batch_size]
-        x, sizes = packer.windows((tf.constant([texts[row] for row in rows]),))
+        x, sizes = packer.windows((tf.gather(texts, rows),))
         vectors = [
             _words(layers, {k: v[begin : begin + batch_size] for k, v in x.items()})
             for begin in range(0, len(x["word_positions"]), batch_size)
@@ -123,28 +124,9 @@ def word_vectors(model, sentences, chosen=None, batch_size=ROWS):
         counts[rows] = sizes
     parts = [
         np.zeros((0, len(numbers), width), "float32"),
-        *(found[row] for row in range(len(texts))),
+        *(found[row] for row in range(len(order))),
     ]
     return np.concatenate(parts), counts
-
-
-def _joined(sentence, row):
-    """A sentence as a text, checked; see `word_vectors`."""
-    if isinstance(sentence, str):
-        return sentence
-    listed = isinstance(sentence, (list, tuple))
-    if not listed or not all(isinstance(word, str) for word in sentence):
-        raise TypeError(
-            "A text must be a str or a list of str. Received: "
-            f"{sentence!r:.60} in row {row}."
-        )
-    wrong = [word for word in sentence if len(word.split()) != 1]
-    if wrong:
-        raise ValueError(
-            "A word of a list must not be empty and must have no white space. "
-            f"Received: {wrong[0]!r} in row {row}."
-        )
-    return " ".join(sentence)
 
 
 def _words(layers, x):
@@ -174,11 +156,12 @@ def text_vectors(model, texts, batch_size=ROWS):
     backbone, name = _encoder(model)
     packer = Packer(backbone.tokenizer, backbone.config.max_sequence_length)
     layers, *shape = _layers(backbone, name)
-    order = np.argsort([len(text) for text in texts], kind="stable")[::-1]
-    found = np.zeros((len(texts), *shape), "float32")
-    for start in range(0, len(texts), batch_size):
+    (texts,) = as_columns(texts)
+    order = np.argsort(tf.strings.length(texts), kind="stable")[::-1]
+    found = np.zeros((len(order), *shape), "float32")
+    for start in range(0, len(order), batch_size):
         rows = order[start : start + batch_size]
-        x = packer((tf.constant([texts[row] for row in rows]),))
+        x = packer((tf.gather(texts, rows),))
         mask = tf.cast(x["padding_mask"], tf.float32)[:, None, :, None]
         total = tf.reduce_sum(layers(x) * mask, axis=2)
         found[rows] = total / tf.maximum(tf.reduce_sum(mask, axis=2), 1.0)
@@ -200,12 +183,22 @@ def _encoder(model):
 def _layers(backbone, name):
     """A function of the inputs of an encoder to float32 (B, N + 1, L, D).
 
+    It is stored with the backbone, until the backbone has other variables.
+
     Args:
         backbone, name: see `_encoder`.
 
     Returns:
         The function, N + 1 and D.
     """
+    key = name, *map(id, backbone.variables)
+    if backbone.answer_function is None or backbone.answer_function[0] != key:
+        backbone.answer_function = key, _compile(backbone, name)
+    return backbone.answer_function[1]
+
+
+def _compile(backbone, name):
+    """What `_layers` returns."""
     whole = backbone.with_outputs(name)
     prefix = name.removesuffix(OUTPUTS[0])
     inputs = {

@@ -89,7 +89,7 @@ def probe(preset, train, test, task=None, *, seed=0, limit=LIMIT, **options):
     known, others = (examples.make(model, *part) for part in rows)
     found = _probe(known, others, seed)
     predicted = examples.predict(*rows[0], *rows[1])
-    baseline = score(np.array(others[1]), np.array(predicted))
+    baseline = score(np.array(others[1]), np.array(predicted), found["metric"])
     sizes = {"train": len(known[1]), "test": len(others[1])}
     return ProbeResult(**found, baseline=baseline, **sizes)
 
@@ -113,18 +113,19 @@ def _probe(train, test, seed):
     numbers = {label: number for number, label in enumerate(labels)}
     y = np.array([numbers[label] for label in train[1]])
     names, truth = np.array(labels), np.array(test[1])
+    metric = "f1" if NONE in numbers else "accuracy"
 
     def fit(layer):
         batches = _batches(x, y, seed)
         model = _classifier(x.shape[1:], len(labels), layer, len(batches), seed)
         model.fit(batches, shuffle=False, verbose=0)
         found = model.predict(others, batch_size=1024, verbose=0).argmax(axis=1)
-        return model, score(truth, names[found])
+        return model, score(truth, names[found], metric)
 
     mixed, mix = fit(None)
     weights = keras.ops.softmax(mixed.get_layer("mix").scalars)
     return {
-        "metric": "f1" if NONE in numbers else "accuracy",
+        "metric": metric,
         "layers": [fit(layer)[1] for layer in range(x.shape[1])],
         "mix": mix,
         "weights": keras.ops.convert_to_numpy(weights).tolist(),
@@ -145,16 +146,14 @@ def _batches(x, y, seed):
     return batches.prefetch(2).with_options(untuned())
 
 
-def score(truth, found):
+def score(truth, found, metric):
     """The score of predicted labels, float.
 
     Args:
         truth, found: arrays of str (N,).
-
-    Returns:
-        The share of right labels. If there is a label "O", the F1 of the other labels.
+        metric: "accuracy", the share of right labels, or "f1" of labels except "O".
     """
-    if NONE not in truth:
+    if metric == "accuracy":
         return float(np.mean(truth == found))
     right = np.sum((truth == found) & (truth != NONE))
     return float(2 * right / max(np.sum(truth != NONE) + np.sum(found != NONE), 1))

@@ -11,7 +11,7 @@ import keras
 import numpy as np
 
 from zoo import registry
-from zoo.files import WriteErrors, open_any, replacing
+from zoo.files import WriteErrors, open_text, replacing
 from zoo.tasks import TextEmbedder
 
 TEXTS, CHARACTERS = 4096, 2**24  # after which a block ends
@@ -121,7 +121,7 @@ def _checked(text):
 
 
 def _lines(path):
-    with open_any(pathlib.Path(path), "rt", encoding="utf-8-sig", newline="\n") as file:
+    with open_text(path, newline="\n") as file:
         for line in file:
             yield line.rstrip("\r\n")
 
@@ -158,6 +158,8 @@ class _Part:
     def skip(self, texts):
         """Skips the texts whose vectors are written already; returns the others."""
         if not (self.record.is_file() and self.path.is_file()):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.record.unlink(missing_ok=True)  # before there are no vectors for it
             with self.path.open("wb") as file:
                 file.write(_header(0, self.width))
             return texts
@@ -169,13 +171,15 @@ class _Part:
             "rows": self.rows,
             "texts": self.digest.hexdigest(),
         }
-        if record != known:
+        size = HEADER + 4 * self.width * self.rows
+        if record != known or self.path.stat().st_size < size:
             raise ValueError(
-                f"{self.path} has vectors of other texts or of another model. "
-                f"Received: {record['rows']} vectors. Remove it to start again."
+                f"{self.path} has vectors of other texts or of another model, or is "
+                f"damaged. Received: {record['rows']} vectors. Remove {self.record} to "
+                "start again."
             )
         with self.path.open("r+b") as file:
-            file.truncate(HEADER + 4 * self.width * self.rows)
+            file.truncate(size)
         return texts
 
     def add(self, texts, vectors):
@@ -201,8 +205,8 @@ class _Part:
         """Completes the header, and gives the file its name."""
         with self.path.open("r+b") as file:
             file.write(_header(self.rows, self.width))
-        os.replace(self.path, self.output)
         self.record.unlink(missing_ok=True)
+        os.replace(self.path, self.output)
 
 
 def _header(rows, width):

@@ -14,12 +14,11 @@ is one. The peak rates are those of the preset or its family.
 """
 
 import os
-import pathlib
 
 import keras
 
 from zoo import registry
-from zoo.files import check_file_name, open_any
+from zoo.files import check_file_name, open_text
 from zoo.programs.data_summary import data_lines, describe_data
 from zoo.programs.finetuning import ROWS, fit, prepare
 from zoo.programs.progress import EpochLines
@@ -259,7 +258,7 @@ def read_lines(path):
     """The lines of a text file that are not empty; none without a path."""
     if path is None:
         return []
-    with open_any(pathlib.Path(path), "rt", encoding="utf-8") as file:
+    with open_text(path) as file:
         return [line.strip() for line in file if line.strip()]
 
 

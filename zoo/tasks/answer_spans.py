@@ -8,42 +8,60 @@ NEVER = -1e9  # the score of what is no answer
 SPARE = 4  # times as many answers are kept, of which several may have the same text
 
 
-def token_places(rows, contexts, places):
+def token_places(rows, windows, contexts, places):
     """The first and the last token of answers in their rows.
+
+    Characters at the ends of an answer that belong to no token, such as spaces, do not
+    count.
 
     Args:
         rows: dict of ragged int32 (M, None), from `zoo.data.QuestionPacker`.
-        contexts: string (M,).
-        places: int32 (M, 2), beginnings and ends of answers in characters, -1 for none.
+        windows: int32 (B,), the rows of each question, which follow each other.
+        contexts: string (B,).
+        places: int32 (B, 2), beginnings and ends of answers in characters, -1 for none.
 
     Returns:
         int32 (M, 2); zeros if the row does not have the whole answer.
     """
-    characters = tf.maximum(places, 0)
-    whole = tf.repeat(contexts[:, None], 2, axis=1)
-    zeros = tf.zeros_like(characters)
-    before = tf.strings.substr(whole, zeros, characters, "UTF8_CHAR")
-    begin, end = tf.unstack(tf.strings.length(before), axis=1)
-    row, count = rows["begins"].value_rowids(), rows["begins"].nrows()
+    owner = tf.repeat(tf.range(tf.size(windows)), windows)
     begins, ends = rows["begins"].values, rows["ends"].values
-    inside = begins >= 0
+    row = rows["begins"].value_rowids()
+    question, inside = tf.gather(owner, row), begins >= 0
+    begin, end = (
+        tf.gather(part, question)
+        for part in tf.unstack(_in_bytes(places, contexts), axis=1)
+    )
+    after, before = inside & (ends > begin), inside & (begins < end)
 
-    def number(chosen):
-        """The number of chosen tokens in each row."""
-        chosen = tf.cast(chosen & inside, tf.int32)
-        return tf.math.unsorted_segment_sum(chosen, row, count)
+    def first(values, groups, count):
+        """The smallest value after the beginning, for each group."""
+        values = tf.where(after, values, tf.int32.max)
+        return tf.math.unsorted_segment_min(values, groups, count)
 
-    first = number(ends <= tf.gather(begin, row))
-    last = number(begins < tf.gather(end, row)) - 1
-    far = tf.int32.max
-    earliest = tf.math.unsorted_segment_min(tf.where(inside, begins, far), row, count)
-    latest = tf.math.unsorted_segment_max(ends, row, count)
-    whole = (places[:, 0] >= 0) & (begin >= earliest) & (end <= latest)
+    def last(values, groups, count):
+        """The largest value before the end, for each group."""
+        values = tf.where(before, values, -1)
+        return tf.math.unsorted_segment_max(values, groups, count)
+
+    whole, count = tf.gather(places[:, 0] >= 0, owner), tf.size(owner)
+    for edge, values in ((first, begins), (last, ends)):
+        own = edge(values, row, count)
+        whole &= own == tf.gather(edge(values, question, tf.size(windows)), owner)
     position = tf.ragged.range(rows["begins"].row_lengths()).values
-    offset = tf.where(inside, tf.cast(position, tf.int32), far)
-    offset = tf.math.unsorted_segment_min(offset, row, count)
-    known = (whole & (first <= last))[:, None]
-    return tf.where(known, tf.stack([first, last], 1) + offset[:, None], 0)
+    position = tf.cast(position, tf.int32)
+    found = tf.stack([first(position, row, count), last(position, row, count)], axis=1)
+    known = whole & (found[:, 0] <= found[:, 1])
+    return tf.where(known[:, None], found, 0)
+
+
+def _in_bytes(places, texts):
+    """Positions (B, N) in bytes, from those in characters; 0 for negative ones."""
+    whole = tf.repeat(texts[:, None], places.shape[1], axis=1)
+    characters = tf.maximum(places, 0)
+    before = tf.strings.substr(
+        whole, tf.zeros_like(characters), characters, "UTF8_CHAR"
+    )
+    return tf.strings.length(before)
 
 
 def kept_spans(count):

@@ -58,6 +58,23 @@ class Answering:
             outputs = self.predict(x, batch_size, verbose=0)
             answers = self.answers(keras.tree.map_structure(tf.constant, outputs))
             return {key: as_numpy(value) for key, value in answers.items()}
+        order, parts = zip(*self.answer_parts(x, batch_size), strict=True)
+        return join_rows(parts, np.argsort(np.concatenate(order)), self.answer_pads)
+
+    def answer_parts(self, x, batch_size=None):
+        """Yields the answers of texts of similar length.
+
+        Args:
+            x, batch_size: see `answer`.
+
+        Yields:
+            int (M,), the numbers of the texts, and their answers, a dict of numpy
+            arrays (M, ...).
+
+        Raises:
+            TypeError: see `answer`.
+        """
+        x = self.as_text(x)
         if not self.takes_text(x):
             raise TypeError(
                 f"`answer` takes a list of texts. Received: {type(x).__name__}. Use "
@@ -66,12 +83,11 @@ class Answering:
         columns = self.text_columns(x)
         lengths = sum(tf.strings.length(column) for column in columns)
         order = tf.argsort(lengths, direction="DESCENDING", stable=True)
-        parts, size = [], batch_size or self.predict_batch_size
+        size = batch_size or self.predict_batch_size
         for start in range(0, max(len(columns[0]), 1), size):
             rows = order[start : start + size]
             found = self.answer_eagerly(*(tf.gather(c, rows) for c in columns))
-            parts.append({key: as_numpy(value) for key, value in found.items()})
-        return join_rows(parts, np.argsort(order.numpy()), self.answer_pads)
+            yield rows.numpy(), {key: as_numpy(value) for key, value in found.items()}
 
     def answer_eagerly(self, *texts):
         """`answer_batch` outside a graph."""

@@ -4,7 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from zoo.data import plan_batches
-from zoo.evaluation import squad_scores
+from zoo.evaluation import best_null_threshold, squad_scores
 from zoo.tasks.answer_spans import best_answers, best_spans, kept_spans
 from zoo.tasks.answering import as_numpy
 from zoo.tasks.question_files import answer_list, answer_texts
@@ -12,7 +12,7 @@ from zoo.tasks.question_files import answer_list, answer_texts
 ROWS = 32  # that an export reads together
 TOKENS = 2048  # that `answer` reads together
 BEST = 20  # beginnings and ends that are combined, as in the released code of BERT
-QUESTIONS = 256  # whose answers are compared together
+QUESTIONS, BYTES = 256, 2**20  # of contexts, whose answers are compared together
 
 
 class FindsAnswers:
@@ -87,10 +87,8 @@ class FindsAnswers:
         }
         ends = np.cumsum([0, *windows.numpy()])
         found = []
-        for start in range(0, max(len(windows), 1), QUESTIONS):
-            own = slice(start, start + QUESTIONS)
-            first, last = ends[own][0], ends[start + len(windows[own])]
-            part = {key: value[first:last] for key, value in spans.items()}
+        for own in _blocks(tf.strings.length(columns[1]).numpy()):
+            part = {k: v[ends[own.start] : ends[own.stop]] for k, v in spans.items()}
             answers = self._best(part, windows[own], columns[1][own], threshold)
             found.append({key: as_numpy(value) for key, value in answers.items()})
         return {k: np.concatenate([part[k] for part in found]) for k in found[0]}
@@ -175,8 +173,7 @@ class FindsAnswers:
         found = self._answer(x, batch_size, None)
         texts, odds = found["text"].tolist(), found["null_odds"].tolist()
         true = [answer_texts(answer_list(row, i)) for i, row in enumerate(y)]
-        scores = squad_scores(true, texts, "2.0", odds)
-        threshold = scores["best_f1_threshold"]
+        threshold = best_null_threshold(true, texts, odds)
         self.options["null_threshold"] = threshold
         kept = ["" if o > threshold else t for t, o in zip(texts, odds, strict=True)]
         scores = squad_scores(true, kept, "2.0")
@@ -185,3 +182,15 @@ class FindsAnswers:
             "f1": scores["f1"],
             "exact": scores["exact"],
         }
+
+
+def _blocks(sizes):
+    """Slices of contexts of some sizes in bytes; their copies need little memory."""
+    starts, total = [0], 0
+    for number, size in enumerate(sizes.tolist()):
+        total += size
+        full = total > BYTES or number - starts[-1] == QUESTIONS
+        if full and number > starts[-1]:
+            starts.append(number)
+            total = size
+    return map(slice, starts, [*starts[1:], len(sizes)])

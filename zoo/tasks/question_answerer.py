@@ -16,6 +16,7 @@ from zoo.tasks.question_files import QuestionFiles, answer_list
 
 SEQUENCE_LENGTH = 384  # of Devlin et al. 2019
 PADDING = -1e9  # the score of a token that is padding
+INSIDE = "An answer must be in its context, or both positions -1."
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -187,25 +188,26 @@ class QuestionAnswerer(QuestionFiles, FindsAnswers, Task):
 
     def check_rows(self, columns, y):
         """Raises ValueError unless all answers are in their contexts."""
-        sizes = tf.strings.length(columns[1], "UTF8_CHAR").numpy()
-        none = (y == -1).all(axis=1)
-        wrong = ~none & ((y[:, 0] < 0) | (y[:, 1] <= y[:, 0]) | (y[:, 1] > sizes))
+        wrong, sizes = (part.numpy() for part in _outside(columns[1], y))
         if wrong.any():
             row = int(np.argmax(wrong))
             raise ValueError(
-                "An answer must be in its context, or both positions -1. Received: "
-                f"{y[row].tolist()} in row {row}, whose context has {sizes[row]} "
-                "characters."
+                f"{INSIDE} Received: {y[row].tolist()} in row {row}, whose context has "
+                f"{sizes[row]} characters."
             )
+
+    def check_tensors(self, columns, y):
+        """`check_rows` in a tf.data pipeline."""
+        wrong, sizes = _outside(columns[1], self.encode_label_tensor(y))
+        tf.debugging.Assert(~tf.reduce_any(wrong), [INSIDE, y, sizes])
 
     def per_row(self, columns, rows, targets):
         """Targets of questions as those of their windows; see `TextBatches.per_row`."""
         windows = rows.pop("windows")
-        owner = tf.repeat(tf.range(tf.size(windows)), windows)
-        targets = [tf.gather(target, owner) for target in targets]
         if targets:
-            contexts = tf.gather(columns[1], owner)
-            targets[0] = token_places(rows, contexts, targets[0])
+            places, *others = targets
+            others = [tf.repeat(target, windows, axis=0) for target in others]
+            targets = [token_places(rows, windows, columns[1], places), *others]
         for name in ("begins", "ends", "widest"):
             del rows[name]
         return rows, targets
@@ -221,3 +223,11 @@ class QuestionAnswerer(QuestionFiles, FindsAnswers, Task):
         """Warns once that some of the questions are truncated."""
         longest = longest or self.options["question_length"]
         super().report_truncation(cut, count, stacklevel + 1, longest)
+
+
+def _outside(contexts, y):
+    """Whether positions int32 (B, 2) are wrong, bool (B,), and sizes of contexts."""
+    sizes = tf.strings.length(contexts, "UTF8_CHAR")
+    begin, end = tf.unstack(y, axis=1)
+    possible = (begin >= 0) & (begin < end) & (end <= sizes)
+    return ~(possible | tf.reduce_all(tf.equal(y, -1), axis=1)), sizes

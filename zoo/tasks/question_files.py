@@ -109,8 +109,7 @@ def answer_list(answers, row):
     """The answers to one question as a list of `Answer`.
 
     Args:
-        answers: list of `Answer` or of pairs of text and position, one of them, or None
-            if they are unknown.
+        answers: list of `Answer` or of pairs of text and position, or one of them.
         row: int, for the message.
 
     Raises:
@@ -125,7 +124,8 @@ def answer_list(answers, row):
     if found is None or not all(isinstance(text, str) for text, _ in found):
         raise ValueError(
             "`y` must have the answers to every question: a list of pairs of a text "
-            "and the position of its first character, [] for no answer. Received: "
-            f"{answers!r:.80} in row {row}."
+            "and the position of its first character; [] if the context does not "
+            f"answer the question. Received: {answers!r:.80} in row {row}. Leave out "
+            "questions whose answers are unknown."
         )
     return found

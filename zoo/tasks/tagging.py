@@ -34,16 +34,16 @@ class TagsWords:
         Raises:
             TypeError: if `texts` is one string, or not text.
         """
-        answers = self.answer(texts, batch_size)
-        columns = [answers[key].tolist() for key in WORD_KEYS]
-        rows = [
-            [
-                dict(zip(WORD_KEYS.values(), word, strict=True))
-                for word in zip(*row, strict=True)
-            ]
-            for row in zip(*columns, strict=True)
-        ]
-        return [[word for word in row if word["begin"] >= 0] for row in rows]
+        found, names = {}, WORD_KEYS.values()
+        for numbers, answers in self.answer_parts(texts, batch_size):
+            columns = [answers[key].tolist() for key in WORD_KEYS]
+            for number, *row in zip(numbers.tolist(), *columns, strict=True):
+                words = (
+                    dict(zip(names, word, strict=True))
+                    for word in zip(*row, strict=True)
+                )
+                found[number] = [word for word in words if word["begin"] >= 0]
+        return [found[number] for number in range(len(found))]
 
     def tagged_texts(self, texts, batch_size=None):
         """Pairs of a text, str, and its words, see `tag`; an iterator."""

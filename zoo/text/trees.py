@@ -7,7 +7,7 @@ All functions work without recursion, so the depth of a tree has no limit.
 import pathlib
 import re
 
-from zoo.files import open_any
+from zoo.files import open_text
 
 TOP = "TOP"
 TOPS = ("", TOP, "ROOT", "S1")  # labels of the bracket around a whole sentence
@@ -80,7 +80,7 @@ def read_trees(path, clean=True):
             the trees, or there is no tree. The message names file and line.
     """
     path = pathlib.Path(path)
-    with open_any(path, "rt", encoding="utf-8-sig") as file:
+    with open_text(path) as file:
         trees = list(_parse(file, str(path)))
     if not trees:
         raise ValueError(f"A file of trees must have a tree. Received: none in {path}.")

@@ -147,7 +147,7 @@ def read_lines(texts):
     for text in texts:
         if isinstance(text, os.PathLike):
             path = pathlib.Path(text)
-            with open_any(path, "rt", encoding="utf-8", errors="ignore") as file:
+            with open_any(path, "rt", encoding="utf-8-sig", errors="ignore") as file:
                 yield from file
         elif isinstance(text, (str, bytes)):
             yield text.decode("utf-8", "ignore") if isinstance(text, bytes) else text

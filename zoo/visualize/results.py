@@ -113,7 +113,8 @@ def plot_curves(curves, path, title="", xlabel="", ylabel="", pairs=False):
             if len(values):
                 values = np.asarray(values, "float64")
                 marker = "o" if len(values) <= 12 else ""
-                axes.plot(places, values, style, color=color, label=name, marker=marker)
+                options = {"color": color, "label": shown(name), "marker": marker}
+                axes.plot(places, values, style, **options)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         axes.set(xlabel=xlabel, ylabel=ylabel, title=title)
         if axes.lines:
@@ -209,11 +210,18 @@ def plot_positions(table, path, title="Positions"):
         return save_figure(figure, path)
 
 
+def shown(label):
+    """A label that a legend shows; Matplotlib leaves out those that begin with "_"."""
+    return f" {label}" if label.startswith("_") else label
+
+
 def save_figure(figure, path):
     """Writes a figure to a file, whose suffix is the format; returns its path."""
     path = pathlib.Path(path)
     # A time would make every file different.
-    plain = {"metadata": {"Date": None}} if path.suffix == ".svg" else {}
+    times = {".svg": "Date", ".pdf": "CreationDate"}
+    suffix = path.suffix.lower()
+    plain = {"metadata": {times[suffix]: None}} if suffix in times else {}
     with replacing(path) as temporary, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from")
         figure.savefig(temporary, bbox_inches="tight", dpi=150, **plain)

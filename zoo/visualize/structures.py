@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from zoo.visualize.results import BELOW, STYLE, save_figure
+from zoo.visualize.results import BELOW, STYLE, save_figure, shown
 
 CHARACTER, LEVEL, GAP = 0.09, 0.55, 0.2  # inches
 LONGEST_TEXT = 40  # characters
@@ -101,7 +101,7 @@ def plot_map(vectors, labels, path, title="", texts=()):
         axes = figure.subplots()
         for name in dict.fromkeys(labels):
             rows = [i for i, label in enumerate(labels) if label == name]
-            axes.scatter(*points[rows].T, s=18, alpha=0.7, label=name)
+            axes.scatter(*points[rows].T, s=18, alpha=0.7, label=shown(name))
         names = (f"direction {i + 1} ({share:.0f} %)" for i, share in enumerate(shares))
         axes.set(**dict(zip(("xlabel", "ylabel"), names, strict=True)), title=title)
         axes.legend(**BELOW)
@@ -152,7 +152,7 @@ def plot_layer_weights(weights, path, title=""):
         axes = figure.subplots()
         for number, (name, row) in enumerate(weights.items()):
             places = np.arange(count) + (number - (len(weights) - 1) / 2) * width
-            axes.bar(places, row, width * 0.9, label=name)
+            axes.bar(places, row, width * 0.9, label=shown(name))
         axes.set_xticks(range(count))
         axes.set(xlabel="layer", ylabel="weight", title=title)
         axes.legend(**BELOW)
