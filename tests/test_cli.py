@@ -65,6 +65,8 @@ def test_finetuned_model_evaluates_and_predicts(model, table):
     assert len(lines) == 2
     lines = run("predict", model, "--pair", "a good\tfilm").splitlines()
     assert set(json.loads(lines[0])) == {"label", "score", "scores", "labels"}
+    output = run("predict", model, "good", "--page", table.parent / "a.html", code=1)
+    assert "A page needs answers that are parts of a text. Received: --page" in output
 
 
 @pytest.mark.slow
@@ -101,13 +103,18 @@ def test_a_tagger_is_trained_scored_and_asked(preset, tmp_path):
     model = tmp_path / "tagger.keras"
     run(
         "finetune", preset, *data, "--output", model, "--task", "token_classifier",
-        "--decoder", "crf", "--scheme", "IOB2", "--epochs", 12,
+        "--decoder", "crf", "--epochs", 12,
         "--learning-rate", 0.01, "--batch-size", 8,
     )  # fmt: skip
     scores = json.loads(run("evaluate", model, *data).splitlines()[-1])
     assert scores["accuracy"] > 0.95 and scores["f1"] > 0.9
-    lines = run("predict", model, "a good film", "bad").splitlines()
+    page = tmp_path / "a.html"
+    lines = run("predict", model, "a good film", "bad", "--page", page).splitlines()
+    assert "<title>tagger.keras</title>" in page.read_text()
+    assert ">good<small>GOOD</small></mark> film" in page.read_text()
     first, second = map(json.loads, lines)
+    good = {"text": "good", "begin": 2, "end": 6, "label": "GOOD"}
+    assert first["entities"][0].items() >= good.items()
     assert first["words"] == ["a", "good", "film"] and second["words"] == ["bad"]
     assert first["tags"] == ["O", "B-GOOD", "O"] and first["ends"] == [1, 6, 11]
 
@@ -353,6 +360,34 @@ def test_questions_are_learned_scored_and_asked(preset, tmp_path):
         output = run("predict", model, wrong, code=1)
         assert "must have 2 texts, separated by tabs. Received: 'how" in output
     assert run("predict", model, stdin="") == ""
+    page = tmp_path / "a.html"
+    run("predict", model, "how\tthe film was lovely", "--page", page)
+    assert ">lovely</mark></p>" in page.read_text()
+
+
+@pytest.mark.slow
+def test_a_threshold_is_chosen_or_given(preset, tmp_path):
+    """The threshold for no answer is found on the validation data."""
+    import zoo
+    from zoo.data import Answer, Question, write_squad
+
+    texts, _ = tiny.make_texts(60, 1, 12)
+    rows = [
+        Question(str(i), "how", text, (Answer(text.split()[0], 0),) if i % 2 else ())
+        for i, text in enumerate(texts)
+    ]
+    write_squad(tmp_path / "train.json", rows)
+    command = ("finetune", preset, "--task", "question_answerer", "--epochs", 1)
+    command += ("--data", tmp_path / "train.json", "--output", tmp_path / "a.keras")
+    output = run(*command)
+    report = json.loads((tmp_path / "a_report" / "report.json").read_text())
+    threshold = report["settings"]["null threshold"]
+    assert zoo.load_model(tmp_path / "a.keras").options["null_threshold"] == threshold
+    assert f"Chosen on the validation data: null threshold {threshold:.3g}." in output
+    assert any("null threshold" in note for note in report["notes"])
+    output = run(*command, "--option", "null_threshold=-1000.0")
+    given = zoo.load_model(tmp_path / "a.keras").options["null_threshold"]
+    assert given == -1000.0 and "Chosen on" not in output
 
 
 @pytest.mark.slow

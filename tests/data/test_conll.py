@@ -91,9 +91,7 @@ def test_other_space_characters_belong_to_words(tmp_path):
     (tmp_path / "a.tsv").write_text("a b\tNN \n", "utf-8")
     assert read_conll(tmp_path / "a.tsv") == ([["a b"]], [["NN"]])
     (tmp_path / "a.txt").write_bytes("a\u00f1o NC O\n".encode("latin-1"))
-    with pytest.raises(
-        ValueError, match="a.txt must be a complete file of text"
-    ):
+    with pytest.raises(ValueError, match="a.txt must be a complete file of text"):
         read_conll(tmp_path / "a.txt")
 
 

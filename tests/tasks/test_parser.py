@@ -21,6 +21,7 @@ from zoo.text import (
     train_sentencepiece,
     write_tree,
 )
+from zoo.visualize import spans_page
 
 TREES = [
     "(S (NP (DT The) (NN cat)) (VP (VBZ sits)) (. .))",
@@ -130,6 +131,12 @@ def test_a_row_does_not_depend_on_the_others(parser):
     assert found == expected
     np.testing.assert_allclose(others, scores, atol=1e-4)
     assert parser.parse([]) == []
+    rows = [*parser.answer_rows(texts)]
+    marked, spans = parser.marked_texts(texts, rows)
+    assert marked == [" ".join(text.split()) for text in texts]
+    ends = [own[0]["end"] if own else 0 for own in spans]
+    assert ends == list(map(len, marked))
+    assert spans_page(marked, spans)
 
 
 def test_sentences_are_strings_or_lists_of_words(parser):

@@ -57,6 +57,7 @@ def test_places_are_of_first_pieces(make_tagger):
 def test_it_learns_and_finds_spans(trained, decoder):
     tagger = trained(decoder=decoder, scheme="IOB2")
     assert tagger.evaluate(TEXTS, TAGS, verbose=0)[1] > 0.99
+    assert tagger.entities(TEXTS[0]) == tagger.entities(TEXTS[:1])[0]
     assert tagger.score(TEXTS, TAGS)["f1"] > 0.95
     texts, _ = tiny.make_texts(9, seed=5)
     found = [[word["tag"] for word in row] for row in tagger.tag(texts)]
@@ -133,6 +134,9 @@ def test_spans_have_their_places_in_the_text(make_tagger, monkeypatch):
             word["tag"] = tag
     monkeypatch.setattr(type(tagger), "tag", lambda *arguments: words)
     first, none, last = tagger.entities(texts)
+    rows = [*tagger.answer_rows(texts)]
+    assert [row["entities"] for row in rows] == [first, none, last]
+    assert tagger.marked_texts(texts, rows) == (texts, [first, none, last])
     assert none == [] and [span["text"] for span in last] == ["\U0001f600", "a"]
     assert first == [
         {
@@ -158,6 +162,12 @@ def test_offsets_are_characters_and_padding_is_empty(make_tagger):
     assert answer["tags"][1].tolist() == ["", "", ""]
     assert answer["begins"][1].tolist() == [-1, -1, -1]
     json.dumps(tagger.tag([["two", "words"]]))
+    rows = [*tagger.answer_rows(texts)]
+    assert all("entities" not in row for row in rows)  # without a scheme
+    marked, spans = tagger.marked_texts(texts, rows)
+    for text, own in zip(marked, spans, strict=True):
+        assert [text[s["begin"] : s["end"]] for s in own] == text.split()
+        assert all(s["label"] in tiny.TAGS for s in own)
     assert tagger.answer([])["tags"].shape[0] == 0
 
 
