@@ -121,7 +121,7 @@ def test_an_empty_directory_is_filled(tmp_path):
 )
 def test_a_record_that_is_none_is_refused(preset, text, reason):
     (preset / presets.RECORD).write_bytes(text.encode("utf-8", "surrogateescape"))
-    with pytest.raises(ValueError, match=f"is no preset record: .*{reason}.* Save"):
+    with pytest.raises(ValueError, match=f"is not a preset record: .*{reason}.* Save"):
         presets.read_preset(preset)
 
 

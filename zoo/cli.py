@@ -172,8 +172,8 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard):
 )
 @click.option(
     "--task",
-    help="A task for labelled texts; by default that of the preset if it is one, else "
-    "text_classifier.",
+    help="The default is the task of the preset if it can be trained on labelled "
+    "texts, else text_classifier.",
 )
 @click.option("--decoder", help="For tags: softmax or crf.")
 @click.option("--scheme", help="For tags of spans: IOB1, IOB2 or BIOES.")

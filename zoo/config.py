@@ -72,7 +72,7 @@ def check_sizes(config, names, least=1):
         least: int, 1 or 0.
 
     Raises:
-        ValueError: if one is no integer, or less than `least`.
+        ValueError: if one is not an integer, or less than `least`.
     """
     rule = "a positive integer" if least else "0 or a positive integer"
     for name in names:
@@ -175,8 +175,8 @@ def make_config(config_class, values, where, names=None):
         config_class.
 
     Raises:
-        ValueError: if `values` is no dict, or a field is unknown, missing, of another
-            type or out of its range. The message names `where` and the field.
+        ValueError: if `values` is not a dict, or a field is unknown, missing, of
+            another type or out of its range. The message names `where` and the field.
     """
     if not isinstance(values, dict):
         raise ValueError(

@@ -218,7 +218,7 @@ class KerasFile:
 
 
 def _check_directory(path):
-    """Refuses to replace a directory that is no saved model."""
+    """Refuses to replace a directory that is not a saved model."""
     if not path.exists():
         return
     names = {p.name for p in path.iterdir()} if path.is_dir() else {path.name}

@@ -16,7 +16,7 @@ from zoo import arguments
     help="Directory of the GLUE files.",
 )
 @click.option("--output", required=True, help="Directory for the results.")
-@click.option("--task", default="sst2", show_default=True)
+@click.option("--task", default="sst2", show_default=True, help="A task of GLUE.")
 @click.option("--examples", type=int, help="Training examples; by default all.")
 @click.option(
     "--seeds",
@@ -38,7 +38,11 @@ from zoo import arguments
     type=click.Choice(["preset", "random"]),
     help="Train only the preset, or only the network with random weights.",
 )
-@click.option("--pooling", type=click.Choice(["pooled", "cls", "mean", "compare"]))
+@click.option(
+    "--pooling",
+    type=click.Choice(["pooled", "cls", "mean", "compare"]),
+    help="How the vectors of the tokens become one vector.",
+)
 @click.option("--dtype", help="Policy, such as mixed_bfloat16.")
 def glue(preset, data, output, rates, arm, **options):
     """Compare a preset with random weights on a task of GLUE.
@@ -61,7 +65,7 @@ def glue(preset, data, output, rates, arm, **options):
 @arguments.labelled_data(arguments.TAGGED)
 @arguments.target_file("--target", "--data")
 def evaluate(model, data, target, columns):
-    """Score a model on labelled texts, as JSON."""
+    """Print the scores of a model on labelled texts as JSON."""
     from zoo.programs import labelled_rows, loading
 
     loaded = loading.load(model)
@@ -93,7 +97,9 @@ def evaluate(model, data, target, columns):
 @click.option(
     "--learning-rate", type=float, help="By default that of the preset or family."
 )
-@click.option("--rows", type=int, help="The most rows for training; by default all.")
+@click.option(
+    "--rows", type=int, help="Maximum number of training rows; by default all."
+)
 @click.option("--dtype", help="Policy, such as mixed_bfloat16.")
 def evaluate_suite(preset, data, output, tasks, **options):
     """Fine-tune a preset on the tasks of the papers, and write their table.
@@ -113,7 +119,7 @@ def evaluate_suite(preset, data, output, tasks, **options):
     "--test",
     required=True,
     callback=arguments.check_data,
-    help="The same for the test.",
+    help="The file for the test, in the format of --data.",
 )
 @click.option(
     "--task",
@@ -121,7 +127,12 @@ def evaluate_suite(preset, data, output, tasks, **options):
     "token_classifier for tagged words, parser for trees.",
 )
 @click.option("--output", help="A picture of the scores to write: .svg, .png or .pdf.")
-@click.option("--limit", default=2000, show_default=True, help="The most rows read.")
+@click.option(
+    "--limit",
+    default=2000,
+    show_default=True,
+    help="Maximum number of rows read from each file.",
+)
 @click.option("--seed", default=0, show_default=True)
 def probe(preset, data, test, task, columns, output, limit, seed):
     """Measure what each layer of a preset knows, by linear classifiers.

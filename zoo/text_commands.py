@@ -114,16 +114,23 @@ text_files = click.argument(
     help="A layer whose vectors are used, 0 for the embeddings, -1 for the last layer. "
     "May be repeated.",
 )
-@click.option("--pooling", type=click.Choice(["cls", "last", "mean", "max"]))
-@click.option("--normalize", is_flag=True, default=None, help="Vectors of length 1.")
+@click.option(
+    "--pooling",
+    type=click.Choice(["cls", "last", "mean", "max"]),
+    help="How the vectors of the tokens become one vector.",
+)
+@click.option(
+    "--normalize", is_flag=True, default=None, help="Scale each vector to length 1."
+)
 @click.option("--sequence-length", type=int, help="Longer texts are truncated.")
 @click.option("--batch-size", type=int, help="Texts read together; by default 32.")
 @click.option("--dtype", help="Policy, such as mixed_bfloat16.")
 def embed(preset, files, output, layers, **options):
     """Write a vector for each line of text files.
 
-    FILES are UTF-8, plain, .gz or .xz. The options are those of the preset by default.
-    If the command is stopped, the same command continues after the last vectors.
+    FILES are UTF-8, plain, .gz or .xz. Options that are not given have the values of
+    the preset. If the command is stopped, the same command continues after the last
+    vectors.
     """
     import zoo
 
@@ -146,8 +153,20 @@ def embed(preset, files, output, layers, **options):
     help="A layer whose vectors are used, 0 for the embeddings. May be repeated. By "
     "default the last one.",
 )
-@click.option("--groups", type=click.IntRange(1), default=2, show_default=True)
-@click.option("--limit", type=click.IntRange(2), default=500, show_default=True)
+@click.option(
+    "--groups",
+    type=click.IntRange(1),
+    default=2,
+    show_default=True,
+    help="Number of groups.",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(2),
+    default=500,
+    show_default=True,
+    help="Maximum number of uses. The first ones are taken.",
+)
 @click.option("--output", help="A picture of the uses to write: .svg, .png or .pdf.")
 def senses(preset, word, files, layers, groups, limit, output):
     """Show groups of similar uses of a word in text files.
@@ -174,11 +193,13 @@ def senses(preset, word, files, layers, groups, limit, output):
 @click.command()
 @text_files
 @click.option("--output", required=True, help="The text file to write.")
-@click.option("--embedding-dim", default=100, show_default=True)
+@click.option(
+    "--embedding-dim", default=100, show_default=True, help="Numbers in a vector."
+)
 @click.option(
     "--minimum", default=5, show_default=True, help="Rarer words are ignored."
 )
-@click.option("--lowercase", is_flag=True)
+@click.option("--lowercase", is_flag=True, help="Convert the texts to lower case.")
 @click.option(
     "--window", default=5, show_default=True, help="Neighbouring words on each side."
 )

@@ -152,7 +152,7 @@ def percents(scores, *names):
 def of_file(scores):
     """The scores on a held-out file, a str."""
     if "perplexity" in scores:
-        return f"perplexity {scores['perplexity']:.1f}"
+        return f"perplexity of the tokens {scores['perplexity']:.1f}"
     if "cosine" in scores:
         return f"mean cosine with the teacher's vectors {scores['cosine']:.3f}"
     if "crossentropy" in scores:
@@ -215,7 +215,7 @@ def render(name, record, curves, results):
     """
     parts = record.get("parts", {}).values()
     elsewhere = "".join(
-        f" Those of `{part['preset']}` are counted, but not stored here."
+        f" The number includes those of `{part['preset']}`, which are not stored here."
         for part in parts
     )
     lines = [
@@ -228,8 +228,9 @@ def render(name, record, curves, results):
         "## Training\n",
         "The command was "
         f"`zoo pretrain {record['family']} --recipe {name} --data DIR --output RUN`. "
-        f"The training took {record['tokens_seen']:,} tokens. Each point of the curves "
-        f"is {record.get('log_every', 100):,} updates. The numbers are in `log.csv`.\n",
+        "DIR has the files that `train` and `valid` of `recipe.json` name. The model "
+        f"was trained on {record['tokens_seen']:,} tokens. Each point of the curves is "
+        f"{record.get('log_every', 100):,} updates. The numbers are in `log.csv`.\n",
         *(f"![{curve}]({curve}.svg)" for curve in curves),
         "\nThe same command measured these scores on held-out text:\n",
         *held_out(record["valid"]),

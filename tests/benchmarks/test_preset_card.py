@@ -137,7 +137,7 @@ def test_a_language_model_has_a_perplexity_of_every_file(preset_card, tmp_path):
     valid = {"a.txt": {"perplexity": 81.26}, "b.txt": {"perplexity": 120.0}}
     fields = {"family": "elmo", "valid": valid}
     card = card_of(preset_card, tmp_path, "perplexity", **fields)
-    assert "- `a.txt`: perplexity 81.3\n- `b.txt`: perplexity 120.0\n" in card
+    assert "- `a.txt`: perplexity of the tokens 81.3\n- `b.txt`: perp" in card
     assert "![perplexity](perplexity.svg)" in card
     assert "Fine-tuning" not in card and "masked" not in card
 
@@ -154,7 +154,7 @@ def test_a_tagger_says_what_it_reads_and_how_often_it_is_right(preset_card, tmp_
     card = card_of(preset_card, tmp_path, "accuracy", **fields)
     assert "- `a.tsv`: accuracy of the tags 93.22 %\n" in card
     assert (
-        "stored in float16. Those of `elmo_of_test` are counted, but not stored here."
+        "The number includes those of `elmo_of_test`, which are not stored here."
         in card
     )
     assert "![accuracy](accuracy.svg)" in card

@@ -237,7 +237,7 @@ def test_a_repeated_token_is_less_probable():
         ({"top_p": 0}, r"`top_p` must be in \(0, 1\]"),
         ({"temperature": 0}, "`temperature` must be positive"),
         ({"min_new_tokens": 9, "max_new_tokens": 8}, "`min_new_tokens` must be in"),
-        ({"num_beams": 2, "top_k": 3}, "Samples have no beams"),
+        ({"num_beams": 2, "top_k": 3}, "Sampling and beam search"),
         ({"num_return": 2}, "`num_return` must be at most `num_beams`"),
         ({"penalty": "x"}, "`penalty` must be one of gnmt"),
         ({"length_penalty": None}, "`length_penalty` must be a number"),

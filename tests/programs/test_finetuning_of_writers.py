@@ -214,7 +214,7 @@ CASES = {
     "valid.tsv": (
         "a\tb\n",
         ("--valid-target", "two.fr"),
-        "belong to a file of sources",
+        "needs `--valid`",
     ),
     "sizes.tsv": (
         "a\tb\n",

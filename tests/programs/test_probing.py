@@ -182,11 +182,11 @@ def test_a_phrase_has_its_first_and_its_last_word(backbone):
 
 def test_wrong_arguments(backbone):
     rows = ["a", "b"], ["x", "y"]
-    with pytest.raises(ValueError, match="A probe has a task of .*'multiple_choice'"):
+    with pytest.raises(ValueError, match="`task` must be one of .*'multiple_choice'"):
         zoo.probe(backbone, rows, rows, "multiple_choice")
     with pytest.raises(ValueError, match="at least two labels.*labels .'x'"):
         zoo.probe(backbone, (["a"], ["x"]), rows)
-    with pytest.raises(ValueError, match="A model takes no options.*load_weights"):
+    with pytest.raises(ValueError, match="Options are used only.*load_weights"):
         zoo.probe(backbone, rows, rows, load_weights=False)
     with pytest.raises(ValueError, match="single texts. Received: pairs"):
         zoo.probe(backbone, ((["a"], ["b"]), ["x"]), rows)

@@ -79,7 +79,7 @@ def test_what_cannot_be_found(model, bert_preset):
             zoo.find_uses(model, words, TEXTS)
     with pytest.raises(TypeError, match="Received: one string"):
         zoo.find_uses(model, "film", "a film")
-    with pytest.raises(ValueError, match="A model takes no options"):
+    with pytest.raises(ValueError, match="Options are used only"):
         zoo.find_uses(model, "film", TEXTS, dtype="float32")
     with pytest.raises(ValueError, match="layers must be numbers in"):
         zoo.find_uses(model, "film", TEXTS, [9])

@@ -163,7 +163,7 @@ def test_wrong_data_is_refused():
     with pytest.raises(ValueError, match="makes its own targets"):
         model.fit(TEXTS, TEXTS)
     for method in (model.answer, model.generate):
-        with pytest.raises(ValueError, match="for streams trains.*rows=4"):
+        with pytest.raises(ValueError, match="with `rows` can only.*rows=4"):
             method(TEXTS)
     bert = build_backbone("bert", {**tiny.CONFIG, "causal": True})
     with pytest.raises(ValueError, match="needs a recurrent backbone.*'bert'"):

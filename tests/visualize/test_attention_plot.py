@@ -55,7 +55,7 @@ def test_a_layer_must_exist(attention, tmp_path):
     for options, message in (
         ({"layer": 2}, r"`layer` must be in \[-2, 2\). Received: 2"),
         ({"layer": 0, "head": -4}, r"`head` must be in \[-3, 3\). Received: -4"),
-        ({"head": 0}, "A head belongs to a layer"),
+        ({"head": 0}, "`head` needs `layer`"),
     ):
         with pytest.raises(ValueError, match=message):
             plot_attention(attention, tmp_path / "a.svg", **options)

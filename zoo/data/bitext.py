@@ -18,9 +18,9 @@ def read_bitext(path, target=None, columns=(0, 1)):
 
     Raises:
         FileNotFoundError: if there is no such file.
-        ValueError: if a column is no number, a line has too few columns, the files have
-            different numbers of lines, or a file is damaged or not UTF-8. The message
-            names the file and the line.
+        ValueError: if a column is not a number, a line has too few columns, the files
+            have different numbers of lines, or a file is damaged or not UTF-8. The
+            message names the file and the line.
     """
     lines = _read_lines(path)
     if target is not None:

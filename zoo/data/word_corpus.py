@@ -155,7 +155,7 @@ def stream_batches(streams, words, tokenizer, start=0):
 
     Returns:
         Infinite tf.data.Dataset of dict of int32, the inputs of
-        `zoo.tasks.LanguageModel`. Map its method `finish` over the dataset to add
+        `zoo.BidirectionalLM`. Map its method `finish` over the dataset to add
         targets and weights.
     """
     names = ("forward", "backward", "forward_targets", "backward_targets")

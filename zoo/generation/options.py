@@ -11,8 +11,8 @@ class GenerationOptions:
 
     Args:
         max_new_tokens: the most tokens of a sequence, its end included.
-        extra_tokens: a sequence has at most so many tokens more than its source, or
-            None for no such limit.
+        extra_tokens: the most tokens that a sequence has more than its source, or None
+            for no such limit.
         min_new_tokens: the fewest tokens of a sequence, its end included.
         num_beams: hypotheses of the beam search; 1 for none.
         num_return: sequences for each row, the best ones of the beam or samples.
@@ -102,9 +102,10 @@ class GenerationOptions:
             )
         if self.samples and self.num_beams > 1:
             raise ValueError(
-                "Samples have no beams. Received: "
-                f"num_beams={self.num_beams} and temperature={self.temperature}, "
-                f"top_k={self.top_k}, top_p={self.top_p}. Leave one of them out."
+                "Sampling and beam search cannot be combined. Received: num_beams="
+                f"{self.num_beams} and temperature={self.temperature}, top_k="
+                f"{self.top_k}, top_p={self.top_p}. Set `num_beams` to 1, or leave "
+                "out the options of sampling."
             )
         if not self.samples and self.num_return > self.num_beams:
             raise ValueError(

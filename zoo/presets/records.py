@@ -60,7 +60,7 @@ def _read_record(path):
             check_record(record)
     except (ValueError, RecursionError) as error:
         raise ValueError(
-            f"{path} is no preset record: {error}. Save or fetch the preset again."
+            f"{path} is not a preset record: {error}. Save or fetch the preset again."
         ) from error
     if version > FORMAT:
         raise ValueError(

@@ -68,7 +68,7 @@ def attend(model, text, target=None, output=None, *, kind=None, layer=None, head
 
 
 def _check_output(output, part):
-    """Raises ValueError if an output is no page or picture, or has no parts."""
+    """Raises ValueError if an output is not a page or picture, or has no parts."""
     suffix = "" if output is None else pathlib.Path(output).suffix.lower()
     if output is not None and suffix not in (".html", ".svg", ".png", ".pdf"):
         raise ValueError(

@@ -50,8 +50,8 @@ def read_parts(kind, data, target, valid, valid_target, columns):
     """
     if valid_target and not valid:
         raise ValueError(
-            "Targets for validation belong to a file of sources. Received: "
-            f"{valid_target} alone. Give the sources with `--valid`."
+            "`--valid-target` needs `--valid`, the file of the sources. Received: only "
+            f"--valid-target {valid_target}. Give both."
         )
     rows = read_rows(kind, data, target, **columns)
     if valid:

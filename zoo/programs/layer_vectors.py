@@ -29,7 +29,8 @@ def load_encoder(preset, options, **more):
         return registry.from_preset(preset, None, **options, **more)
     if options:
         raise ValueError(
-            f"A model takes no options. Received: {sorted(options)}. Give a preset."
+            "Options are used only when a preset is loaded. Received: a model and "
+            f"{sorted(options)}. Give the name of a preset, or leave the options out."
         )
     return preset
 

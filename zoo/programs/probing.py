@@ -69,7 +69,8 @@ def probe(preset, train, test, task=None, *, seed=0, limit=LIMIT, **options):
         train, test: texts and labels, as `read` of the task gives them.
         task: str, see above.
         seed: int, of the classifiers, and of random weights.
-        limit: int, the most rows for training and for the test. The first ones count.
+        limit: int, the most rows for training and for the test. Later ones are
+            ignored.
         **options: of `zoo.from_preset`, such as `load_weights=False`.
 
     Returns:
@@ -82,7 +83,7 @@ def probe(preset, train, test, task=None, *, seed=0, limit=LIMIT, **options):
     kind = find_task(task) if task else TextClassifier
     if kind not in EXAMPLES:
         names = [known.task_name for known in EXAMPLES]
-        raise ValueError(f"A probe has a task of {names}. Received: {task!r}.")
+        raise ValueError(f"`task` must be one of {names}. Received: {task!r}.")
     model = load_encoder(preset, options, seed=seed)
     rows = [(part[0][:limit], part[1][:limit]) for part in (train, test)]
     examples = EXAMPLES[kind]

@@ -9,7 +9,7 @@ POINTS = 50  # at most, in the curve of the loss
 
 
 class EpochLines(keras.callbacks.Callback):
-    """Prints a line for each epoch, for an output that is no terminal.
+    """Prints a line for each epoch, for an output that is not a terminal.
 
     Args:
         echo: function that prints a line.

@@ -51,9 +51,9 @@ def embed(
 
     Raises:
         FileNotFoundError: if a text file does not exist.
-        TypeError: if `texts` is one str, or a text is no str.
-        ValueError: if the output is no `.npy` file, options are given for a model, or
-            there are vectors of other texts or of another model to continue.
+        TypeError: if `texts` is one str, or a text is not a str.
+        ValueError: if the output is not a `.npy` file, options are given for a model,
+            or there are vectors of other texts or of another model to continue.
     """
     if output is not None and pathlib.Path(output).suffix != ".npy":
         raise ValueError(f"`output` must end in .npy. Received: {str(output)!r}.")
@@ -83,8 +83,8 @@ def _embedder(preset, options):
         return registry.from_preset(preset, TextEmbedder.task_name, **options)
     if options:
         raise ValueError(
-            "A model has its options already. Received: a TextEmbedder and "
-            f"{sorted(options)}. Build it with them, or give a preset."
+            "Options are used only when a preset is loaded. Received: a TextEmbedder "
+            f"and {sorted(options)}. Give the name of a preset, or leave them out."
         )
     return preset
 

@@ -48,7 +48,10 @@ def finetune_ulmfit(
     layer_decay=LAYER_DECAY,
     **options,
 ):
-    """Fine-tunes a preset by the recipe above.
+    """Fine-tunes a preset by the recipe of ULMFiT.
+
+    The language model is adapted to the texts. Then a classifier is trained with
+    gradual unfreezing, discriminative rates and slanted triangles.
 
     Args:
         preset: see `zoo.from_preset`; its backbone predicts the next token.
@@ -203,7 +206,7 @@ def train(
         The trained task, and a dict for `zoo.programs.finetuning.report_on`.
 
     Raises:
-        ValueError: if the task is no text classifier, or an option is not one of the
+        ValueError: if the task is not a text classifier, or an option is not one of the
             recipe.
     """
     check_options(kind, learning_rate, options)

@@ -114,7 +114,7 @@ def is_shipped(preset):
 
 
 def _check_rate(learning_rate, preset, task):
-    """Raises ValueError if a rate is no positive number, or the model is no task."""
+    """Raises ValueError if a rate is not positive, or the model is not a task."""
     check_learning_rate(learning_rate)
     if task is None:
         raise ValueError(

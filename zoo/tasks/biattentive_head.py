@@ -64,8 +64,8 @@ def biattentive_head(backbone, inputs, units, head_dim, dropout):
     if not 0 <= dropout < 1 / WORDS:
         raise ValueError(
             f'`head_dropout` must be in [0, {1 / WORDS}) with `head="biattentive"`, '
-            f"whose words have {WORDS:.0f} times as much. Received: {dropout}. The "
-            "default is 0.1."
+            f"since the dropout of words is {WORDS:.0f} times as large. Received: "
+            f"{dropout}. The default is 0.1."
         )
     options = {"dtype": backbone.dtype_policy.name}
     texts = encode_texts(backbone, inputs, head_dim, dropout, options)

@@ -162,7 +162,7 @@ class TrainsOnRows:
         """Raises ValueError if the model was built for streams."""
         if self.options["rows"]:
             raise ValueError(
-                "A model for streams trains, and does not answer. Received: rows="
-                f"{self.options['rows']}. Save it as a preset, and load this with "
-                "`rows=None`."
+                "A model with `rows` can only be trained and evaluated. Received: rows="
+                f"{self.options['rows']}. Save it with `save_to_preset`, and load this "
+                "preset with `rows=None`."
             )

@@ -23,10 +23,10 @@ class CausalLM(TrainsOnRows, ContinuesTexts, Task):
     reads from the last token to the first predicts every token from those after it.
 
     A recurrent model can carry its states from batch to batch. With `rows`, `fit` and
-    `evaluate` concatenate the texts, split the result into so many streams, and read
-    these in windows, see `zoo.data.DocumentStreams`. The gradient ends where a window
-    begins, the states go on. An epoch begins with states of zeros. No text is
-    truncated, and there is no padding.
+    `evaluate` concatenate the texts, split the result into `rows` streams, and read
+    these in windows, see `zoo.data.DocumentStreams`. The states are carried over from
+    window to window; the gradient is not. An epoch begins with states of zeros. No text
+    is truncated, and there is no padding.
 
     A GPT can read packed rows. With `packing`, `fit` and `evaluate` concatenate the
     texts and split the result into rows of `sequence_length` tokens, see
@@ -52,9 +52,9 @@ class CausalLM(TrainsOnRows, ContinuesTexts, Task):
         **kwargs: sequence_length and name, see `zoo.tasks.Task`.
 
     Inputs:
-        texts (B,), without labels; those of the graph are the backbone's. With `rows`,
-        those of the graph are token_ids int32 (R, L) and fresh (R,), 1 if a row starts
-        from zero states.
+        texts (B,), without labels. The inputs of the graph are those of the backbone;
+        with `rows`, token_ids int32 (R, L) and fresh (R,), 1 if a row starts from zero
+        states.
 
     Returns:
         float32 (B, L, V), logits of the token after each position. `answer` returns the

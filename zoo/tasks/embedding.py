@@ -49,7 +49,8 @@ class TextEmbedder(Task):
         **kwargs: sequence_length, pair and name, see `zoo.tasks.Task`.
 
     Inputs:
-        texts (B,) or a pair of them; those of the graph are the backbone's.
+        texts (B,) or a pair of them. The inputs of the graph are those of the
+        backbone.
 
     Returns:
         float32 (B, D times the number of layers). `answer` returns embedding.

@@ -51,8 +51,8 @@ class MaskedLM(Task):
         **kwargs: sequence_length and name, see `zoo.tasks.Task`.
 
     Inputs:
-        texts (B,) or a pair of them, without labels; those of the graph are the
-        backbone's and mask_positions int32 (B, P).
+        texts (B,) or a pair of them, without labels. The inputs of the graph are those
+        of the backbone and mask_positions int32 (B, P).
 
     Returns:
         float32 (B, P, V), logits; with `next_sentence` a dict of these as masked_lm,

@@ -80,7 +80,7 @@ class MultipleChoice(ChoiceFiles, Task):
             head = "delimiter" if adds else "linear"
         if head not in HEADS or (head == "delimiter" and pooling):
             raise ValueError(
-                f"`head` must be one of {HEADS}, and only the first one has a pooling. "
+                f"`head` must be one of {HEADS}, and `pooling` needs `head='linear'`. "
                 f"Received: head={head!r}, pooling={pooling!r}."
             )
         check_delimiter_options(head, lm_weight, False, False)

@@ -23,10 +23,10 @@ def _right_branching(sentences, trees, others):
 class Parser(Translator):
     """Writes the constituency tree of every sentence.
 
-    The decoder writes a linear tree without words. Only tokens that can become a tree
-    over all words may follow, see `zoo.text.tree_grammar.TreeGrammar`, so every answer
-    is a tree with the words of its sentence in their order. The probabilities of these
-    tokens add up to 1 at each step.
+    The decoder writes a linear tree without words. At each step, it chooses only among
+    tokens that can still lead to a tree over all words, see
+    `zoo.text.tree_grammar.TreeGrammar`. So every answer is a tree with the words of its
+    sentence in their order. The probabilities of these tokens add up to 1 at each step.
 
     Source: Vaswani et al. 2017, section 6.3; Vinyals et al. 2015. The default of
     `extra_tokens` is 300, as in the paper. The paper does not limit what may follow.

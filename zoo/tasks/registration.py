@@ -23,7 +23,7 @@ def register_task(kind):
         The class.
 
     Raises:
-        TypeError: if it is no such class.
+        TypeError: if it is not such a class.
         ValueError: if it has no name, or another task has it.
     """
     if not (isinstance(kind, type) and issubclass(kind, Task)):

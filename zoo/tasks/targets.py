@@ -46,7 +46,7 @@ def one_for_each_text(values, name, way="Use one column of it."):
         array (B,).
 
     Raises:
-        ValueError: if `values` is no list or array, or has more values for a text.
+        ValueError: if `values` is not a list or array, or has more values for a text.
     """
     try:
         array = as_array(values)
@@ -220,7 +220,7 @@ def target_numbers(y):
     """Targets as an array of float32, checked.
 
     Raises:
-        ValueError: if a value is no number, or is not finite.
+        ValueError: if a value is not a number, or is not finite.
     """
     try:
         numbers = np.asarray(as_array(y), "float32")
@@ -236,7 +236,7 @@ def row_weights(weights, name="sample_weight"):
     """Weights of texts as an array of float32 (B,), checked.
 
     Raises:
-        ValueError: if a text has several weights, or a weight is no number, negative
+        ValueError: if a text has several weights, or a weight is not a number, negative
             or not finite.
     """
     weights = one_for_each_text(weights, name)

@@ -56,7 +56,8 @@ class TextClassifier(ClassLabels, SequenceHead):
         **kwargs: sequence_length, pair and name, see `zoo.tasks.Task`.
 
     Inputs:
-        texts (B,) or a pair of them; those of the graph are the backbone's.
+        texts (B,) or a pair of them. The inputs of the graph are those of the
+        backbone.
 
     Returns:
         float32 (B, number of labels), logits. `answer` returns label, score, scores
@@ -138,7 +139,8 @@ class TextRegressor(SequenceHead):
         **kwargs: sequence_length, pair and name, see `zoo.tasks.Task`.
 
     Inputs:
-        texts (B,) or a pair of them; those of the graph are the backbone's.
+        texts (B,) or a pair of them. The inputs of the graph are those of the
+        backbone.
 
     Returns:
         float32 (B, 1). `answer` returns value (B,).

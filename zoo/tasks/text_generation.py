@@ -239,9 +239,10 @@ class WritesTexts:
         if stream:
             if options.num_beams > 1 or options.num_return > 1 or return_scores:
                 raise ValueError(
-                    "A stream has one text for each text. Received: num_beams="
-                    f"{options.num_beams}, num_return={options.num_return}, "
-                    f"return_scores={return_scores}. Leave them out."
+                    "With `stream=True`, there is one output for each text, without "
+                    f"beams and scores. Received: num_beams={options.num_beams}, "
+                    f"num_return={options.num_return}, return_scores={return_scores}. "
+                    "Leave them out."
                 )
             return self._stream(columns[0], options)
         lengths = self.token_lengths(texts) if len(columns[0]) else np.zeros(0)

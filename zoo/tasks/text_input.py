@@ -158,7 +158,7 @@ def join_words(x):
         "_". A word of nothing but unpaired surrogates becomes U+FFFD.
 
     Raises:
-        TypeError: if a sentence is no list, or a word no string.
+        TypeError: if a sentence is not a list, or a word is not a string.
         ValueError: if a word is empty.
     """
     if isinstance(x, tuple):

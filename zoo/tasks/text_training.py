@@ -59,7 +59,7 @@ class TextTraining(TextBatches):
             keras.callbacks.History.
 
         Raises:
-            TypeError: if `x` is no batch, such as one string or a list of pairs.
+            TypeError: if `x` is not a batch, such as one string or a list of pairs.
             ValueError: if labels are missing or unknown, or lengths differ.
         """
         x, y = self._checked(x, y, "fit")

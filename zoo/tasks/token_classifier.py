@@ -45,8 +45,8 @@ class TokenClassifier(TaggedFiles, TagsWords, Task):
         **kwargs: sequence_length and name, see `zoo.tasks.Task`.
 
     Inputs:
-        texts (B,); those of the graph are the backbone's and word_positions int32
-        (B, W), the position of the first token of each word, -1 for padding.
+        texts (B,). The inputs of the graph are those of the backbone and word_positions
+        int32 (B, W), the position of the first token of each word, -1 for padding.
 
     Returns:
         float32 (B, W, T) logits, or with "crf" (B, W, T, T) potentials; see
@@ -54,7 +54,7 @@ class TokenClassifier(TaggedFiles, TagsWords, Task):
 
     Raises:
         ValueError: if there are fewer than two labels, the decoder is unknown, or a
-            label occurs twice, has white space or is no tag of the scheme.
+            label occurs twice, has white space or is not a tag of the scheme.
     """
 
     task_name = "token_classifier"

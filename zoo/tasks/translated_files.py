@@ -53,7 +53,8 @@ class TranslatedFiles(LabelledFiles):
             raise ValueError(
                 f"{cls.__name__} reads a column of sources and one of targets in one "
                 f"file, or two files without columns. Received: columns {columns}, "
-                f"pair_column={pair_column!r}, target={target!r}. Leave some out."
+                f"pair_column={pair_column!r}, target={target!r}. Give either the two "
+                "columns of one file, or the second file."
             )
         chosen = zip(columns, (0, 1), strict=True)
         pairs = read_bitext(path, target, [b if a is None else a for a, b in chosen])

@@ -67,7 +67,7 @@ class GPT1Tokenizer(Tokenizer):
 
     Raises:
         FileNotFoundError: if a file does not exist.
-        TypeError: if the vocabulary is no list or dict of tokens.
+        TypeError: if the vocabulary is not a list or dict of tokens.
         ValueError: if a token is missing or repeated, ids are not 0, 1, 2 and so on, or
             a line of the merges is not a pair.
 

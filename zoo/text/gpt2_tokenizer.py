@@ -68,7 +68,7 @@ class GPT2Tokenizer(Tokenizer):
 
     Raises:
         FileNotFoundError: if a file does not exist.
-        TypeError: if the vocabulary is no list or dict of tokens.
+        TypeError: if the vocabulary is not a list or dict of tokens.
         ValueError: if a token is missing or repeated, ids are not 0, 1, 2 and so on, or
             a line of the merges is not a pair.
 
@@ -235,7 +235,7 @@ def read_tokens(source):
 
     Raises:
         FileNotFoundError: if the file does not exist.
-        TypeError: if it is something else, or a token is no str.
+        TypeError: if it is something else, or a token is not a str.
         ValueError: if the file is not JSON, or the ids are not 0, 1, 2 and so on.
     """
     if isinstance(source, (str, os.PathLike)):

@@ -39,7 +39,7 @@ def plot_attention(attention, path, layer=None, head=None, title=""):
             )
     if layer is None and head is not None:
         raise ValueError(
-            f"A head belongs to a layer. Received: head={head} without a layer."
+            f"`head` needs `layer`. Received: head={head}, layer=None. Give both."
         )
     with rc_context({**STYLE, "axes.spines.top": True, "axes.spines.right": True}):
         if layer is None:

@@ -259,7 +259,7 @@ def _longest(options, side):
 
 
 def _prepare(arrays, config, options, path):
-    """Removes what is no weight, and what is stored twice."""
+    """Removes what is not a weight, and what is stored twice."""
     for name in [name for name in arrays if re.fullmatch(NOT_WEIGHTS, name)]:
         del arrays[name]
     tables = [f"{side}.embed_tokens.weight" for side in SIDES]

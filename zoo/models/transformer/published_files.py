@@ -208,7 +208,7 @@ def _read_tokens(directory, side):
                 tokens = json.loads(path.read_text("utf-8"))
                 wrong = [token for token in tokens if not isinstance(token, str)]
                 if wrong or not isinstance(tokens, list):
-                    raise ValueError("it is no list of strings")
+                    raise ValueError("it is not a list of strings")
                 return tuple(tokens)
         except (ValueError, TypeError, RecursionError) as error:
             raise ValueError(
