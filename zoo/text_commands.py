@@ -167,8 +167,15 @@ def embed(preset, files, output, layers, **options):
     show_default=True,
     help="Maximum number of uses. The first ones are taken.",
 )
+@click.option(
+    "--neighbours",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Number of most similar uses that are printed below each use.",
+)
 @click.option("--output", help="A picture of the uses to write: .svg, .png or .pdf.")
-def senses(preset, word, files, layers, groups, limit, output):
+def senses(preset, word, files, layers, groups, limit, neighbours, output):
     """Show groups of similar uses of a word in text files.
 
     Each line of FILES is a text. The groups are found by k-means in the vectors that
@@ -184,6 +191,8 @@ def senses(preset, word, files, layers, groups, limit, output):
         click.echo(f"group {number}: {len(group)} of {len(uses)} uses")
         for use in group[:5]:
             click.echo(f"  {uses.excerpt(use)}")
+            for other in uses.neighbours(use, neighbours):
+                click.echo(f"    {other['similarity']:.2f}  {other['text']}")
         for use in group:
             labels[use] = f"group {number}"
     if output:

@@ -6,7 +6,7 @@ DIR has ud_ewt, conll2003, glue/SST-2 and gum_trees. A cell is named TASK-PRESET
 TASK-PRESET-random for the same network with random weights. Results are written to
 `probes/results` and not computed again, so the command can be stopped. `--list` prints
 the cells and their state. `--cells PATTERN` computes those that match. The table is
-written to `probes/README.md`, and beside it a picture.
+written to `probes/README.md`, and beside it two pictures.
 """
 
 import dataclasses
@@ -137,8 +137,15 @@ def table():
     return f"{lines(heads, [cells for cells, _ in found])}\n{told(every)}"
 
 
-def draw(path):
-    """Writes a picture with a curve for each preset, and a part for each task."""
+def draw(path, values, label, baseline=False):
+    """Writes a picture with a curve for each preset, and a part for each task.
+
+    Args:
+        path: pathlib.Path.
+        values: str, the name of the values of the layers in a result.
+        label: str, of the vertical axis.
+        baseline: bool, whether the baseline is a line.
+    """
     figure = Figure(figsize=(10, 7.5), layout="constrained")
     for axes, (task, probe) in zip(
         figure.subplots(2, 2).flat, PROBES.items(), strict=True
@@ -148,13 +155,13 @@ def draw(path):
             found = stored(f"{task}-{preset}", folder=FOLDER)
             if found is None:
                 continue
-            scores = [100 * score for score in found["layers"]]
+            percent = [100 * value for value in found[values]]
             baselines.append(100 * found["baseline"])
-            axes.plot(scores, marker="o", color=COLORS(number), label=preset)
-        if baselines:
+            axes.plot(percent, marker="o", color=COLORS(number), label=preset)
+        if baseline and baselines:
             axes.axhline(baselines[0], color="0.5", ls="--", label="baseline")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.set(title=probe.title, xlabel="layer", ylabel="score in percent")
+        axes.set(title=probe.title, xlabel="layer", ylabel=label)
         axes.spines[["top", "right"]].set_visible(False)
     shown = {}
     for axes in figure.axes:
@@ -169,11 +176,12 @@ def draw(path):
 @click.option("--cells", "patterns", multiple=True, default=["*"], help="Patterns.")
 @click.option("--list", "listed", is_flag=True, help="Print the cells and their state.")
 def main(data, patterns, listed):
-    """Computes missing cells and writes the table and the picture."""
+    """Computes missing cells and writes the table and the pictures."""
     for name, cell in choose_cells(cells(), patterns, listed, FOLDER).items():
         stored(name, functools.partial(compute, data, *cell), FOLDER)
         write_table("results", table(), FOLDER / "README.md")
-    draw(FOLDER / "layers.png")
+    draw(FOLDER / "layers.png", "layers", "score in percent", baseline=True)
+    draw(FOLDER / "weights.png", "weights", "weight in percent")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ another sentence is searched. The score is the share of uses for which it has th
 sense. The baseline compares the other words of the sentences by TF-IDF.
 
 Results are written to `senses/results` and not computed again. The table is written to
-`senses/README.md`, and beside it a picture.
+`senses/README.md`, and beside it a picture for each word.
 """
 
 import functools
@@ -102,16 +102,17 @@ def table(names):
 
 
 def draw(preset):
-    """Writes the picture of the senses of a word in the last layer of a preset."""
-    rows = read_sentences()["bank"]
-    senses, texts = zip(*rows, strict=True)
-    uses = zoo.find_uses(preset, "bank", texts)
-    uses.plot(FOLDER / "bank.png", senses, f"Uses of “bank” in {preset}", shown=4)
+    """Writes pictures of the senses of each word in the last layer of a preset."""
+    for word, rows in read_sentences().items():
+        senses, texts = zip(*rows, strict=True)
+        uses = zoo.find_uses(preset, word, texts)
+        title = f"Uses of “{word}” in {preset}"
+        uses.plot(FOLDER / f"{word}.png", senses, title, shown=4)
 
 
 @click.command()
 def main():
-    """Computes missing results and writes the table and the picture."""
+    """Computes missing results and writes the table and the pictures."""
     names = [BASELINE]
     stored(BASELINE, baseline, FOLDER)
     for preset in (*ENCODERS, find_minilm()):

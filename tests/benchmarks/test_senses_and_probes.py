@@ -63,7 +63,7 @@ def test_rows_of_probes(tmp_path, monkeypatch):
         path.write_text(json.dumps({**found, "layers": layers, **CIRCUMSTANCES}))
     expected = "| names | gpt_mini_en_books | 50.0 62.5 | 70.0 (0.8) | 30.0 | 40.0 |"
     assert expected in probes.table()
-    probes.draw(tmp_path / "layers.png")
+    probes.draw(tmp_path / "layers.png", "layers", "score", baseline=True)
     assert (tmp_path / "layers.png").stat().st_size > 1000
     cells = probes.cells()
     assert len(cells) == 10 * 4 * 2 + 2 * 4

@@ -12,7 +12,8 @@ from zoo.data import Answer, Question, write_squad
 from zoo.programs import task_suite
 from zoo.programs.suite_tasks import SUITE
 
-NLI = ("entailment", "not_entailment")
+PAIR = ("entailment", "not_entailment")
+NLI = ("contradiction", "entailment", "neutral")
 
 
 @pytest.fixture(scope="module")
@@ -49,10 +50,10 @@ def write_files(data, count=30):
     pairs("MRPC", two, "#1 String\t#2 String\tQuality", good)
     pairs("STS-B", two, "sentence1\tsentence2\tscore", [5.0 * n for n in good])
     pairs("QQP", two, "question1\tquestion2\tis_duplicate", good)
-    names = [("contradiction", "entailment", "neutral")[i % 3] for i in range(count)]
+    names = [NLI[i % 3] for i in range(count)]
     pairs("MNLI", ("train.tsv", *mnli), "sentence1\tsentence2\tgold_label", names)
-    pairs("QNLI", two, "question\tsentence\tlabel", [NLI[n] for n in good])
-    pairs("RTE", two, "sentence1\tsentence2\tlabel", [NLI[n] for n in good])
+    pairs("QNLI", two, "question\tsentence\tlabel", [PAIR[n] for n in good])
+    pairs("RTE", two, "sentence1\tsentence2\tlabel", [PAIR[n] for n in good])
     pairs("WNLI", two, "sentence1\tsentence2\tlabel", good)
     lines = [f"{i % 3}\t{i % 3}\t{t}\t{t}" for i, t in enumerate(texts)]
     write(data / "snli", ("train.tsv", "test.tsv"), lines)
@@ -103,7 +104,14 @@ def test_files_of_every_task_are_read(tmp_path):
             columns = texts if isinstance(texts, tuple) else (texts,)
             assert {len(column) for column in columns} == {len(labels)}
             options = {**kind.column_options(texts), **kind.data_options(labels)}
-            assert not options or isinstance(options, dict)
+            if kind.task_name == "text_classifier":  # the order of the outputs
+                names = {
+                    "mnli": NLI,
+                    "qnli": PAIR,
+                    "rte": PAIR,
+                    "snli": ["0", "1", "2"],
+                }
+                assert options["labels"] == list(names.get(name, ["0", "1"]))
     assert SUITE["cola"].find(tmp_path / "glue") == SUITE["cola"].find(tmp_path)
     assert SUITE["cola"].find(tmp_path / "swag") is None
     folder = tmp_path / "other/snli_1.0"

@@ -81,17 +81,17 @@ def probe(preset, train, test, task=None, *, seed=0, limit=LIMIT, **options):
             options are given for a model.
     """
     kind = find_task(task) if task else TextClassifier
-    if kind not in EXAMPLES:
-        names = [known.task_name for known in EXAMPLES]
+    examples = next((EXAMPLES[base] for base in kind.__mro__ if base in EXAMPLES), None)
+    if examples is None:
+        names = [base.task_name for base in EXAMPLES]
         raise ValueError(f"`task` must be one of {names}. Received: {task!r}.")
     model = load_encoder(preset, options, seed=seed)
     rows = [(part[0][:limit], part[1][:limit]) for part in (train, test)]
-    examples = EXAMPLES[kind]
-    known, others = (examples.make(model, *part) for part in rows)
-    found = _probe(known, others, seed)
+    train, test = (examples.make(model, *part) for part in rows)
+    found = _probe(train, test, seed)
     predicted = examples.predict(*rows[0], *rows[1])
-    baseline = score(np.array(others[1]), np.array(predicted), found["metric"])
-    sizes = {"train": len(known[1]), "test": len(others[1])}
+    baseline = score(np.array(test[1]), np.array(predicted), found["metric"])
+    sizes = {"train": len(train[1]), "test": len(test[1])}
     return ProbeResult(**found, baseline=baseline, **sizes)
 
 

@@ -206,7 +206,7 @@ def _errors(content):
     return (
         f"<p>The {count} rows with the largest errors. The error is the probability of "
         "a wrong label (for tags, the sum over a sentence), the distance of a number, "
-        "1 - chrF / 100 of a text, or 1 - F1 of a tree."
+        "1 - chrF / 100 of a text, or 1 - F1 of a tree or of an answer."
         f'</p>\n<ol class="errors">\n{chr(10).join(items)}\n</ol>'
     )
 

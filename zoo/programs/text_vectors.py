@@ -57,10 +57,11 @@ def embed(
     """
     if output is not None and pathlib.Path(output).suffix != ".npy":
         raise ValueError(f"`output` must end in .npy. Received: {str(output)!r}.")
+    total = None if paths_in(texts) else getattr(texts, "__len__", lambda: None)()
     texts = read_strings(texts)
     options |= {"layers": layers, "pooling": pooling}
     model = _embedder(preset, {k: v for k, v in options.items() if v is not None})
-    bar = keras.utils.Progbar(None, unit_name="text", verbose=verbose)
+    bar = keras.utils.Progbar(total, unit_name="text", verbose=verbose)
     if output is None:
         found = [np.zeros((0, model.output_shape[-1]), "float32")]
         for block in _blocks(texts):
@@ -70,6 +71,7 @@ def embed(
     with WriteErrors(output):
         part = _Part(pathlib.Path(output), model)
         remaining = part.skip(texts)
+        bar.add(part.rows)
         for block in _blocks(remaining):
             part.add(block, model.predict(block, batch_size, verbose=0))
             bar.add(len(block))
@@ -100,15 +102,22 @@ def read_strings(texts):
             "`texts` must be a list or an iterator of str, or a `pathlib.Path`. "
             "Received: one string. Use `[text]`."
         )
-    paths = [texts] if isinstance(texts, os.PathLike) else texts
-    if isinstance(paths, (list, tuple)) and any(
-        isinstance(path, os.PathLike) for path in paths
-    ):
-        for path in paths:
-            if not pathlib.Path(path).is_file():
-                raise FileNotFoundError(f"No such file: {path}.")
+    paths = paths_in(texts)
+    for path in paths:
+        if not pathlib.Path(path).is_file():
+            raise FileNotFoundError(f"No such file: {path}.")
+    if paths:
         return itertools.chain.from_iterable(map(_lines, paths))
     return map(_checked, texts)
+
+
+def paths_in(texts):
+    """The paths of text files, a list; empty if the texts are strings."""
+    paths = [texts] if isinstance(texts, os.PathLike) else texts
+    listed = isinstance(paths, (list, tuple))
+    if listed and any(isinstance(path, os.PathLike) for path in paths):
+        return list(paths)
+    return []
 
 
 def _checked(text):

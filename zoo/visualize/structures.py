@@ -3,11 +3,13 @@
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 
 from zoo.visualize.results import BELOW, STYLE, save_figure, shown
 
 CHARACTER, LEVEL, GAP = 0.09, 0.55, 0.2  # inches
 LONGEST_TEXT = 40  # characters
+RADIUS = 2  # of a point, in the unit of the same name
 # Where a text is written beside its point: offset in points, and alignment.
 PLACES = [((3, 3), "left"), ((3, -8), "left"), ((-3, 3), "right"), ((-3, -8), "right")]
 
@@ -110,9 +112,13 @@ def plot_map(vectors, labels, path, title="", texts=()):
 
 
 def _write_texts(axes, points, texts):
-    """Writes texts beside points: right of them, below or left, where there is room."""
+    """Writes texts beside points: right of them, below or left, where there is room.
+
+    A text does not cover another text or a point.
+    """
     axes.figure.draw_without_rendering()
-    taken = []
+    places, size = axes.transData.transform(points), RADIUS * axes.figure.dpi / 72
+    taken = [Bbox([place - size, place + size]) for place in places]
     for point, text in zip(points, texts, strict=False):
         short = text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}…"
         for offset, side in PLACES if short else ():
