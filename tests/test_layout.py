@@ -15,6 +15,7 @@ from zoo.registry import FAMILIES, TASKS
 
 ROOT = pathlib.Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "zoo").rglob("*.py"))
+PROGRAMS = sorted(p for d in ("benchmarks", "tests") for p in (ROOT / d).rglob("*.py"))
 LONGEST_FILE, LONGEST_FUNCTION = 350, 60
 # The same thing seen from two rooms: an objective trains a task of the same name.
 TWINS = {"masked_lm", "causal_lm", "bidirectional_lm"}
@@ -272,7 +273,7 @@ def test_no_two_rooms_have_a_module_of_one_name():
     assert {stem for stem in stems if stems.count(stem) > 1} <= TWINS
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name)
+@pytest.mark.parametrize("path", [*SOURCES, *PROGRAMS], ids=name)
 def test_files_and_functions_are_short(path):
     assert len(path.read_text("utf-8").splitlines()) <= LONGEST_FILE
     for node in ast.walk(parse(path)):

@@ -34,7 +34,7 @@ def embedder(directory):
 
 
 def check(vectors):
-    """Compares the ten components; the tolerance is the issue's own, 1e-5."""
+    """Compares the ten components; the tolerance is 1e-5."""
     np.testing.assert_allclose(np.asarray(vectors)[0, :10], PUBLISHED, atol=1e-5)
 
 

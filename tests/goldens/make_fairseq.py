@@ -288,10 +288,9 @@ def make(name, generator):
             again = other.eval()(some, some.ne(1).sum(1), read)[0]
             assert torch.equal(again, logits)
     ids = [
-        d.encode_line(bpe.process_line(t), add_if_not_exist=False)
-        for d, t in (
-            (dictionary, text) for dictionary in dictionaries for text in TEXTS
-        )
+        dictionary.encode_line(bpe.process_line(text), add_if_not_exist=False)
+        for dictionary in dictionaries
+        for text in TEXTS
     ]
     written = [dictionaries[1].string(row, "@@ ") for row in target]
     np.savez_compressed(

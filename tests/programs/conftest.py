@@ -1,8 +1,9 @@
-"""A preset that several programs read."""
+"""A preset that several programs read, and a report on its fine-tuning."""
 
 import keras
 import pytest
 import tiny
+from report_runs import finetune, write_table
 
 
 @pytest.fixture(scope="session")
@@ -17,3 +18,16 @@ def bert_preset(tmp_path_factory):
     directory = tmp_path_factory.mktemp("programs") / "preset"
     backbone.save_to_preset(directory)
     return directory
+
+
+@pytest.fixture(scope="session")
+def classified(bert_preset, tmp_path_factory):
+    """Output, report and directory of a classifier on a separate validation file."""
+    directory = tmp_path_factory.mktemp("classified")
+    texts, labels = tiny.make_texts(48)
+    train = write_table(directory / "train.tsv", texts, labels)
+    others, truth = tiny.make_texts(40, seed=1)
+    truth = ["bad" if i % 4 == 0 else label for i, label in enumerate(truth)]
+    valid = write_table(directory / "valid.tsv", others, truth)
+    output, report = finetune(bert_preset, train, directory, "--valid", valid)
+    return output, report, directory, (others, truth)

@@ -2,13 +2,12 @@
 
 import json
 
-import click.testing
 import keras
 import pytest
 import tiny
+from commands import run
 
 import zoo
-from zoo.cli import main
 from zoo.evaluation import group_references, translation_scores
 from zoo.files import open_any
 from zoo.programs import loading
@@ -28,12 +27,6 @@ TREES = [
     "( (NP (-NONE- *)) )",
     "( (NP (NN Home)) )",
 ]
-
-
-def run(*arguments, code=0):
-    result = click.testing.CliRunner().invoke(main, [str(a) for a in arguments])
-    assert result.exit_code == code, (result.output, result.exception)
-    return result.output
 
 
 def make(task, tokenizer, **config):

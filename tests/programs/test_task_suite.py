@@ -5,9 +5,8 @@ import json
 
 import pytest
 import tiny
-from click.testing import CliRunner
+from commands import run
 
-from zoo.cli import main
 from zoo.data import Answer, Question, write_squad
 from zoo.programs import task_suite
 from zoo.programs.suite_tasks import SUITE
@@ -85,12 +84,6 @@ def write_files(data, count=30):
         (data / f"squad{version}").mkdir()
         for name in ("train.json", "dev.json"):
             write_squad(data / f"squad{version}" / name, questions)
-
-
-def run(*arguments, code=0):
-    result = CliRunner().invoke(main, [*map(str, arguments)])
-    assert result.exit_code == code, (result.output, result.exception)
-    return result.output
 
 
 def test_files_of_every_task_are_read(tmp_path):

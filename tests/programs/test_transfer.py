@@ -2,14 +2,13 @@
 
 import json
 
-import click.testing
 import keras
 import numpy as np
 import pytest
 import tiny
+from commands import run
 
 import zoo
-from zoo.cli import main
 from zoo.programs import transfer
 from zoo.registry import build_backbone
 from zoo.text import WordPieceTokenizer
@@ -114,12 +113,6 @@ def test_a_backbone_that_does_not_predict_the_next_token_is_an_error(tmp_path):
     backbone.save_to_preset(tmp_path / "preset")
     with pytest.raises(ValueError, match="a backbone that predicts the next token"):
         zoo.finetune_ulmfit(tmp_path / "preset", TEXTS, LABELS)
-
-
-def run(*arguments, code=0):
-    result = click.testing.CliRunner().invoke(main, [str(x) for x in arguments])
-    assert result.exit_code == code, (result.output, result.exception)
-    return result.output
 
 
 @pytest.fixture(scope="module")

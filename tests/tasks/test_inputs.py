@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from zoo.tasks import TASKS
-from zoo.tasks.text_input import as_columns, holds_text, join_words
+from zoo.tasks.text_input import as_columns, holds_text
 
 TEXTS, LABELS = ["good film", "so dull", "a plot"], ["good", "bad", "good"]
 WORDS = [text.split() for text in TEXTS]
@@ -291,69 +291,10 @@ def test_what_is_no_column_is_refused(models, classifier, x, message):
             call(made(x))
 
 
-def ragged(rows):
-    array = np.empty(len(rows), object)
-    array[:] = [np.array(row, object) for row in rows]
-    return array
-
-
-@pytest.mark.slow
-def test_words_may_be_nested_in_any_form(tagger):
-    pandas = pytest.importorskip("pandas")
-    expected = tagger.tag(TEXTS)
-    known = tagger.evaluate(TEXTS, TAGS, verbose=0)
-    for form in (
-        ragged,
-        np.array,
-        lambda rows: np.array(rows, "S"),
-        lambda rows: [[value.encode() for value in row] for row in rows],
-        lambda rows: list(map(np.array, rows)),
-        lambda rows: list(map(tuple, rows)),
-        pandas.Series,
-        tf.ragged.constant,
-        tf.constant,
-    ):
-        assert tagger.tag(form(WORDS)) == expected
-        found = tagger.evaluate(form(WORDS), form(TAGS), verbose=0)
-        np.testing.assert_allclose(found, known, rtol=1e-5)
-    assert join_words([[b"caf\xc3\xa9", "New York"], []]) == ["caf\u00e9 New_York", ""]
-
-
-@pytest.mark.parametrize(
-    "words, error, message",
-    [
-        (
-            [["a", None]],
-            TypeError,
-            "Every word must be a string. Received: None.*row 0",
-        ),
-        ([[None]], TypeError, "Every word must be a string"),
-        ([["a"], ["b", 3]], TypeError, "Received: 3 of type int in row 1"),
-        ([["a"], "b c"], TypeError, "Every sentence must be a list.*'b c'.*row 1"),
-        ([["a"], None], TypeError, "Every sentence must be a list.*None.*row 1"),
-        ([["a"], [" "]], ValueError, "an empty word in row 1. Remove it"),
-    ],
-)
-def test_what_is_no_word_is_refused(tagger, words, error, message):
-    for call in (tagger.tag, tagger.answer, lambda x: tagger.fit(x, TAGS)):
-        with pytest.raises(error, match=message):
-            call(words)
-
-
 def test_token_ids_are_no_text():
     ids = [[1, 2], [3]], [np.ones(2)], {"a": TEXTS}, np.ones((2, 0)), (np.ones(2),)
     assert not any(map(holds_text, ids))
     assert as_columns(np.array([]))[0].dtype == tf.string
-
-
-def test_a_dataset_of_words_says_how_to_join_them(tagger):
-    dataset = tf.data.Dataset.from_tensors(tf.ragged.constant(WORDS))
-    with pytest.raises(ValueError, match=r"join words with `tf.strings.reduce_join`"):
-        tagger.batches(dataset)
-    with pytest.raises(TypeError, match="must be a list, an array or a tensor"):
-        tagger.answer(tf.data.Dataset.from_tensors(TEXTS))
-    with pytest.raises(TypeError, match="`answer` takes a list of texts. Received: di"):
-        tagger.answer({"token_ids": np.ones((1, 3))})
 
 
 @pytest.mark.slow

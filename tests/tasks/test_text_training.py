@@ -1,6 +1,6 @@
 """Keras' methods on raw text: the same numbers as on token ids."""
 
-import threading
+import concurrent.futures
 import warnings
 
 import keras
@@ -230,11 +230,8 @@ def test_threads_predict_one_at_a_time(trained, expected, texts):
             texts[parts[index]], 3, verbose=0, callbacks=[crowd]
         )
 
-    threads = [threading.Thread(target=work, args=[i]) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with concurrent.futures.ThreadPoolExecutor(4) as threads:
+        list(threads.map(work, range(4)))
     for part, result in zip(parts, results, strict=True):
         np.testing.assert_allclose(result, expected[part], atol=1e-5)
     assert crowd.most == 1

@@ -1,7 +1,6 @@
 """Ids of words against their rules in plain Python, and growing vocabularies."""
 
 import copy
-import gzip
 import os
 import pathlib
 import pickle
@@ -16,10 +15,6 @@ import tensorflow as tf
 from zoo.data import Packer, WordPacker
 from zoo.text import (
     WordTokenizer,
-    count_words,
-    extend_tokenizer,
-    match_vectors,
-    save_vocabulary,
 )
 from zoo.text.word_tokenizer import CLASSES
 
@@ -256,106 +251,3 @@ def test_impossible_vocabularies_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         WordTokenizer(**arguments)
     WordTokenizer(["<NUMBER>"])  # no special token without classes
-
-
-CORPUS = [
-    "b a a\u3000c\u00a0b",
-    "B A 12 34\n56",
-    b"a \xff 78",
-    "",
-    "<S> <UNK> ",
-    "\x1cd",
-]
-
-
-def counted(lowercase, digits):
-    """Words and counts in plain Python."""
-    counts = {}
-    for text in CORPUS:
-        text = text.decode("utf-8", "ignore") if isinstance(text, bytes) else text
-        for word in re.split("[ \u3000\u00a0\n]+", text):
-            word = word.lower() if lowercase else word
-            word = re.sub(r"\d", "0", word) if digits else word
-            if word and word.upper() not in ("<S>", "<UNK>") and word != "\x1cd":
-                counts[word] = counts.get(word, 0) + 1
-    return counts
-
-
-@pytest.mark.parametrize("lowercase", [False, True])
-@pytest.mark.parametrize("digits", [False, True])
-@pytest.mark.parametrize("minimum", [1, 2, 3])
-def test_words_are_counted(lowercase, digits, minimum):
-    counts = counted(lowercase, digits)
-    expected = sorted(counts, key=lambda word: (-counts[word], word))
-    expected = [word for word in expected if counts[word] >= minimum]
-    found = count_words(CORPUS, minimum, None, lowercase, digits)
-    assert found == expected and len(expected) > 1 - (minimum > 2)
-    assert count_words(CORPUS, minimum, 2, lowercase, digits) == expected[:2]
-    WordTokenizer(found, lowercase, digits)
-
-
-def test_files_are_counted_as_texts(tmp_path):
-    (tmp_path / "a.txt.gz").write_bytes(gzip.compress("a b\nb \u00e9\n".encode()))
-    assert count_words([tmp_path / "a.txt.gz", "a"], 1) == ["a", "b", "\u00e9"]
-    assert count_words(["a " * 4 + "b " * 5]) == ["b"]  # five times by default
-    assert count_words([], 1) == [] and count_words(["", " "], 1) == []
-    with pytest.raises(TypeError, match="must be an iterable of texts"):
-        count_words("a b")
-    with pytest.raises(ValueError, match="`minimum` must be at least 1"):
-        count_words(["a"], 0)
-
-
-def test_a_counted_word_is_found_again(shared):
-    path = shared / "data/wikitext2/wiki.valid.tokens.gz"
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        lines = file.readlines()
-    words = count_words(lines, 2)
-    tokenizer = WordTokenizer(words)
-    ids = tokenizer.ids(tokenizer(lines)).values.numpy()
-    counts = np.bincount(ids, minlength=tokenizer.vocabulary_size)
-    assert (counts[4:] >= 2).all() and counts[1] < len(ids) / 10
-
-
-def test_growing_keeps_every_id():
-    old = WordTokenizer(VOCABULARY, unknown="class")
-    new, places = extend_tokenizer(old, ["dog", "cat", "dog", "a b", "", "<S>", "Rome"])
-    assert places == [0, 6] and new.vocabulary == (*VOCABULARY, "dog", "Rome")
-    assert old.vocabulary == tuple(VOCABULARY) and new.unknown == "class"
-    assert new.ids(old.tokens).numpy().tolist() == list(range(old.vocabulary_size))
-    size = old.vocabulary_size
-    assert new.ids(["dog", "Rome", "rome"]).numpy().tolist() == [size, size + 1, 1]
-    same, places = extend_tokenizer(old, [])
-    assert places == [] and same.vocabulary == old.vocabulary
-    with pytest.raises(TypeError, match="`words` must be a sequence"):
-        extend_tokenizer(old, "dog")
-
-
-def test_growing_leaves_out_what_no_text_gives():
-    old = WordTokenizer(["the"], True, True)
-    new, places = extend_tokenizer(old, ["Rome", "rome", "1984", "0000", "<s>", "The"])
-    assert [new.vocabulary[1:], places] == [("rome", "0000"), [1, 3]]
-
-
-def test_random_words_stay_at_the_same_distance():
-    old = WordTokenizer(["the"], unknown="random")
-    new = extend_tokenizer(old, ["cat", "dog"])[0]
-    np.testing.assert_array_equal(new.ids(["xyz"]), old.ids(["xyz"]) + 2)
-
-
-def test_pretrained_vectors_find_their_words():
-    tokenizer = WordTokenizer(["the", "Cat", "Dog", "none", "a"])
-    words = ["cat", "the", "Dog", "dog", "the", "<unk>", "A"]
-    vectors = np.arange(14, dtype="float32").reshape(7, 2)
-    ids, rows = match_vectors(tokenizer, words, vectors)
-    found = dict(zip(ids.tolist(), rows[:, 0].tolist(), strict=True))
-    assert found == {1: 10.0, 4: 2.0, 5: 0.0, 6: 4.0}
-    ids, rows = match_vectors(tokenizer, [], np.zeros((0, 3), "float32"))
-    assert ids.shape == (0,) and rows.shape == (0, 3)
-    with pytest.raises(ValueError, match="6 words and 7 vectors"):
-        match_vectors(tokenizer, words[:6], vectors)
-
-
-def test_a_saved_vocabulary_is_the_counted_one(tmp_path):
-    words = count_words(CORPUS, 1)
-    save_vocabulary(words, tmp_path / "words.txt")
-    assert WordTokenizer(tmp_path / "words.txt").vocabulary == tuple(words)

@@ -1,4 +1,4 @@
-"""LoRA and int8: what they compute, what they train and what files hold."""
+"""int8: what layers compute, and what files hold."""
 
 import gc
 import json
@@ -7,34 +7,31 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from adapted_models import (
+    INPUTS,
+    MODELS,
+    ROWS,
+    TOKENS,
+    TOLERANCE,
+    WORDS,
+    difference,
+    draw,
+    language_model,
+    tagger,
+)
 
 from zoo.layers import (
     LSTM,
-    CharacterCNN,
-    MaskedLMHead,
-    MultiHeadAttention,
-    PositionEmbedding,
     TransformerBlock,
     WithScores,
     WordEmbedding,
     apply_quantization,
     enable_lora,
-    is_lora,
-    merged_weights,
     quantization_record,
     quantize_layers,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore:Layer .* does not have a `quantize`")
-
-# The largest share of the norm of the float outputs by which int8 outputs may differ.
-# The layers here are as narrow as possible, so their errors are larger than usual.
-TOLERANCE = 0.03
-ROWS = np.random.default_rng(0)
-TOKENS = ROWS.integers(1, 20, (4, 6))
-WORDS = ROWS.integers(1, 12, (3, 5))
-WORDS[0, 3:] = 0
-CHARACTERS = ROWS.integers(1, 30, (3, 5, 7))
 
 
 def numbered(model):
@@ -46,70 +43,12 @@ def record_of(model):
     return quantization_record(numbered(model))
 
 
-def draw(model):
-    """The model, with all weights drawn."""
-    random = np.random.default_rng(1)
-    for weight in model.weights:
-        mean = float(weight.path.endswith("gamma"))
-        weight.assign(random.normal(mean, 0.3, weight.shape))
-    return model
-
-
-def language_model():
-    """Embeddings, an encoder block and the head that shares the table."""
-    ids = keras.Input((None,), dtype="int32")
-    embedding = keras.layers.Embedding(20, 8, name="token_embedding")
-    x = embedding(ids)
-    x = x + PositionEmbedding(9, name="position_embedding")(x)
-    x = TransformerBlock(2, 16, name="block")(x)
-    x = MultiHeadAttention(2, name="attention")(x)
-    return draw(keras.Model(ids, MaskedLMHead(embedding, name="head")(x)))
-
-
-def tagger():
-    """Words and characters, and an LSTM in each direction."""
-    ids = keras.Input((None,), dtype="int32")
-    characters = keras.Input((None, None), dtype="int32")
-    words = WordEmbedding(10, 6, num_frozen=4, name="words")(ids)
-    # One projection and a highway, so that the network has dense layers.
-    cnn = CharacterCNN([(1, 5), (2, 5)], 4, 1, 6, max_characters=9, name="cnn")
-    x = keras.layers.Concatenate()([words, cnn(characters)])
-    mask = keras.ops.not_equal(ids, 0)
-    forward = LSTM(7, projection_dim=5, packed=True, name="forward")(x, mask)[0]
-    backward = LSTM(7, reverse=True, name="backward")(forward, mask)[0]
-    return draw(keras.Model([ids, characters], backward))
-
-
-MODELS = {"language_model": language_model, "tagger": tagger}
-INPUTS = {"language_model": TOKENS, "tagger": [WORDS, CHARACTERS]}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def without_old_garbage():
-    """Keras runs the garbage collector for every weight that it quantizes."""
-    gc.freeze()
-    yield
-    gc.unfreeze()
-
-
-@pytest.fixture(params=MODELS)
-def case(request):
-    """A model and its inputs."""
-    return MODELS[request.param](), INPUTS[request.param]
-
-
 @pytest.fixture(scope="module", params=MODELS)
 def quantized(request):
     """An int8 model that no test changes, its name, and the same model in float32."""
     exact, model = MODELS[request.param](), MODELS[request.param]()
     model.quantize("int8")
     return model, request.param, exact
-
-
-def difference(found, expected):
-    """The norm of the difference, as a share of the norm of what is expected."""
-    found, expected = np.asarray(found), np.asarray(expected)
-    return np.linalg.norm(found - expected) / np.linalg.norm(expected)
 
 
 def paths(model, dtype):
@@ -323,97 +262,3 @@ def test_bfloat16_and_int8():
     assert keras.backend.standardize_dtype(found.dtype) == "bfloat16"
     found = np.asarray(keras.ops.cast(found, "float32"))
     assert difference(found, expected) < TOLERANCE
-
-
-def fit(model, inputs):
-    """Two updates towards random targets; the weights before and after, by path."""
-    before = {weight.path: weight.numpy() for weight in model.weights}
-    targets = np.random.default_rng(2).normal(size=model(inputs).shape)
-    model.compile(keras.optimizers.Adam(0.05), "mse", run_eagerly=True)
-    model.fit(inputs, targets, epochs=2, verbose=0)
-    return before, {weight.path: weight.numpy() for weight in model.weights}
-
-
-@pytest.mark.parametrize("int8", [False, True])
-def test_lora_trains_its_own_weights_only(case, int8):
-    model, inputs = case
-    if int8:
-        model.quantize("int8")
-    expected = np.asarray(model(inputs))
-    enable_lora(model, 3)
-    np.testing.assert_allclose(model(inputs), expected, atol=1e-6)
-    dense = [x for x in model._flatten_layers() if isinstance(x, keras.layers.Dense)]
-    tables = [x for x in model._flatten_layers() if hasattr(x, "lora_embeddings_a")]
-    trained = {weight.path for weight in model.trainable_weights}
-    assert len(trained) == 2 * (len(dense) + len(tables)) and len(dense) >= 3
-    before, after = fit(model, inputs)
-    changed = {path for path in before if not np.array_equal(before[path], after[path])}
-    assert changed == trained and len({w.path for w in model.weights}) == len(after)
-
-
-def test_a_head_beside_lora_is_trained_in_full():
-    model = language_model()
-    body = keras.Model(model.input, model.layers[-2].output)
-    enable_lora(body, 2)
-    head = model.get_layer("head")
-    trained = {weight.path for weight in model.trainable_weights}
-    assert {w.path for w in head.transform.weights} < trained
-    lora = {weight.path for weight in model.weights if is_lora(weight)}
-    outside = {path for path in trained if not path.startswith("head")}
-    assert outside == lora and "block/attention/query/lora_kernel_a" in lora
-    before, after = fit(model, TOKENS)
-    changed = {path for path in before if not np.array_equal(before[path], after[path])}
-    assert changed == trained
-
-
-@pytest.mark.parametrize("int8", [False, True])
-def test_files_hold_merged_weights_and_no_lora(case, int8, tmp_path):
-    model, inputs = case
-    if int8:
-        model.quantize("int8")
-    enable_lora(model, 3, alpha=1.5)
-    random = np.random.default_rng(3)
-    for weight in model.weights:
-        if is_lora(weight):
-            weight.assign(random.normal(0, 0.3, weight.shape))
-    expected = np.asarray(model(inputs))
-    model.save(tmp_path / "a.keras")
-    copy = keras.saving.load_model(tmp_path / "a.keras")
-    difference_ = difference(copy(inputs), expected)
-    assert difference_ < (TOLERANCE if int8 else 1e-5)
-    merged = merged_weights(model)
-    kept = [weight for weight in model.weights if not is_lora(weight)]
-    assert len(merged) == len(kept)
-    arrays = {weight.path: merged[id(weight)] for weight in kept}
-    inner = [w for w in copy.weights if not is_lora(w)]
-    assert {weight.path for weight in inner} == {*arrays}
-    for weight in inner:
-        np.testing.assert_allclose(arrays[weight.path], weight, atol=1e-6)
-    # The model itself still has LoRA.
-    np.testing.assert_array_equal(model(inputs), expected)
-
-
-def test_predict_uses_lora_that_was_enabled_after_a_call():
-    model = tagger()
-    before = model.predict(INPUTS["tagger"], verbose=0)
-    enable_lora(model, 2)
-    for weight in model.weights:
-        if weight.name == "lora_kernel_b":
-            weight.assign(np.ones(weight.shape))
-    after = model.predict(INPUTS["tagger"], verbose=0)
-    np.testing.assert_allclose(after, model(INPUTS["tagger"]), atol=1e-5)
-    assert difference(after, before) > 0.01
-
-
-def test_lora_is_refused():
-    model = language_model()
-    for rank in (0, -1, 2.0, None):
-        with pytest.raises(ValueError, match="`rank` must be a positive integer"):
-            enable_lora(model, rank)
-    enable_lora(model, 2)
-    with pytest.raises(ValueError, match="LoRA can be enabled only once"):
-        enable_lora(model, 2)
-    frozen = tagger()
-    frozen.trainable = False
-    with pytest.raises(ValueError, match="must have a trainable Dense or Embedding"):
-        enable_lora(frozen, 2)
