@@ -82,6 +82,7 @@ class Backbone(TokenInputs, Steps, QuantizedModel, KerasFile, keras.Model):
             check_size(family.shapes(config), type(config).__name__)
         policy = keras.dtype_policies.get(dtype or keras.config.dtype_policy())
         self.parts = dict(parts or {})
+        self.config = config  # before the model is made: outputs may depend on it
         # By name: Keras cannot record a policy object among a layer's arguments.
         layers = self.make_layers(config, policy.name)
         inputs = self.make_inputs(config)
@@ -94,7 +95,6 @@ class Backbone(TokenInputs, Steps, QuantizedModel, KerasFile, keras.Model):
             **kwargs,
         )
         self.dtype_policy = policy  # a functional model drops the argument
-        self.config = config
         self.defaults = {}
         self.named_layers = layers
         # A function, which Keras does not track as it tracks lists and dicts of models.

@@ -60,6 +60,8 @@ class Family:
             by which a config that no machine holds is refused before it is built. A
             shape that depends on the parts of a backbone is the one without parts.
             None if the family has no such function.
+        encoder: dict, fields of the config that leave only the encoder of a model that
+            reads a source and writes a target. Tasks of one sequence have these.
     """
 
     backbone: type
@@ -71,6 +73,7 @@ class Family:
     layouts: tuple = ()
     heads: dict = dataclasses.field(default_factory=dict)
     shapes: Callable | None = None
+    encoder: dict = dataclasses.field(default_factory=dict)
 
     @property
     def name(self):

@@ -9,7 +9,7 @@ from tiny_cove import tiny_bitext_tokenizer
 from tiny_gpt import tiny_byte_tokenizer
 from tiny_translator import tiny_tokenizer
 
-from zoo.text import CharacterTokenizer, TaggerTokenizer, WordPieceTokenizer
+from zoo import text
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +29,8 @@ class Family:
         sides: how the names of inputs, layers and outputs begin, for each sequence.
         least_weights: how many variables a task on it trains at least.
         tokenizer: function without arguments that makes its tokenizer; by default that
-            of the row with the family's name.
+            of the row with the family's name. A row without one is a variant, on which
+            few tasks are tested.
     """
 
     name: str
@@ -58,7 +59,7 @@ class Family:
     @property
     def tasks(self):
         """Names of the tasks that it can have."""
-        predicts = PREDICTS.get(self.family)
+        predicts = PREDICTS.get(self.name, PREDICTS.get(self.family))
         if self.causal and predicts == "masked":
             predicts = "masked or next"
         own = TASKS_OF.get(predicts, ())
@@ -92,6 +93,7 @@ PREDICTS = {
     "elmo": "both",
     "gpt": "next",
     "transformer": "target",
+    "transformer_encoder": None,
     "ulmfit": "next",
 }
 TASKS_OF = {
@@ -103,6 +105,8 @@ TASKS_OF = {
 }
 BERT_PADS = {"token_ids": 0, "segment_ids": 0, "padding_mask": 0}
 SIDES = ("encoder", "decoder")
+ENCODER = {"vocabulary_size": 64, "num_decoder_layers": 0, "norm_first": True}
+LISTED = ["<blank>", "<s>", "</s>", "<unk>", *tiny.PLAIN, *tiny.GOOD, *tiny.BAD]
 FAMILIES = [
     Family(
         "bert",
@@ -110,7 +114,7 @@ FAMILIES = [
         tiny.CONFIG,
         {"sequence_output": ("L", 16), "pooled_output": (16,)},
         BERT_PADS,
-        tokenizer=lambda: WordPieceTokenizer(tiny.VOCABULARY),
+        tokenizer=lambda: text.WordPieceTokenizer(tiny.VOCABULARY),
     ),
     Family(
         "bert_without_pooler",
@@ -135,7 +139,7 @@ FAMILIES = [
         {"character_ids": 0, "padding_mask": 0},
         attention=False,
         characters=6,
-        tokenizer=lambda: CharacterTokenizer(12, tiny.WORDS),
+        tokenizer=lambda: text.CharacterTokenizer(12, tiny.WORDS),
     ),
     Family(
         "elmo_words",
@@ -156,7 +160,9 @@ FAMILIES = [
         attention=False,
         characters=6,
         beside=("character_ids",),
-        tokenizer=lambda: TaggerTokenizer([*tiny.PLAIN, *tiny.GOOD], max_characters=12),
+        tokenizer=lambda: text.TaggerTokenizer(
+            [*tiny.PLAIN, *tiny.GOOD], max_characters=12
+        ),
     ),
     Family(
         "ulmfit",
@@ -167,7 +173,7 @@ FAMILIES = [
         attention=False,
         causal=True,
         least_weights=7,
-        tokenizer=lambda: WordPieceTokenizer(tiny.VOCABULARY),
+        tokenizer=lambda: text.WordPieceTokenizer(tiny.VOCABULARY),
     ),
     Family(
         "ulmfit_qrnn",
@@ -207,6 +213,14 @@ FAMILIES = [
         beside=("decoder_token_ids",),
         sides=tuple(f"{side}_" for side in SIDES),
         tokenizer=tiny_tokenizer,
+    ),
+    Family(
+        "transformer_encoder",
+        "transformer",
+        {**tiny.TRANSFORMER_CONFIG, **ENCODER},
+        {"sequence_output": ("L", 16)},
+        {"token_ids": 0, "padding_mask": 0},
+        tokenizer=lambda: text.TokenListTokenizer(LISTED),
     ),
     Family(
         "cove",

@@ -143,6 +143,9 @@ def build_model(
         learning_rate: float, see `zoo.tasks.Task.compile`.
     """
     task = source.task if task == "auto" else task
+    if task is not None and task.encodes:
+        config = {**source.config, **source.family.encoder}
+        source = dataclasses.replace(source, config=config)
     config_options, task_options = _split_options(source, task, options or {})
     if dtype is not None:
         keras.dtype_policies.get(dtype)  # an error here is not in the preset

@@ -55,6 +55,8 @@ class Task(
             do not come from a preset or a file.
         packer: `zoo.data.Packer` or a subclass.
         labels: tuple of str, names of the outputs, or None.
+        encodes: bool, whether the task reads the vectors of one sequence. Of a model
+            that reads a source and writes a target, it has the encoder.
 
     Args:
         inputs, outputs: symbolic, of the functional graph.
@@ -78,6 +80,7 @@ class Task(
     learning_rate = None
     labels = None
     packer = Packer
+    encodes = False
 
     def __init__(
         self,
@@ -117,7 +120,8 @@ class Task(
         if "sequence_output" not in backbone.output:
             raise ValueError(
                 f"{cls.__name__} needs a backbone that encodes one sequence. Received: "
-                f"one of family {backbone.family!r}, which reads a source and a target."
+                f"one of family {backbone.family!r}, which reads a source and a "
+                "target. Use `zoo.from_preset`, which makes the encoder only."
             )
 
     @property

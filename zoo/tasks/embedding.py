@@ -60,6 +60,7 @@ class TextEmbedder(Task):
     """
 
     task_name = "text_embedder"
+    encodes = True
     columns = ("text", "text_pair")
     optional_columns = ("text_pair",)
     read = None

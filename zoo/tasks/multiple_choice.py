@@ -58,6 +58,7 @@ class MultipleChoice(ChoiceFiles, Task):
     """
 
     task_name = "multiple_choice"
+    encodes = True
 
     def __init__(
         self,

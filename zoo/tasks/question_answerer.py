@@ -62,6 +62,7 @@ class QuestionAnswerer(QuestionFiles, FindsAnswers, Task):
     """
 
     task_name = "question_answerer"
+    encodes = True
     columns = ("question", "context")
 
     def __init__(

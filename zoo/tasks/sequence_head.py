@@ -154,6 +154,7 @@ class SequenceHead(Task):
 
     columns = ("text", "text_pair")
     optional_columns = ("text_pair",)
+    encodes = True
     symmetric = False  # whether a pair means the same in both orders
 
     def __init__(

@@ -58,6 +58,7 @@ class TokenClassifier(TaggedFiles, TagsWords, Task):
     """
 
     task_name = "token_classifier"
+    encodes = True
     answers_tokens = False
     text_methods = ("answer", "tag", "entities")
     answer_pads = {"tags": "", "scores": 0.0, "words": "", "begins": -1, "ends": -1}

@@ -22,4 +22,5 @@ FAMILY = Family(
     layouts=layouts(),
     heads={"token_logits": "token_logits"},
     shapes=weight_shapes,
+    encoder={"num_decoder_layers": 0, "target_vocabulary_size": None},
 )

@@ -9,7 +9,6 @@ SIZES = (
     "vocabulary_size",
     "hidden_dim",
     "num_encoder_layers",
-    "num_decoder_layers",
     "num_heads",
     "intermediate_dim",
     "max_sequence_length",
@@ -46,7 +45,8 @@ class TransformerConfig:
         vocabulary_size: tokens of the source, special ones included.
         target_vocabulary_size: tokens of the target; None if both share one table.
         hidden_dim: width D.
-        num_encoder_layers, num_decoder_layers: blocks.
+        num_encoder_layers, num_decoder_layers: blocks. Without blocks of the decoder,
+            the model is an encoder of one sequence.
         num_heads: H, must divide `hidden_dim`.
         intermediate_dim: inner width F of the feed-forward network.
         max_sequence_length: positions, of the source and of the target.
@@ -106,6 +106,7 @@ class TransformerConfig:
     def __post_init__(self):
         """Checks every field that has a range."""
         check_sizes(self, SIZES)
+        check_sizes(self, ("num_decoder_layers",), least=0)
         if self.target_vocabulary_size is not None:
             check_sizes(self, ("target_vocabulary_size",))
         check_probabilities(self, DROPOUTS)
@@ -124,6 +125,21 @@ class TransformerConfig:
     def target_size(self):
         """Tokens of the target, int."""
         return self.target_vocabulary_size or self.vocabulary_size
+
+    @property
+    def sides(self):
+        """The sequences, and how the names of their inputs and outputs begin, a dict.
+
+        An encoder alone has the names of every encoder, without a prefix.
+        """
+        if not self.num_decoder_layers:
+            return {"encoder": ""}
+        return {"encoder": "encoder_", "decoder": "decoder_"}
+
+    @property
+    def initializer_range(self):
+        """Standard deviation of new heads, float; that of the embeddings."""
+        return self.hidden_dim**-0.5
 
     @property
     def ends_in_norm(self):

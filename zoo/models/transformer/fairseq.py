@@ -7,7 +7,8 @@ import numpy as np
 from zoo.checkpoint import open_training_checkpoint
 from zoo.config import make_config
 from zoo.models.transformer.fairseq_dictionaries import read_tokenizer
-from zoo.models.transformer.model import SIDES, TransformerConfig
+from zoo.models.transformer.model import TransformerConfig
+from zoo.models.transformer.tables import SIDES
 
 CHECKPOINTS = ("model.pt", "checkpoint_best.pt", "checkpoint_last.pt")
 PAD, END = 1, 2  # ids; the decoder starts with the end token

@@ -40,6 +40,11 @@ def write(directory, contents):
             if its tokenizer or an option of its search is of another kind.
     """
     config = contents.config
+    if not config.num_decoder_layers:
+        raise ValueError(
+            "Hugging Face's Marian always has a decoder. Received: an encoder only. "
+            'Write layout "zoo" instead.'
+        )
     given = {name: getattr(config, name) for name in ALWAYS}
     if given != ALWAYS:
         wrong = {k: v for k, v in given.items() if v != ALWAYS[k]}

@@ -17,15 +17,14 @@ from zoo.layers import (
 )
 from zoo.models.transformer.configs import TransformerConfig
 
-SIDES = ("encoder", "decoder")
-
 
 @keras.saving.register_keras_serializable(package="zoo")
 class Transformer(Backbone):
     """Encoder and decoder blocks over token and position embeddings.
 
     The encoder attends to all tokens of the source. A position of the decoder attends
-    to itself, to earlier positions, and to the output of the encoder.
+    to itself, to earlier positions, and to the output of the encoder. With
+    `num_decoder_layers=0`, there is the encoder only, as in tasks of one sequence.
 
     Source: Vaswani et al. 2017. `keras_nlp.models.BartBackbone` differs: its positions
     are learned only, and its norm stands after each sub-layer only.
@@ -38,33 +37,48 @@ class Transformer(Backbone):
         dict of int32: encoder_token_ids (B, L), encoder_padding_mask (B, L), 1 = token,
         and decoder_token_ids (B, T), what the decoder reads: the target, moved by one
         position to the right. The mask is optional, it is where the token is not
-        `pad_id`. Padding of the target stands on its right, so it needs no mask.
+        `pad_id`. Padding of the target stands on its right, so it needs no mask. An
+        encoder alone has token_ids and padding_mask.
 
     Returns:
         dict of encoder_sequence_output (B, L, D) and decoder_sequence_output (B, T, D).
         `with_outputs` also gives encoder_layer_outputs (B, N + 1, L, D),
         decoder_layer_outputs (B, N + 1, T, D), and, as float32,
         encoder_attention_scores (B, N, H, L, L), decoder_attention_scores
-        (B, N, H, T, T) and cross_attention_scores (B, N, H, T, L).
+        (B, N, H, T, T) and cross_attention_scores (B, N, H, T, L). An encoder alone has
+        sequence_output, layer_outputs and attention_scores.
     """
 
     family = "transformer"
     config_class = TransformerConfig
-    tokens = "encoder_token_ids"
-    on_request = (
-        *(f"{side}_layer_outputs" for side in SIDES),
-        *(f"{side}_attention_scores" for side in (*SIDES, "cross")),
-    )
-    derived_inputs = {
-        "encoder_padding_mask": lambda ids, config: ops.cast(
-            ops.not_equal(ids, config.pad_id), "int32"
-        )
-    }
+
+    @property
+    def tokens(self):
+        """The name of the tokens that the encoder reads."""
+        return f"{self.config.sides['encoder']}token_ids"
+
+    @property
+    def derived_inputs(self):
+        """The padding of what the encoder reads."""
+        return {f"{self.config.sides['encoder']}padding_mask": _padding_mask}
+
+    @property
+    def on_request(self):
+        """The names of the outputs of layers, and of attention scores."""
+        names = tuple(self.config.sides.values())
+        kinds = (*names, "cross_") if len(names) > 1 else names
+        layers = (f"{name}layer_outputs" for name in names)
+        return (*layers, *(f"{kind}attention_scores" for kind in kinds))
 
     @property
     def predicts(self):
-        """The target, from a source."""
-        return "target"
+        """The target, from a source, if there is a decoder."""
+        return "target" if self.config.num_decoder_layers else None
+
+    @property
+    def num_layer_outputs(self):
+        """The number of layer outputs of the encoder."""
+        return self.config.num_encoder_layers + 1
 
     def groups(self):
         """Returns the embeddings as one group, and each block as a group."""
@@ -92,7 +106,9 @@ class Transformer(Backbone):
     @staticmethod
     def make_inputs(config):
         """Makes the symbolic inputs, int32."""
-        names = ("encoder_token_ids", "encoder_padding_mask", "decoder_token_ids")
+        names = ["token_ids", "padding_mask"]
+        if config.num_decoder_layers:
+            names = [*(f"encoder_{name}" for name in names), "decoder_token_ids"]
         return {name: keras.Input((None,), dtype="int32", name=name) for name in names}
 
     @staticmethod
@@ -115,11 +131,11 @@ class Transformer(Backbone):
             return LayerNorm(epsilon=config.layer_norm_epsilon, **named, name=name)
 
         layers = [table(config.vocabulary_size, "token_embedding")]
-        if config.target_vocabulary_size:
+        if config.target_vocabulary_size and config.num_decoder_layers:
             layers.append(table(config.target_size, "target_token_embedding"))
         if config.target_space:
             layers.append(table(1, "target_space_embedding"))
-        for side in SIDES:
+        for side in config.sides:
             if config.positions != "none":
                 layers.append(positions(f"{side}_position_embedding"))
             if config.embeddings_layer_norm:
@@ -154,10 +170,11 @@ class Transformer(Backbone):
     @classmethod
     def connect(cls, config, layers, inputs, scores=False):
         """Connects the layers; `scores` adds the attention weights to the outputs."""
-        mask, outputs = inputs["encoder_padding_mask"], {}
+        sides, outputs = config.sides, {}
+        mask = inputs[f"{sides['encoder']}padding_mask"]
         given = {"padding_mask": mask}
-        for side in SIDES:
-            x = cls._embed(config, layers, side, inputs[f"{side}_token_ids"])
+        for side, prefix in sides.items():
+            x = cls._embed(config, layers, side, inputs[f"{prefix}token_ids"])
             hidden, attended = [x], []
             for block in cls._blocks(config, layers, side):
                 if scores:
@@ -168,11 +185,11 @@ class Transformer(Backbone):
                 hidden.append(x)
             hidden[-1] = x = cls._end(config, layers, side, x)
             given = {"memory": x, "memory_mask": mask}
-            outputs[f"{side}_sequence_output"] = x
-            outputs[f"{side}_layer_outputs"] = ops.stack(hidden, axis=1)
+            outputs[f"{prefix}sequence_output"] = x
+            outputs[f"{prefix}layer_outputs"] = ops.stack(hidden, axis=1)
             for kind, found in enumerate(zip(*attended, strict=True)):
-                name = (side, "cross")[kind]
-                outputs[f"{name}_attention_scores"] = ops.stack(found, axis=1)
+                name = (prefix, "cross_")[kind]
+                outputs[f"{name}attention_scores"] = ops.stack(found, axis=1)
         return outputs
 
     @staticmethod
@@ -227,7 +244,7 @@ class Transformer(Backbone):
         config, layers = self.config, self.named_layers
         ids, mask = source["encoder_token_ids"], source.get("encoder_padding_mask")
         if mask is None:
-            mask = self.derived_inputs["encoder_padding_mask"](ids, config)
+            mask = _padding_mask(ids, config)
         x = self._embed(config, layers, "encoder", ids)
         for block in self._blocks(config, layers, "encoder"):
             x = block(x, padding_mask=mask)
@@ -301,3 +318,8 @@ class Transformer(Backbone):
         }
         x = ops.reshape(x, (-1, count, config.hidden_dim))
         return {"decoder_sequence_output": x}, after
+
+
+def _padding_mask(ids, config):
+    """1 where a token is not padding, int32 (B, L)."""
+    return ops.cast(ops.not_equal(ids, config.pad_id), "int32")

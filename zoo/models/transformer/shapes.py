@@ -13,7 +13,7 @@ def weight_shapes(config, head=False):
     """
     hidden, inner = config.hidden_dim, config.intermediate_dim
     yield "token_embedding/embeddings", (config.vocabulary_size, hidden)
-    if config.target_vocabulary_size:
+    if config.target_vocabulary_size and config.num_decoder_layers:
         yield "target_token_embedding/embeddings", (config.target_size, hidden)
     if config.target_space:
         yield "target_space_embedding/embeddings", (1, hidden)
@@ -25,7 +25,7 @@ def weight_shapes(config, head=False):
         kernel = (f"{name}/kernel", (rows, columns))
         return (kernel, (f"{name}/bias", (columns,))) if bias else (kernel,)
 
-    for side in ("encoder", "decoder"):
+    for side in config.sides:
         if config.positions == "learned":
             name = f"{side}_position_embedding/embeddings"
             yield name, (config.max_sequence_length, hidden)
