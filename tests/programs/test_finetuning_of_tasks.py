@@ -71,6 +71,7 @@ def test_a_regressor_is_trained_and_scored(preset, tmp_path):
     assert 0 < scores["mean_absolute_error"] < 1e3
 
 
+@pytest.mark.slow
 def test_questions_are_learned_scored_and_asked(preset, tmp_path):
     from zoo.data import Answer, Question, write_squad
 

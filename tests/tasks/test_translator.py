@@ -264,7 +264,7 @@ def test_the_decoder_reads_the_target_moved_by_one(translator):
         (
             lambda m: m.translate(["a"], num_beams=2, stream=True),
             ValueError,
-            "A stream has one text",
+            "there is one output for each text",
         ),
         (lambda m: m.fit(["a", "b"], ["c"]), ValueError, "same"),
         (lambda m: m.fit(["a"], [1]), ValueError, "one text for each"),
