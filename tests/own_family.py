@@ -130,6 +130,7 @@ class PairRanker(Task):
 
     task_name = "pair_ranker"
     columns = ("query", "first", "second")
+    encodes = True  # also the encoder of a translator
     packer = RankPacker
     labels = ("second", "first")
 
