@@ -56,6 +56,8 @@ def test_finetuned_model_evaluates_and_predicts(model, table):
     assert set(json.loads(lines[0])) == {"label", "score", "scores", "labels"}
     output = run("predict", model, "good", "--page", table.parent / "a.html", code=1)
     assert "A page needs answers that are parts of a text. Received: --page" in output
+    output = run("predict", model, "good", "--page", table.parent / "a.png", code=1)
+    assert "The page must end in .html" in output
 
 
 @pytest.mark.slow

@@ -28,8 +28,10 @@ def predict(model, texts, pair, page):
     """
     from zoo.programs import labelled_rows, loading
 
-    rows = list(texts) or [line.rstrip("\n") for line in sys.stdin]
     loaded = loading.load(model)
+    if page:
+        _check_page(loaded, page)
+    rows = list(texts) or [line.rstrip("\n") for line in sys.stdin]
     count = len(loaded.columns if pair else loaded.required_columns)
     x, answers = labelled_rows.split_columns(rows, count), []
     for answer in loaded.answer_rows(x):
@@ -37,20 +39,23 @@ def predict(model, texts, pair, page):
         if page:
             answers.append(answer)
     if page:
-        _mark(loaded, x, answers, page, os.path.basename(os.path.normpath(model)))
+        from zoo.visualize import save_spans_page
+
+        title = os.path.basename(os.path.normpath(model))
+        save_spans_page(page, *loaded.marked_texts(x, answers), title)
 
 
-def _mark(loaded, x, answers, page, title):
-    """Writes the page of `zoo predict`."""
-    from zoo.visualize import save_spans_page
+def _check_page(loaded, page):
+    """Raises ValueError if there is no page of the answers of a model."""
+    from zoo.tasks.labelled_files import LabelledFiles
 
-    marked = loaded.marked_texts(x, answers)
-    if marked is None:
+    if not page.endswith(".html"):
+        raise ValueError(f"The page must end in .html. Received: {page!r}.")
+    if type(loaded).marked_texts is LabelledFiles.marked_texts:
         raise ValueError(
             "A page needs answers that are parts of a text. Received: --page for a "
             f"{type(loaded).__name__}. Leave it out."
         )
-    save_spans_page(page, *marked, title)
 
 
 @click.command("fill-mask")

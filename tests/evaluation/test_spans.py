@@ -139,8 +139,30 @@ def test_impossible_spans_are_refused():
         ([["NN", "VB"]], None),
         ([["B", "O"]], None),
         ([["O", "O"]], None),
+        ([["I-PER", "B-PER"]] * 200 + [["O", "B-PER"]] * 2, "IOB1"),
+        ([["I-PER", "B-PER"]] * 100 + [["O", "B-PER"]] * 2, None),
+        ([["B-PER"]] * 200 + [["S-PER"]], None),
         ([], None),
     ],
 )
 def test_the_scheme_is_found(sentences, scheme):
     assert find_scheme(sentences) == scheme
+
+
+@pytest.mark.external
+@pytest.mark.parametrize(
+    ("name", "scheme"),
+    [
+        ("conll2003/eng.train.gz", "IOB1"),
+        ("conll2003/eng.testb.gz", "IOB1"),
+        ("wikigold/train.conll.gz", "IOB1"),
+        ("btc/a.conll.gz", "IOB2"),
+        ("ud_ewt/test.pos.tsv.gz", None),
+    ],
+)
+def test_the_scheme_of_real_files(shared, name, scheme):
+    from zoo.data import read_conll
+
+    for documents in (False, *([True] if "eng" in name else [])):
+        tags = read_conll(shared / "data" / name, documents=documents)[1]
+        assert find_scheme(tags) == scheme

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import tensorflow as tf
 import tiny
 from tiny_translator import make_translator
 
@@ -41,7 +42,7 @@ def test_a_task_of_one_sequence_has_the_encoder_of_a_translator(saved, tmp_path)
 
 def test_a_backbone_with_a_decoder_is_refused(saved):
     translator, _ = saved
-    with pytest.raises(ValueError, match="Use `zoo.from_preset`, which makes the enc"):
+    with pytest.raises(ValueError, match="Make one with {'num_decoder_layers': 0"):
         zoo.TextClassifier(translator.backbone, translator.tokenizer)
 
 
@@ -58,3 +59,14 @@ def test_padding_is_derived_from_the_id_of_padding():
         ValueError, match="`num_decoder_layers` must be 0 or a positive"
     ):
         TransformerConfig(num_decoder_layers=-1)
+
+
+def test_the_texts_of_a_pair_are_separate(saved):
+    _, path = saved
+    options = {"labels": ["no", "yes"], "pair": True}
+    classifier = zoo.from_preset(path, "text_classifier", **options)
+    pairs = (["the cat", "the"], ["sat", "cat sat"])
+    ids = classifier.preprocessor(tuple(map(tf.constant, pairs)))["token_ids"].numpy()
+    end = classifier.tokenizer.end_id
+    assert (ids == end).sum(axis=1).tolist() == [2, 2]
+    assert ids[0].tolist() != ids[1].tolist()

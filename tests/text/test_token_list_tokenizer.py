@@ -28,7 +28,7 @@ def test_ids_and_texts():
 def test_ids_of_special_tokens_are_those_of_the_target():
     tokenizer = TokenListTokenizer(TOKENS, TARGET, source_start=True, source_end=True)
     assert (tokenizer.pad_id, tokenizer.start_id, tokenizer.end_id) == (0, 2, 1)
-    assert tokenizer.framing == ((1,), (), (2,))
+    assert tokenizer.framing == ((1,), (2,), (2,))
     assert TokenListTokenizer(TOKENS).framing == ((), (), ())
     assert (tokenizer.vocabulary_size, tokenizer.target_vocabulary_size) == (9, 6)
     assert TokenListTokenizer(TOKENS).target_vocabulary_size is None

@@ -122,7 +122,8 @@ def _chosen(path, number, fields, word, tag):
 def write_conll(path, words, *columns):
     """Writes tagged sentences in the format that `conlleval` reads.
 
-    If writing fails, an existing file does not change.
+    If writing fails, an existing file does not change. A first word "#" is followed by
+    tabs, since `read_conll` takes "# " for a comment; `conlleval` refuses such a line.
 
     Args:
         path: str or path, file to write, plain, `.gz` or `.xz`.
@@ -141,14 +142,14 @@ def write_conll(path, words, *columns):
                 "Every column must have a field for every word. Received: lengths "
                 f"{[len(column) for column in sentence]} in sentence {row}."
             )
-        for fields in zip(*sentence, strict=True):
+        for number, fields in enumerate(zip(*sentence, strict=True)):
             if any(len(field.split()) != 1 for field in fields):
                 raise ValueError(
                     "A field must not be empty or contain white space. Received: "
                     f"{fields} in sentence {row}."
                 )
-            # "# " would begin a comment.
-            lines.append(("\t" if fields[0] == "#" else " ").join(fields))
+            remark = number == 0 and fields[0] == "#"
+            lines.append(("\t" if remark else " ").join(fields))
         lines.append("")
     with replacing(path) as temporary:
         with open_any(temporary, "wt", encoding="utf-8") as file:

@@ -11,6 +11,7 @@ BEGINS = {"IOB1": "IB", "IOB2": "B", "BIOES": "BS"}
 ENDS = {"IOB1": "IB", "IOB2": "IB", "BIOES": "ES"}
 INSIDE = {"IOB1": "I", "IOB2": "I", "BIOES": "IE"}
 SCHEMES = tuple(BEGINS)
+FOLLOW = 0.99  # the least share of sentences that follow their scheme
 
 
 def split_tag(tag):
@@ -117,22 +118,29 @@ def convert_tags(tags, scheme):
 def find_scheme(sentences):
     """The scheme of tagged sentences.
 
+    A few sentences may have errors, as in the training set of CoNLL-2003.
+
     Args:
         sentences: sequence of sequences of str.
 
     Returns:
-        str, the first scheme of "IOB2", "BIOES" and "IOB1" that all tags follow; None
-        if there is none, or there are no spans.
+        str, the first scheme of "IOB2", "BIOES" and "IOB1" that has all tags, and that
+        99 % of the sentences with spans follow; None if there is none.
     """
     try:
         spans = [find_spans(tags) for tags in sentences]
     except ValueError:
         return None
-    if not all(kind for row in spans for kind, _, _ in row) or not any(spans):
+    rows = [
+        (list(tags), row) for tags, row in zip(sentences, spans, strict=True) if row
+    ]
+    if not rows or not all(kind for _, row in rows for kind, _, _ in row):
         return None
-    rows = [(list(tags), row) for tags, row in zip(sentences, spans, strict=True)]
+    prefixes = {split_tag(tag)[0] for tags, _ in rows for tag in tags}
     for scheme in ("IOB2", "BIOES", "IOB1"):
-        if all(write_spans(row, len(tags), scheme) == tags for tags, row in rows):
+        known = {*BEGINS[scheme], *ENDS[scheme], *INSIDE[scheme], OUTSIDE}
+        right = [write_spans(row, len(tags), scheme) == tags for tags, row in rows]
+        if prefixes <= known and sum(right) >= FOLLOW * len(rows):
             return scheme
     return None
 

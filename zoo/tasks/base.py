@@ -118,10 +118,12 @@ class Task(
     def check_encodes(cls, backbone):
         """Raises ValueError unless a backbone gives vectors of one sequence."""
         if "sequence_output" not in backbone.output:
+            fields = FAMILIES[backbone.family].encoder
+            way = f"Make one with {fields}, as `zoo.from_preset` does."
             raise ValueError(
                 f"{cls.__name__} needs a backbone that encodes one sequence. Received: "
                 f"one of family {backbone.family!r}, which reads a source and a "
-                "target. Use `zoo.from_preset`, which makes the encoder only."
+                f"target. {way if fields else 'Choose a model of another family.'}"
             )
 
     @property

@@ -45,7 +45,7 @@ class TextEnsemble(
         name: str.
 
     Raises:
-        TypeError: if a member is no `TextClassifier`.
+        TypeError: if a member is not a `TextClassifier`.
         ValueError: if there are fewer than two members, if the labels differ, or if a
             member has no tokenizer.
 

@@ -153,6 +153,9 @@ class LabelledFiles:
 
         Returns:
             list of str (B,), and list (B,) of lists of dict of begin, end, and perhaps
-            label and score. None if the answers are not parts of a text.
+            label and score.
+
+        Raises:
+            NotImplementedError: by default, if the answers are not parts of a text.
         """
-        return None
+        raise NotImplementedError

@@ -99,7 +99,7 @@ class BytePairTokenizer(Tokenizer):
         ids = self._source.specials
         self.pad_id, self.unknown_id = ids[pad_token], ids[unknown_token]
         self.start_id, self.end_id = ids[start_token], ids[end_token]
-        self.framing = Framing(end=(self.end_id,))
+        self.framing = Framing((), (self.end_id,), (self.end_id,))
         self.vocabulary_size = len(self._source.tokens)
         self.target_vocabulary_size = None
         if self._target is not self._source:

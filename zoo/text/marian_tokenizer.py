@@ -71,7 +71,7 @@ class MarianTokenizer(Tokenizer):
             )
         self.pad_id, self.end_id, self.unknown_id = marks[0]
         self.start_id = self.pad_id
-        self.framing = Framing(end=(self.end_id,))
+        self.framing = Framing((), (self.end_id,), (self.end_id,))
         self.vocabulary_size = len(self._vocabulary)
         self.target_vocabulary_size = self._target_vocabulary and len(sides[1])
         self._pieces, self._target_pieces = (

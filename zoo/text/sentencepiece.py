@@ -60,7 +60,7 @@ class SentencePieceTokenizer(Tokenizer):
                 f"{marks[0]} and {marks[1]} of <pad>, <s> and </s>."
             )
         self.pad_id, self.start_id, self.end_id = marks[0]
-        self.framing = Framing(end=(self.end_id,))
+        self.framing = Framing((), (self.end_id,), (self.end_id,))
         self.vocabulary_size = _size(self._pieces)
         self.target_vocabulary_size = target_model and _size(self._target_pieces)
 

@@ -68,7 +68,7 @@ class SubwordTokenizer(SourceTargetTokenizer):
 
     files = {"subtokens": "subtokens.txt", "target_subtokens": "target_subtokens.txt"}
     pad_id, start_id, end_id = 0, 0, 1
-    framing = Framing(end=(1,))
+    framing = Framing((), (1,), (1,))
 
     def __init__(self, subtokens, target_subtokens=None):
         super().__init__()

@@ -77,7 +77,8 @@ class TokenListTokenizer(SourceTargetTokenizer):
             )
         self.pad_id, self.start_id, self.end_id, _ = target
         begin = (source[1],) * bool(source_start)
-        self.framing = Framing(begin, (), (source[2],) * bool(source_end))
+        end = (source[2],) * bool(source_end)
+        self.framing = Framing(begin, end, end)
         self.vocabulary_size = len(self.tokens)
         self.target_vocabulary_size = None
         if target_tokens is not None:

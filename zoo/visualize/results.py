@@ -10,6 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from zoo.files import replacing
 
+DPI = 150  # of files in pixels
 MOST_NUMBERS = 16  # labels; the cells of a larger confusion matrix show no counts
 LONGEST_LABEL = 24  # characters
 # A legend below the axes hides no part of a curve.
@@ -224,5 +225,5 @@ def save_figure(figure, path):
     plain = {"metadata": {times[suffix]: None}} if suffix in times else {}
     with replacing(path) as temporary, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from")
-        figure.savefig(temporary, bbox_inches="tight", dpi=150, **plain)
+        figure.savefig(temporary, bbox_inches="tight", dpi=DPI, **plain)
     return path

@@ -5,13 +5,13 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
-from zoo.visualize.results import BELOW, STYLE, save_figure, shown
+from zoo.visualize.results import BELOW, DPI, STYLE, save_figure, shown
 
 CHARACTER, LEVEL, GAP = 0.09, 0.55, 0.2  # inches
 LONGEST_TEXT = 40  # characters
-RADIUS = 2  # of a point, in the unit of the same name
+RADIUS = 3  # around a point, without texts; in the unit of the same name
 # Where a text is written beside its point: offset in points, and alignment.
-PLACES = [((3, 3), "left"), ((3, -8), "left"), ((-3, 3), "right"), ((-3, -8), "right")]
+PLACES = [((4, 3), "left"), ((4, -8), "left"), ((-4, 3), "right"), ((-4, -8), "right")]
 
 
 def plot_tree(tree, path, title=""):
@@ -99,7 +99,8 @@ def plot_map(vectors, labels, path, title="", texts=()):
     shares = 100 * sizes**2 / max(np.sum(sizes**2), 1e-12)
     shares = [*shares[:2], 0.0][:2]
     with rc_context(STYLE):
-        figure = Figure(figsize=(6, 5))
+        # The resolution of the file: at another one, texts have other widths.
+        figure = Figure(figsize=(6, 5), dpi=DPI)
         axes = figure.subplots()
         for name in dict.fromkeys(labels):
             rows = [i for i, label in enumerate(labels) if label == name]
@@ -114,7 +115,7 @@ def plot_map(vectors, labels, path, title="", texts=()):
 def _write_texts(axes, points, texts):
     """Writes texts beside points: right of them, below or left, where there is room.
 
-    A text does not cover another text or a point.
+    A text does not cover another text, a point or the vertical axis.
     """
     axes.figure.draw_without_rendering()
     places, size = axes.transData.transform(points), RADIUS * axes.figure.dpi / 72
@@ -125,7 +126,8 @@ def _write_texts(axes, points, texts):
             options = {"textcoords": "offset points", "fontsize": 6, "ha": side}
             written = axes.annotate(short, point, offset, **options)
             box = written.get_window_extent()
-            if not any(box.overlaps(other) for other in taken):
+            covers = any(box.overlaps(other) for other in taken)
+            if box.x0 >= axes.bbox.x0 and not covers:
                 taken.append(box)
                 break
             written.remove()

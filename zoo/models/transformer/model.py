@@ -77,7 +77,10 @@ class Transformer(Backbone):
 
     @property
     def num_layer_outputs(self):
-        """The number of layer outputs of the encoder."""
+        """The number of layer outputs of the encoder.
+
+        With a decoder, `layers_for(number=)` has no meaning.
+        """
         return self.config.num_encoder_layers + 1
 
     def groups(self):
