@@ -7,9 +7,10 @@ import shutil
 import numpy as np
 import pytest
 from torch_pickles import Touch, dump, write_state, write_zip
+from ulmfit_golden import stored, write
 
 import zoo
-from zoo.checkpoint import open_state_dict, read_strings
+from zoo.checkpoint import read_strings
 from zoo.models.ulmfit import recognise
 from zoo.models.ulmfit.torch_names import common_names
 
@@ -17,20 +18,6 @@ GOLDENS = pathlib.Path(__file__).parents[1] / "goldens"
 FILES, MAKER = GOLDENS / "fastai_files", GOLDENS / "make_fastai_files.py"
 RNG = np.random.default_rng(1)
 ROWS = len(read_strings(FILES / "itos.pkl"))
-
-
-def stored(name):
-    """The arrays of a file that fastai 2 wrote."""
-    return {k: np.array(v) for k, v in open_state_dict(FILES / f"{name}.pth").items()}
-
-
-def write(directory, arrays, name="model.pth", legacy=False, tokens=None):
-    """Writes a state dict, and tokens beside it."""
-    directory.mkdir(exist_ok=True)
-    write_state(directory / name, arrays, legacy)
-    if tokens is not None:
-        (directory / "itos.pkl").write_bytes(pickle.dumps(tokens))
-    return directory
 
 
 def test_code_in_weights_or_tokens_is_refused_and_not_executed(tmp_path):

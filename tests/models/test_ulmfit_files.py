@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from torch_pickles import write_state
+from ulmfit_golden import stored, write
 
 import zoo
 from zoo.checkpoint import open_state_dict, read_strings
@@ -20,11 +20,6 @@ OUTPUTS = dict(np.load(FILES / "outputs.npz"))
 IDS = OUTPUTS["ids"]
 RNG = np.random.default_rng(1)
 CLOSE = {"atol": 5e-6, "rtol": 0}
-
-
-def stored(name):
-    """The arrays of a file that fastai 2 wrote."""
-    return {k: np.array(v) for k, v in open_state_dict(FILES / f"{name}.pth").items()}
 
 
 def renamed(arrays, *pairs):
@@ -63,15 +58,6 @@ def as_awd_lstm_lm(arrays):
     names = renamed(arrays, ("weight_hh", "module.weight_hh"), ("0.rnns", "rnns"))
     names = renamed(names, ("0.encoder.", "encoder."), ("1.decoder", "decoder"))
     return {k: v for k, v in names.items() if "encoder_dp" not in k}
-
-
-def write(directory, arrays, name="model.pth", legacy=False, tokens=None):
-    """Writes a state dict, and tokens beside it."""
-    directory.mkdir(exist_ok=True)
-    write_state(directory / name, arrays, legacy)
-    if tokens is not None:
-        (directory / "itos.pkl").write_bytes(pickle.dumps(tokens))
-    return directory
 
 
 def logits(model, ids=IDS):

@@ -57,7 +57,8 @@ def embed(
     """
     if output is not None and pathlib.Path(output).suffix != ".npy":
         raise ValueError(f"`output` must end in .npy. Received: {str(output)!r}.")
-    total = None if paths_in(texts) else getattr(texts, "__len__", lambda: None)()
+    listed = isinstance(texts, (list, tuple)) and not paths_in(texts)
+    total = len(texts) if listed else None  # for the progress bar
     texts = read_strings(texts)
     options |= {"layers": layers, "pooling": pooling}
     model = _embedder(preset, {k: v for k, v in options.items() if v is not None})
