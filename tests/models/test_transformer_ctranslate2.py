@@ -140,7 +140,7 @@ def test_config_says_which_special_tokens_there_are(tmp_path):
     assert found.config.pad_id == 3 and found.config.layer_norm_epsilon == 1e-6
     tokenizer = zoo.from_preset(tmp_path).tokenizer
     assert (tokenizer.pad_id, tokenizer.start_id, tokenizer.end_id) == (3, 3, 0)
-    assert tokenizer.framing == ((), (), (0,))
+    assert tokenizer.framing == ((), (0,), (0,))
     values |= {"add_source_bos": True}
     (tmp_path / "config.json").write_text(json.dumps(values))
     with pytest.raises(ValueError, match="`decoder_start_token` must be `bos_token`"):
