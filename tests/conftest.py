@@ -8,6 +8,10 @@ import sys
 import pytest
 import tiny
 
+# The processes of pytest-xdist share the processor; TensorFlow reads this at its start.
+for name in ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
+
 
 def pytest_collection_finish():
     """Splits the CPU into two devices, so that a strategy can have two replicas.

@@ -58,6 +58,9 @@ def test_finetuned_model_evaluates_and_predicts(model, table):
     assert "A page needs answers that are parts of a text. Received: --page" in output
     output = run("predict", model, "good", "--page", table.parent / "a.png", code=1)
     assert "The page must end in .html" in output
+    files = ("--data", table, "--output", table.parent / "answers.json")
+    output = run("predict", model, *files, code=1)
+    assert "Only questions in a file of SQuAD are answered as a file" in output
 
 
 @pytest.mark.slow

@@ -19,7 +19,16 @@ from zoo import arguments
     help="Also write a page, .html, that marks names and other spans, phrases, or "
     "answers in the texts.",
 )
-def predict(model, texts, pair, page):
+@click.option(
+    "--data",
+    callback=arguments.check_data,
+    help="Instead of texts: a file of SQuAD, with or without true answers.",
+)
+@click.option(
+    "--output",
+    help="The file of the answers to --data, as the official scorer of SQuAD reads it.",
+)
+def predict(model, texts, pair, page, data, output):
     """Print the answer to each text as a line of JSON.
 
     The texts are arguments, or lines of standard input. For a task with several
@@ -28,7 +37,20 @@ def predict(model, texts, pair, page):
     """
     from zoo.programs import labelled_rows, loading
 
+    if bool(data) != bool(output) or data and (texts or pair or page):
+        raise ValueError(
+            "`--data` needs `--output`, and no other option or text. Received: "
+            f"data {data}, output {output}, {len(texts)} texts, pair {pair}, page "
+            f"{page}."
+        )
+    if data and os.path.realpath(data) == os.path.realpath(output):
+        raise ValueError(
+            f"`--output` must not be the file of --data. Received: {output}."
+        )
     loaded = loading.load(model)
+    if data:
+        click.echo(f"{output}: {loaded.answer_file(data, output)} answers")
+        return
     if page:
         _check_page(loaded, page)
     rows = list(texts) or [line.rstrip("\n") for line in sys.stdin]

@@ -204,6 +204,7 @@ def test_a_gpt_has_the_probability_of_its_task(word_losses, tmp_path):
     assert 0 < scores.losses.sum() < scores.total
 
 
+@pytest.mark.shown("1", "13")
 @pytest.mark.parametrize("count", [1, 2, 7, 12, 13, 14, 30])
 def test_windows_predict_every_token_but_the_first(word_losses, count):
     model = make_gpt()

@@ -6,6 +6,8 @@ import pytest
 import tiny
 from commands import run
 
+import zoo
+
 
 @pytest.fixture(scope="module")
 def preset(bert_preset):
@@ -104,6 +106,17 @@ def test_questions_are_learned_scored_and_asked(preset, tmp_path):
     page = tmp_path / "a.html"
     run("predict", model, "how\tthe film was lovely", "--page", page)
     assert ">lovely</mark></p>" in page.read_text()
+    answers = tmp_path / "answers.json"
+    output = run("predict", model, *data, "--output", data[1], code=1)
+    assert "`--output` must not be the file of --data" in output
+    run("predict", model, *data, "--output", answers)
+    expected = zoo.load_model(model).answer(rows)["text"].tolist()
+    assert json.loads(answers.read_text()) == {
+        row.id: text for row, text in zip(rows, expected, strict=True)
+    }
+    for wrong in (data, ("--output", answers), (*data, "--output", answers, "how\ta")):
+        output = run("predict", model, *wrong, code=1)
+        assert "`--data` needs `--output`, and no other" in output
 
 
 @pytest.mark.slow

@@ -144,6 +144,25 @@ class LabelledFiles:
         for values in zip(*columns, strict=True):
             yield dict(zip(answers, values, strict=True))
 
+    def answer_file(self, path, output):
+        """Writes the answers to a file of the task's own format, without its labels.
+
+        Args:
+            path: of the file.
+            output: path of the file of answers.
+
+        Returns:
+            int, the number of answers.
+
+        Raises:
+            ValueError: by default, if there is no usual format of answers.
+        """
+        raise ValueError(
+            "Only questions in a file of SQuAD are answered as a file. Received: "
+            f"{path} for a {type(self).__name__}. Give the texts as lines of standard "
+            "input."
+        )
+
     def marked_texts(self, x, answers):
         """Texts in which the answers are marked, for `zoo.visualize.spans_page`.
 

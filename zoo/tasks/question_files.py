@@ -1,6 +1,6 @@
 """What the command line asks of a question answerer: SQuAD in, scores, answers out."""
 
-from zoo.data import Answer, read_squad
+from zoo.data import Answer, read_squad, write_squad_predictions
 from zoo.evaluation import assess_answers, most_similar_sentences, no_answers
 from zoo.tasks.answering import as_numpy
 from zoo.tasks.labelled_files import LabelledFiles
@@ -93,6 +93,16 @@ class QuestionFiles(LabelledFiles):
         }
         for values in zip(*columns.values(), strict=True):
             yield dict(zip(columns, values, strict=True))
+
+    def answer_file(self, path, output):
+        """Answers the questions of a file of SQuAD; see `LabelledFiles.answer_file`.
+
+        The answers are in the form of `zoo.data.write_squad_predictions`.
+        """
+        questions = read_squad(path)
+        texts = [row["text"] for row in self.answer_rows(questions)]
+        write_squad_predictions(output, questions, texts)
+        return len(texts)
 
     def marked_texts(self, x, answers):
         """Contexts with the best answers."""
