@@ -1,5 +1,6 @@
 """Preset directories: what is written, what is refused, where names lead."""
 
+import fnmatch
 import hashlib
 import io
 import json
@@ -18,6 +19,7 @@ from safetensors.numpy import load_file
 import zoo
 from zoo import presets
 from zoo.presets import directories
+from zoo.presets.hubs import HUB_FILES
 from zoo.presets.records import FORMAT, WEIGHTS
 
 VOCABULARY = "vocabulary.txt"
@@ -273,6 +275,21 @@ def test_a_missing_hub_package_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "kagglehub", None)
     with pytest.raises(FileNotFoundError, match="Run `pip install kagglehub`"):
         presets.find_preset("kaggle://keras/bert/keras/bert_tiny_en_uncased")
+
+
+def test_what_is_not_on_this_machine_is_not_fetched(monkeypatch):
+    monkeypatch.setitem(sys.modules, "kagglehub", None)
+    with pytest.raises(FileNotFoundError, match="is not on this machine"):
+        presets.find_preset("kaggle://keras/bert/keras/bert_tiny", fetch=False)
+
+
+def test_the_files_of_our_presets_are_fetched_from_hugging_face():
+    folders = pathlib.Path(zoo.__file__).parents[1].glob("presets/*/*")
+    names = {p.name for f in folders for p in f.glob("*.*") if f.is_dir()}
+    assert "target.model" in names or "sentencepiece.model" in names
+    shown = (".md", ".csv", ".png", ".svg", ".html")
+    left = [name for name in names if not name.endswith(shown)]
+    assert not [n for n in left if not any(fnmatch.fnmatch(n, p) for p in HUB_FILES)]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Models as files: whole or not there, with all heads, and with finite weights only."""
 
+import contextlib
 import json
 import zipfile
 
@@ -240,6 +241,12 @@ def test_a_directory_replaces_a_saved_model_only(plain, tmp_path):
     for _ in range(2):
         plain.save(path, zipped=False)
     assert keras.saving.load_model(path).config == plain.config
+    inside = path.parent / "inside"
+    inside.mkdir()
+    with contextlib.chdir(inside):
+        for _ in range(2):  # a directory that cannot be renamed
+            plain.save(".", zipped=False)
+    assert keras.saving.load_model(inside).config == plain.config
     (path / "diary.txt").write_text("mine")
     with pytest.raises(FileExistsError, match="something other than a saved model"):
         plain.save(path, zipped=False)
@@ -308,6 +315,14 @@ def test_a_table_of_positions_becomes_longer_or_shorter(make_task, tmp_path):
     assert (
         zoo.from_preset(tmp_path / "longer").backbone.config.max_sequence_length == 30
     )
+    fields = {"positions": "learned", "vocabulary_size": 30}
+    translator = build_backbone("transformer", {**tiny.TRANSFORMER_CONFIG, **fields})
+    translator.save_to_preset(tmp_path / "translator")
+    shorter = zoo.from_preset(tmp_path / "translator", max_sequence_length=5)
+    for side in ("encoder", "decoder"):
+        name = f"{side}_position_embedding"
+        longer, found = (m.named_layers[name].embeddings for m in (translator, shorter))
+        np.testing.assert_array_equal(found, longer[:5])
     kinds = {-5: "a positive integer", 0: "a positive integer", "long": "an integer"}
     for wrong, kind in kinds.items():
         message = f"`max_sequence_length`.* must be {kind}.*Received: {wrong!r}"

@@ -162,7 +162,7 @@ def _part_record(name, part, arrays):
     own = {k: v for k, v in arrays.items() if k.startswith(f"{name}/")}
     if part.origin:
         known = read_preset(find_preset(part.origin))
-        same = all(
+        same = type(part.config)(**known[0]["backbone"]) == part.config and all(
             np.array_equal(array, known[1].get(path.removeprefix(f"{name}/")))
             for path, array in own.items()
         )
@@ -214,7 +214,7 @@ class KerasFile:
         with replacing(path) as temporary:
             super().save(temporary, zipped=zipped, **kwargs)
             if not zipped and path.is_dir():
-                _clear(path)
+                _clear(path, temporary.name)
 
 
 def _check_directory(path):
@@ -229,9 +229,9 @@ def _check_directory(path):
         )
 
 
-def _clear(directory):
-    """Empties a directory, so that another one can take its place."""
-    for path in directory.iterdir():
+def _clear(directory, kept):
+    """Empties a directory but for one name, so that another can take its place."""
+    for path in [path for path in directory.iterdir() if path.name != kept]:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 

@@ -11,6 +11,7 @@ import tiny
 
 import zoo
 from zoo.layers import enable_lora
+from zoo.tasks.signatures import float32_clone
 
 TEXTS, LABELS = tiny.make_texts(8, seed=4)
 
@@ -75,6 +76,22 @@ def test_lora_trains_and_files_hold_it_merged(adapted, tmp_path):
         assert not [v.path for v in copy.weights if "lora" in v.path]
         np.testing.assert_allclose(copy(x), expected, atol=1e-5)
         copy.fit(columns, y, verbose=0)
+
+
+def test_a_copy_in_float32_has_lora_merged(build_task, tmp_path):
+    """Which is what a task in 16 bits exports."""
+    task = build_task(cases.TASKS[0], smallest=True)
+    task.save_to_preset(tmp_path / "preset")
+    half = zoo.from_preset(tmp_path / "preset", dtype="mixed_bfloat16")
+    enable_lora(half, 2)
+    for variable in half.weights:
+        if "lora" in variable.path:
+            variable.assign(keras.ops.full_like(variable, 0.3))
+    found, before, expected = (
+        model.predict(TEXTS, verbose=0) for model in (float32_clone(half), task, half)
+    )
+    assert np.abs(expected - before).max() > 0.05
+    np.testing.assert_allclose(found, expected, atol=0.02)
 
 
 @pytest.fixture

@@ -226,6 +226,10 @@ def test_a_repeated_token_is_less_probable():
         last = tf.zeros((2,), tf.bool)
         found = adjust_scores(scores, tokens, tf.constant(count), options, END, last)
         np.testing.assert_array_equal(found, expected)
+    # An end token outside of the vocabulary fills rows that have ended.
+    tokens = tf.constant([[1, 4, 4], [4, 4, 4]])
+    found = adjust_scores(scores, tokens, tf.constant(2), options, 4, last)
+    np.testing.assert_array_equal(found, [[2, -2, 3, -4], [2, -1, 3, -4]])
 
 
 @pytest.mark.parametrize(

@@ -207,6 +207,12 @@ def test_a_changed_language_model_is_stored(shipped, tmp_path):
     task.save_to_preset(tmp_path / "tagger")
     record = json.loads((tmp_path / "tagger" / "preset.json").read_text())
     assert record["parts"]["lm_0"]["family"] == "elmo"
+    # A config that changes no weight is stored, too.
+    for other in ({}, {"cell_clip": 0.5}):
+        again = zoo.from_preset("elmo_of_test", task=None, **other)
+        make_task({"lm_0": again}).save_to_preset(tmp_path / f"tagger{len(other)}")
+        record = json.loads((tmp_path / f"tagger{len(other)}/preset.json").read_text())
+        assert ("preset" in record["parts"]["lm_0"]) == (not other)
     shipped.rename(tmp_path / "gone")
     assert tags_of(zoo.from_preset(tmp_path / "tagger")) == tags_of(task)
 

@@ -146,3 +146,10 @@ def test_a_hidden_bias_without_a_place_is_refused():
     arrays |= {"1.layers.1.bias": np.ones(2), "1.layers.3.weight": np.ones((2, 2))}
     with pytest.raises(ValueError, match="linearly dependent"):
         common_names(arrays, "`file`")
+
+
+def test_a_pickle_that_reserves_memory_is_refused(tmp_path):
+    path = tmp_path / "itos.pkl"
+    path.write_bytes(b"\x80\x02]r" + (2**31).to_bytes(4, "little") + b"X\x01\0\0\0aa.")
+    with pytest.raises(ValueError, match="value 2 has the number 2147483648"):
+        read_strings(path)

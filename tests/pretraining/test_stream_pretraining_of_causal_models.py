@@ -86,3 +86,12 @@ def test_several_stages_are_refused(finished):
     with pytest.raises(ValueError, match="must have one stage"):
         stages = [[7, 4, 2], [9, 4, 2]]
         pretraining.run(recipe(stages=stages), finished, finished / "two", every=2)
+
+
+def test_a_short_file_is_refused_before_the_training(finished, tmp_path):
+    (tmp_path / "a.txt").write_text((finished / "a.txt").read_text())
+    (tmp_path / "b.valid").write_text("a\n")
+    with pytest.raises(ValueError, match="6 streams need at least 7 tokens"):
+        one = recipe(valid=["b.valid"], stages=[[7, 6, 2]])
+        pretraining.run(one, tmp_path, tmp_path / "run", every=2)
+    assert not (tmp_path / "run" / "checkpoint.keras").exists()

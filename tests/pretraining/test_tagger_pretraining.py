@@ -114,6 +114,24 @@ def test_a_tagger_without_vectors(data, tmp_path):
     assert not (tmp_path / "vectors.txt").exists()
 
 
+@pytest.mark.slow
+def test_a_tagger_that_starts_from_a_preset(data, finished, tmp_path):
+    start = {"start": str(finished / "preset"), "config": {}}
+    options = {"scheme": "BIOES", "decoder": "crf", "head_dropout": 0.3}
+    run = TaggerTraining(Recipe(**recipe(options, {}, **start)), data, tmp_path)
+    model = run.build()
+    assert model.options.items() >= options.items()
+    assert len(list(run.batches(model, 1).take(5))) == 5
+    with pytest.raises(ValueError, match="learns no word vectors. .*'vectors'"):
+        TaggerTraining(Recipe(**recipe(**start)), data, tmp_path)
+
+
+def test_options_without_effect_are_refused(data, tmp_path):
+    wrong = recipe(vectors={}, finetuning_config={"dropout": 0.5})
+    with pytest.raises(ValueError, match="Received: .'finetuning_config'"):
+        TaggerTraining(Recipe(**wrong), data, tmp_path)
+
+
 def test_vectors_need_texts():
     with pytest.raises(ValueError, match="must have `texts`.*Received: {'epochs': 1}"):
         Recipe(**recipe(vectors={"epochs": 1}))

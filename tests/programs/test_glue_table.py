@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 
 import pytest
 import tiny
@@ -88,6 +89,10 @@ def test_one_arm_alone(folder, tmp_path):
     )
     assert "random" not in results and "difference" not in results
     assert len(glue_table.table(results)) == 3
+    with pytest.raises(ValueError, match="All runs in .* must have the settings"):
+        other = shutil.copytree(folder, tmp_path / "other")
+        options = {"examples": 20, "epochs": 1, "arms": ["preset"]}
+        glue_table.compare(folder / "preset", other, tmp_path, **options)
     with pytest.raises(ValueError, match="`arms` must be of"):
         glue_table.compare(folder / "preset", folder, tmp_path, arms=["best"])
 

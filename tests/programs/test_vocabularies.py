@@ -2,6 +2,7 @@
 
 import gzip
 import lzma
+import shutil
 
 import click.testing
 import pytest
@@ -70,6 +71,11 @@ def test_sentencepiece(files, tmp_path):
     assert content == train_sentencepiece(files, SIZES["sentencepiece"])
     text = "the film FILM éàé"
     tokenizer = SentencePieceTokenizer(path)
+    other = shutil.copy(path, tmp_path / "pieces")  # a file of any name
+    assert SentencePieceTokenizer(other).get_config() == tokenizer.get_config()
+    for wrong in ("no-such", str(tmp_path / "missing.bin")):
+        with pytest.raises(FileNotFoundError, match=f"Received: '{wrong}', and"):
+            SentencePieceTokenizer(wrong)
     assert tokenizer.detokenize(tokenizer([text]))[0].numpy().decode() == text
 
 

@@ -33,6 +33,9 @@ def server():
                 body = json.dumps({"predictions": []})
             elif self.path == "/v1/models/html:predict":
                 body = "<html>"
+            elif self.path == "/v1/models/grpc:predict":
+                self.wfile.write(b"\0\0\0\4\0\0\0\0\0")
+                return
             elif self.path == "/v1/models/plain:predict":
                 status, body = 502, "bad gateway"
             elif self.path != "/v1/models/double:predict":
@@ -61,6 +64,7 @@ def test_predict(server):
         ("plain", "status 502 .*bad gateway"),
         ("short", "must send one prediction for each text.*1 texts"),
         ("html", "must answer in JSON"),
+        ("grpc", "must answer in JSON.*REST is 8501, gRPC is 8500"),
     ],
 )
 def test_predict_says_what_the_server_did(server, name, message):

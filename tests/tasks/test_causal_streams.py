@@ -84,6 +84,10 @@ def test_steps_of_an_epoch_may_be_chosen():
     history = model.fit(TEXTS[:2], epochs=3, steps_per_epoch=4, verbose=0)
     assert len(history.history["loss"]) == 3
     assert int(model.optimizer.iterations) == 12
+    # Few tokens: a pass over the texts has fewer batches than texts.
+    model = make(rows=32, window=20)
+    model.fit(["a film"] * 320, epochs=2, steps_per_epoch=9, verbose=0)
+    assert int(model.optimizer.iterations) == 18
 
 
 @pytest.mark.slow

@@ -111,3 +111,6 @@ def test_batches_hold_their_own_targets(model, texts):
 def test_a_dataset_of_text_is_masked_too(model, texts):
     dataset = tf.data.Dataset.from_tensor_slices(texts).batch(8)
     assert np.isfinite(model.evaluate(dataset, verbose=0)[0])
+    # A dataset that does not know its length, such as the lines of a file.
+    unknown = tf.data.Dataset.from_tensor_slices(texts).filter(lambda x: True).batch(8)
+    model.fit(unknown, epochs=2, verbose=0)

@@ -296,6 +296,9 @@ def test_the_threshold_is_calibrated(trained, model):
     assert trained.calibrated == ("null_threshold",) and model.calibrated == ()
     found = trained.calibrate(x, answers)
     assert found == {"null_threshold": trained.options["null_threshold"]}
+    places = [row and (row[0][1], row[0][1] + len(row[0][0])) for row in answers]
+    places = np.array([place or (-1, -1) for place in places])
+    assert trained.find_null_threshold(x, places).items() >= found.items()
     trained.options["null_threshold"] = threshold
     texts, spans = trained.marked_texts(x, [*trained.answer_rows(x)])
     for row, text, (span,) in zip(rows, texts, spans, strict=True):

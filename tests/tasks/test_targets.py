@@ -119,12 +119,18 @@ def test_weights_that_do_not_fit(classifier, weight, message):
             call()
 
 
-@pytest.mark.parametrize("weight", [-1.0, np.nan])
+@pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf])
 def test_a_dataset_stops_at_a_negative_weight(classifier, weight):
     data = (TEXTS, LABELS, [1.0, weight, 1.0])
     dataset = tf.data.Dataset.from_tensors(data)
     with pytest.raises(tf.errors.InvalidArgumentError, match="`sample_weight` must"):
         classifier.evaluate(dataset, verbose=0)
+
+
+@pytest.mark.parametrize("kind", ["float64", "int32"])
+def test_weights_of_a_dataset_may_be_any_numbers(tagger, kind):
+    rows = TEXTS, [" ".join(row) for row in TAGS], np.ones(len(TEXTS), kind)
+    tagger.evaluate(tf.data.Dataset.from_tensors(rows), verbose=0)
 
 
 @pytest.mark.parametrize(

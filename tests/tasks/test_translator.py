@@ -165,7 +165,10 @@ def test_calls_are_not_traced_again(translator):
         translator.translate(texts, num_beams=2)
         list(translator.translate(texts, stream=True))
     functions = translator.answer_function.values()
-    assert len(functions) == 4
+    for seed in (1, 2):  # the drawn numbers are an input
+        translator.translate(TEXTS, top_p=0.9, seed=seed)
+        list(translator.translate(TEXTS, top_p=0.9, seed=seed, stream=True))
+    assert len(functions) == 7
     assert all(f.experimental_get_tracing_count() <= 2 for f in functions)
 
 
@@ -268,6 +271,7 @@ def test_the_decoder_reads_the_target_moved_by_one(translator):
         ),
         (lambda m: m.fit(["a", "b"], ["c"]), ValueError, "same"),
         (lambda m: m.fit(["a"], [1]), ValueError, "one text for each"),
+        (lambda m: m.fit(["a"] * 2, ["b", np.nan]), ValueError, "Received: nan"),
         (lambda m: m.fit(["a"]), ValueError, "needs labels"),
         (lambda m: m.predict(["a"]), TypeError, "translate"),
     ),

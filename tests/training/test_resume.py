@@ -86,6 +86,22 @@ def test_a_stopped_run_ends_as_an_undisturbed_one(run, tmp_path):
     assert left == ["checkpoint.keras", "log.csv"]
 
 
+def test_updates_that_were_left_out_are_counted(run, tmp_path):
+    """As with float16, where an update without finite gradients is left out."""
+    with pytest.raises(KeyboardInterrupt):
+        run("parts", [Stop(4)])
+    path = tmp_path / "parts" / "checkpoint.keras"
+    model = keras.saving.load_model(path)
+    model.optimizer.iterations.assign(3)
+    left_out = SaveWhole(path, 2)
+    left_out.set_model(model)
+    left_out.on_epoch_end(1)
+    assert int(run("parts").optimizer.iterations) == 5
+    assert [row["epoch"] for row in read_log(tmp_path / "parts")] == ["0", "1", "2"]
+    with pytest.raises(ValueError, match="finished. Received: every=4, and 6 steps"):
+        train_steps(None, None, 8, tmp_path / "parts", every=4)
+
+
 @pytest.mark.slow
 def test_a_line_of_the_log_without_its_checkpoint_is_written_again(
     run, tmp_path, monkeypatch

@@ -1,6 +1,7 @@
 """Reads pickles of plain values, without running code that is stored in them."""
 
 import pickle
+import pickletools
 import reprlib
 from pathlib import Path
 
@@ -26,12 +27,34 @@ class PlainUnpickler(pickle.Unpickler):
 
     needs = "no plain value"
 
+    def __init__(self, file):
+        super().__init__(file)
+        self._file = file
+
+    def load(self):
+        """Loads the next pickle of the file, which must be able to seek."""
+        _check_memo(self._file)
+        return super().load()
+
     def find_class(self, module, name):
         """Refuses every global name."""
         raise pickle.UnpicklingError(
             f"it asks for {module}.{name}, which {self.needs} needs; no code of it was "
             "executed"
         )
+
+
+def _check_memo(file):
+    """Refuses a pickle that makes `pickle` reserve memory for values it has not.
+
+    The memory is that of the largest number under which a value is stored. A program
+    that writes pickles counts them.
+    """
+    start = file.tell()
+    for count, (opcode, number, _) in enumerate(pickletools.genops(file)):
+        if opcode.name in ("PUT", "BINPUT", "LONG_BINPUT") and number > count:
+            raise pickle.UnpicklingError(f"value {count} has the number {number}")
+    file.seek(start)
 
 
 def load(unpickler):

@@ -87,12 +87,15 @@ def _penalize(scores, tokens, step, penalty):
 
     Source: Keskar et al. 2019 (CTRL), section 4.1; negative scores as in Hugging Face.
     """
-    known = ops.arange(ops.shape(tokens)[1], dtype="int32")[None] < step
+    size = ops.shape(scores)[1]
+    places = ops.arange(ops.shape(tokens)[1], dtype="int32")[None]
+    # A row that has ended is filled with the end token, which need not exist.
+    known = (places < step) & (tokens < size)
     # A place that is not read repeats the first token, which does not change the set.
-    index = ops.where(known, tokens, tokens[:, :1])
+    index = ops.where(known, tokens, ops.minimum(tokens[:, :1], size - 1))
     found = ops.take_along_axis(scores, index, axis=1)
     lowered = ops.where(found < 0, found * penalty, found / penalty)
-    lowered = ops.where(known | ops.greater(step, 0), lowered, found)
+    lowered = ops.where(known | known[:, :1], lowered, found)
     rows = ops.arange(ops.shape(tokens)[0], dtype="int32")[:, None]
     rows = ops.broadcast_to(rows, ops.shape(index))
     places = ops.stack([ops.reshape(rows, (-1,)), ops.reshape(index, (-1,))], axis=-1)

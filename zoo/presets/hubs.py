@@ -11,7 +11,7 @@ from zoo.files import filling
 
 # The files that are fetched from a repository of Hugging Face. If there are no weights
 # among them, HUB_TORCH_FILES are fetched too.
-HUB_FILES = ["*.json", "*.txt", "*.spm", "*.safetensors", "*.weights.h5"]
+HUB_FILES = ["*.json", "*.txt", "*.spm", "*.model", "*.safetensors", "*.weights.h5"]
 HUB_TORCH_FILES = ["pytorch_model*.bin"]
 
 
@@ -42,6 +42,8 @@ def download(uri, name=None, files=None, fetch=True):
         if scheme == "hf":
             return _from_hugging_face(path, files, fetch)
         if scheme == "kaggle":
+            if not fetch:
+                raise FileNotFoundError(uri)
             import kagglehub
 
             return pathlib.Path(kagglehub.model_download(path))

@@ -47,7 +47,7 @@ class CausalStreams(TokenDocuments, Objective):
 
     Raises:
         ValueError: if the recipe has several stages. The states are carried through
-            the whole run.
+            the whole run. Or if a file is too short for a batch.
     """
 
     name = "causal_streams"
@@ -56,6 +56,8 @@ class CausalStreams(TokenDocuments, Objective):
     def __init__(self, recipe, data, output):
         self.steps, self.rows, _ = only_stage(recipe, "a model that carries states")
         super().__init__(recipe, data, output)
+        for corpus in (self.corpus, *self.held_out.values()):  # before the training
+            DocumentStreams(*corpus, self.rows, self.steps, seed=None)
 
     def learn_tokenizer(self, paths, output):
         """Makes the tokenizer; see the base class."""

@@ -55,7 +55,8 @@ class TaggerTraining(Objective):
         sizes: list of int, the mean number of words of an update, for each update.
 
     Raises:
-        ValueError: if the recipe has several stages, there is no sentence, or a tag
+        ValueError: if the recipe has several stages or options that have no effect,
+            there is no sentence, or a tag
             of a held-out file does not occur in the training files.
     """
 
@@ -64,6 +65,7 @@ class TaggerTraining(Objective):
 
     def __init__(self, recipe, data, output):
         only_stage(recipe, "a tagger")
+        _check_options(recipe)
         self.recipe, self.data, self.output = recipe, data, output
         ((longest, self.rows, _),) = recipe.stages
         files = [self._read(path) for path in find_files(data, recipe.train)]
@@ -112,8 +114,9 @@ class TaggerTraining(Objective):
             options["vectors"] = learn_vectors(vectors, self.data, self.output)
             model = make_tagger(*self.train, **recipe.config, **options)
         else:
-            labels = TokenClassifier.data_options(self.train[1])
-            model = start_model(recipe, TokenClassifier, None, {}, **labels)
+            options = TokenClassifier.data_options(self.train[1])
+            options |= recipe.options.tagger
+            model = start_model(recipe, TokenClassifier, None, {}, **options)
         model.compile(make_optimizer(recipe))
         return model
 
@@ -127,7 +130,8 @@ class TaggerTraining(Objective):
         Returns:
             tf.data.Dataset with at least one batch for each update that is left.
         """
-        updates = -(-len(self.train[0]) // self.rows)
+        whole = model.batches(*self.train, batch_size=self.rows)
+        updates = int(whole.cardinality())  # a long sentence may be several rows
         epochs = range(start // updates, -(-self.recipe.steps // updates) + 1)
         seed = self.recipe.seed
         batches = model.batches(
@@ -146,3 +150,16 @@ class TaggerTraining(Objective):
     def finished(self, model):
         """Returns the model itself."""
         return model
+
+
+def _check_options(recipe):
+    """Raises ValueError if an option of a recipe has no effect."""
+    unused = {"finetuning_config": recipe.finetuning_config}
+    if recipe.start is not None:
+        unused["vectors"] = recipe.options.vectors
+    given = [name for name, value in unused.items() if value]
+    if given:
+        raise ValueError(
+            "A tagger has no other config at the end, and one that starts from a "
+            f"preset learns no word vectors. Received: {given}. Leave them out."
+        )

@@ -11,6 +11,7 @@ config and random weights.
 """
 
 import json
+import os
 import pathlib
 
 import numpy as np
@@ -71,7 +72,7 @@ def compare(
         raise ValueError(f"`arms` must be of {list(ARMS)}. Received: {arms}.")
     parts = split(data, task, examples)
     settings = {"epochs": epochs, "batch_size": batch_size, **options}
-    run = _cached_runs(preset, pathlib.Path(output), task, parts, settings, echo)
+    run = _cached_runs(preset, data, pathlib.Path(output), task, parts, settings, echo)
 
     results = {"task": task, "examples": len(parts["train"][1])}
     results["settings"] = {**settings, "seeds": seeds}
@@ -99,15 +100,16 @@ def _search(task, parts, run, arm, rates, seeds):
     return {"rate": best, "searched": searched, "dev": dev}, runs
 
 
-def _cached_runs(preset, output, task, parts, settings, echo):
+def _cached_runs(preset, data, output, task, parts, settings, echo):
     """A function of arm, rate and seed that calls `finetune` and stores the result.
 
     If the result is stored already, the function reads it.
 
     Raises:
-        ValueError: if `output` has runs of another preset or with other settings.
+        ValueError: if `output` has runs of another preset, data or settings.
     """
-    record = json.dumps({"preset": str(preset), **settings}, indent=2) + "\n"
+    record = {"preset": str(preset), "data": os.path.abspath(data), **settings}
+    record = json.dumps(record, indent=2) + "\n"
     path = output / "settings.json"
     if path.exists() and json.loads(path.read_text("utf-8")) != json.loads(record):
         raise ValueError(

@@ -26,7 +26,10 @@ from zoo.tasks import TASKS, Task, TextClassifier, TextEnsemble, find_task
 from zoo.tasks.ensemble import find_members
 from zoo.training.schedules import check_learning_rate
 
-POSITIONS = "position_embedding/embeddings"  # the path of BERT's table
+# The paths of learned tables of positions.
+POSITIONS = tuple(
+    f"{side}position_embedding/embeddings" for side in ("", "encoder_", "decoder_")
+)
 
 
 def from_preset(
@@ -217,12 +220,12 @@ def _build_part(record, dtype):
 
 
 def _with_positions(source, length):
-    """The source with a table of so many positions, if it has a learned one."""
-    table = source.weights.get(POSITIONS)
-    if table is None:
-        return source
-    table = np.resize(table, (length, table.shape[1]))  # repeats the rows
-    return dataclasses.replace(source, weights={**source.weights, POSITIONS: table})
+    """The source with tables of so many positions, if it has learned ones."""
+    weights = dict(source.weights)
+    for path in weights.keys() & {*POSITIONS}:
+        table = weights[path]
+        weights[path] = np.resize(table, (length, table.shape[1]))  # repeats the rows
+    return dataclasses.replace(source, weights=weights)
 
 
 def _split_options(source, task, options):

@@ -26,6 +26,7 @@ import base64
 import ctypes
 import json
 import math
+import os
 import sys
 
 _STRING = 7
@@ -217,6 +218,9 @@ def _emit(**event):
 
 def main():
     """Runs the job on standard input."""
+    # What a model prints goes to standard error, not among the events.
+    sys.stdout = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
     job = json.load(sys.stdin)
     try:
         library = Library(job["library"])

@@ -6,6 +6,7 @@ only if the environment variable TFS_URL gives its address.
 """
 
 import base64
+import http.client
 import json
 import pathlib
 import shlex
@@ -174,7 +175,7 @@ def _send(request, timeout):
             f"{error.code} from {request.full_url}: {_error_text(error)}. Check the "
             "name and the inputs of the model at its /metadata."
         ) from error
-    except json.JSONDecodeError as error:
+    except (json.JSONDecodeError, http.client.HTTPException) as error:
         raise ValueError(
             "The server must answer in JSON. Received: another format from "
             f"{request.full_url}. Check the port: REST is 8501, gRPC is 8500."

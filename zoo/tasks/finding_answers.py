@@ -169,10 +169,13 @@ class FindsAnswers:
         """
         x, y = self.unpack_rows(x, y)
         self.check_data(x, y, "find_null_threshold")
-        self.targets(self.text_columns(x), y, None)
+        columns = self.text_columns(x)
+        self.targets(columns, y, None)
+        if not isinstance(y, (list, tuple)):
+            y = _answers_at(as_numpy(columns[1]).tolist(), np.asarray(y))
+        true = [answer_texts(answer_list(row, i)) for i, row in enumerate(y)]
         found = self._answer(x, batch_size, None)
         texts, odds = found["text"].tolist(), found["null_odds"].tolist()
-        true = [answer_texts(answer_list(row, i)) for i, row in enumerate(y)]
         threshold = best_null_threshold(true, texts, odds)
         self.options["null_threshold"] = threshold
         kept = ["" if o > threshold else t for t, o in zip(texts, odds, strict=True)]
@@ -182,6 +185,14 @@ class FindsAnswers:
             "f1": scores["f1"],
             "exact": scores["exact"],
         }
+
+
+def _answers_at(contexts, places):
+    """Answers at positions int (B, 2); [] for no answer."""
+    return [
+        [] if begin < 0 else [(context[begin:end], begin)]
+        for context, (begin, end) in zip(contexts, places.tolist(), strict=True)
+    ]
 
 
 def _blocks(sizes):

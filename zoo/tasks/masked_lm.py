@@ -213,8 +213,9 @@ class MaskedLM(Task):
             masked = epochs.dataset().flat_map(
                 lambda epoch: rows.enumerate(epoch * EPOCH_SEEDS).map(example)
             )
-            known = tf.data.experimental.assert_cardinality(rows.cardinality())
-            masked = masked.apply(known)
+            size = rows.cardinality()
+            if int(size) != tf.data.UNKNOWN_CARDINALITY:
+                masked = masked.apply(tf.data.experimental.assert_cardinality(size))
         elif isinstance(x, tf.data.Dataset):
             masked = rows.enumerate().map(example)
         else:

@@ -4,6 +4,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from zoo.layers.lora import merged_weights
 from zoo.serving import Signature, write_version
 
 WARMUP_TEXTS = ("A first request, so that the first client need not wait.", "")
@@ -89,5 +90,6 @@ def float32_clone(task):
         keras.dtype_policies.get("float32")
     )
     clone = type(task).from_config(config)
-    clone.set_weights(task.get_weights())
+    values = merged_weights(task)  # the clone has no LoRA
+    clone.set_weights([values[id(v)] for v in task.weights if id(v) in values])
     return clone

@@ -263,7 +263,9 @@ def _check_finite(numbers, given, rule):
 
 def weight_tensor(weights):
     """`row_weights` for a tensor in a tf.data pipeline; it may have any shape."""
-    message = "`sample_weight` must hold numbers of at least 0."
-    check = tf.debugging.Assert(tf.reduce_all(weights >= 0), [message, weights])
+    message = "`sample_weight` must hold finite numbers of at least 0."
+    weights = tf.cast(weights, tf.float32)
+    right = tf.math.is_finite(weights) & (weights >= 0)
+    check = tf.debugging.Assert(tf.reduce_all(right), [message, weights])
     with tf.control_dependencies([check]):
         return tf.identity(weights)

@@ -282,7 +282,8 @@ class WritesTexts:
         return found
 
     def _compiled(self, options, function):
-        """A compiled function of texts and numbers, one for all calls."""
+        """A compiled function of texts and numbers, one for all calls and seeds."""
+        options = dataclasses.replace(options, seed=0)
         functions = self.compiled_functions()
         if (options, function.__name__) not in functions:
             signature = [
@@ -322,6 +323,7 @@ class WritesTexts:
 
     def _advance(self, options):
         """The compiled step of a stream."""
+        options = dataclasses.replace(options, seed=0)
         functions, key = self.compiled_functions(), (options, "advance")
         if key not in functions:
             body = next_token(

@@ -121,7 +121,9 @@ class TextTraining(TextBatches):
             return self.batches(*data, *order, number, budget)
         # One long stream. Each of the user's epochs takes its steps from it.
         rows = len(as_columns(data[0])[0])
-        shortest = 1 if budget else -(-rows // (data[3] or 32))  # batches of a pass
+        # The fewest batches of a pass. Streams and packed rows depend on the tokens.
+        packed = budget or self.options.get("rows") or self.options.get("packing")
+        shortest = 1 if packed else -(-rows // (data[3] or 32))
         passes = range(-(-epochs * steps // shortest))
         return self.batches(*data, *order, passes, budget).skip(start * steps)
 

@@ -126,6 +126,8 @@ class Translator(TranslatedFiles, WritesTexts, Task):
 
     def encode_labels(self, y):
         """Targets as an array of strings, checked."""
+        if isinstance(y, (list, tuple)):  # numpy would make texts of other values
+            y = np.fromiter(y, object, len(y))
         y = as_array(y)
         wrong = [value for value in y.ravel() if not isinstance(value, (str, bytes))]
         if y.ndim != 1 or wrong:

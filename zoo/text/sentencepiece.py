@@ -1,7 +1,9 @@
 """SentencePiece inside the TensorFlow graph, for a source and a target."""
 
 import base64
+import binascii
 import hashlib
+import os
 import pathlib
 
 import tensorflow as tf
@@ -126,10 +128,17 @@ def read_model(model):
     """The content of a model, bytes; see `SentencePieceTokenizer`."""
     if isinstance(model, bytes):
         return model
-    suffixes = ".model", ".spm"
-    if isinstance(model, pathlib.Path) or model[:255].endswith(suffixes):
+    named = isinstance(model, pathlib.Path) or model.endswith((".model", ".spm"))
+    # A path has at most 4,096 characters.
+    if named or len(model) <= 4096 and os.path.isfile(model):
         return pathlib.Path(model).read_bytes()
-    return base64.b64decode(model)
+    try:
+        return base64.b64decode(model, validate=True)
+    except binascii.Error as error:
+        raise FileNotFoundError(
+            "`model` must be the path of a SentencePiece model, or its content. "
+            f"Received: {model!r:.80}, and there is no such file."
+        ) from error
 
 
 class _Model(tf.saved_model.experimental.TrackableResource):

@@ -38,7 +38,7 @@ class Vocabulary:
                 "`vocabulary` must be a path or a sequence of str. Received: "
                 f"{wrong[0]!r}. Decode bytes with `.decode()`, arrays with `.tolist()`."
             )
-        self.tokens = tuple(token.strip() for token in tokens)
+        self.tokens = tuple(map(strip_token, tokens))
         self.ids = {token: i for i, token in enumerate(self.tokens)}
         self._check(required)
 
@@ -64,6 +64,15 @@ class Vocabulary:
                 f"Received {len(self.tokens)} tokens without {missing}. Add them, or "
                 "name the vocabulary's own special tokens in the arguments."
             )
+
+
+def strip_token(line):
+    """A line of a vocabulary without white space at its ends.
+
+    Google's Chinese vocabulary has the token U+2028, which is white space. It is kept,
+    though no text has it as a token.
+    """
+    return line.strip() or line.strip(" \t\r\n")
 
 
 def lookup(keys, default, values=None):
@@ -106,4 +115,4 @@ def _read(path):
             "the path of a vocab.txt file, or a list of tokens."
         )
     lines = path.read_bytes().decode("utf-8").split("\n")
-    return lines[:-1] if not lines[-1].strip() else lines
+    return lines[:-1] if not strip_token(lines[-1]) else lines

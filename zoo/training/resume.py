@@ -2,12 +2,15 @@
 
 import pathlib
 import time
+import zipfile
 
 import keras
 import numpy as np
 
 from zoo.files import replacing
 from zoo.training.averaging import AverageWeights
+
+FINISHED = "finished_batches.txt"  # in a checkpoint
 
 
 class SaveWhole(keras.callbacks.Callback):
@@ -18,15 +21,17 @@ class SaveWhole(keras.callbacks.Callback):
 
     Args:
         path: str or path, ending in ".keras".
+        every: int, batches of an epoch. The file then says how many are finished,
+            which the optimizer does not know if it has left out updates.
 
     Raises:
         FloatingPointError: if a weight or the loss is not finite; the file is not
             changed then.
     """
 
-    def __init__(self, path):
+    def __init__(self, path, every=None):
         super().__init__()
-        self.path = pathlib.Path(path)
+        self.path, self.every = pathlib.Path(path), every
 
     def on_train_batch_end(self, batch, logs=None):
         """Raises an error if the loss is not finite."""
@@ -41,6 +46,9 @@ class SaveWhole(keras.callbacks.Callback):
                 self._stop(f"{weight.path} is not finite")
         with replacing(self.path) as temporary:
             self.model.save(temporary)
+            if self.every:
+                with zipfile.ZipFile(temporary, "a") as file:
+                    file.writestr(FINISHED, str((epoch + 1) * self.every))
 
     def _stop(self, reason):
         update = _updates(self.model)
@@ -122,7 +130,8 @@ def train_steps(
 
     Raises:
         FloatingPointError: if the loss or a weight is not finite.
-        ValueError: if `every` does not divide `steps`.
+        ValueError: if `every` does not divide `steps`, or the batches that are
+            finished.
     """
     check_interval(steps, every)
     directory = pathlib.Path(directory)
@@ -130,19 +139,21 @@ def train_steps(
     checkpoint = directory / "checkpoint.keras"
     if checkpoint.exists():
         model = keras.saving.load_model(checkpoint)
-    start = _updates(model) * _batches_per_update(model.optimizer)
+    start = _finished_batches(checkpoint, model)
+    check_interval(start, every)
     _trim(log := directory / "log.csv", start // every)
     means = [AverageWeights(average, directory / "last_weights")] * (average > 1)
     progress = [] if sizes is None else [Throughput(sizes, start)]
     if start < steps:
         log = keras.callbacks.CSVLogger(log, append=start > 0)
+        save = SaveWhole(checkpoint, every)
         model.fit(
             make_dataset(start),
             epochs=steps // every,
             initial_epoch=start // every,
             steps_per_epoch=every,
             shuffle=False,
-            callbacks=[*progress, log, *means, SaveWhole(checkpoint), *callbacks],
+            callbacks=[*progress, log, *means, save, *callbacks],
         )
     else:
         # As `fit` does at its end: averaged weights take the place of the last ones.
@@ -164,11 +175,21 @@ def _trim(log, epochs):
 
 
 def check_interval(steps, every):
-    """Raises ValueError if the last step would not be saved."""
+    """Raises ValueError unless steps, all or those before a checkpoint, are whole."""
     if every < 1 or steps % every:
         raise ValueError(
-            f"`every` must divide `steps`. Received: every={every}, steps={steps}."
+            "`every` must divide `steps`, and the steps that are finished. Received: "
+            f"every={every}, and {steps} steps."
         )
+
+
+def _finished_batches(checkpoint, model):
+    """The batches before a checkpoint; 0 without one."""
+    if checkpoint.exists():
+        with zipfile.ZipFile(checkpoint) as file:
+            if FINISHED in file.namelist():
+                return int(file.read(FINISHED))
+    return _updates(model) * _batches_per_update(model.optimizer)
 
 
 def _updates(model):

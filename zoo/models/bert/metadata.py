@@ -4,6 +4,7 @@ import json
 import re
 
 from zoo.models.bert.model import BERTConfig
+from zoo.text.vocabulary import strip_token
 
 # Our field to its name in bert_config.json and in Hugging Face's config.json.
 SIZES = {
@@ -216,7 +217,7 @@ def _read_vocabulary(path):
         lines = path.read_bytes().decode("utf-8").split("\n")
     except UnicodeDecodeError as error:
         raise ValueError(f"`{path}` must be UTF-8. Received: {error}.") from error
-    return tuple(line.strip() for line in lines[: -1 if not lines[-1] else None])
+    return tuple(map(strip_token, lines[: -1 if not lines[-1] else None]))
 
 
 def _hugging_face_tokenizer(directory):
