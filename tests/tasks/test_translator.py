@@ -287,6 +287,9 @@ def test_long_and_foreign_texts(translator):
         translator.truncation_reported = False
         texts = translator.translate([long, "漢字 🎉 \u0000", "  "])
     assert len(texts) == 3 and all(isinstance(text, str) for text in texts)
+    with pytest.warns(UserWarning, match="1 of 2 texts are longer than 32 tokens"):
+        translator.truncation_reported = False
+        translator.batches(["good", "film"], ["good", long])
     assert translator.translate([]) == []
     assert translator.translate([], return_scores=True) == ([], [])
 

@@ -186,7 +186,8 @@ def prepare(model, parts, seed, echo):
     for _, labels in parts.values():
         model.encode_labels(model.parse_labels(labels))
     tokens = describe_tokens(model, parts)
-    model.truncation_reported = True  # by this line, instead of a warning
+    # By the line about texts, instead of a warning. It does not count targets.
+    model.truncation_reported = tokens["longer"] > 0
     echo(tokens_line(tokens))
     texts, labels = parts["training"]
     rows = sample_rows(texts, seed)

@@ -146,11 +146,16 @@ class Translator(TranslatedFiles, WritesTexts, Task):
         return y
 
     def row_lengths(self, rows, targets=()):
-        """Tokens of the longer one of source and target, with its end."""
+        """Tokens of the longer one of source and target, with its end.
+
+        Warns once that some of the targets are truncated.
+        """
         lengths = super().row_lengths(rows, targets)
         if targets:
             written = self.tokenizer.targets(targets[0]).row_lengths() + 1
             if self.sequence_length:
+                cut = int(tf.math.count_nonzero(written > self.sequence_length))
+                self.report_truncation(cut, len(written))
                 written = tf.minimum(written, self.sequence_length)
             lengths = tf.maximum(lengths, tf.cast(written, lengths.dtype))
         return lengths
