@@ -6,9 +6,9 @@ import keras
 import numpy as np
 import pytest
 import tiny
+from runs import assert_killing_changes_nothing
 
 import zoo
-from runs import assert_killing_changes_nothing
 from zoo import pretraining, registry
 from zoo.presets import sha256
 from zoo.pretraining import Recipe

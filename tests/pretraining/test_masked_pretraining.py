@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
-
 from runs import assert_killing_changes_nothing, start_run, weights_of
+
 from zoo import pretraining
 from zoo.pretraining import Recipe
 from zoo.pretraining.masked_lm import MaskedPretraining

@@ -286,10 +286,8 @@ class WritesTexts:
         options = dataclasses.replace(options, seed=0)
         functions = self.compiled_functions()
         if (options, function.__name__) not in functions:
-            signature = [
-                tf.TensorSpec((None,), tf.string),
-                tf.TensorSpec((None, None), tf.float32),
-            ]
+            spec = tf.TensorSpec
+            signature = [spec((None,), tf.string), spec((None, None), tf.float32)]
             compiled = tf.function(
                 lambda texts, numbers: function(texts, options, numbers), signature
             )
