@@ -1,5 +1,8 @@
+import sys
+
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from zoo.serving import ask
 
@@ -26,3 +29,17 @@ def test_unknown_signature_and_inputs(good_version):
         ask(good_version, {"words": TEXTS["text"]})
     with pytest.raises(FileNotFoundError):
         ask(good_version / "variables", TEXTS)
+
+
+def test_what_a_model_prints_is_no_answer(tmp_path):
+    class Printing(tf.Module):
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.float32, "x")])
+        def double(self, x):
+            tf.print("5", output_stream=sys.stdout)
+            tf.print("no JSON", x, output_stream=sys.stdout)
+            return {"y": 2 * x}
+
+    module = Printing()
+    tf.saved_model.save(module, str(tmp_path / "1"), {"serving_default": module.double})
+    answers = ask(tmp_path, {"x": np.array([1.5], "float32")})
+    assert answers["y"].tolist() == [3.0]

@@ -98,7 +98,9 @@ def test_updates_that_were_left_out_are_counted(run, tmp_path):
     left_out.on_epoch_end(1)
     assert int(run("parts").optimizer.iterations) == 5
     assert [row["epoch"] for row in read_log(tmp_path / "parts")] == ["0", "1", "2"]
-    with pytest.raises(ValueError, match="finished. Received: every=4, and 6 steps"):
+    with pytest.raises(
+        ValueError, match="the finished ones. Received: every=4, steps=6"
+    ):
         train_steps(None, None, 8, tmp_path / "parts", every=4)
 
 

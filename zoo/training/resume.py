@@ -130,17 +130,14 @@ def train_steps(
 
     Raises:
         FloatingPointError: if the loss or a weight is not finite.
-        ValueError: if `every` does not divide `steps`, or the batches that are
-            finished.
+        ValueError: if `every` does not divide `steps` or the finished batches.
     """
     check_interval(steps, every)
-    directory = pathlib.Path(directory)
-    directory.mkdir(parents=True, exist_ok=True)
+    (directory := pathlib.Path(directory)).mkdir(parents=True, exist_ok=True)
     checkpoint = directory / "checkpoint.keras"
     if checkpoint.exists():
         model = keras.saving.load_model(checkpoint)
-    start = _finished_batches(checkpoint, model)
-    check_interval(start, every)
+    check_interval(start := _finished_batches(checkpoint, model), every)
     _trim(log := directory / "log.csv", start // every)
     means = [AverageWeights(average, directory / "last_weights")] * (average > 1)
     progress = [] if sizes is None else [Throughput(sizes, start)]
@@ -178,8 +175,8 @@ def check_interval(steps, every):
     """Raises ValueError unless steps, all or those before a checkpoint, are whole."""
     if every < 1 or steps % every:
         raise ValueError(
-            "`every` must divide `steps`, and the steps that are finished. Received: "
-            f"every={every}, and {steps} steps."
+            "`every` must divide `steps`, all and the finished ones. Received: "
+            f"every={every}, steps={steps}."
         )
 
 

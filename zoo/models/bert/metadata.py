@@ -4,7 +4,6 @@ import json
 import re
 
 from zoo.models.bert.model import BERTConfig
-from zoo.text.vocabulary import strip_token
 
 # Our field to its name in bert_config.json and in Hugging Face's config.json.
 SIZES = {
@@ -217,7 +216,10 @@ def _read_vocabulary(path):
         lines = path.read_bytes().decode("utf-8").split("\n")
     except UnicodeDecodeError as error:
         raise ValueError(f"`{path}` must be UTF-8. Received: {error}.") from error
-    return tuple(map(strip_token, lines[: -1 if not lines[-1] else None]))
+    # A token of white space, as in the Chinese vocabulary, is left as it is.
+    return tuple(
+        line.strip() or line for line in lines[: -1 if not lines[-1] else None]
+    )
 
 
 def _hugging_face_tokenizer(directory):
