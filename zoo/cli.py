@@ -84,7 +84,7 @@ def list_command(family):
 def info(preset, layout, file):
     """Describe a preset as JSON.
 
-    PRESET is a name, a directory, or a URI that was downloaded before.
+    PRESET is a name, a directory, or a URI of Hugging Face that was downloaded before.
     """
     from zoo import registry
 
