@@ -122,7 +122,7 @@ def test_a_tagger_that_starts_from_a_preset(data, finished, tmp_path):
     model = run.build()
     assert model.options.items() >= options.items()
     assert len(list(run.batches(model, 1).take(5))) == 5
-    with pytest.raises(ValueError, match="learns no word vectors. .*'vectors'"):
+    with pytest.raises(ValueError, match="with `from` no `vectors`. .*'vectors'"):
         TaggerTraining(Recipe(**recipe(**start)), data, tmp_path)
 
 

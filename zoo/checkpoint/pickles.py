@@ -45,10 +45,10 @@ class PlainUnpickler(pickle.Unpickler):
 
 
 def _check_memo(file):
-    """Refuses a pickle that makes `pickle` reserve memory for values it has not.
+    """Refuses a pickle that would use much more memory than its size.
 
-    The memory is that of the largest number under which a value is stored. A program
-    that writes pickles counts them.
+    A pickle gives numbers to its values, and `pickle` reserves memory up to the largest
+    number. A program that writes a pickle just counts.
     """
     start = file.tell()
     for count, (opcode, number, _) in enumerate(pickletools.genops(file)):

@@ -46,8 +46,8 @@ class CausalStreams(TokenDocuments, Objective):
         recipe, data, output: see `TokenDocuments`.
 
     Raises:
-        ValueError: if the recipe has several stages. The states are carried through
-            the whole run. Or if a file is too short for a batch.
+        ValueError: if the recipe has several stages, since the states are carried
+            through the whole run, or if a file is too short for a batch.
     """
 
     name = "causal_streams"

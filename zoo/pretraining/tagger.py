@@ -55,9 +55,9 @@ class TaggerTraining(Objective):
         sizes: list of int, the mean number of words of an update, for each update.
 
     Raises:
-        ValueError: if the recipe has several stages or options that have no effect,
-            there is no sentence, or a tag
-            of a held-out file does not occur in the training files.
+        ValueError: if the recipe has several stages or an option without effect, there
+            is no sentence, or a tag of a held-out file does not occur in the training
+            files.
     """
 
     name = TokenClassifier.task_name
@@ -160,6 +160,6 @@ def _check_options(recipe):
     given = [name for name, value in unused.items() if value]
     if given:
         raise ValueError(
-            "A tagger has no other config at the end, and one that starts from a "
-            f"preset learns no word vectors. Received: {given}. Leave them out."
+            "A recipe for a tagger takes no `finetuning_config`, and with `from` no "
+            f"`vectors`. Received: {given}. Leave them out."
         )

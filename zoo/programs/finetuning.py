@@ -186,7 +186,7 @@ def prepare(model, parts, seed, echo):
     for _, labels in parts.values():
         model.encode_labels(model.parse_labels(labels))
     tokens = describe_tokens(model, parts)
-    # By the line about texts, instead of a warning. It does not count targets.
+    # The next line takes the place of the warning, but targets are not counted in it.
     model.truncation_reported = tokens["longer"] > 0
     echo(tokens_line(tokens))
     texts, labels = parts["training"]

@@ -218,7 +218,7 @@ def _emit(**event):
 
 def main():
     """Runs the job on standard input."""
-    # What a model prints goes to standard error, not among the events.
+    # What a model prints must not be among the events: it goes to standard error.
     sys.stdout = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     job = json.load(sys.stdin)

@@ -24,6 +24,11 @@ class TrainsOnRows:
     A task has `options` with rows, window, jitter and packing, see `zoo.CausalLM`.
     """
 
+    @property
+    def rows_are_texts(self):
+        """False for streams and packed rows, which depend on the number of tokens."""
+        return not self.options["rows"] and not self.options["packing"]
+
     @staticmethod
     def connect_streams(backbone, inputs, rows):
         """The inputs of a model for streams, and the vectors of their tokens."""

@@ -145,7 +145,7 @@ class LabelledFiles:
             yield dict(zip(answers, values, strict=True))
 
     def answer_file(self, path, output):
-        """Writes the answers to a file of the task's own format, without its labels.
+        """Answers the rows of a file in the task's own format; ignores its labels.
 
         Args:
             path: of the file.

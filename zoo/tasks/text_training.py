@@ -19,7 +19,12 @@ class TextTraining(TextBatches):
 
     The methods have Keras' arguments in Keras' order. Input that is not text goes to
     Keras unchanged.
+
+    Attributes:
+        rows_are_texts: bool, whether each text is a row of a batch, or several.
     """
+
+    rows_are_texts = True
 
     def fit(
         self,
@@ -121,9 +126,8 @@ class TextTraining(TextBatches):
             return self.batches(*data, *order, number, budget)
         # One long stream. Each of the user's epochs takes its steps from it.
         rows = len(as_columns(data[0])[0])
-        # The fewest batches of a pass. Streams and packed rows depend on the tokens.
-        packed = budget or self.options.get("rows") or self.options.get("packing")
-        shortest = 1 if packed else -(-rows // (data[3] or 32))
+        known = self.rows_are_texts and not budget  # how many batches a pass has
+        shortest = -(-rows // (data[3] or 32)) if known else 1
         passes = range(-(-epochs * steps // shortest))
         return self.batches(*data, *order, passes, budget).skip(start * steps)
 

@@ -21,8 +21,8 @@ class SaveWhole(keras.callbacks.Callback):
 
     Args:
         path: str or path, ending in ".keras".
-        every: int, batches of an epoch. The file then says how many are finished,
-            which the optimizer does not know if it has left out updates.
+        every: int, batches of an epoch. The file then also has the number of finished
+            batches. With float16 this can be more than the updates of the optimizer.
 
     Raises:
         FloatingPointError: if a weight or the loss is not finite; the file is not
@@ -172,7 +172,7 @@ def _trim(log, epochs):
 
 
 def check_interval(steps, every):
-    """Raises ValueError unless steps, all or those before a checkpoint, are whole."""
+    """Raises ValueError if `every` does not divide a number of steps."""
     if every < 1 or steps % every:
         raise ValueError(
             "`every` must divide `steps`, all and the finished ones. Received: "
