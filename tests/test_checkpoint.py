@@ -203,3 +203,15 @@ def test_hdf5_data_in_other_files_is_not_read(tmp_path):
     for name in ("external.h5", "virtual.h5"):
         with pytest.raises(ValueError, match=f"{name}.*'a' stores its data in another"):
             open_checkpoint(tmp_path / name)
+
+
+def test_other_damage_is_called_so(tmp_path):
+    np.save(tmp_path / "a.npy", np.ones(3))
+    (tmp_path / "a.npy").rename(tmp_path / "a.npz")
+    with pytest.raises(ValueError, match="must hold a complete"):
+        open_checkpoint(tmp_path / "a.npz")
+    for content in ("[]", '{"weight_map": []}', '{"weight_map": {"a": 1}}'):
+        path = tmp_path / "model.safetensors.index.json"
+        path.write_text(content)
+        with pytest.raises(ValueError, match="must hold a complete"):
+            open_checkpoint(path)

@@ -1,11 +1,15 @@
 """The commands, from files to files, on a tiny preset."""
 
+import errno
 import json
 import re
 
 import pytest
 import tiny
+from click.testing import CliRunner
 from commands import run
+
+from zoo.cli import main
 
 
 @pytest.fixture(scope="module")
@@ -264,3 +268,31 @@ def test_a_learning_rate_is_found_first(preset, table, tmp_path):
         run_options = (*options, "--learning-rate", rate)
         code = 2 if rate == "fast" else 1
         assert words in run("finetune", preset, *run_options, code=code)
+
+
+def test_rows_of_one_context_are_split(tmp_path):
+    from zoo.programs import labelled_rows
+
+    for number in range(40):  # of some contexts, the hash chooses the validation
+        rows = ["q1", "q2", "q3"], [f"context {number}"] * 3
+        train, valid = labelled_rows.split_off(rows, [1, 2, 3], column=1)
+        assert (train[1], valid[1]) == ([1, 2], [3])
+
+
+def test_counts_are_positive_and_pictures_have_a_format(preset, table, tmp_path):
+    output = ["--output", str(tmp_path / "a.keras")]
+    for option in ("--epochs", "--batch-size"):
+        command = ["finetune", preset, "--data", table, *output, option, "0"]
+        assert "0 is not in the range x>=1" in run(*command, code=2)
+    (tmp_path / "a.txt").write_text("a film\n")
+    command = ["senses", preset, "film", tmp_path / "a.txt", "--output", "uses"]
+    assert "must end in .svg, .png or .pdf. Received: uses" in run(*command, code=2)
+
+
+def test_a_closed_pipe_is_no_error(monkeypatch):
+    def broken(*arguments, **options):
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+    monkeypatch.setattr("zoo.presets.list_presets", broken)
+    result = CliRunner().invoke(main, ["list"])
+    assert "Error" not in result.output

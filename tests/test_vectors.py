@@ -122,3 +122,12 @@ def test_real_files(shared):
         words, vectors = read_vectors(directory / name)
         assert len(words) == len(vectors) > 9 and np.isfinite(vectors).all()
         assert width in (None, vectors.shape[1])
+
+
+def test_a_damaged_archive_is_refused(tmp_path):
+    lines = "".join(f"word{i} {i} {i * i}\n" for i in range(999))
+    content = bytearray(gzip.compress(lines.encode()))
+    content[len(content) // 2] ^= 0xFF
+    (tmp_path / "a.txt.gz").write_bytes(content)
+    with pytest.raises(ValueError, match="must be complete|must be a word and"):
+        read_vectors(tmp_path / "a.txt.gz")

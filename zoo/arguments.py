@@ -121,6 +121,17 @@ def check_data(context, parameter, path):
     return path
 
 
+def check_picture(context, parameter, path):
+    """A callback of click, which returns the path of a picture.
+
+    Raises:
+        click.BadParameter: if the suffix is that of no picture.
+    """
+    if path is not None and not path.lower().endswith((".svg", ".png", ".pdf")):
+        raise click.BadParameter(f"It must end in .svg, .png or .pdf. Received: {path}")
+    return path
+
+
 def check_preset(context, parameter, preset):
     """A callback of click, which returns the name of a preset that exists."""
     if preset is not None:

@@ -20,6 +20,8 @@ class Commands(click.Group):
         """Runs a command."""
         try:
             return super().invoke(context)
+        except BrokenPipeError:
+            raise  # click ends without a message, as other commands of a pipe
         except (OSError, ValueError, TypeError, KeyError, ImportError) as error:
             message = error.args[0] if isinstance(error, KeyError) else error
             raise click.ClickException(str(message)) from error
@@ -51,7 +53,7 @@ def main(modules):
     help="Directory for the report, the model and the export.",
 )
 @click.option("--preset", callback=arguments.check_preset, help="By default a BERT.")
-@click.option("--epochs", default=3, show_default=True)
+@click.option("--epochs", type=click.IntRange(1), default=3, show_default=True)
 @click.option("--seed", default=0, show_default=True)
 def quickstart(data, columns, output, preset, epochs, seed):
     """Fine-tune a preset on movie reviews, and export it.
@@ -122,8 +124,10 @@ def convert(source, output, layout, task, heads, file, read_as, half):
 
     task = None if task == "none" else task
     model = zoo.from_preset(source, task, layout=read_as, file=file)
-    dtype = "float16" if half else "float32"
-    model.save_to_preset(output, layout, dtype, heads or None)
+    options = {"dtype": "float16" if half else "float32"}
+    if not isinstance(model, zoo.TextEnsemble):  # which has one layout
+        options |= {"layout": layout, "heads": heads or None}
+    model.save_to_preset(output, **options)
     click.echo(output)
 
 
@@ -177,8 +181,17 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard):
 )
 @click.option("--decoder", help="For tags: softmax or crf.")
 @click.option("--scheme", help="For tags of spans: IOB1, IOB2 or BIOES.")
-@click.option("--epochs", type=int, help="By default that of the preset, or 3.")
-@click.option("--batch-size", type=int, help="Texts of an update; by default 32.")
+@click.option(
+    "--epochs",
+    type=click.IntRange(1),
+    help="By default that of the preset, or 3. With --recipe: one for the head, one "
+    "for each group of layers, and 3 for all.",
+)
+@click.option(
+    "--batch-size",
+    type=click.IntRange(1),
+    help="Texts of an update; by default 32.",
+)
 @click.option(
     "--token-budget",
     type=int,

@@ -55,7 +55,7 @@ def save_preset(backbone, task, directory, layout="zoo", dtype="float32", heads=
     arrays = {**spare, **arrays}
     record = task and task.preset_record()
     if layout != "zoo":
-        _write_foreign(backbone, arrays, record, directory, layout, heads)
+        _write_foreign(backbone, task, arrays, directory, layout, heads)
         return
     if heads is not None:
         raise ValueError(
@@ -101,7 +101,7 @@ def top(path):
     return path.split("/")[0]
 
 
-def _write_foreign(backbone, arrays, record, directory, layout, heads):
+def _write_foreign(backbone, task, arrays, directory, layout, heads):
     """Writes a directory that another program reads."""
     layouts = {known.name: known for known in FAMILIES[backbone.family].layouts}
     writers = [name for name, known in layouts.items() if known.write]
@@ -115,10 +115,15 @@ def _write_foreign(backbone, arrays, record, directory, layout, heads):
             f'Only layout "zoo" can hold int8 weights. Received: {layout!r}, and a '
             "quantized model. Save the model with this layout before `quantize`."
         )
-    options = {**backbone.head_options, **(record["options"] if record else {})}
+    saved = task.preset_record()["options"] if task else {}
     tokenizer = backbone.tokenizer and backbone.tokenizer.get_config()
     contents = Converted(
-        layout, backbone.config, arrays, tokenizer=tokenizer, options=options
+        layout,
+        backbone.config,
+        arrays,
+        tokenizer=tokenizer,
+        options={**backbone.head_options, **saved},
+        classifies=task and task.classifies,
     )
     own = {top(path) for path in model_arrays(backbone)}
     found = tuple(dict.fromkeys(top(path) for path in arrays if top(path) not in own))

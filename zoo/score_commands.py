@@ -25,7 +25,7 @@ from zoo import arguments
     show_default=True,
     help="Runs per network.",
 )
-@click.option("--epochs", default=3, show_default=True)
+@click.option("--epochs", type=click.IntRange(1), default=3, show_default=True)
 @click.option(
     "--rate",
     "rates",
@@ -81,7 +81,9 @@ def evaluate(model, data, target, columns):
     required=True,
     callback=arguments.check_data,
     help="Directory with a directory for each task: CoLA, SST-2 and the others of "
-    "GLUE; snli, conll2003, squad1.1, squad2.0, swag and codah.",
+    "GLUE; snli, conll2003, squad1.1, squad2.0, swag and codah. Files keep their "
+    "official names, such as SST-2/train.tsv, conll2003/eng.train, "
+    "squad1.1/train-v1.1.json and swag/val.csv, and may end in .gz.",
 )
 @click.option("--output", required=True, help="Directory for results and the table.")
 @click.option(
@@ -92,8 +94,16 @@ def evaluate(model, data, target, columns):
     "files are there.",
 )
 @click.option("--seeds", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--epochs", type=int, help="By default that of the preset, or 3.")
-@click.option("--batch-size", type=int, help="Rows of an update; by default 32.")
+@click.option(
+    "--epochs",
+    type=click.IntRange(1),
+    help="By default that of the preset, or 3.",
+)
+@click.option(
+    "--batch-size",
+    type=click.IntRange(1),
+    help="Rows of an update; by default 32.",
+)
 @click.option(
     "--learning-rate", type=float, help="By default that of the preset or family."
 )
@@ -126,7 +136,11 @@ def evaluate_suite(preset, data, output, tasks, **options):
     help="What the files have: text_classifier for labelled texts, the default, "
     "token_classifier for tagged words, parser for trees.",
 )
-@click.option("--output", help="A picture of the scores to write: .svg, .png or .pdf.")
+@click.option(
+    "--output",
+    callback=arguments.check_picture,
+    help="A picture of the scores to write: .svg, .png or .pdf.",
+)
 @click.option(
     "--limit",
     default=2000,

@@ -150,7 +150,11 @@ text_files = click.argument(
     "--normalize", is_flag=True, default=None, help="Scale each vector to length 1."
 )
 @click.option("--sequence-length", type=int, help="Longer texts are truncated.")
-@click.option("--batch-size", type=int, help="Texts read together; by default 32.")
+@click.option(
+    "--batch-size",
+    type=click.IntRange(1),
+    help="Texts read together; by default 32.",
+)
 @click.option("--dtype", help="Policy, such as mixed_bfloat16.")
 def embed(preset, files, output, layers, **options):
     """Write a vector for each line of text files.
@@ -201,7 +205,11 @@ def embed(preset, files, output, layers, **options):
     show_default=True,
     help="Number of most similar uses that are printed below each use.",
 )
-@click.option("--output", help="A picture of the uses to write: .svg, .png or .pdf.")
+@click.option(
+    "--output",
+    callback=arguments.check_picture,
+    help="A picture of the uses to write: .svg, .png or .pdf.",
+)
 def senses(preset, word, files, layers, groups, limit, neighbours, output):
     """Show groups of similar uses of a word in text files.
 
@@ -239,7 +247,7 @@ def senses(preset, word, files, layers, groups, limit, neighbours, output):
 @click.option(
     "--window", default=5, show_default=True, help="Neighbouring words on each side."
 )
-@click.option("--epochs", default=5, show_default=True)
+@click.option("--epochs", type=click.IntRange(1), default=5, show_default=True)
 @click.option("--seed", default=0, show_default=True)
 def vectors(files, output, **options):
     """Learn word vectors from text files.

@@ -46,6 +46,7 @@ class Arm:
         documents: bool, whether a text is a document.
         batch_size: int, sentences, or windows of documents.
         layers: `lm_layers` of `zoo.make_tagger` for features; None for fine-tuning.
+        mix: `lm_mix` of `zoo.make_tagger`.
     """
 
     title: str
@@ -53,8 +54,10 @@ class Arm:
     documents: bool = False
     batch_size: int = 32
     layers: str | int | tuple | None = None
+    mix: bool = False
 
 
+LAST_FOUR = (-4, -3, -2, -1)
 ARMS = {
     "sentences": Arm("fine-tuned, sentences"),
     "documents": Arm("fine-tuned, documents", "96.4", True, 4),
@@ -62,7 +65,10 @@ ARMS = {
     "second_to_last": Arm("features: second-to-last layer", "95.6", layers=(-2,)),
     "last": Arm("features: last layer", "94.9", layers=(-1,)),
     "last_four": Arm(
-        "features: last four layers, concatenated", "96.1", layers=(-4, -3, -2, -1)
+        "features: last four layers, concatenated", "96.1", layers=LAST_FOUR
+    ),
+    "last_four_mixed": Arm(
+        "features: weighted sum of last four layers", "95.9", layers=LAST_FOUR, mix=True
     ),
     "all": Arm("features: weighted sum of all layers", "95.5", layers="mix"),
 }
@@ -101,7 +107,8 @@ def train(arm, minilm, words, tags, seed):
     gc.collect()
     if arm.layers is not None:
         options = {"minimum": None, "filters": (), "lm_positions": (0,)}
-        options |= {"lm_layers": arm.layers, "decoder": "softmax", "scheme": SCHEME}
+        options |= {"lm_layers": arm.layers, "lm_mix": arm.mix, "scheme": SCHEME}
+        options["decoder"] = "softmax"
         model = zoo.make_tagger(words, tags, [minilm], seed=seed, **options)
         model.fit(words, tags, batch_size=arm.batch_size, seed=seed, verbose=0)
         return model

@@ -228,8 +228,8 @@ def render(name, record, curves, results):
         "## Training\n",
         "The command was "
         f"`zoo pretrain {record['family']} --recipe {name} --data DIR --output RUN`. "
-        "DIR has the files that `train` and `valid` of `recipe.json` name. The model "
-        f"was trained on {record['tokens_seen']:,} tokens. Each point of the curves is "
+        "DIR has the files that `train` and `valid` of `recipe.json` name. The command "
+        f"read {record['tokens_seen']:,} tokens. Each point of the curves is "
         f"{record.get('log_every', 100):,} updates. The numbers are in `log.csv`.\n",
         *(f"![{curve}]({curve}.svg)" for curve in curves),
         "\nThe same command measured these scores on held-out text:\n",

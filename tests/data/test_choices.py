@@ -86,3 +86,16 @@ def test_choices_of_unequal_number_in_json(tmp_path):
         read_choices(tmp_path / "a.json")
     with pytest.raises(FileNotFoundError):
         read_choices(tmp_path / "b.json")
+
+
+def test_a_question_follows_its_context(tmp_path):
+    path = tmp_path / "a.jsonl"
+    row = {"context": "A man sat.", "question": "Why?", "answer0": "b", "answer1": "c"}
+    path.write_text(json.dumps({**row, "label": 1}))
+    assert read_choices(path) == ((["A man sat. Why?"], ["b"], ["c"]), [1])
+    row = {"premise": "It fell.", "choice1": "b", "choice2": "c", "question": "cause"}
+    path.write_text(json.dumps({**row, "label": 0}))
+    assert read_choices(path) == ((["It fell. cause"], ["b"], ["c"]), [0])
+    path.write_text(json.dumps({**row, "label": 0, "text": "x"}))
+    with pytest.raises(ValueError, match="one column of texts. Received: text, prem"):
+        read_choices(path)

@@ -135,3 +135,15 @@ def test_bad_lines_are_refused(tmp_path):
     with pytest.raises(ValueError, match="lengths \\[1, 2\\] in sentence 0"):
         write_conll(tmp_path / "b.txt", [["a"]], [["O", "O"]])
     assert not (tmp_path / "b.txt").exists()
+
+
+def test_words_with_other_spaces_are_written_as_they_were_read(tmp_path):
+    path = tmp_path / "a.conll"
+    path.write_text("10\u00a0000 B-X\n", "utf-8")
+    words, tags = read_conll(path)
+    write_conll(tmp_path / "b.conll", words, tags)
+    assert (words, tags) == ([["10\u00a0000"]], [["B-X"]])
+    assert read_conll(tmp_path / "b.conll") == (words, tags)
+    for field in ("a b", "a\tb", "", "\u00a0"):
+        with pytest.raises(ValueError, match="must not be empty or contain spaces"):
+            write_conll(tmp_path / "c.conll", [[field]], [["O"]])

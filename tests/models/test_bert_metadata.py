@@ -253,3 +253,51 @@ def test_google_configurations_must_be_complete(google):
         ValueError, match="bert_config.json` must have the values num_attention_heads"
     ):
         read(google)
+
+
+def test_tokenizers_that_split_otherwise_are_refused(tmp_path):
+    copy(tmp_path)
+    path = tmp_path / "tokenizer_config.json"
+    path.write_text('{"tokenizer_class": "DistilBertTokenizerFast"}')
+    assert read(tmp_path).tokenizer
+    path.write_text('{"tokenizer_class": "BertJapaneseTokenizer"}')
+    with pytest.raises(ValueError, match="must be one of Bert.*BertJapaneseTokenizer"):
+        read(tmp_path)
+    path.unlink()
+    tokens = read(tmp_path).tokenizer["vocabulary"]
+    values = {
+        "model": {"vocab": {token: i for i, token in enumerate(tokens)}},
+        "normalizer": {"type": "BertNormalizer"},
+        "pre_tokenizer": {"type": "Whitespace"},
+    }
+    (tmp_path / "tokenizer.json").write_text(json.dumps(values))
+    with pytest.raises(ValueError, match="'pre_tokenizer': 'Whitespace'"):
+        read(tmp_path)
+
+
+def test_added_tokens_give_a_warning(tmp_path):
+    tokens = read(copy(tmp_path)).tokenizer["vocabulary"]
+    ids = {token: i for i, token in enumerate(tokens)}
+    added = [{"content": token, "id": ids[token]} for token in ("[PAD]", tokens[-1])]
+    values = {"model": {"vocab": ids}, "added_tokens": added}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(values))
+    with pytest.warns(UserWarning, match=f"the added tokens {re.escape(tokens[-1])}. "):
+        assert read(tmp_path).tokenizer["vocabulary"] == tokens
+
+
+def test_texts_that_sentence_transformers_changes(tmp_path):
+    add_pooling(copy(tmp_path), {"pooling_mode": "mean"})
+    limits = {"max_seq_length": 9, "do_lower_case": True}
+    (tmp_path / "sentence_bert_config.json").write_text(json.dumps(limits))
+    (tmp_path / "tokenizer_config.json").write_text('{"do_lower_case": false}')
+    with pytest.raises(ValueError, match="exactly if its tokenizer does"):
+        read(tmp_path)
+    (tmp_path / "tokenizer_config.json").write_text('{"do_lower_case": true}')
+    assert read(tmp_path).sequence_length == 9
+    prompts = {"prompts": {"query": "query: "}, "default_prompt_name": None}
+    path = tmp_path / "config_sentence_transformers.json"
+    path.write_text(json.dumps(prompts))
+    read(tmp_path)
+    path.write_text(json.dumps({**prompts, "default_prompt_name": "query"}))
+    with pytest.warns(UserWarning, match="begins every text .* with 'query: '"):
+        read(tmp_path)

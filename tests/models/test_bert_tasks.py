@@ -93,3 +93,76 @@ def test_logits_are_those_of_transformers(tokenizer, tmp_path, architecture, kin
         places = np.maximum(x["word_positions"].numpy(), 0)
         expected = np.take_along_axis(expected, places[:, :, None], axis=1)
     np.testing.assert_allclose(outputs, expected, rtol=1e-5, atol=1e-5)
+
+
+def pick(tokenizer, kind, **options):
+    """A task on a BERT with a pooler, whose head is clearly not zero."""
+    task = kind(build(tokenizer), tokenizer, **options)
+    for variable in task.trainable_variables:
+        variable.assign(keras.random.normal(variable.shape, 0.0, 0.3, seed=1))
+    return task
+
+
+def test_tasks_with_a_pooler_are_written_as_themselves(tokenizer, tmp_path):
+    tagger = pick(tokenizer, zoo.TokenClassifier, labels=tiny.TAGS)
+    tagger.save_to_preset(tmp_path / "tags", layout="hugging_face")
+    copy = zoo.from_preset(tmp_path / "tags")
+    assert isinstance(copy, zoo.TokenClassifier) and not copy.backbone.config.pooler
+    assert copy.score(["the good film"]) == tagger.score(["the good film"])
+    choice = pick(tokenizer, zoo.MultipleChoice, num_choices=2)
+    choice.save_to_preset(tmp_path / "choice", layout="hugging_face")
+    copy = zoo.from_preset(tmp_path / "choice", num_choices=2)
+    assert isinstance(copy, zoo.MultipleChoice)
+    found, expected = (m.choose("the film", ["a", "good"]) for m in (copy, choice))
+    np.testing.assert_allclose(found["scores"], expected["scores"], atol=1e-5)
+
+
+def test_other_libraries_classify_by_the_pooled_output(tokenizer, tmp_path):
+    task = zoo.TextClassifier(build(tokenizer), tokenizer, 2, pooling="mean")
+    for layout in ("hugging_face", "keras_nlp"):
+        with pytest.raises(ValueError, match="by the pooled output.*pooling='mean'"):
+            task.save_to_preset(tmp_path / layout, layout=layout)
+    tagger = zoo.TokenClassifier(build(tokenizer), tokenizer, labels=tiny.TAGS)
+    with pytest.raises(ValueError, match="keras-nlp has no tagger"):
+        tagger.save_to_preset(tmp_path / "tags", layout="keras_nlp")
+    assert not [*tmp_path.iterdir()]
+    task.save_to_preset(tmp_path / "bare", layout="hugging_face", heads=())
+    assert not isinstance(zoo.from_preset(tmp_path / "bare"), zoo.TextClassifier)
+
+
+@pytest.mark.parametrize("options", [{"pooling": "cls"}, {"normalize": True}], ids=str)
+def test_an_embedder_is_written_with_its_pooling(tokenizer, tmp_path, options):
+    task = pick(tokenizer, zoo.TextEmbedder, sequence_length=16, **options)
+    task.save_to_preset(tmp_path / "a", layout="hugging_face")
+    copy = zoo.from_preset(tmp_path / "a")
+    assert isinstance(copy, zoo.TextEmbedder) and copy.sequence_length == 16
+    expected = task.predict(TEXTS[0] + TEXTS[2], verbose=0)
+    found = copy.predict(TEXTS[0] + TEXTS[2], verbose=0)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    theirs = pytest.importorskip("sentence_transformers")
+    vectors = theirs.SentenceTransformer(str(tmp_path / "a"), device="cpu")
+    np.testing.assert_allclose(vectors.encode(TEXTS[0] + TEXTS[2]), found, atol=1e-4)
+
+
+def test_an_embedder_that_has_no_place_there(tokenizer, tmp_path):
+    for options in ({"pooling": "max"}, {"layers": [-2]}):
+        task = zoo.TextEmbedder(build(tokenizer), tokenizer, **options)
+        with pytest.raises(ValueError, match="pools the output by cls or mean"):
+            task.save_to_preset(tmp_path / "a", layout="hugging_face")
+
+
+def test_several_labels_for_a_text_are_no_task(tokenizer, tmp_path):
+    task = zoo.TextClassifier(build(tokenizer), tokenizer, labels=["a", "b", "c"])
+    task.save_to_preset(tmp_path / "a", layout="hugging_face")
+    config = json.loads((tmp_path / "a/config.json").read_text())
+    for kind, loaded in (
+        ("single_label_classification", zoo.TextClassifier),
+        ("multi_label_classification", zoo.backbone.Backbone),
+    ):
+        config["problem_type"] = kind
+        (tmp_path / "a/config.json").write_text(json.dumps(config))
+        if loaded is zoo.TextClassifier:
+            assert isinstance(zoo.from_preset(tmp_path / "a"), loaded)
+            continue
+        with pytest.warns(UserWarning, match="does not give one label for a text"):
+            assert isinstance(zoo.from_preset(tmp_path / "a"), loaded)

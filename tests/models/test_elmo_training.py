@@ -7,10 +7,11 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+import tiny
 from elmo_reference import inputs_of, reference
 
 import zoo
-from zoo.models.elmo import read, recognise
+from zoo.models.elmo import ELMo, ELMoConfig, read, recognise
 from zoo.text import CharacterTokenizer
 
 DIM, OUT, LAYERS = 12, 8, 2
@@ -316,3 +317,15 @@ def test_training_goes_on_and_is_written_back(layout, training, dumped, tmp_path
         np.testing.assert_array_equal(found, variable)
         moved += (variable.numpy() != before[variable.path]).any()
     assert moved > 15
+
+
+@pytest.mark.parametrize("fields", [{"mix_top_only": True}, {"mix_layer_norm": "bilm"}])
+def test_the_published_layout_has_no_options_of_the_mix(tmp_path, fields):
+    elmo = ELMo(ELMoConfig(**{**tiny.ELMO_CONFIG, **fields}))
+    with pytest.raises(ValueError, match="no place for options of the mix"):
+        elmo.save_to_preset(tmp_path / "a", layout="hdf5")
+    elmo = ELMo(ELMoConfig(**tiny.ELMO_CONFIG))
+    elmo.tokenizer = CharacterTokenizer(12, punctuation=True)
+    with pytest.raises(ValueError, match="`punctuation` of the tokenizer"):
+        elmo.save_to_preset(tmp_path / "a", layout="hdf5")
+    assert not [*tmp_path.iterdir()]

@@ -130,3 +130,12 @@ def test_damaged_tokenizers_are_refused(tmp_path, changes, message):
     (directory / "tokenizer.json").write_text("{")
     with pytest.raises(ValueError, match="tokenizer.json` must be JSON"):
         read(directory)
+
+
+def test_added_tokens_give_a_warning(tmp_path):
+    directory = copy("gpt2", tmp_path, "config.json", "model.safetensors")
+    write_pair("gpt2", directory, "vocab.json", "merges.txt")
+    count = len(read(directory).tokenizer["vocabulary"])
+    (directory / "added_tokens.json").write_text(json.dumps({"<|user|>": count}))
+    with pytest.warns(UserWarning, match=r"the added tokens <\|user\|>. In a text"):
+        assert read(directory).tokenizer["vocabulary"][-1] == "<|user|>"

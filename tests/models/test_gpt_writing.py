@@ -268,3 +268,39 @@ def test_nothing_is_overwritten_and_nothing_half_written(tmp_path, monkeypatch, 
     with pytest.raises(ValueError, match="missing: 'position_embedding/embeddings'"):
         write(tmp_path / "new", dataclasses.replace(contents, weights=lacking))
     assert [path.name for path in tmp_path.iterdir()] == ["full"]
+
+
+def test_defaults_of_generate_are_kept(tmp_path):
+    options = {"temperature": 0.8, "top_p": 0.9, "max_new_tokens": 3, "suppressed": [2]}
+    contents = dataclasses.replace(make(), options={"generation": options})
+    write_hugging_face(tmp_path / "a", contents)
+    values = json.loads((tmp_path / "a/generation_config.json").read_text())
+    assert values["do_sample"] and values["top_k"] == 0
+    assert read(tmp_path / "a").options == {"generation": options}
+    model = zoo.from_preset(tmp_path / "a")
+    assert model.generation_options().temperature == 0.8
+    options = {"num_beams": 2, "stop": ["."]}
+    contents = dataclasses.replace(make(), options={"generation": options})
+    with pytest.warns(UserWarning, match="no place for the options stop"):
+        write_hugging_face(tmp_path / "b", contents)
+    assert read(tmp_path / "b").options == {"generation": {"num_beams": 2}}
+    path = tmp_path / "b" / "generation_config.json"
+    path.write_text('{"do_sample": true, "no_repeat_ngram_size": 3, "max_length": 9}')
+    with pytest.warns(UserWarning, match="the options no_repeat_ngram_size of"):
+        found = read(tmp_path / "b").options["generation"]
+    assert found == {"temperature": 1.0, "top_k": 50}  # the defaults there
+    path.unlink()
+    assert read(tmp_path / "b").options == {"generation": {}}
+
+
+def test_keras_nlp_starts_texts_with_a_token_by_default(tmp_path):
+    contents = dataclasses.replace(make(**KERAS), heads=())
+    contents.tokenizer["start_token"] = False
+    write_keras_nlp(tmp_path / "a", contents)
+    path = tmp_path / "a" / "preprocessor.json"
+    assert read(tmp_path / "a").tokenizer["start_token"] is False
+    values = json.loads(path.read_text())
+    path.write_text(json.dumps({**values, "class_name": "GPT2Preprocessor"}))
+    assert read(tmp_path / "a").tokenizer["start_token"] is True
+    path.unlink()
+    assert read(tmp_path / "a").tokenizer["start_token"] is True

@@ -142,6 +142,25 @@ def test_concatenated_layers_are_kept(tmp_path):
             make(lm_layers=layers, **ALONE)
 
 
+def test_some_layers_are_mixed(tmp_path):
+    model = make(lm_layers=(-1, 0), lm_mix=True, **ALONE)
+    mix = model.backbone.named_layers["lm_0_mix_0"]
+    mix.scalars.assign([1.0, -0.5])
+    x = model.preprocessor((["the goodly film"],))
+    x.pop("word_positions")
+    found = model.backbone(x)["sequence_output"]
+    shares = np.exp([1.0, -0.5]) / np.exp([1.0, -0.5]).sum()
+    last, first = (
+        make(lm_layers=(number,), **ALONE).backbone(x)["sequence_output"]
+        for number in (-1, 0)
+    )
+    expected = shares[0] * last + shares[1] * first
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    model.save(tmp_path / "a.keras")
+    copy = zoo.load_model(tmp_path / "a.keras")
+    np.testing.assert_array_equal(copy.backbone(x)["sequence_output"], found)
+
+
 def test_padding_changes_nothing():
     model = make(elmo=True)
     x = model.preprocessor((TEXTS[:4],))

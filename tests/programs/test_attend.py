@@ -9,7 +9,15 @@ import tiny
 import zoo
 from zoo.cli import main
 from zoo.registry import build_backbone
-from zoo.text import SentencePieceTokenizer, WordPieceTokenizer, train_sentencepiece
+from zoo.text import (
+    ParsingTokenizer,
+    SentencePieceTokenizer,
+    WordPieceTokenizer,
+    linearize,
+    list_tokens,
+    read_tree,
+    train_sentencepiece,
+)
 
 CONFIG = {
     "hidden_dim": 16,
@@ -163,3 +171,27 @@ def test_models_and_texts_that_do_not_fit(bert, translator):
             zoo.attend(model, *texts)
     with pytest.raises(ValueError, match=r"`id` must be in \[0, 300\)"):
         translator.tokenizer.id_to_token(300, target=True)
+
+
+@pytest.mark.slow
+def test_a_parser_shows_the_tokens_of_its_trees():
+    trees = ["(S (NP (DT the) (NN film)) (VP (VBD was) (ADJP (JJ good))))"]
+    parsed = [read_tree(tree, clean=True) for tree in trees]
+    model = train_sentencepiece(["the film was good"] * 8, 290)
+    tokenizer = ParsingTokenizer(model, list_tokens(parsed, "numbered"), "numbered")
+    keras.utils.set_random_seed(1)
+    sizes = {
+        "vocabulary_size": tokenizer.vocabulary_size,
+        "target_vocabulary_size": tokenizer.target_vocabulary_size,
+        "max_sequence_length": 64,
+    }
+    backbone = build_backbone("transformer", {**CONFIG, **sizes})
+    parser = zoo.Parser(backbone, tokenizer)
+    text = "the film was good"
+    linear = linearize(parsed[0], "numbered")
+    found = zoo.attend(parser, text, trees[0])["cross"]
+    assert found.tokens == ("<s>", *linear)
+    tree = parser.parse([text], num_beams=1)[0]
+    found = zoo.attend(parser, text)["cross"]
+    written = tuple(linearize(read_tree(tree), "numbered"))
+    assert found.tokens[1:] == written[: len(found.tokens) - 1]

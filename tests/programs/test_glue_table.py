@@ -114,3 +114,10 @@ def test_the_difference_is_the_mean_over_seeds():
     found = glue_table.difference("sst2", labels, runs)
     assert found["difference"] == pytest.approx(0.375)
     assert found["interval"][0] <= 0.375 <= found["interval"][1]
+
+
+def test_a_few_examples_may_lack_a_label(folder):
+    parts = glue_table.split(folder, "sst2", 1)
+    plan = "preset", 1e-3, 0, 1, 8
+    found = glue_table.finetune(folder / "preset", "sst2", parts, *plan)
+    assert len(found["dev"]) == 30 and {*found["dev"]} <= {"0", "1"}

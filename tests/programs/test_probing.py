@@ -1,5 +1,7 @@
 """Linear classifiers on the layers of a model, and the vectors that they read."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -12,7 +14,13 @@ from zoo.cli import main
 from zoo.programs import layer_vectors, probing
 from zoo.programs.layer_vectors import text_vectors, word_vectors
 from zoo.registry import build_backbone
-from zoo.text import CharacterTokenizer
+from zoo.text import (
+    CharacterTokenizer,
+    ParsingTokenizer,
+    list_tokens,
+    read_tree,
+    train_sentencepiece,
+)
 
 TREES = [
     "(S (NP (DT the) (NN film)) (VP (VBD was) (ADJP (JJ good))))",
@@ -213,3 +221,39 @@ def test_the_command_writes_a_table_and_a_picture(bert_preset, tmp_path):
     )
     assert "60 examples for training" in result.output
     assert "baseline" in (tmp_path / "p.svg").read_text("utf-8")
+
+
+def test_a_missing_package_is_found_before_the_training(backbone, monkeypatch):
+    def missing(*arguments):
+        raise ImportError("scikit-learn")
+
+    examples = probing.EXAMPLES[zoo.TextClassifier]
+    changed = {zoo.TextClassifier: dataclasses.replace(examples, predict=missing)}
+    monkeypatch.setattr(probing, "EXAMPLES", changed)
+    monkeypatch.setattr(probing, "_probe", None)
+    rows = ["a", "b"], ["x", "y"]
+    with pytest.raises(ImportError, match="scikit-learn"):
+        zoo.probe(backbone, rows, rows)
+
+
+@pytest.mark.parametrize("kind", ["numbered", "tensor2tensor"])
+def test_words_of_a_parser_have_their_numbers(kind):
+    model = train_sentencepiece(["the film was good", "a plot was very bad"] * 4, 300)
+    trees = [read_tree(tree, clean=True) for tree in TREES]
+    tokenizer = ParsingTokenizer(model, list_tokens(trees, kind), kind)
+    sizes = {"hidden_dim": 8, "num_heads": 2, "intermediate_dim": 16}
+    sizes |= {"num_encoder_layers": 2, "num_decoder_layers": 0}
+    size = tokenizer.vocabulary_size
+    backbone = build_backbone("transformer", {**sizes, "vocabulary_size": size})
+    backbone.tokenizer = tokenizer
+    text = "the film was good"
+    ids = tokenizer(text).numpy()
+    found, _ = word_vectors(backbone, [text], [-1])
+    begins, place = [], 0
+    for word in text.split():
+        begins.append(place + (kind == "numbered"))
+        place += len(tokenizer(word).numpy())
+    assert place == len(ids)
+    ids = np.array([[*ids, tokenizer.end_id]])
+    hidden = backbone(backbone.complete({"token_ids": ids}))["sequence_output"][0]
+    np.testing.assert_allclose(found[:, 0], hidden.numpy()[begins], atol=1e-5)

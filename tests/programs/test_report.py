@@ -9,7 +9,8 @@ from report_runs import finetune, write_table
 
 import zoo
 from zoo.programs import finetuning
-from zoo.programs.data_summary import data_lines, describe_data, printable
+from zoo.programs.data_summary import data_lines, describe_data
+from zoo.visualize.plain_text import printable
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from report_runs import finetune, write_table
 
 import zoo
 from zoo.data import write_conll
-from zoo.programs.data_summary import printable
+from zoo.visualize.plain_text import printable
 from zoo.programs.report_page import render
 
 HOSTILE = [

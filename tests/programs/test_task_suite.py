@@ -240,3 +240,16 @@ def test_every_task_is_learned_and_scored(preset, tmp_path):
         assert len(found["scores"]) == len(SUITE[name].tests)
         for scores in (*found["scores"].values(), *found["baselines"].values()):
             assert SUITE[name].metric in scores, name
+
+
+def test_test_files_are_checked_before_the_training(preset, tmp_path, monkeypatch):
+    write_files(tmp_path / "data")
+    path = tmp_path / "data/snli/test.tsv"
+    path.write_text(path.read_text() + "9\t9\ta\tb\n")
+    monkeypatch.setattr(task_suite, "_fit", None)
+    for task, message in (("snli", "9"), ("sst2", "bad")):
+        if task == "sst2":
+            path = tmp_path / "data/glue/SST-2/dev.tsv"
+            path.write_text("sentence\tlabel\nbad\n")
+        with pytest.raises(ValueError, match=message):
+            task_suite.evaluate_suite(preset, tmp_path / "data", tmp_path / "r", [task])

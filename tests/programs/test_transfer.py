@@ -158,3 +158,13 @@ def test_options_that_exclude_each_other_are_errors(
         table = numbers
     common = ["--data", table, "--output", tmp_path / "m.keras"]
     assert message in run("finetune", preset, *common, *options, code=code)
+
+
+def test_fields_of_the_config_are_options(preset, calls):
+    options = {"epochs": 1, "language_model_epochs": 0, "dropout": 0.25}
+    model = zoo.finetune_ulmfit(preset, TEXTS[:8], LABELS[:8], **options)
+    assert model.backbone.config.dropout == 0.25 and len(calls) == 1
+    calls.clear()
+    with pytest.raises(ValueError, match="'dropuot'"):
+        zoo.finetune_ulmfit(preset, TEXTS[:8], LABELS[:8], dropuot=0.25)
+    assert not calls

@@ -5,9 +5,11 @@ import numpy as np
 import pytest
 import tiny
 
+import zoo
 from zoo.registry import build_backbone
 from zoo.tasks import MultipleChoice
-from zoo.text import WordPieceTokenizer
+from zoo.text import GPT2Tokenizer, WordPieceTokenizer
+from zoo.text.gpt2_tokenizer import END, byte_symbols
 
 CHOICES = ["good", "a bad film", "", "lovely plot", "the end"]
 
@@ -41,3 +43,25 @@ def test_wrong_choices(model):
             model.choose(text, choices)
     with pytest.raises(TypeError, match="Every text must be a string"):
         model.choose("a", ["b", 1])
+
+
+def test_another_head_and_the_pooling_of_the_preset(tmp_path):
+    keras.utils.set_random_seed(1)
+    backbone = build_backbone("bert", tiny.CONFIG)
+    backbone.tokenizer = WordPieceTokenizer(tiny.VOCABULARY)
+    backbone.defaults = {"pooling": "mean"}
+    model = MultipleChoice(backbone, backbone.tokenizer, num_choices=2)
+    assert model.options["pooling"] == "mean"
+    model.save_to_preset(tmp_path / "a")
+    found = zoo.from_preset(tmp_path / "a", pooling="compare")
+    assert found.options["pooling"] == "compare" and found.new_heads == ("classifier",)
+    assert zoo.from_preset(tmp_path / "a", pooling="cls").new_heads == ()
+    config = {"hidden_dim": 8, "num_layers": 1, "num_heads": 2, "intermediate_dim": 16}
+    config |= {"vocabulary_size": 257, "max_sequence_length": 16}
+    gpt = build_backbone("gpt", config)
+    tokenizer = GPT2Tokenizer([*byte_symbols(), END], [])
+    for kept, other in (("delimiter", "linear"), ("linear", "delimiter")):
+        path = tmp_path / kept
+        MultipleChoice(gpt, tokenizer, 2, head=kept).save_to_preset(path)
+        found = zoo.from_preset(path, head=other)
+        assert found.options["head"] == other and "classifier" in found.new_heads

@@ -1,10 +1,13 @@
 """Several classifiers that answer as one."""
 
+import json
+
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
+from commands import run
 
 import zoo
 from zoo.registry import build_backbone
@@ -154,3 +157,15 @@ def test_what_an_ensemble_does_not_take_is_an_error(ensemble):
         ensemble.evaluate(TEXTS)
     with pytest.raises(ValueError, match="lengths|length"):
         ensemble.evaluate(TEXTS, LABELS[:3])
+
+
+def test_a_preset_directory_is_described_and_converted(ensemble, tmp_path):
+    ensemble.save_to_preset(tmp_path / "a")
+    found = json.loads(run("info", tmp_path / "a"))
+    assert [member["family"] for member in found["members"]] == ["bert", "elmo"]
+    names = {member["task"]["name"] for member in found["members"]}
+    assert names == {"text_classifier"}
+    run("convert", tmp_path / "a", tmp_path / "b")
+    copy = zoo.from_preset(tmp_path / "b")
+    expected = ensemble.predict(TEXTS, verbose=0)
+    np.testing.assert_allclose(copy.predict(TEXTS, verbose=0), expected, atol=1e-6)

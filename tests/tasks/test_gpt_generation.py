@@ -216,3 +216,31 @@ def test_bfloat16_writes_most_of_the_tokens(model):
     assert found[:2] == GOLDEN["greedy"][0][:2]
     logits = half({"token_ids": np.array([[1]])})
     assert keras.backend.standardize_dtype(logits.dtype) == "float32"
+
+
+def test_a_prompt_may_have_an_end_inside(model):
+    tokenizer = GPT2Tokenizer([*byte_symbols(), END], [], special_tokens=True)
+    model = CausalLM(model.backbone, tokenizer)
+    options = {"max_new_tokens": 6, "suppressed": (256,)}
+    for prompt in (f"One{END}Two", f"{END}a", f"a{END}"):
+        rows = tokens_of(model, [prompt], **options)
+        more = tokenizer.detokenize([rows[0]])[0].numpy().decode()
+        found = model.generate(prompt, **options)
+        assert more and found == prompt + more
+        assert [*model.generate(prompt, stream=True, **options)][-1] == found
+
+
+def test_defaults_of_a_task_suppress_tokens():
+    plain, silent = make(), make(generation={"suppressed": [104]})
+    assert 104 in silent.generation_options().suppressed
+    assert 104 not in plain.generation_options().suppressed
+    assert 104 not in silent.generation_options(suppressed=()).suppressed
+
+
+def test_a_model_with_few_positions_generates():
+    config = GPTConfig(257, 8, 1, 2, 16, max_sequence_length=12)
+    few = CausalLM(GPT(config), GPT2Tokenizer([*byte_symbols(), END], []))
+    assert few.generation_options().max_new_tokens == 12
+    assert few.generate("ab").startswith("ab")
+    with pytest.raises(ValueError, match="must be at most 12"):
+        few.generate("ab", max_new_tokens=13)

@@ -112,3 +112,11 @@ def test_a_preset_with_wrong_defaults_is_not_written(make_backbone, tmp_path):
         backbone.save_to_preset(tmp_path / "preset")
     assert not (tmp_path / "preset").exists()
     assert make_backbone(num_layers=1).defaults == {}  # each has its own
+
+
+def test_another_width_of_the_pooled_vector_is_a_new_head(preset, tmp_path):
+    model = zoo.from_preset(preset, "text_classifier", labels=tiny.LABELS)
+    model.save_to_preset(tmp_path / "saved")
+    assert zoo.from_preset(tmp_path / "saved", pooling="mean").new_heads == ()
+    found = zoo.from_preset(tmp_path / "saved", pooling="compare")
+    assert found.new_heads == ("classifier",)

@@ -328,3 +328,12 @@ def test_backbones_with_a_length_of_their_own(backbone):
     assert short.sequence_length == 32
     elmo = build_backbone("elmo", tiny.ELMO_CONFIG)
     assert zoo.QuestionAnswerer(elmo).sequence_length == 384
+
+
+def test_the_warning_names_the_longest_question(backbone):
+    model = build(backbone, sequence_length=12, question_length=9, stride=2)
+    longest = model.preprocessor.longest_question
+    assert 1 <= longest < 9
+    question = " ".join(["how"] * 8)
+    with pytest.warns(UserWarning, match=f"longer than {longest} tokens"):
+        model.answer(([question], [CONTEXT]))

@@ -321,3 +321,17 @@ def test_a_preset_keeps_scheme_and_decoder(trained, tmp_path):
     copy = zoo.from_preset(tmp_path / "preset")
     assert copy.options == tagger.options
     assert copy.tag(TEXTS[:3]) == tagger.tag(TEXTS[:3])
+
+
+def test_other_labels_do_not_have_the_saved_scheme(make_tagger, tmp_path):
+    tagger = make_tagger(decoder="crf", scheme="IOB2")
+    tagger.save_to_preset(tmp_path / "preset")
+    found = zoo.from_preset(tmp_path / "preset", labels=["NOUN", "VERB"])
+    assert found.options["scheme"] is None and found.options["decoder"] == "crf"
+    same = zoo.from_preset(tmp_path / "preset", labels=tiny.TAGS)
+    assert same.options["scheme"] == "IOB2" and same.new_heads == ()
+    plain = zoo.from_preset(tmp_path / "preset", decoder="softmax")
+    assert plain.new_heads == ()  # its scores are those before the CRF
+    plain.save_to_preset(tmp_path / "plain")
+    found = zoo.from_preset(tmp_path / "plain", decoder="crf")
+    assert found.new_heads == ("classifier", "crf")

@@ -229,3 +229,15 @@ def test_weights_of_a_subclass_are_saved(make_task, tokenizer, tmp_path):
     model.count.assign(5.0)
     model.save(tmp_path / "m.keras")
     assert float(zoo.load_model(tmp_path / "m.keras").count) == 5.0
+
+
+def test_a_new_length_reaches_functions_that_have_answered(make_task):
+    options = {"fields": {"causal": True}, "compile": EAGER}
+    task, other = (make_task("causal_lm", **options) for _ in range(2))
+    other.sequence_length = 5
+    text = "the good film was very bad and long"
+    first = task.answer([text])["log_probability"]
+    task.sequence_length = 5
+    found, expected = (m.answer([text])["log_probability"] for m in (task, other))
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    assert abs(found[0] - first[0]) > 1e-3  # the model sees fewer tokens

@@ -242,3 +242,11 @@ def test_all_characters(published):
     for start in range(0, len(every), 2**17):
         part = every[start : start + 2**17]
         assert differing(published, [*part, *(f"a{c}b" for c in part)]) == []
+
+
+def test_offsets_after_bytes_that_are_not_utf8():
+    tokenizer = GPT2Tokenizer([*byte_symbols(), END], [])
+    texts = tf.constant([b"\xff ab", b"a\xc3", b"ab"])
+    ids, starts, ends = tokenizer.tokenize_with_offsets(texts)
+    assert starts.to_list() == [[0, 0, 0, 2, 2, 3], [0, 1, 1, 1], [0, 1]]
+    assert ends.to_list() == [[1, 1, 1, 2, 3, 4], [1, 2, 2, 2], [1, 2]]

@@ -108,3 +108,24 @@ def test_inverse_square_root():
     for arguments in ((0.0, 4), (1e-3, 0)):
         with pytest.raises(ValueError, match="peak|warmup_steps"):
             InverseSquareRoot(*arguments)
+
+
+def test_a_file_of_a_killed_write_is_ignored(tmp_path):
+    expected = run(tmp_path / "whole", 4).get_weights()
+    run(tmp_path / "parts", 4, steps=8)
+    (folder,) = {path.parent for path in (tmp_path / "parts").rglob("[0-9].npz")}
+    (folder / ".0123456789abcdef-3.npz").write_bytes(b"PK")
+    found = run(tmp_path / "parts", 4).get_weights()
+    np.testing.assert_array_equal(found[0], expected[0])
+
+
+def test_weights_in_bfloat16_are_kept_in_files(tmp_path):
+    means = []
+    for directory in (None, tmp_path / "kept"):
+        keras.utils.set_random_seed(1)
+        inputs = keras.Input((3,))
+        outputs = keras.layers.Dense(1, dtype="bfloat16")(inputs)
+        model = keras.Model(inputs, outputs)
+        model.compile(AdamW(0.05), "mse")
+        means.append(fit(model, AverageWeights(3, directory))[0].astype("float32"))
+    np.testing.assert_allclose(*means, rtol=1e-2)

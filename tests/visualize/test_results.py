@@ -1,3 +1,6 @@
+import re
+import xml.etree.ElementTree
+
 import numpy as np
 import pytest
 
@@ -90,3 +93,23 @@ def test_a_table_of_positions_is_checked(tmp_path):
         with pytest.raises(ValueError, match="`table` must hold finite numbers"):
             plot_positions(table, tmp_path / "p.svg")
     assert not [*tmp_path.iterdir()]
+
+
+def test_confusion_of_very_many_labels_is_not_larger(tmp_path):
+    sizes = []
+    for count in (301, 400):
+        names = [f"label {i}" for i in range(count)]
+        path = plot_confusion(np.eye(count, dtype=int), names, tmp_path / "a.svg")
+        text = path.read_text()
+        assert "label 0" not in text
+        sizes.append(re.search(r'width="([\d.]+)pt"', text)[1])
+    assert sizes[0] == sizes[1]
+
+
+def test_pictures_have_a_format_and_valid_text(tmp_path):
+    with pytest.raises(ValueError, match="must end in .svg, .png or .pdf"):
+        plot_confusion([[1]], ["a"], tmp_path / "a")
+    assert not [*tmp_path.iterdir()]
+    path = plot_confusion([[1]], ["a\x07b"], tmp_path / "a.svg", title="x\x1b[0m")
+    text = "".join(xml.etree.ElementTree.parse(path).getroot().itertext())
+    assert "a\ufffdb" in text and "x\ufffd[0m" in text

@@ -30,7 +30,7 @@ def read_ctranslate2(path):
     content = memoryview(path.read_bytes())
     try:
         return _Reader(content).read()
-    except (struct.error, UnicodeDecodeError, ValueError, IndexError) as error:
+    except (struct.error, ValueError, LookupError) as error:
         raise ValueError(
             f"`{path}` must be a model of CTranslate2. Received: a file that cannot be "
             f"read: {error}"

@@ -30,6 +30,9 @@ from zoo.files import replacing
 READ_ERRORS = (
     OSError,
     ValueError,
+    TypeError,
+    AttributeError,
+    MemoryError,
     LookupError,
     EOFError,
     RuntimeError,

@@ -3,6 +3,7 @@
 import itertools
 import lzma
 import pathlib
+import zlib
 
 import numpy as np
 
@@ -54,7 +55,7 @@ def read_vectors(path, words=None, limit=None):
                 if word not in found and (words is None or word in words):
                     found[word] = len(vectors)
                     vectors.append(vector)
-    except (EOFError, OSError, lzma.LZMAError) as error:
+    except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
         raise ValueError(
             f"`{path}` must be complete. Received: {error}. Download the file again."
         ) from error

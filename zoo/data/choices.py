@@ -5,12 +5,10 @@ import re
 from zoo.data.table_columns import plain_name
 from zoo.data.table_files import read_table
 
-# Names of columns, without upper case, spaces and punctuation. Of the first ones that
-# a table has, the text is in the first column; a second one begins every choice.
-TEXTS = (
-    ("sent1", "sent2"),
-    *(("text",), ("prompt",), ("question",), ("context",), ("premise",), ("ctx",)),
-)
+# Names of columns, without upper case, spaces and punctuation.
+SWAG = ("sent1", "sent2")
+TEXTS = ("text", "prompt", "context", "premise", "ctx")
+QUESTION = "question"
 LABELS = ("label", "answer", "gold", "correct")
 NUMBERED = re.compile(r"(.*?)(\d+)")
 
@@ -21,8 +19,8 @@ def read_choices(path):
     The suffix of the file decides how it is read, see `read_labelled`. With a header,
     the columns are found by their names:
 
-    - the text: text, prompt, question, context, premise or ctx. In SWAG, the text is
-      `sent1`, and every choice begins with `sent2`;
+    - the text: text, prompt, context, premise or ctx; a question follows it, or is the
+      text. In SWAG, the text is `sent1`, and every choice begins with `sent2`;
     - the choices: the same name with the numbers 0, 1, 2 ... or 1, 2, 3 ..., such as
       `ending0` and `choice_1`;
     - the number of the right choice, from 0: label, answer, gold or correct.
@@ -48,27 +46,38 @@ def read_choices(path):
     table = read_table(path)
     found = _named_columns(table)
     first = 0 if table.header or found is None else 1
-    texts, choices, label = found or _columns_of_codah(table)
+    texts, begins, choices, label = found or _columns_of_codah(table)
     rows = range(first, len(table.rows))
     if not rows:
         raise ValueError(f"{table.path} must have rows. Received: only a header.")
-    columns = [[_text(table, row, texts[0]) for row in rows]]
-    for choice in choices:
-        parts = (*texts[1:], choice)
-        columns.append(
-            [" ".join(_text(table, row, part) for part in parts) for row in rows]
-        )
-    return tuple(columns), [_number(table, row, label, len(choices)) for row in rows]
+    columns = tuple(
+        [" ".join(_text(table, row, part) for part in parts) for row in rows]
+        for parts in (texts, *((*begins, choice) for choice in choices))
+    )
+    return columns, [_number(table, row, label, len(choices)) for row in rows]
 
 
 def _named_columns(table):
-    """The columns of texts, choices and labels of a table with a header, or None."""
+    """The columns of a table with a header, or None.
+
+    They are those of texts, those that begin every choice, choices, and labels.
+    """
     names = [plain_name(name) for name in table.names]
-    texts = next((own for own in TEXTS if {*own} <= {*names}), None)
+    texts, begins = [name for name in TEXTS if name in names], []
+    if {*SWAG} <= {*names}:
+        texts, begins = SWAG[:1], SWAG[1:]
+    elif len(texts) > 1:
+        raise ValueError(
+            f"{table.path} must have one column of texts. Received: "
+            f"{', '.join(texts)}. Remove or rename the others."
+        )
+    elif QUESTION in names:
+        texts.append(QUESTION)
     label = next((name for name in LABELS if name in names), None)
-    choices = _numbered(names, texts or ())
+    choices = _numbered(names, (*texts, *begins))
     if texts and label and choices:
-        return [names.index(name) for name in texts], choices, names.index(label)
+        texts, begins = ([names.index(name) for name in own] for own in (texts, begins))
+        return texts, begins, choices, names.index(label)
     if table.header or texts or label or choices:
         raise ValueError(
             f"{table.path} must have columns of a text, of choices with numbers such "
@@ -95,7 +104,7 @@ def _numbered(names, others):
 
 
 def _columns_of_codah(table):
-    """The columns of texts, choices and labels of a table without a header."""
+    """The columns of a table without a header; see `_named_columns`."""
     count = len(table.names)
     if count < 5:
         raise ValueError(
@@ -103,7 +112,7 @@ def _columns_of_codah(table):
             f"number of the right one. Received: {count} columns in the first line: "
             f"{table.names!r:.80}. Add them, or a header."
         )
-    return [1], [*range(2, count - 1)], count - 1
+    return [1], [], [*range(2, count - 1)], count - 1
 
 
 def _text(table, row, column):

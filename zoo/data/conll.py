@@ -9,6 +9,7 @@ from zoo.files import open_any, open_text, replacing
 DOCUMENT = "-DOCSTART-"
 REMARKS = ("# ", "#begin document", "#end document")
 BEGINS = (DOCUMENT, "#begin document", "# newdoc")  # of a document
+SPACES = re.compile(r"[ \t\r\n]")  # what separates columns and lines
 # In CoNLL-U: a line of several words (1-2) or of an empty word (8.1).
 _NO_WORD = re.compile(r"\d+[-.]\d+(\t[^\t]*){9}")
 
@@ -133,7 +134,7 @@ def write_conll(path, words, *columns):
 
     Raises:
         ValueError: if the columns of a sentence differ in length, or a field is empty
-            or contains white space.
+            or contains a space, a tab or a line break.
     """
     lines = []
     for row, sentence in enumerate(zip(words, *columns, strict=True)):
@@ -143,9 +144,9 @@ def write_conll(path, words, *columns):
                 f"{[len(column) for column in sentence]} in sentence {row}."
             )
         for number, fields in enumerate(zip(*sentence, strict=True)):
-            if any(len(field.split()) != 1 for field in fields):
+            if any(not field.strip() or SPACES.search(field) for field in fields):
                 raise ValueError(
-                    "A field must not be empty or contain white space. Received: "
+                    "A field must not be empty or contain spaces or tabs. Received: "
                     f"{fields} in sentence {row}."
                 )
             remark = number == 0 and fields[0] == "#"

@@ -248,8 +248,8 @@ class WordPacker(Packer):
     truncated, a word whose first token is removed has no position.
 
     Args:
-        tokenizer: see `Packer`; also has `split` (texts to words) and `pieces` (words
-            to tokens, at least one token for each word).
+        tokenizer: see `Packer`; also has `split` (texts to words) and `row_pieces`
+            (words to tokens, at least one token for each word).
         sequence_length: int or None, see `Packer`.
     """
 
@@ -289,13 +289,14 @@ class WordPacker(Packer):
                 "Words are tagged in single texts only. Received: pairs of texts."
             )
         words = self.tokenizer.split(texts[0])[0]
-        pieces = self.tokenizer.pieces(words.values)
+        pieces = self.tokenizer.row_pieces(words)
         tokens = tf.RaggedTensor.from_row_splits(
             pieces.values, tf.gather(pieces.row_splits, words.row_splits)
         )
         before = tf.repeat(tokens.row_starts(), words.row_lengths())
-        places = words.with_values(tf.cast(pieces.row_starts() - before, tf.int32))
-        return tokens, places
+        first = tf.minimum(self.tokenizer.word_prefix, pieces.row_lengths() - 1)
+        places = tf.cast(pieces.row_starts() + first - before, tf.int32)
+        return tokens, words.with_values(places)
 
 
 def _joined(pieces):

@@ -43,6 +43,12 @@ class QuestionPacker(Packer):
         self.stride, self.question_length = stride, question_length
 
     @property
+    def longest_question(self):
+        """The most tokens of a question, int: a half of a row is for the context."""
+        room = self.limit - self._markers(2)
+        return min(self.question_length, max(room // 2, 1))
+
+    @property
     def pads(self):
         """Dict of the name of a feature to the value that pads it."""
         return {**super().pads, **ADDED}
@@ -63,7 +69,7 @@ class QuestionPacker(Packer):
         questions = self.tokenizer(questions)
         room = self.limit - self._markers(2)
         lengths = tf.cast(questions.row_lengths(), tf.int32)
-        kept = tf.minimum(lengths, min(self.question_length, max(room // 2, 1)))
+        kept = tf.minimum(lengths, self.longest_question)
         questions = tf.RaggedTensor.from_row_lengths(
             tf.gather(questions.values, _ranges(questions.row_starts(), kept)), kept
         )

@@ -91,23 +91,35 @@ def _from_hugging_face(repository, files, fetch):
 
 
 def _from_web(url, files, directory):
-    with filling(directory) as temporary:
-        if url.endswith("/"):
-            for name in files:
-                with open(temporary / name, "wb") as file:
-                    _copy(url + name, file)
-            return directory
-        with tempfile.TemporaryFile(dir=temporary) as local:
-            _copy(url, local)
-            archive = zipfile.ZipFile(local)
-            members = {name.split("/")[-1]: name for name in archive.namelist()}
-            if not members.keys() >= set(files):
-                raise ValueError(f"the archive has only {sorted(members)}")
-            for name in files:
-                (temporary / name).write_bytes(archive.read(members[name]))
+    try:
+        with filling(directory) as temporary:
+            _fetch(url, files, temporary)
+    except OSError:
+        # Another process may have been faster.
+        if not all((directory / name).is_file() for name in files):
+            raise
     return directory
+
+
+def _fetch(url, files, directory):
+    """Copies files of the web, or of an archive there, to an empty directory."""
+    if url.endswith("/"):
+        for name in files:
+            with open(directory / name, "wb") as file:
+                _copy(url + name, file)
+        return
+    with tempfile.TemporaryFile(dir=directory) as local:
+        _copy(url, local)
+        archive = zipfile.ZipFile(local)
+        members = {name.split("/")[-1]: name for name in archive.namelist()}
+        if not members.keys() >= set(files):
+            raise ValueError(f"the archive has only {sorted(members)}")
+        for name in files:
+            (directory / name).write_bytes(archive.read(members[name]))
 
 
 def _copy(url, file):
     with urllib.request.urlopen(url, timeout=60) as response:
         shutil.copyfileobj(response, file)
+        if getattr(response, "length", None):  # http.client ends without an error
+            raise OSError("the connection ended early")

@@ -34,8 +34,8 @@ def attend(model, text, target=None, output=None, *, kind=None, layer=None, head
         model: `zoo.tasks.Task` or `zoo.backbone.Backbone` with a tokenizer; or a
             `.keras` file, or a preset, see `zoo.from_preset`.
         text: str.
-        target: str, what an encoder-decoder writes for the text. By default it is the
-            translation by greedy search.
+        target: str, what an encoder-decoder writes for the text: a translation, or of
+            a parser a tree in brackets. By default it is found by greedy search.
         output: str or path, file to write: a page with all weights if its suffix is
             .html, or a picture, .svg, .png or .pdf; None for no file.
         kind: str, a key of the result, for a picture. By default "cross" of an
@@ -162,11 +162,14 @@ def _source_and_target(model, backbone, text, target):
     """Inputs of an encoder-decoder, and the tokens of its encoder and its decoder."""
     inputs, ids = _pack(SourcePacker, backbone, text)
     tokenizer, longest = backbone.tokenizer, backbone.config.max_sequence_length
+    writes = isinstance(model, Translator)
     if target is not None:
-        written = tokenizer.targets([target])[0].numpy().tolist()
-    elif isinstance(model, Translator):
+        targets = model.encode_labels([target]) if writes else [target]
+        written = tokenizer.targets(targets)[0].numpy().tolist()
+    elif writes:
         options = model.generation_options(**GREEDY)
-        written = model.generate_tokens(inputs, options)[0][0, 0].numpy().tolist()
+        before = {**model.read_before(tf.constant([text]), options), **inputs}
+        written = model.generate_tokens(before, options)[0][0, 0].numpy().tolist()
         written = written[: [*written, tokenizer.end_id].index(tokenizer.end_id)]
         written = written[: longest - 1]
     else:

@@ -1,8 +1,8 @@
 """What a file of labelled texts holds: rows, labels and lengths, before training."""
 
-import unicodedata
-
 import numpy as np
+
+from zoo.visualize.plain_text import printable
 
 FEW = 10  # labels that are all listed; of more, the first and the last FEW // 2
 
@@ -113,29 +113,3 @@ def tokens_line(tokens):
         f"{tokens['longer']:,} of {tokens['texts']:,} texts are longer than "
         f"{tokens['sequence_length']:,} tokens and are {done}."
     )
-
-
-def printable(text, limit=None):
-    """A text on one line without control characters.
-
-    Args:
-        text: str.
-        limit: int, the largest number of characters, or None.
-
-    Returns:
-        str. A text that is longer than `limit` ends with the number of its characters.
-    """
-    size = len(text)
-    if limit is not None and size > limit:
-        text = text[:limit]
-    text = "".join(map(_visible, text))
-    shortened = limit is not None and size > limit
-    return f"{text}… ({size:,} characters)" if shortened else text
-
-
-def _visible(character):
-    category = unicodedata.category(character)
-    if category in ("Zl", "Zp") or category == "Cc" and character.isspace():
-        return " "
-    # Control characters, and halves of a surrogate pair, which UTF-8 cannot encode.
-    return "\ufffd" if category in ("Cc", "Cs") else character

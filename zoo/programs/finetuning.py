@@ -125,8 +125,8 @@ def train(
         The trained task, and a dict for `report_on`.
     """
     sizes = {"batch_size": batch_size, "token_budget": token_budget}
-    if token_budget is None:
-        sizes["batch_size"] = batch_size or ROWS
+    if token_budget is None and batch_size is None:
+        sizes["batch_size"] = ROWS
     content = {"data": describe_data(kind, parts)}
     echo("\n".join(data_lines(content["data"])))
     model = registry.from_preset(preset, kind.task_name, seed=seed, **options)
@@ -136,7 +136,7 @@ def train(
     elif learning_rate is None:
         learning_rate = model.default_learning_rate
     model.compile(model.default_optimizer(learning_rate, layer_decay))
-    epochs = epochs or preset_epochs(model)
+    epochs = preset_epochs(model) if epochs is None else epochs
     content |= fit(model, parts, epochs, sizes, seed, echo, keep_best=keep_best)
     content["settings"] = {
         "preset": os.fspath(preset),
@@ -187,7 +187,7 @@ def prepare(model, parts, seed, echo):
         model.encode_labels(model.parse_labels(labels))
     tokens = describe_tokens(model, parts)
     # The next line takes the place of the warning, but targets are not counted in it.
-    model.truncation_reported = tokens["longer"] > 0
+    model.truncation_reported = tokens["truncated"] and tokens["longer"] > 0
     echo(tokens_line(tokens))
     texts, labels = parts["training"]
     rows = sample_rows(texts, seed)

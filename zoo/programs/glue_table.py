@@ -136,8 +136,8 @@ def split(data, task, examples):
     """Splits a task into train, valid (part of the training set) and dev.
 
     Returns:
-        dict of the name of a part to texts and labels. Labels are float for "stsb",
-        else str.
+        dict of the name of a part, or "whole" for the training set, to texts and
+        labels. Labels are float for "stsb", else str.
     """
     texts, labels = read_glue(data, task, "train")
     if task != "stsb":
@@ -152,6 +152,7 @@ def split(data, task, examples):
     end = kept + examples if examples else len(labels)
     dev_texts, dev_labels = read_glue(data, task, "dev")
     return {
+        "whole": (texts, labels),
         "valid": take(texts, labels, order[:kept]),
         "train": take(texts, labels, order[kept:end]),
         "dev": (
@@ -165,7 +166,8 @@ def finetune(preset, task, parts, arm, rate, seed, epochs, batch_size, **options
     """Trains one model; returns its predictions for valid and dev, as plain values."""
     texts, labels = parts["train"]
     kind = TextRegressor if task == "stsb" else TextClassifier
-    options = {**kind.column_options(texts), **options, **kind.data_options(labels)}
+    known = kind.data_options(parts["whole"][1])  # a few rows may lack a label
+    options = {**kind.column_options(texts), **options, **known}
     model = registry.from_preset(
         preset, task=kind.task_name, load_weights=ARMS[arm], seed=seed, **options
     )

@@ -74,6 +74,8 @@ def split_off(texts, labels, column=0):
     split = hash_split(whole, [("valid", 0.1), ("train", 0.9)])
     if not split["valid"]:  # possible with few rows
         split = {"train": split["train"][:-1], "valid": split["train"][-1:]}
+    elif not split["train"]:
+        split = {"train": split["valid"][:-1], "valid": split["valid"][-1:]}
     if not split["train"]:
         raise ValueError(
             "There must be a row for training and one for validation. Received: "

@@ -88,26 +88,28 @@ def probe(preset, train, test, task=None, *, seed=0, limit=LIMIT, **options):
     model = load_encoder(preset, options, seed=seed)
     rows = [(part[0][:limit], part[1][:limit]) for part in (train, test)]
     train, test = (examples.make(model, *part) for part in rows)
-    found = _probe(train, test, seed)
-    predicted = examples.predict(*rows[0], *rows[1])
-    baseline = score(np.array(test[1]), np.array(predicted), found["metric"])
-    sizes = {"train": len(train[1]), "test": len(test[1])}
-    return ProbeResult(**found, baseline=baseline, **sizes)
-
-
-def _probe(train, test, seed):
-    """The scores of all classifiers, a dict.
-
-    Args:
-        train, test: vectors float32 (N, layers, D), and a list of N labels.
-        seed: int.
-    """
     labels = sorted({*train[1]})
     if len(labels) < 2 or not test[1]:
         raise ValueError(
             "A probe needs at least two labels, and an example for the test. Received: "
             f"labels {labels}, {len(test[1])} examples."
         )
+    # Before the training, since it may lack a package.
+    predicted = examples.predict(*rows[0], *rows[1])
+    found = _probe(train, test, labels, seed)
+    baseline = score(np.array(test[1]), np.array(predicted), found["metric"])
+    sizes = {"train": len(train[1]), "test": len(test[1])}
+    return ProbeResult(**found, baseline=baseline, **sizes)
+
+
+def _probe(train, test, labels, seed):
+    """The scores of all classifiers, a dict.
+
+    Args:
+        train, test: vectors float32 (N, layers, D), and a list of N labels.
+        labels: list of str, the different ones for training.
+        seed: int.
+    """
     mean = train[0].mean(axis=0)
     deviation = np.maximum(train[0].std(axis=0), 1e-6)
     x, others = ((part[0] - mean) / deviation for part in (train, test))

@@ -8,7 +8,7 @@ import numpy as np
 
 from zoo.data import hash_split, read_labelled
 from zoo.programs import finetuning
-from zoo.programs.data_summary import printable
+from zoo.visualize.plain_text import printable
 from zoo.programs.labelled_rows import take
 from zoo.serving import ask, curl_lines, diagnose, docker_lines, format_findings
 from zoo.tasks import TextClassifier

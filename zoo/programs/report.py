@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from zoo import __version__
 from zoo.files import replacing
-from zoo.programs.data_summary import printable
+from zoo.visualize.plain_text import printable
 from zoo.programs.report_page import render
 
 WORST = 20  # errors that are shown

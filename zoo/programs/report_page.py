@@ -3,7 +3,8 @@
 import html
 import re
 
-from zoo.programs.data_summary import data_lines, printable, tokens_line
+from zoo.programs.data_summary import data_lines, tokens_line
+from zoo.visualize.plain_text import printable
 from zoo.visualize.pages import make_page
 
 STYLE = """

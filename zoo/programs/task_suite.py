@@ -169,12 +169,13 @@ def measure(
     every = {"seed": seed, "learning_rate": learning_rate, **options}
     model = _build(preset, task, texts, labels, every)
     texts, labels = _sample(texts, labels, rows)
-    sizes = {"epochs": epochs or preset_epochs(model), "batch_size": batch_size}
+    epochs = preset_epochs(model) if epochs is None else epochs
+    sizes = {"epochs": epochs, "batch_size": batch_size}
+    tests = _read_tests(model, task, paths[1:])
     fit = functools.partial(fit or type(model).fit, **sizes, seed=seed, verbose=0)
     start = time.monotonic()
     _fit(model, texts, labels, fit, options)
     seconds = time.monotonic() - start
-    tests = {path.name: task.load(path) for path in paths[1:]}
     start = time.monotonic()
     scores = {
         name: task.scores(model, part[1], model.predict_labels(part[0])[0])
@@ -214,6 +215,14 @@ def _build(preset, task, texts, labels, options):
     model = registry.from_preset(preset, kind.task_name, **{**known, **options})
     model.truncation_reported = True
     return model
+
+
+def _read_tests(model, task, paths):
+    """Dict of file to its texts and labels, which are checked before the training."""
+    tests = {path.name: task.load(path) for path in paths}
+    for _, labels in tests.values() if task.score is None else ():
+        model.encode_labels(model.parse_labels(labels))
+    return tests
 
 
 def _fit(model, texts, labels, fit, options):

@@ -32,13 +32,13 @@ def embed(
     """Computes a vector for each text, for any number of texts.
 
     Without `output`, all vectors are in memory. With it, they are written to a file
-    while they are computed, and only a block of texts is in memory. If the program is
-    stopped, the same call continues after the last block. Until the end, the vectors
-    are in files beside `output`, whose names end in `.part` and `.part.json`.
+    while they are computed, and only a block of texts is in memory. If it is stopped,
+    the same call continues after the last block. Until the end, the vectors are in
+    files beside `output`, whose names end in `.part` and `.part.json`.
 
     Args:
-        texts: list of str; an iterator of str; or the path of a text file, or a list of
-            paths, whose lines are the texts. Files are UTF-8, plain, `.gz` or `.xz`.
+        texts: list or iterator of str; or a `pathlib.Path` of a text file, or a list of
+            them, whose lines are the texts. Files are UTF-8, plain, `.gz` or `.xz`.
         preset: see `zoo.from_preset`; or a `zoo.TextEmbedder`.
         layers, pooling: see `zoo.TextEmbedder`; by default those of the preset.
         output: path of the `.npy` file to write, or None.

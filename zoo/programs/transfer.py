@@ -23,6 +23,7 @@ from zoo.programs.data_summary import data_lines, describe_data
 from zoo.programs.finetuning import ROWS, fit, prepare
 from zoo.programs.progress import EpochLines
 from zoo.programs.report import describe_model
+from zoo.registry.building import task_arguments
 from zoo.tasks import CausalLM, TextClassifier
 from zoo.training import AdamW, GradualUnfreezing, SlantedTriangle, layer_depths
 
@@ -68,8 +69,8 @@ def finetune_ulmfit(
         batch_size: int, rows.
         learning_rate: float, the classifier's peak; None for that of the preset.
         layer_decay: float in (0, 1], see `zoo.training.AdamW`.
-        **options: arguments of `zoo.TextClassifier`, and `dtype`. A causal BERT needs
-            `pooling="mean"`, since its first token sees no other.
+        **options: arguments of `zoo.TextClassifier`, dtype, and fields of the config.
+            A causal BERT needs `pooling="mean"`: its first token sees no other.
 
     Returns:
         `zoo.TextClassifier`, trained.
@@ -86,7 +87,7 @@ def finetune_ulmfit(
     plan = {"batch_size": batch_size, "seed": seed}
     adapted = {**plan, "epochs": language_model_epochs}
     model = start_classifier(preset, every, options, layer_decay, **adapted)
-    epochs = epochs or default_epochs(model)
+    epochs = default_epochs(model) if epochs is None else epochs
     compile_transfer(model, learning_rate, layer_decay, **CLASSIFIER)
     plan |= {"epochs": epochs, "callbacks": [unfreezing_for(model, epochs)]}
     model.fit(texts, labels, validation_data=validation_data, **plan)
@@ -101,25 +102,24 @@ def start_classifier(preset, texts, options, layer_decay, epochs, seed, **fit_op
     Args:
         preset, layer_decay, seed: see `finetune_ulmfit`.
         texts: list of str, for the language model.
-        options: dict, arguments of `zoo.TextClassifier`, and dtype.
+        options: dict, arguments of `zoo.TextClassifier`, and dtype or fields of the
+            config.
         epochs: int, of the language model; may be 0.
         **fit_options: of `fit` of the language model.
 
     Returns:
         `zoo.TextClassifier`.
     """
-    options = dict(options)
+    named = task_arguments(TextClassifier)
+    fields = {name: value for name, value in options.items() if name not in named}
+    options = {name: value for name, value in options.items() if name in named}
     length = options.get("sequence_length")
     lengths = {} if length is None else {"sequence_length": length}
     if epochs and is_recurrent(preset):
         # Streams: a text of any length, and no padding.
         lengths = {"rows": min(fit_options.pop("batch_size"), len(texts))}
     language_model = registry.from_preset(
-        preset,
-        CausalLM.task_name,
-        dtype=options.pop("dtype", None),
-        seed=seed,
-        **lengths,
+        preset, CausalLM.task_name, seed=seed, **lengths, **fields
     )
     if epochs:
         compile_transfer(language_model, None, layer_decay, True, **LANGUAGE_MODEL)
@@ -219,7 +219,7 @@ def train(
     shown = {"verbose": 0, "callbacks": [EpochLines(echo)]}
     model = start_classifier(preset, texts, options, layer_decay, **plan, **shown)
     content |= prepare(model, parts, seed, echo)
-    epochs = epochs or default_epochs(model)
+    epochs = default_epochs(model) if epochs is None else epochs
     learning_rate = learning_rate or model.default_learning_rate
     compile_transfer(model, learning_rate, layer_decay, **CLASSIFIER)
     unfreezing = unfreezing_for(model, epochs)

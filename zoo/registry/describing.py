@@ -7,6 +7,7 @@ from zoo.registry.building import task_arguments
 from zoo.registry.checking import read_source
 from zoo.registry.from_preset import build_model
 from zoo.saving import top
+from zoo.tasks.ensemble import find_members
 
 
 def describe(preset, layout=None, file=None):
@@ -17,8 +18,9 @@ def describe(preset, layout=None, file=None):
 
     Returns:
         dict of plain values: family, layout, config, parameters, tokenizer, task and
-        heads. For the name of a preset, also the fields of its record. If its files are
-        not on this machine, the fields of the record only.
+        heads; of an ensemble, members, a list of them. For the name of a preset, also
+        the fields of its record. If its files are not on this machine, the fields of
+        the record only.
 
     Raises:
         KeyError: if the name is unknown.
@@ -31,6 +33,8 @@ def describe(preset, layout=None, file=None):
     directory = find_preset(preset, fetch=False)
     if directory is None:
         return record
+    if members := find_members(directory):
+        return {**record, "members": [describe(path) for path in members]}
     source = read_source(directory, layout, file)
     model = build_model(source)  # raises what `from_preset` raises
     backbone = model if source.task is None else model.backbone

@@ -145,6 +145,7 @@ class Task(
                 f"backbone has. Received: {length}."
             )
         self._sequence_length = length
+        self.answer_function = None  # it has the former preprocessor
         if self.tokenizer:
             self.preprocessor = self.packer(self.tokenizer, length)
 

@@ -121,8 +121,10 @@ class CausalLM(TrainsOnRows, ContinuesTexts, Task):
 
     @classmethod
     def recognise(cls, found):
-        """No arguments, for a checkpoint with a head that predicts the next token."""
-        return {} if "lm_head" in found.heads else None
+        """The defaults of `generate`, if a head predicts the next token."""
+        generation = found.options.get("generation")
+        options = {"generation": generation} if generation else {}
+        return options if "lm_head" in found.heads else None
 
     def default_loss(self):
         """Cross-entropy, averaged over the predicted tokens."""

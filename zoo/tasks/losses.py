@@ -200,11 +200,11 @@ def weighted_values(loss, y, y_pred, weight):
     weights = ops.ones_like(values)
     for factor in masks:
         if factor is not None:
-            weights = weights * _of_rank(ops.cast(factor, "float32"), values)
+            weights = weights * of_rank(ops.cast(factor, "float32"), values)
     return values, weights
 
 
-def _of_rank(weight, values):
+def of_rank(weight, values):
     """A weight for each row or token, ready to be multiplied with the values."""
     extra = len(weight.shape) - len(values.shape)
     if extra > 0:

@@ -19,7 +19,12 @@ from zoo.tasks.delimiter_head import (
     sequence_inputs,
     split_rows,
 )
-from zoo.tasks.sequence_head import check_delimiter_options, pooled_vector
+from zoo.tasks.sequence_head import (
+    check_delimiter_options,
+    merge_head_options,
+    pooled_vector,
+    same_width,
+)
 from zoo.tasks.targets import label_ids, label_tensor
 
 HEADS = ("linear", "delimiter")
@@ -58,6 +63,7 @@ class MultipleChoice(ChoiceFiles, Task):
     """
 
     task_name = "multiple_choice"
+    classifies = "choices"
     encodes = True
 
     def __init__(
@@ -92,8 +98,9 @@ class MultipleChoice(ChoiceFiles, Task):
             lm_weight = LM_WEIGHT if lm_weight is None else lm_weight
             vectors = classify_vector(backbone, merged, lm_weight)
         else:
+            default = backbone.defaults_for(self.task_name).get("pooling")
             pooled = "pooled_output" in backbone.output
-            pooling = pooling or ("pooled" if pooled else "mean")
+            pooling = pooling or default or ("pooled" if pooled else "mean")
             vectors = pooled_vector(backbone, merged, pooling)
         options = {
             "num_choices": num_choices,
@@ -109,7 +116,7 @@ class MultipleChoice(ChoiceFiles, Task):
     @classmethod
     def recognise(cls, found):
         """The arguments of a checkpoint that chooses."""
-        return {"head": "linear"} if found.classifies == "choices" else None
+        return {"head": "linear"} if found.classifies == cls.classifies else None
 
     @staticmethod
     def _score(backbone, vectors, count, rate):
@@ -147,7 +154,13 @@ class MultipleChoice(ChoiceFiles, Task):
 
     def has_saved_head(self, saved):
         """Whether a saved head fits; it does not depend on the number of choices."""
-        return self.options["head"] == saved.get("head")
+        same = self.options["head"] == saved.get("head")
+        return same and same_width(self.options, saved)
+
+    @classmethod
+    def merge_options(cls, saved, given):
+        """See `Task`. Saved options of another head than the given one are left out."""
+        return merge_head_options(saved, given)
 
     def layers_used(self):
         """Names of the layers that the vectors depend on."""

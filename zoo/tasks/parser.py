@@ -107,22 +107,27 @@ class Parser(Translator):
                     "separated by white space, and traces do not count."
                 )
 
-    def write(self, texts, options, numbers=None):
-        """The trees of sentences, in a graph; see `Translator.write`."""
+    def read_before(self, texts, options):
+        """What the encoder reads, and the number of words, int32 (B,)."""
+        words = self.tokenizer.split(texts)[0].row_lengths()
+        inputs = super().read_before(texts, options)
+        return {**inputs, "num_words": tf.cast(words, tf.int32)}
+
+    def generate_tokens(self, inputs, options, numbers=None):
+        """Tokens of trees, and scores, in a graph; see the class."""
         beams, count = options.num_beams, options.num_return
-        inputs = self.preprocessor((texts,))
+        inputs = {**inputs}
+        words = inputs.pop("num_words")
         (step, states, start, *others), limits = self.start(inputs, options)
         if limits is None:
             limits = tf.fill([tf.shape(start)[0] // beams], options.max_new_tokens)
-        words = tf.cast(self.tokenizer.split(texts)[0].row_lengths(), tf.int32)
         rows = tf.repeat(words, max(beams, count)), tf.repeat(limits, beams)
         step, states = self.tokenizer.grammar.constrain(step, states, *rows)
-        tokens, scores = generate(
-            step, states, start, *others, limits=limits, numbers=numbers
-        )
-        flat = tf.reshape(tokens, (-1, tf.shape(tokens)[-1]))
-        written = self.tokenizer.write_trees(flat, tf.repeat(texts, count))
-        return tf.reshape(written, (-1, count)), scores
+        return generate(step, states, start, *others, limits=limits, numbers=numbers)
+
+    def writer(self, inputs, texts, options):
+        """A function of tokens to trees; see `Translator.writer`."""
+        return lambda tokens: self.tokenizer.write_trees(tokens, texts)
 
     def parse(self, sentences, batch_size=None, return_scores=False, **options):
         """Writes the tree of every sentence.

@@ -222,7 +222,7 @@ class QuestionAnswerer(QuestionFiles, FindsAnswers, Task):
 
     def report_truncation(self, cut, count, stacklevel=5, longest=None):
         """Warns once that some of the questions are truncated."""
-        longest = longest or self.options["question_length"]
+        longest = longest or self.preprocessor.longest_question
         super().report_truncation(cut, count, stacklevel + 1, longest)
 
 

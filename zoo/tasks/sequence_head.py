@@ -228,11 +228,7 @@ class SequenceHead(Task):
     @classmethod
     def merge_options(cls, saved, given):
         """See `Task`. Saved options of another head than the given one are left out."""
-        head = saved.get("head", "linear")
-        if given.get("head", head) != head:
-            own = "pooling", "head_dropout", "head_dim", "lm_weight", "both_orders"
-            saved = {key: value for key, value in saved.items() if key not in own}
-        return {**saved, **given}
+        return merge_head_options(saved, given)
 
     def has_saved_head(self, saved):
         """Whether a saved head fits: its labels, kind, width and columns."""
@@ -241,6 +237,7 @@ class SequenceHead(Task):
             shape["pair"] = False
         own = {**self.options, "pair": self.pair}
         same = all(own[key] == saved.get(key, value) for key, value in shape.items())
+        same &= same_width(own, saved)
         return same and super().has_saved_head(saved)
 
     @property
@@ -300,3 +297,21 @@ class SequenceHead(Task):
         pooled = self.options["pooling"] == "pooled"
         output = "pooled_output" if pooled else "sequence_output"
         return self.backbone.layers_for(output)
+
+
+def merge_head_options(saved, given):
+    """The options of a head; saved ones of another head are left out.
+
+    Args:
+        saved, given: see `merge_options` of `zoo.tasks.Task`.
+    """
+    head = saved.get("head", "linear")
+    if given.get("head", head) != head:
+        own = "pooling", "head_dropout", "head_dim", "lm_weight", "both_orders"
+        saved = {key: value for key, value in saved.items() if key not in own}
+    return {**saved, **given}
+
+
+def same_width(*options):
+    """Whether the pooled vectors of several options have the same width."""
+    return len({own.get("pooling") == "compare" for own in options}) == 1

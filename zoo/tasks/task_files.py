@@ -28,10 +28,13 @@ class TaskFiles:
     """How a task is written and read: presets, `.keras` files, plain configs.
 
     Attributes:
+        classifies: str, what the layer "classifier" labels, see
+            `zoo.checkpoint.Converted`; or None.
         frozen_before: tuple of str, the layers that were frozen before
             `GradualUnfreezing` froze others, during its `fit`; else None.
     """
 
+    classifies = None
     frozen_before = None
 
     def save_to_preset(self, directory, layout="zoo", dtype="float32", heads=None):

@@ -68,6 +68,7 @@ class TextClassifier(ClassLabels, SequenceHead):
     """
 
     task_name = "text_classifier"
+    classifies = "texts"
 
     def __init__(
         self,
@@ -101,7 +102,7 @@ class TextClassifier(ClassLabels, SequenceHead):
     @classmethod
     def recognise(cls, found):
         """The labels, and the head, of a checkpoint that classifies texts."""
-        if found.labels and found.classifies == "texts":
+        if found.labels and found.classifies == cls.classifies:
             return {**found.options, "labels": list(found.labels)}
         return None
 
@@ -147,6 +148,7 @@ class TextRegressor(SequenceHead):
     """
 
     task_name = "text_regressor"
+    classifies = "numbers"
     symmetric = True
     baselines = {"mean": mean_number, "TF-IDF with ridge regression": tfidf_number}
 
@@ -179,7 +181,7 @@ class TextRegressor(SequenceHead):
     @classmethod
     def recognise(cls, found):
         """The head of a checkpoint that gives a number for a text."""
-        return dict(found.options) if found.classifies == "numbers" else None
+        return dict(found.options) if found.classifies == cls.classifies else None
 
     @classmethod
     def read(cls, path, text_column=None, pair_column=None, label_column=None):

@@ -70,7 +70,8 @@ class ContinuesTexts(WritesTexts):
 
     def generation_options(self, **options):
         """The options of a generation; tokens that are never written are suppressed."""
-        given, tokenizer = options.get("suppressed", ()), self.tokenizer
+        own, tokenizer = self.options.get("generation") or {}, self.tokenizer
+        given = options.get("suppressed", own.get("suppressed", ()))
         # A table may have more rows than there are tokens.
         rows = range(tokenizer.vocabulary_size, self.backbone.config.vocabulary_size)
         options["suppressed"] = (*given, *tokenizer.unwritten_ids, *rows)
@@ -115,8 +116,12 @@ class ContinuesTexts(WritesTexts):
 
     def writer(self, inputs, texts, options):
         """A function of new tokens to the texts with their continuations."""
-        ids, lengths = inputs[self.backbone.tokens], inputs["padding_mask"]
-        prompts = tf.RaggedTensor.from_tensor(ids, tf.reduce_sum(lengths, axis=1))
+        ids, mask = inputs[self.backbone.tokens], inputs["padding_mask"]
+        # `join` leaves out what follows an end token, which a prompt may have.
+        places = tf.range(1, tf.shape(ids)[1] + 1)
+        ends = tf.where(ids == self.tokenizer.end_id, places * mask, 0)
+        after = places > tf.reduce_max(ends, axis=1, keepdims=True)
+        prompts = tf.ragged.boolean_mask(ids, after & (mask > 0))
         own = tf.strings.length(self.tokenizer.detokenize(prompts))
         blank = tf.strings.regex_full_match(texts, r"(?s)(.*\s)?")
         blank &= not self.tokenizer.lossless

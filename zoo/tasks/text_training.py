@@ -72,7 +72,7 @@ class TextTraining(TextBatches):
         number = Epoch(initial_epoch)
         callbacks = with_callbacks(callbacks, number, self, epochs)
         held_out = self._held_out(validation_data)
-        size = validation_batch_size or batch_size
+        limits = validation_batch_size or batch_size, validation_steps
         class_weight = class_weight and self.encode_class_weight(class_weight)
         if self.takes_text(x):
             x, held_out = self._split((x, y, sample_weight), validation_split, held_out)
@@ -80,7 +80,7 @@ class TextTraining(TextBatches):
             x = self._epochs((*x, batch_size), (shuffle, seed), *span)
             y = sample_weight = batch_size = None
             validation_split, shuffle = 0.0, False
-        held_out = held_out and self._evaluation_data(*held_out, size)
+        held_out = held_out and self._evaluation_data(*held_out, *limits)
         return super().fit(
             x, y, batch_size, epochs, verbose, callbacks, validation_split, held_out,
             shuffle, class_weight, sample_weight, initial_epoch, steps_per_epoch,
@@ -253,16 +253,18 @@ class TextTraining(TextBatches):
         self.check_data(x, y, name)
         return x, y
 
-    def _evaluation_data(self, x, y, sample_weight, batch_size):
+    def _evaluation_data(self, x, y, sample_weight, batch_size, steps=None):
         """Batches of text; other data as Keras takes it."""
         if self.takes_text(x):
+            _refuse_steps(x, steps, "validation_steps")
             return self.batches(x, y, sample_weight, batch_size)
         return x if y is None else (x, y, sample_weight)
 
 
-def _refuse_steps(x, steps):
-    if steps is not None and not isinstance(x, tf.data.Dataset):
+def _refuse_steps(x, count, name="steps"):
+    """Raises ValueError if an argument limits the batches of an array of text."""
+    if count is not None and not isinstance(x, tf.data.Dataset):
         raise ValueError(
-            "`steps` counts the batches of a dataset. Arrays of text are sorted by "
-            f"length. Received: steps={steps} and an array. Use a part of the array."
+            f"`{name}` counts the batches of a dataset. Arrays of text are sorted by "
+            f"length. Received: {name}={count} and an array. Use a part of the array."
         )

@@ -58,6 +58,7 @@ class TokenClassifier(TaggedFiles, TagsWords, Task):
     """
 
     task_name = "token_classifier"
+    classifies = "words"
     encodes = True
     answers_tokens = False
     text_methods = ("answer", "tag", "entities")
@@ -115,9 +116,22 @@ class TokenClassifier(TaggedFiles, TagsWords, Task):
     @classmethod
     def recognise(cls, found):
         """The labels of a checkpoint that tags words."""
-        if found.labels and found.classifies == "words":
+        if found.labels and found.classifies == cls.classifies:
             return {"labels": list(found.labels)}
         return None
+
+    @classmethod
+    def merge_options(cls, saved, given):
+        """See `Task`. The saved scheme is left out if there are other labels."""
+        labels = given.get("labels")
+        if labels is not None and label_names(labels) != saved.get("labels"):
+            saved = {name: value for name, value in saved.items() if name != "scheme"}
+        return {**saved, **given}
+
+    def has_saved_head(self, saved):
+        """Whether a saved head fits: its labels, and a new CRF has no weights there."""
+        decoders = self.options["decoder"], saved.get("decoder", "softmax")
+        return super().has_saved_head(saved) and decoders != ("crf", "softmax")
 
     # Training ------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ import keras
 from keras import ops
 
 from zoo.tasks.label_smoothing import token_losses
+from zoo.tasks.losses import of_rank
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -55,6 +56,7 @@ def flat_weight(y_true, weight):
     """Weights (B,) or (B, L) of targets (B, L) in one row, or None."""
     if weight is None:
         return None
+    weight = of_rank(ops.convert_to_tensor(weight), y_true)
     return ops.reshape(ops.broadcast_to(weight, ops.shape(y_true)), (-1,))
 
 

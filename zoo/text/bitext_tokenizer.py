@@ -61,6 +61,10 @@ class BitextTokenizer(WordTokenizer):
             self.target_vocabulary_size = target.vocabulary_size
             self.pieces_of_target = target
 
+    def id_to_token(self, id, target=False):
+        """Returns the word of an id, or the piece of a target; see `Tokenizer`."""
+        return self._target.id_to_token(id) if target else super().id_to_token(id)
+
     def targets(self, texts):
         """Returns the ids of texts that a model shall write, ragged int32 (B, None)."""
         return self._target(texts)

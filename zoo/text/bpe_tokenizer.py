@@ -139,11 +139,16 @@ class BytePairTokenizer(Tokenizer):
         Returns:
             string tensor (B,), words with single spaces between them.
         """
-        if not isinstance(ids, tf.RaggedTensor):
-            inside = tf.cumsum(tf.cast(ids == self.end_id, tf.int32), axis=1) == 0
-            ids = tf.ragged.boolean_mask(ids, inside)
+        if isinstance(ids, tf.RaggedTensor):
+            ids = ids.to_tensor(self.end_id)
+        inside = tf.cumsum(tf.cast(ids == self.end_id, tf.int32), axis=1) == 0
+        ids = tf.ragged.boolean_mask(ids, inside)
         written = ids.with_values(tf.gather(self._target.texts, ids.values))
         return tf.strings.strip(tf.strings.reduce_join(written, axis=1))
+
+    def all_tokens(self, target=False):
+        """The tokens of the source, or of the target; see `Tokenizer`."""
+        return (self._target if target else self._source).tokens
 
     def get_config(self):
         """The lines of the codes, the vocabularies, the marks and special tokens."""

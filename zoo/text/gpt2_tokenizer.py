@@ -150,7 +150,9 @@ class GPT2Tokenizer(Tokenizer):
         spaced = tf.strings.regex_full_match(written, r" \C+")
         starts += tf.cast(spaced, tf.int64)
         spans = (ids.with_values(span) for span in (starts, ends))
-        return ids, *offsets.to_whole_characters(*spans, texts)
+        repaired = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8")
+        spans = offsets.to_whole_characters(*spans, repaired)
+        return ids, *(offsets.to_original(span, repaired, texts) for span in spans)
 
     def detokenize(self, ids):
         """Joins ids to texts.

@@ -109,6 +109,10 @@ class MarianTokenizer(Tokenizer):
         texts = tf.strings.regex_replace(texts, SPACE, " ")
         return tf.strings.strip(texts)
 
+    def all_tokens(self, target=False):
+        """The pieces of the source, or of the target; see `Tokenizer`."""
+        return (target and self._target_vocabulary) or self._vocabulary
+
     def inputs(self, features):
         """Returns token_ids and padding_mask (B, L)."""
         return {

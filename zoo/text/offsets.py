@@ -101,3 +101,28 @@ def to_whole_characters(starts, ends, texts):
         first = tf.maximum(first - tf.gather(inside, first + shifts), 0)
         last = tf.minimum(last + tf.gather(inside, last + shifts), sizes)
     return starts.with_values(first), ends.with_values(last)
+
+
+@tf.function(input_signature=[_SPANS, _TEXTS, _TEXTS])
+def to_original(spans, repaired, texts):
+    """Converts positions in repaired texts to positions in the original texts.
+
+    Args:
+        spans: tf.RaggedTensor int64 (B, None), positions of characters in bytes.
+        repaired: string (B,), the texts, in which U+FFFD replaces what is not UTF-8.
+        texts: string (B,).
+
+    Returns:
+        tf.RaggedTensor int64 (B, None).
+    """
+
+    def original():
+        characters = to_characters(spans, repaired).values
+        _, begins = tf.strings.unicode_decode_with_offsets(texts, "UTF-8")
+        sizes = tf.cast(tf.strings.length(texts), tf.int64)
+        places = tf.concat([begins, sizes[:, None]], axis=1)
+        rows = tf.gather(places.row_starts(), spans.value_rowids())
+        return tf.gather(places.values, rows + characters)
+
+    same = tf.reduce_all(tf.equal(repaired, texts))
+    return spans.with_values(tf.cond(same, lambda: spans.values, original))

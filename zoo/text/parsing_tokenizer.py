@@ -4,6 +4,7 @@ import tensorflow as tf
 
 from zoo.text.linear_trees import NUMBERED, NUMBERS, find_labels
 from zoo.text.sentencepiece import SentencePieceTokenizer
+from zoo.text.tokenizer import checked_id
 from zoo.text.tree_grammar import TreeGrammar
 from zoo.text.vocabulary import Vocabulary, lookup
 from zoo.text.white_space import split_words
@@ -60,6 +61,7 @@ class ParsingTokenizer(SentencePieceTokenizer):
         if linearization == NUMBERED:
             self._first_number = self.vocabulary_size
             self.vocabulary_size += len(NUMBERS)
+            self.word_prefix = 1
 
     def __call__(self, texts):
         """Returns the ids of sentences; see the class."""
@@ -67,21 +69,25 @@ class ParsingTokenizer(SentencePieceTokenizer):
             return super().__call__(texts)
         texts = tf.convert_to_tensor(texts, tf.string)
         words = split_words(tf.reshape(texts, [-1]))[0]
-        pieces = super().__call__(words.values)
+        ids = words.with_values(self.row_pieces(words)).merge_dims(1, 2)
+        return ids if texts.shape.rank else ids.values
+
+    def row_pieces(self, words):
+        """Returns the tokens of words, with their numbers; see `Tokenizer`."""
+        if self.linearization != NUMBERED:
+            return super().row_pieces(words)
         places = tf.ragged.range(words.row_lengths()).values
         numbers = self._first_number + places % len(NUMBERS)
         numbers = tf.cast(numbers, tf.int32)[:, None]
-        numbered = tf.concat([numbers, pieces], axis=1)
-        ids = words.with_values(numbered).merge_dims(1, 2)
-        return ids if texts.shape.rank else ids.values
+        return tf.concat([numbers, super().__call__(words.values)], axis=1)
 
     def id_to_token(self, id, target=False):
-        """Returns the piece or the number of an id; see `SentencePieceTokenizer`."""
-        if not target and self.linearization == NUMBERED:
-            place = id - self._first_number
-            if 0 <= place < len(NUMBERS):
-                return NUMBERS[place]
-        return super().id_to_token(id, target)
+        """Returns the token of a tree, or the piece or number of a sentence."""
+        numbers = NUMBERS if self.linearization == NUMBERED else ()
+        own = self.target_tokens if target else numbers
+        size = self.target_vocabulary_size if target else self.vocabulary_size
+        place = checked_id(id, size) - size + len(own)
+        return own[place] if place >= 0 else super().id_to_token(id)
 
     def targets(self, texts):
         """Returns the ids of linear trees, tokens separated by spaces; as `__call__`.

@@ -10,7 +10,7 @@ import tensorflow as tf
 import tensorflow_text as tf_text
 from tensorflow_text.python.ops import sentencepiece_tokenizer
 
-from zoo.text.tokenizer import Framing, Tokenizer
+from zoo.text.tokenizer import Framing, Tokenizer, checked_id
 
 
 class SentencePieceTokenizer(Tokenizer):
@@ -83,30 +83,17 @@ class SentencePieceTokenizer(Tokenizer):
         Returns:
             string tensor (B,).
         """
-        if not isinstance(ids, tf.RaggedTensor):
-            inside = tf.cumsum(tf.cast(ids == self.end_id, tf.int32), axis=1) == 0
-            ids = tf.ragged.boolean_mask(ids, inside & (ids != self.pad_id))
+        if isinstance(ids, tf.RaggedTensor):
+            ids = ids.to_tensor(self.end_id)
+        inside = tf.cumsum(tf.cast(ids == self.end_id, tf.int32), axis=1) == 0
+        ids = tf.ragged.boolean_mask(ids, inside & (ids != self.pad_id))
         return self._target_pieces.detokenize(ids)
 
     def id_to_token(self, id, target=False):
-        """Returns the piece of an id, in which ▁ is a space.
-
-        Args:
-            id: int.
-            target: bool, whether it is an id of the target.
-
-        Returns:
-            str.
-
-        Raises:
-            ValueError: if there is no such id.
-        """
+        """Returns the piece of an id, in which ▁ is a space; see `Tokenizer`."""
         pieces = self._target_pieces if target else self._pieces
-        if not 0 <= id < _size(pieces):
-            raise ValueError(
-                f"`id` must be in [0, {_size(pieces)}). Received: id={id}."
-            )
-        return pieces.id_to_string(id).numpy().decode("utf-8", "replace")
+        piece = pieces.id_to_string(checked_id(id, _size(pieces)))
+        return piece.numpy().decode("utf-8", "replace")
 
     def inputs(self, features):
         """Returns token_ids and padding_mask (B, L)."""

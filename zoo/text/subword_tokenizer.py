@@ -100,6 +100,10 @@ class SubwordTokenizer(SourceTargetTokenizer):
         """
         return self._target.decode(self.written(ids))
 
+    def all_tokens(self, target=False):
+        """The subtokens of the source, or of the target; see `Tokenizer`."""
+        return (self._target if target else self._source).strings
+
     def get_config(self):
         """The subtokens of both sides."""
         target = None

@@ -113,6 +113,10 @@ class TokenListTokenizer(SourceTargetTokenizer):
         tokens = tf.gather(self._spelling, ids)
         return tf.strings.reduce_join(tokens, axis=-1, separator=" ")
 
+    def all_tokens(self, target=False):
+        """The list of the source, or of the target; see `Tokenizer`."""
+        return self.target_tokens if target else self.tokens
+
     def get_config(self):
         """The constructor's arguments, with the content of the lists."""
         shared = self.target_tokens is self.tokens

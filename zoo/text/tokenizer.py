@@ -61,6 +61,7 @@ class Tokenizer(tf.Module):
     split = staticmethod(split_words)
     files = {}
     tokens_are_words = False
+    word_prefix = 0  # the number of tokens before the first piece of each word
 
     @property
     def target_pad_id(self):
@@ -97,6 +98,17 @@ class Tokenizer(tf.Module):
         unknown = self.pad_id if self.unknown_id is None else self.unknown_id
         unknown = tf.fill([tf.reduce_sum(empty)], unknown)
         return tf.concat([tokens, tf.RaggedTensor.from_row_lengths(unknown, empty)], 1)
+
+    def row_pieces(self, words):
+        """Returns the tokens of the words of texts, by default those of `pieces`.
+
+        Args:
+            words: tf.RaggedTensor string (B, None).
+
+        Returns:
+            tf.RaggedTensor (N, None), at least one token for each word.
+        """
+        return self.pieces(words.values)
 
     def tokenize_with_offsets(self, texts, unit="bytes"):
         """Returns tokens and their positions in the original texts.
@@ -141,7 +153,7 @@ class Tokenizer(tf.Module):
             starts, ends: tf.RaggedTensor int64 (B, None).
         """
         words, starts, ends = self.split(texts)
-        pieces = self.pieces(words.values)
+        pieces = self.row_pieces(words)
         splits = tf.gather(pieces.row_splits, words.row_splits)
         first = tf.cast(starts.values, tf.int64)
         size = tf.cast(ends.values, tf.int64) - first
@@ -169,11 +181,12 @@ class Tokenizer(tf.Module):
         """Joins the ids of texts that are not at their end; see `detokenize`."""
         return self.detokenize(ids)
 
-    def id_to_token(self, id):
-        """Returns the token of an id; by default that of the attribute `vocabulary`.
+    def id_to_token(self, id, target=False):
+        """Returns the token of an id.
 
         Args:
             id: int.
+            target: bool, whether it is an id of texts that a model writes.
 
         Returns:
             str.
@@ -181,11 +194,19 @@ class Tokenizer(tf.Module):
         Raises:
             ValueError: if there is no such id.
         """
-        if not 0 <= id < len(self.vocabulary):
-            raise ValueError(
-                f"`id` must be in [0, {len(self.vocabulary)}). Received: id={id}."
-            )
-        return self.vocabulary[id]
+        tokens = self.all_tokens(target)
+        return tokens[checked_id(id, len(tokens))]
+
+    def all_tokens(self, target=False):
+        """Returns all tokens in the order of their ids; by default `vocabulary`.
+
+        Args:
+            target: bool, whether to return those of texts that a model writes.
+
+        Returns:
+            sequence of str.
+        """
+        return self.vocabulary
 
     def get_config(self):
         """Returns the constructor's arguments as plain values, with all content."""
@@ -232,6 +253,13 @@ class Tokenizer(tf.Module):
             if file in contents
         }
         return cls(**arguments, **found)
+
+
+def checked_id(id, size):
+    """Returns an id, or raises ValueError if there is no such one."""
+    if not 0 <= id < size:
+        raise ValueError(f"`id` must be in [0, {size}). Received: id={id}.")
+    return id
 
 
 def as_strings(texts):

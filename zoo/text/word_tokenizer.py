@@ -112,6 +112,10 @@ class WordTokenizer(WordSplitter):
     unknown_id = 1
     files = {"vocabulary": "vocabulary.txt"}
 
+    def all_tokens(self, target=False):
+        """The special tokens and the vocabulary; see `Tokenizer`."""
+        return self.tokens
+
     def normalize(self, words):
         """Applies `lowercase` and `digits_to_zero` to words, string (...)."""
         words = tf.convert_to_tensor(words, tf.string)

@@ -112,25 +112,6 @@ class WordPieceTokenizer(Tokenizer):
             )
         return self._vocabulary.ids[token]
 
-    def id_to_token(self, id):
-        """Returns the token of an id.
-
-        Args:
-            id: int.
-
-        Returns:
-            str.
-
-        Raises:
-            ValueError: if there is no such id.
-        """
-        if not 0 <= id < self.vocabulary_size:
-            raise ValueError(
-                f"`id` must be in [0, {self.vocabulary_size}). Received: id={id}. "
-                "Remove padding and ids of other vocabularies first."
-            )
-        return self.vocabulary[id]
-
     def __call__(self, texts):
         """Returns the ids of texts; see the class."""
         texts = as_strings(texts)

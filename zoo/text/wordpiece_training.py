@@ -2,13 +2,12 @@
 
 import collections
 import os
-import pathlib
 import re
 
 import tensorflow as tf
 import tensorflow_text as tf_text
 
-from zoo.files import open_any
+from zoo.files import open_text
 from zoo.text import final_sigma, unicode_classes
 from zoo.text.pair_joining import join_pairs
 from zoo.text.wordpiece import SPECIALS
@@ -138,6 +137,7 @@ def read_lines(texts):
 
     Raises:
         TypeError: if `texts` is a single str, or has an entry of another type.
+        ValueError: if a file is damaged or not UTF-8.
     """
     if isinstance(texts, (str, bytes, os.PathLike)):
         raise TypeError(
@@ -146,8 +146,7 @@ def read_lines(texts):
         )
     for text in texts:
         if isinstance(text, os.PathLike):
-            path = pathlib.Path(text)
-            with open_any(path, "rt", encoding="utf-8-sig", errors="ignore") as file:
+            with open_text(text) as file:
                 yield from file
         elif isinstance(text, (str, bytes)):
             yield text.decode("utf-8", "ignore") if isinstance(text, bytes) else text

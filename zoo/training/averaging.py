@@ -47,7 +47,7 @@ class AverageWeights(keras.callbacks.Callback):
             self.directory.mkdir(parents=True, exist_ok=True)
             with replacing(self._path(epoch)) as temporary:
                 with open(temporary, "wb") as file:
-                    np.savez(file, *weights)
+                    np.savez(file, *map(_storable, weights))
             weights = None
         self.kept[epoch] = weights
         for old in [other for other in self._epochs() if other <= epoch - self.last]:
@@ -74,7 +74,9 @@ class AverageWeights(keras.callbacks.Callback):
         """The epochs whose weights are known, a set of int."""
         if not self.directory:
             return {*self.kept}
-        return {int(path.stem) for path in self.directory.glob("*.npz")}
+        # A program that was killed may have left a file of another name.
+        stems = (path.stem for path in self.directory.glob("*.npz"))
+        return {int(stem) for stem in stems if stem.isdigit()}
 
     def _path(self, epoch):
         return self.directory / f"{epoch}.npz"
@@ -85,3 +87,8 @@ class AverageWeights(keras.callbacks.Callback):
             return self.kept[epoch]
         with np.load(self._path(epoch)) as arrays:
             return [arrays[f"arr_{i}"] for i in range(len(arrays.files))]
+
+
+def _storable(weight):
+    """A weight in a dtype of NumPy; bfloat16 is none."""
+    return weight.astype("float32") if weight.dtype.name == "bfloat16" else weight

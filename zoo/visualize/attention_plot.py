@@ -4,6 +4,7 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
+from zoo.visualize.plain_text import printable
 from zoo.visualize.results import STYLE, save_figure
 
 CELL, SMALL = 0.3, 0.9  # inches: a token, and the map of a head
@@ -77,8 +78,8 @@ def _map(weights, attention, title):
     axes = figure.subplots()
     image = axes.imshow(weights, cmap="Blues", vmin=0, vmax=weights.max() or 1)
     turned = {"rotation": 90, "fontsize": 9}
-    axes.set_xticks(range(columns), attention.attended, **turned)
-    axes.set_yticks(range(rows), attention.tokens, fontsize=9)
+    axes.set_xticks(range(columns), [*map(printable, attention.attended)], **turned)
+    axes.set_yticks(range(rows), [*map(printable, attention.tokens)], fontsize=9)
     axes.set(xlabel="attended token", ylabel="token", title=title)
     figure.colorbar(image, ax=axes, label="weight", shrink=0.8)
     return figure

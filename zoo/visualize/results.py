@@ -1,17 +1,21 @@
 """Plots of training curves, predictions and positions, without a display."""
 
+import contextlib
 import pathlib
 import warnings
 
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 
 from zoo.files import replacing
+from zoo.visualize.plain_text import printable
 
 DPI = 150  # of files in pixels
 MOST_NUMBERS = 16  # labels; the cells of a larger confusion matrix show no counts
+MOST_NAMES = 300  # labels; a larger confusion matrix does not name them
 LONGEST_LABEL = 24  # characters
 # A legend below the axes hides no part of a curve.
 BELOW = dict(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2, frameon=False)
@@ -31,7 +35,7 @@ def plot_confusion(matrix, labels, path, title=""):
     """Plots a confusion matrix.
 
     The color is the share of the true label. The cells show counts if there are at
-    most 16 labels.
+    most 16 labels. More than 300 labels are not named.
 
     Args:
         matrix: int (C, C), a row for each true label and a column for each predicted
@@ -46,7 +50,9 @@ def plot_confusion(matrix, labels, path, title=""):
     matrix = np.asarray(matrix)
     shares = matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1)
     many = len(labels) > MOST_NUMBERS
-    side = 3 + 0.12 * len(labels) if many else 1.8 + 0.55 * len(labels)
+    side = 1.8 + 0.55 * len(labels)
+    if many:
+        side = 3 + 0.12 * min(len(labels), MOST_NAMES)
     with rc_context({**STYLE, "font.size": 6 if many else 10}):
         figure = Figure(figsize=(side + 0.3, side))
         axes = figure.subplots()
@@ -54,8 +60,9 @@ def plot_confusion(matrix, labels, path, title=""):
         names = [_shorten(label) for label in labels]
         slanted = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
         turned = {"rotation": 90} if many else slanted
-        axes.set_xticks(range(len(names)), names, **turned)
-        axes.set_yticks(range(len(names)), names)
+        if len(names) <= MOST_NAMES:
+            axes.set_xticks(range(len(names)), names, **turned)
+            axes.set_yticks(range(len(names)), names)
         axes.set(xlabel="predicted", ylabel="true", title=title)
         for (i, j), count in np.ndenumerate(matrix):
             if not many:
@@ -65,6 +72,7 @@ def plot_confusion(matrix, labels, path, title=""):
 
 
 def _shorten(label):
+    label = printable(label)
     return label if len(label) <= LONGEST_LABEL else f"{label[: LONGEST_LABEL - 1]}…"
 
 
@@ -216,14 +224,34 @@ def shown(label):
     return f" {label}" if label.startswith("_") else label
 
 
+@contextlib.contextmanager
+def silent_glyphs():
+    """Without the warnings about characters that the font does not have."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from")
+        yield
+
+
 def save_figure(figure, path):
-    """Writes a figure to a file, whose suffix is the format; returns its path."""
+    """Writes a figure to a file, whose suffix is the format; returns its path.
+
+    Control characters in its texts are replaced. They are not valid in SVG.
+
+    Raises:
+        ValueError: if Matplotlib does not write the format.
+    """
     path = pathlib.Path(path)
+    if path.suffix.lower()[1:] not in figure.canvas.get_supported_filetypes():
+        raise ValueError(
+            "The name of a picture must end in .svg, .png or .pdf. Received: "
+            f"{str(path)!r}."
+        )
+    for text in figure.findobj(Text):
+        text.set_text("\n".join(map(printable, text.get_text().split("\n"))))
     # A time would make every file different.
     times = {".svg": "Date", ".pdf": "CreationDate"}
     suffix = path.suffix.lower()
     plain = {"metadata": {times[suffix]: None}} if suffix in times else {}
-    with replacing(path) as temporary, warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing from")
+    with replacing(path) as temporary, silent_glyphs():
         figure.savefig(temporary, bbox_inches="tight", dpi=DPI, **plain)
     return path

@@ -5,7 +5,14 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
-from zoo.visualize.results import BELOW, DPI, STYLE, save_figure, shown
+from zoo.visualize.results import (
+    BELOW,
+    DPI,
+    STYLE,
+    save_figure,
+    shown,
+    silent_glyphs,
+)
 
 CHARACTER, LEVEL, GAP = 0.09, 0.55, 0.2  # inches
 LONGEST_TEXT = 40  # characters
@@ -108,7 +115,8 @@ def plot_map(vectors, labels, path, title="", texts=()):
         names = (f"direction {i + 1} ({share:.0f} %)" for i, share in enumerate(shares))
         axes.set(**dict(zip(("xlabel", "ylabel"), names, strict=True)), title=title)
         axes.legend(**BELOW)
-        _write_texts(axes, points, texts)
+        with silent_glyphs():
+            _write_texts(axes, points, texts)
         return save_figure(figure, path)
 
 

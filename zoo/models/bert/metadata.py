@@ -1,7 +1,8 @@
-"""Reads the files beside the weights: configuration, vocabulary, labels, pooling."""
+"""Reads the files beside the weights: configuration, vocabulary and labels."""
 
 import json
 import re
+import warnings
 
 from zoo.models.bert.model import BERTConfig
 
@@ -21,6 +22,14 @@ FIELDS = {
     "attention_dropout": "attention_probs_dropout_prob",
     "initializer_range": "initializer_range",
 }
+# Classes of Hugging Face that split texts as Google's code, and the steps that their
+# tokenizer.json has then.
+TOKENIZERS = (
+    *("BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer"),
+    *("MobileBertTokenizer", "PreTrainedTokenizer", "TokenizersBackend"),
+)
+STEPS = {"normalizer": "BertNormalizer", "pre_tokenizer": "BertPreTokenizer"}
+SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 GOOGLE_LAYOUTS = ("google", "model_garden")
 # Google's and the model garden's "gelu" is the approximation with tanh.
 GOOGLE_ACTIVATIONS = {"gelu": "gelu_tanh", "relu": "relu", "tanh": "tanh"}
@@ -38,6 +47,11 @@ HUGGING_FACE_ACTIVATIONS = {
 KERAS_NLP_ENCODER = {"activation": "gelu_tanh", "layer_norm_epsilon": 1e-12}
 KERAS_NLP_HEAD = {"activation": "gelu", "layer_norm_epsilon": 1e-5}
 KERAS_NLP_FIELDS = (*SIZES, "dropout")
+
+
+def head_options(config):
+    """The arguments that the head of a masked language model has from its encoder."""
+    return {name: getattr(config, name) for name in KERAS_NLP_HEAD}
 
 
 def read_json(path, optional=False, kind=dict):
@@ -235,6 +249,7 @@ def _hugging_face_tokenizer(directory):
         ),
     }
     lowercase = options["lowercase"]
+    _check_splitting(directory, config, fast)
     if options["strip_accents"] not in (None, lowercase) or options["chinese"] is False:
         raise ValueError(
             "A tokenizer must strip accents exactly if it lower-cases, and split "
@@ -259,6 +274,37 @@ def _hugging_face_tokenizer(directory):
     return vocabulary, lowercase
 
 
+def _check_splitting(directory, config, fast):
+    """Checks that a tokenizer splits texts as Google's, and warns of added tokens.
+
+    Args:
+        directory: `Path`.
+        config, fast: dicts, the content of tokenizer_config.json and tokenizer.json.
+
+    Raises:
+        ValueError: if it is a tokenizer of another kind.
+    """
+    kind = str(config.get("tokenizer_class") or TOKENIZERS[0]).removesuffix("Fast")
+    steps = {
+        step: (fast.get(step) or {}).get("type", own) for step, own in STEPS.items()
+    }
+    if kind not in TOKENIZERS or steps != STEPS:
+        raise ValueError(
+            f"A tokenizer must be one of {', '.join(TOKENIZERS)}, with {STEPS}. "
+            f"Received: {kind}, with {steps}, in `{directory}`. Remove the files of "
+            "the tokenizer to read the weights alone."
+        )
+    added = [token.get("content") for token in fast.get("added_tokens", ())]
+    added = [token for token in added if token not in SPECIALS]
+    if added:
+        warnings.warn(
+            f"The tokenizer of {directory} has the added tokens "
+            f"{', '.join(map(str, added)):.200}. In a text, zoo reads them as plain "
+            "text.",
+            stacklevel=2,
+        )
+
+
 def _guess_lowercase(directory, vocabulary):
     """Guesses the case from the directory's name, or else from the vocabulary."""
     name = directory.resolve().name.lower()
@@ -267,48 +313,3 @@ def _guess_lowercase(directory, vocabulary):
         return "uncased" in name
     words = [token for token in vocabulary or () if not re.fullmatch(r"\[.*\]", token)]
     return all(token == token.lower() for token in words)
-
-
-def read_pooling(directory):
-    """Reads how a sentence-transformers model pools tokens to one vector.
-
-    Args:
-        directory: `Path`.
-
-    Returns:
-        dict of pooling, normalize and sequence_length, see `Converted`; empty if this
-        is not such a model.
-
-    Raises:
-        ValueError: if the pooling is neither the first token nor the mean.
-    """
-    path = directory / "modules.json"
-    if not path.is_file():
-        return {}
-    modules = {
-        module.get("type", "").split(".")[-1]: module.get("path", "")
-        for module in read_json(path, kind=list)
-    }
-    unknown = set(modules) - {"Transformer", "Pooling", "Normalize"}
-    if unknown or not re.fullmatch(r"\w[\w.-]*", modules.get("Pooling", "")):
-        raise ValueError(
-            "A sentence-transformers model must be of Transformer, Pooling (in its own "
-            f"directory) and, optionally, Normalize. Received: {modules} in `{path}`."
-        )
-    pooling = read_json(directory / modules["Pooling"] / "config.json")
-    names = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}
-    # Before version 5, models have a flag for each pooling instead of one word.
-    flags = [key for key in pooling if key.startswith("pooling_mode_") and pooling[key]]
-    mode = pooling.get("pooling_mode", [names.get(key, key) for key in flags])
-    mode = mode[0] if isinstance(mode, list) and len(mode) == 1 else mode
-    if mode not in ("cls", "mean"):
-        raise ValueError(
-            f"Pooling must be the first token or the mean. Received: {mode} in "
-            f"`{path.parent}`."
-        )
-    limits = read_json(directory / "sentence_bert_config.json", optional=True)
-    return {
-        "pooling": mode,
-        "normalize": "Normalize" in modules,
-        "sequence_length": limits.get("max_seq_length"),
-    }

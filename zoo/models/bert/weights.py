@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import warnings
 from pathlib import Path
 
 from zoo.checkpoint import Converted, convert, open_checkpoint
@@ -11,16 +12,17 @@ from zoo.models.bert.metadata import (
     FIELDS,
     KERAS_NLP_HEAD,
     config_path,
+    head_options,
     read_config,
     read_json,
     read_labels,
-    read_pooling,
     read_tokenizer,
 )
 from zoo.models.bert.model import BERTConfig
+from zoo.models.bert.pooling_files import pooling_documents, read_pooling
 from zoo.models.bert.shapes import shapes, weight_shapes
 from zoo.models.bert.tables import HEADS, LAYOUTS
-from zoo.models.bert.writing import WRITERS, held_heads, write
+from zoo.models.bert.writing import CLASSIFIERS, WRITERS, held_heads, write
 
 __all__ = ["layouts", "read", "recognise", "write"]
 
@@ -31,6 +33,7 @@ CLASSIFIES = {
     "BertForTokenClassification": "words",
     "BertForMultipleChoice": "choices",
 }
+SINGLE_LABEL = (None, "single_label_classification")  # values of `problem_type`
 HUGGING_FACE_FILES = (
     "model.safetensors",
     "model.safetensors.index.json",
@@ -55,17 +58,51 @@ def layouts():
 
 
 def write_contents(layout, directory, contents):
-    """Writes a `Converted`; see `write`."""
-    classifies = any(path.startswith("classifier/") for path in contents.weights)
+    """Writes a `Converted`; see `write`.
+
+    Raises:
+        ValueError: if the other library has no class for the task of the model.
+    """
+    options, config, weights = contents.options, contents.config, contents.weights
+    classifies = any(path.startswith("classifier/") for path in weights)
+    kind = contents.classifies if classifies else None
+    embeds = "normalize" in options
+    _check_task(layout, kind, embeds, options.get("pooling"))
+    if kind == "words":  # Hugging Face's class has no pooler
+        config = dataclasses.replace(config, pooler=False)
+        weights = {k: v for k, v in weights.items() if not k.startswith("pooler/")}
     write(
         directory,
         layout,
-        contents.config,
-        contents.weights,
+        config,
+        weights,
         contents.tokenizer,
-        contents.options.get("labels") if classifies else None,
+        options.get("labels") if classifies else None,
         head_options_of(contents),
+        CLASSIFIERS.get(kind),
+        pooling_documents(options, config) if embeds else {},
     )
+
+
+def _check_task(layout, kind, embeds, pooling):
+    """Raises ValueError if the library of a layout does not compute a task.
+
+    Args:
+        layout: "hugging_face" or "keras_nlp".
+        kind: see `Converted.classifies`.
+        embeds: bool, whether the task gives a vector for a text.
+        pooling: str, the pooling of the task, or None.
+    """
+    if kind not in (None, "words") and pooling != "pooled":
+        raise ValueError(
+            "Other libraries classify by the pooled output. Received: pooling="
+            f'{pooling!r}. Write layout "zoo", or train with pooling="pooled".'
+        )
+    if layout == "keras_nlp" and (embeds or kind in ("words", "choices")):
+        raise ValueError(
+            "keras-nlp has no tagger, no multiple choice and no embedder. Received: "
+            "such a task. Write another layout, or save `backbone` alone."
+        )
 
 
 def hold(layout, contents):
@@ -166,27 +203,44 @@ def read(directory, layout=None, activation=None, file=None):
     num_classes = _num_classes(rows, checkpoint)
     expected = shapes(config, heads, num_classes)
     weights = convert(checkpoint, rows, expected, ignore, config.num_heads)
-    head_options = {
-        "activation": config.activation,
-        "layer_norm_epsilon": config.layer_norm_epsilon,
-    }
-    classifies = CLASSIFIES.get(next(iter(values.get("architectures") or ()), None))
-    if classifies == "texts" and num_classes == 1:
-        classifies = "numbers"
+    classifies = _find_kind(directory, values, num_classes)
     # One output has no label, though Hugging Face writes default names.
     names = values.get("id2label")
     names = None if classifies in ("choices", "numbers") else names
+    tokenizer = read_tokenizer(directory, layout, config.vocabulary_size)
     return Converted(
         layout=layout,
         config=config,
         weights=weights,
         heads=heads,
-        head_options=KERAS_NLP_HEAD if layout == "keras_nlp" else head_options,
-        tokenizer=read_tokenizer(directory, layout, config.vocabulary_size),
+        head_options=KERAS_NLP_HEAD if layout == "keras_nlp" else head_options(config),
+        tokenizer=tokenizer,
         labels=read_labels(names, num_classes),
         classifies=classifies,
-        **read_pooling(directory),
+        **read_pooling(directory, bool(tokenizer and tokenizer["lowercase"])),
     )
+
+
+def _find_kind(directory, values, num_classes):
+    """What a classifier labels, see `Converted`; a warning says why it is None.
+
+    Args:
+        directory: `Path`.
+        values: dict of config.json.
+        num_classes: int, 0 without a classifier.
+    """
+    kind = CLASSIFIES.get(next(iter(values.get("architectures") or ()), None))
+    if kind == "texts" and num_classes == 1:
+        return "numbers"
+    if num_classes > 1 and values.get("problem_type") not in SINGLE_LABEL:
+        warnings.warn(
+            f"The classifier of {directory} does not give one label for a text. "
+            f"Received: problem_type={values['problem_type']!r}. zoo has no such task. "
+            "The model is loaded as a backbone.",
+            stacklevel=3,
+        )
+        return None
+    return kind
 
 
 def _describe(directory, layout):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from zoo.checkpoint import Row, convert, revert, save_checkpoint
 from zoo.files import replacing
+from zoo.models.bert import metadata
 from zoo.models.bert.metadata import (
     FIELDS,
     KERAS_NLP_ENCODER,
@@ -27,6 +28,13 @@ ARCHITECTURES = {
     (("spans",), True): "BertForQuestionAnswering",
     (("spans",), False): "BertForQuestionAnswering",
 }
+# What a classifier labels, see `Converted.classifies`, to the class for it.
+CLASSIFIERS = {
+    "texts": "BertForSequenceClassification",
+    "numbers": "BertForSequenceClassification",
+    "words": "BertForTokenClassification",
+    "choices": "BertForMultipleChoice",
+}
 # A head to keras-nlp's class for it, and to the module of the class.
 TASKS = {
     "masked_lm_head": ("BertMaskedLM", "bert_masked_lm"),
@@ -35,7 +43,15 @@ TASKS = {
 
 
 def write(
-    directory, layout, config, weights, tokenizer=None, labels=None, head_options=None
+    directory,
+    layout,
+    config,
+    weights,
+    tokenizer=None,
+    labels=None,
+    head_options=None,
+    architecture=None,
+    others=None,
 ):
     """Writes a directory that another library loads.
 
@@ -52,6 +68,8 @@ def write(
         labels: tuple of str, names of the classifier's outputs.
         head_options: dict, see `Converted.head_options`; by default those of the
             encoder.
+        architecture: str, the class of Hugging Face, by default that for the heads.
+        others: dict of file name to more JSON files.
 
     Raises:
         ValueError: if the directory is not empty, or if the layout is unknown or cannot
@@ -72,13 +90,11 @@ def write(
     _check(config, tokenizer, labels, num_classes)
     expected = shapes(config, heads, num_classes)
     weights = convert(weights, [Row(path, path) for path in expected], expected)
-    options = {
-        "activation": config.activation,
-        "layer_norm_epsilon": config.layer_norm_epsilon,
-    }
-    documents = WRITERS[layout](
-        config, heads, head_options or options, tokenizer, labels, num_classes
-    )
+    fields = head_options or metadata.head_options(config)
+    documents = WRITERS[layout](config, heads, fields, tokenizer, labels, num_classes)
+    if architecture and "architectures" in documents["config.json"]:
+        documents["config.json"]["architectures"] = [architecture]
+    documents |= others or {}
     rows = LAYOUTS[layout].written(config, heads)
     arrays = _weight_files(layout, revert(weights, rows, config.num_heads))
     with replacing(directory) as partial:
@@ -254,9 +270,9 @@ def _weight_files(layout, arrays):
 
 
 def _write_document(path, document):
-    """Writes a dict as JSON, or a sequence of str as lines."""
+    """Writes a document as JSON, or a sequence of str as lines of a `.txt` file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    if isinstance(document, dict):
+    if path.suffix == ".json":
         text = json.dumps(document, indent=2) + "\n"
     else:
         text = "".join(f"{token}\n" for token in document)

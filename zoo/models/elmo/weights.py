@@ -38,6 +38,11 @@ def layouts():
 
 def write_contents(directory, contents):
     """Writes a `Converted`; see `write`."""
+    if contents.tokenizer and contents.tokenizer.get("punctuation"):
+        raise ValueError(
+            "The published layout has no place for the option `punctuation` of the "
+            'tokenizer. Received: punctuation=True. Save the preset in layout "zoo".'
+        )
     write(directory, "hdf5", contents.config, contents.weights)
 
 
@@ -194,6 +199,12 @@ def write(directory, layout, config, arrays):
             "The published layout holds an ELMo of bytes, with 262 characters and no "
             f"table of words. Received: {config.vocabulary_size} characters and "
             f'{config.word_vocabulary_size} words. Save the preset in layout "zoo".'
+        )
+    if config.mix_top_only or config.mix_layer_norm:
+        raise ValueError(
+            "The published layout has no place for options of the mix. Received: "
+            f"mix_top_only={config.mix_top_only}, mix_layer_norm="
+            f'{config.mix_layer_norm!r}. Save the preset in layout "zoo".'
         )
     targets = {row.target for row in table(config)}
     mix = new_mix(config)

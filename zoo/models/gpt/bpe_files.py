@@ -7,7 +7,9 @@ from zoo.models.gpt.json_files import read_json
 
 END = "<|endoftext|>"  # of GPT-2
 WORD_END = "</w>"  # of GPT-1
+KNOWN = (END, "<unk>")
 VERSION = "#version"
+PREPROCESSOR = "preprocessor.json"
 # Names of the vocabulary and of the merges. The first pair is read that exists.
 FILES = {
     "openai_gpt": (
@@ -51,11 +53,11 @@ def read_tokenizer(directory, layout, config):
         if layout == "hugging_face":
             start, problem = _read_slow_options(directory, ids)
         elif layout == "keras_nlp":
-            path = directory / "preprocessor.json"
-            values = _object(read_json(path, optional=True).get("config"))
-            start = bool(values.get("add_start_token", False))
+            start = _adds_start(read_json(directory / PREPROCESSOR, optional=True))
     if problem is None and ids and config.norm_first and END not in ids:
         problem = f"its vocabulary lacks {END!r}"
+    if problem is None and layout == "hugging_face":
+        _warn_of_added(directory, fast)
     if problem:
         warnings.warn(
             f"The tokenizer of {directory} is not one that zoo has: {problem}. The "
@@ -79,6 +81,32 @@ def read_tokenizer(directory, layout, config):
         special = not layout.startswith("openai")
         found |= {"start_token": start, "special_tokens": special}
     return found
+
+
+def _adds_start(preprocessor):
+    """Whether a preprocessor of keras-nlp puts a token before each text.
+
+    `GPT2CausalLM` makes one with its defaults if there is none, or another one.
+    """
+    own = preprocessor.get("class_name") == "GPT2CausalLMPreprocessor"
+    values = _object(preprocessor.get("config")) if own else {}
+    return bool(values.get("add_start_token", True))
+
+
+def _warn_of_added(directory, fast):
+    """Warns of tokens that were added later, which zoo does not find in texts."""
+    if fast.is_file():
+        listed = read_json(fast).get("added_tokens") or ()
+        added = [token["content"] for token in listed]
+    else:
+        added = [*read_json(directory / "added_tokens.json", optional=True)]
+    added = [token for token in added if token not in KNOWN]
+    if added:
+        warnings.warn(
+            f"The tokenizer of {directory} has the added tokens {', '.join(added):.200}"
+            ". In a text, zoo reads them as plain text.",
+            stacklevel=3,
+        )
 
 
 def _read_pair(directory, pairs):

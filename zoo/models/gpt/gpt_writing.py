@@ -5,6 +5,7 @@ import json
 from zoo.checkpoint import revert, save_checkpoint
 from zoo.files import filling
 from zoo.models.gpt.bpe_files import END, tokenizer_files
+from zoo.models.gpt.generation_files import FILE, write_generation
 from zoo.models.gpt.hub_files import (
     ACTIVATION_FIELDS,
     ACTIVATIONS,
@@ -53,6 +54,8 @@ def write_hugging_face(directory, contents):
         end = list(tokenizer["vocabulary"]).index(END)
     values["bos_token_id"] = values["eos_token_id"] = end
     files["config.json"] = _json(values)
+    if generation := write_generation(contents.options.get("generation")):
+        files[FILE] = _json(generation)
     if tokenizer:
         options = {
             "tokenizer_class": CLASSES[kind][1],

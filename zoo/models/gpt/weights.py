@@ -8,6 +8,7 @@ from zoo.config import make_config
 from zoo.family import Layout, check_size, only_layout
 from zoo.models.gpt import gpt_writing, hub_files, openai_files
 from zoo.models.gpt.bpe_files import read_tokenizer
+from zoo.models.gpt.generation_files import read_generation
 from zoo.models.gpt.json_files import read_json
 from zoo.models.gpt.model import GPTConfig
 from zoo.models.gpt.shapes import weight_shapes
@@ -111,6 +112,7 @@ def read(directory, layout=None, file=None, num_heads=None):
     if layout not in IGNORED:
         raise ValueError(_describe(directory, layout))
     heads, names, path = LM_HEADS, {}, directory / "config.json"
+    options = {}
     if layout == "openai_gpt":
         path = directory / openai_files.SHAPES
         fields, checkpoint = openai_files.read_archive(directory, num_heads)
@@ -122,6 +124,7 @@ def read(directory, layout=None, file=None, num_heads=None):
         found = [*list_files(layout, directory), hub_files.WEIGHTS[0]]
         checkpoint = open_checkpoint(directory / (file or found[0]))
         heads, names = hub_files.find_heads(values, checkpoint, path), hub_files.NAMES
+        options = {"generation": read_generation(directory)}
     else:
         fields = hub_files.read_keras_nlp(path)
         checkpoint = open_checkpoint(directory / hub_files.KERAS_WEIGHTS)
@@ -136,6 +139,7 @@ def read(directory, layout=None, file=None, num_heads=None):
         weights=convert(checkpoint, rows, expected, IGNORED[layout], config.num_heads),
         heads=heads,
         tokenizer=read_tokenizer(directory, layout, config),
+        options=options,
     )
 
 

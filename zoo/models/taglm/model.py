@@ -50,6 +50,7 @@ class TagLMConfig:
             each position; the number of a layer; or a tuple of numbers, of layers that
             are concatenated, such as (-4, -3, -2, -1). Layer 0 is words without
             context.
+        lm_mix: whether the layers of a tuple are summed with learned weights instead.
         lm_mix_l2: factor of the loss that pulls the mixes towards the mean.
         lm_trainable: whether language models are trained, too.
         lm_dropout: probability on the appended vectors. `dropout` is applied after it,
@@ -75,6 +76,7 @@ class TagLMConfig:
     num_layers: int = 2
     lm_positions: tuple = (1,)
     lm_layers: str | int | tuple = "top"
+    lm_mix: bool = False
     lm_mix_l2: float = 0.0
     lm_trainable: bool = False
     lm_dropout: float = 0.0
@@ -230,11 +232,12 @@ class TagLM(Backbone):
         for name in ("dropout", "lm_dropout"):
             rate = getattr(config, name)
             layers.append(keras.layers.Dropout(rate, dtype=dtype, name=name))
-        concatenated = isinstance(config.lm_layers, tuple)
-        for part in () if concatenated else self.parts:
+        chosen, numbers = isinstance(config.lm_layers, tuple), config.lm_layers
+        layer = None if chosen else LM_LAYERS.get(numbers, numbers)
+        for part in () if chosen and not config.lm_mix else self.parts:
             for place in config.lm_positions:
                 mix = ScalarMix(
-                    LM_LAYERS.get(config.lm_layers, config.lm_layers),
+                    layer,
                     l2=config.lm_mix_l2,
                     dtype=dtype,
                     name=f"{part}_mix_{place}",
@@ -246,6 +249,8 @@ class TagLM(Backbone):
         """Connects the layers."""
         mask, outputs = inputs["padding_mask"], []
         found = self.read_language_models(config, inputs)
+        if isinstance(config.lm_layers, tuple):
+            found = {k: _chosen(v, config.lm_layers) for k, v in found.items()}
         x = [
             layers[name](inputs[key])
             for name, key in (
@@ -268,10 +273,10 @@ class TagLM(Backbone):
                 x = outputs[-1:]
             if place in config.lm_positions:
                 for name, hidden in found.items():
-                    if isinstance(config.lm_layers, tuple):
-                        read = _concatenated(hidden, config.lm_layers)
+                    if mix := layers.get(f"{name}_mix_{place}"):
+                        read = mix(hidden, mask)
                     else:
-                        read = layers[f"{name}_mix_{place}"](hidden, mask)
+                        read = ops.concatenate(ops.unstack(hidden, axis=1), axis=-1)
                     x.append(layers["lm_dropout"](read))
             x = ops.concatenate(x, axis=-1) if len(x) > 1 else x[0]
         wired = {"sequence_output": x * ops.cast(mask, x.dtype)[:, :, None]}
@@ -331,11 +336,11 @@ class TagLM(Backbone):
         return tuple(name for name in found if name in self.named_layers)
 
 
-def _concatenated(hidden, numbers):
-    """Some of the layers (B, N, L, D), concatenated to (B, L, D times their number)."""
+def _chosen(hidden, numbers):
+    """Some of the layers (B, N, L, D): (B, their number, L, D)."""
     count = hidden.shape[1]
     if not all(-count <= number < count for number in numbers):
         raise ValueError(
             f"`lm_layers` must be from {-count} to {count - 1}. Received: {numbers}."
         )
-    return ops.concatenate([hidden[:, number] for number in numbers], axis=-1)
+    return ops.stack([hidden[:, number] for number in numbers], axis=1)

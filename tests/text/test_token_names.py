@@ -1,0 +1,106 @@
+"""The token of an id, on both sides of each tokenizer that a translator has."""
+
+import json
+import pathlib
+
+import pytest
+import tensorflow as tf
+
+from zoo.text import (
+    BitextTokenizer,
+    BytePairTokenizer,
+    MarianTokenizer,
+    ParsingTokenizer,
+    SentencePieceTokenizer,
+    SubwordTokenizer,
+    TokenListTokenizer,
+    WordTokenizer,
+    list_tokens,
+    read_tree,
+    train_sentencepiece,
+)
+
+MARIAN = pathlib.Path(__file__).parents[1] / "goldens" / "marian" / "separate"
+TREE = read_tree("(S (NP (NN cat)) (VP (VBZ sits)))", clean=True)
+TEXTS = ["the cat sits", "a dog runs home"] * 4
+SPECIALS = ["<s>", "<pad>", "</s>", "<unk>"]
+
+
+def marian():
+    names = MarianTokenizer.files
+    read = {k: json.loads((MARIAN / f).read_text("utf-8")) for k, f in names.items()
+            if k.endswith("ary")}  # fmt: skip
+    models = {k: MARIAN / f for k, f in names.items() if k not in read}
+    return MarianTokenizer(**models, **read)
+
+
+def test_tokens_of_source_and_target():
+    tokenizer = marian()
+    sources, targets = (
+        json.loads((MARIAN / name).read_text("utf-8"))
+        for name in ("vocab.json", "target_vocab.json")
+    )
+    for piece, id in sources.items():
+        assert tokenizer.id_to_token(id) == piece
+    for piece, id in targets.items():
+        assert tokenizer.id_to_token(id, target=True) == piece
+    codes, one, two = ["#version: 0.2", "a b"], [*SPECIALS, "ab"], [*SPECIALS, "c", "d"]
+    tokenizer = BytePairTokenizer(codes, one, two)
+    assert tokenizer.id_to_token(4) == "ab"
+    assert tokenizer.id_to_token(5, target=True) == "d"
+    tokenizer = TokenListTokenizer(
+        ["<blank>", "<s>", "</s>", "<unk>", "x"], ["<blank>", "<s>", "</s>", "<unk>"]
+    )
+    assert tokenizer.id_to_token(4) == "x"
+    with pytest.raises(ValueError, match=r"`id` must be in \[0, 4\). Received: id=4"):
+        tokenizer.id_to_token(4, target=True)
+    one, two = (["<pad>", "<EOS>", "ab_", *f"\\_u;0123456789<>EOSadp{c}"] for c in "bc")
+    tokenizer = SubwordTokenizer(one, two)
+    assert tokenizer.id_to_token(len(one) - 1) == "b"
+    assert tokenizer.id_to_token(len(two) - 1, target=True) == "c"
+
+
+def test_special_tokens_of_words_come_first():
+    tokenizer = WordTokenizer(["the", "cat"])
+    for word in ("the", "cat"):
+        assert tokenizer.id_to_token(int(tokenizer.ids(word))) == word
+    model = train_sentencepiece(TEXTS, 300)
+    tokenizer = BitextTokenizer(["the", "cat"], model)
+    assert tokenizer.id_to_token(int(tokenizer.ids("cat"))) == "cat"
+    id = int(tokenizer.targets(["cat"])[0, 0])
+    piece = SentencePieceTokenizer(model).id_to_token(id)
+    assert tokenizer.id_to_token(id, target=True) == piece
+
+
+@pytest.mark.parametrize("kind", ["tensor2tensor", "numbered"])
+def test_tokens_of_trees(kind):
+    model = train_sentencepiece(TEXTS, 300)
+    tokenizer = ParsingTokenizer(model, list_tokens([TREE], kind), kind)
+    plain = SentencePieceTokenizer(model)
+    for token in tokenizer.target_tokens:
+        id = int(tokenizer.targets([token])[0, 0])
+        assert tokenizer.id_to_token(id, target=True) == token
+    assert tokenizer.id_to_token(tokenizer.end_id, target=True) == "</s>"
+    found = [tokenizer.id_to_token(id) for id in tokenizer("the cat").numpy()]
+    pieces = [plain.id_to_token(id) for id in plain("the").numpy()]
+    assert found[: len(pieces) + 1][kind == "numbered" :][: len(pieces)] == pieces
+    assert found[0].startswith("#") == (kind == "numbered")
+    for target, size in (
+        (True, tokenizer.target_vocabulary_size),
+        (False, tokenizer.vocabulary_size),
+    ):
+        with pytest.raises(ValueError, match=rf"\[0, {size}\)"):
+            tokenizer.id_to_token(size, target)
+
+
+def test_ragged_rows_end_at_their_end():
+    model = train_sentencepiece(TEXTS, 300)
+    codes, vocabulary = ["#version: 0.2", "c a"], [*SPECIALS, "cat", "dog"]
+    for tokenizer in (
+        SentencePieceTokenizer(model),
+        BytePairTokenizer(codes, vocabulary, start_token="<s>", end_token="</s>"),
+    ):
+        row = tokenizer("cat").numpy().tolist()
+        ids = tf.ragged.constant([[*row, tokenizer.end_id, *row], row], tf.int32)
+        whole = tokenizer.detokenize(tf.ragged.constant([row], tf.int32))[0]
+        assert tokenizer.detokenize(ids).numpy().tolist() == [whole.numpy()] * 2

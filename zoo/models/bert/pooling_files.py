@@ -1,0 +1,120 @@
+"""The files of sentence-transformers beside a BERT: how tokens become one vector."""
+
+import re
+import warnings
+
+from zoo.models.bert.metadata import read_json
+
+MODULES, LIMITS = "modules.json", "sentence_bert_config.json"
+PROMPTS = "config_sentence_transformers.json"
+# Our pooling to the flag of it; the files of newer versions have one word instead.
+FLAGS = {"cls": "pooling_mode_cls_token", "mean": "pooling_mode_mean_tokens"}
+
+
+def read_pooling(directory, lowercase=False):
+    """Reads how a sentence-transformers model pools tokens to one vector.
+
+    Args:
+        directory: `Path`.
+        lowercase: bool, whether the tokenizer lower-cases texts.
+
+    Returns:
+        dict of pooling, normalize and sequence_length, see `Converted`; empty if this
+        is not such a model.
+
+    Raises:
+        ValueError: if the pooling is neither the first token nor the mean, or the texts
+            of a cased tokenizer are lower-cased.
+    """
+    path = directory / MODULES
+    if not path.is_file():
+        return {}
+    modules = {
+        module.get("type", "").split(".")[-1]: module.get("path", "")
+        for module in read_json(path, kind=list)
+    }
+    unknown = set(modules) - {"Transformer", "Pooling", "Normalize"}
+    if unknown or not re.fullmatch(r"\w[\w.-]*", modules.get("Pooling", "")):
+        raise ValueError(
+            "A sentence-transformers model must be of Transformer, Pooling (in its own "
+            f"directory) and, optionally, Normalize. Received: {modules} in `{path}`."
+        )
+    pooling = read_json(directory / modules["Pooling"] / "config.json")
+    names = {flag: mode for mode, flag in FLAGS.items()}
+    # Before version 5, models have a flag for each pooling instead of one word.
+    flags = [key for key in pooling if key.startswith("pooling_mode_") and pooling[key]]
+    mode = pooling.get("pooling_mode", [names.get(key, key) for key in flags])
+    mode = mode[0] if isinstance(mode, list) and len(mode) == 1 else mode
+    if mode not in ("cls", "mean"):
+        raise ValueError(
+            f"Pooling must be the first token or the mean. Received: {mode} in "
+            f"`{path.parent}`."
+        )
+    limits = read_json(directory / LIMITS, optional=True)
+    if limits.get("do_lower_case") and not lowercase:
+        raise ValueError(
+            "A model must lower-case texts exactly if its tokenizer does. Received: "
+            f"do_lower_case=true in `{directory / LIMITS}`, and a cased tokenizer."
+        )
+    _warn_of_prompt(directory)
+    return {
+        "pooling": mode,
+        "normalize": "Normalize" in modules,
+        "sequence_length": limits.get("max_seq_length"),
+    }
+
+
+def _warn_of_prompt(directory):
+    """Warns of a text that sentence-transformers puts before every text."""
+    values = read_json(directory / PROMPTS, optional=True)
+    prompts, name = values.get("prompts"), values.get("default_prompt_name")
+    prompt = prompts.get(name) if isinstance(prompts, dict) else None
+    if prompt:
+        warnings.warn(
+            f"sentence-transformers begins every text for {directory} with {prompt!r}. "
+            "zoo does not; add it to your texts.",
+            stacklevel=2,
+        )
+
+
+def pooling_documents(options, config):
+    """The files that say how tokens become one vector.
+
+    Args:
+        options: dict of pooling, layers, normalize and sequence_length, as of
+            `zoo.TextEmbedder`.
+        config: `BERTConfig`.
+
+    Returns:
+        dict of name to what the JSON file holds.
+
+    Raises:
+        ValueError: if sentence-transformers has no such pooling.
+    """
+    mode = options["pooling"]
+    if mode not in FLAGS or options.get("layers") is not None:
+        raise ValueError(
+            f"sentence-transformers pools the output by {' or '.join(FLAGS)}. "
+            f"Received: pooling={mode!r}, layers={options.get('layers')}. Write "
+            'layout "zoo", or save `backbone` alone.'
+        )
+    names = ["Transformer", "Pooling", *["Normalize"] * bool(options["normalize"])]
+    modules = [
+        {
+            "idx": number,
+            "name": str(number),
+            "path": f"{number}_{name}" if number else "",
+            "type": f"sentence_transformers.models.{name}",
+        }
+        for number, name in enumerate(names)
+    ]
+    pooling = {flag: ours == mode for ours, flag in FLAGS.items()}
+    length = options.get("sequence_length") or config.max_sequence_length
+    return {
+        MODULES: modules,
+        "1_Pooling/config.json": {
+            "word_embedding_dimension": config.hidden_dim,
+            **pooling,
+        },
+        LIMITS: {"max_seq_length": length, "do_lower_case": False},
+    }

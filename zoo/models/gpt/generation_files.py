@@ -1,0 +1,90 @@
+"""The defaults of `generate` in Hugging Face's generation_config.json."""
+
+import warnings
+
+from zoo.models.gpt.json_files import read_json
+
+FILE = "generation_config.json"
+# Our options, and their names there. Those of samples count with `do_sample` only.
+NAMES = {
+    "num_beams": "num_beams",
+    "length_penalty": "length_penalty",
+    "repetition_penalty": "repetition_penalty",
+    "max_new_tokens": "max_new_tokens",
+    "min_new_tokens": "min_new_tokens",
+    "suppressed": "suppress_tokens",
+}
+SAMPLES = ("temperature", "top_k", "top_p")
+SAMPLED = {"temperature": 1.0, "top_k": 50}  # the defaults there
+# Other options that change the tokens, with the values that change nothing.
+OTHERS = {
+    "no_repeat_ngram_size": (0, None),
+    "encoder_no_repeat_ngram_size": (0, None),
+    "encoder_repetition_penalty": (1, None),
+    "bad_words_ids": (None, []),
+    "sequence_bias": (None, {}, []),
+    "begin_suppress_tokens": (None, []),
+    "forced_bos_token_id": (None,),
+    "forced_eos_token_id": (None,),
+    "exponential_decay_length_penalty": (None,),
+    "num_beam_groups": (1, None),
+    "diversity_penalty": (0, None),
+    "penalty_alpha": (0, None),
+    "typical_p": (1, None),
+    "epsilon_cutoff": (0, None),
+    "eta_cutoff": (0, None),
+    "min_p": (0, None),
+    "stop_strings": (None, []),
+    "guidance_scale": (1, None),
+}
+
+
+def read_generation(directory):
+    """The defaults of `generate`, a dict of options of `GenerationOptions`.
+
+    `max_length` is ignored, since it counts the tokens of the prompt, too. A warning
+    names other options that zoo does not have.
+
+    Args:
+        directory: `pathlib.Path`. The file may be missing.
+
+    Raises:
+        ValueError: if the file is damaged.
+    """
+    values = read_json(directory / FILE, optional=True)
+    found = {ours: values[name] for ours, name in NAMES.items() if values.get(name)}
+    if values.get("do_sample"):
+        sampled = {**SAMPLED, **{k: v for k, v in values.items() if k in SAMPLES}}
+        found |= {name: value for name, value in sampled.items() if value}
+    unknown = [k for k, same in OTHERS.items() if values.get(k, same[0]) not in same]
+    if unknown:
+        warnings.warn(
+            f"`generate` does not have the options {', '.join(unknown)} of "
+            f"{directory / FILE}. They are ignored.",
+            stacklevel=2,
+        )
+    return found
+
+
+def write_generation(options):
+    """The values of the file, a dict; empty without defaults.
+
+    A warning names the options that Hugging Face does not have there.
+
+    Args:
+        options: dict, the defaults of `generate`, or None.
+    """
+    options = {name: v for name, v in (options or {}).items() if v not in (None, ())}
+    values = {name: options[ours] for ours, name in NAMES.items() if ours in options}
+    if "temperature" in options:
+        # Without `top_k`, Hugging Face would choose among 50 tokens.
+        values |= {"do_sample": True, "top_k": 0}
+        values |= {name: options[name] for name in SAMPLES if name in options}
+    lost = sorted({*options} - {*NAMES, *SAMPLES})
+    if lost:
+        warnings.warn(
+            f"{FILE} has no place for the options {', '.join(lost)}. They are left "
+            "out; give them to `generate`.",
+            stacklevel=2,
+        )
+    return values
