@@ -127,7 +127,7 @@ def test_real_files(shared):
 def test_a_damaged_archive_is_refused(tmp_path):
     lines = "".join(f"word{i} {i} {i * i}\n" for i in range(999))
     content = bytearray(gzip.compress(lines.encode()))
-    content[len(content) // 2] ^= 0xFF
+    content[10] |= 6  # a kind of block that does not exist
     (tmp_path / "a.txt.gz").write_bytes(content)
-    with pytest.raises(ValueError, match="must be complete|must be a word and"):
+    with pytest.raises(ValueError, match="must be complete"):
         read_vectors(tmp_path / "a.txt.gz")

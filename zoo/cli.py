@@ -125,7 +125,7 @@ def convert(source, output, layout, task, heads, file, read_as, half):
     task = None if task == "none" else task
     model = zoo.from_preset(source, task, layout=read_as, file=file)
     options = {"dtype": "float16" if half else "float32"}
-    if not isinstance(model, zoo.TextEnsemble):  # which has one layout
+    if heads or layout != "zoo":  # an ensemble has one layout
         options |= {"layout": layout, "heads": heads or None}
     model.save_to_preset(output, **options)
     click.echo(output)

@@ -54,11 +54,11 @@ def test_a_table_has_a_row_for_each_arm(features, tmp_path):
     assert "| most frequent tag of each word | 50.0 |" in table
     assert "| fine-tuned, documents | 85.0 ± " in table and "| 96.4 | 1.5 |" in table
     assert "| features: last layer | 70.0 | 94.9 | 1.5 |" in table
-    assert len(features.cells()) == 7 * 3
+    assert len(features.cells()) == 8 * 3
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["documents", "last_four", "all"])
+@pytest.mark.parametrize("name", ["documents", "last_four", "last_four_mixed", "all"])
 def test_arms_are_trained(features, bert_of_four_layers, name):
     arm = features.ARMS[name]
     words, tags = [["EU", "in"], ["in"]], [["B-ORG", "O"], ["O"]]

@@ -172,3 +172,25 @@ def test_cells_have_every_task_model_and_seed(suite):
         name for name in zoo.list_presets() if "weights" in zoo.preset_info(name)
     }
     assert {*suite.SHIPPED} <= shipped
+
+
+@pytest.mark.parametrize("task", ["token_classifier", "question_answerer"])
+def test_a_pooler_that_transformers_leaves_out_is_kept(task, tmp_path):
+    pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    from benchmarks.tables.transformers_training import fit_with_transformers
+
+    config = tiny.transformers_config(max_position_embeddings=64)
+    transformers.BertModel(config).save_pretrained(tmp_path)
+    WordPieceTokenizer(tiny.VOCABULARY).save_vocabulary(tmp_path / "vocab.txt")
+    options, x, y = {"labels": ["O", "B-X"]}, ["good film"], [["B-X", "O"]]
+    if task == "question_answerer":
+        options, x, y = {}, (["how"], ["good film"]), [[("good", 0)]]
+    model = zoo.from_preset(tmp_path, task, **options)
+    before = {weight.path: weight.numpy() for weight in model.weights}
+    sizes = {"epochs": 2, "batch_size": 1, "seed": 3}
+    fit_with_transformers(model, x, y, directory=tmp_path, **sizes)
+    changed = {w.path for w in model.weights if (w.numpy() != before[w.path]).any()}
+    assert any("classifier" in path or "spans" in path for path in changed)
+    assert any("block" in path for path in changed)
+    assert not any("pooler" in path for path in changed)

@@ -130,7 +130,7 @@ def test_bad_lines_are_refused(tmp_path):
         with pytest.raises(ValueError, match="a word and a tag.* without in line 2"):
             read_conll(tmp_path / "a.txt")
     for words, tags in (([["a b"]], [["O"]]), ([[""]], [["O"]])):
-        with pytest.raises(ValueError, match="contain white space"):
+        with pytest.raises(ValueError, match="contain spaces"):
             write_conll(tmp_path / "b.txt", words, tags)
     with pytest.raises(ValueError, match="lengths \\[1, 2\\] in sentence 0"):
         write_conll(tmp_path / "b.txt", [["a"]], [["O", "O"]])

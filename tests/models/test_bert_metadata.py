@@ -130,6 +130,7 @@ def test_a_vocabulary_is_read_line_by_line(tmp_path):
     assert read(tmp_path).tokenizer["vocabulary"] == tuple(tokens)
 
 
+@pytest.mark.filterwarnings("ignore:.*added tokens")
 def test_tokenizer_json_is_read(tmp_path):
     tokens = read(GOLDEN).tokenizer["vocabulary"]
     copy(tmp_path, "config.json", "model.safetensors")

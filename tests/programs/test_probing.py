@@ -133,11 +133,12 @@ def test_a_layer_that_knows_the_label_is_found():
     x, y = draw.normal(size=(600, 3, 8)).astype("float32"), draw.integers(0, 2, 600)
     x[:, 1, 0] += 6.0 * y
     labels = [("no", "yes")[number] for number in y]
-    found = probing._probe((x[:400], labels[:400]), (x[400:], labels[400:]), 0)
+    parts = (x[:400], labels[:400]), (x[400:], labels[400:])
+    found = probing._probe(*parts, ["no", "yes"], 0)
     assert found["layers"][1] > 0.9 > 0.7 > max(found["layers"][::2])
     assert found["mix"] > 0.75 and np.argmax(found["weights"]) == 1
     assert sum(found["weights"]) == pytest.approx(1)
-    assert found == probing._probe((x[:400], labels[:400]), (x[400:], labels[400:]), 0)
+    assert found == probing._probe(*parts, ["no", "yes"], 0)
 
 
 def test_names_are_scored_without_other_words():

@@ -11,8 +11,8 @@ from report_runs import finetune, write_table
 
 import zoo
 from zoo.data import write_conll
-from zoo.visualize.plain_text import printable
 from zoo.programs.report_page import render
+from zoo.visualize.plain_text import printable
 
 HOSTILE = [
     "<script>alert(1)</script>",

@@ -294,7 +294,7 @@ class WordPacker(Packer):
             pieces.values, tf.gather(pieces.row_splits, words.row_splits)
         )
         before = tf.repeat(tokens.row_starts(), words.row_lengths())
-        first = tf.minimum(self.tokenizer.word_prefix, pieces.row_lengths() - 1)
+        first = tf.minimum(pieces.row_lengths() - 1, self.tokenizer.word_prefix)
         places = tf.cast(pieces.row_starts() + first - before, tf.int32)
         return tokens, words.with_values(places)
 

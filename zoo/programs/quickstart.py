@@ -8,10 +8,10 @@ import numpy as np
 
 from zoo.data import hash_split, read_labelled
 from zoo.programs import finetuning
-from zoo.visualize.plain_text import printable
 from zoo.programs.labelled_rows import take
 from zoo.serving import ask, curl_lines, diagnose, docker_lines, format_findings
 from zoo.tasks import TextClassifier
+from zoo.visualize.plain_text import printable
 
 PRESET = "bert_mini_en_uncased_distilled"
 PARTS = [("test", 0.1), ("validation", 0.1), ("training", 0.8)]

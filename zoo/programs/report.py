@@ -10,8 +10,8 @@ import tensorflow as tf
 
 from zoo import __version__
 from zoo.files import replacing
-from zoo.visualize.plain_text import printable
 from zoo.programs.report_page import render
+from zoo.visualize.plain_text import printable
 
 WORST = 20  # errors that are shown
 LONGEST = 300  # characters of a text that are shown

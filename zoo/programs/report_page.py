@@ -4,8 +4,8 @@ import html
 import re
 
 from zoo.programs.data_summary import data_lines, tokens_line
-from zoo.visualize.plain_text import printable
 from zoo.visualize.pages import make_page
+from zoo.visualize.plain_text import printable
 
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8881; }

@@ -127,7 +127,7 @@ class Parser(Translator):
 
     def writer(self, inputs, texts, options):
         """A function of tokens to trees; see `Translator.writer`."""
-        return lambda tokens: self.tokenizer.write_trees(tokens, texts)
+        return lambda tokens, done=None: self.tokenizer.write_trees(tokens, texts)
 
     def parse(self, sentences, batch_size=None, return_scores=False, **options):
         """Writes the tree of every sentence.

@@ -34,8 +34,9 @@ class ContinuesTexts(WritesTexts):
                 beginning of its own. A text for which the model has not enough
                 positions loses its first tokens.
             batch_size, return_scores, stream, **options: see `WritesTexts.write_texts`.
-                The default of `max_new_tokens` is 50. A text ends where the model
-                begins another document, or before a text in `stop`.
+                The default of `max_new_tokens` is 50, or the half of fewer positions. A
+                text ends where the model begins another document, or before a text in
+                `stop`.
 
         Returns:
             The text with its continuation, in the form of `texts`: a str, or what
@@ -75,6 +76,11 @@ class ContinuesTexts(WritesTexts):
         # A table may have more rows than there are tokens.
         rows = range(tokenizer.vocabulary_size, self.backbone.config.vocabulary_size)
         options["suppressed"] = (*given, *tokenizer.unwritten_ids, *rows)
+        longest, most = self.backbone.config.max_sequence_length, self.generation
+        if longest is not None and longest < most["max_new_tokens"]:
+            # Half of the positions are for the prompt.
+            half = {"max_new_tokens": max(longest // 2, 1)}
+            options = {**half, **own, **options}
         return super().generation_options(**options)
 
     def longest_text(self, options):

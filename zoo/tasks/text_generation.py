@@ -41,13 +41,13 @@ class WritesTexts:
                 new tokens than positions.
         """
         own = self.options.get("generation") or {}
+        options = {**self.generation, **own, **options}
         longest = self.backbone.config.max_sequence_length
         if longest is not None:
-            most = min(self.generation.get("max_new_tokens", longest), longest)
-            own = {"max_new_tokens": most, **own}
-        options = {**self.generation, **own, **options}
+            options.setdefault("max_new_tokens", longest)
         known = [field.name for field in dataclasses.fields(GenerationOptions)]
-        if unknown := {*options} - {*known}:
+        unknown = {*options} - {*known}
+        if unknown:
             raise ValueError(
                 f"An option must be one of {', '.join(known)}. Received: "
                 f"{', '.join(sorted(unknown))}."

@@ -11,7 +11,7 @@ PROMPTS = "config_sentence_transformers.json"
 FLAGS = {"cls": "pooling_mode_cls_token", "mean": "pooling_mode_mean_tokens"}
 
 
-def read_pooling(directory, lowercase=False):
+def read_pooling(directory, lowercase=True):
     """Reads how a sentence-transformers model pools tokens to one vector.
 
     Args:

@@ -101,7 +101,7 @@ def _check_task(layout, kind, embeds, pooling):
     if layout == "keras_nlp" and (embeds or kind in ("words", "choices")):
         raise ValueError(
             "keras-nlp has no tagger, no multiple choice and no embedder. Received: "
-            "such a task. Write another layout, or save `backbone` alone."
+            "such a task. Write another layout, or save `backbone` alone (--task none)."
         )
 
 
@@ -217,7 +217,7 @@ def read(directory, layout=None, activation=None, file=None):
         tokenizer=tokenizer,
         labels=read_labels(names, num_classes),
         classifies=classifies,
-        **read_pooling(directory, bool(tokenizer and tokenizer["lowercase"])),
+        **read_pooling(directory, not tokenizer or tokenizer["lowercase"]),
     )
 
 

@@ -56,8 +56,6 @@ def read_tokenizer(directory, layout, config):
             start = _adds_start(read_json(directory / PREPROCESSOR, optional=True))
     if problem is None and ids and config.norm_first and END not in ids:
         problem = f"its vocabulary lacks {END!r}"
-    if problem is None and layout == "hugging_face":
-        _warn_of_added(directory, fast)
     if problem:
         warnings.warn(
             f"The tokenizer of {directory} is not one that zoo has: {problem}. The "
@@ -72,6 +70,8 @@ def read_tokenizer(directory, layout, config):
             f"rows. Received: {len(ids)} tokens and {config.vocabulary_size} rows in "
             f"`{directory}`."
         )
+    if layout == "hugging_face":
+        _warn_of_added(directory, fast)
     found = {
         "class_name": "GPT2Tokenizer" if config.norm_first else "GPT1Tokenizer",
         "vocabulary": tuple(sorted(ids, key=ids.get)),

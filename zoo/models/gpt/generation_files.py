@@ -52,14 +52,17 @@ def read_generation(directory):
         ValueError: if the file is damaged.
     """
     values = read_json(directory / FILE, optional=True)
-    found = {ours: values[name] for ours, name in NAMES.items() if values.get(name)}
-    if values.get("do_sample"):
+    found = {ours: values.get(name) for ours, name in NAMES.items()}
+    found = {name: value for name, value in found.items() if value not in (None, [])}
+    unknown = [k for k, same in OTHERS.items() if values.get(k, same[0]) not in same]
+    if values.get("do_sample") and found.get("num_beams", 1) > 1:
+        unknown.append("do_sample")  # zoo has no samples of beams
+    elif values.get("do_sample"):
         sampled = {**SAMPLED, **{k: v for k, v in values.items() if k in SAMPLES}}
         found |= {name: value for name, value in sampled.items() if value}
-    unknown = [k for k, same in OTHERS.items() if values.get(k, same[0]) not in same]
     if unknown:
         warnings.warn(
-            f"`generate` does not have the options {', '.join(unknown)} of "
+            f"`generate` cannot have the options {', '.join(unknown)} of "
             f"{directory / FILE}. They are ignored.",
             stacklevel=2,
         )
@@ -76,7 +79,7 @@ def write_generation(options):
     """
     options = {name: v for name, v in (options or {}).items() if v not in (None, ())}
     values = {name: options[ours] for ours, name in NAMES.items() if ours in options}
-    if "temperature" in options:
+    if {*SAMPLES} & {*options}:
         # Without `top_k`, Hugging Face would choose among 50 tokens.
         values |= {"do_sample": True, "top_k": 0}
         values |= {name: options[name] for name in SAMPLES if name in options}

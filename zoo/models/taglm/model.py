@@ -102,10 +102,12 @@ class TagLMConfig:
             valid = layers and all(type(layer) is int for layer in layers)
         else:
             valid = layers in LM_LAYERS or (type(layers) is int and layers >= 0)
+            valid &= not self.lm_mix
         if not valid:
             raise ValueError(
                 f"`lm_layers` must be one of {[*LM_LAYERS]}, a layer number from 0, or "
-                f"a tuple of layer numbers. Received: {layers!r}."
+                "a tuple of layer numbers, which `lm_mix` needs. Received: "
+                f"{layers!r}, lm_mix={self.lm_mix}."
             )
 
 
