@@ -1,5 +1,6 @@
 """The shipped taggers find what their cards say."""
 
+import json
 import pathlib
 
 import pytest
@@ -42,3 +43,17 @@ def test_people_and_organizations_are_told_from_other_words(names):
 def test_a_preset_of_names_is_small():
     sizes = [path.stat().st_size for path in (PRESETS / "taglm_mini_en_ner").iterdir()]
     assert 0 < sum(sizes) < 12e6
+
+
+def test_a_preset_means_the_shipped_one_in_every_directory(
+    names, tmp_path, monkeypatch
+):
+    (tmp_path / "elmo_mini_en_books").mkdir()
+    monkeypatch.chdir(tmp_path)
+    found = zoo.from_preset("taglm_mini_en_ner")
+    assert found.backbone.parts["lm_0"].origin == "elmo_mini_en_books"
+    assert found.tag(["in New York"]) == names.tag(["in New York"])
+    found.save_to_preset("again")
+    record = json.loads((tmp_path / "again" / "preset.json").read_text())
+    assert record["parts"]["lm_0"]["preset"] == "elmo_mini_en_books"
+    assert zoo.from_preset("again").tag(["in New York"]) == found.tag(["in New York"])

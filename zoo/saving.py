@@ -14,7 +14,7 @@ from zoo.config import naming
 from zoo.family import FAMILIES
 from zoo.files import check_file_name, replacing
 from zoo.layers import is_lora, merged_weights, quantization_words
-from zoo.presets import check_weights, find_preset, read_preset, write_preset
+from zoo.presets import check_weights, read_preset, shipped_directory, write_preset
 
 SPARE_HEADS = "spare_heads.safetensors"
 # What Keras writes into a directory with `zipped=False`.
@@ -166,7 +166,7 @@ def _part_record(name, part, arrays):
     """
     own = {k: v for k, v in arrays.items() if k.startswith(f"{name}/")}
     if part.origin:
-        known = read_preset(find_preset(part.origin))
+        known = read_preset(shipped_directory(part.origin))
         same = type(part.config)(**known[0]["backbone"]) == part.config and all(
             np.array_equal(array, known[1].get(path.removeprefix(f"{name}/")))
             for path, array in own.items()

@@ -261,3 +261,28 @@ def test_top_scores_are_those_of_keras(size):
         expected, index = ops.top_k(scores, count)
         np.testing.assert_array_equal(found, expected)
         np.testing.assert_array_equal(tokens, index)
+
+
+@pytest.mark.parametrize("penalty", PENALTIES[:2])
+def test_a_row_that_nothing_ends_stops_at_its_limit(penalty):
+    beams = {"num_beams": 3, "num_return": 2, "penalty": penalty}
+    options = {**beams, "suppressed": (END,)}
+    limits = np.array([1, 5, 2, 3, 4, 5], "int32")
+    for compact in (True, False):
+        tokens, scores = run(limits=limits, compact=compact, **options)
+        for row, limit in enumerate(limits):
+            alone, score = run(
+                START[row : row + 1], max_new_tokens=int(limit), **options
+            )
+            np.testing.assert_array_equal(tokens[row, :, :limit], alone[0])
+            assert (tokens[row, :, limit:] == END).all()
+            np.testing.assert_allclose(scores[row], score[0], rtol=1e-6)
+
+
+def test_a_forbidden_end_finishes_nothing():
+    options = {"num_beams": 5, "num_return": 5, "penalty": "fairseq", "first_token": 3}
+    tokens, scores = run(**options)
+    assert (tokens[..., 0] == 3).all() and (scores > LOWEST / 2).all()
+    options = {"num_beams": 3, "penalty": "gnmt", "last_token": 4, "min_new_tokens": 5}
+    tokens, scores = run(**options)
+    assert (scores > LOWEST / 2).all() and (tokens[..., -1] == 4).all()

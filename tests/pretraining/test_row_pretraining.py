@@ -73,6 +73,10 @@ def test_a_run_in_parts_is_the_whole_run(finished, tmp_path, monkeypatch):
 def test_a_model_goes_on_from_a_preset(finished):
     fields = {"start": str(finished / "run" / "preset"), "config": {}, "valid": []}
     fields["objective"] = {"name": "causal_rows", "separate": True}
+    options = {"temperature": 0.7}
+    first = zoo.from_preset(finished / "run" / "preset", generation=options)
+    first.save_to_preset(finished / "first")
+    fields["start"] = str(finished / "first")
     model = pretraining.run(recipe(**fields), finished, finished / "on", every=3)
-    first = zoo.from_preset(finished / "run" / "preset")
+    assert model.options["generation"] == options and not model.options["packing"]
     assert model.tokenizer.vocabulary == first.tokenizer.vocabulary

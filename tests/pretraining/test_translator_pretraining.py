@@ -1,5 +1,6 @@
 """Training of translators by a recipe: words of the source, pieces of the target."""
 
+import dataclasses
 import gzip
 import json
 import shutil
@@ -140,3 +141,20 @@ def test_wrong_options():
         recipe(source="pieces")
     with pytest.raises(ValueError, match="must have `texts`"):
         recipe(vectors={"epochs": 1})
+
+
+@pytest.mark.slow
+def test_a_recipe_from_a_preset_keeps_its_options(finished, data, tmp_path):
+    model = zoo.from_preset(finished / "preset", generation={"num_beams": 3})
+    model.save_to_preset(tmp_path / "start")
+    start = dataclasses.replace(
+        recipe(), objective={"name": "translator"}, config={}, start=tmp_path / "start"
+    )
+    built = Translation(start, data, tmp_path).build()
+    assert built.options["generation"] == {"num_beams": 3}
+    own = {"name": "translator", "generation": {"num_beams": 2}}
+    built = Translation(dataclasses.replace(start, objective=own), data, tmp_path)
+    assert built.build().options["generation"] == {"num_beams": 2}
+    wrong = dataclasses.replace(start, objective=recipe().objective)
+    with pytest.raises(ValueError, match="has the vectors of the preset"):
+        Translation(wrong, data, tmp_path)

@@ -95,6 +95,19 @@ def test_added_words_keep_their_vectors_in_training():
     ids = again.tokenizer.words.ids(["zebra", "yak"])
     np.testing.assert_array_equal(layer(ids), [[7] * 4, [1] * 4])
     assert again.backbone.config.num_frozen == 2
+    assert again.backbone.defaults == model.backbone.defaults == more.backbone.defaults
+    assert again.backbone.defaults["epochs"] == 10
+
+
+def test_frozen_language_models_stay_frozen():
+    elmo = ELMo(ELMoConfig(**tiny.ELMO_CONFIG))
+    elmo.tokenizer = CharacterTokenizer(12)
+    options = {**SIZES, "embedding_dim": 4, "lm_trainable": True}
+    model = zoo.make_tagger(SENTENCES, TAGS, [elmo], **options)
+    assert elmo.trainable_weights
+    elmo.trainable = False
+    more = zoo.extend_vocabulary(model, ["zebra"], [[7] * 4])
+    assert not elmo.trainable_weights and more.backbone.parts["lm_0"] is elmo
 
 
 @pytest.mark.slow

@@ -159,3 +159,9 @@ def test_broken_records(tmp_path):
     path.write_bytes(data[:12] + b"x" + data[13:])
     with pytest.raises(ValueError, match="checksum must match.*record 0"):
         warmup.read_records(path)
+
+
+def test_strings_in_another_encoding_are_an_error():
+    proto = wire.TensorProto(dtype=7, tensor_content=b"abc")
+    with pytest.raises(ValueError, match="must be in `string_val`"):
+        wire.decode_tensor(proto)

@@ -211,3 +211,17 @@ def test_replicas_do_not_accumulate_gradients(two_replicas):
         optimizer = AdamW(0.1, gradient_accumulation_steps=2)
         with pytest.raises(ValueError, match="must be None with .* Received: 2, and 2"):
             model.compile(optimizer, "mse")
+
+
+def test_an_overflow_on_any_replica_counts_on_all(two_replicas):
+    model = replicas.make_model(two_replicas, "mixed_float16")
+
+    def gradients(wrong):
+        number = tf.distribute.get_replica_context().replica_id_in_sync_group
+        value = tf.where(number == wrong, np.inf, 1.0)
+        return model._finite_on_all_replicas([None, value + tf.zeros((2,))])[1]
+
+    for wrong in (0, 1, 2):
+        found = two_replicas.run(tf.function(gradients), (wrong,))
+        for part in two_replicas.experimental_local_results(found):
+            assert np.isfinite(part.numpy()).all() == (wrong == 2)

@@ -244,3 +244,11 @@ def test_a_model_with_few_positions_generates():
     assert few.generate("ab").startswith("ab")
     with pytest.raises(ValueError, match="must be at most 12"):
         few.generate("ab", max_new_tokens=13)
+
+
+def test_a_sample_of_an_export_does_not_depend_on_other_texts():
+    model = make(generation={"temperature": 1.5, "max_new_tokens": 8})
+    found = model.generate_batch(tf.constant(["a", "The old house", "a"]))
+    texts = [text.decode(errors="replace") for text in found["text"].numpy()]
+    assert texts[0] == texts[2] == model.generate("a")
+    assert texts[1] == model.generate("The old house") != "The old house"

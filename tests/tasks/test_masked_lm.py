@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 import tiny
 
+import zoo
 from zoo.training import AdamW
 
 EAGER = {"run_eagerly": True}
@@ -114,3 +115,21 @@ def test_a_dataset_of_text_is_masked_too(model, texts):
     # A dataset that does not know its length, such as the lines of a file.
     unknown = tf.data.Dataset.from_tensor_slices(texts).filter(lambda x: True).batch(8)
     model.fit(unknown, epochs=2, verbose=0)
+
+
+def test_a_changed_head_is_kept(make_task, tmp_path):
+    make_task("masked_lm", head_activation="gelu").save_to_preset(tmp_path / "a")
+    changed = zoo.from_preset(tmp_path / "a", head_activation="relu")
+    changed.save_to_preset(tmp_path / "b")
+    assert zoo.from_preset(tmp_path / "b").options["head_activation"] == "relu"
+
+
+def test_an_answer_computes_one_mask_of_a_text(make_task):
+    task = make_task("masked_lm", compile={"run_eagerly": True})
+    texts = ["a [MASK] [MASK] film", "[MASK] [MASK] [MASK]", "none"]
+    positions, best = task._fill((tf.constant(texts),), 5, most=1)
+    assert best.indices.shape == (3, 1, 5) and positions.to_list() == [[2], [1], []]
+    found = task.answer(texts)["tokens"]
+    for row, words in zip(found[:2], task.fill_mask(texts[:2], 5), strict=True):
+        assert row.tolist() == [word for word, _ in words[0]]
+    assert found[2].tolist() == [""] * 5

@@ -120,3 +120,20 @@ def test_another_width_of_the_pooled_vector_is_a_new_head(preset, tmp_path):
     assert zoo.from_preset(tmp_path / "saved", pooling="mean").new_heads == ()
     found = zoo.from_preset(tmp_path / "saved", pooling="compare")
     assert found.new_heads == ("classifier",)
+
+
+def test_a_new_head_on_an_int8_preset_is_trainable(preset, texts, tmp_path):
+    model = zoo.from_preset(preset, "text_classifier", labels=tiny.LABELS)
+    model.quantize("int8")
+    model.save_to_preset(tmp_path / "saved")
+    same = zoo.from_preset(tmp_path / "saved")
+    assert same.new_heads == () and same.quantized_layers() == model.quantized_layers()
+    np.testing.assert_array_equal(*(m.predict(texts, verbose=0) for m in (same, model)))
+    other = zoo.from_preset(tmp_path / "saved", labels=["a", "b", "c"])
+    head = other.get_layer("classifier")
+    assert other.new_heads == ("classifier",) and other.quantized_layers()
+    assert "classifier" not in other.quantized_layers()
+    assert {weight.path for weight in head.trainable_weights} == {
+        "classifier/kernel",
+        "classifier/bias",
+    }

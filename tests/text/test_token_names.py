@@ -27,11 +27,11 @@ SPECIALS = ["<s>", "<pad>", "</s>", "<unk>"]
 
 
 def marian():
-    names = MarianTokenizer.files
-    read = {k: json.loads((MARIAN / f).read_text("utf-8")) for k, f in names.items()
-            if k.endswith("ary")}  # fmt: skip
-    models = {k: MARIAN / f for k, f in names.items() if k not in read}
-    return MarianTokenizer(**models, **read)
+    names = {k: MARIAN / file for k, file in MarianTokenizer.files.items()}
+    words = [name for name in names if name.endswith("vocabulary")]
+    return MarianTokenizer(
+        **{**names, **{k: json.loads(names[k].read_text("utf-8")) for k in words}}
+    )
 
 
 def test_tokens_of_source_and_target():
@@ -54,7 +54,8 @@ def test_tokens_of_source_and_target():
     assert tokenizer.id_to_token(4) == "x"
     with pytest.raises(ValueError, match=r"`id` must be in \[0, 4\). Received: id=4"):
         tokenizer.id_to_token(4, target=True)
-    one, two = (["<pad>", "<EOS>", "ab_", *f"\\_u;0123456789<>EOSadpb{c}"] for c in "xy")
+    shared = ["<pad>", "<EOS>", "ab_", *"\\_u;0123456789<>EOSadpb"]
+    one, two = ([*shared, last] for last in "xy")
     tokenizer = SubwordTokenizer(one, two)
     assert tokenizer.id_to_token(len(one) - 1) == "x"
     assert tokenizer.id_to_token(len(two) - 1, target=True) == "y"

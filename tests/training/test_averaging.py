@@ -5,7 +5,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from zoo.training import AdamW, AverageWeights, InverseSquareRoot, train_steps
+from zoo.training import (
+    AdamW,
+    AverageWeights,
+    InverseSquareRoot,
+    KeepBest,
+    train_steps,
+)
 
 X = np.random.default_rng(0).normal(size=(16, 3)).astype("float32")
 Y = X.sum(axis=1, keepdims=True)
@@ -129,3 +135,29 @@ def test_weights_in_bfloat16_are_kept_in_files(tmp_path):
         model.compile(AdamW(0.05), "mse")
         means.append(fit(model, AverageWeights(3, directory))[0].astype("float32"))
     np.testing.assert_allclose(*means, rtol=1e-2)
+
+
+def test_averages_move_once_for_each_update():
+    """Two batches of 8 that are accumulated are one of 16."""
+    averages = []
+    for size, every in ((16, None), (8, 2)):
+        model = make_model()
+        options = {"use_ema": True, "ema_momentum": 0.8}
+        optimizer = AdamW(0.05, gradient_accumulation_steps=every, **options)
+        model.compile(optimizer, "mse")
+        model.fit(X, Y, size, 6, 0, shuffle=False)
+        averages.append(model.get_weights()[0])
+    np.testing.assert_allclose(*averages, rtol=1e-4)
+    model = make_model()
+    options |= {"gradient_accumulation_steps": 2, "ema_overwrite_frequency": 3}
+    model.compile(AdamW(0.05, **options), "mse", run_eagerly=True)
+    with pytest.raises(ValueError, match="cannot be combined with gradient_acc"):
+        model.fit(X, Y, 8, verbose=0)
+
+
+def test_two_ways_to_set_weights_exclude_each_other():
+    for callback in (AverageWeights(2), KeepBest(lambda model: 0.0)):
+        model = make_model()
+        model.compile(AdamW(0.05, use_ema=True), "mse")
+        with pytest.raises(ValueError, match="cannot be combined with use_ema=True"):
+            fit(model, callback)

@@ -111,13 +111,16 @@ def _extend(step, options, end, ends=None):
         parent = ops.take_along_axis(parent, chosen, axis=1)
         count = ops.shape(row["done"])[0]
         flat = ops.arange(count, dtype="int32")[:, None] * beams + parent
+        kept = ops.where(row["done"][:, None], row["alive"], kept)
+        written = ops.take_along_axis(tokens, chosen[..., None], axis=1)
+        written = ops.where(row["done"][:, None, None], row["alive_tokens"], written)
         row = {
             **row,
             **finished,
             "last": ops.take_along_axis(token, chosen, axis=1),
             "alive": kept,
             "led": row["led"] | ended[:, 0],
-            "alive_tokens": ops.take_along_axis(tokens, chosen[..., None], axis=1),
+            "alive_tokens": written,
             "states": take_states(after, ops.reshape(flat, (-1,)), None),
         }
         row["done"] = row["done"] | _is_done(row, number + 1, options)
@@ -141,6 +144,8 @@ def _finish(row, total, tokens, ended, number, options):
     best = ops.arange(2 * beams, dtype="int32")[None] < beams
     if rule in ("hugging_face", "ctranslate2"):
         ended = ended | ops.equal(number, row["limit"] - 1)[:, None]
+    else:  # a forbidden token ends nothing
+        ended = ended & (total > LOWEST / 2)
     if rule != "gnmt":
         ended = ended & best
     score = total / length_penalty(number + 1, options)

@@ -6,6 +6,7 @@ from zoo.presets.directories import (
     list_presets,
     preset_info,
     preset_root,
+    shipped_directory,
 )
 from zoo.presets.records import (
     RECORD,
@@ -29,5 +30,6 @@ __all__ = [
     "preset_root",
     "read_preset",
     "sha256",
+    "shipped_directory",
     "write_preset",
 ]

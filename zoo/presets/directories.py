@@ -69,6 +69,19 @@ def preset_info(name):
     return {"name": name, **record}
 
 
+def shipped_directory(name):
+    """The directory of a shipped preset, whatever else has its name.
+
+    Args:
+        name: str, see `preset_info`, which raises the same errors.
+
+    Returns:
+        pathlib.Path.
+    """
+    preset_info(name)
+    return _directories()[name].parent
+
+
 def check_preset(preset):
     """Checks that a preset is known or a directory, without reading its files.
 

@@ -16,9 +16,8 @@ from zoo.data import (
 from zoo.data.corpus import UNKNOWN_MARK
 from zoo.files import replacing
 from zoo.pretraining.objective import StagedObjective
-from zoo.pretraining.start import finished_model
+from zoo.pretraining.start import finished_language_model
 from zoo.pretraining.token_documents import TokenDocuments
-from zoo.tasks import CausalLM
 from zoo.text import GPT2Tokenizer, train_byte_bpe
 
 BATCH_SIZE = 32  # held-out rows
@@ -103,4 +102,4 @@ class CausalRows(TokenDocuments, StagedObjective):
     def finished(self, model):
         """Makes the model for texts, with the config for fine-tuning."""
         length = model.sequence_length
-        return finished_model(self.recipe, model, CausalLM, sequence_length=length)
+        return finished_language_model(self.recipe, model, sequence_length=length)

@@ -15,10 +15,9 @@ from zoo.data import (
 )
 from zoo.data.corpus import UNKNOWN_MARK
 from zoo.pretraining.objective import Objective, only_stage
-from zoo.pretraining.start import finished_model
+from zoo.pretraining.start import finished_language_model
 from zoo.pretraining.token_documents import TokenDocuments
 from zoo.programs.vocabularies import learn_vocabulary
-from zoo.tasks import CausalLM
 from zoo.text.fastai_splitting import UNKNOWN
 
 
@@ -117,4 +116,4 @@ class CausalStreams(TokenDocuments, Objective):
 
     def finished(self, model):
         """Makes the model for texts, with the config for fine-tuning."""
-        return finished_model(self.recipe, model, CausalLM)
+        return finished_language_model(self.recipe, model)

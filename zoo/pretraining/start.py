@@ -56,3 +56,14 @@ def finished_model(recipe, model, task, **options):
     for variable in preset_variables(copy):
         variable.assign(trained[variable.path])
     return copy
+
+
+def finished_language_model(recipe, model, **options):
+    """A causal language model for texts, see `finished_model`.
+
+    It keeps the options of a preset that the recipe started from, but not those of
+    the training: streams and packed rows.
+    """
+    kept = ("head_activation", "head_layer_norm_epsilon", "stride", "generation")
+    options |= {name: model.options[name] for name in kept}
+    return finished_model(recipe, model, type(model), **options)

@@ -113,6 +113,7 @@ class Translation(StagedObjective):
 
     def __init__(self, recipe, data, output):
         self.recipe, self.options, self.vectors = recipe, recipe.options, None
+        self.check_start()
         self.data, self.output = data, output
         self.train = self._read(find_files(data, recipe.train))
         held_out = find_held_out(data, recipe.valid)
@@ -126,6 +127,15 @@ class Translation(StagedObjective):
             chosen = self._chosen(length)
             updates = self._updates(chosen, length * rows)
             self.sizes += [int(self.lengths[chosen].sum() / updates)] * steps
+
+    def check_start(self):
+        """Raises ValueError if a preset shall have other word vectors."""
+        vectors = self.recipe.objective.get("vectors")
+        if self.recipe.start is not None and vectors:
+            raise ValueError(
+                "A recipe with `from` has the vectors of the preset. Received: vectors="
+                f"{vectors}. Leave them out."
+            )
 
     def _read(self, paths):
         """The pairs of some files, two lists."""
@@ -181,6 +191,8 @@ class Translation(StagedObjective):
         """Makes the compiled model at the start of the run."""
         recipe, names = self.recipe, dataclasses.fields(WritingOptions)
         options = {field.name: getattr(self.options, field.name) for field in names}
+        if recipe.start is not None:  # the others are those of the preset
+            options = {k: v for k, v in options.items() if k in recipe.objective}
         sizes = {
             "vocabulary_size": self.tokenizer.vocabulary_size,
             "target_vocabulary_size": self.tokenizer.target_vocabulary_size,

@@ -110,7 +110,9 @@ def extend_vocabulary(model, words, vectors):
         vocabulary_size=tokenizer.vocabulary_size,
         num_frozen=old.config.num_frozen + more,
     )
+    frozen = frozen_layers(model)  # before the new model shares language models
     backbone = TagLM(config, old.dtype_policy, old.name, old.parts)
+    backbone.defaults, backbone.head_options = dict(old.defaults), old.head_options
     options = model.get_config()
     for name in ("backbone", "tokenizer", "frozen", "quantized"):
         options.pop(name)
@@ -126,7 +128,8 @@ def extend_vocabulary(model, words, vectors):
     table = old.named_layers["word_embedding"].table()
     layer.assign_rows(np.arange(len(table)), table)
     layer.assign_rows(ids[ids >= len(table)], rows[ids >= len(table)])
-    freeze_layers(copy, frozen_layers(model))
+    for task in (model, copy):
+        freeze_layers(task, frozen)
     if model.compiled:
         copy.compile_from_config({**model.get_compile_config(), "has_state": False})
     return copy

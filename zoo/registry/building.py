@@ -98,7 +98,7 @@ def build_task(backbone, task, options, source):
     if saved:
         field = "head_options"
     if task is source.task:
-        saved, field = {**source.task_options, **saved}, "task"
+        saved, field = {**saved, **source.task_options}, "task"
     blame = contextlib.nullcontext()
     if field and not options:  # an error in an option of the user is not in the file
         blame = reading(source.path, field)

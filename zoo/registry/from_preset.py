@@ -11,7 +11,7 @@ import numpy as np
 
 from zoo.checkpoint import assign
 from zoo.layers import quantization_configs
-from zoo.presets import find_preset, list_presets, preset_info
+from zoo.presets import find_preset, list_presets, preset_info, shipped_directory
 from zoo.registry.building import (
     build_backbone,
     build_task,
@@ -162,15 +162,18 @@ def build_model(
     model = backbone
     if task is not None:
         model = build_task(backbone, task, task_options, source)
-    if source.quantized:
+    new_heads = _find_new_heads(model, backbone, source)
+    # The weights of a quantized layer are not trainable, so a new head has none.
+    quantized = {k: v for k, v in source.quantized.items() if top(k) not in new_heads}
+    if quantized:
         with reading(source.path, "quantized"):
-            model.quantize_again(quantization_configs(source.quantized))
+            model.quantize_again(quantization_configs(quantized))
     if load_weights:
         blame = contextlib.nullcontext()
         if not config_options:
             blame = reading(source.path, "weights")
         with blame:
-            _load(model, backbone, source)
+            _load(model, backbone, source, new_heads)
     if task is not None:
         model.compile(learning_rate=learning_rate)  # once its new heads are known
     return model
@@ -216,7 +219,9 @@ def _build_part(record, dtype):
             f"The preset refers to {record['preset']!r} with the checksum "
             f"{record['sha256']}. Received: {found}. Train it again on the new one."
         )
-    return from_preset(record["preset"], task=None, dtype=dtype)
+    part = from_preset(shipped_directory(record["preset"]), task=None, dtype=dtype)
+    part.origin = record["preset"]
+    return part
 
 
 def _with_positions(source, length):
@@ -252,48 +257,57 @@ def _split_options(source, task, options):
     )
 
 
-def _load(model, backbone, source):
+def _find_new_heads(model, backbone, source):
+    """The names of the layers of a task that have no stored weights, list of str.
+
+    The head of a task is loaded if the task and its labels are the saved ones, or if it
+    is a pretrained head of the family.
+    """
+    paths, heads = backbone.variable_paths(), {*source.family.heads.values()}
+    variables = {paths.get(id(v), v.path): v for v in preset_variables(model)}
+    own = {top(paths.get(id(v), v.path)) for v in backbone.variables}
+    if _keeps_head(model, source):
+        return []
+    lacking = {
+        top(path)
+        for path, variable in variables.items()
+        if path not in source.weights
+        or source.weights[path].shape != tuple(variable.shape)
+    }
+    every = sorted({top(path) for path in variables} - own)
+    return [head for head in every if head not in heads or head in lacking]
+
+
+def _load(model, backbone, source, new_heads):
     """Assigns the weights of a preset. A head without stored weights stays random.
 
-    All weights of the backbone must be there. The head of a task is loaded if the task
-    and its labels are the saved ones, or if it is a pretrained head of the family.
+    All weights of the backbone must be there.
     """
     paths, heads = backbone.variable_paths(), {*source.family.heads.values()}
     variables = {paths.get(id(v), v.path): v for v in preset_variables(model)}
     loaded = tuple(f"{name}/" for name, part in backbone.parts.items() if part.origin)
+    loaded += tuple(f"{head}/" for head in new_heads)
     variables = {k: v for k, v in variables.items() if not k.startswith(loaded)}
     own = {top(paths.get(id(v), v.path)) for v in backbone.variables}
-    keeps_head, weights = _keeps_head(model, source), source.weights
-    new_heads = []
-    for head in {top(path) for path in variables} - own:
-        of_head = {path: v for path, v in variables.items() if top(path) == head}
-        fits = all(
-            path in weights and weights[path].shape == tuple(variable.shape)
-            for path, variable in of_head.items()
+    for head in heads & {*new_heads}:
+        warnings.warn(
+            f"The preset has no {head} that fits. The head starts from random weights, "
+            "so its answers mean nothing before training.",
+            stacklevel=4,
         )
-        if keeps_head or (head in heads and fits):
-            continue
-        if head in heads:
-            warnings.warn(
-                f"The preset has no {head} that fits. The head starts from random "
-                "weights, so its answers mean nothing before training.",
-                stacklevel=4,
-            )
-        variables = {k: v for k, v in variables.items() if k not in of_head}
-        new_heads.append(head)
     if isinstance(model, Task):
-        model.new_heads = tuple(sorted(new_heads))
+        model.new_heads = tuple(new_heads)
     # The heads of other tasks, and layers that the config leaves out, are not used.
     optional = {name for names in backbone.own_layers.values() for name in names}
     wanted = {
         path: array
-        for path, array in weights.items()
+        for path, array in source.weights.items()
         if path in variables or (top(path) in own and top(path) not in optional)
     }
     assign(variables, wanted)
     backbone.spare_heads = {
         path: array
-        for path, array in weights.items()
+        for path, array in source.weights.items()
         if path not in wanted and top(path) in heads
     }
 

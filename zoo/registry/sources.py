@@ -143,10 +143,8 @@ def read_own(directory):
     if task and task.pretrains:
         # A backbone keeps the head of the task, and needs what it was made with.
         own = {k: v for k, v in options.items() if k.startswith("head_")}
-        head_options = {
-            **{k: v for k, v in own.items() if v is not None},
-            **head_options,
-        }
+        head_options = {**head_options, **own}
+        head_options = {k: v for k, v in head_options.items() if v is not None}
     return Source(
         path=path,
         layout=OWN_LAYOUT,

@@ -180,6 +180,11 @@ def decode_tensor(proto):
             f"strings. Received: DataType {proto.dtype}. Convert it to one of these."
         )
     shape = [dim.size for dim in proto.tensor_shape.dim]
+    if proto.tensor_content and dtype == "string":
+        raise ValueError(
+            "Strings of a tensor must be in `string_val` to be checked here. Received: "
+            "`tensor_content`. Write the request again."
+        )
     if proto.tensor_content:
         values = np.frombuffer(proto.tensor_content, np.dtype(dtype).newbyteorder("<"))
     else:

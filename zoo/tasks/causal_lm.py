@@ -9,6 +9,7 @@ from zoo.generation import GenerationOptions
 from zoo.tasks.base import Task
 from zoo.tasks.causal_batches import TrainsOnRows
 from zoo.tasks.label_smoothing import SmoothedCrossentropy
+from zoo.tasks.sample_numbers import numbers_of_first_row
 from zoo.tasks.text_continuation import ContinuesTexts
 from zoo.tasks.text_losses import text_losses
 from zoo.tasks.token_metrics import TokenAccuracy, TokenPerplexity
@@ -195,7 +196,9 @@ class CausalLM(TrainsOnRows, ContinuesTexts, Task):
 
     def generate_batch(self, texts):
         """The best continuation of each text, in a graph; dict of (B,)."""
-        written, scores = self.write(texts, self.generation_options())
+        options = self.generation_options()
+        numbers = numbers_of_first_row(texts, options)
+        written, scores = self.write(texts, options, numbers)
         return {"text": written[:, 0], "score": scores[:, 0]}
 
     def serving_methods(self):

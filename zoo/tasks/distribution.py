@@ -77,10 +77,29 @@ class TensorFlowSteps:
         variables = self.trainable_variables
         if variables:
             gradients = tape.gradient(objective, variables)
+            gradients = self._finite_on_all_replicas(gradients)
             self.optimizer.apply_gradients(zip(gradients, variables, strict=True))
         else:
             warnings.warn("No variable is trainable. None is updated.", stacklevel=2)
         return self._log(x, y, y_pred, sample_weight, means, counts)
+
+    def _finite_on_all_replicas(self, gradients):
+        """The gradients, of which one is NaN if those of any replica are not finite.
+
+        Keras skips an update in float16 if the gradients of the first replica overflow,
+        and ignores the other replicas.
+        """
+        context = tf.distribute.get_replica_context()
+        scaled = hasattr(self.optimizer, "inner_optimizer")
+        if not scaled or context.num_replicas_in_sync == 1:
+            return gradients
+        wrong = 1.0 - tf.cast(self.optimizer.check_finite(gradients), tf.float32)
+        wrong = context.all_reduce(tf.distribute.ReduceOp.SUM, wrong)
+        added = tf.where(wrong > 0, float("nan"), 0.0)
+        place = next(i for i, part in enumerate(gradients) if part is not None)
+        found = tf.convert_to_tensor(gradients[place])
+        gradients[place] = found + tf.cast(added, found.dtype)
+        return gradients
 
     def make_train_function(self, force=False):
         """Keras' function of a step, traced anew if other variables are trainable."""

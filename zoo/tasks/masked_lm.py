@@ -271,12 +271,15 @@ class MaskedLM(Task):
             )
         return filled[0] if single else filled
 
-    def _fill(self, columns, k):
-        """Positions of masks, ragged (B, None), and the top k there, (B, M, k)."""
+    def _fill(self, columns, k, most=None):
+        """Positions of masks, ragged (B, None), and the top k there, (B, M, k).
+
+        With `most`, only so many masks of a text are read.
+        """
         x = Packer(self.mask_tokenizer, self.sequence_length)(columns)
         masks = x["token_ids"] == self.tokenizer.mask_id
         places = tf.broadcast_to(tf.range(tf.shape(masks)[1])[None], tf.shape(masks))
-        positions = tf.ragged.boolean_mask(places, masks)
+        positions = tf.ragged.boolean_mask(places, masks)[:, :most]
         width = tf.maximum(positions.bounding_shape(axis=1), 1)
         dense = positions.to_tensor(shape=tf.stack([-1, width]))
         x["mask_positions"] = tf.cast(dense, tf.int32)
@@ -296,7 +299,7 @@ class MaskedLM(Task):
             dict of tokens string (B, 5) and scores float32 (B, 5). They are "" and 0
             for a text without a mask.
         """
-        positions, best = self._fill(texts, 5)
+        positions, best = self._fill(texts, 5, most=1)
         found = positions.row_lengths()[:, None] > 0
         # One more column, so that there is a first column if no text has a mask.
         ids = tf.pad(best.indices, [[0, 0], [0, 1], [0, 0]])[:, 0]

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from zoo.generation import GenerationOptions, first_row, generate, next_token
 from zoo.tasks.answering import as_numpy
+from zoo.tasks.sample_numbers import numbers_of_first_row, uniform_numbers
 from zoo.tasks.stop_texts import before_stop, has_stop, without_part_of_stop
 
 ROWS = 64  # hypotheses in a batch
@@ -206,8 +207,13 @@ class WritesTexts:
         return tf.reshape(written, (-1, several)), scores
 
     def answer_batch(self, texts):
-        """The best text for each text, in a graph; dict of (B,)."""
-        written, scores = self.write(texts, self.generation_options())
+        """The best text for each text, in a graph; dict of (B,).
+
+        A sample is that of `write_texts` for a text alone.
+        """
+        options = self.generation_options()
+        numbers = numbers_of_first_row(texts, options)
+        written, scores = self.write(texts, options, numbers)
         return {self.answer_name: written[:, 0], "score": scores[:, 0]}
 
     def write_texts(
@@ -332,19 +338,3 @@ class WritesTexts:
             )
             functions[key] = tf.function(body, reduce_retracing=True)
         return functions[key]
-
-
-def uniform_numbers(rows, options):
-    """Numbers in [0, 1) by which samples of some rows are drawn, float32 (R, T).
-
-    A row has the same numbers in every batch.
-
-    Args:
-        rows: int (B,), the numbers of the rows in the list of all.
-        options: `GenerationOptions`.
-    """
-    if not options.samples:
-        return np.zeros((len(rows), 0), "float32")
-    shape = options.num_return, options.max_new_tokens
-    parts = [np.random.default_rng([options.seed, row]).random(shape) for row in rows]
-    return np.concatenate([np.zeros((0, shape[1])), *parts]).astype("float32")

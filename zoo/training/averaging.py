@@ -6,6 +6,7 @@ import keras
 import numpy as np
 
 from zoo.files import replacing
+from zoo.training.selection import refuse_averages
 
 
 class AverageWeights(keras.callbacks.Callback):
@@ -25,7 +26,7 @@ class AverageWeights(keras.callbacks.Callback):
             uninterrupted run. None to keep them in memory.
 
     Raises:
-        ValueError: if `last` is less than 1.
+        ValueError: if `last` is less than 1, or the optimizer has use_ema=True.
     """
 
     def __init__(self, last=5, directory=None):
@@ -38,6 +39,7 @@ class AverageWeights(keras.callbacks.Callback):
 
     def on_train_begin(self, logs=None):
         """Forgets the weights of a former `fit`."""
+        refuse_averages(self)
         self.kept = {}
 
     def on_epoch_end(self, epoch, logs=None):

@@ -126,12 +126,21 @@ class WideState:
     def _update_model_variables_moving_average(self, trainable_variables):
         if not self.use_ema:
             return
+        batches = self.gradient_accumulation_steps or 1
+        if batches > 1 and self.ema_overwrite_frequency:
+            raise ValueError(
+                "`ema_overwrite_frequency` cannot be combined with "
+                f"gradient_accumulation_steps. Received: {self.ema_overwrite_frequency}"
+                f" and {batches}. Leave it out: `fit` sets the averages at its end."
+            )
+        # The counter of batches is raised later.
+        due = ops.equal((self._iterations + 1) % batches, 0)
         averages = self._model_variables_moving_average
         for variable, average in zip(trainable_variables, averages, strict=True):
             if average is None:
                 continue
             later = ops.cast(ops.not_equal(self.iterations, 0), average.dtype)
-            momentum = later * self.ema_momentum
+            momentum = ops.where(due, later * self.ema_momentum, 1.0)
             value = ops.cast(variable, average.dtype)
             average.assign(momentum * average + (1 - momentum) * value)
 

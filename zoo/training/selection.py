@@ -4,6 +4,8 @@ import math
 
 import keras
 
+from zoo.training.update_plan import unwrapped
+
 
 class KeepBest(keras.callbacks.Callback):
     """Scores the model after every epoch, and restores the weights of the best one.
@@ -22,7 +24,7 @@ class KeepBest(keras.callbacks.Callback):
         best: float, the best score; of equal scores, the first epoch is kept.
 
     Raises:
-        ValueError: if `patience` is less than 1.
+        ValueError: if `patience` is less than 1, or the optimizer has use_ema=True.
     """
 
     def __init__(self, score, patience=None):
@@ -36,6 +38,7 @@ class KeepBest(keras.callbacks.Callback):
 
     def on_train_begin(self, logs=None):
         """Resets scores and weights."""
+        refuse_averages(self)
         self.scores, self.best, self.weights = [], float("-inf"), None
 
     def on_epoch_end(self, epoch, logs=None):
@@ -54,3 +57,17 @@ class KeepBest(keras.callbacks.Callback):
         """Restores the best weights."""
         if self.weights is not None:
             self.model.set_weights(self.weights)
+
+
+def refuse_averages(callback):
+    """Raises ValueError if the optimizer sets averaged weights at the end of `fit`.
+
+    Args:
+        callback: keras.callbacks.Callback that sets weights there, too.
+    """
+    optimizer = getattr(callback.model, "optimizer", None)
+    if getattr(unwrapped(optimizer), "use_ema", False):
+        raise ValueError(
+            f"{type(callback).__name__} cannot be combined with use_ema=True: both set "
+            "the weights at the end of `fit`. Leave one of them out."
+        )

@@ -23,7 +23,7 @@ class PlanUpdates(keras.callbacks.Callback):
 
     def on_train_begin(self, logs=None):
         """Starts without a plan for this `fit`."""
-        self.planned = False
+        self.planned, self.first = False, None
 
     def on_epoch_begin(self, epoch, logs=None):
         """Makes the plan before the first update, or once the steps are counted."""
@@ -35,8 +35,11 @@ class PlanUpdates(keras.callbacks.Callback):
         every = optimizer.gradient_accumulation_steps or 1
         batches = int(keras.ops.convert_to_numpy(optimizer._iterations))
         before = schedule.planned()
-        steps = self.params.get("steps")
-        if not steps and epoch:
+        steps, first = self.params.get("steps"), self.first or (epoch, batches)
+        self.first = first
+        if not steps and epoch > first[0]:
+            steps = (batches - first[1]) // (epoch - first[0])
+        elif not steps and epoch:
             steps = (batches - before[0] * every) // epoch
         if not steps:
             schedule.plan(batches // every, 0)

@@ -41,7 +41,7 @@ def write_contents(directory, contents):
     if contents.tokenizer and contents.tokenizer.get("punctuation"):
         raise ValueError(
             "The published layout has no place for the option `punctuation` of the "
-            "tokenizer. Received: punctuation=True. Save the preset in layout \"zoo\", "
+            'tokenizer. Received: punctuation=True. Save the preset in layout "zoo", '
             "or set `backbone.tokenizer` to None."
         )
     write(directory, "hdf5", contents.config, contents.weights)
