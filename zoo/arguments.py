@@ -105,6 +105,17 @@ def target_file(option, sources):
     )
 
 
+def count_option(option, help=None, default=None):
+    """An option of click for a positive integer.
+
+    Args:
+        option: str, its name.
+        help, default: see `click.option`. A default is shown.
+    """
+    known = {} if default is None else {"default": default, "show_default": True}
+    return click.option(option, type=click.IntRange(1), help=help, **known)
+
+
 def check_files(context, parameter, paths):
     """A callback of click, which returns the paths of files that exist."""
     return [pathlib.Path(check_data(context, parameter, path)) for path in paths]

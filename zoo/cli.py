@@ -53,7 +53,7 @@ def main(modules):
     help="Directory for the report, the model and the export.",
 )
 @click.option("--preset", callback=arguments.check_preset, help="By default a BERT.")
-@click.option("--epochs", type=click.IntRange(1), default=3, show_default=True)
+@arguments.count_option("--epochs", default=3)
 @click.option("--seed", default=0, show_default=True)
 def quickstart(data, columns, output, preset, epochs, seed):
     """Fine-tune a preset on movie reviews, and export it.
@@ -181,17 +181,12 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard):
 )
 @click.option("--decoder", help="For tags: softmax or crf.")
 @click.option("--scheme", help="For tags of spans: IOB1, IOB2 or BIOES.")
-@click.option(
+@arguments.count_option(
     "--epochs",
-    type=click.IntRange(1),
-    help="By default that of the preset, or 3. With --recipe: one for the head, one "
-    "for each group of layers, and 3 for all.",
+    "By default that of the preset, or 3. With --recipe: one for the head, one for "
+    "each group of layers, and 3 for all.",
 )
-@click.option(
-    "--batch-size",
-    type=click.IntRange(1),
-    help="Texts of an update; by default 32.",
-)
+@arguments.count_option("--batch-size", "Texts of an update; by default 32.")
 @click.option(
     "--token-budget",
     type=int,

@@ -18,14 +18,8 @@ from zoo import arguments
 @click.option("--output", required=True, help="Directory for the results.")
 @click.option("--task", default="sst2", show_default=True, help="A task of GLUE.")
 @click.option("--examples", type=int, help="Training examples; by default all.")
-@click.option(
-    "--seeds",
-    type=click.IntRange(1),
-    default=5,
-    show_default=True,
-    help="Runs per network.",
-)
-@click.option("--epochs", type=click.IntRange(1), default=3, show_default=True)
+@arguments.count_option("--seeds", "Runs per network.", 5)
+@arguments.count_option("--epochs", default=3)
 @click.option(
     "--rate",
     "rates",
@@ -93,17 +87,9 @@ def evaluate(model, data, target, columns):
     help="A task, such as cola or squad1.1. May be repeated. By default all whose "
     "files are there.",
 )
-@click.option("--seeds", type=click.IntRange(1), default=1, show_default=True)
-@click.option(
-    "--epochs",
-    type=click.IntRange(1),
-    help="By default that of the preset, or 3.",
-)
-@click.option(
-    "--batch-size",
-    type=click.IntRange(1),
-    help="Rows of an update; by default 32.",
-)
+@arguments.count_option("--seeds", default=1)
+@arguments.count_option("--epochs", "By default that of the preset, or 3.")
+@arguments.count_option("--batch-size", "Rows of an update; by default 32.")
 @click.option(
     "--learning-rate", type=float, help="By default that of the preset or family."
 )

@@ -150,11 +150,7 @@ text_files = click.argument(
     "--normalize", is_flag=True, default=None, help="Scale each vector to length 1."
 )
 @click.option("--sequence-length", type=int, help="Longer texts are truncated.")
-@click.option(
-    "--batch-size",
-    type=click.IntRange(1),
-    help="Texts read together; by default 32.",
-)
+@arguments.count_option("--batch-size", "Texts read together; by default 32.")
 @click.option("--dtype", help="Policy, such as mixed_bfloat16.")
 def embed(preset, files, output, layers, **options):
     """Write a vector for each line of text files.
@@ -184,13 +180,7 @@ def embed(preset, files, output, layers, **options):
     help="A layer whose vectors are used, 0 for the embeddings. May be repeated. By "
     "default the last one.",
 )
-@click.option(
-    "--groups",
-    type=click.IntRange(1),
-    default=2,
-    show_default=True,
-    help="Number of groups.",
-)
+@arguments.count_option("--groups", "Number of groups.", 2)
 @click.option(
     "--limit",
     type=click.IntRange(2),
@@ -247,7 +237,7 @@ def senses(preset, word, files, layers, groups, limit, neighbours, output):
 @click.option(
     "--window", default=5, show_default=True, help="Neighbouring words on each side."
 )
-@click.option("--epochs", type=click.IntRange(1), default=5, show_default=True)
+@arguments.count_option("--epochs", default=5)
 @click.option("--seed", default=0, show_default=True)
 def vectors(files, output, **options):
     """Learn word vectors from text files.

@@ -192,7 +192,7 @@ def _draw(directory, content, echo):
     for name, title, xlabel, curves in _curves(content):
         draw(plot_curves, name, curves, title=title, xlabel=xlabel)
     if "confusion" in content:
-        names = [printable(label) for label in content["confusion"]["labels"]]
+        names = content["confusion"]["labels"]
         title = f"Confusion matrix, {content['scored']['part']}"
         draw(
             plot_confusion,

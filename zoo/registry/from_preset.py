@@ -263,11 +263,11 @@ def _find_new_heads(model, backbone, source):
     The head of a task is loaded if the task and its labels are the saved ones, or if it
     is a pretrained head of the family.
     """
+    if _keeps_head(model, source):
+        return []
     paths, heads = backbone.variable_paths(), {*source.family.heads.values()}
     variables = {paths.get(id(v), v.path): v for v in preset_variables(model)}
     own = {top(paths.get(id(v), v.path)) for v in backbone.variables}
-    if _keeps_head(model, source):
-        return []
     lacking = {
         top(path)
         for path, variable in variables.items()
