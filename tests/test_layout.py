@@ -23,7 +23,7 @@ TWINS = {"masked_lm", "causal_lm", "bidirectional_lm"}
 BELOW_TASKS = {
     *("text", "layers", "backbone", "checkpoint", "evaluation", "presets", "data"),
     *("serving", "generation", "training", "saving", "family", "freezing", "config"),
-    *("files", "steps", "token_inputs"),
+    *("files", "steps", "token_inputs", "ragged_rows"),
 }
 BELOW_REGISTRY = {*BELOW_TASKS, "tasks", "models", "visualize"}
 EVERYTHING = {
@@ -43,7 +43,8 @@ RULES = {
     "config": (set(), set()),
     "freezing": (set(), set()),
     "family": (set(), {"keras"}),
-    "text": (set(), {"tensorflow", "tensorflow_text", "numpy"}),
+    "ragged_rows": (set(), {"tensorflow"}),
+    "text": ({"ragged_rows"}, {"tensorflow", "tensorflow_text", "numpy"}),
     "layers": (set(), {"keras"}),
     # On TensorFlow's CPU it is one operation, which no function of Keras reaches.
     "layers/normalization": (set(), {"keras", "tensorflow"}),
@@ -56,7 +57,7 @@ RULES = {
     "checkpoint": (set(), {"numpy", *FORMATS}),
     "evaluation": (set(), {"numpy", *OFFICIAL_METRICS}),
     "presets": ({"checkpoint"}, {"safetensors", "huggingface_hub", "kagglehub"}),
-    "data": (set(), {"tensorflow", "numpy"}),
+    "data": ({"ragged_rows"}, {"tensorflow", "numpy"}),
     "serving": (set(), {*ENGINE, "google"}),
     "saving": (
         {"presets", "checkpoint", "layers", "config", "family"},

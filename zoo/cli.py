@@ -206,7 +206,8 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard):
 @click.option(
     "--recipe",
     type=click.Choice(["ulmfit"]),
-    help="Adapt the language model first, then thaw the classifier layer by layer.",
+    help="ulmfit: first fine-tune the language model on the texts, then train the "
+    "classifier, and unfreeze one more group of layers in each epoch.",
 )
 @click.option(
     "--language-model-epochs",

@@ -16,7 +16,7 @@ from zoo import arguments
     help="Directory of the GLUE files.",
 )
 @click.option("--output", required=True, help="Directory for the results.")
-@click.option("--task", default="sst2", show_default=True, help="A task of GLUE.")
+@click.option("--task", default="sst2", show_default=True, help="sst2, mrpc, rte, cola, stsb, qnli, qqp or wnli.")
 @click.option("--examples", type=int, help="Training examples; by default all.")
 @arguments.count_option("--seeds", "Runs per network.", 5)
 @arguments.count_option("--epochs", default=3)

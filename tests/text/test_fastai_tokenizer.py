@@ -123,7 +123,9 @@ def test_ids_and_framing():
     assert tokenizer("a b A xxfake xxbos").numpy().tolist() == [4, 5, 4, 5, 2]
     assert (tokenizer.pad_id, tokenizer.unknown_id, tokenizer.end_id) == (0, 5, 2)
     assert tokenizer.unwritten_ids == (0, 1, 3, 5, 6)
-    assert tokenizer.framing == ((2,), (), ()) and tokenizer.vocabulary_size == 7
+    assert tokenizer.framing == ((2,), (3, 5), ()) and tokenizer.vocabulary_size == 7
+    old = FastaiTokenizer(["_unk_", "_pad_", "xbos", "xfld", "1", "\n"], "0.7")
+    assert old.framing == ((5, 2, 3, 4), (3, 4), ())
     features = {"tokens": [[2, 4]], "padding_mask": [[1, 1]]}
     inputs = {"token_ids": [[2, 4]], "padding_mask": [[1, 1]]}
     assert tokenizer.inputs(features) == inputs

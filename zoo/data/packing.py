@@ -3,6 +3,7 @@
 import tensorflow as tf
 
 from zoo.data.batching import bucket_length
+from zoo.ragged_rows import keep, repeat, row_ids
 
 # The number of tokens in a row without a limit.
 LONGEST = 2**30
@@ -273,7 +274,7 @@ class WordPacker(Packer):
         room = self.limit - self._markers(1)
         lengths = tf.cast(tokens.row_lengths(), tf.int32)
         rows = self._framed([_head(tokens, tf.minimum(lengths, room))])
-        places = tf.ragged.boolean_mask(places, places < room) + self._first
+        places = keep(places, places.values < room) + self._first
         rows["word_positions"] = places
         return rows, tf.reduce_sum(tf.cast(lengths > room, tf.int32))
 
@@ -293,7 +294,7 @@ class WordPacker(Packer):
         tokens = tf.RaggedTensor.from_row_splits(
             pieces.values, tf.gather(pieces.row_splits, words.row_splits)
         )
-        before = tf.repeat(tokens.row_starts(), words.row_lengths())
+        before = tf.gather(tokens.row_starts(), row_ids(words))
         first = tf.minimum(pieces.row_lengths() - 1, self.tokenizer.word_prefix)
         places = tf.cast(pieces.row_starts() + first - before, tf.int32)
         return tokens, words.with_values(places)
@@ -309,5 +310,5 @@ def _head(ragged, lengths):
     index = tf.ragged.range(lengths)
     starts = tf.cast(ragged.row_starts(), tf.int32)
     return index.with_values(
-        tf.gather(ragged.values, index.values + tf.repeat(starts, lengths))
+        tf.gather(ragged.values, index.values + repeat(starts, lengths))
     )

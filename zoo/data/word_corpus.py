@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from zoo.data.corpus import UNKNOWN_MARK
 from zoo.files import replacing
+from zoo.ragged_rows import keep
 
 MARKERS = ("<S>", "</S>", "<UNK>")
 # Sentences in one call of the tokenizer.
@@ -85,7 +86,7 @@ def _tokenised(sentences, tokenizer):
 
     def flush():
         rows = tokenizer(tf.constant(batch))
-        rows = tf.ragged.boolean_mask(rows, tf.strings.length(rows) > 0)
+        rows = keep(rows, tf.strings.length(rows.values) > 0)
         words = [word.decode("utf-8", "replace") for word in rows.values.numpy()]
         lengths = rows.row_lengths().numpy()
         words = ["<UNK>" if word == _HIDDEN else word for word in words]

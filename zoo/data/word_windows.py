@@ -3,6 +3,7 @@
 import tensorflow as tf
 
 from zoo.data.packing import WordPacker
+from zoo.ragged_rows import repeat, row_ids
 
 
 class WordWindowPacker(WordPacker):
@@ -38,13 +39,13 @@ class WordWindowPacker(WordPacker):
         room = self.limit - self._markers(1)
         stride, lengths = room // 2, tf.cast(tokens.row_lengths(), tf.int32)
         counts = 1 + tf.maximum(-((room - lengths) // stride), 0)
-        owner = tf.repeat(tf.range(tf.size(counts)), counts)
+        owner = repeat(tf.range(tf.size(counts)), counts)
         before = tf.ragged.range(counts).values * stride
         starts = before + tf.cast(tf.gather(tokens.row_starts(), owner), tf.int32)
         sizes = tf.minimum(tf.gather(lengths, owner) - before, room)
         index = tf.ragged.range(starts, starts + sizes)
         rows = self._framed([index.with_values(tf.gather(tokens.values, index.values))])
-        text_of = tf.cast(places.value_rowids(), tf.int32)
+        text_of = tf.cast(row_ids(places), tf.int32)
         window = (2 * places.values - stride) // (2 * stride)
         window = tf.clip_by_value(window, 0, tf.gather(counts, text_of) - 1)
         rows["word_positions"] = tf.RaggedTensor.from_value_rowids(

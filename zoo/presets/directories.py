@@ -51,7 +51,8 @@ def preset_info(name):
         name: str, from `list_presets`.
 
     Returns:
-        dict: family, description, backbone, parameters, source, licence, and more.
+        dict: family, description, backbone, parameters, licence, and more. A shipped
+        preset also has `weights`, and a published one `source`.
 
     Raises:
         KeyError: if there is no such preset. The message has the nearest names.

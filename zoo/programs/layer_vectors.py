@@ -50,7 +50,8 @@ def embed_words(texts, preset, layers=(-1,), *, batch_size=ROWS, **options):
         preset: see `zoo.from_preset`; or a backbone with a tokenizer, or a task. Of an
             encoder-decoder, the layers are those of the encoder.
         layers: list of int, the layers whose vectors are returned. 0 is the embeddings,
-            negative numbers count from the last layer. None for all.
+            in TagLM the first LSTMs; negative numbers count from the last layer. None
+            for all.
         batch_size: int, texts, and windows of long texts, that are read together.
         **options: of `zoo.from_preset`.
 

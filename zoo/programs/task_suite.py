@@ -320,7 +320,8 @@ def _page(preset, settings, table):
 
 Scores are on the public test or dev set, in percent: the mean over seeds, with their
 standard deviation if there are several. "rows" are those for training. "BERT base" is
-from its paper, on all rows. "minutes" are those of the training and the test of one
+from its paper, trained on all rows; in the tasks of GLUE, that is the score on its
+hidden test set. "minutes" are those of the training and the test of one
 model. Settings: {told or "the defaults of the preset"}.
 
 {table}

@@ -122,10 +122,10 @@ def find_uses(preset, words, texts, layers=(-1,), *, limit=LIMIT, **options):
         preset: see `zoo.from_preset`; or a backbone with a tokenizer, or a task.
         words: str, or list of str. Of words that differ only in case, the last one
             is used.
-        texts: list or iterator of str, or each `pathlib.Path` of a text file, see
-            `zoo.embed`.
-        layers: list of int, whose vectors are concatenated: 0 for the embeddings, -1
-            for the last layer.
+        texts: list or iterator of str; or a `pathlib.Path` of a text file, or a list of
+            them, see `zoo.embed`.
+        layers: list of int, whose vectors are concatenated: 0 for the embeddings, in
+            TagLM the first LSTMs, and -1 for the last layer.
         limit: int, the most uses of each word. Later ones are ignored.
         **options: of `zoo.from_preset`.
 

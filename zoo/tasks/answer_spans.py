@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from zoo.ragged_rows import repeat, row_ids
 from zoo.text.offsets import to_characters
 
 NEVER = -1e9  # the score of what is no answer
@@ -23,9 +24,9 @@ def token_places(rows, windows, contexts, places):
     Returns:
         int32 (M, 2); zeros if the row does not have the whole answer.
     """
-    owner = tf.repeat(tf.range(tf.size(windows)), windows)
+    owner = repeat(tf.range(tf.size(windows)), windows)
     begins, ends = rows["begins"].values, rows["ends"].values
-    row = rows["begins"].value_rowids()
+    row = row_ids(rows["begins"])
     question, inside = tf.gather(owner, row), begins >= 0
     begin, end = (
         tf.gather(part, question)
@@ -176,7 +177,8 @@ def _distinct_answers(spans, windows, contexts, count):
     def per_question(name, pad):
         rows = tf.RaggedTensor.from_row_lengths(spans[name], windows).to_tensor(pad)
         size = tf.shape(rows)
-        return tf.reshape(rows, (size[0], size[1] * size[2]))
+        rows = tf.reshape(rows, (size[0], size[1] * size[2]))
+        return tf.pad(rows, [[0, 0], [0, count]], constant_values=pad)
 
     scores = per_question("scores", NEVER)
     # Two rows have no answer in common, but two answers may have the same text.
@@ -189,10 +191,10 @@ def _distinct_answers(spans, windows, contexts, count):
     )
     texts = _parts(contexts, begins, ends)
     scores = tf.where(_repeated(texts), NEVER, scores)
-    scores, index = tf.math.top_k(_padded(scores, count, NEVER), count)
+    scores, index = tf.math.top_k(scores, count)
     real = scores > NEVER / 2
     chosen = (
-        tf.where(real, tf.gather(_padded(part, count, pad), index, batch_dims=1), pad)
+        tf.where(real, tf.gather(part, index, batch_dims=1), pad)
         for part, pad in ((texts, ""), (begins, 0), (ends, 0))
     )
     return scores, *chosen
@@ -200,10 +202,15 @@ def _distinct_answers(spans, windows, contexts, count):
 
 def _parts(contexts, begins, ends):
     """Parts (B, K) of contexts (B,), from positions in bytes."""
-    whole = tf.repeat(contexts[:, None], tf.shape(begins)[1], axis=1)
-    size = tf.strings.length(whole)
-    begins = tf.minimum(begins, size)
-    return tf.strings.substr(whole, begins, tf.maximum(ends - begins, 0))
+    begins = tf.minimum(begins, tf.strings.length(contexts)[:, None])
+    sizes = tf.maximum(ends - begins, 0)
+    # Column by column, since an operation on all would copy each context K times.
+    columns = tf.map_fn(
+        lambda part: tf.strings.substr(contexts, *part),
+        (tf.transpose(begins), tf.transpose(sizes)),
+        fn_output_signature=tf.TensorSpec([None], tf.string),
+    )
+    return tf.transpose(columns)
 
 
 def _repeated(texts):
@@ -211,11 +218,6 @@ def _repeated(texts):
     places = tf.range(tf.shape(texts)[1])
     equal = texts[:, :, None] == texts[:, None]
     return tf.reduce_any(equal & (places[None] < places[:, None]), axis=2)
-
-
-def _padded(values, count, pad):
-    """Values (B, K) with `count` columns more."""
-    return tf.pad(values, [[0, 0], [0, count]], constant_values=pad)
 
 
 def _in_characters(places, texts):

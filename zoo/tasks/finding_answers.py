@@ -196,7 +196,7 @@ def _answers_at(contexts, places):
 
 
 def _blocks(sizes):
-    """Slices of contexts of some sizes in bytes; their copies need little memory."""
+    """Slices of contexts of some sizes in bytes, so that they need little memory."""
     starts, total = [0], 0
     for number, size in enumerate(sizes.tolist()):
         total += size

@@ -46,7 +46,8 @@ class MultipleChoice(ChoiceFiles, Task):
         num_choices: int, N, at least 2.
         pooling: with the head "linear", see `zoo.TextClassifier`.
         head_dropout: float in [0, 1), on the pooled vector.
-        head: "linear", or "delimiter" for that of GPT; by default that of the family.
+        head: "linear", or "delimiter" for that of GPT. The default is "delimiter" for a
+            GPT without `pooling`, and else "linear".
         lm_weight: float, with the head "delimiter", see `zoo.TextClassifier`.
         **kwargs: sequence_length, of each choice, and name, see `zoo.tasks.Task`.
 

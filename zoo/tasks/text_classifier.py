@@ -36,8 +36,9 @@ class TextClassifier(ClassLabels, SequenceHead):
         pooling: "pooled", "cls", "mean", or for pairs "compare", see
             `zoo.layers.ComparedSegments`. The default is that of the preset. Without
             one it is "pooled" if the backbone has a pooled output, else "mean".
-        head_dropout: float in [0, 1), on the pooled vector. ULMFiT uses 0.4. In the
-            biattentive head, other probabilities are proportional to it.
+        head_dropout: float in [0, 1), on the pooled vector; by default 0.1 for every
+            head. ULMFiT's code has 0.4. In the biattentive head, other probabilities
+            are proportional to it.
         head: "linear", or a head with a pooling of its own, so without `pooling`:
             "concat_pooling" for the head of ULMFiT, the last vector, the maximum and
             the mean over all tokens, and a hidden layer between batch norms; or

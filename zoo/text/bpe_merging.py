@@ -3,6 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
+from zoo.ragged_rows import row_ids
 from zoo.text.vocabulary import lookup
 
 
@@ -49,7 +50,7 @@ class BytePairMerger(tf.Module):
 
     def __call__(self, words):
         """Returns the joined symbols; see the class."""
-        flat = words.values, tf.cast(words.value_rowids(), tf.int32)
+        flat = words.values, tf.cast(row_ids(words), tf.int32)
         free = tf.TensorShape([None])
         flat = tf.while_loop(
             lambda symbols, rows, changed: changed,

@@ -5,6 +5,7 @@ import pathlib
 
 import tensorflow as tf
 
+from zoo.ragged_rows import is_last, keep
 from zoo.text.bpe_merging import BytePairMerger, constant
 from zoo.text.source_target import read_entries
 from zoo.text.tokenizer import Framing, Tokenizer
@@ -175,7 +176,7 @@ class BytePairTokenizer(Tokenizer):
         letters = tf.strings.unicode_split(words, "UTF-8")
         number = self._characters.lookup(letters.values)
         inside, ends = (tf.gather(symbols, number) for symbols in self._symbols)
-        symbols = letters.with_values(tf.where(_is_last(letters), ends, inside))
+        symbols = letters.with_values(tf.where(is_last(letters), ends, inside))
         if not self._separate_end:
             return self._merger(symbols)
         # A word of one character never has the mark.
@@ -184,8 +185,8 @@ class BytePairTokenizer(Tokenizer):
         marks = tf.fill([tf.reduce_sum(lengths)], mark)
         marks = tf.RaggedTensor.from_row_lengths(marks, lengths)
         pieces = self._merger(tf.concat([symbols, marks], axis=1))
-        kept = ~(_is_last(pieces) & (pieces.values == mark))
-        return tf.ragged.boolean_mask(pieces, pieces.with_values(kept))
+        kept = ~(is_last(pieces) & (pieces.values == mark))
+        return keep(pieces, kept)
 
 
 class _Side:
@@ -248,13 +249,7 @@ class _Side:
     def ids(self, pieces):
         """The ids of pieces, both tf.RaggedTensor int32 (W, None)."""
         inside, ends = (tf.gather(table, pieces.values) for table in self._tables)
-        return pieces.with_values(tf.where(_is_last(pieces), ends, inside))
-
-
-def _is_last(ragged):
-    """Whether each value is the last one of its row, bool (T,)."""
-    rows = ragged.value_rowids()
-    return tf.concat([rows[1:] != rows[:-1], [True]], axis=0)[: tf.size(rows)]
+        return pieces.with_values(tf.where(is_last(pieces), ends, inside))
 
 
 def read_lines(codes):

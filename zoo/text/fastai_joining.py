@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from zoo.ragged_rows import join, repeat
 from zoo.text.fastai_splitting import (
     CAPITAL,
     CAPITALS,
@@ -45,11 +46,7 @@ def join_tokens(tokens, rows, size):
     upper = upper | (clitic & _follows(upper, rows))
     values = tf.where(upper, _to_upper(values), values)
     values = tf.where(title, _capitalize(values), values)
-    texts = tf.strings.reduce_join(
-        tf.RaggedTensor.from_value_rowids(values[kept], rows[kept], size),
-        axis=-1,
-        separator=" ",
-    )
+    texts = tf.strings.unsorted_segment_join(values[kept], rows[kept], size, " ")
     texts = tf.strings.regex_replace(texts, "▁", " ")
     for pattern, replacement in GLUE:
         for _ in range(2):
@@ -68,12 +65,11 @@ def _repeat(values, rows):
     count = tf.where(counted, tf.roll(count, 1, 0), ones)
     words = counted & (tf.roll(values, 2, 0) == WORDS)
     once = tf.where(words, ones, count)
-    characters = tf.RaggedTensor.from_row_lengths(tf.repeat(values, once), once)
-    values = tf.strings.reduce_join(characters, axis=-1)
+    values = join(tf.RaggedTensor.from_row_lengths(repeat(values, once), once))
     # A number is dropped only if a token follows it.
     followed = tf.concat([counted[1:], tf.zeros_like(counted[:1])], 0)
     times = tf.where(number & followed, ones - ones, tf.where(words, count, ones))
-    return tf.repeat(values, times), tf.repeat(rows, times)
+    return repeat(values, times), repeat(rows, times)
 
 
 def _follows(flags, rows):

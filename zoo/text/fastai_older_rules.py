@@ -3,6 +3,7 @@
 import tensorflow as tf
 import tensorflow_text as tf_text
 
+from zoo.ragged_rows import repeat, row_ids
 from zoo.text.fastai_rules import (
     INNER_SPACE,
     REPAIRS,
@@ -116,7 +117,7 @@ def _count_words(texts, mark):
     in all units but the first, as in fastai.
     """
     pieces = tf_text.regex_split(tf.strings.join([texts, INNER_SPACE]), WORD, WORD)
-    rows = pieces.value_rowids()[::2]
+    rows = row_ids(pieces)[::2]
     words, marks = pieces.values[::2], pieces.values[1::2]
     total = tf.size(words, tf.int64)
     first = (words[1:] != words[:-1]) | (marks[1:] != marks[:-1])
@@ -139,7 +140,7 @@ def _count_words(texts, mark):
     size = tf.strings.length(next_mark)
     rest = tf.strings.substr(next_mark, tf.minimum(length, size), size)
     out = tf.strings.join([words, marks])
-    run = tf.repeat(tf.range(tf.size(starts)), ends - starts)
+    run = repeat(tf.range(tf.size(starts)), ends - starts)
     place = tf.range(total)
     covered = tf.gather(found, run) & (place >= tf.gather(starts + blocked, run))
     out = tf.where(covered, "", out)

@@ -3,6 +3,7 @@
 import tensorflow as tf
 import tensorflow_text as tf_text
 
+from zoo.ragged_rows import repeat, row_ids
 from zoo.text.html_entities import on_rows, unescape
 
 # White space as Python defines it, without the brackets of a character class.
@@ -90,7 +91,7 @@ def split_spans(texts):
 def has_runs(texts):
     """Whether texts have three equal characters in succession, boolean (B,)."""
     codes = tf.strings.unicode_decode(texts, "UTF-8")
-    rows, values = codes.value_rowids(), codes.values
+    rows, values = row_ids(codes), codes.values
     equal = (values[2:] == values[1:-1]) & (values[2:] == values[:-2])
     equal = equal & (rows[2:] == rows[:-2])
     found = tf.boolean_mask(rows[2:], equal)
@@ -102,7 +103,7 @@ def count_characters(texts, least=3, mark="xxrep"):
     """Replaces `least` or more equal characters by ` xxrep n c `, not white space."""
     codes = tf.strings.unicode_decode(texts, "UTF-8")
     characters = tf.strings.unicode_split(texts, "UTF-8").values
-    rows = codes.value_rowids()
+    rows = row_ids(codes)
     first = (codes.values[1:] != codes.values[:-1]) | (rows[1:] != rows[:-1])
     first = tf.concat([tf.ones_like(rows[:1], tf.bool), first], 0)
     places = tf.where(first)[:, 0]
@@ -121,15 +122,14 @@ def count_characters(texts, least=3, mark="xxrep"):
 
 def join_rows(parts, rows, texts):
     """Joins parts (N,) of texts (B,) whose numbers are `rows`, string (B,)."""
-    ragged = tf.RaggedTensor.from_value_rowids(parts, rows, tf.size(texts, tf.int64))
-    return tf.strings.reduce_join(ragged, axis=-1)
+    return tf.strings.unsorted_segment_join(parts, rows, tf.size(texts))
 
 
 def _has_repeated_words(texts):
     """Whether texts may have three equal words in succession, boolean (B,)."""
     plain = tf.strings.regex_replace(texts, f"[{OTHER_SPACE}]", " ")
     words = tf.strings.split(plain)
-    rows, values = words.value_rowids(), words.values
+    rows, values = row_ids(words), words.values
     equal = (values[1:-1] == values[:-2]) & (rows[2:] == rows[:-2])
     places = tf.where(equal)[:, 0]
     word, third = tf.gather(values, places), tf.gather(values, places + 2)
@@ -151,7 +151,7 @@ def _count_words(texts):
     spans = tf_text.regex_split(
         tf.strings.join([" ", strip(texts)]), f"[{SPACE}]+", f"[{SPACE}]+"
     )
-    rows = spans.value_rowids()[::2]
+    rows = row_ids(spans)[::2]
     spaces, words = spans.values[::2], spans.values[1::2]
     plain = tf.strings.regex_full_match(words, WORD)
     first = (words[1:] != words[:-1]) | (rows[1:] != rows[:-1]) | ~plain[1:]
@@ -228,7 +228,7 @@ def _write_repetitions(spans, runs, results, texts):
     at = tf.boolean_mask(starts + tf.cast(blocked, tf.int64), found)[:, None]
     mark = tf.strings.join([" xxwrep ", tf.strings.as_string(number), " ", word, " "])
     out = tf.strings.join([spaces, words])
-    run = tf.repeat(tf.range(tf.size(starts)), ends - starts)
+    run = repeat(tf.range(tf.size(starts)), ends - starts)
     place = tf.range(tf.size(words, tf.int64))
     covered = tf.gather(found, run) & (
         place >= tf.gather(starts + tf.cast(blocked, tf.int64), run)

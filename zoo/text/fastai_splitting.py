@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from zoo.ragged_rows import keep
 from zoo.text.fastai_older_rules import clean_as_07, clean_as_1, mark_capitals
 from zoo.text.fastai_rules import INNER_SPACE, OTHER_SPACE, clean, split_spans
 from zoo.text.html_entities import named_references, on_rows
@@ -73,7 +74,7 @@ class FastaiSplitter(tf.Module):
         marks = tf.where(upper, CAPITALS, tf.where(title, CAPITAL, ""))
         marks = tf.where(space, whole, marks)
         tokens = tf.concat([marks[:, None], tokens], axis=1)
-        return tf.ragged.boolean_mask(tokens, tokens != "")
+        return keep(tokens, tokens.values != "")
 
     def _older_tokens(self, spans, space):
         whole = tf.where(space, tf.strings.regex_replace(spans, INNER_SPACE, " "), "")
@@ -83,4 +84,4 @@ class FastaiSplitter(tf.Module):
             pairs = tf.stack(mark_capitals(tokens.values), axis=1)
             splits = 2 * tokens.row_splits
             tokens = tf.RaggedTensor.from_row_splits(tf.reshape(pairs, [-1]), splits)
-        return tf.ragged.boolean_mask(tokens, tokens != "")
+        return keep(tokens, tokens.values != "")

@@ -7,6 +7,7 @@ import pathlib
 
 import tensorflow as tf
 
+from zoo.ragged_rows import row_ids
 from zoo.text.fastai_joining import join_tokens
 from zoo.text.fastai_rules import NULL
 from zoo.text.fastai_splitting import (
@@ -38,6 +39,8 @@ OLD_NAMES = {
 NEW_NAMES = {old: new for new, old in OLD_NAMES.items()} | {"u_n": UNKNOWN}
 REQUIRED = (UNKNOWN, PAD, BEGIN)
 OLD_BEGIN = ("\n", "xbos", "xfld", "1")  # of every text in the paper's scripts
+# Before the second text of a pair. The scripts number both texts with 1.
+BETWEEN, OLD_BETWEEN = (FIELD, "2"), ("xfld", "1")
 
 
 class FastaiTokenizer(Tokenizer):
@@ -55,9 +58,10 @@ class FastaiTokenizer(Tokenizer):
 
     Source: Howard and Ruder 2018 (ULMFiT); fastai 2.8.12, `Tokenizer` with
     `WordTokenizer` and its default rules; spaCy 3.8. Training and serving use the same
-    operations. Rows begin with `xxbos`, as in fastai. Differences: invalid UTF-8 and
-    the noncharacters U+10FFFE and U+10FFFF become U+FFFD, and `EnglishSplitter` has
-    two.
+    operations. Rows begin with `xxbos`, as in fastai. In a row of two texts, `xxfld 2`
+    is before the second one. Differences: fastai also writes `xxfld 1` before the
+    first text of two, invalid UTF-8 and the noncharacters U+10FFFE and U+10FFFF become
+    U+FFFD, and `EnglishSplitter` has two.
 
     The version "v1" has the rules of fastai 1.0.61. They count from four repetitions
     on, split texts before they lower them, and mark capitals of all alphabets. "0.7"
@@ -119,9 +123,12 @@ class FastaiTokenizer(Tokenizer):
         required = tuple(OLD_NAMES[t] if old else t for t in REQUIRED)
         ids = _number(self.vocabulary, required)
         self.unknown_id, self.pad_id, self.end_id = (ids[name] for name in required)
-        begin = OLD_BEGIN if old else (BEGIN,)
-        begin = tuple(ids.get(token, self.unknown_id) for token in begin)
-        self.framing = Framing(begin, (), ())
+        begin, between = (OLD_BEGIN, OLD_BETWEEN) if old else ((BEGIN,), BETWEEN)
+        begin, between = (
+            tuple(ids.get(token, self.unknown_id) for token in part)
+            for part in (begin, between)
+        )
+        self.framing = Framing(begin, between, ())
         # By the names of fastai 2, which `detokenize` knows.
         written = [NEW_NAMES.get(t, t) if old else t for t in self.vocabulary]
         unwritten = UNKNOWN, PAD, END, FIELD, FILLER
@@ -167,7 +174,7 @@ class FastaiTokenizer(Tokenizer):
         if not isinstance(ids, tf.RaggedTensor):
             ids = tf.RaggedTensor.from_tensor(tf.convert_to_tensor(ids))
         ids = tf.cast(ids, tf.int32)
-        rows = ids.value_rowids()
+        rows = row_ids(ids)
         place = tf.range(tf.size(rows)) - tf.cast(
             tf.gather(ids.row_starts(), rows), tf.int32
         )

@@ -12,6 +12,7 @@ import functools
 import numpy as np
 import tensorflow as tf
 
+from zoo.ragged_rows import row_ids
 from zoo.text import unicode_classes
 
 MAX_CHARACTERS = 200
@@ -100,7 +101,7 @@ def _sigma_patterns():
 def _void_long_words(texts):
     """Replaces the characters of long words by unused characters of the same size."""
     codes = tf.strings.unicode_decode(texts, "UTF-8")
-    rows = codes.value_rowids()
+    rows = row_ids(codes)
     separator = tf.searchsorted(_SEPARATOR_EDGES, codes.values, side="right") % 2 == 1
     row_start = tf.concat([[True], rows[1:] != rows[:-1]], 0)[: tf.size(rows)]
     word = tf.cumsum(tf.cast(separator | row_start, tf.int32))

@@ -3,6 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
+from zoo.ragged_rows import is_last
 from zoo.text.bpe_merging import BytePairMerger, constant
 from zoo.text.bpe_tokenizer import END
 from zoo.text.gpt1_cleaning import character_normalizer, clean, entity_table
@@ -141,9 +142,8 @@ class GPT1Tokenizer(Tokenizer):
         codes = tf.strings.unicode_decode(words, "UTF-8")
         number = self._characters.lookup(tf.cast(codes.values, tf.int64))
         inside, ends = (tf.gather(symbols, number) for symbols in self._symbols)
-        rows = codes.value_rowids()
-        last = tf.concat([rows[1:] != rows[:-1], [True]], axis=0)[: tf.size(rows)]
-        symbols = self._merger(codes.with_values(tf.where(last, ends, inside)))
+        symbols = tf.where(is_last(codes), ends, inside)
+        symbols = self._merger(codes.with_values(symbols))
         return symbols.with_values(tf.gather(self._ids, symbols.values))
 
     def detokenize(self, ids):

@@ -8,6 +8,7 @@ import pathlib
 
 import tensorflow as tf
 
+from zoo.ragged_rows import join, row_ids
 from zoo.text import offsets
 from zoo.text.bpe_merging import BytePairMerger, constant
 from zoo.text.bpe_tokenizer import VERSION, parse_codes
@@ -176,7 +177,7 @@ class GPT2Tokenizer(Tokenizer):
         if not isinstance(ids, tf.RaggedTensor):
             ids = tf.RaggedTensor.from_tensor(tf.convert_to_tensor(ids))
         ids = tf.cast(ids, tf.int32)
-        rows = ids.value_rowids()
+        rows = row_ids(ids)
         first = tf.gather(ids.row_starts(), rows)
         place = tf.range(tf.size(ids.values, tf.int64))
         end = ids.values == self.end_id
@@ -189,7 +190,7 @@ class GPT2Tokenizer(Tokenizer):
             nrows=ids.nrows(),
             validate=False,
         )
-        return tf.strings.reduce_join(parts, axis=1)
+        return join(parts)
 
     def get_config(self):
         """Returns the constructor's arguments, with the content of both files."""

@@ -7,6 +7,8 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_text as tf_text
 
+from zoo.ragged_rows import join
+
 REFERENCE = r"&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|[^\t\n\f <&#;]{1,32};?)"
 NUMBER = r"&#(?:[0-9]+|[xX][0-9a-fA-F]+);?"
 # Names that are also known without a semicolon, such as "&ampx". Longest first.
@@ -28,7 +30,7 @@ def substitute(texts, pattern, function):
         string (B,).
     """
     parts = tf_text.regex_split(texts, pattern, pattern)
-    return tf.strings.reduce_join(parts.with_values(function(parts.values)), axis=-1)
+    return join(parts.with_values(function(parts.values)))
 
 
 def on_rows(texts, rows, function):

@@ -2,6 +2,8 @@
 
 import tensorflow as tf
 
+from zoo.ragged_rows import row_ids
+
 _SPANS = tf.RaggedTensorSpec([None, None], tf.int64)
 _TEXTS = tf.TensorSpec([None], tf.string)
 
@@ -25,15 +27,16 @@ def to_source(starts, ends, sources):
     Returns:
         starts, ends: tf.RaggedTensor int64 (B, None), spans in original bytes.
     """
-    row_starts = tf.gather(sources.row_starts(), starts.value_rowids())
+    rows = row_ids(starts)
+    row_starts = tf.gather(sources.row_starts(), rows)
     first = tf.gather(sources.values, row_starts + starts.values)
     last = tf.gather(sources.values, row_starts + ends.values - 1)
     # The first larger source in the row. All rows are joined to one sorted sequence,
     # so that one search is enough.
     sizes = tf.gather(sources.values, sources.row_limits() - 1)
     shifts = tf.cumsum(sizes, exclusive=True)
-    ladder = sources.values + tf.gather(shifts, sources.value_rowids())
-    last += tf.gather(shifts, starts.value_rowids())
+    ladder = sources.values + tf.gather(shifts, row_ids(sources))
+    last += tf.gather(shifts, rows)
     following = tf.searchsorted(ladder, last, side="right", out_type=tf.int64)
     return starts.with_values(first), ends.with_values(
         tf.gather(sources.values, following)
@@ -57,7 +60,7 @@ def to_characters(spans, texts):
     begins = tf.bitwise.bitwise_and(joined, 0xC0) != 0x80
     before = tf.concat([[0], tf.cumsum(tf.cast(begins, tf.int64))], 0)
     shifts = tf.cumsum(tf.strings.length(texts), exclusive=True)
-    shifts = tf.gather(tf.cast(shifts, tf.int64), spans.value_rowids())
+    shifts = tf.gather(tf.cast(shifts, tf.int64), row_ids(spans))
     counts = tf.gather(before, spans.values + shifts) - tf.gather(before, shifts)
     return spans.with_values(counts)
 
@@ -74,7 +77,7 @@ def from_lengths(lengths):
     sizes = tf.cast(lengths.values, tf.int64)
     ends = tf.cumsum(sizes)
     before = tf.gather(tf.concat([[0], ends], 0), lengths.row_starts())
-    ends -= tf.repeat(before, lengths.row_lengths())
+    ends -= tf.gather(before, row_ids(lengths))
     return ends - sizes, ends
 
 
@@ -93,8 +96,9 @@ def to_whole_characters(starts, ends, texts):
     inside = tf.bitwise.bitwise_and(joined, 0xC0) == 0x80
     inside = tf.cast(tf.concat([inside, [False] * 4], 0), tf.int64)
     sizes = tf.cast(tf.strings.length(texts), tf.int64)
-    shifts = tf.gather(tf.cumsum(sizes, exclusive=True), starts.value_rowids())
-    sizes = tf.gather(sizes, starts.value_rowids())
+    rows = row_ids(starts)
+    shifts = tf.gather(tf.cumsum(sizes, exclusive=True), rows)
+    sizes = tf.gather(sizes, rows)
     first = tf.minimum(starts.values, sizes)
     last = tf.minimum(ends.values, sizes)
     for _ in range(3):  # a character has at most four bytes
@@ -121,7 +125,7 @@ def to_original(spans, repaired, texts):
         _, begins = tf.strings.unicode_decode_with_offsets(texts, "UTF-8")
         sizes = tf.cast(tf.strings.length(texts), tf.int64)
         places = tf.concat([begins, sizes[:, None]], axis=1)
-        rows = tf.gather(places.row_starts(), spans.value_rowids())
+        rows = tf.gather(places.row_starts(), row_ids(spans))
         return tf.gather(places.values, rows + characters)
 
     same = tf.reduce_all(tf.equal(repaired, texts))

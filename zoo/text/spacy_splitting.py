@@ -4,6 +4,7 @@ import functools
 
 import tensorflow as tf
 
+from zoo.ragged_rows import join, keep, row_ids
 from zoo.text.html_entities import on_rows
 from zoo.text.spacy_characters import (
     COMMA_GROUPS,
@@ -73,12 +74,12 @@ class EnglishSplitter(tf.Module):
         changed = tf.gather(apart != joined, number)
 
         def across():
-            rows = spans.value_rowids()
+            rows = row_ids(spans)
             found = tf.math.segment_max(tf.cast(changed, tf.int32), rows)
             places = tf.where(tf.gather(found, rows) > 0)[:, 0]
             parts = _tokens(apart, distinct, space)
             parts = tf.gather(parts, tf.gather(number, places))
-            owner = parts.value_rowids()
+            owner = row_ids(parts)
             texts = tf.gather(tf.gather(rows, places), owner)
             parts = parts.with_values(self._replace(parts.values, texts, owner))
             parts = parts.with_values(tf.strings.split(parts.values)).merge_dims(1, 2)
@@ -86,7 +87,7 @@ class EnglishSplitter(tf.Module):
             new = tf.boolean_mask(places, kept)
             fresh = tf.size(distinct) + tf.range(tf.size(new))
             numbers = tf.tensor_scatter_nd_update(number, new[:, None], fresh)
-            return tf.ragged.boolean_mask(parts, kept), numbers
+            return tf.gather(parts, tf.where(kept)[:, 0]), numbers
 
         extra, number = tf.cond(
             tf.reduce_any(changed), across, lambda: (tokens[:0], number)
@@ -106,13 +107,13 @@ class EnglishSplitter(tf.Module):
         """Replaces the exceptions among the tokens of each span, string (N,)."""
         pattern = f".*{_phrase_pattern(self._cased)}.*"
 
-        def join(tokens):
+        def replace(tokens):
             parts = tf.strings.split(tokens)
-            spans = parts.value_rowids()
+            spans = row_ids(parts)
             parts = parts.with_values(self._replace(parts.values, spans, spans))
-            return tf.strings.reduce_join(parts, axis=1, separator=" ")
+            return join(parts, " ")
 
-        return on_rows(tokens, tf.strings.regex_full_match(tokens, pattern), join)
+        return on_rows(tokens, tf.strings.regex_full_match(tokens, pattern), replace)
 
     def _replace(self, tokens, texts, spans):
         """Replaces exceptions by their tokens.
@@ -150,7 +151,7 @@ def _tokens(written, spans, space):
     tokens = tf.concat(
         [tf.where(space, spans, "")[:, None], tf.strings.split(written)], 1
     )
-    return tf.ragged.boolean_mask(tokens, tokens != "")
+    return keep(tokens, tokens.values != "")
 
 
 def _shifted(values, count):

@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from zoo.ragged_rows import keep
 from zoo.text import offsets
 from zoo.text.tokenizer import Framing, Tokenizer
 from zoo.text.white_space import split_words
@@ -41,7 +42,7 @@ def split_punctuation(words):
     )
     marks = [tf.strings.unicode_split(part, "UTF-8") for part in (front, back)]
     pieces = tf.concat([marks[0], inside[:, None], marks[1]], axis=1)
-    pieces = tf.ragged.boolean_mask(pieces, pieces != "")
+    pieces = keep(pieces, pieces.values != "")
     return tf.RaggedTensor.from_row_splits(
         pieces.values, tf.gather(pieces.row_splits, parts.row_splits)
     )

@@ -6,6 +6,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_text as tf_text
 
+from zoo.ragged_rows import join, keep, row_ids
 from zoo.text import unicode_classes
 from zoo.text.source_target import SourceTargetTokenizer, read_entries
 from zoo.text.tokenizer import Framing
@@ -161,7 +162,7 @@ class _Subtokens(tf.Module):
         texts = tf.convert_to_tensor(texts, tf.string)
         flat = tf.reshape(texts, [-1])
         codes = tf.strings.unicode_decode(flat, "UTF-8", errors="ignore")
-        rows, codes = codes.value_rowids(), codes.values
+        rows, codes = row_ids(codes), codes.values
         letter = _inside(codes, self._letters)
         # The characters at which a word begins; and spaces that are left out: words of
         # one space, which are neither the first nor the last of a text.
@@ -174,10 +175,11 @@ class _Subtokens(tf.Module):
             tf.boolean_mask(values, kept) for values in (begins, rows, codes)
         )
         words = tf.cumsum(tf.cast(begins, tf.int64)) - 1
-        words = tf.RaggedTensor.from_value_rowids(self._escape(codes), words)
-        words = tf.strings.reduce_join(words, axis=-1) + "_"
+        count = tf.reduce_sum(tf.cast(begins, tf.int64))
+        words = tf.strings.unsorted_segment_join(self._escape(codes), words, count)
+        words += "_"
         pieces = self._splitter.tokenize(words)
-        rows = tf.gather(tf.boolean_mask(rows, begins), pieces.value_rowids())
+        rows = tf.gather(tf.boolean_mask(rows, begins), row_ids(pieces))
         ids = tf.gather(self._ids, pieces.values)
         count = tf.size(flat, tf.int64)
         ids = tf.RaggedTensor.from_value_rowids(ids, rows, nrows=count)
@@ -195,22 +197,22 @@ class _Subtokens(tf.Module):
     def decode(self, ids):
         """Ids, ragged (B, None), to texts (B,)."""
         ids = ids.with_values(tf.minimum(ids.values, len(self.strings)))
-        joined = tf.strings.reduce_join(tf.gather(self._strings, ids), axis=-1)
+        joined = join(tf.gather(self._strings, ids))
         words = _split(joined)
         text = _unescape(words.values)
         codes = tf.strings.unicode_decode(
             tf.strings.substr(text, 0, 1, "UTF8_CHAR"), "UTF-8"
         )
         letter = tf.cast(_inside(codes.values, self._letters), tf.int32)
-        follows = ~_differs(words.value_rowids(), -1) & ~_differs(letter, -1)
+        follows = ~_differs(row_ids(words), -1) & ~_differs(letter, -1)
         spaced = tf.where(follows & (letter > 0), tf.strings.join([" ", text]), text)
-        return tf.strings.reduce_join(words.with_values(spaced), axis=-1)
+        return join(words.with_values(spaced))
 
 
 def _split(texts):
     """The parts of texts between "_" that are not empty, ragged (N, None)."""
     parts = tf.strings.split(texts, "_")
-    return tf.ragged.boolean_mask(parts, parts != "")
+    return keep(parts, parts.values != "")
 
 
 def _unescape(words):
@@ -229,7 +231,7 @@ def _unescape(words):
     characters = tf.strings.unicode_encode(codes[:, None], "UTF-8")
     flat = tf.where(number, characters, flat)
     flat = tf.where(flat == "\\u", "_", tf.where(flat == "\\\\", "\\", flat))
-    return tf.strings.reduce_join(parts.with_values(flat), axis=-1)
+    return join(parts.with_values(flat))
 
 
 def _differs(values, before):

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from zoo.ragged_rows import row_ids
 from zoo.text import offsets
 from zoo.text.white_space import split_words
 
@@ -158,7 +159,7 @@ class Tokenizer(tf.Module):
         first = tf.cast(starts.values, tf.int64)
         size = tf.cast(ends.values, tf.int64) - first
         begins, limits = self.offsets_in_words(pieces, size)
-        owner = tf.repeat(first, pieces.row_lengths())
+        owner = tf.gather(first, row_ids(pieces))
         return tuple(
             tf.RaggedTensor.from_row_splits(part, splits)
             for part in (pieces.values, owner + begins, owner + limits)
@@ -174,7 +175,7 @@ class Tokenizer(tf.Module):
         Returns:
             two int64 (M,), by default the beginning and the end of the word.
         """
-        sizes = tf.repeat(sizes, pieces.row_lengths())
+        sizes = tf.gather(sizes, row_ids(pieces))
         return tf.zeros_like(sizes), sizes
 
     def detokenize_unfinished(self, ids):

@@ -1,0 +1,77 @@
+"""Operations on rows of unequal length whose memory grows with their values only.
+
+TensorFlow's `RaggedTensor.value_rowids`, and all operations that use it, such as
+`tf.ragged.boolean_mask`, `tf.strings.reduce_join` and `tf.repeat`, make a matrix of all
+rows with the width of the longest one. Among 10,000 words, one of 100,000 characters
+would need 8 GB.
+"""
+
+import tensorflow as tf
+
+
+def row_ids(ragged):
+    """The row of each value.
+
+    Args:
+        ragged: tf.RaggedTensor (B, None, ...), T values in all.
+
+    Returns:
+        int (T,), as `ragged.value_rowids()`, of the type of its row splits.
+    """
+    return _owners(ragged.row_splits)
+
+
+def repeat(values, counts):
+    """Repeats each value.
+
+    Args:
+        values: tensor (N, ...).
+        counts: int32 or int64 (N,), how many times.
+
+    Returns:
+        tensor (sum of counts, ...), as `tf.repeat(values, counts, axis=0)`.
+    """
+    return tf.gather(values, _owners(tf.concat([[0], tf.cumsum(counts)], 0)))
+
+
+def is_last(ragged):
+    """Whether each value of a tf.RaggedTensor is the last one of its row, bool (T,)."""
+    rows = row_ids(ragged)
+    return tf.concat([rows[1:] != rows[:-1], [True]], axis=0)[: tf.size(rows)]
+
+
+def keep(ragged, kept):
+    """Removes values from rows.
+
+    Args:
+        ragged: tf.RaggedTensor (B, None, ...), T values in all.
+        kept: bool (T,), whether to keep each value.
+
+    Returns:
+        tf.RaggedTensor (B, None, ...), as `tf.ragged.boolean_mask`.
+    """
+    before = tf.cumsum(tf.cast(kept, ragged.row_splits.dtype))
+    splits = tf.gather(tf.concat([[0], before], 0), ragged.row_splits)
+    values = tf.boolean_mask(ragged.values, kept)
+    return tf.RaggedTensor.from_row_splits(values, splits, validate=False)
+
+
+def join(ragged, separator=""):
+    """Joins the strings of each row.
+
+    Args:
+        ragged: tf.RaggedTensor string (B, None).
+        separator: str.
+
+    Returns:
+        string (B,), as `tf.strings.reduce_join(ragged, axis=1)`.
+    """
+    return tf.strings.unsorted_segment_join(
+        ragged.values, row_ids(ragged), ragged.nrows(), separator
+    )
+
+
+def _owners(splits):
+    """The row of each value, from the row splits (B + 1,)."""
+    values = tf.range(splits[-1])
+    return tf.searchsorted(splits[1:], values, side="right", out_type=splits.dtype)
