@@ -54,8 +54,9 @@ def test_finetuned_model_evaluates_and_predicts(model, table):
     assert scores["accuracy"] > 0.9
     lines = run("predict", model, "a good film", "a bad film").splitlines()
     assert [json.loads(line)["label"] for line in lines] == ["good", "bad"]
-    lines = run("predict", model, stdin="a great film\n\n").splitlines()
+    lines = run("predict", model, stdin="\ufeffa great film\r\n\n").splitlines()
     assert len(lines) == 2
+    assert lines[0] == run("predict", model, "a great film").strip()
     lines = run("predict", model, "--pair", "a good\tfilm").splitlines()
     assert set(json.loads(lines[0])) == {"label", "score", "scores", "labels"}
     output = run("predict", model, "good", "--page", table.parent / "a.html", code=1)
@@ -281,12 +282,49 @@ def test_rows_of_one_context_are_split(tmp_path):
 
 def test_counts_are_positive_and_pictures_have_a_format(preset, table, tmp_path):
     output = ["--output", str(tmp_path / "a.keras")]
-    for option in ("--epochs", "--batch-size"):
-        command = ["finetune", preset, "--data", table, *output, option, "0"]
-        assert "0 is not in the range x>=1" in run(*command, code=2)
+    for command, options in (
+        (["finetune", preset], ("--epochs", "--batch-size")),
+        (["glue", preset], ["--examples"]),
+        (["evaluate-suite", preset], ["--rows"]),
+        (["probe", preset, "--test", table, "--output", "a.svg"], ["--limit"]),
+    ):
+        for option in options:
+            arguments = [*output, *command[1:], "--data", table, option, "0"]
+            assert "0 is not in the range x>=1" in run(command[0], *arguments, code=2)
     (tmp_path / "a.txt").write_text("a film\n")
     command = ["senses", preset, "film", tmp_path / "a.txt", "--output", "uses"]
     assert "must end in .svg, .png or .pdf. Received: uses" in run(*command, code=2)
+
+
+def test_a_classifier_of_pairs_predicts_pairs(preset, tmp_path):
+    rows = [f"a good film\ta {x} film\t{x}" for x in ("good", "bad")] * 8
+    (tmp_path / "pairs.tsv").write_text("\n".join(["text\ttext_pair\tlabel", *rows]))
+    path = tmp_path / "pairs.keras"
+    run("finetune", preset, "--data", tmp_path / "pairs.tsv", "--output", path,
+        "--epochs", 1)  # fmt: skip
+    pair = "a good film\ta bad film"
+    assert run("predict", path, pair) == run("predict", path, pair, "--pair")
+    assert "must have 2 texts" in run("predict", path, "a good film", code=1)
+
+
+def test_models_that_a_command_does_not_take(preset, model, tmp_path, monkeypatch):
+    import zoo
+
+    zoo.from_preset(preset, None).save(tmp_path / "backbone.keras")
+    output = run("predict", tmp_path / "backbone.keras", "a film", code=1)
+    assert "The model must have a task" in output
+    output = run("convert", model, tmp_path / "b", code=1)
+    assert "must be a directory. Received" in output and "is a file" in output
+    options = ["--layout", "hugging_face", "--half"]
+    output = run("convert", preset, tmp_path / "b", *options, code=1)
+    assert "`dtype` must be \"float32\" for the layout 'hugging_face'" in output
+
+    def diverged(*arguments, **options):
+        raise FloatingPointError("The loss is nan after update 3.")
+
+    monkeypatch.setattr("zoo.from_preset", diverged)
+    output = run("convert", preset, tmp_path / "b", code=1)
+    assert output == "Error: The loss is nan after update 3.\n"
 
 
 def test_a_closed_pipe_is_no_error(monkeypatch):

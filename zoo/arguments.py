@@ -116,6 +116,12 @@ def count_option(option, help=None, default=None):
     return click.option(option, type=click.IntRange(1), help=help, **known)
 
 
+def read_lines(file):
+    """The lines of a text file without their ends, and without a byte order mark."""
+    lines = [line.rstrip("\r\n") for line in file]
+    return [line.removeprefix("\ufeff") for line in lines[:1]] + lines[1:]
+
+
 def check_files(context, parameter, paths):
     """A callback of click, which returns the paths of files that exist."""
     return [pathlib.Path(check_data(context, parameter, path)) for path in paths]

@@ -12,6 +12,9 @@ import click
 from zoo import arguments, score_commands, text_commands
 from zoo.files import check_file_name
 
+# FloatingPointError: a loss that is not finite.
+ERRORS = (OSError, ValueError, TypeError, KeyError, ImportError, FloatingPointError)
+
 
 class Commands(click.Group):
     """Prints errors that users can fix as one line, with exit code 1."""
@@ -22,7 +25,7 @@ class Commands(click.Group):
             return super().invoke(context)
         except BrokenPipeError:
             raise  # click ends without a message, as other commands of a pipe
-        except (OSError, ValueError, TypeError, KeyError, ImportError) as error:
+        except ERRORS as error:
             message = error.args[0] if isinstance(error, KeyError) else error
             raise click.ClickException(str(message)) from error
 
@@ -117,7 +120,7 @@ def info(preset, layout, file):
 )
 @click.option("--file", help="The checkpoint to read, if SOURCE has several.")
 @click.option("--from", "read_as", help="The layout to read, if SOURCE has several.")
-@click.option("--half", is_flag=True, help="Store weights in float16.")
+@click.option("--half", is_flag=True, help="Store float16, only in layout zoo.")
 def convert(source, output, layout, task, heads, file, read_as, half):
     """Convert a preset to another layout."""
     import zoo
@@ -125,7 +128,12 @@ def convert(source, output, layout, task, heads, file, read_as, half):
     task = None if task == "none" else task
     model = zoo.from_preset(source, task, layout=read_as, file=file)
     options = {"dtype": "float16" if half else "float32"}
-    if heads or layout != "zoo":  # an ensemble has one layout
+    if heads or layout != "zoo":
+        if isinstance(model, zoo.TextEnsemble):
+            raise ValueError(
+                f"An ensemble has one layout, zoo. Received: {layout}. Convert each of "
+                f"{source}/member_*."
+            )
         options |= {"layout": layout, "heads": heads or None}
     model.save_to_preset(output, **options)
     click.echo(output)

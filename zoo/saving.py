@@ -47,7 +47,7 @@ def save_preset(backbone, task, directory, layout="zoo", dtype="float32", heads=
     Raises:
         FileExistsError: if the directory is not empty.
         ValueError: if the layout or a head is unknown, if the layout cannot hold the
-            model, if a weight is not finite or not finite in `dtype`,
+            model or `dtype`, if a weight is not finite or not finite in `dtype`,
             or if a layer is quantized, but not to int8.
     """
     arrays = model_arrays(backbone, task)
@@ -55,6 +55,11 @@ def save_preset(backbone, task, directory, layout="zoo", dtype="float32", heads=
     arrays = {**spare, **arrays}
     record = task and task.preset_record()
     if layout != "zoo":
+        if dtype != "float32":
+            raise ValueError(
+                f'`dtype` must be "float32" for the layout {layout!r}. Received: '
+                f'{dtype!r}. Only layout "zoo" stores weights in 16 bits.'
+            )
         _write_foreign(backbone, task, arrays, directory, layout, heads)
         return
     if heads is not None:

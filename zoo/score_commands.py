@@ -16,8 +16,13 @@ from zoo import arguments
     help="Directory of the GLUE files.",
 )
 @click.option("--output", required=True, help="Directory for the results.")
-@click.option("--task", default="sst2", show_default=True, help="sst2, mrpc, rte, cola, stsb, qnli, qqp or wnli.")
-@click.option("--examples", type=int, help="Training examples; by default all.")
+@click.option(
+    "--task",
+    default="sst2",
+    show_default=True,
+    help="sst2, mrpc, rte, cola, stsb, qnli, qqp or wnli.",
+)
+@arguments.count_option("--examples", "Training examples; by default all.")
 @arguments.count_option("--seeds", "Runs per network.", 5)
 @arguments.count_option("--epochs", default=3)
 @click.option(
@@ -93,9 +98,7 @@ def evaluate(model, data, target, columns):
 @click.option(
     "--learning-rate", type=float, help="By default that of the preset or family."
 )
-@click.option(
-    "--rows", type=int, help="Maximum number of training rows; by default all."
-)
+@arguments.count_option("--rows", "Maximum number of training rows; by default all.")
 @click.option("--dtype", help="Policy, such as mixed_bfloat16.")
 def evaluate_suite(preset, data, output, tasks, **options):
     """Fine-tune a preset on the tasks of the papers, and write their table.
@@ -127,12 +130,7 @@ def evaluate_suite(preset, data, output, tasks, **options):
     callback=arguments.check_picture,
     help="A picture of the scores to write: .svg, .png or .pdf.",
 )
-@click.option(
-    "--limit",
-    default=2000,
-    show_default=True,
-    help="Maximum number of rows read from each file.",
-)
+@arguments.count_option("--limit", "Maximum number of rows read from each file.", 2000)
 @click.option("--seed", default=0, show_default=True)
 def probe(preset, data, test, task, columns, output, limit, seed):
     """Measure what each layer of a preset knows, by linear classifiers.

@@ -13,7 +13,12 @@ from zoo import arguments
 @click.command()
 @click.argument("model", callback=arguments.check_model)
 @click.argument("texts", nargs=-1)
-@click.option("--pair", is_flag=True, help="Each text is a pair, separated by a tab.")
+@click.option(
+    "--pair",
+    is_flag=True,
+    help="Each text is a pair, separated by a tab; by default if the model was trained "
+    "on pairs.",
+)
 @click.option(
     "--page",
     help="Also write a page, .html, that marks names and other spans, phrases, or "
@@ -53,7 +58,8 @@ def predict(model, texts, pair, page, data, output):
         return
     if page:
         _check_page(loaded, page)
-    rows = list(texts) or [line.rstrip("\n") for line in sys.stdin]
+    rows = list(texts) or arguments.read_lines(sys.stdin)
+    pair = pair or loaded.pair
     count = len(loaded.columns if pair else loaded.required_columns)
     x, answers = labelled_rows.split_columns(rows, count), []
     for answer in loaded.answer_rows(x):

@@ -66,7 +66,7 @@ def test_sentences_of_a_document_are_joined(tmp_path):
     spans = [span for row in apart for span in find_spans(row)]
     assert len(spans) == sum(len(find_spans(row)) for row in tags) == 5
     (tmp_path / "a.conllu").write_text("# newdoc id = x\na\tX\n\n# newdoc\nb\tX\n")
-    found = read_conll(tmp_path / "a.conllu", documents=True)
+    found = read_conll(tmp_path / "a.conllu", 0, 1, documents=True)
     assert found == ([["a"], ["b"]], [["X"], ["X"]])
     before = "b O\n\n" + DOCUMENTS
     (tmp_path / "a.txt").write_text(before)
@@ -82,6 +82,8 @@ def test_universal_dependencies(tmp_path):
     lines = ["\t".join([n, word, "_", tag, *"_" * 6]) for n, word, tag in rows]
     (tmp_path / "a.conllu").write_text("# text = x\n" + "\n".join(lines))
     found = read_conll(tmp_path / "a.conllu", word=1, tag=3)
+    assert read_conll(tmp_path / "a.conllu") == found
+    assert read_conll(tmp_path / "a.conllu", tag=0)[0] == found[0]
     assert found == ([["do", "n't", "1-2"]], [["AUX", "PART", "NUM"]])
 
 

@@ -32,6 +32,8 @@ def test_columns_of_a_table(tmp_path):
     assert list(read_texts(path, [1, 2])) == ['says "hi', "b", "d"]
     with pytest.raises(ValueError, match="must have 4 columns. Received: 3 in line 1"):
         list(read_texts(path, [3]))
+    path = write(tmp_path / "a.tsv", f"0\ta\rb\r\n\n1\t{'c' * 200_000}\n\n")
+    assert list(read_texts(path, [1])) == ["a b", "c" * 200_000]
 
 
 def test_names_in_json_at_any_depth(tmp_path):

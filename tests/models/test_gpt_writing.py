@@ -289,6 +289,9 @@ def test_defaults_of_generate_are_kept(tmp_path):
     with pytest.warns(UserWarning, match="the options no_repeat_ngram_size of"):
         found = read(tmp_path / "b").options["generation"]
     assert found == {"temperature": 1.0, "top_k": 50}  # the defaults there
+    path.write_text('{"repetition_penalty": 1.3}')
+    with pytest.warns(UserWarning, match="tokens of a prompt do not count.*1.3 in"):
+        assert read(tmp_path / "b").options["generation"] == {"repetition_penalty": 1.3}
     path.unlink()
     assert read(tmp_path / "b").options == {"generation": {}}
 

@@ -11,7 +11,7 @@ import tiny
 from runs import assert_killing_changes_nothing, start_run, weights_of
 
 from zoo import pretraining
-from zoo.pretraining import Recipe
+from zoo.pretraining import Recipe, running
 from zoo.pretraining.masked_lm import MaskedPretraining
 
 KILLED = 3
@@ -102,6 +102,35 @@ def test_the_interval_is_checked_before_anything_is_prepared(tmp_path):
     with pytest.raises(ValueError, match="every=3, steps=4"):
         pretraining.run(Recipe(**tiny.recipe()), tmp_path, tmp_path / "run", every=3)
     assert not (tmp_path / "run").exists()
+
+
+def test_settings_of_the_end_are_checked_at_the_start(prepared, tmp_path):
+    tiny.write_corpus(tmp_path / "a.txt")
+    for fields, message in (
+        ({"droput": 0.1}, "Unknown option of `finetuning_config`.*'droput'"),
+        ({"dropout": 3.0}, "finetuning_config.*dropout"),
+    ):
+        wrong = Recipe(**tiny.recipe(finetuning_config=fields))
+        with pytest.raises(ValueError, match=message):
+            pretraining.run(wrong, tmp_path, tmp_path / "run", every=2)
+        assert not (tmp_path / "run" / "checkpoint.keras").exists()
+    running.begin(Recipe(**tiny.recipe()), tmp_path / "run")  # may be corrected
+
+
+def test_other_files_are_another_run(tmp_path):
+    recipe, run = Recipe(**tiny.recipe()), tmp_path / "run"
+    run.mkdir()
+    (tmp_path / "a.txt").write_text("a")
+    running.check_files(recipe, tmp_path, run)
+    running.check_files(recipe, tmp_path, run)
+    running.check_files(recipe, tmp_path / "none", run)
+    (tmp_path / "b.txt").write_text("b")
+    with pytest.raises(ValueError, match="other files: b.txt of 2 differ"):
+        running.check_files(recipe, tmp_path, run)
+    (tmp_path / "b.txt").unlink()
+    (tmp_path / "a.txt").write_text("longer")
+    with pytest.raises(ValueError, match="other files: a.txt of 1 differ"):
+        running.check_files(recipe, tmp_path, run)
 
 
 @pytest.mark.slow

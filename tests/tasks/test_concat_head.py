@@ -3,6 +3,7 @@
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 import tiny
 
 import zoo
@@ -51,6 +52,19 @@ def test_neighbours_and_padding_do_not_change_an_answer():
     together = model.predict(texts, verbose=0)
     alone = [model.predict([text], verbose=0)[0] for text in texts]
     np.testing.assert_allclose(together, alone, atol=1e-5)
+
+
+def test_replicas_have_the_same_moments(two_replicas, monkeypatch):
+    monkeypatch.setattr("zoo.tasks.concat_head.HIDDEN_DROPOUT", 0.0)
+    texts, labels = tiny.make_texts(9)  # the last batch has one row, one replica none
+    found = []
+    for strategy in (tf.distribute.get_strategy(), two_replicas):
+        with strategy.scope():
+            model = make(head_dropout=0.0)
+            model.compile(keras.optimizers.SGD(0.1))
+        model.fit(texts, labels, batch_size=8, epochs=2, verbose=0)
+        found.append(model.predict(texts, verbose=0))
+    np.testing.assert_allclose(*found, rtol=1e-3, atol=1e-4)
 
 
 def test_the_family_has_a_head():

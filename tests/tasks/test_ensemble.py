@@ -65,6 +65,13 @@ def test_it_averages_probabilities(ensemble, members, x):
         assert np.abs(apart[0] - apart[1][:, ::-1]).max() > 0.01
 
 
+def test_all_members_read_a_shuffled_dataset_in_one_order(ensemble, members):
+    dataset = tf.data.Dataset.from_tensor_slices(TEXTS).shuffle(9).batch(4)
+    found = np.exp(ensemble.predict(dataset))[:, 0]
+    expected = shares(members, TEXTS)[:, 0]
+    np.testing.assert_allclose(np.sort(found), np.sort(expected), atol=1e-6)
+
+
 def test_it_is_evaluated(ensemble, members):
     truth = np.array([tiny.LABELS.index(label) for label in LABELS])
     found = shares(members, TEXTS)
@@ -165,6 +172,13 @@ def test_a_preset_directory_is_described_and_converted(ensemble, tmp_path):
     assert [member["family"] for member in found["members"]] == ["bert", "elmo"]
     names = {member["task"]["name"] for member in found["members"]}
     assert names == {"text_classifier"}
+    output = run("convert", tmp_path / "a", tmp_path / "c", "--head", "x", code=1)
+    assert "An ensemble has one layout, zoo" in output
+    for command in (
+        ("finetune", tmp_path / "a", "--data", tmp_path / "a", "--output", "m.keras"),
+        ("attend", tmp_path / "a", "a film", "--output", tmp_path / "a.html"),
+    ):
+        assert "is an ensemble. Name one of" in run(*command, code=1)
     run("convert", tmp_path / "a", tmp_path / "b")
     copy = zoo.from_preset(tmp_path / "b")
     expected = ensemble.predict(TEXTS, verbose=0)

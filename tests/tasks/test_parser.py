@@ -226,6 +226,18 @@ def test_an_export_passes_the_doctor_and_answers_threads(make_parser, tmp_path):
         assert trees == parser.parse(batch)
 
 
+def test_a_dataset_of_trees_of_other_sentences(make_parser):
+    parser = make_parser()
+    parser.compile(keras.optimizers.SGD(0.0), run_eagerly=True)
+    for trees, right in ((TREES, True), (TREES[1:] + TREES[:1], False)):
+        dataset = tf.data.Dataset.from_tensor_slices((TEXTS, trees)).batch(3)
+        if right:
+            parser.evaluate(dataset, verbose=0)
+            continue
+        with pytest.raises(Exception, match="a leaf for every word"):
+            parser.evaluate(dataset, verbose=0)
+
+
 def test_wrong_arguments_raise_errors(make_parser, parser, model_file):
     with pytest.raises(ValueError, match="a leaf for every word. Received: 4 leaves "):
         parser.fit(["The cat sits."], TREES[:1], verbose=0)

@@ -36,6 +36,17 @@ def test_a_regressor_takes_weights_and_datasets(make_task, texts):
     assert model.evaluate(dataset, verbose=0)[0] == pytest.approx(expected, rel=1e-5)
 
 
+def test_a_dataset_of_wrong_targets(make_task, texts):
+    model = make_task("text_regressor", compile=EAGER)
+    targets = np.full(24, np.nan, "float32")
+    dataset = tf.data.Dataset.from_tensor_slices((texts, targets)).batch(8)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="`y`.*NaN"):
+        model.fit(dataset, verbose=0)
+    expected = model.predict(texts, verbose=0)
+    found = model.predict(dataset, verbose=0)  # which does not read them
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
 @pytest.mark.parametrize("layers", [(-1,), (0, 2), (1,)])
 def test_an_embedder_pools_its_layers(make_task, texts, layers, pooling):

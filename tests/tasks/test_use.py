@@ -65,9 +65,10 @@ def test_the_users_own_steps_per_epoch_resume_too(make_task, texts, labels, step
     np.testing.assert_array_equal(weights_of(parts), weights_of(whole))
 
 
-@pytest.mark.slow
+@pytest.mark.shown("2")
+@pytest.mark.parametrize("steps", [None, 2])
 def test_backup_and_restore_goes_on_with_the_next_epoch(
-    make_task, texts, labels, tmp_path
+    make_task, texts, labels, tmp_path, steps
 ):
     class Interrupt(keras.callbacks.Callback):
         def on_epoch_begin(self, epoch, logs=None):
@@ -76,7 +77,7 @@ def test_backup_and_restore_goes_on_with_the_next_epoch(
 
     backup = keras.callbacks.BackupAndRestore(tmp_path / "backup")
     whole, parts = make_task(compile=EAGER), make_task(compile=EAGER)
-    options = {"batch_size": 8, "epochs": 3, "verbose": 0}
+    options = {"batch_size": 8, "epochs": 3, "steps_per_epoch": steps, "verbose": 0}
     whole.fit(texts, labels, **options)
     with pytest.raises(KeyboardInterrupt):
         parts.fit(texts, labels, callbacks=[backup, Interrupt()], **options)

@@ -5,6 +5,7 @@ import csv
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 import tiny
 
 from zoo.data import pair_batches, read_records, unmask, write_records
@@ -69,6 +70,22 @@ def assert_same(model, other, optimizer=True):
 def read_log(directory):
     with open(directory / "log.csv", newline="") as file:
         return list(csv.DictReader(file))
+
+
+def test_a_checkpoint_is_loaded_in_the_strategy_of_the_model(
+    two_replicas, tmp_path, monkeypatch
+):
+    def load(path):
+        assert tf.distribute.get_strategy() is two_replicas
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("keras.saving.load_model", load)
+    with two_replicas.scope():
+        model = keras.Sequential([keras.layers.Dense(1)])
+        model.compile("sgd")
+    (tmp_path / "checkpoint.keras").touch()
+    with pytest.raises(KeyboardInterrupt):
+        train_steps(model, None, 6, tmp_path, every=2)
 
 
 def test_a_stopped_run_ends_as_an_undisturbed_one(run, tmp_path):

@@ -14,7 +14,7 @@ SPACES = re.compile(r"[ \t\r\n]")  # what separates columns and lines
 _NO_WORD = re.compile(r"\d+[-.]\d+(\t[^\t]*){9}")
 
 
-def read_conll(path, word=0, tag=-1, documents=False):
+def read_conll(path, word=None, tag=None, documents=False):
     """Reads words and tags from a file with one word per line.
 
     Columns are separated by tabs if the line has a tab, else by spaces. An empty line
@@ -27,8 +27,9 @@ def read_conll(path, word=0, tag=-1, documents=False):
     Args:
         path: str or path, a UTF-8 file, plain, `.gz` or `.xz`.
         word, tag: int, or str with its digits, numbers of the two columns, from 0;
-            negative numbers count from the last column. In CoNLL-U, 1 is the word and
-            3 the universal part of speech.
+            negative numbers count from the last column. By default the first and the
+            last column. In a file whose name ends in `.conllu`, with or without `.gz`
+            or `.xz`, they are 1 and 3, the universal part of speech.
         documents: bool, whether the sentences of a document are joined. A document
             begins with `-DOCSTART-`, `#begin document` or `# newdoc`. If a sentence
             begins with a tag I-X of IOB1 after a tag of the same X, it becomes B-X, a
@@ -43,7 +44,9 @@ def read_conll(path, word=0, tag=-1, documents=False):
             UTF-8, `word` or `tag` is not a number, or no document begins in the file.
     """
     path = pathlib.Path(path)
-    word, tag = _column_number(word), _column_number(tag)
+    chosen = (1, 3) if ".conllu" in path.suffixes else (0, -1)
+    columns = zip((word, tag), chosen, strict=True)
+    word, tag = (_column_number(b if a is None else a) for a, b in columns)
     if not path.is_file():
         raise FileNotFoundError(f"No such file: {path}.")
     sentences, rows, begins = [], [], []

@@ -1,6 +1,5 @@
 """Plain texts from files of several formats, for pretraining on texts."""
 
-import csv
 import json
 
 from zoo.data.conll import read_conll
@@ -58,9 +57,11 @@ def _documents(path):
 
 
 def _columns(path, numbers):
-    with open_text(path, newline="") as file:
-        rows = csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-        for number, row in enumerate(rows, start=1):
+    with open_text(path, newline="\n") as file:
+        for number, line in enumerate(file, start=1):
+            row = line.rstrip("\r\n").split("\t")
+            if not line.strip():
+                continue
             if len(row) <= max(numbers):
                 raise ValueError(
                     f"Every line of {path} must have {max(numbers) + 1} columns. "

@@ -25,8 +25,9 @@ class GenerationOptions:
         top_k: samples are among the k most probable tokens.
         top_p: samples are among the most probable tokens that together have this
             probability; the token that reaches it is included.
-        repetition_penalty: divides the positive scores of tokens that the sequence has
-            already, and multiplies their negative ones. 1.0 for none.
+        repetition_penalty: divides the positive scores of tokens that were written
+            already, and multiplies their negative ones. 1.0 for none. Tokens of a
+            prompt do not count. In Hugging Face they do, for models such as GPT.
         first_token: token that every sequence begins with, or None.
         last_token: token at the last position that the limits allow, or None for any.
             With the rule "hugging_face", a forced token has the log-probability 0.

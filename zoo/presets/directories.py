@@ -92,10 +92,16 @@ def check_preset(preset):
     Raises:
         KeyError: if the name is unknown.
         FileNotFoundError: if there is no such directory.
+        NotADirectoryError: if it is a file.
     """
     text = os.fspath(preset)
     if "://" in text or pathlib.Path(text).is_dir():
         return
+    if pathlib.Path(text).is_file() and text not in _directories():
+        raise NotADirectoryError(
+            f"A preset must be a directory. Received: {text!r}, which is a file. Write "
+            "a directory with `save_to_preset` of the model."
+        )
     if os.sep in text or text.startswith("."):
         raise FileNotFoundError(
             f"A preset directory must exist. Received: {text!r}, which does not."

@@ -28,12 +28,13 @@ def run(recipe, data, output, every=100, tensorboard=False):
         The trained task, which is also saved in `output/preset`.
 
     Raises:
-        ValueError: if `output` has a run of another recipe, or `every` does not divide
-            the number of updates.
+        ValueError: if `output` has a run of another recipe or of other files, or
+            `every` does not divide the number of updates.
     """
     output = pathlib.Path(output)
     check_interval(recipe.steps, every)
     begin(recipe, output)
+    check_files(recipe, data, output)
     objective = recipe.kind(recipe, data, output)
     model = objective.build()
     callbacks = [keras.callbacks.TensorBoard(output / "tensorboard")] * tensorboard
@@ -76,7 +77,9 @@ def begin(recipe, output):
         found = json.loads(path.read_text("utf-8"))
         # Fields that the older file lacks have their defaults.
         found = Recipe.from_json(found, f"the recipe in {path}").to_json()
-        differing = [key for key in fields if fields[key] != found.get(key)]
+        # The config for fine-tuning is used at the end only, so it may be corrected.
+        kept = fields.keys() - {"finetuning_config"}
+        differing = sorted(key for key in kept if fields[key] != found.get(key))
         if differing:
             raise ValueError(
                 f"{output} has a run of another recipe, which differs in "
@@ -84,3 +87,30 @@ def begin(recipe, output):
             )
     with replacing(path) as temporary:
         temporary.write_text(json.dumps(fields, indent=2) + "\n", "utf-8")
+
+
+def check_files(recipe, data, output):
+    """Compares the sizes of the files of a run with those at its beginning.
+
+    A run whose files are all absent continues, if its objective has what it needs in
+    `output`.
+
+    Raises:
+        ValueError: if files were added, removed or changed. The message names them.
+    """
+    data, path = pathlib.Path(data), output / "files.json"
+    patterns = [*recipe.train, *recipe.valid]
+    files = sorted({file for pattern in patterns for file in data.glob(pattern)})
+    sizes = {file.relative_to(data).as_posix(): file.stat().st_size for file in files}
+    if path.exists() and sizes:
+        known = json.loads(path.read_text("utf-8"))
+        names = {*known, *sizes}
+        differing = sorted(n for n in names if known.get(n) != sizes.get(n))
+        if differing:
+            raise ValueError(
+                f"{output} has a run of other files: {', '.join(differing[:5])} of "
+                f"{len(names)} differ in {data}. Give another output directory."
+            )
+    elif sizes:
+        with replacing(path) as temporary:
+            temporary.write_text(json.dumps(sizes, indent=2) + "\n", "utf-8")

@@ -5,6 +5,7 @@ import dataclasses
 import keras
 
 from zoo import registry
+from zoo.config import make_config
 from zoo.saving import preset_variables
 
 
@@ -20,14 +21,32 @@ def start_model(recipe, task, tokenizer, config, **options):
 
     Returns:
         `zoo.tasks.Task`.
+
+    Raises:
+        ValueError: if the preset is of another family, or `finetuning_config` of the
+            recipe is wrong, which would be used only at the end.
     """
     keras.utils.set_random_seed(recipe.seed)
     if recipe.start is None:
         backbone = registry.build_backbone(recipe.family, config, recipe.dtype)
-        return task(backbone, tokenizer, **options)
-    return registry.from_preset(
-        recipe.start, task.task_name, dtype=recipe.dtype, **recipe.config, **options
-    )
+        model = task(backbone, tokenizer, **options)
+    else:
+        model = registry.from_preset(
+            recipe.start, task.task_name, dtype=recipe.dtype, **recipe.config, **options
+        )
+    if model.backbone.family != recipe.family:
+        raise ValueError(
+            f"`family` of the recipe must be that of {recipe.start}, "
+            f"{model.backbone.family!r}. Received: {recipe.family!r}."
+        )
+    kind, fields = type(model.backbone.config), _finished_config(recipe, model)
+    make_config(kind, fields, "`finetuning_config` of the recipe")
+    return model
+
+
+def _finished_config(recipe, model):
+    """The fields of the config for fine-tuning, a dict."""
+    return {**dataclasses.asdict(model.backbone.config), **recipe.finetuning_config}
 
 
 def start_tokenizer(recipe):
@@ -49,8 +68,7 @@ def finished_model(recipe, model, task, **options):
     Returns:
         `zoo.tasks.Task`.
     """
-    config = {**dataclasses.asdict(model.backbone.config), **recipe.finetuning_config}
-    backbone = registry.build_backbone(recipe.family, config)
+    backbone = registry.build_backbone(recipe.family, _finished_config(recipe, model))
     copy = task(backbone, model.tokenizer, **options)
     trained = {variable.path: variable for variable in model.variables}
     for variable in preset_variables(copy):

@@ -10,7 +10,7 @@ import tensorflow as tf
 from zoo import registry, visualize
 from zoo.backbone import Backbone
 from zoo.data import Packer
-from zoo.tasks import Task, Translator
+from zoo.tasks import Task, TextEnsemble, Translator
 from zoo.tasks.translator import SourcePacker
 
 SCORES = "attention_scores"  # how the names of such outputs end
@@ -104,6 +104,11 @@ def _load(preset, target):
     if os.fspath(preset).endswith(".keras"):
         return registry.load_model(preset)
     model = registry.from_preset(preset)
+    if isinstance(model, TextEnsemble):
+        raise ValueError(
+            f"The preset must be one model. Received: {preset}, which is an ensemble. "
+            f"Name one of {preset}/member_*."
+        )
     if not isinstance(model, Task) and model.predicts == "target" and target is None:
         model = registry.from_preset(preset, task=Translator.task_name)
     return model

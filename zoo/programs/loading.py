@@ -39,8 +39,9 @@ def load(model, task="auto"):
         ValueError: if only a backbone was saved, and no task was named.
     """
     if os.fspath(model).endswith(".keras"):
-        return registry.load_model(model)
-    loaded = registry.from_preset(model, task=task)
+        loaded = registry.load_model(model)
+    else:
+        loaded = registry.from_preset(model, task=task)
     if not isinstance(loaded, (Task, TextEnsemble)):
         raise ValueError(
             f"The model must have a task. Received: {model}, which is a backbone "

@@ -63,8 +63,17 @@ def saved_task(preset):
 
     Returns:
         subclass of `zoo.tasks.Task`, or None for a backbone.
+
+    Raises:
+        ValueError: also if the preset is an ensemble.
     """
-    return read_source(find_preset(preset)).task
+    directory = find_preset(preset)
+    if find_members(directory):
+        raise ValueError(
+            f"The preset must be one model. Received: {preset}, which is an ensemble. "
+            f"Name one of {directory}/member_*."
+        )
+    return read_source(directory).task
 
 
 def _describe_tokenizer(tokenizer):

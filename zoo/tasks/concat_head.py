@@ -1,6 +1,9 @@
 """The hidden layers of ULMFiT's classifier."""
 
+import functools
+
 import keras
+import tensorflow as tf
 
 from zoo.layers import ConcatPooling
 
@@ -24,11 +27,15 @@ def concat_head(backbone, inputs, dropout):
     options = {"dtype": backbone.dtype_policy}
     pooling = ConcatPooling(backbone.reverse, name="pooling", **options)
     x = pooling(backbone(inputs)["sequence_output"], inputs["padding_mask"])
-    norm = keras.layers.BatchNormalization
-    x = norm(**NORM, name="pooled_norm", **options)(x)
+    # The moments of all replicas together. Without replicas, those are less exact.
+    several = tf.distribute.get_strategy().num_replicas_in_sync > 1
+    norm = functools.partial(
+        keras.layers.BatchNormalization, **NORM, synchronized=several, **options
+    )
+    x = norm(name="pooled_norm")(x)
     x = keras.layers.Dropout(dropout, name="head_dropout", **options)(x)
     dense = keras.layers.Dense(
         HIDDEN_DIM, "relu", use_bias=False, name="hidden", **options
     )
-    x = norm(**NORM, name="hidden_norm", **options)(dense(x))
+    x = norm(name="hidden_norm")(dense(x))
     return keras.layers.Dropout(HIDDEN_DROPOUT, name="hidden_dropout", **options)(x)

@@ -18,7 +18,8 @@ class NextTokenLoss(keras.layers.Layer):
     """Adds the loss of the next token in training; returns the vectors as they are.
 
     For each row, the loss is the mean over its tokens but the first, special ones
-    included. The sum of `weight` times the mean over rows is added to the model's.
+    included. `weight` times the mean over rows is added to the loss of the model. The
+    weights of rows are not used.
 
     Source: Radford et al. 2018, section 3.2, equation 5. In the released code, the
     softmax also has the rows of the positions, which are in the same table.

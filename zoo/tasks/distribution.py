@@ -28,7 +28,9 @@ class TensorFlowSteps:
     them and adds these up. That is the gradient of the mean over all rows only if every
     replica has the same sum of weights. Here a replica's mean is multiplied by
     sum(w) / W, W being the sum of the weights of all replicas. The loss in the logs is
-    the sum over outputs of the mean over all weights since the start of the epoch.
+    the sum over outputs of the mean over all weights since the start of the epoch. Of
+    losses that layers add, such as those of `zoo.layers.RegularizedLogits`, it is the
+    mean over replicas, which differs if a short last batch is split unequally.
     """
 
     def compile(self, optimizer="rmsprop", *, metrics=None, **kwargs):

@@ -102,6 +102,8 @@ class TextEnsemble(
             TypeError: if `x` is not text.
         """
         x = self._as_texts(x)
+        if isinstance(x, tf.data.Dataset):  # may be in another order each time
+            x = _in_memory(x)[0]
         parts = [member.predict(x, batch_size, verbose) for member in self.members]
         return self.average(parts).numpy()
 

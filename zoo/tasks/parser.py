@@ -107,6 +107,15 @@ class Parser(Translator):
                     "separated by white space, and traces do not count."
                 )
 
+    def check_tensors(self, columns, y):
+        """`check_rows` in a tf.data pipeline."""
+
+        def check(sentences, trees):
+            self.check_rows([tf.constant(sentences)], self.encode_labels(trees))
+            return np.int32(0)
+
+        tf.numpy_function(check, [columns[0], y], tf.int32)
+
     def read_before(self, texts, options):
         """What the encoder reads, and the number of words, int32 (B,)."""
         words = self.tokenizer.split(texts)[0].row_lengths()

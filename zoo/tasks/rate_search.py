@@ -11,7 +11,7 @@ class RateSearch:
         self,
         x,
         y=None,
-        batch_size=32,
+        batch_size=None,
         sample_weight=None,
         *,
         lowest=1e-7,

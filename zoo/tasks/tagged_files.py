@@ -1,7 +1,6 @@
 """What the command line asks of a tagger: sentences in, scores, tags, reports out."""
 
 import itertools
-import pathlib
 
 from zoo.data import read_conll
 from zoo.evaluation import (
@@ -34,19 +33,14 @@ class TaggedFiles(LabelledFiles):
     ):
         """Reads words and tags from a file of columns, see `zoo.data.read_conll`.
 
-        By default, words and tags are in the first and the last column. In a file whose
-        name ends in `.conllu` they are in the second and the fourth column. With
-        `documents`, the sentences of a document are one text.
+        With `documents`, the sentences of a document are one text.
         """
         if pair_column is not None:
             raise ValueError(
                 "Tags belong to the words of one text. Received: "
                 f"pair_column={pair_column!r}. Leave it out."
             )
-        chosen = (1, 3) if ".conllu" in pathlib.Path(path).suffixes else (0, -1)
-        columns = zip((text_column, label_column), chosen, strict=True)
-        columns = (b if a is None else a for a, b in columns)
-        return read_conll(path, *columns, documents=documents)
+        return read_conll(path, text_column, label_column, documents)
 
     @classmethod
     def data_options(cls, labels):

@@ -51,7 +51,8 @@ class TextClassifier(ClassLabels, SequenceHead):
         head_dim: int, units of the LSTMs of the biattentive head, in each direction.
             The default is the width of the backbone's vectors, but at most 300.
         lm_weight: float, the weight of the loss of the language model in training, with
-            the head "delimiter", see `zoo.tasks.delimiter_head`. The default is 0.5.
+            the head "delimiter", see `zoo.tasks.delimiter_head`. The default is 0.5. It
+            is a mean over rows, which ignores `sample_weight` and `class_weight`.
         both_orders: bool, whether the head "delimiter" reads a pair in both orders and
             adds the two vectors, as for similarity. It needs `pair=True`.
         **kwargs: sequence_length, pair and name, see `zoo.tasks.Task`.
@@ -230,7 +231,8 @@ class TextRegressor(SequenceHead):
 
     def encode_label_tensor(self, y):
         """`encode_labels` in a tf.data pipeline."""
-        return tf.reshape(super().encode_label_tensor(y), (-1, 1))
+        y = tf.debugging.check_numerics(super().encode_label_tensor(y), "`y`")
+        return tf.reshape(y, (-1, 1))
 
     def answers(self, outputs):
         """The value, float32 (B,)."""

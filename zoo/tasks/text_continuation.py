@@ -30,9 +30,9 @@ class ContinuesTexts(WritesTexts):
         """Continues every text.
 
         Args:
-            texts: str, list of str, or what `predict` takes. An empty text has a
-                beginning of its own. A text for which the model has not enough
-                positions loses its first tokens.
+            texts: str, list of str, or what `predict` takes, but no dataset. An empty
+                text has a beginning of its own. A text for which the model has not
+                enough positions loses its first tokens.
             batch_size, return_scores, stream, **options: see `WritesTexts.write_texts`.
                 The default of `max_new_tokens` is 50, or the half of fewer positions. A
                 text ends where the model begins another document, or before a text in

@@ -222,7 +222,7 @@ class WritesTexts:
         """Writes a text for every text.
 
         Args:
-            texts: list of str, or what `predict` takes.
+            texts: list of str, or what `predict` takes, but no dataset.
             batch_size: int, texts that are written together; by default 64, or fewer
                 with beams. Two batches are written at once.
             return_scores: bool, whether to return the scores too.

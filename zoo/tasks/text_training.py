@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from zoo.data import Epoch, plan_batches
+from zoo.data import Epoch, plan_batches, untuned
 from zoo.tasks.epochs import with_callbacks
 from zoo.tasks.text_batches import TextBatches
 from zoo.tasks.text_input import as_columns, count_columns, split_rows
@@ -76,7 +76,7 @@ class TextTraining(TextBatches):
         class_weight = class_weight and self.encode_class_weight(class_weight)
         if self.takes_text(x):
             x, held_out = self._split((x, y, sample_weight), validation_split, held_out)
-            span = (number, epochs, initial_epoch, steps_per_epoch, token_budget)
+            span = (number, epochs, steps_per_epoch, token_budget)
             x = self._epochs((*x, batch_size), (shuffle, seed), *span)
             y = sample_weight = batch_size = None
             validation_split, shuffle = 0.0, False
@@ -112,14 +112,14 @@ class TextTraining(TextBatches):
             self.targets(self.text_columns(x), *targets)
         return split_rows(data, fraction)
 
-    def _epochs(self, data, order, number, epochs, start, steps, budget):
+    def _epochs(self, data, order, number, epochs, steps, budget):
         """Batches of text for `fit`.
 
         Args:
             data: x, y, sample_weight and batch_size, as of `batches`.
             order: shuffle and seed, as of `batches`.
             number: `zoo.data.Epoch`.
-            epochs, start, steps: ints, as of `fit`; `steps` may be None.
+            epochs, steps: ints, as of `fit`; `steps` may be None.
             budget: int, `token_budget`, or None.
         """
         if not steps or isinstance(data[0], tf.data.Dataset):
@@ -129,7 +129,10 @@ class TextTraining(TextBatches):
         known = self.rows_are_texts and not budget  # how many batches a pass has
         shortest = -(-rows // (data[3] or 32)) if known else 1
         passes = range(-(-epochs * steps // shortest))
-        return self.batches(*data, *order, passes, budget).skip(start * steps)
+        stream = self.batches(*data, *order, passes, budget)
+        # A callback may restore a model, and with it the epoch to begin with.
+        rest = number.dataset().flat_map(lambda epoch: stream.skip(epoch * steps))
+        return rest.with_options(untuned())
 
     def evaluate(
         self,
@@ -192,6 +195,8 @@ class TextTraining(TextBatches):
                 )
             _refuse_steps(x, steps)
         if self.takes_text(x) and isinstance(x, tf.data.Dataset):
+            if isinstance(x.element_spec, tuple):  # labels are ignored
+                x = x.map(lambda texts, *_: (texts,))
             x = self.batches(x)
         elif self.takes_text(x):
             columns = self.text_columns(x)

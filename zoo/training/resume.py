@@ -9,6 +9,7 @@ import numpy as np
 
 from zoo.files import replacing
 from zoo.training.averaging import AverageWeights
+from zoo.training.optimizer_base import strategy_scope
 
 FINISHED = "finished_batches.txt"  # in a checkpoint
 
@@ -136,7 +137,8 @@ def train_steps(
     (directory := pathlib.Path(directory)).mkdir(parents=True, exist_ok=True)
     checkpoint = directory / "checkpoint.keras"
     if checkpoint.exists():
-        model = keras.saving.load_model(checkpoint)
+        with strategy_scope(getattr(model, "optimizer", None)):
+            model = keras.saving.load_model(checkpoint)
     check_interval(start := _finished_batches(checkpoint, model), every)
     _trim(log := directory / "log.csv", start // every)
     means = [AverageWeights(average, directory / "last_weights")] * (average > 1)

@@ -60,6 +60,12 @@ def read_generation(directory):
     elif values.get("do_sample"):
         sampled = {**SAMPLED, **{k: v for k, v in values.items() if k in SAMPLES}}
         found |= {name: value for name, value in sampled.items() if value}
+    if found.get("repetition_penalty", 1) != 1:
+        warnings.warn(
+            "The tokens of a prompt do not count for `repetition_penalty`. Received: "
+            f"{found['repetition_penalty']} in {directory / FILE}, where they do.",
+            stacklevel=2,
+        )
     if unknown:
         warnings.warn(
             f"`generate` cannot have the options {', '.join(unknown)} of "
