@@ -121,9 +121,11 @@ def test_other_files_are_another_run(tmp_path):
     recipe, run = Recipe(**tiny.recipe()), tmp_path / "run"
     run.mkdir()
     (tmp_path / "a.txt").write_text("a")
-    running.check_files(recipe, tmp_path, run)
-    running.check_files(recipe, tmp_path, run)
-    running.check_files(recipe, tmp_path / "none", run)
+    sizes = running.check_files(recipe, tmp_path, run)
+    assert sizes == {"a.txt": 1}
+    (run / "files.json").write_text(json.dumps(sizes))
+    for data in (tmp_path, tmp_path / "none"):
+        assert running.check_files(recipe, data, run) == sizes
     (tmp_path / "b.txt").write_text("b")
     with pytest.raises(ValueError, match="other files: b.txt of 2 differ"):
         running.check_files(recipe, tmp_path, run)

@@ -36,7 +36,7 @@ TOKENIZERS = {
     "SentencePiece": lambda: SentencePieceTokenizer(train_sentencepiece(corpus, 280)),
     "words": lambda: WordTokenizer(letters),
     "characters": lambda: CharacterTokenizer(punctuation=True),
-    **{f"fastai {v}": lambda v=v, t=t: FastaiTokenizer(t, v) for v, t in fastai.items()},
+    **{f"fastai {v}": lambda v=v: FastaiTokenizer(fastai[v], v) for v in fastai},
 }
 
 

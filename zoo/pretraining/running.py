@@ -12,6 +12,8 @@ from zoo.pretraining.recipes import Recipe
 from zoo.training import train_steps
 from zoo.training.resume import check_interval
 
+FILES = "files.json"  # the sizes of the files of a run
+
 
 def run(recipe, data, output, every=100, tensorboard=False):
     """Pretrains a model. If a run was stopped, the next call continues it.
@@ -34,8 +36,9 @@ def run(recipe, data, output, every=100, tensorboard=False):
     output = pathlib.Path(output)
     check_interval(recipe.steps, every)
     begin(recipe, output)
-    check_files(recipe, data, output)
+    sizes = check_files(recipe, data, output)
     objective = recipe.kind(recipe, data, output)
+    _write_json(output / FILES, sizes)  # they can be read
     model = objective.build()
     callbacks = [keras.callbacks.TensorBoard(output / "tensorboard")] * tensorboard
     model = train_steps(
@@ -56,8 +59,7 @@ def run(recipe, data, output, every=100, tensorboard=False):
     finished.save_to_preset(output / "preset", dtype="float16")
     if recipe.valid:
         report["valid"] = objective.evaluate(model)
-    with replacing(output / "report.json") as temporary:
-        temporary.write_text(json.dumps(report, indent=2) + "\n", "utf-8")
+    _write_json(output / "report.json", report)
     card = {"tokens_seen": report["tokens"], "valid": report.get("valid")}
     card |= {"log_every": every, **objective.record()}
     presets.add_to_record(output / "preset", {**recipe.card, **card})
@@ -85,8 +87,7 @@ def begin(recipe, output):
                 f"{output} has a run of another recipe, which differs in "
                 f"{', '.join(differing)}. Give another output directory."
             )
-    with replacing(path) as temporary:
-        temporary.write_text(json.dumps(fields, indent=2) + "\n", "utf-8")
+    _write_json(path, fields)
 
 
 def check_files(recipe, data, output):
@@ -95,22 +96,30 @@ def check_files(recipe, data, output):
     A run whose files are all absent continues, if its objective has what it needs in
     `output`.
 
+    Returns:
+        dict of the name of a file in `data` to its size in bytes.
+
     Raises:
         ValueError: if files were added, removed or changed. The message names them.
     """
-    data, path = pathlib.Path(data), output / "files.json"
+    data, path = pathlib.Path(data), output / FILES
     patterns = [*recipe.train, *recipe.valid]
     files = sorted({file for pattern in patterns for file in data.glob(pattern)})
     sizes = {file.relative_to(data).as_posix(): file.stat().st_size for file in files}
-    if path.exists() and sizes:
-        known = json.loads(path.read_text("utf-8"))
-        names = {*known, *sizes}
-        differing = sorted(n for n in names if known.get(n) != sizes.get(n))
-        if differing:
-            raise ValueError(
-                f"{output} has a run of other files: {', '.join(differing[:5])} of "
-                f"{len(names)} differ in {data}. Give another output directory."
-            )
-    elif sizes:
-        with replacing(path) as temporary:
-            temporary.write_text(json.dumps(sizes, indent=2) + "\n", "utf-8")
+    known = json.loads(path.read_text("utf-8")) if path.exists() else sizes
+    if not sizes:
+        return known
+    names = {*known, *sizes}
+    differing = sorted(name for name in names if known.get(name) != sizes.get(name))
+    if differing:
+        raise ValueError(
+            f"{output} has a run of other files: {', '.join(differing[:5])} of "
+            f"{len(names)} differ in {data}. Give another output directory."
+        )
+    return sizes
+
+
+def _write_json(path, value):
+    """Writes a JSON file. If it fails, the old file is kept."""
+    with replacing(path) as temporary:
+        temporary.write_text(json.dumps(value, indent=2) + "\n", "utf-8")
