@@ -136,9 +136,7 @@ def train_steps(
     check_interval(steps, every)
     (directory := pathlib.Path(directory)).mkdir(parents=True, exist_ok=True)
     checkpoint = directory / "checkpoint.keras"
-    if checkpoint.exists():
-        with strategy_scope(getattr(model, "optimizer", None)):
-            model = keras.saving.load_model(checkpoint)
+    model = _load(checkpoint, model)
     check_interval(start := _finished_batches(checkpoint, model), every)
     _trim(log := directory / "log.csv", start // every)
     means = [AverageWeights(average, directory / "last_weights")] * (average > 1)
@@ -180,6 +178,19 @@ def check_interval(steps, every):
             "`every` must divide `steps`, all and the finished ones. Received: "
             f"every={every}, steps={steps}."
         )
+
+
+def _load(checkpoint, model):
+    """The model of a checkpoint, in the strategy of `model`; `model` if there is none.
+
+    Args:
+        checkpoint: `pathlib.Path`.
+        model: the model at the start of the training.
+    """
+    if not checkpoint.exists():
+        return model
+    with strategy_scope(getattr(model, "optimizer", None)):
+        return keras.saving.load_model(checkpoint)
 
 
 def _finished_batches(checkpoint, model):
