@@ -59,9 +59,9 @@ def _documents(path):
 def _columns(path, numbers):
     with open_text(path, newline="\n") as file:
         for number, line in enumerate(file, start=1):
-            row = line.rstrip("\r\n").split("\t")
             if not line.strip():
                 continue
+            row = line.rstrip("\r\n").split("\t")
             if len(row) <= max(numbers):
                 raise ValueError(
                     f"Every line of {path} must have {max(numbers) + 1} columns. "

@@ -11,6 +11,7 @@ from zoo import registry, visualize
 from zoo.backbone import Backbone
 from zoo.data import Packer
 from zoo.tasks import Task, TextEnsemble, Translator
+from zoo.tasks.ensemble import ensemble_error
 from zoo.tasks.translator import SourcePacker
 
 SCORES = "attention_scores"  # how the names of such outputs end
@@ -105,10 +106,7 @@ def _load(preset, target):
         return registry.load_model(preset)
     model = registry.from_preset(preset)
     if isinstance(model, TextEnsemble):
-        raise ValueError(
-            f"The preset must be one model. Received: {preset}, which is an ensemble. "
-            f"Name one of {preset}/member_*."
-        )
+        raise ensemble_error(preset)
     if not isinstance(model, Task) and model.predicts == "target" and target is None:
         model = registry.from_preset(preset, task=Translator.task_name)
     return model

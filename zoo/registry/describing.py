@@ -7,7 +7,7 @@ from zoo.registry.building import task_arguments
 from zoo.registry.checking import read_source
 from zoo.registry.from_preset import build_model
 from zoo.saving import top
-from zoo.tasks.ensemble import find_members
+from zoo.tasks.ensemble import ensemble_error, find_members
 
 
 def describe(preset, layout=None, file=None):
@@ -69,10 +69,7 @@ def saved_task(preset):
     """
     directory = find_preset(preset)
     if find_members(directory):
-        raise ValueError(
-            f"The preset must be one model. Received: {preset}, which is an ensemble. "
-            f"Name one of {directory}/member_*."
-        )
+        raise ensemble_error(preset)
     return read_source(directory).task
 
 

@@ -278,6 +278,14 @@ def find_members(directory):
     return member_paths(directory, count)
 
 
+def ensemble_error(preset):
+    """The ValueError about an ensemble where one model is needed."""
+    return ValueError(
+        f"The preset must be one model. Received: {preset}, which is an ensemble. "
+        f"Name one of {preset}/member_*."
+    )
+
+
 def _in_memory(dataset):
     """Texts, labels and weights of a dataset of batches; None for what it lacks."""
     batches = [
