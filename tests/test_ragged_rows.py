@@ -41,3 +41,6 @@ def test_values_are_repeated(counts, dtype):
     found = ragged_rows.repeat(values, counts)
     assert found.shape[1] == 2
     assert found.numpy().tolist() == tf.repeat(values, counts, 0).numpy().tolist()
+    found, rows = ragged_rows.owners(counts), tf.range(tf.size(counts))
+    assert found.dtype == dtype
+    assert found.numpy().tolist() == tf.repeat(rows, counts).numpy().tolist()

@@ -21,6 +21,18 @@ def row_ids(ragged):
     return _owners(ragged.row_splits)
 
 
+def owners(counts):
+    """The row of each value, for rows of known sizes.
+
+    Args:
+        counts: int32 or int64 (B,), how many values a row has.
+
+    Returns:
+        int (sum of counts,), of the type of `counts`.
+    """
+    return _owners(tf.concat([[0], tf.cumsum(counts)], 0))
+
+
 def repeat(values, counts):
     """Repeats each value.
 
@@ -31,7 +43,7 @@ def repeat(values, counts):
     Returns:
         tensor (sum of counts, ...), as `tf.repeat(values, counts, axis=0)`.
     """
-    return tf.gather(values, _owners(tf.concat([[0], tf.cumsum(counts)], 0)))
+    return tf.gather(values, owners(counts))
 
 
 def is_last(ragged):

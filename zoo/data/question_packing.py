@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from zoo.data.packing import LONGEST, Packer
-from zoo.ragged_rows import repeat
+from zoo.ragged_rows import owners
 
 ADDED = {"begins": -1, "ends": -1, "widest": 0}  # features and their padding
 
@@ -131,7 +131,7 @@ class _Windows:
     def __init__(self, lengths, starts, room, stride, overlaps):
         steps = tf.minimum(room, stride)
         self.counts = 1 + tf.maximum(-((room - lengths) // steps), 0)
-        self.owner = repeat(tf.range(tf.size(self.counts)), self.counts)
+        self.owner = owners(self.counts)
         self._overlaps = overlaps
         self._number = tf.ragged.range(self.counts).values
         self._room, self._step = (tf.gather(x, self.owner) for x in (room, steps))
@@ -147,7 +147,7 @@ class _Windows:
 
     def widest(self):
         """Whether a token has its widest context in a window, int32 (M, None)."""
-        window = repeat(tf.range(tf.size(self.owner)), self._sizes)
+        window = owners(self._sizes)
         place = tf.ragged.range(self._sizes).values + tf.gather(self._start, window)
         number, step, room, length = (
             tf.gather(values, window)

@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from zoo.data.packing import WordPacker
-from zoo.ragged_rows import repeat, row_ids
+from zoo.ragged_rows import owners, row_ids
 
 
 class WordWindowPacker(WordPacker):
@@ -39,7 +39,7 @@ class WordWindowPacker(WordPacker):
         room = self.limit - self._markers(1)
         stride, lengths = room // 2, tf.cast(tokens.row_lengths(), tf.int32)
         counts = 1 + tf.maximum(-((room - lengths) // stride), 0)
-        owner = repeat(tf.range(tf.size(counts)), counts)
+        owner = owners(counts)
         before = tf.ragged.range(counts).values * stride
         starts = before + tf.cast(tf.gather(tokens.row_starts(), owner), tf.int32)
         sizes = tf.minimum(tf.gather(lengths, owner) - before, room)

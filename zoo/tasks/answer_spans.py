@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from zoo.ragged_rows import repeat, row_ids
+from zoo.ragged_rows import owners, row_ids
 from zoo.text.offsets import to_characters
 
 NEVER = -1e9  # the score of what is no answer
@@ -24,7 +24,7 @@ def token_places(rows, windows, contexts, places):
     Returns:
         int32 (M, 2); zeros if the row does not have the whole answer.
     """
-    owner = repeat(tf.range(tf.size(windows)), windows)
+    owner = owners(windows)
     begins, ends = rows["begins"].values, rows["ends"].values
     row = row_ids(rows["begins"])
     question, inside = tf.gather(owner, row), begins >= 0

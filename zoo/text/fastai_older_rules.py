@@ -3,7 +3,7 @@
 import tensorflow as tf
 import tensorflow_text as tf_text
 
-from zoo.ragged_rows import repeat, row_ids
+from zoo.ragged_rows import owners, row_ids
 from zoo.text.fastai_rules import (
     INNER_SPACE,
     REPAIRS,
@@ -140,7 +140,7 @@ def _count_words(texts, mark):
     size = tf.strings.length(next_mark)
     rest = tf.strings.substr(next_mark, tf.minimum(length, size), size)
     out = tf.strings.join([words, marks])
-    run = repeat(tf.range(tf.size(starts)), ends - starts)
+    run = owners(ends - starts)
     place = tf.range(total)
     covered = tf.gather(found, run) & (place >= tf.gather(starts + blocked, run))
     out = tf.where(covered, "", out)

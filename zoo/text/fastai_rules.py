@@ -3,7 +3,7 @@
 import tensorflow as tf
 import tensorflow_text as tf_text
 
-from zoo.ragged_rows import repeat, row_ids
+from zoo.ragged_rows import owners, row_ids
 from zoo.text.html_entities import on_rows, unescape
 
 # White space as Python defines it, without the brackets of a character class.
@@ -228,7 +228,7 @@ def _write_repetitions(spans, runs, results, texts):
     at = tf.boolean_mask(starts + tf.cast(blocked, tf.int64), found)[:, None]
     mark = tf.strings.join([" xxwrep ", tf.strings.as_string(number), " ", word, " "])
     out = tf.strings.join([spaces, words])
-    run = repeat(tf.range(tf.size(starts)), ends - starts)
+    run = owners(ends - starts)
     place = tf.range(tf.size(words, tf.int64))
     covered = tf.gather(found, run) & (
         place >= tf.gather(starts + tf.cast(blocked, tf.int64), run)
