@@ -40,7 +40,12 @@ def hardware():
     lines = described.read_text().splitlines() if described.exists() else []
     names = [line.split(":")[1].strip() for line in lines if "model name" in line]
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return f"{(names or [model])[0]}, {cores()} cores, {memory:.0f} GiB"
+    return f"{(names or [model])[0]}, {counted(cores(), 'core')}, {memory:.0f} GiB"
+
+
+def counted(number, noun):
+    """A number and its noun, such as "1 core" or "2 cores"."""
+    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def cores():

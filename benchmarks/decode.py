@@ -18,6 +18,7 @@ import pathlib
 import tempfile
 import time
 
+from benchmarks.circumstances import counted
 from benchmarks.peers import (
     KERAS_NLP,
     TENSORFLOW_TEXT,
@@ -26,6 +27,7 @@ from benchmarks.peers import (
     facts_of,
     limit_tensorflow,
 )
+from benchmarks.same_work import check_new_tokens
 from benchmarks.worker import Measured
 
 UNIT = "rows"
@@ -83,8 +85,9 @@ def make_zoo(threads, dtype, beams):
     limits["suppressed"] = [PAD, START]  # they would not be in the text
 
     def call():
-        written = model.translate(texts, **limits)
-        return np.array([[len(text.split())] * NEW for text in written])
+        counts = [len(text.split()) for text in model.translate(texts, **limits)]
+        check_new_tokens(counts, NEW)
+        return np.array([[count] * NEW for count in counts])
 
     return call, decode_facts(backbone.count_params(), ZOO)
 
@@ -241,9 +244,12 @@ def run_ctranslate2(threads, dtype, beams, workers):
         found = translator.translate_batch(
             rows, beam_size=beams, max_batch_size=ROWS // workers, **limits
         )
-        return np.array([[len(row.hypotheses[0])] * NEW for row in found])
+        counts = [len(row.hypotheses[0]) for row in found]
+        check_new_tokens(counts, NEW)
+        return np.array([[count] * NEW for count in counts])
 
-    return call, decode_facts(parameters, CTRANSLATE2, f", {workers} workers")
+    note = f", {counted(workers, 'worker')}"
+    return call, decode_facts(parameters, CTRANSLATE2, note)
 
 
 def make_ctranslate2(threads, dtype, beams):

@@ -19,6 +19,7 @@ from benchmarks.peers import (
     facts_of,
     limit_tensorflow,
 )
+from benchmarks.same_work import check_new_tokens
 from benchmarks.worker import Measured
 
 UNIT = "rows"
@@ -60,10 +61,14 @@ def continue_with_zoo(threads, dtype, new):
     tokenizer = zoo.text.TokenListTokenizer(tokens, **names)
     model = zoo.CausalLM(backbone, tokenizer)
     texts = [" ".join(map(str, row)) for row in make_prompts()]
+    limits = {"max_new_tokens": new, "min_new_tokens": new}
+    limits["suppressed"] = [0]  # padding, which would not be in the text
 
     def call():
-        written = model.generate(texts, max_new_tokens=new, min_new_tokens=new)
-        return np.array([[len(text.split()) - LENGTH] * new for text in written])
+        written = model.generate(texts, **limits)
+        counts = [len(text.split()) - LENGTH for text in written]
+        check_new_tokens(counts, new)
+        return np.array([[count] * new for count in counts])
 
     return call, generation_facts(backbone.count_params(), ZOO, new)
 

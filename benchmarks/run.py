@@ -230,9 +230,10 @@ COLUMNS = (
 
 def print_table(workload, unit, rows):
     """Prints the main columns."""
-    heads = ("peer", unit, "median ms", "minimum ms", f"{unit}/s", "zoo is faster by")
-    form = "{:<25}{:>9}{:>12}{:>12}{:>12}{:>18}{:>10}  {}"
-    print(f"\n{workload}\n" + form.format(*heads, "peak MiB", "note"))
+    heads = ("peer", unit, "median ms", "minimum ms", f"{unit}/s")
+    heads += ("speed relative to the peer", "peak MiB", "note")
+    form = "{:<25}{:>9}{:>12}{:>12}{:>12}{:>28}{:>10}  {}"
+    print(f"\n{workload}\n" + form.format(*heads))
     for row in rows:
         if row["skipped"]:
             print(f"{row['peer']:<25}  skipped: {row['skipped']}")

@@ -40,6 +40,21 @@ def apart(ours, theirs):
     return math.inf if any(map(math.isnan, distances)) else max(distances)
 
 
+def check_new_tokens(counts, new):
+    """Raises ValueError if a text does not have `new` tokens, its end included.
+
+    Args:
+        counts: iterable of int, the tokens of each text, without its end.
+        new: int.
+    """
+    found = sorted({*counts} - {new, new - 1})
+    if found:
+        raise ValueError(
+            f"Each text must have {new} new tokens, of which the last may be its end. "
+            f"Received: {', '.join(map(str, found))} tokens."
+        )
+
+
 def check_same_work(facts):
     """Raises ValueError if peers differ in tokens of a text, parameters or results.
 

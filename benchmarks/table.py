@@ -18,7 +18,7 @@ HEADS = (
     "peer",
     "median ms",
     "minimum ms",
-    "zoo is faster by",
+    "speed relative to the peer",
     "peak MiB",
     "note",
     "commit",

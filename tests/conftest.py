@@ -69,6 +69,18 @@ def release_graphs():
         gc.collect()
 
 
+@pytest.fixture
+def eagerly(request):
+    """Runs a test without graphs, where to trace them takes most of the time."""
+    from eager import without_graphs
+
+    # TensorFlow warns that the functions of a dataset still have graphs.
+    ignore = pytest.mark.filterwarnings("ignore:Even though the `tf.config")
+    request.node.add_marker(ignore)
+    with without_graphs():
+        yield
+
+
 @pytest.fixture(scope="session")
 def shared():
     """Directory of data and oracles beside the checkout; skips where it is absent."""

@@ -3,7 +3,6 @@
 The maker of `goldens/earlier_files` and the test of it share this.
 """
 
-import contextlib
 import json
 import lzma
 import pathlib
@@ -12,6 +11,7 @@ import tempfile
 import keras
 import numpy as np
 import tensorflow as tf
+from eager import without_graphs
 
 import zoo
 import zoo.data
@@ -77,16 +77,6 @@ def measure(model, asks, inputs):
         for key, value in answers.items():
             found["/".join([ask, *names, key])] = plain(value)
     return {key: np.asarray(value) for key, value in found.items()}
-
-
-@contextlib.contextmanager
-def without_graphs():
-    """Runs operations one by one; to trace graphs would take most of the time."""
-    tf.config.run_functions_eagerly(True)
-    try:
-        yield
-    finally:
-        tf.config.run_functions_eagerly(False)
 
 
 def plain(value):

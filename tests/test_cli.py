@@ -188,6 +188,9 @@ def test_columns_of_tags_are_numbers(tmp_path):
 def test_export_and_doctor(model, tmp_path):
     assert run("export", model, tmp_path / "served").strip().endswith("/1")
     assert "checks passed" in run("doctor", tmp_path / "served")
+    task = ("--task", "text_embedder")
+    output = run("export", model, tmp_path / "other", *task, code=1)
+    assert "its own, 'text_classifier'. Received: 'text_embedder' for" in output
 
 
 def test_doctor_of_nothing_is_one_line(tmp_path):
@@ -235,6 +238,8 @@ def test_pretrain_writes_a_preset_and_resumes(tmp_path):
 def test_list_and_info():
     assert "bert_mini_en_uncased_books" in run("list", "--family", "bert")
     assert json.loads(run("info", "bert_mini_en_uncased_books"))["family"] == "bert"
+    output = run("list", "--family", "brt", code=1)
+    assert "must be one that has presets: bert, " in output and "brt" in output
     assert "Did you mean" in run("info", "bert_mini_en_uncased_book", code=1)
     assert "recipe" in run(
         "pretrain", "bert", "--data", ".", "--output", "x", "--recipe", "no", code=1

@@ -113,8 +113,13 @@ DAMAGED = [
 ]
 
 
-@pytest.mark.parametrize("load", [True, False])
-@pytest.mark.parametrize("place, value, message", DAMAGED)
+ROWS = [(*row, True) for row in DAMAGED] + [
+    pytest.param(*row, False, marks=[pytest.mark.slow] * (number % 8 > 0))
+    for number, row in enumerate(DAMAGED)
+]
+
+
+@pytest.mark.parametrize("place, value, message, load", ROWS)
 def test_a_damaged_record_names_file_and_field(preset, place, value, message, load):
     change(preset, place, value)
     with pytest.raises(ValueError, match=message) as raised:

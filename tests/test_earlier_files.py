@@ -15,6 +15,14 @@ GOLDEN = pathlib.Path(__file__).parent / "goldens" / "earlier_files"
 CASES = json.loads((GOLDEN / "cases.json").read_text("utf-8"))["cases"]
 INPUTS = earlier_files.read_inputs(GOLDEN)
 LARGEST = 1_000_000  # bytes of all files together
+# Others have the same classes.
+SLOW = """
+bert_text_regressor bert_text_embedder bert_masked_lm_causal bert_token_classifier
+bert_backbone elmo_token_classifier elmo_backbone elmo_words_text_embedder
+taglm_text_classifier taglm_backbone preset_bert_text_embedder_float16
+preset_bert_saved_again preset_elmo_words_backbone preset_bert_text_classifier
+""".split()
+ROWS = [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in CASES]
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +33,7 @@ def expected():
 
 
 @pytest.mark.filterwarnings("ignore:Even though the `tf.config")
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", ROWS)
 def test_an_earlier_file_gives_the_same_numbers(name, expected):
     case = CASES[name]
     model = earlier_files.load(GOLDEN, case)

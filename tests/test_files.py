@@ -46,6 +46,14 @@ def test_a_file_is_replaced_at_the_end(tmp_path):
     assert list(path.parent.iterdir()) == [path]
 
 
+def test_a_name_may_be_as_long_as_the_system_allows(tmp_path):
+    path = tmp_path / f"{'a' * 250}.json"
+    with replacing(path) as temporary:
+        assert temporary.suffix == ".json"
+        temporary.write_text("{}")
+    assert list(tmp_path.iterdir()) == [path]
+
+
 @pytest.mark.parametrize("directory", [False, True])
 def test_what_fails_leaves_nothing_and_changes_nothing(tmp_path, directory):
     path = tmp_path / "a"

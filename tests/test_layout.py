@@ -139,8 +139,7 @@ def name(path):
     return str(path.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name)
-def test_imports_follow_the_table(path):
+def imports_follow_the_table(path):
     inside, outside = RULES[rule_of(path)]
     inside = {*inside, "files"}
     own = own_package(path)
@@ -163,8 +162,7 @@ def test_the_rules_can_fail():
     assert "tasks" not in RULES["layers"][0]
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name)
-def test_imports_of_zoo_stand_at_the_top(path):
+def imports_of_zoo_stand_at_the_top(path):
     if RULES[rule_of(path)][0] == EVERYTHING or rule_of(path) == "programs":
         # Pictures need matplotlib, which may be absent.
         return
@@ -174,8 +172,7 @@ def test_imports_of_zoo_stand_at_the_top(path):
             assert not late
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name)
-def test_only_the_registry_turns_a_string_into_a_class(path):
+def only_the_registry_turns_a_string_into_a_class(path):
     if path.name == "__init__.py" or rule_of(path) == "registry":
         return
     for node in ast.walk(parse(path)):
@@ -227,14 +224,12 @@ def foreign_names(path):
     return families | tasks | heads
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name)
-def test_no_module_names_a_family_a_task_or_a_head_of_another_room(path):
+def no_module_names_a_family_a_task_or_a_head_of_another_room(path):
     if rule_of(path) in GENERIC or rule_of(path).startswith("models"):
         assert not [*names_in(parse(path), foreign_names(path))]
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name)
-def test_generic_modules_ask_contracts_and_do_not_probe(path):
+def generic_modules_ask_contracts_and_do_not_probe(path):
     tree = parse(path)
     if rule_of(path) in GENERIC:
         assert not [*probes(tree)]
@@ -274,8 +269,7 @@ def test_no_two_rooms_have_a_module_of_one_name():
     assert {stem for stem in stems if stems.count(stem) > 1} <= TWINS
 
 
-@pytest.mark.parametrize("path", [*SOURCES, *PROGRAMS], ids=name)
-def test_files_and_functions_are_short(path):
+def files_and_functions_are_short(path):
     assert len(path.read_text("utf-8").splitlines()) <= LONGEST_FILE
     for node in ast.walk(parse(path)):
         if isinstance(node, ast.FunctionDef):
@@ -283,13 +277,11 @@ def test_files_and_functions_are_short(path):
             assert lines <= LONGEST_FUNCTION, f"{node.name} has {lines} lines"
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name)
-def test_modules_have_telling_names(path):
+def modules_have_telling_names(path):
     assert path.stem not in ("utils", "common", "misc", "helpers")
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name)
-def test_users_get_errors_not_assertions(path):
+def users_get_errors_not_assertions(path):
     for node in ast.walk(parse(path)):
         assert not isinstance(node, ast.Assert), f"assert in line {node.lineno}"
         if isinstance(node, ast.ExceptHandler):
@@ -299,6 +291,25 @@ def test_users_get_errors_not_assertions(path):
             names = [ast.unparse(item) if item else "all" for item in caught]
             wide = {"all", "Exception", "BaseException"} & set(names)
             assert not wide, f"except in line {node.lineno}"
+
+
+CHECKS = (
+    imports_follow_the_table,
+    imports_of_zoo_stand_at_the_top,
+    only_the_registry_turns_a_string_into_a_class,
+    no_module_names_a_family_a_task_or_a_head_of_another_room,
+    generic_modules_ask_contracts_and_do_not_probe,
+    modules_have_telling_names,
+    users_get_errors_not_assertions,
+)
+
+
+@pytest.mark.parametrize("path", [*SOURCES, *PROGRAMS], ids=name)
+def test_a_file_follows_the_rules(path):
+    """The traceback names the one that it breaks."""
+    files_and_functions_are_short(path)
+    for check in CHECKS if path in SOURCES else ():
+        check(path)
 
 
 def test_presets_hold_no_code():

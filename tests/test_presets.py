@@ -7,7 +7,6 @@ import json
 import os
 import pathlib
 import pickle
-import subprocess
 import sys
 import zipfile
 
@@ -150,7 +149,9 @@ def test_a_missing_file_is_named(preset, name):
         presets.read_preset(preset)
 
 
-@pytest.mark.parametrize("name", ["../w", "/etc/passwd", "..", ".", "", "a/../w"])
+@pytest.mark.parametrize(
+    "name", ["../w", "/etc/passwd", "..", ".", "", "a/w", "a/../w"]
+)
 @pytest.mark.parametrize("part", ["weights", "tokenizer"])
 def test_a_record_names_files_of_its_own_directory_only(preset, name, part):
     (preset.parent / "w").write_text("secret\n")
@@ -190,20 +191,6 @@ def test_an_unknown_layout_says_what_is_there(tmp_path):
 
 
 # Names --------------------------------------------------------------------------------
-
-
-def test_listing_costs_no_tensorflow():
-    code = (
-        "import sys, zoo; names = zoo.list_presets(); zoo.preset_info(names[0]);"
-        "print(len(names), 'tensorflow' in sys.modules, 'keras' in sys.modules)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        cwd=pathlib.Path(__file__).parents[1],
-    )
-    assert done.stdout.split() == [str(len(zoo.list_presets())), "False", "False"]
 
 
 def test_names_are_listed_by_family():

@@ -14,6 +14,18 @@ VOCABULARY = [*SPECIALS, *GOOD, *BAD, *PLAIN, *PIECES]
 WORDS = ["<S>", "</S>", "<UNK>", *PLAIN, *GOOD, *BAD]
 LABELS = ["bad", "good"]
 TAGS = ["O", "B-GOOD", "I-GOOD"]
+WEIRD = {
+    "empty": "",
+    "blank": " \t\n\r\u3000",
+    "long": "good film " * 10_000,
+    "one long word": "a" * 100_000,
+    "invalid UTF-8": b"good \xff\xfe\x80 film",
+    "cut UTF-8": "caf\u00e9".encode()[:-1],
+    "NUL bytes": "good\x00 film\x00",
+    "surrogates": "good \ud800 film",
+    "markup": "[CLS] [MASK] [SEP] [PAD] <s>",
+    "right to left": "\u202e\u05d0\u05d1 film",
+}
 
 CONFIG = {
     "vocabulary_size": 64,
@@ -93,10 +105,11 @@ def make_tags(texts, labels=None):
 
 
 def write_corpus(path, documents=40):
-    """A text file of reviews, ten to a document."""
+    """A text file of reviews, ten to a document; beside it valid.txt, the same."""
     texts, _ = make_texts(10 * documents, longest=9)
     tens = [texts[i : i + 10] for i in range(0, len(texts), 10)]
-    path.write_text("\n\n".join("\n".join(lines) for lines in tens), "utf-8")
+    for copy in (path, path.with_name("valid.txt")):
+        copy.write_text("\n\n".join("\n".join(lines) for lines in tens), "utf-8")
 
 
 def recipe(options=(), **fields):
@@ -106,7 +119,7 @@ def recipe(options=(), **fields):
         "objective": {"name": "masked_lm", "shards": 2, **dict(options)},
         "config": {**CONFIG, "vocabulary_size": 140, "dropout": 0.1},
         "train": ["*.txt"],
-        "valid": ["*.txt"],
+        "valid": ["valid.txt"],
         "stages": [[16, 8, 2], [24, 4, 2]],
         "warmup_steps": 1,
         **fields,

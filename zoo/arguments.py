@@ -11,14 +11,18 @@ from zoo import presets
 
 LABELLED = (
     "File of labelled texts: CSV, TSV, JSON lines or Parquet (.csv, .tsv, .jsonl, "
-    ".parquet, also .csv.gz and so on). In TSV, quotes are characters, unless all "
-    "fields with quotes are quoted as in CSV."
+    ".parquet, also .csv.gz and so on). In TSV, quotes are part of the text. If every "
+    "field that has quotes is quoted as in CSV, they are removed."
 )
 TAGGED = (
     "For tags of words, a file in CoNLL columns. For translation and summaries, lines "
     "of a source, a tab and a target, without a header; or see --target. For trees, "
     "brackets of the Penn Treebank. For questions, the JSON of SQuAD. For choices, the "
     "files of SWAG or CODAH."
+)
+PROBED = (
+    "For tags of words, a file in CoNLL columns. For trees, brackets of the Penn "
+    "Treebank."
 )
 COLUMNS = {
     "text_column": "The column of texts, or of words: its name, or its number from 0. "
@@ -114,6 +118,16 @@ def count_option(option, help=None, default=None):
     """
     known = {} if default is None else {"default": default, "show_default": True}
     return click.option(option, type=click.IntRange(1), help=help, **known)
+
+
+def seed_option(purpose):
+    """The option `--seed`, by default 0.
+
+    Args:
+        purpose: str, what the seed decides, for the help.
+    """
+    help = f"Seed of {purpose}."
+    return click.option("--seed", default=0, show_default=True, help=help)
 
 
 def read_lines(file):

@@ -55,9 +55,13 @@ def main(modules):
     show_default=True,
     help="Directory for the report, the model and the export.",
 )
-@click.option("--preset", callback=arguments.check_preset, help="By default a BERT.")
-@arguments.count_option("--epochs", default=3)
-@click.option("--seed", default=0, show_default=True)
+@click.option(
+    "--preset",
+    callback=arguments.check_preset,
+    help="By default bert_mini_en_uncased_distilled.",
+)
+@arguments.count_option("--epochs", "Passes over the training data.", 3)
+@arguments.seed_option("the new weights, the order of the texts, and dropout")
 def quickstart(data, columns, output, preset, epochs, seed):
     """Fine-tune a preset on movie reviews, and export it.
 
@@ -75,7 +79,14 @@ def list_command(family):
     """List all presets, with size and description."""
     from zoo import presets
 
-    for name in presets.list_presets(family):
+    names = presets.list_presets(family)
+    if not names:
+        known = {presets.preset_info(name)["family"] for name in presets.list_presets()}
+        raise ValueError(
+            f"`--family` must be one that has presets: {', '.join(sorted(known))}. "
+            f"Received: {family}."
+        )
+    for name in names:
         record = presets.preset_info(name)
         shipped = "shipped" if "weights" in record else "published"
         count = record["parameters"] / 1e6
@@ -89,7 +100,8 @@ def list_command(family):
 def info(preset, layout, file):
     """Describe a preset as JSON.
 
-    PRESET is a name, a directory, or a URI of Hugging Face that was downloaded before.
+    PRESET is a name, a directory, or a URI of Hugging Face or Kaggle that was
+    downloaded before.
     """
     from zoo import registry
 
@@ -153,8 +165,18 @@ def convert(source, output, layout, task, heads, file, read_as, half):
     show_default=True,
     help="The name of a shipped preset, or a JSON file.",
 )
-@click.option("--every", default=100, show_default=True, help="Updates per checkpoint.")
-@click.option("--seed", type=int, help="By default that of the recipe.")
+@click.option(
+    "--every",
+    default=100,
+    show_default=True,
+    help="Updates per checkpoint. A run that continues must have the same number.",
+)
+@click.option(
+    "--seed",
+    type=int,
+    help="Seed of the weights, the order of the texts, and the masks; by default that "
+    "of the recipe.",
+)
 @click.option("--tensorboard", is_flag=True, help="Also log to OUTPUT/tensorboard.")
 def pretrain(family, data, output, recipe, every, seed, tensorboard):
     """Train a model by a recipe. Run the command again to resume."""
@@ -195,10 +217,9 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard):
     "each group of layers, and 3 for all.",
 )
 @arguments.count_option("--batch-size", "Texts of an update; by default 32.")
-@click.option(
+@arguments.count_option(
     "--token-budget",
-    type=int,
-    help="Instead of --batch-size: texts x tokens of the longest one, for each update.",
+    "Maximum number of tokens of an update, with padding. Replaces --batch-size.",
 )
 @click.option(
     "--learning-rate",
@@ -234,11 +255,10 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard):
     help="Keep the weights of the epoch with the best score on the validation data. "
     "The scores of the report are then a little too high.",
 )
-@click.option(
+@arguments.count_option(
     "--sequence-length",
-    type=int,
-    help="Longer texts are truncated. Taggers and question answerers read them in "
-    "windows of this length instead.",
+    "Longer texts are truncated. Taggers and question answerers read them in windows "
+    "of this length instead.",
 )
 @click.option(
     "--option",
@@ -250,7 +270,7 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard):
     "config, such as dropout=0.2. May be repeated.",
 )
 @click.option("--dtype", help="Policy, such as mixed_bfloat16.")
-@click.option("--seed", default=0, show_default=True)
+@arguments.seed_option("the new weights, the order of the texts, and dropout")
 def finetune(
     preset, data, valid, output, report, task, recipe, task_options, **options
 ):

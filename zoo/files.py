@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import gzip
+import json
 import lzma
 import os
 import pathlib
@@ -169,7 +170,9 @@ def replacing(path):
     target = pathlib.Path(os.path.realpath(path))
     inside = _cannot_be_renamed(target)
     place = target if inside else target.parent
-    temporary = place / f".{uuid.uuid4().hex}-{path.name or target.name}"
+    # Without the name of the target, which may be as long as the system allows.
+    suffix = pathlib.Path(path.name or target.name).suffix
+    temporary = place / f".{uuid.uuid4().hex}{suffix}"
     with WriteErrors(path, FULL + DENIED):
         place.mkdir(parents=True, exist_ok=True)
         mode = _mode_of_new_file(temporary)
@@ -266,3 +269,15 @@ def _remove(path):
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
+
+
+def write_json(path, value, **options):
+    """Writes plain values as a JSON file, completely or not at all; see `replacing`.
+
+    Args:
+        path: path of the file, which is replaced if it exists.
+        value: what `json.dumps` takes.
+        **options: of `json.dumps`, such as indent.
+    """
+    with replacing(path) as temporary:
+        temporary.write_text(json.dumps(value, **options) + "\n", "utf-8")

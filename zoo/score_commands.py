@@ -24,7 +24,7 @@ from zoo import arguments
 )
 @arguments.count_option("--examples", "Training examples; by default all.")
 @arguments.count_option("--seeds", "Runs per network.", 5)
-@arguments.count_option("--epochs", default=3)
+@arguments.count_option("--epochs", "Passes over the training data.", 3)
 @click.option(
     "--rate",
     "rates",
@@ -92,7 +92,7 @@ def evaluate(model, data, target, columns):
     help="A task, such as cola or squad1.1. May be repeated. By default all whose "
     "files are there.",
 )
-@arguments.count_option("--seeds", default=1)
+@arguments.count_option("--seeds", "Models of each task, with seeds from 0.", 1)
 @arguments.count_option("--epochs", "By default that of the preset, or 3.")
 @arguments.count_option("--batch-size", "Rows of an update; by default 32.")
 @click.option(
@@ -113,7 +113,7 @@ def evaluate_suite(preset, data, output, tasks, **options):
 
 @click.command()
 @click.argument("preset", callback=arguments.check_preset)
-@arguments.labelled_data(arguments.TAGGED)
+@arguments.labelled_data(arguments.PROBED)
 @click.option(
     "--test",
     required=True,
@@ -131,7 +131,7 @@ def evaluate_suite(preset, data, output, tasks, **options):
     help="A picture of the scores to write: .svg, .png or .pdf.",
 )
 @arguments.count_option("--limit", "Maximum number of rows read from each file.", 2000)
-@click.option("--seed", default=0, show_default=True)
+@arguments.seed_option("the classifiers")
 def probe(preset, data, test, task, columns, output, limit, seed):
     """Measure what each layer of a preset knows, by linear classifiers.
 

@@ -16,8 +16,8 @@ from zoo import arguments
 @click.option(
     "--pair",
     is_flag=True,
-    help="Each text is a pair, separated by a tab; by default if the model was trained "
-    "on pairs.",
+    help="Each text is a pair, separated by a tab. This is the default for a model "
+    "that was trained on pairs.",
 )
 @click.option(
     "--page",
@@ -59,6 +59,11 @@ def predict(model, texts, pair, page, data, output):
     if page:
         _check_page(loaded, page)
     rows = list(texts) or arguments.read_lines(sys.stdin)
+    if pair and len(loaded.columns) == 1:
+        raise ValueError(
+            "`--pair` needs a task that reads pairs of texts. Received: a "
+            f"{type(loaded).__name__}. Leave it out."
+        )
     pair = pair or loaded.pair
     count = len(loaded.columns if pair else loaded.required_columns)
     x, answers = labelled_rows.split_columns(rows, count), []
@@ -155,7 +160,7 @@ text_files = click.argument(
 @click.option(
     "--normalize", is_flag=True, default=None, help="Scale each vector to length 1."
 )
-@click.option("--sequence-length", type=int, help="Longer texts are truncated.")
+@arguments.count_option("--sequence-length", "Longer texts are truncated.")
 @arguments.count_option("--batch-size", "Texts read together; by default 32.")
 @click.option("--dtype", help="Policy, such as mixed_bfloat16.")
 def embed(preset, files, output, layers, **options):
@@ -243,8 +248,8 @@ def senses(preset, word, files, layers, groups, limit, neighbours, output):
 @click.option(
     "--window", default=5, show_default=True, help="Neighbouring words on each side."
 )
-@arguments.count_option("--epochs", default=5)
-@click.option("--seed", default=0, show_default=True)
+@arguments.count_option("--epochs", "Passes over the texts.", 5)
+@arguments.seed_option("the vectors at the start, and of the words that are drawn")
 def vectors(files, output, **options):
     """Learn word vectors from text files.
 
@@ -263,7 +268,7 @@ def vectors(files, output, **options):
     "--kind",
     type=click.Choice(["wordpiece", "sentencepiece", "bpe", "byte_bpe", "fastai"]),
     required=True,
-    help="How words are split into pieces.",
+    help="The kind of tokenizer.",
 )
 @click.option("--size", type=int, required=True, help="The largest number of tokens.")
 @click.option(

@@ -169,16 +169,16 @@ def tables(presets=None):
 def main(data, patterns, listed, dtype, **presets):
     """Computes missing cells and writes the tables."""
     names = {name_of(cell, presets): cell for cell in cells()}
-    loaded = {}
+    loaded, options = {}, {"dtype": dtype}
     for name, cell in choose_cells(names, patterns, listed, FOLDER).items():
-        if not stored(name, folder=FOLDER):
+        if not stored(name, folder=FOLDER, options=options):
             labelled = LABELLED_SETS[SETS[cell[0]]]
             if cell[0] not in loaded:
                 loaded[cell[0]] = labelled.load(data)
             parts = loaded[cell[0]]
             run_baselines(cell[0], labelled, parts, FOLDER)
             work = functools.partial(compute, cell, presets, parts, dtype)
-            stored(name, work, FOLDER)
+            stored(name, work, FOLDER, options)
         write_table("results", tables(presets), FOLDER / "README.md")
 
 

@@ -118,6 +118,7 @@ class Computation:
 
     def __init__(self, data, preset, dtype=DTYPE):
         self.data, self.preset, self.dtype = data, preset, dtype
+        self.stored = functools.partial(stored, folder=FOLDER, options={"dtype": dtype})
         self.parts = functools.cache(lambda task: TASKS[task].load(data))
 
     def measure(self, cell, rows, others, rate):
@@ -140,7 +141,7 @@ class Computation:
         for rate in RATES:
             name = f"{cell.name(self.preset)}-rate_{rate:g}"
             work = functools.partial(self.search, cell, rate)
-            scores[rate] = stored(name, work, FOLDER)["score"]
+            scores[rate] = self.stored(name, work)["score"]
         return max(scores, key=scores.get)
 
     def compute(self, cell, rate):
@@ -164,9 +165,9 @@ class Computation:
         for name in TASKS[cell.task].baselines:
             work = functools.partial(self.baseline, cell.task, name)
             stored(f"{cell.task}-{name}", work, FOLDER)
-        if not stored(cell.name(self.preset), folder=FOLDER):
+        if not self.stored(cell.name(self.preset)):
             work = functools.partial(self.compute, cell, self.rate(cell))
-            stored(cell.name(self.preset), work, FOLDER)
+            self.stored(cell.name(self.preset), work)
 
 
 def difference(task, gold, results):

@@ -172,10 +172,12 @@ def chain_key(penalties):
 def read_results():
     """The stored results, dict of arm to a list of dict of counts, one for each seed.
 
-    The chain is that with the best mean F1 on the development sets.
+    The chain is that with the best mean F1 on the development sets. It is missing if
+    not all penalties have a result.
     """
-    chains = [found for x in PENALTIES if (found := stored(chain_key(x)))]
-    found = {CHAIN: [max(chains, key=lambda x: mean_f1(x, DEV))]} if chains else {}
+    chains, found = [stored(chain_key(x)) for x in PENALTIES], {}
+    if all(chains):
+        found[CHAIN] = [max(chains, key=lambda x: mean_f1(x, DEV))]
     for arm in INPUTS:
         fits = [x for seed in range(SEEDS[arm]) if (x := stored(f"{arm}-{seed}"))]
         found |= {arm: fits} if fits else {}

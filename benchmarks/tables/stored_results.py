@@ -72,7 +72,7 @@ def stored_presets(before, after):
     return [path.stem.removesuffix(after).partition("-")[2] for path in paths]
 
 
-def stored(name, compute=None, folder=None):
+def stored(name, compute=None, folder=None, options=None):
     """Reads a result, or calls `compute` for it and stores it.
 
     Args:
@@ -80,11 +80,16 @@ def stored(name, compute=None, folder=None):
         compute: function that returns a dict, or None to read only. The dict may have
             versions of more packages.
         folder: pathlib.Path of the table, by default that of the defaults.
+        options: dict of plain values on which the result depends, such as a recipe. It
+            is stored with the result.
 
     Returns:
         dict, with the columns of `circumstances`, `cpu_seconds` (of all threads, but
         not of earlier calls that were interrupted) and versions; or None if there is no
         result and `compute` is None.
+
+    Raises:
+        ValueError: if the result is stored with other options.
     """
     results = RESULTS if folder is None else folder / "results"
     path = results / f"{name}.json"
@@ -96,8 +101,19 @@ def stored(name, compute=None, folder=None):
         found |= circumstances(cores())
         own = found.get("versions", {})
         found["versions"] = own | {p: importlib.metadata.version(p) for p in PACKAGES}
+        found |= {} if options is None else {"options": options}
         write_whole(path, json.dumps(found, separators=(",", ":")) + "\n")
-    return json.loads(path.read_text("utf-8")) if path.exists() else None
+    if not path.exists():
+        return None
+    found, asked = json.loads(path.read_text("utf-8")), json.loads(json.dumps(options))
+    # Older results have no options.
+    if asked is not None and found.get("options", asked) != asked:
+        raise ValueError(
+            "A stored result must have the options of the command. Received: "
+            f"{found['options']} in {path}, and {asked}. Delete the file, or give its "
+            "options."
+        )
+    return found
 
 
 def choose_cells(cells, patterns, listed, folder):

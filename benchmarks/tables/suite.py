@@ -40,6 +40,7 @@ RECIPES = json.loads((FOLDER / "recipes.json").read_text("utf-8"))
 SEEDS = 3
 ZOO, TRANSFORMERS = LIBRARIES = ("minilm_zoo", "minilm_transformers")
 ROWS = 4000  # for the training of a preset
+SAME_LOAD = 1.15  # the largest ratio of two equal tests, in seconds
 # A preset of each family, and a second BERT.
 SHIPPED = (*ENCODERS, "taglm_mini_en_ner", "transformer_mini_en_fr_tatoeba")
 # The score of BERT base (or large) in its paper.
@@ -72,13 +73,17 @@ def cells():
     return {"-".join(map(str, cell)): cell for cell in (*compared, *shipped)}
 
 
+def settings_of(task, model):
+    """The settings of the training of a cell, dict; see `zoo.evaluate_suite`."""
+    if model not in LIBRARIES:
+        return {"rows": ROWS}
+    return {name: value for name, value in RECIPES[task].items() if name != "seeds"}
+
+
 def compute(data, minilm, task, model, seed):
     """The result of a cell, see `zoo.evaluate_suite`."""
     keras.backend.clear_session()
-    fit, packages, preset, settings = None, (), model, {"rows": ROWS}
-    if model in LIBRARIES:
-        preset, settings = minilm, {**RECIPES[task]}
-        settings.pop("seeds", None)
+    fit, packages, preset = None, (), minilm if model in LIBRARIES else model
     if model == TRANSFORMERS:
         from benchmarks.tables.transformers_training import fit_with_transformers
 
@@ -87,7 +92,7 @@ def compute(data, minilm, task, model, seed):
     with tempfile.TemporaryDirectory() as output:
         options = {"seeds": [seed], "fit": fit, "echo": lambda line: None}
         results = zoo.evaluate_suite(
-            preset, data, output, [task], **options, **settings
+            preset, data, output, [task], **options, **settings_of(task, model)
         )
     (found,) = results[task]
     found["versions"] = {p: importlib.metadata.version(p) for p in packages}
@@ -100,16 +105,16 @@ def score(result):
 
 
 def results_of(task, models):
-    """The stored results of some models on a task: dict of the model to a list."""
-    found = {
-        model: [
-            result
-            for seed in range(SEEDS)
-            if (result := stored(f"{task}-{model}-{seed}", folder=FOLDER))
-        ]
-        for model in models
-    }
-    return {model: results for model, results in found.items() if results}
+    """The stored results of some models on a task: dict of model to dict of seed."""
+    found = {}
+    for model in models:
+        options = settings_of(task, model)
+        for seed in range(SEEDS):
+            name = f"{task}-{model}-{seed}"
+            result = stored(name, folder=FOLDER, options=options)
+            if result:
+                found.setdefault(model, {})[seed] = result
+    return found
 
 
 def first_cells(task, found):
@@ -119,7 +124,7 @@ def first_cells(task, found):
         task: str.
         found: dict, see `results_of`.
     """
-    every = [result for results in found.values() for result in results]
+    every = [result for results in found.values() for result in results.values()]
     title, metric = every[0]["title"], every[0]["metric"]
     baselines = next((r["baselines"] for r in every if r["baselines"]), {})
     scores = [scores[metric] for scores in baselines.values()]
@@ -129,29 +134,39 @@ def first_cells(task, found):
 
 def compared_row(task, found):
     """A row about MiniLM; see `first_cells`."""
-    shown, minutes = [], []
-    for library in LIBRARIES:
-        results = found.get(library, [])
-        scores = [score(result) / 100 for result in results]
-        shown.append(mean_interval(scores) if results else "")
-        seconds = min((result["seconds"] for result in results), default=np.nan)
-        minutes.append(f"{seconds / 60:.1f}" if results else "")
-    difference = ""
-    if len(found) == len(LIBRARIES):
-        ours, theirs = (np.mean([*map(score, found[x])]) for x in LIBRARIES)
-        difference = f"{ours - theirs:+.1f}"
+    ours, theirs = sides = [found.get(library, {}) for library in LIBRARIES]
+    scores = [[score(result) / 100 for result in side.values()] for side in sides]
+    seeds = " and ".join(dict.fromkeys(str(len(side)) for side in sides if side))
+    more = [score(ours[seed]) - score(theirs[seed]) for seed in ours if seed in theirs]
     return [
         *first_cells(task, found),
-        *shown,
-        difference,
+        *(mean_interval(side) if side else "" for side in scores),
+        f"{np.mean(more):+.1f}" if more else "",
+        seeds,
         PAPER.get(task, ""),
-        *minutes,
+        *minutes_of(sides),
     ]
+
+
+def minutes_of(sides):
+    """The minutes of the shortest trainings of both libraries, list of str.
+
+    zoo makes the predictions for the test in both. If the times of the test differ, the
+    load on the machine did, too, and the minutes are left blank.
+    """
+    results = [
+        min(side.values(), key=lambda result: result["seconds"], default=None)
+        for side in sides
+    ]
+    tests = [result["test_seconds"] for result in results if result]
+    if max(tests) > SAME_LOAD * min(tests):
+        return ["", ""]
+    return [f"{result['seconds'] / 60:.1f}" if result else "" for result in results]
 
 
 def preset_row(task, found):
     """A row about the shipped presets; see `first_cells`."""
-    scores = {preset: f"{score(result):.1f}" for preset, (result,) in found.items()}
+    scores = {preset: f"{score(results[0]):.1f}" for preset, results in found.items()}
     return [*first_cells(task, found), *(scores.get(preset, "") for preset in SHIPPED)]
 
 
@@ -165,14 +180,15 @@ def table(models, make_row, heads):
     """
     found = {task: results_of(task, models) for task in RECIPES}
     rows = [make_row(task, results) for task, results in found.items() if results]
-    every = [r for results in found.values() for side in results.values() for r in side]
+    sides = [side for results in found.values() for side in results.values()]
+    every = [result for side in sides for result in side.values()]
     heads = ["task", "rows", "metric", "best baseline", *heads]
     return f"{lines(heads, rows)}\n{told(every)}" if rows else None
 
 
 def write_tables():
     """Writes both tables."""
-    heads = ["zoo", "transformers", "difference", "BERT base"]
+    heads = ["zoo", "transformers", "difference", "seeds", "BERT base"]
     heads += ["minutes of zoo", "minutes of transformers"]
     tables = {
         "minilm": table(LIBRARIES, compared_row, heads),
@@ -196,7 +212,8 @@ def main(data, minilm, patterns, listed):
     """Computes missing cells and writes the tables."""
     directory = pathlib.Path(find_minilm(minilm))
     for name, cell in choose_cells(cells(), patterns, listed, FOLDER).items():
-        stored(name, functools.partial(compute, data, directory, *cell), FOLDER)
+        work = functools.partial(compute, data, directory, *cell)
+        stored(name, work, FOLDER, settings_of(*cell[:2]))
         write_tables()
 
 

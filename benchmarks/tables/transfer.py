@@ -70,6 +70,7 @@ class Computation:
     def __init__(self, data, work, presets, dtype=DTYPE):
         self.data, self.work = data, work
         self.presets, self.dtype = presets, dtype
+        self.stored = functools.partial(stored, folder=FOLDER, options={"dtype": dtype})
         self.read = {}
 
     def parts(self, data):
@@ -104,7 +105,7 @@ class Computation:
         if not adapted.exists():
             # If there is a result, then of a model that was deleted.
             (FOLDER / "results" / f"{adapted.name}.json").unlink(missing_ok=True)
-            stored(adapted.name, compute, FOLDER)
+            self.stored(adapted.name, compute)
         return adapted
 
     def train(self, cell, rows, factor):
@@ -128,7 +129,7 @@ class Computation:
         for factor in factors_of(recipe):
             name = f"{cell.name(self.presets)}-rate_{factor:g}"
             search = functools.partial(self.search, cell, factor)
-            scores[factor] = stored(name, search, FOLDER)["score"]
+            scores[factor] = self.stored(name, search)["score"]
         return max(scores, key=scores.get)
 
     def search(self, cell, factor):
@@ -167,14 +168,14 @@ class Computation:
     def run(self, cell):
         """Computes a cell if it is missing, and what it needs before it."""
         name, labelled = cell.name(self.presets), SETS[cell.data].labelled
-        if stored(name, folder=FOLDER):
+        if self.stored(name):
             return
         if None in run_baselines(cell.data, labelled, folder=FOLDER).values():
             run_baselines(cell.data, labelled, self.parts(cell.data), FOLDER)
         self.factor(cell)
         if cell.model != "both":
             self.start(cell)
-        stored(name, functools.partial(self.compute, cell), FOLDER)
+        self.stored(name, functools.partial(self.compute, cell))
 
 
 def accuracy(results):

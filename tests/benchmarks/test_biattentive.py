@@ -119,6 +119,8 @@ def test_cells_are_computed_once(biattentive, monkeypatch, tmp_path):
     assert "missing trec6-cove-cove_tiny-1\n" in listed and not computed
     run(biattentive.main, command, catch_exceptions=False)
     assert computed == [("trec6", "cove", 1)]
+    with pytest.raises(ValueError, match="bfloat16'} in .*, and {'dtype': 'float32'}"):
+        run(biattentive.main, [*command, "--dtype", "float32"], catch_exceptions=False)
 
 
 def test_readme_shows_the_results(monkeypatch):

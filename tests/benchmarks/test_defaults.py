@@ -93,6 +93,22 @@ def test_a_fit_has_the_defaults(defaults, preset, word_model, tmp_path):
     assert [row[2] for row in found["counts"]] == [len(x) for x, _ in parts["test"]]
 
 
+def test_a_result_has_the_options_of_its_command(defaults):
+    def compute():
+        return {"score": 1.0}
+
+    found = defaults.stored("a", compute, options={"rows": (1, 2)})
+    assert found["options"] == {"rows": [1, 2]}
+    assert (
+        found == defaults.stored("a") == defaults.stored("a", options={"rows": [1, 2]})
+    )
+    received = r"Received: \{'rows': \[1, 2\]\} in .*a.json, and \{'rows': 3\}"
+    with pytest.raises(ValueError, match=received):
+        defaults.stored("a", options={"rows": 3})
+    defaults.stored("b", compute)  # as older versions stored it
+    assert defaults.stored("b", options={"rows": 3})["score"] == 1.0
+
+
 def test_a_cell_is_computed_once(defaults, tmp_path, monkeypatch):
     fits = []
 

@@ -143,3 +143,6 @@ def test_the_command_computes_each_cell_once(finetuning, preset, tmp_path, monke
     assert (
         again.exit_code == 0 and (finetuning.FOLDER / "README.md").read_text() == page
     )
+    other = [*command, *cells, "--dtype", "float16"]
+    with pytest.raises(ValueError, match="must have the options of the command"):
+        run(finetuning.main, other, catch_exceptions=False)

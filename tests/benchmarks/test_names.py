@@ -154,7 +154,8 @@ def test_an_arm_is_fitted_once(names, data, recipe, elmo, monkeypatch):
     (data / "recipe.json").write_text(json.dumps(recipe))
     monkeypatch.setattr(names, "SHIPPED", data)
     chain = {name: [[1, 2, 2]] * 12 for name in names.SETS}
-    names.stored(names.chain_key((0.0, 1.0)), lambda: chain)
+    for penalties in names.PENALTIES:
+        names.stored(names.chain_key(penalties), lambda: chain)
     vectors = ["--vectors", str(data / "vectors.txt")]
     command = ["--data", str(data), *vectors, "--arm", "vectors_elmo"]
     run = click.testing.CliRunner().invoke
@@ -190,6 +191,9 @@ def test_the_chain_with_the_best_penalties_is_shown(names):
         names.stored(names.chain_key(penalties), lambda counts=counts: counts)
     (found,) = names.read_results()["chain"]
     assert found["btc/a"] == [[len(names.PENALTIES) - 1, 9, 9]]
+    key = names.chain_key(names.PENALTIES[0])
+    (names.FOLDER / "results" / f"{key}.json").unlink()
+    assert names.CHAIN not in names.read_results()
 
 
 def test_the_notes_show_the_results(monkeypatch):

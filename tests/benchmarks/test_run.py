@@ -216,6 +216,7 @@ def test_command_prints_a_table_and_writes_a_csv(run, monkeypatch, tmp_path, cap
     assert asked[0][2]["threads"] == 3 and asked[0][3:] == (2, 5, [])
     table = capsys.readouterr().out
     assert "skipped: why" in table and "2.50" in table
+    assert "speed relative to the peer  peak MiB  note" in table
     with open(tmp_path / "results" / "text_to_label.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["ratio"] for row in rows] == ["1.0", "2.5", ""]
@@ -224,6 +225,14 @@ def test_command_prints_a_table_and_writes_a_csv(run, monkeypatch, tmp_path, cap
     assert [path.name for path in (tmp_path / "results").iterdir()] == [
         "text_to_label.csv"
     ]
+
+
+def test_one_core_is_one(run, monkeypatch):
+    from benchmarks import circumstances
+
+    monkeypatch.setattr(circumstances, "cores", lambda: 1)
+    assert ", 1 core, " in circumstances.hardware()
+    assert circumstances.counted(2, "worker") == "2 workers"
 
 
 def test_an_unknown_workload_is_named(run, capsys):

@@ -106,6 +106,7 @@ RESULT = {
     "baselines": {"majority": {"accuracy": 0.5}, "TF-IDF": {"accuracy": 0.6}},
     "train": 2490,
     "seconds": 60.0,
+    "test_seconds": 5.0,
     "commit": "0123456789",
     "date": "2026-01-01T00:00Z",
     "versions": {"keras": "3"},
@@ -147,12 +148,36 @@ def test_a_row_compares_both_libraries(suite):
     suite.write_tables()
     assert (suite.FOLDER / "README.md").read_text() == before
     store(suite, suite.ZOO, 0.62, 0.66)
-    assert row_of(suite)[5:] == ["", "", "66.4", "1.0", ""]
+    assert row_of(suite)[5:] == ["", "", "2", "66.4", "1.0", ""]
     store(suite, suite.TRANSFORMERS, 0.61)
     cells = row_of(suite)
     assert cells[:4] == ["RTE", "2,490", "accuracy", "60.0"]
     assert cells[4].startswith("64.0 ± ")
-    assert cells[5:] == ["61.0", "+3.0", "66.4", "1.0", "1.0"]
+    # The difference is that of the seed that both have.
+    assert cells[5:] == ["61.0", "+1.0", "2 and 1", "66.4", "1.0", "1.0"]
+
+
+@pytest.mark.parametrize(("slower", "minutes"), [(1.14, "1.0"), (1.16, "")])
+def test_minutes_need_tests_of_equal_length(suite, slower, minutes):
+    store(suite, suite.ZOO, 0.62)
+    store(suite, suite.TRANSFORMERS, 0.61)
+    path = suite.FOLDER / "results" / f"rte-{suite.TRANSFORMERS}-0.json"
+    result = json.loads(path.read_text())
+    path.write_text(json.dumps({**result, "test_seconds": 5.0 * slower}))
+    assert row_of(suite)[-2:] == [minutes, minutes]
+
+
+def test_a_result_of_another_recipe_is_refused(suite, monkeypatch):
+    recipe = suite.settings_of("rte", suite.ZOO)
+    assert recipe["epochs"] == 3 and suite.settings_of("rte", "x") == {"rows": 4000}
+    assert "seeds" not in suite.settings_of("squad2.0", suite.ZOO)
+    store(suite, suite.ZOO, 0.62)
+    path = suite.FOLDER / "results" / f"rte-{suite.ZOO}-0.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "options": recipe}))
+    assert row_of(suite)[4] == "62.0"
+    monkeypatch.setitem(suite.RECIPES, "rte", {**recipe, "epochs": 4})
+    with pytest.raises(ValueError, match=r"must have the options.*rte-minilm_zoo-0"):
+        suite.write_tables()
 
 
 def test_a_row_has_all_presets(suite):

@@ -180,13 +180,25 @@ def test_counts_and_tables(taggers):
     assert taggers.f1(counts) == pytest.approx(2 / 6)
     bad = {"dev": 0.3, "counts": counts}
     good = {"dev": 0.9, "counts": [[1, 1, 1], [1, 1, 1], [0, 0, 0]]}
-    fits = {"task": [bad, bad], "elmo": [good, bad]}
+    fits = {"task": [bad, bad], "glove_elmo": [good, bad]}
     results = {arm: {"rate": 0.001, "fits": rows} for arm, rows in fits.items()}
     lines = taggers.render("conll2003", results).splitlines()
-    assert lines[2] == "| `task` | 30.00 | 33.33 | 2 |  | 0.001 | 90.15 |"
-    assert lines[3].startswith("| `elmo` | 60.00 | 66.67 | 2 | +33.33 (")
+    assert lines[0].startswith("| network | dev F1 | test F1 |")
+    # The tagger of the paper reads word vectors, too.
+    assert lines[2] == "| `task` | 30.00 | 33.33 | 2 |  | 0.001 |  |"
+    assert lines[3].startswith("| `glove_elmo` | 60.00 | 66.67 | 2 | +33.33 (")
+    assert lines[3].endswith(" | 0.001 | 92.22 |")
     low, high = lines[3].split("(")[1].split(")")[0].split(" to ")
     assert 0 <= float(low) <= 33.33 <= float(high)
+
+
+def test_an_arm_is_compared_with_all_seeds_of_the_first(taggers):
+    bad = {"dev": 0.3, "counts": [[1, 1, 1], [0, 1, 1]]}
+    good = {"dev": 0.9, "counts": [[1, 1, 1], [1, 1, 1]]}
+    fits = {"task": [bad, good], "elmo": [good]}
+    results = {arm: {"rate": 0.001, "fits": rows} for arm, rows in fits.items()}
+    lines = taggers.render("conll2003", results).splitlines()
+    assert lines[3].startswith("| `elmo` | 90.00 | 100.00 | 1 | +25.00 (")
 
 
 def test_a_search_takes_the_best_rate(taggers):

@@ -77,6 +77,8 @@ def test_cells_are_computed_once(transfer, presets, monkeypatch, tmp_path):
     (transfer.FOLDER / f"results/{names[:-1]}1.json").unlink()
     command(transfer, presets, tmp_path, "--cells", names)
     assert [cell.seed for cell, _, _ in trained] == [1]
+    with pytest.raises(ValueError, match="{'dtype': 'float32'} in .*full-0.json"):
+        command(transfer, presets, tmp_path, "--cells", names, "--dtype", "bfloat16")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import inspect
 import pathlib
 import subprocess
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ LIMITED = (
     "finetune_step",
     "masked_batch",
     "decode",
+    "gpt_generation",
     "translation_step",
 )
 SLOW_PEERS = [
@@ -141,6 +143,39 @@ def test_decode_writes_as_many_tokens_as_all(monkeypatch, beams):
     assert bound().seconds > 0 and "GFLOP" in facts["note"]
     pytest.importorskip("keras_nlp")
     assert decode.make_keras_nlp(1, "float32", beams)[0]().shape == (3, 5)
+
+
+class Brief:
+    """Ours, whose texts end too early."""
+
+    def __init__(self, backbone, tokenizer):
+        pass
+
+    def translate(self, texts, **options):
+        return ["1 2 3"] * len(texts)
+
+    def generate(self, texts, **options):
+        return [f"{text} 1 2 3" for text in texts]
+
+
+@pytest.mark.parametrize("name", ["decode", "gpt_generation"])
+def test_all_peers_write_all_tokens(monkeypatch, name):
+    module = importlib.import_module(f"benchmarks.{name}")
+    backbone = types.SimpleNamespace(count_params=lambda: 7)
+    for place in ("transformer.Transformer", "gpt.GPT"):
+        monkeypatch.setattr(f"zoo.models.{place}", lambda config, dtype: backbone)
+    for task in ("Translator", "CausalLM"):
+        monkeypatch.setattr(f"zoo.{task}", Brief)
+    end, given = (1, {"beams": 1}) if name == "decode" else (49, {})
+    shrink(monkeypatch, module, VOCABULARY=50, END=end)
+    for new, fits in ((3, True), (4, True), (5, False), (2, False)):
+        monkeypatch.setattr(module, "NEW", new)
+        call, facts = module.make_zoo(1, "float32", **given)
+        if fits:
+            assert [*call().shape] == facts["shape"] == [module.ROWS, new]
+        else:
+            with pytest.raises(ValueError, match=f"have {new} new .* Received: 3 tok"):
+                call()
 
 
 @pytest.mark.slow

@@ -60,6 +60,7 @@ def test_int8_is_written_and_read(adapted, tmp_path):
         np.testing.assert_array_equal(again(x), expected)
 
 
+@pytest.mark.usefixtures("eagerly")
 @pytest.mark.shown("text_classifier-bert")
 def test_lora_trains_and_files_hold_it_merged(adapted, tmp_path):
     task, columns, y, x = adapted
@@ -80,7 +81,7 @@ def test_lora_trains_and_files_hold_it_merged(adapted, tmp_path):
 
 def test_a_copy_in_float32_has_lora_merged(build_task, tmp_path):
     """Which is what a task in 16 bits exports."""
-    task = build_task(cases.TASKS[0], smallest=True)
+    task = build_task(cases.TASKS[0])
     task.save_to_preset(tmp_path / "preset")
     half = zoo.from_preset(tmp_path / "preset", dtype="mixed_bfloat16")
     enable_lora(half, 2)
@@ -97,7 +98,7 @@ def test_a_copy_in_float32_has_lora_merged(build_task, tmp_path):
 @pytest.fixture
 def small(build_task):
     """A classifier with int8 weights."""
-    task = build_task(cases.TASKS[0], smallest=True)
+    task = build_task(cases.TASKS[0])
     task.quantize("int8")
     return task
 

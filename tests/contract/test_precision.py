@@ -28,7 +28,8 @@ def test_adagrad_trains_too(build_task, policy):
 
 
 def check(case, build_task, policy, optimizer):
-    task = build_task(case, dtype=policy, optimizer=OPTIMIZERS[optimizer]())
+    options = {"optimizer": OPTIMIZERS[optimizer]()}
+    task = build_task(case, dtype=policy, smallest=False, **options)
     x, y = cases.columns_of(task, TEXTS), case.targets(TEXTS, LABELS)
     (batch,) = task.batches(x, y, batch_size=8)
     x, y, weight = keras.utils.unpack_x_y_sample_weight(batch)

@@ -84,5 +84,8 @@ def test_pairs_without_agreement_are_left_out(tmp_path):
     ]
     (tmp_path / "snli.jsonl").write_text("\n".join(map(json.dumps, rows)))
     assert read_labelled(tmp_path / "snli.jsonl") == ((["c"], ["d"]), ["neutral"])
+    (tmp_path / "none.txt").write_text("\n".join([names, lines[1]]))
+    with pytest.raises(ValueError, match='rows with labels. Received: only labels "-"'):
+        read_labelled(tmp_path / "none.txt")
     (tmp_path / "other.tsv").write_text("text\tlabel\na\t-\n")
     assert read_labelled(tmp_path / "other.tsv") == (["a"], ["-"])

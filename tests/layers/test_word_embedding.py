@@ -92,7 +92,7 @@ def train(layer, jit=False):
 
 
 @pytest.mark.filterwarnings("ignore:The model does not have any trainable weights")
-@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("jit", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_training_changes_no_frozen_row(jit):
     table = train(make(num_frozen=3), jit)
     np.testing.assert_array_equal(table[-3:], TABLE[-3:])

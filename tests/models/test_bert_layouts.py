@@ -8,7 +8,6 @@ import sys
 
 import h5py
 import keras
-import keras_nlp
 import numpy as np
 import pytest
 from bert_golden import ATOL, GOLDEN, OUTPUTS, check, compute, save_tensorflow
@@ -130,7 +129,7 @@ def test_the_number_of_heads_must_be_the_stored_one(garden):
         read(path.parent)
 
 
-def make_preset(directory, head):
+def make_preset(keras_nlp, directory, head):
     """Saves a keras-nlp BERT with a head; returns its inputs and outputs."""
     keras.utils.set_random_seed(23)
     backbone = keras_nlp.models.BertBackbone(
@@ -167,10 +166,11 @@ def make_preset(directory, head):
 
 
 @pytest.fixture(scope="module", params=("masked_lm_head", "classifier"))
-def preset(request, tmp_path_factory):
+def preset(request, keras_nlp, tmp_path_factory):
     """A keras-nlp preset: its directory, its head, its outputs."""
     directory = tmp_path_factory.mktemp("preset") / "preset"
-    return directory, request.param, make_preset(directory, request.param)
+    outputs = make_preset(keras_nlp, directory, request.param)
+    return directory, request.param, outputs
 
 
 def test_computes_what_keras_nlp_computes(preset):
@@ -199,7 +199,7 @@ def test_the_head_of_keras_nlp_has_options_of_its_own(preset):
 
 
 @pytest.mark.parametrize("preset", ["masked_lm_head"], indirect=True)
-def test_names_of_keras_2_are_read(preset, tmp_path):
+def test_names_of_keras_2_are_read(keras_nlp, preset, tmp_path):
     directory, _, expected = preset
     name = "model.weights.h5"
     (tmp_path / "config.json").write_text((directory / "config.json").read_text())

@@ -41,6 +41,14 @@ def test_two_checkpoints_in_a_directory_need_a_choice(google):
         read(google, layout="google")
 
 
+def test_files_of_other_programs_are_no_checkpoints(tmp_path):
+    copy(tmp_path)
+    for name in ("faiss.index", "damaged.npz"):
+        (tmp_path / name).write_bytes(b"other")
+    assert recognise(tmp_path) == "hugging_face"
+    assert zoo.from_preset(tmp_path, task=None).family == "bert"
+
+
 def test_a_directory_without_a_bert_is_described(tmp_path):
     assert recognise(tmp_path) is None
     (tmp_path / "config.json").write_text('{"model_type": "roberta"}')
@@ -112,7 +120,13 @@ def test_an_incomplete_head_is_refused(tmp_path):
 def test_a_vocabulary_of_another_size_is_refused(tmp_path):
     vocab = copy(tmp_path) / "vocab.txt"
     vocab.write_text(vocab.read_text() + "more\n")
-    with pytest.raises(ValueError, match="18 tokens, 17 rows"):
+    with pytest.raises(ValueError, match=r"18 tokens, 17 rows, in `.*vocab\.txt`"):
+        read(tmp_path)
+    values = {"model": {"vocab": {"a": 0}}}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(values))
+    with pytest.raises(
+        ValueError, match=r"rows, in `.*tokenizer\.json`.*, and remove tokenizer.json"
+    ):
         read(tmp_path)
 
 

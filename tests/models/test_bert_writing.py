@@ -6,7 +6,6 @@ import pathlib
 import subprocess
 import sys
 
-import keras_nlp
 import numpy as np
 import pytest
 from bert_golden import ATOL, GOLDEN, OUTPUTS, compute
@@ -45,7 +44,7 @@ KERAS = {"layer_norm_epsilon": 1e-12, "dropout": 0.1, "attention_dropout": 0.1}
 @pytest.mark.parametrize(
     ("heads", "num_classes"), (((), 0), (("masked_lm_head",), 0), (("classifier",), 3))
 )
-def test_keras_nlp_computes_what_we_compute(tmp_path, heads, num_classes):
+def test_keras_nlp_computes_what_we_compute(keras_nlp, tmp_path, heads, num_classes):
     config, weights, tokenizer = make(heads, num_classes, **KERAS)
     path = tmp_path / "preset"
     options = KERAS_NLP_HEAD
@@ -206,7 +205,7 @@ def test_nothing_is_overwritten_and_nothing_half_written(tmp_path, monkeypatch):
     config, weights, tokenizer = make()
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").write_text("kept")
-    with pytest.raises(ValueError, match="must be absent or empty"):
+    with pytest.raises(FileExistsError, match="is not empty"):
         write(tmp_path / "full", "hugging_face", config, weights, tokenizer)
     assert [p.name for p in (tmp_path / "full").iterdir()] == ["file"]
 

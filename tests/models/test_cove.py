@@ -85,6 +85,8 @@ def test_the_user_chooses_the_words(tmp_path):
     assert "The" not in zoo.from_preset(folder).tokenizer.vocabulary
     (folder / "words.txt").write_text("w0x3\nw1x0\nnone\n")
     assert zoo.from_preset(folder).tokenizer.vocabulary == ("w0x3", "w1x0")
+    (folder / "words.txt").write_text("\ufeffw0x3\nw1x0\n", "utf-8")
+    assert zoo.from_preset(folder).tokenizer.vocabulary == ("w0x3", "w1x0")
 
 
 def test_unknown_words_are_zero_vectors_and_no_padding(directory):

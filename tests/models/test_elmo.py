@@ -1,6 +1,7 @@
 """ELMo against the vectors of its authors' program, and the promises of its room."""
 
 import dataclasses
+import itertools
 import json
 import shutil
 
@@ -47,12 +48,13 @@ def bilm(shared, tmp_path_factory):
 
 
 @pytest.mark.external
-def test_the_authors_vectors(bilm):
+@pytest.mark.parametrize("count", [4, pytest.param(None, marks=pytest.mark.slow)])
+def test_the_authors_vectors(bilm, count):
     directory, oracle = bilm
     model = zoo.from_preset(directory).stateful("layer_outputs")
     lists = json.loads((oracle / "lm_embeddings_sentences.json").read_text())
     expected = [h5py.File(oracle / f"lm_embeddings_{k}.hdf5") for k in range(3)]
-    for number, texts in enumerate(zip(*lists, strict=True)):
+    for number, texts in enumerate(itertools.islice(zip(*lists, strict=True), count)):
         top = model(inputs_of(texts, 50))["layer_outputs"][:, -1].numpy()
         for row, file in zip(top, expected, strict=True):
             theirs = np.concatenate(file[str(number)], axis=-1)
@@ -289,14 +291,14 @@ def test_a_masked_language_model_is_refused(tmp_path):
         zoo.from_preset(tmp_path / "published", task="masked_lm")
 
 
-@pytest.mark.parametrize("texts", [[""], ["a " * 10_000], ["x" * 10_000], [" \t\n"]])
-def test_extreme_texts_have_answers(texts, tmp_path):
-    elmo = make()
-    task = zoo.tasks.TextEmbedder(elmo, CharacterTokenizer(12))
-    answer = task.answer(["a", *texts])["embedding"]
-    assert answer.shape == (2, 16) and np.isfinite(answer).all()
+def test_extreme_texts_have_answers():
+    task = zoo.tasks.TextEmbedder(make(), CharacterTokenizer(12))
+    for text in ("", "a " * 10_000, "x" * 10_000, " \t\n"):
+        answer = task.answer(["a", text])["embedding"]
+        assert answer.shape == (2, 16) and np.isfinite(answer).all()
 
 
+@pytest.mark.slow
 def test_other_rows_change_the_rounding_only():
     """At a published size: there the last bits of a product vary with its rows."""
     keras.utils.set_random_seed(0)

@@ -18,6 +18,13 @@ def fast(directory, kind="gpt2", **changes):
     return directory
 
 
+def template(*tokens):
+    """A post-processor that puts tokens around a text A."""
+    kinds = {"A": "Sequence"}
+    single = [{kinds.get(t, "SpecialToken"): {"id": t, "type_id": 0}} for t in tokens]
+    return {"type": "TemplateProcessing", "single": single}
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_both_forms_of_a_tokenizer_are_read(kind, tmp_path):
     expected = read(GOLDEN / kind).tokenizer
@@ -40,8 +47,11 @@ def test_both_forms_of_a_tokenizer_are_read(kind, tmp_path):
 
 
 def test_rows_may_begin_with_a_token(tmp_path):
-    single = [{"SpecialToken": {"id": "<|endoftext|>", "type_id": 0}}]
-    directory = fast(tmp_path, post_processor={"single": single})
+    rule = template("<|endoftext|>", "A")
+    directory = fast(tmp_path, post_processor=rule)
+    assert read(directory).tokenizer["start_token"] is True
+    rules = {"type": "Sequence", "processors": [rule, {"type": "ByteLevel"}]}
+    change_json(directory / "tokenizer.json", post_processor=rules)
     assert read(directory).tokenizer["start_token"] is True
     model = zoo.from_preset(directory)
     assert model.tokenizer.framing.begin == (256,)
@@ -92,6 +102,15 @@ def lacking(*tokens):
         ),
         ({"normalizer": {"type": "NFC"}}, "it normalizes texts"),
         (lacking("<|endoftext|>"), "its vocabulary lacks '<|endoftext|>'"),
+        (
+            {"post_processor": template("A", "<|endoftext|>")},
+            r"it adds other tokens to a text A: \['A', '<.endoftext.>'\]",
+        ),
+        (
+            {"post_processor": {"type": "Sequence", "processors": [template("a")] * 2}},
+            "it adds other tokens to a text A: None",
+        ),
+        ({"post_processor": {"type": "RobertaProcessing"}}, "it adds other tokens"),
     ],
 )
 def test_other_tokenizers_are_left_out_with_a_warning(tmp_path, changes, message):

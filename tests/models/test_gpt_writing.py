@@ -7,7 +7,6 @@ import subprocess
 import sys
 
 import h5py
-import keras_nlp
 import numpy as np
 import pytest
 from gpt_golden import (
@@ -142,7 +141,7 @@ def test_a_task_is_written_and_loaded(kind, tmp_path):
 
 
 @pytest.mark.parametrize("start", [False, True])
-def test_keras_nlp_computes_what_we_compute(tmp_path, start):
+def test_keras_nlp_computes_what_we_compute(keras_nlp, tmp_path, start):
     contents = make(**KERAS)
     contents.tokenizer["start_token"] = start
     path = tmp_path / "new"
@@ -168,7 +167,7 @@ def test_keras_nlp_computes_what_we_compute(tmp_path, start):
     assert list(preprocessor.tokenizer(text)) == ids
 
 
-def test_presets_of_keras_nlp_are_read(tmp_path):
+def test_presets_of_keras_nlp_are_read(keras_nlp, tmp_path):
     backbone = keras_nlp.models.GPT2Backbone(263, 2, 4, 8, 12, 0.05, 9)
     generator = np.random.default_rng(33)
     for variable in backbone.weights:
@@ -294,6 +293,31 @@ def test_defaults_of_generate_are_kept(tmp_path):
         assert read(tmp_path / "b").options["generation"] == {"repetition_penalty": 1.3}
     path.unlink()
     assert read(tmp_path / "b").options == {"generation": {}}
+
+
+def test_the_end_of_a_text_is_no_new_token_of_hugging_face(tmp_path):
+    options = {"min_new_tokens": 5, "renormalize": True}
+    contents = dataclasses.replace(make(), options={"generation": options})
+    write_hugging_face(tmp_path / "a", contents)
+    path = tmp_path / "a" / "generation_config.json"
+    values = {"min_new_tokens": 4, "renormalize_logits": True, "eos_token_id": 256}
+    assert json.loads(path.read_text()) == values
+    assert read(tmp_path / "a").options == {"generation": options}
+    path.write_text('{"min_new_tokens": 4, "max_new_tokens": 4}')
+    assert read(tmp_path / "a").options["generation"]["min_new_tokens"] == 4
+
+
+def test_older_directories_have_the_options_in_their_config(tmp_path):
+    write_hugging_face(tmp_path / "a", make())
+    path = tmp_path / "a" / "config.json"
+    change_json(path, num_beams=3)
+    assert read(tmp_path / "a").options == {"generation": {"num_beams": 3}}
+    others = {"early_stopping": True, "force_words_ids": [[1]], "constraints": [1]}
+    for name, value in {**others, "min_length": 2, "eos_token_id": [3, 256]}.items():
+        values = {"num_beams": 3, name: value}
+        (tmp_path / "a" / "generation_config.json").write_text(json.dumps(values))
+        with pytest.warns(UserWarning, match=f"cannot have the options {name} of"):
+            assert read(tmp_path / "a").options == {"generation": {"num_beams": 3}}
 
 
 def test_keras_nlp_starts_texts_with_a_token_by_default(tmp_path):

@@ -1,5 +1,6 @@
 """Directories of CTranslate2: its own outputs, and files that the tests write."""
 
+import dataclasses
 import json
 import struct
 
@@ -103,6 +104,33 @@ def test_files_become_our_weights(tmp_path, version):
     assert {*found.weights} == {*drawn}
     for path, array in drawn.items():
         np.testing.assert_array_equal(found.weights[path], array, path)
+
+
+FLAGS = ("alibi", "alibi_use_positive_positions", "scale_alibi")
+
+
+def test_files_of_current_converters(tmp_path):
+    """Their tables are numbered, and there are more flags and a norm of embeddings."""
+    config = dataclasses.replace(CONFIG, embeddings_layer_norm=True)
+    drawn = draw(config)
+    arrays = fused(drawn, config)
+    arrays["encoder/embeddings_0/weight"] = arrays.pop("encoder/embeddings/weight")
+    assert "decoder/layernorm_embedding/beta" in arrays
+    options = {f"decoder/{name}": np.int8(0) for name in FLAGS}
+    found = weights.read(write(tmp_path, arrays, 6, options))
+    assert found.config == config and {*found.weights} == {*drawn}
+    for path, array in drawn.items():
+        np.testing.assert_array_equal(found.weights[path], array, path)
+    more = {"encoder/embeddings_1/weight": np.zeros((2, 8), "float32")}
+    for name, value, message in (
+        ("decoder/alibi", np.int8(1), "must be 0. Received: .* decoder/alibi in"),
+        ("decoder/scale_outputs", np.float32(2), "of decoder/scale_outputs in"),
+        ("encoder/activation", np.int8(4), "`activation` must be one of the codes"),
+        (*more, *more.values(), "must have one table of emb.*embeddings_1"),
+    ):
+        write(tmp_path, arrays, 6, {**options, name: value})
+        with pytest.raises(ValueError, match=message):
+            weights.read(tmp_path)
 
 
 @pytest.mark.slow
@@ -223,6 +251,7 @@ def test_log_probabilities_are_those_of_ctranslate2(aren):
 
 
 @pytest.mark.external
+@pytest.mark.usefixtures("eagerly")
 def test_translations_are_those_of_ctranslate2(aren):
     directory, cases = aren
     model = zoo.from_preset(directory)

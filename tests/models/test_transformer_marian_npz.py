@@ -200,3 +200,6 @@ def test_damaged_files_raise_errors(tmp_path):
     save_checkpoint(tmp_path / "other.npz", arrays)
     with pytest.raises(ValueError, match="one model of Marian. Received: model.npz,"):
         read(tmp_path)
+    (tmp_path / "others").mkdir()
+    (tmp_path / "others" / "table.npz").write_bytes(b"no archive")
+    assert recognise(tmp_path / "others") is None

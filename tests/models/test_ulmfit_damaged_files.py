@@ -137,6 +137,8 @@ def test_several_or_no_files(tmp_path):
     assert recognise(tmp_path) is None
     write_state(tmp_path / "model.pt", {"a": np.zeros(2)})
     (tmp_path / "model.h5").write_bytes(b"\x89HDF\r\n\x1a\n")
+    # As Hugging Face's `Trainer` stores the states of random generators.
+    write_zip(tmp_path / "rng_state.pth", dump({"python": (3, 1)}), {})
     assert recognise(tmp_path) is None
 
 

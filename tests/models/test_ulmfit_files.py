@@ -65,6 +65,7 @@ def logits(model, ids=IDS):
     return model({"token_ids": ids, "padding_mask": mask}).numpy()
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_a_language_model_of_fastai_2():
     model = zoo.from_preset(FILES, file="lm.pth")
     assert isinstance(model, CausalLM) and model.new_heads == ()
@@ -114,6 +115,17 @@ def test_language_models_of_other_versions(convert, layout, name, legacy, tmp_pa
         expected = expected - stored("lm")["1.decoder.bias"]
     np.testing.assert_allclose(logits(model), expected, **CLOSE)
     assert model.tokenizer is None
+
+
+def test_awd_lstm_lm_has_no_padding(tmp_path):
+    """Its id 1 is a word; without a mask, no token is skipped."""
+    write(tmp_path, as_awd_lstm_lm(stored("lm")), "model.pt")
+    backbone = zoo.from_preset(tmp_path).backbone
+    assert backbone.config.pad_id is None
+    ids = np.array([[3, 1, 4]])
+    inputs = {"token_ids": ids, "padding_mask": np.ones_like(ids)}
+    expected = backbone(inputs)["sequence_output"]
+    np.testing.assert_array_equal(backbone(ids)["sequence_output"], expected)
 
 
 def wide_classifier():

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 import tiny
+from eager import without_graphs
 
 import zoo
 from zoo import pretraining
@@ -34,10 +35,12 @@ def finished(tmp_path_factory):
     """The folder of a run to its end."""
     folder = tmp_path_factory.mktemp("rows")
     tiny.write_corpus(folder / "a.txt")
-    pretraining.run(recipe(), folder, folder / "run", every=3)
+    with without_graphs():
+        pretraining.run(recipe(), folder, folder / "run", every=3)
     return folder
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_a_run_ends_in_a_preset(finished):
     report = json.loads((finished / "run" / "report.json").read_text())
     assert report["tokens"] == 16 * 4 * 4 + 24 * 4 * 2
@@ -52,6 +55,7 @@ def test_a_run_ends_in_a_preset(finished):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("eagerly")
 def test_a_run_in_parts_is_the_whole_run(finished, tmp_path, monkeypatch):
     class Stopped(Exception):
         pass

@@ -30,12 +30,18 @@ def recipe(**fields):
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    """The folder of a run to its end."""
+def corpus(tmp_path_factory):
+    """The folder of the text."""
     folder = tmp_path_factory.mktemp("streams")
     tiny.write_corpus(folder / "a.txt")
-    pretraining.run(recipe(), folder, folder / "run", every=5)
     return folder
+
+
+@pytest.fixture(scope="module")
+def finished(corpus):
+    """The folder of a run to its end."""
+    pretraining.run(recipe(), corpus, corpus / "run", every=5)
+    return corpus
 
 
 @pytest.mark.slow
@@ -82,14 +88,15 @@ def test_a_backward_model_goes_on_from_a_preset(finished):
     )
 
 
-def test_several_stages_are_refused(finished):
+def test_several_stages_are_refused(corpus):
     with pytest.raises(ValueError, match="must have one stage"):
         stages = [[7, 4, 2], [9, 4, 2]]
-        pretraining.run(recipe(stages=stages), finished, finished / "two", every=2)
+        pretraining.run(recipe(stages=stages), corpus, corpus / "two", every=2)
 
 
-def test_a_short_file_is_refused_before_the_training(finished, tmp_path):
-    (tmp_path / "a.txt").write_text((finished / "a.txt").read_text())
+@pytest.mark.usefixtures("eagerly")
+def test_a_short_file_is_refused_before_the_training(corpus, tmp_path):
+    (tmp_path / "a.txt").write_text((corpus / "a.txt").read_text())
     (tmp_path / "b.valid").write_text("a\n")
     with pytest.raises(ValueError, match="6 streams need at least 7 tokens"):
         one = recipe(valid=["b.valid"], stages=[[7, 6, 2]])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
+from eager import without_graphs
 
 import zoo
 from zoo import pretraining
@@ -60,10 +61,12 @@ def data(tmp_path_factory):
 @pytest.fixture(scope="module")
 def finished(data):
     """The folder of a run to its end."""
-    pretraining.run(recipe(), data, data / "run", every=2)
+    with without_graphs():
+        pretraining.run(recipe(), data, data / "run", every=2)
     return data / "run"
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_a_run_ends_in_a_preset_of_encoder_and_decoder(finished):
     translator = zoo.from_preset(finished / "preset")
     assert isinstance(translator, zoo.Translator)
@@ -97,6 +100,7 @@ def test_words_of_the_source_come_first(finished):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("eagerly")
 def test_a_run_that_stopped_ends_as_one_that_did_not(
     data, finished, tmp_path, monkeypatch
 ):

@@ -170,3 +170,10 @@ def test_choices_are_learned_scored_and_asked(preset, tmp_path):
         code=1,
     )  # fmt: skip
     assert "columns of choices have fixed names" in output
+
+
+def test_a_task_of_one_column_has_no_pairs(preset, tmp_path):
+    tagger = zoo.from_preset(preset, "token_classifier", labels=["O", "B-X"])
+    tagger.save(tmp_path / "tagger.keras")
+    output = run("predict", tmp_path / "tagger.keras", "--pair", "a\tb", code=1)
+    assert "`--pair` needs a task that reads pairs of texts. Received" in output

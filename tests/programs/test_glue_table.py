@@ -4,6 +4,7 @@ import csv
 import json
 import shutil
 
+import keras
 import pytest
 import tiny
 from click.testing import CliRunner
@@ -11,6 +12,7 @@ from click.testing import CliRunner
 from zoo.cli import main
 from zoo.programs import glue_table
 from zoo.registry import build_backbone
+from zoo.tasks import Task
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +62,7 @@ def test_both_arms_are_searched_and_scored(folder, tmp_path):
     assert again.output.splitlines() == first.output.splitlines()[6:]
     assert "95% interval" in again.output
     other = CliRunner().invoke(main, [*map(str, arguments), "--pooling", "mean"])
-    assert "Give another output directory" in other.output
+    assert "Give another directory" in other.output
 
 
 @pytest.mark.slow
@@ -89,7 +91,7 @@ def test_one_arm_alone(folder, tmp_path):
     )
     assert "random" not in results and "difference" not in results
     assert len(glue_table.table(results)) == 3
-    with pytest.raises(ValueError, match="All runs in .* must have the settings"):
+    with pytest.raises(ValueError, match="All results in .* must have the settings"):
         other = shutil.copytree(folder, tmp_path / "other")
         options = {"examples": 20, "epochs": 1, "arms": ["preset"]}
         glue_table.compare(folder / "preset", other, tmp_path, **options)
@@ -121,3 +123,22 @@ def test_a_few_examples_may_lack_a_label(folder):
     plan = "preset", 1e-3, 0, 1, 8
     found = glue_table.finetune(folder / "preset", "sst2", parts, *plan)
     assert len(found["dev"]) == 30 and {*found["dev"]} <= {"0", "1"}
+
+
+def test_a_diverged_run_is_an_error(folder, monkeypatch):
+    def fit(self, *args, **options):
+        found = keras.callbacks.History()
+        found.history = {"loss": [float("nan")]}
+        return found
+
+    monkeypatch.setattr(Task, "fit", fit)
+    parts, plan = glue_table.split(folder, "sst2", 8), ("preset", 1e-3, 0, 1, 8)
+    with pytest.raises(FloatingPointError, match="must be finite.*Received: nan"):
+        glue_table.finetune(folder / "preset", "sst2", parts, *plan)
+
+
+def test_an_ensemble_is_not_trained(folder, tmp_path):
+    (tmp_path / "ensemble.json").write_text('{"format": 1, "members": 2}')
+    parts, plan = glue_table.split(folder, "sst2", 8), ("preset", 1e-3, 0, 1, 8)
+    with pytest.raises(ValueError, match="must be one model. .*which is an ensemble"):
+        glue_table.finetune(tmp_path, "sst2", parts, *plan)

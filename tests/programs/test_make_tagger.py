@@ -44,6 +44,7 @@ def root(shipped, monkeypatch):
     directories._directories.cache_clear()
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_vocabulary_and_labels_are_the_sentences():
     model = zoo.make_tagger(SENTENCES, TAGS, minimum=3, seed=1, **SIZES)
     counts = {w: sum(row.count(w) for row in SENTENCES) for w in sum(SENTENCES, [])}
@@ -66,6 +67,7 @@ def test_vocabulary_and_labels_are_the_sentences():
     "unknown",
     ["random", *(pytest.param(x, marks=pytest.mark.slow) for x in ("unk", "class"))],
 )
+@pytest.mark.usefixtures("eagerly")
 def test_a_trained_tagger_learns_more_words(unknown):
     options = {**SIZES, "embedding_dim": 4, "unknown": unknown, "decoder": "softmax"}
     model = zoo.make_tagger(SENTENCES, TAGS, **options)

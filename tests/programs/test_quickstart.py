@@ -2,9 +2,12 @@
 
 import json
 
+import click
 import pytest
 import tiny
+from commands import run
 
+from zoo.cli import main
 from zoo.programs import quickstart
 from zoo.registry import build_backbone
 from zoo.text import WordPieceTokenizer
@@ -54,6 +57,20 @@ def test_pairs_are_asked_as_pairs(preset, tmp_path):
     text = "\n".join(map(str, said))
     first, second = quickstart.split((texts, texts[::-1]), labels)["test"][0]
     assert f"{first[0]} | {second[0]}" in text
+
+
+def test_columns_need_data():
+    message = "are those of `--data`. Received: text_column without data"
+    with pytest.raises(ValueError, match=message):
+        quickstart.run(columns={"text_column": "review"})
+
+
+def test_every_option_has_a_help():
+    assert quickstart.PRESET in run("quickstart", "--help")
+    for name, command in main.commands.items():
+        for option in command.params:
+            if isinstance(option, click.Option):
+                assert option.help, f"{name} {option.name}"
 
 
 def test_every_part_must_have_rows():

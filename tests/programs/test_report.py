@@ -10,6 +10,7 @@ from report_runs import finetune, write_table
 import zoo
 from zoo.programs import finetuning
 from zoo.programs.data_summary import data_lines, describe_data
+from zoo.programs.progress import check_output
 from zoo.visualize.plain_text import printable
 
 
@@ -109,6 +110,17 @@ def test_a_terminal_gets_the_bar_of_keras(make_task, monkeypatch):
     assert verbose == [1, 0]
 
 
+def test_a_diverged_training_is_an_error(make_task, monkeypatch):
+    model, history = make_task(), {"loss": [0.5, float("nan")]}
+    monkeypatch.setattr(
+        model, "fit", lambda *_, **options: type("History", (), {"history": history})
+    )
+    parts = {"training": (["a"], ["bad"]), "validation": (["a"], ["bad"])}
+    sizes = {"batch_size": 8, "token_budget": None}
+    with pytest.raises(FloatingPointError, match="Received: nan. Lower the learning"):
+        finetuning.fit(model, parts, 2, sizes, 0, print)
+
+
 def test_one_label_is_an_error(preset, tmp_path):
     data = write_table(tmp_path / "train.tsv", ["a film", "a plot"], ["x", "x"])
     output, _ = finetune(preset, data, tmp_path, "--valid", data, code=1)
@@ -138,6 +150,16 @@ def test_the_directory_is_checked_before_the_training(preset, tmp_path):
     output, _ = finetune(preset, data, tmp_path, "--report", data, code=1)
     assert "The report must be a directory. Received:" in output
     assert "rows for training" not in output
+
+
+def test_the_output_is_checked_before_the_training(preset, tmp_path):
+    data = write_table(tmp_path / "train.tsv", ["a film", "a plot"], ["x", "y"])
+    (tmp_path / "m.keras").mkdir()
+    output, _ = finetune(preset, data, tmp_path, code=1)
+    assert "The output must be a file. Received:" in output
+    assert "rows for training" not in output
+    with pytest.raises(OSError, match="train.tsv"):
+        check_output(data / "m.keras")
 
 
 def test_large_numbers_of_labels_and_rare_ones():

@@ -3,6 +3,7 @@
 import functools
 import json
 
+import keras
 import pytest
 import tiny
 from commands import run
@@ -179,6 +180,49 @@ def test_settings_of_a_suite(tmp_path):
     for other in ({"data": "e"}, {"fit": functools.partial(check, data="y")}):
         with pytest.raises(ValueError, match="Give another directory"):
             check(**{"fit": fit, "layers": (1, 2), **other})
+
+
+def test_the_weights_of_a_directory_are_a_setting(tmp_path, monkeypatch):
+    """A record of before has no checksum, and the path as it was given."""
+    monkeypatch.chdir(tmp_path)
+    preset, record = tmp_path / "preset", tmp_path / "run" / "settings.json"
+    preset.mkdir()
+    (preset / "preset.json").write_text("{}")
+    (preset / "weights").write_text("weights")
+
+    def check(preset):
+        task_suite._check_settings(record.parent, preset, "data", None, {})
+
+    check("preset")
+    check(preset)
+    (preset / "weights").write_text("others!")
+    with pytest.raises(ValueError, match="Give another directory"):
+        check(preset)
+    record.write_text(json.dumps({"preset": "preset", "data": str(tmp_path / "data")}))
+    check("preset")
+    (preset / "weights").write_text("weights")
+    with pytest.raises(ValueError, match="Give another directory"):
+        check("preset")
+
+
+def test_a_diverged_model_is_not_scored(preset, tmp_path):
+    def fit(model, texts, labels, **options):
+        found = keras.callbacks.History()
+        found.history = {"loss": [float("inf")]}
+        return found
+
+    write_files(tmp_path)
+    task = SUITE["sst2"]
+    with pytest.raises(FloatingPointError, match="must be finite.*Received: inf"):
+        task_suite.measure(preset, task, task.find(tmp_path), rows=4, fit=fit)
+
+
+def test_an_ensemble_is_not_trained(tmp_path):
+    write_files(tmp_path)
+    (tmp_path / "ensemble.json").write_text('{"format": 1, "members": 2}')
+    task = SUITE["sst2"]
+    with pytest.raises(ValueError, match="must be one model. .*which is an ensemble"):
+        task_suite.measure(tmp_path, task, task.find(tmp_path))
 
 
 def test_given_options_and_rare_labels(preset, tmp_path):

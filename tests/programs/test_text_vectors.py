@@ -1,11 +1,13 @@
 """Vectors of many texts: in memory, into a file, and continued after a stop."""
 
 import gzip
+import json
 
 import numpy as np
 import pytest
 import tiny
 from click.testing import CliRunner
+from disk import full_disk
 
 import zoo
 from zoo.cli import main
@@ -91,6 +93,17 @@ def test_a_stopped_program_continues(embedder, tmp_path, monkeypatch, stop):
     np.testing.assert_allclose(found, embedder.predict(TEXTS, verbose=0), atol=1e-6)
     np.testing.assert_array_equal(np.load(output), found)
     assert [path.name for path in tmp_path.iterdir()] == ["v.npy"]
+
+
+def test_the_vectors_before_a_full_disk_are_kept(embedder, tmp_path):
+    output = tmp_path / "v.npy"
+    size = 128 + 5 * 16 * 4 + 100  # the header, a block, and a part of the next one
+    with full_disk(size), pytest.raises(OSError, match="part keeps the vec") as caught:
+        embed(TEXTS, embedder, output=output)
+    assert "Nothing was written" not in str(caught.value)
+    record = json.loads((tmp_path / "v.npy.part.json").read_text())
+    assert record["rows"] == 5 and not output.exists()
+    assert embed(TEXTS, embedder, output=output).shape == (23, 16)
 
 
 def test_only_the_same_texts_and_model_continue(preset, embedder, tmp_path):

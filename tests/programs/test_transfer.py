@@ -160,11 +160,40 @@ def test_options_that_exclude_each_other_are_errors(
     assert message in run("finetune", preset, *common, *options, code=code)
 
 
-def test_fields_of_the_config_are_options(preset, calls):
+def test_fields_of_the_config_are_options(preset, monkeypatch):
+    trained = []
+
+    def fit(self, *args, **kwargs):
+        trained.append(self)
+        return keras.callbacks.History()
+
+    monkeypatch.setattr(zoo.tasks.Task, "fit", fit)
     options = {"epochs": 1, "language_model_epochs": 0, "dropout": 0.25}
     model = zoo.finetune_ulmfit(preset, TEXTS[:8], LABELS[:8], **options)
-    assert model.backbone.config.dropout == 0.25 and len(calls) == 1
-    calls.clear()
+    assert model.backbone.config.dropout == 0.25 and trained == [model]
+    trained.clear()
     with pytest.raises(ValueError, match="'dropuot'"):
         zoo.finetune_ulmfit(preset, TEXTS[:8], LABELS[:8], dropuot=0.25)
-    assert not calls
+    assert not trained
+
+
+def test_mistakes_are_found_before_the_language_model_is_trained(
+    preset, table, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(zoo.tasks.Task, "fit", None)
+    with pytest.raises(ValueError, match=r"Received: \['new'\]"):
+        zoo.finetune_ulmfit(preset, TEXTS, LABELS, None, (["a film"], ["new"]))
+    with pytest.raises(ValueError, match="must be a positive number. Received: 0"):
+        zoo.finetune_ulmfit(preset, TEXTS, LABELS, learning_rate=0)
+    with pytest.raises(ValueError, match="The output must be a file. Received"):
+        (tmp_path / "a.keras").mkdir()
+        zoo.finetune_ulmfit(preset, TEXTS, LABELS, output=tmp_path / "a.keras")
+    (tmp_path / "valid.tsv").write_text("text\tlabel\na film\tnew\n")
+    command = ("finetune", preset, "--data", table, "--recipe", "ulmfit")
+    command += ("--output", tmp_path / "m.keras")
+    for option, value, message, code in (
+        ("--valid", tmp_path / "valid.tsv", "Received: ['new']", 1),
+        ("--learning-rate", 0, "must be a positive number. Received: 0.0", 1),
+        ("--sequence-length", 0, "0 is not in the range x>=1", 2),
+    ):
+        assert message in run(*command, option, value, code=code)

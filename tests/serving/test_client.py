@@ -1,5 +1,6 @@
 """Instructions for the server, and the client against a stand-in that speaks REST."""
 
+import csv
 import http.server
 import json
 import os
@@ -101,9 +102,12 @@ def test_curl_rows_of_several_inputs_and_bytes():
     assert body == {"instances": [{"image": {"b64": "/wA="}, "ids": [1, 2]}]}
 
 
-def test_docker_lines(tmp_path):
-    words = shlex.split(docker_lines(tmp_path / "a b", "clf").replace("\\\n", " "))
-    assert f"{tmp_path / 'a b'}:/models/clf:ro" in words
+@pytest.mark.parametrize("name", ["a b", "12:30", 'a,"b"'])
+def test_docker_lines(tmp_path, name):
+    words = shlex.split(docker_lines(tmp_path / name, "clf").replace("\\\n", " "))
+    (fields,) = csv.reader([words[words.index("--mount") + 1]])
+    source = f"source={tmp_path / name}"
+    assert fields == ["type=bind", source, "target=/models/clf", "readonly"]
     assert "MODEL_NAME=clf" in words
     assert words[-1] == "tensorflow/serving:2.20.0"
 

@@ -20,12 +20,12 @@ STEPS = 20
 ROWS = 33  # with batches of 8, the last has one row, and a replica none
 
 
-def make_model(strategy, dtype=None, rate=3e-3, **options):
+def make_model(strategy, dtype=None, rate=3e-3, num_layers=1, **options):
     """The same classifier under any strategy."""
     with strategy.scope():
         keras.utils.set_random_seed(3)
         model = TextClassifier(
-            build_backbone("bert", tiny.CONFIG, dtype),
+            build_backbone("bert", {**tiny.CONFIG, "num_layers": num_layers}, dtype),
             WordPieceTokenizer(tiny.VOCABULARY),
             tiny.LABELS,
             head_dropout=0.0,

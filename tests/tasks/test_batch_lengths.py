@@ -1,6 +1,7 @@
 """How far the batches of a task are padded, and which of them count."""
 
 import pytest
+import tensorflow as tf
 
 
 @pytest.mark.parametrize("jit_compile", [False, True])
@@ -19,3 +20,22 @@ def test_steps_of_held_out_texts_are_refused(make_task, texts, labels):
     ):
         with pytest.raises(ValueError, match="`validation_steps` counts the batches"):
             model.fit(texts, labels, verbose=0, validation_steps=1, **held_out)
+
+
+@pytest.mark.parametrize("size", [0, -1])
+def test_a_batch_has_a_row_at_least(classifier, texts, labels, size):
+    for call in (
+        lambda: classifier.fit(texts, labels, batch_size=size),
+        lambda: classifier.evaluate(texts, labels, batch_size=size),
+        lambda: classifier.predict(texts, batch_size=size),
+    ):
+        with pytest.raises(ValueError, match=f"at least 1. Received: {size}. Leave it"):
+            call()
+
+
+def test_a_dataset_of_unknown_shape_is_refused(classifier, texts):
+    unknown = tf.data.Dataset.from_generator(lambda: [texts], output_types=tf.string)
+    with pytest.raises(ValueError, match="an unknown shape with `tf.ensure_shape"):
+        classifier.predict(unknown)
+    named = unknown.map(lambda x: tf.ensure_shape(x, [None]))
+    assert len(classifier.predict(named, verbose=0)) == len(texts)

@@ -220,7 +220,6 @@ def test_a_callback_list_of_the_user_has_the_plan_too(make_default, texts, label
 
 @pytest.mark.slow
 def test_replicas_follow_the_plan(two_replicas, tokenizer, texts, labels):
-    results = []
     for strategy in (tf.distribute.get_strategy(), two_replicas):
         keras.utils.set_random_seed(1)
         with strategy.scope():
@@ -230,8 +229,6 @@ def test_replicas_follow_the_plan(two_replicas, tokenizer, texts, labels):
         model.compile(learning_rate=RATE, run_eagerly=True)  # outside of the scope
         assert fit(model, texts, labels, epochs=2) == formula(6)
         assert fit(model, texts, labels, epochs=1) == formula(3)
-        results.append(weights_of(model).shape)
-    assert results[0] == results[1]
 
 
 @pytest.mark.slow

@@ -83,6 +83,7 @@ def test_the_outputs_are_those_of_one_table(lm_weight):
     np.testing.assert_allclose(found, regressor.predict(columns[::-1], verbose=0))
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_the_loss_of_the_language_model_is_a_mean_of_means():
     """Over the tokens of a row, then over rows, with words and special tokens."""
     texts = ["a good film", "bad"]

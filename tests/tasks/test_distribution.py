@@ -99,7 +99,7 @@ class Weights(keras.callbacks.Callback):
 
 @pytest.mark.slow
 def test_callbacks_and_bfloat16_under_a_strategy(two_replicas, tmp_path):
-    model = replicas.make_model(two_replicas, "mixed_bfloat16", rate=0.5)
+    model = replicas.make_model(two_replicas, "mixed_bfloat16", 0.5, num_layers=2)
     texts, labels = tiny.make_texts(20)
     weights = Weights()
     stopping = keras.callbacks.EarlyStopping(

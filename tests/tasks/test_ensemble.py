@@ -65,6 +65,7 @@ def test_it_averages_probabilities(ensemble, members, x):
         assert np.abs(apart[0] - apart[1][:, ::-1]).max() > 0.01
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_all_members_read_a_shuffled_dataset_in_one_order(ensemble, members):
     dataset = tf.data.Dataset.from_tensor_slices(TEXTS).shuffle(9).batch(4)
     found = np.exp(ensemble.predict(dataset))[:, 0]
@@ -72,6 +73,7 @@ def test_all_members_read_a_shuffled_dataset_in_one_order(ensemble, members):
     np.testing.assert_allclose(np.sort(found), np.sort(expected), atol=1e-6)
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_it_is_evaluated(ensemble, members):
     truth = np.array([tiny.LABELS.index(label) for label in LABELS])
     found = shares(members, TEXTS)
@@ -101,6 +103,7 @@ def test_a_file_holds_it(ensemble, tmp_path):
     assert loaded.evaluate(TEXTS, LABELS) == ensemble.evaluate(TEXTS, LABELS)
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_a_preset_directory_holds_it(ensemble, tmp_path):
     ensemble.save_to_preset(tmp_path / "preset")
     for task in ("auto", "text_classifier"):
@@ -166,6 +169,7 @@ def test_what_an_ensemble_does_not_take_is_an_error(ensemble):
         ensemble.evaluate(TEXTS, LABELS[:3])
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_a_preset_directory_is_described_and_converted(ensemble, tmp_path):
     ensemble.save_to_preset(tmp_path / "a")
     found = json.loads(run("info", tmp_path / "a"))

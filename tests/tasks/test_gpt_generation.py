@@ -72,7 +72,9 @@ SEARCHES = ["greedy", "beams", pytest.param("short_beams", marks=pytest.mark.slo
 
 
 @pytest.mark.parametrize("name", SEARCHES)
-def test_tokens_are_those_of_transformers(model, name):
+def test_tokens_are_those_of_transformers(model, name, request):
+    if name != "greedy":
+        request.getfixturevalue("eagerly")
     options, _ = case.SEARCHES[name]
     expected = [
         row[: row.index(case.END) + 1] if case.END in row else row
@@ -108,6 +110,7 @@ def test_samples_follow_the_law_of_transformers(model, name):
     assert chisquare(observed, wanted).pvalue > 1e-3
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_the_probability_of_a_long_text_is_that_of_its_windows(model):
     half = model.answer([LONG, "a", ""])
     np.testing.assert_allclose(half["log_probability"][0], GOLDEN["long"][1], rtol=1e-5)
@@ -120,6 +123,7 @@ def test_the_probability_of_a_long_text_is_that_of_its_windows(model):
     np.testing.assert_allclose(found, GOLDEN["long"][0], rtol=1e-5)
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_a_text_ends_before_a_stop_text(model):
     prompts = list(case.PROMPTS[:2])
     whole = model.generate(prompts, max_new_tokens=20)
@@ -147,6 +151,7 @@ def test_streams_and_beams_end_before_a_stop_text(model):
     assert stop not in beams[len(prompts[0]) :]
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_a_stream_holds_back_part_of_a_character(model):
     """The bytes of a character are several tokens of this model."""
     text = "caf\u00e9 \u4e2d\U0001f642"
@@ -164,13 +169,12 @@ def test_a_long_prompt_keeps_its_end(model):
     with pytest.warns(UserWarning, match="longer than 92 tokens and were truncated"):
         found = model.generate(LONG, max_new_tokens=5)
     assert found.startswith(LONG)
-    last = LONG.encode()[-92:].decode(errors="replace")
     new = tokens_of(model, [LONG], max_new_tokens=5)[0]
     ids = [*LONG.encode()[-92:]]
     for _ in range(len(new)):
         logits = model({"token_ids": np.array([ids])}, training=False).numpy()[0, -1]
         ids.append(int(np.argmax(logits)))
-    assert ids[92:] == new and len(ids) <= case.POSITIONS + 1 and last
+    assert ids[92:] == new and len(ids) <= case.POSITIONS + 1
     assert len(tokens_of(model, ["a"], max_new_tokens=case.POSITIONS)[0])
 
 
@@ -207,6 +211,7 @@ def test_an_export_continues_texts_and_scores_them(tmp_path):
     assert not [f for f in findings if not f.passed]
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_bfloat16_writes_most_of_the_tokens(model):
     options = {"max_new_tokens": 8}
     backbone = GPT(model.backbone.config, dtype="bfloat16")
@@ -218,6 +223,7 @@ def test_bfloat16_writes_most_of_the_tokens(model):
     assert keras.backend.standardize_dtype(logits.dtype) == "float32"
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_a_prompt_may_have_an_end_inside(model):
     tokenizer = GPT2Tokenizer([*byte_symbols(), END], [], special_tokens=True)
     model = CausalLM(model.backbone, tokenizer)
@@ -237,6 +243,7 @@ def test_defaults_of_a_task_suppress_tokens():
     assert 104 not in silent.generation_options(suppressed=()).suppressed
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_a_model_with_few_positions_generates():
     config = GPTConfig(257, 8, 1, 2, 16, max_sequence_length=12)
     few = CausalLM(GPT(config), GPT2Tokenizer([*byte_symbols(), END], []))
@@ -246,6 +253,7 @@ def test_a_model_with_few_positions_generates():
         few.generate("ab", max_new_tokens=13)
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_a_sample_of_an_export_does_not_depend_on_other_texts():
     model = make(generation={"temperature": 1.5, "max_new_tokens": 8})
     found = model.generate_batch(tf.constant(["a", "The old house", "a"]))

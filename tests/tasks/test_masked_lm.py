@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
+from tiny_gpt import tiny_byte_tokenizer
 
 import zoo
 from zoo.training import AdamW
@@ -57,6 +58,27 @@ def test_fill_mask_of_several_texts(model):
     for ours, theirs in zip(filled[1], alone, strict=True):
         assert [t for t, _ in ours] == [t for t, _ in theirs]
         np.testing.assert_allclose([p for _, p in ours], [p for _, p in theirs], 1e-4)
+
+
+def test_fill_mask_reads_a_few_texts_at_once(model, monkeypatch):
+    texts = [f"a {'film ' * i}[MASK]" for i in range(5)]
+    expected = model.fill_mask(texts, k=1)
+    sizes, fill = [], zoo.MaskedLM._fill
+
+    def counted(model, columns, k):
+        sizes.append(len(columns[0]))
+        return fill(model, columns, k)
+
+    monkeypatch.setattr(zoo.MaskedLM, "predict_batch_size", 2)
+    monkeypatch.setattr(zoo.MaskedLM, "_fill", counted)
+    found = model.fill_mask(texts, k=1)
+    assert sizes == [2, 2, 1]
+    assert [row[0][0][0] for row in found] == [row[0][0][0] for row in expected]
+
+
+def test_a_tokenizer_needs_a_token_for_masks(make_backbone):
+    with pytest.raises(ValueError, match="token for masks. Received: GPT2Tokenizer"):
+        zoo.MaskedLM(make_backbone(), tiny_byte_tokenizer())
 
 
 def test_fill_mask_needs_a_mask(model):

@@ -13,6 +13,7 @@ from zoo.text import WordPieceTokenizer
 from zoo.training import AdamW
 
 ROWS, L = 12, 10
+TEXTS = ["good film", "bad plot"]
 
 
 def make_model(next_sentence=True, rate=1e-2, **fields):
@@ -115,6 +116,16 @@ def test_it_learns_and_its_heads_travel(tmp_path):
     actual = both(data[0], training=False)["next_sentence"]
     np.testing.assert_allclose(actual, expected["next_sentence"], atol=1e-5)
     assert len(plain.fill_mask("the [MASK] film", k=2)[0]) == 2
+
+
+@pytest.mark.parametrize("x", [TEXTS, ((TEXTS, TEXTS[::-1]),)])
+def test_texts_train_the_first_head_only(tokenizer, x):
+    config = {**tiny.CONFIG, "num_layers": 1}
+    model = zoo.MaskedLM(build_backbone("bert", config), tokenizer, next_sentence=True)
+    model.compile(AdamW(1e-2), run_eagerly=True)
+    logs = model.evaluate(x, verbose=0, return_dict=True)
+    assert logs["loss"] == pytest.approx(logs["masked_lm_loss"], rel=1e-5)
+    assert logs["next_sentence_loss"] == 0 < logs["masked_lm_loss"]
 
 
 def test_the_second_head_needs_a_pooled_output():

@@ -123,6 +123,7 @@ def test_brackets_close_before_the_limit(parser):
     assert flat.startswith("(TOP (") and flat.count("(XX ") == 2
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_a_row_does_not_depend_on_the_others(parser):
     texts = [*TEXTS, *OTHERS]
     options = {"num_beams": 2, "return_scores": True, "max_new_tokens": 50}
@@ -139,6 +140,7 @@ def test_a_row_does_not_depend_on_the_others(parser):
     assert spans_page(marked, spans)
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_sentences_are_strings_or_lists_of_words(parser):
     words = [[*SENTENCES[0], "of\u00a0it"], ["(", ")"]]
     found = [words_of(tree) for tree in parser.parse(words, max_new_tokens=12)]
@@ -256,12 +258,13 @@ def test_wrong_arguments_raise_errors(make_parser, parser, model_file):
         ParsingTokenizer(model_file, ["S", "/S", "NN", "#0"], "numbered")
 
 
+@pytest.mark.parametrize("rows", [600, pytest.param(2000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", KINDS)
-def test_any_tokens_give_the_tree_of_the_repair(make_parser, kind):
+def test_any_tokens_give_the_tree_of_the_repair(make_parser, kind, rows):
     """Random ids: the graph and `zoo.text.to_tree` make the same tree."""
     tokenizer = make_parser(kind).tokenizer
     draw = np.random.default_rng(5)
-    size, rows = tokenizer.target_vocabulary_size, 2000
+    size = tokenizer.target_vocabulary_size
     ids = draw.integers(0, size, (rows, 16)).astype("int32")
     ids = np.where(draw.random(ids.shape) < 0.05, tokenizer.end_id, ids)
     words = np.array(["a", "(", ":-)", "\u00e9"])

@@ -103,6 +103,9 @@ def test_only_a_head_with_new_weights_learns_faster(preset, texts, labels, tmp_p
         assert known.new_heads == () and known.optimizer.head_multiplier == 1.0
     other = zoo.from_preset(tmp_path / "trained", labels=["a", "b", "c"])
     assert other.new_heads == ("classifier",) and other.optimizer.head_multiplier == 5
+    with pytest.warns(UserWarning, match="same labels in another order.*'bad', 'good'"):
+        other = zoo.from_preset(tmp_path / "trained", labels=["good", "bad"])
+    assert other.new_heads == ("classifier",)
 
 
 def test_a_preset_with_wrong_defaults_is_not_written(make_backbone, tmp_path):

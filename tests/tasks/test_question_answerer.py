@@ -78,6 +78,7 @@ def test_it_learns_answers_and_no_answers(trained):
     assert trained.measure(x, [r.answers for r in rows])["f1"] == threshold["f1"]
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_one_question(trained, model):
     found = trained.answer_question("how is it", CONTEXT.replace("lovely", "fun"))
     assert found.pop("score") > 0.5
@@ -89,6 +90,7 @@ def test_one_question(trained, model):
         model.answer_question(["how"], CONTEXT)
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_answers_do_not_depend_on_the_batch(model):
     rows = make_questions(11, seed=5)
     contexts = [row.context for row in rows] + [
@@ -120,6 +122,7 @@ def test_answers_do_not_depend_on_the_batch(model):
     assert model.answer([])["text"].shape == (0,)
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_the_best_answer_does_not_depend_on_how_many_are_wanted(backbone):
     rows = make_questions(12, seed=7)
     one, many = (build(backbone, num_answers=count) for count in (1, 20))
@@ -137,6 +140,7 @@ def assert_equal(ours, theirs):
         np.testing.assert_array_equal(ours, theirs)
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_many_questions_are_compared_in_parts(model, monkeypatch):
     rows = make_questions(9)
     whole = model.answer(rows)
@@ -145,6 +149,7 @@ def test_many_questions_are_compared_in_parts(model, monkeypatch):
         assert_equal(value, whole[name])
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_all_forms_of_data_are_the_same(model):
     rows = make_questions(12)
     x = [row.question for row in rows], [row.context for row in rows]
@@ -198,6 +203,7 @@ def test_an_answer_in_no_window_is_a_target_without_place(model):
     assert {*map(tuple, ids.tolist())} == {(film, film), (2, 2)}
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_a_long_question_is_truncated_with_a_warning(backbone):
     model = build(backbone)
     with pytest.warns(UserWarning, match="1 of 2 texts are longer than 4 tokens"):
@@ -226,6 +232,7 @@ def test_wrong_answers(model, y, message):
         model.evaluate((["how"], [CONTEXT]), y, verbose=0)
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_wrong_questions(model, backbone):
     unknown = [Question("a", "how", CONTEXT)]
     with pytest.raises(ValueError, match="Received: None in row 0"):
@@ -275,6 +282,7 @@ def test_ends_without_tokens_do_not_count(model, context, text, begin, expected)
     assert ids == [[number, number]]
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_many_long_contexts_are_answered_in_small_blocks(model, monkeypatch):
     rows = make_questions(9)
     expected = model.answer(rows)
@@ -289,6 +297,7 @@ def test_many_long_contexts_are_answered_in_small_blocks(model, monkeypatch):
     assert [*finding_answers._blocks(np.zeros(0, int))] == [slice(0, 0)]
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_the_threshold_is_calibrated(trained, model):
     rows, threshold = make_questions(30, seed=5), trained.options["null_threshold"]
     x = [row.question for row in rows], [row.context for row in rows]
@@ -330,6 +339,7 @@ def test_backbones_with_a_length_of_their_own(backbone):
     assert zoo.QuestionAnswerer(elmo).sequence_length == 384
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_the_warning_names_the_longest_question(backbone):
     model = build(backbone, sequence_length=12, question_length=9, stride=2)
     longest = model.preprocessor.longest_question

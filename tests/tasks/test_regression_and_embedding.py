@@ -47,6 +47,7 @@ def test_a_dataset_of_wrong_targets(make_task, texts):
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
+@pytest.mark.shown("layers1")
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
 @pytest.mark.parametrize("layers", [(-1,), (0, 2), (1,)])
 def test_an_embedder_pools_its_layers(make_task, texts, layers, pooling):

@@ -5,7 +5,14 @@ import pytest
 import tensorflow as tf
 import tiny
 
-from zoo.tasks.targets import class_weights, label_rows, row_weights, target_numbers
+from zoo.tasks.targets import (
+    class_weights,
+    label_ids,
+    label_rows,
+    label_tensor,
+    row_weights,
+    target_numbers,
+)
 
 TEXTS, LABELS = ["good film", "so dull", "a plot"], ["good", "bad", "good"]
 WORDS = [text.split() for text in TEXTS]
@@ -49,6 +56,21 @@ def test_booleans_are_labels(make_task, classifier):
     assert model.encode_label_tensor(y).numpy().tolist() == [0, 1]
     with pytest.raises(ValueError, match=r"shape \(1, 2\). For one-hot rows"):
         model.encode_label_tensor(y[None])
+
+
+@pytest.mark.parametrize("labels", [("1", "0"), ("-1", "0", "1", "10")])
+def test_an_integer_is_the_name_of_a_label(labels):
+    y = [int(label) for label in labels]
+    expected = list(range(len(labels)))
+    for values in (y, np.array(y), np.array(y, float), np.array(y, object)):
+        assert label_ids(values, labels).tolist() == expected
+    assert label_tensor(tf.constant(y), labels).numpy().tolist() == expected
+    assert class_weights({y[0]: 2.0}, labels)[0] == 2.0
+    with pytest.raises(ValueError, match=r"labels of the model. Received: \['7'\]"):
+        label_ids([7], labels)
+    for wrong in ([7], [0.5]):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="labels of the model"):
+            label_tensor(tf.constant(wrong), labels)
 
 
 @pytest.mark.parametrize(
@@ -97,6 +119,13 @@ def test_vectors_have_the_width_of_the_model(models):
         models("text_regressor").fit(TEXTS, np.ones((3, 2)))
 
 
+@pytest.mark.parametrize("y, message", [((3, 1), "(?i)shape"), ((3, 16), "`y`.*NaN")])
+def test_vectors_of_a_dataset_are_checked(models, y, message):
+    rows = tf.data.Dataset.from_tensors((TEXTS, np.full(y, np.nan, "float32")))
+    with pytest.raises((ValueError, tf.errors.InvalidArgumentError), match=message):
+        models("text_embedder").evaluate(rows, verbose=0)
+
+
 @pytest.mark.parametrize(
     "weight, message",
     [
@@ -127,9 +156,9 @@ def test_a_dataset_stops_at_a_negative_weight(classifier, weight):
         classifier.evaluate(dataset, verbose=0)
 
 
-@pytest.mark.parametrize("kind", ["float64", "int32"])
-def test_weights_of_a_dataset_may_be_any_numbers(tagger, kind):
-    rows = TEXTS, [" ".join(row) for row in TAGS], np.ones(len(TEXTS), kind)
+@pytest.mark.parametrize("kind, width", [("float64", ()), ("int32", (1,))])
+def test_weights_of_a_dataset_may_be_any_numbers(tagger, kind, width):
+    rows = TEXTS, [" ".join(row) for row in TAGS], np.ones((len(TEXTS), *width), kind)
     tagger.evaluate(tf.data.Dataset.from_tensors(rows), verbose=0)
 
 

@@ -39,9 +39,9 @@ def naive(model, text, count):
 
 
 def test_greedy_tokens_are_those_of_the_whole_text_read_again(model):
-    found = model.generate(PROMPTS, max_new_tokens=9)
-    for text, written in zip(PROMPTS, found, strict=True):
-        new = naive(model, text, 9)
+    found = model.generate(PROMPTS[:3], max_new_tokens=4)
+    for text, written in zip(PROMPTS[:3], found, strict=True):
+        new = naive(model, text, 4)
         assert new and written.startswith(text)
         expected = model.tokenizer.detokenize([new]).numpy()[0].decode()
         assert written[len(text) :].strip().lower() == expected.lower()
@@ -132,5 +132,6 @@ def test_wrong_input_is_refused(model):
     with pytest.raises(ValueError, match="An option must be one of"):
         model.generate("a", length=3)
     assert model.generate([]) == []
-    long = model.generate(" ".join(TEXTS * 30), max_new_tokens=2)
+    # As many as above, so that nothing is traced again.
+    long = model.generate(" ".join(TEXTS * 30), max_new_tokens=4)
     assert long.startswith("a good film") and len(long) > 30 * len(TEXTS[3])

@@ -110,6 +110,7 @@ def test_neighbours_and_order_change_nothing(translator, way):
     np.testing.assert_allclose(together[1], small[1], rtol=1e-5)
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_one_beam_is_greedy_and_more_are_better(translator):
     texts, greedy = translator.translate(TEXTS, return_scores=True)
     assert texts == translator.translate(TEXTS, num_beams=1)
@@ -238,6 +239,8 @@ def test_batches_by_a_budget(translator):
         assert size * len(y) <= 64 or len(y) == 1
         rows += len(y)
     assert rows == 100
+    held_out = translator._evaluation_data(sources, targets, None, None, budget=64)
+    assert all(len(y) * y.shape[1] <= 64 or len(y) == 1 for _, y, _ in held_out)
     with pytest.raises(ValueError, match="Exactly one of `batch_size`"):
         translator.fit(sources, targets, batch_size=2, token_budget=64)
 
@@ -281,6 +284,7 @@ def test_wrong_calls(translator, call, error, message):
         call(translator)
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_long_and_foreign_texts(translator):
     long = "good film " * 2500
     with pytest.warns(UserWarning, match="truncated"):

@@ -62,7 +62,9 @@ SEVERAL = [pytest.param(count, marks=pytest.mark.slow) for count in (1_000, 100_
 
 
 @pytest.mark.parametrize("count", [0, *SEVERAL])
-def test_a_document_without_words_and_a_long_one_have_answers(count):
+def test_a_document_without_words_and_a_long_one_have_answers(count, request):
+    if not count:
+        request.getfixturevalue("eagerly")
     text = "good film " * (count // 2)
     model, classifier = make(num_layers=1), classify()
     scores = classifier.answer([text, "a good film"])["scores"]

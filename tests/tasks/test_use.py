@@ -146,19 +146,26 @@ def test_copies_of_a_task(make_task, texts, labels):
     assert [w.shape for w in clone.weights] == [w.shape for w in model.weights]
 
 
-def test_the_length_can_be_changed_and_the_preprocessing_switched_off(
-    make_task, texts, tmp_path
-):
+def test_the_length_can_be_changed_and_the_preprocessing_switched_off(make_task, texts):
     model = make_task(sequence_length=24)
     long = [" ".join(["good"] * 30)]
     model.sequence_length = 8
     assert model.preprocessor((tf.constant(long),))["token_ids"].shape == (1, 8)
     with pytest.raises(ValueError, match="at most 32, .* Received: 1000"):
         model.sequence_length = 1000
-    expected = model.predict(texts, verbose=0)
     model.preprocessor = None
     with pytest.raises(TypeError, match="without a preprocessor takes token ids"):
         model.predict(texts, verbose=0)
+
+
+@pytest.mark.slow
+def test_an_export_has_the_preprocessing_that_was_switched_off(
+    make_task, texts, tmp_path
+):
+    model = make_task(sequence_length=24)
+    model.sequence_length = 8
+    expected = model.predict(texts, verbose=0)
+    model.preprocessor = None
     version = model.export(tmp_path / "export")
     answers = zoo.serving.ask(version, {"text": np.array(texts, object)})
     labels = [tiny.LABELS[i] for i in expected.argmax(-1)]
@@ -176,10 +183,10 @@ def test_the_length_can_be_changed_and_the_preprocessing_switched_off(
         (lambda m, d: m.predict((["a"], ["b"], ["c"])), "Received: 3 columns"),
     ],
 )
-def test_what_would_be_ignored_is_refused(make_task, texts, labels, call, message):
+def test_what_would_be_ignored_is_refused(classifier, texts, labels, call, message):
     dataset = tf.data.Dataset.from_tensor_slices((texts, labels)).batch(8)
     with pytest.raises(ValueError, match=message):
-        call(make_task(compile=EAGER), dataset)
+        call(classifier, dataset)
 
 
 @pytest.mark.slow

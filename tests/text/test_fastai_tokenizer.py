@@ -164,11 +164,11 @@ def test_rows_end_where_the_next_document_begins(tokenizer):
 
 
 def test_computes_the_same_in_a_graph_and_in_an_exported_model(tokenizer, tmp_path):
-    texts = [text.encode() for text in EXPECTED["texts"][:200]]
+    texts = [text.encode() for text in EXPECTED["texts"][:60]]
     ids = tokenizer(texts)
     written = tokenizer.detokenize(ids).numpy().tolist()
-    assert [tokenizer(text).numpy().tolist() for text in texts[:20]] == (
-        ids.to_list()[:20]
+    assert [tokenizer(text).numpy().tolist() for text in texts[:3]] == (
+        ids.to_list()[:3]
     )
     module = tf.Module()
     module.tokenizer = tokenizer

@@ -291,17 +291,19 @@ def test_2033_texts_have_the_ids_of_the_rule(differing, shared):
 
 @pytest.mark.external
 def test_runs_of_white_space_have_the_ids_of_the_rule(differing):
-    runs = (r for n in range(1, 5) for r in itertools.product(BLANKS, repeat=n))
+    runs = (r for n in range(1, 4) for r in itertools.product(BLANKS, repeat=n))
     assert differing([f"a{''.join(run)}b" for run in runs]) == []
 
 
 @pytest.mark.external
-def test_10000_random_texts_have_the_ids_of_the_rule(differing, maker):
-    assert differing(maker.generate(seed=3, count=10000)) == []
+@pytest.mark.parametrize("count", [2000, pytest.param(10000, marks=pytest.mark.slow)])
+def test_random_texts_have_the_ids_of_the_rule(differing, maker, count):
+    assert differing(maker.generate(seed=3, count=count)) == []
     faces = [*":=8xXD<>^oO03.'P|()[]-/*; ", "''", "''a", "a''", "...", "'em"]
     draw = random.Random(4)
-    texts = ("".join(draw.choices(faces, k=draw.randrange(25))) for _ in range(5000))
-    assert differing([*texts]) == []
+    rows = range(count // 2)
+    texts = ["".join(draw.choices(faces, k=draw.randrange(25))) for _ in rows]
+    assert differing(texts) == []
 
 
 @pytest.mark.slow

@@ -111,7 +111,8 @@ def test_invalid_bytes_are_inside_of_the_text():
     texts = [b"\xe2\x82", b"a\xff b", b"\x80\x80\x80\x80\x80"]
     _, starts, ends = tiny_byte_tokenizer().tokenize_with_offsets(texts)
     for text, first, last in zip(texts, starts.to_list(), ends.to_list(), strict=True):
-        assert all(0 <= a <= b <= len(text) for a, b in zip(first, last, strict=True))
+        spans = list(zip(first, last, strict=True))
+        assert spans and all(0 <= a <= b <= len(text) for a, b in spans)
 
 
 def test_a_tokenizer_of_other_tokens_gives_the_places_of_words():

@@ -162,10 +162,11 @@ def test_linear_forms():
     assert list_tokens([both], "vinyals") == ["(NP", "(S", ")NP", ")S", "XX"]
 
 
+@pytest.mark.parametrize("count", [600, pytest.param(2000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_round_trip_is_exact(kind):
+def test_a_round_trip_is_exact(kind, count):
     draw = random.Random(7)
-    for number in range(2000):
+    for number in range(count):
         tree = draw_tree(draw)
         if number % 5 == 0:
             tree = ("TOP", tree, *(draw_tree(draw) for _ in range(number % 3)))
@@ -181,8 +182,9 @@ def test_a_round_trip_is_exact(kind):
         assert read_tree(expected) == tree
 
 
+@pytest.mark.parametrize("count", [1500, pytest.param(5000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", KINDS)
-def test_any_tokens_give_a_tree_over_the_words(kind):
+def test_any_tokens_give_a_tree_over_the_words(kind, count):
     draw = random.Random(11)
     forms = {
         "tensor2tensor": ("{}", "/{}", TAGS),
@@ -192,7 +194,7 @@ def test_any_tokens_give_a_tree_over_the_words(kind):
     begin, end, leaves = forms[kind]
     tokens = [form.format(label) for form in (begin, end) for label in LABELS]
     tokens += [*leaves] * (10 // len(leaves)) + ["", "<unk>"]
-    for number in range(5000):
+    for number in range(count):
         written = draw.choices(tokens, k=draw.randrange(20))
         words = draw.choices(["a", "(", ")", "é", "-LRB"], k=draw.randrange(8))
         labels = LABELS if number % 2 else None

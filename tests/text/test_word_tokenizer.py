@@ -119,9 +119,12 @@ def test_broken_utf8_is_an_unknown_word():
     for unknown in ("unk", "random", "class"):
         tokenizer = WordTokenizer(["the"], True, True, unknown)
         ids = tokenizer.ids([b"\xff", b"a\xff9", b"\xe2\x82"]).numpy()
-        assert (ids >= 1).all() and ids.tolist() == tokenizer.ids(
-            [b"\xff", b"a\xff9", b"\xe2\x82"]
-        ).numpy().tolist()
+        known = [*range(2, 4), tokenizer.tokens.index("the")]
+        assert (ids >= 1).all() and not np.isin(ids, known).any()
+        if unknown == "unk":
+            assert (ids == 1).all()
+        if unknown == "random":
+            assert (ids >= tokenizer.vocabulary_size).all()
 
 
 TEXTS = ["The cat  sat in Paris , 1984 .", "", f"{LONG} the", " \t", "dog dog dog"]

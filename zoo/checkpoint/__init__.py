@@ -5,6 +5,7 @@ from zoo.checkpoint.ctranslate2_files import read_ctranslate2
 from zoo.checkpoint.flat_yaml import read_flat_yaml
 from zoo.checkpoint.formats import (
     Checkpoint,
+    find_tensorflow,
     open_checkpoint,
     open_state_dict,
     open_training_checkpoint,
@@ -22,6 +23,7 @@ __all__ = [
     "assign",
     "convert",
     "expand",
+    "find_tensorflow",
     "has_group",
     "open_checkpoint",
     "open_state_dict",

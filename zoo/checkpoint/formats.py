@@ -111,6 +111,22 @@ def open_checkpoint(path):
     )
 
 
+def find_tensorflow(directory):
+    """Finds the TensorFlow checkpoints in a directory.
+
+    Other programs write files with the suffix `.index`, too. That of a checkpoint has
+    files of data beside it.
+
+    Args:
+        directory: pathlib.Path.
+
+    Returns:
+        list of pathlib.Path, the `.index` files in the order of their names.
+    """
+    data = {p.name.rpartition(".data-")[0] for p in directory.glob("*.data-*-of-*")}
+    return sorted(path for path in directory.glob("*.index") if path.stem in data)
+
+
 def open_training_checkpoint(path, key):
     """Opens a file of `torch.save` that a training program wrote.
 
@@ -221,7 +237,7 @@ def _tensorflow_prefix(path):
     if not path.is_dir():
         prefix = path.with_suffix("") if path.suffix == ".index" else path
         return prefix if Path(f"{prefix}.index").is_file() else None
-    found = sorted(file.with_suffix("") for file in path.glob("*.index"))
+    found = [file.with_suffix("") for file in find_tensorflow(path)]
     state = path / "checkpoint"
     if state.is_file():
         # The directory in this file is on the machine that wrote it, so only the name

@@ -57,7 +57,8 @@ def read_labelled(
     columns, first = choose_columns(table, text_column, pair_column, label_column)
     rows = _agreed(table, range(first, len(table.rows)), columns["label"])
     if not rows:
-        raise ValueError(f"{table.path} must have rows. Received: only a header.")
+        found = "only a header" if first == len(table.rows) else 'only labels "-"'
+        raise ValueError(f"{table.path} must have rows with labels. Received: {found}.")
     labels = [_label(table, row, columns["label"]) for row in rows]
     if numbers:
         labels = as_numbers(labels, table.path, [table.place(row) for row in rows])

@@ -14,6 +14,7 @@ from zoo.evaluation.bracketing import PUNCTUATION, read_brackets
 
 ROWS, CHARACTERS = 50_000, 10_000_000  # of the texts for training
 WEIGHTS = 500_000  # of a linear model, for all labels together
+BLOCK = 256  # texts that are compared with all texts for training at once
 # Words, and every other character that is not white space.
 TOKENS = r"\w+|[^\w\s]"
 
@@ -223,9 +224,11 @@ def nearest_targets(texts, targets, others):
     if _without_words(texts):
         return majority_label(texts, targets, others)
     vectorizer = TfidfVectorizer(ngram_range=(1, 2), token_pattern=TOKENS)
-    known = vectorizer.fit_transform(texts)
-    similar = vectorizer.transform(others) @ known.T
-    return [targets[int(np.argmax(row.toarray()))] for row in similar]
+    known = vectorizer.fit_transform(texts).T.tocsr()
+    found = vectorizer.transform(others)
+    # A few rows at once, as most pairs of texts have a word in common.
+    blocks = (found[i : i + BLOCK] @ known for i in range(0, len(others), BLOCK))
+    return [targets[int(np.argmax(row.toarray()))] for rows in blocks for row in rows]
 
 
 def _need_scikit_learn():

@@ -37,8 +37,7 @@ class QuantizedModel:
     """Overrides `quantize` of `keras.Model`; files and presets hold the result.
 
     Attributes:
-        answer_function: the compiled function of a task that answers texts, or None
-            until it is needed.
+        answer_function: what is compiled to answer texts, None until it is needed.
     """
 
     answer_function = None

@@ -16,7 +16,7 @@ from zoo.data import (
 )
 from zoo.pretraining.objective import Objective, only_stage
 from zoo.pretraining.optimizer import make_optimizer
-from zoo.pretraining.recipes import find_files, find_held_out
+from zoo.pretraining.recipes import find_held_out, find_train
 from zoo.pretraining.start import finished_model, start_model, start_tokenizer
 from zoo.tasks import BidirectionalLM
 
@@ -68,7 +68,8 @@ class StreamPretraining(Objective):
         self.recipe, self.directory = recipe, output / "examples"
         self.sizes = recipe.sizes()
         self.tokenizer = start_tokenizer(recipe) or self._tokenizer()
-        self.corpus = self._prepared("train", find_files(data, recipe.train))
+        paths = find_train(data, recipe.train, recipe.valid)
+        self.corpus = self._prepared("train", paths)
         if recipe.start is None:
             words = self.corpus.words[: recipe.options.num_words]
             self.tokenizer = self._tokenizer(vocabulary=words)

@@ -14,7 +14,7 @@ from zoo.data import (
     write_token_ids,
 )
 from zoo.data.corpus import UNKNOWN_MARK
-from zoo.files import replacing
+from zoo.files import write_json
 from zoo.pretraining.objective import StagedObjective
 from zoo.pretraining.start import finished_language_model
 from zoo.pretraining.token_documents import TokenDocuments
@@ -58,10 +58,8 @@ class CausalRows(TokenDocuments, StagedObjective):
         if not path.exists():
             files = paths[: self.recipe.options.vocabulary_files]
             lines = (line for document in self._documents(files) for line in document)
-            size = self.recipe.config["vocabulary_size"]
-            learned = train_byte_bpe(lines, size)
-            with replacing(path) as temporary:
-                temporary.write_text(json.dumps(learned, ensure_ascii=False), "utf-8")
+            size = self.recipe.config_value("vocabulary_size")
+            write_json(path, train_byte_bpe(lines, size), ensure_ascii=False)
         tokens, merges = json.loads(path.read_text("utf-8"))
         return GPT2Tokenizer(tokens, merges, start_token=True)
 

@@ -62,7 +62,7 @@ class CausalStreams(TokenDocuments, Objective):
         """Makes the tokenizer; see the base class."""
         path = output / "vocabulary.json"
         if not path.exists():
-            size = self.recipe.config["vocabulary_size"]
+            size = self.recipe.config_value("vocabulary_size")
             learn_vocabulary(self._texts(paths), "fastai", size, path)
         family = registry.FAMILIES[self.recipe.family]
         return registry.tokenizer_classes(family)[0](path)

@@ -13,7 +13,7 @@ from zoo.files import replacing
 from zoo.pretraining.distillation_loss import DistillationLoss, TextCosine
 from zoo.pretraining.objective import StagedObjective
 from zoo.pretraining.optimizer import make_optimizer
-from zoo.pretraining.recipes import find_files, find_held_out
+from zoo.pretraining.recipes import find_files, find_held_out, find_train
 from zoo.pretraining.start import finished_model, start_model, start_tokenizer
 from zoo.pretraining.teacher import (
     TEXTS_PER_FILE,
@@ -119,7 +119,10 @@ class Distillation(StagedObjective):
 
     def __init__(self, recipe, data, output):
         self.recipe, self.options = recipe, recipe.options
-        texts = {p: self._read(find_files(data, [p]), p) for p in recipe.train}
+        texts = {
+            pattern: self._read(find_train(data, [pattern], recipe.valid), pattern)
+            for pattern in recipe.train
+        }
         self.tokenizer = start_tokenizer(recipe) or self._vocabulary(texts, output)
         find_held_out(data, recipe.valid)  # raises if two files have one name
         self.held_out = {
@@ -150,6 +153,20 @@ class Distillation(StagedObjective):
             chosen = self._chosen(length, rows)
             self.sizes += [int(rows * self.lengths[chosen].mean())] * steps
 
+    @staticmethod
+    def check(recipe):
+        """Raises ValueError if an option names a pattern that the recipe lacks."""
+        for name, known in (
+            ("fields", [*recipe.train, *recipe.valid]),
+            ("repeats", [*recipe.train]),
+        ):
+            unknown = sorted(getattr(recipe.options, name).keys() - {*known})
+            if unknown:
+                raise ValueError(
+                    f"Every key of `{name}` must be a pattern of the recipe: {known}. "
+                    f"Received: {unknown}."
+                )
+
     def _read(self, paths, pattern):
         """The different texts of some files, list of str."""
         fields = self.options.fields.get(pattern)
@@ -164,7 +181,7 @@ class Distillation(StagedObjective):
         path, lowercase = output / "vocabulary.txt", self.options.lowercase
         if not path.exists():
             lines = itertools.chain(*map(self._repeated, texts, texts.values()))
-            size = self.recipe.config["vocabulary_size"]
+            size = self.recipe.config_value("vocabulary_size")
             learn_vocabulary(lines, "wordpiece", size, path, lowercase=lowercase)
         return WordPieceTokenizer(path, lowercase=lowercase)
 
@@ -196,7 +213,8 @@ class Distillation(StagedObjective):
         """The axes of the student's vectors; the first call writes them."""
         if not path.exists():
             if self.recipe.start is None:
-                axes = principal_axes(vectors, self.recipe.config["hidden_dim"])
+                width = self.recipe.config_value("hidden_dim")
+                axes = principal_axes(vectors, width)
             else:
                 some = slice(None, None, -(-len(texts) // ALIGNED))
                 student = self._start().predict(texts[some], ROWS_AT_ONCE, verbose=0)

@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from zoo.checkpoint import read_vectors, write_vectors
-from zoo.pretraining.recipes import find_files
+from zoo.pretraining.recipes import check_patterns, find_files
 from zoo.programs.word_vectors import train_word_vectors
 from zoo.text import CharacterTokenizer
 from zoo.text.wordpiece_training import read_lines
@@ -16,12 +16,14 @@ LINES = 2048  # lines of text that are split into words at a time
 
 
 def check_vectors(options):
-    """Raises ValueError if options of `learn_vectors` have no texts."""
+    """Raises ValueError if options of `learn_vectors` have no patterns of texts."""
     if options and not options.get("texts"):
         raise ValueError(
             "`vectors` must have `texts`, a list of patterns of text files. "
             f"Received: {options}."
         )
+    if options:
+        check_patterns("texts", options["texts"])
 
 
 def learn_vectors(options, data, output):

@@ -18,7 +18,7 @@ from zoo.data import (
 from zoo.files import replacing
 from zoo.pretraining.objective import StagedObjective
 from zoo.pretraining.optimizer import make_optimizer
-from zoo.pretraining.recipes import find_files
+from zoo.pretraining.recipes import find_files, find_train
 from zoo.pretraining.start import finished_model, start_model, start_tokenizer
 from zoo.programs.vocabularies import learn_vocabulary
 from zoo.tasks import MaskedLM
@@ -156,9 +156,9 @@ def prepare_vocabulary(recipe, data, output):
     if recipe.start is not None:
         return start_tokenizer(recipe)
     if not path.exists():
-        documents = read_documents(find_files(data, recipe.train))
+        documents = read_documents(find_train(data, recipe.train, recipe.valid))
         lines = (line.replace("[UNK]", " ") for text in documents for line in text)
-        size = recipe.config["vocabulary_size"]
+        size = recipe.config_value("vocabulary_size")
         learn_vocabulary(lines, "wordpiece", size, path, lowercase=lowercase)
     return WordPieceTokenizer(path, lowercase=lowercase)
 
@@ -185,7 +185,10 @@ def prepare_examples(recipe, data, output, tokenizer):
     for key, (split, length, repeats) in wanted.items():
         directory = output / "examples" / f"{split}-{length}"
         if not directory.exists():
-            paths = find_files(data, getattr(recipe, split))
+            if split == "train":
+                paths = find_train(data, recipe.train, recipe.valid)
+            else:
+                paths = find_files(data, recipe.valid)
             sentences = (
                 [sentence for line in document for sentence in split_sentences(line)]
                 for document in read_documents(paths)

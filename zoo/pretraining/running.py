@@ -7,12 +7,15 @@ import shutil
 import keras
 
 from zoo import presets
-from zoo.files import replacing
-from zoo.pretraining.recipes import Recipe
+from zoo.config import check_fields
+from zoo.files import DAMAGED, write_json
+from zoo.pretraining.optimizer import make_optimizer
+from zoo.pretraining.recipes import Recipe, find_held_out, find_train
+from zoo.registry.sources import find_family
 from zoo.training import train_steps
 from zoo.training.resume import check_interval
 
-FILES = "files.json"  # the sizes of the files of a run
+RECIPE, FILES = "recipe.json", "files.json"  # the latter has the sizes of the files
 
 
 def run(recipe, data, output, every=100, tensorboard=False):
@@ -30,15 +33,16 @@ def run(recipe, data, output, every=100, tensorboard=False):
         The trained task, which is also saved in `output/preset`.
 
     Raises:
-        ValueError: if `output` has a run of another recipe or of other files, or
-            `every` does not divide the number of updates.
+        FileNotFoundError: if there are no files of the recipe.
+        ValueError: if `output` has a run of another recipe, of other files or with
+            another `every`, `every` does not divide the number of updates, or the
+            recipe has a mistake.
     """
     output = pathlib.Path(output)
     check_interval(recipe.steps, every)
+    check_recipe(recipe, data, output)
     begin(recipe, output)
-    sizes = check_files(recipe, data, output)
-    objective = recipe.kind(recipe, data, output)
-    _write_json(output / FILES, sizes)  # they can be read
+    objective = prepare(recipe, data, output)
     model = objective.build()
     callbacks = [keras.callbacks.TensorBoard(output / "tensorboard")] * tensorboard
     model = train_steps(
@@ -53,17 +57,57 @@ def run(recipe, data, output, every=100, tensorboard=False):
         recipe.average,
     )
     report = {"recipe": recipe.to_json(), "tokens": objective.tokens()}
-    shutil.rmtree(output / "preset", ignore_errors=True)
+    preset, new = output / "preset", output / "new_preset"
+    shutil.rmtree(new, ignore_errors=True)
     finished = objective.finished(model)
     finished.backbone.defaults = recipe.defaults
-    finished.save_to_preset(output / "preset", dtype="float16")
+    finished.save_to_preset(new, dtype="float16")
     if recipe.valid:
         report["valid"] = objective.evaluate(model)
-    _write_json(output / "report.json", report)
+    write_json(output / "report.json", report, indent=2)
     card = {"tokens_seen": report["tokens"], "valid": report.get("valid")}
     card |= {"log_every": every, **objective.record()}
-    presets.add_to_record(output / "preset", {**recipe.card, **card})
+    presets.add_to_record(new, {**recipe.card, **card})
+    shutil.rmtree(preset, ignore_errors=True)
+    new.rename(preset)
     return model
+
+
+def check_recipe(recipe, data, output):
+    """Finds mistakes that would otherwise stop the run after the preparation.
+
+    Raises:
+        FileNotFoundError: if a new run has no files.
+        ValueError: if the family, a field of its config, the dtype, an option or a
+            number of the optimizer is wrong.
+    """
+    config_class = find_family(recipe.family).backbone.config_class
+    for name in ("config", "finetuning_config"):
+        fields = getattr(recipe, name)
+        check_fields(f"`{name}` of the recipe", config_class, fields)
+    keras.dtype_policies.get(recipe.dtype)
+    make_optimizer(recipe)
+    recipe.kind.check(recipe)
+    if not (output / RECIPE).exists():
+        find_train(data, recipe.train, recipe.valid)
+        find_held_out(data, recipe.valid)
+
+
+def prepare(recipe, data, output):
+    """Makes the objective of a recipe, and records the files of the run.
+
+    The record is written first, since the preparation may take hours. If the files of a
+    new run cannot be used, the record is removed, so that they can be corrected.
+    """
+    path = output / FILES
+    known, sizes = path.exists(), check_files(recipe, data, output)
+    write_json(path, sizes, indent=2)
+    try:
+        return recipe.kind(recipe, data, output)
+    except (OSError, ValueError, *DAMAGED):
+        if not known:
+            path.unlink()
+        raise
 
 
 def begin(recipe, output):
@@ -72,7 +116,7 @@ def begin(recipe, output):
     Raises:
         ValueError: if the recipes differ. The message names the fields.
     """
-    path, fields = output / "recipe.json", recipe.to_json()
+    path, fields = output / RECIPE, recipe.to_json()
     for name in ("card", "defaults"):  # these may be written later
         fields.pop(name)
     if path.exists():
@@ -87,7 +131,7 @@ def begin(recipe, output):
                 f"{output} has a run of another recipe, which differs in "
                 f"{', '.join(differing)}. Give another output directory."
             )
-    _write_json(path, fields)
+    write_json(path, fields, indent=2)
 
 
 def check_files(recipe, data, output):
@@ -117,9 +161,3 @@ def check_files(recipe, data, output):
             f"{len(names)} differ in {data}. Give another output directory."
         )
     return sizes
-
-
-def _write_json(path, value):
-    """Writes a JSON file. If it fails, the old file is kept."""
-    with replacing(path) as temporary:
-        temporary.write_text(json.dumps(value, indent=2) + "\n", "utf-8")

@@ -9,7 +9,7 @@ from zoo.evaluation import convert_tags
 from zoo.pretraining.learned_vectors import check_vectors, learn_vectors
 from zoo.pretraining.objective import Objective, only_stage
 from zoo.pretraining.optimizer import make_optimizer
-from zoo.pretraining.recipes import find_files, find_held_out
+from zoo.pretraining.recipes import find_held_out, find_train
 from zoo.pretraining.start import start_model
 from zoo.programs.taggers import make_tagger
 from zoo.tasks import TokenClassifier
@@ -68,7 +68,8 @@ class TaggerTraining(Objective):
         _check_options(recipe)
         self.recipe, self.data, self.output = recipe, data, output
         ((longest, self.rows, _),) = recipe.stages
-        files = [self._read(path) for path in find_files(data, recipe.train)]
+        paths = find_train(data, recipe.train, recipe.valid)
+        files = [self._read(path) for path in paths]
         pairs = [
             pair
             for columns in files

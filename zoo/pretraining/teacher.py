@@ -9,6 +9,7 @@ from zoo import registry
 from zoo.files import replacing
 from zoo.presets import find_preset, sha256
 from zoo.pretraining.text_and_words import TextAndWordEmbedder, embed_words
+from zoo.programs.stored_settings import find_weights
 from zoo.tasks import TextEmbedder
 
 TEXTS_PER_FILE = 65536
@@ -33,9 +34,7 @@ class Teacher:
     """
 
     def __init__(self, preset, directory):
-        found = find_preset(preset)
-        files = [path for path in found.iterdir() if path.is_file()]
-        weights = max(files, key=lambda path: path.stat().st_size)
+        weights = find_weights(find_preset(preset))
         self.record = {
             "preset": preset,
             "file": weights.name,

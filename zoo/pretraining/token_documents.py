@@ -4,7 +4,7 @@ import numpy as np
 
 from zoo.data import read_token_ids
 from zoo.pretraining.optimizer import make_optimizer
-from zoo.pretraining.recipes import find_files, find_held_out
+from zoo.pretraining.recipes import find_held_out, find_train
 from zoo.pretraining.start import start_model, start_tokenizer
 from zoo.tasks import CausalLM
 
@@ -30,7 +30,7 @@ class TokenDocuments:
     def __init__(self, recipe, data, output):
         self.recipe, self.directory = recipe, output / "examples"
         self.sizes = recipe.sizes()
-        train = find_files(data, recipe.train)
+        train = find_train(data, recipe.train, recipe.valid)
         self.tokenizer = start_tokenizer(recipe) or self.learn_tokenizer(train, output)
         self.corpus = self._prepared("train", train)
         paths = find_held_out(data, recipe.valid)

@@ -12,7 +12,7 @@ from zoo.pretraining.learned_vectors import (
 )
 from zoo.pretraining.objective import StagedObjective
 from zoo.pretraining.optimizer import make_optimizer
-from zoo.pretraining.recipes import find_files, find_held_out
+from zoo.pretraining.recipes import find_held_out, find_train
 from zoo.pretraining.start import finished_model, start_model, start_tokenizer
 from zoo.programs.vocabularies import learn_vocabulary
 from zoo.tasks import Translator
@@ -115,7 +115,7 @@ class Translation(StagedObjective):
         self.recipe, self.options, self.vectors = recipe, recipe.options, None
         self.check_start()
         self.data, self.output = data, output
-        self.train = self._read(find_files(data, recipe.train))
+        self.train = self._read(find_train(data, recipe.train, recipe.valid))
         held_out = find_held_out(data, recipe.valid)
         self.valid = {name: self._read([path]) for name, path in held_out.items()}
         self.tokenizer = start_tokenizer(recipe) or self._tokenizer(output / MODEL)
@@ -152,7 +152,7 @@ class Translation(StagedObjective):
     def _word_tokenizer(self, path):
         """Makes the tokenizer of a source of words, and the vectors of the words."""
         self._write_model(path, self.train[1], "target_vocabulary_size")
-        limit = self.recipe.config["vocabulary_size"] - len(SPECIALS)
+        limit = self.recipe.config_value("vocabulary_size") - len(SPECIALS)
         words = count_words(split_lines(self.train[0]), MINIMUM, lowercase=True)
         self.vectors = learn_vectors(self.options.vectors, self.data, self.output)
         if self.vectors:
@@ -165,7 +165,7 @@ class Translation(StagedObjective):
     def _write_model(self, path, texts, size="vocabulary_size"):
         """Learns a SentencePiece model, unless it exists; `size` is a field."""
         if not path.exists():
-            size = self.recipe.config[size]
+            size = self.recipe.config_value(size)
             learn_vocabulary(texts, "sentencepiece", size, path)
 
     def _target_texts(self):

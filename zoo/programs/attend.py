@@ -10,8 +10,8 @@ import tensorflow as tf
 from zoo import registry, visualize
 from zoo.backbone import Backbone
 from zoo.data import Packer
-from zoo.tasks import Task, TextEnsemble, Translator
-from zoo.tasks.ensemble import ensemble_error
+from zoo.programs.loading import load_one
+from zoo.tasks import Task, Translator
 from zoo.tasks.translator import SourcePacker
 
 SCORES = "attention_scores"  # how the names of such outputs end
@@ -104,9 +104,7 @@ def _load(preset, target):
     """The model; with its head, if it shall write the target."""
     if os.fspath(preset).endswith(".keras"):
         return registry.load_model(preset)
-    model = registry.from_preset(preset)
-    if isinstance(model, TextEnsemble):
-        raise ensemble_error(preset)
+    model = load_one(preset)
     if not isinstance(model, Task) and model.predicts == "target" and target is None:
         model = registry.from_preset(preset, task=Translator.task_name)
     return model

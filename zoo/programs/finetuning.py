@@ -4,7 +4,6 @@ import os
 import sys
 import time
 
-from zoo import registry
 from zoo.evaluation import sample_rows
 from zoo.programs.data_summary import (
     data_lines,
@@ -13,8 +12,13 @@ from zoo.programs.data_summary import (
     tokens_line,
 )
 from zoo.programs.labelled_rows import read_parts, take
-from zoo.programs.loading import default_task, trainable_task
-from zoo.programs.progress import EpochLines, UpdateCurves
+from zoo.programs.loading import default_task, load_one, trainable_task
+from zoo.programs.progress import (
+    EpochLines,
+    UpdateCurves,
+    check_loss,
+    check_output,
+)
 from zoo.programs.report import (
     assess_model,
     check_directory,
@@ -66,10 +70,12 @@ def run(
         The trained task.
 
     Raises:
+        FloatingPointError: if the loss is not finite at the end.
         ValueError: if a file cannot be read, or options exclude each other.
     """
     options = {name: value for name, value in options.items() if value is not None}
     check_batches(**options)
+    check_output(output)
     kind = trainable_task(task) if task else default_task(preset)
     if report is not None:
         check_directory(report)
@@ -129,7 +135,7 @@ def train(
         sizes["batch_size"] = ROWS
     content = {"data": describe_data(kind, parts)}
     echo("\n".join(data_lines(content["data"])))
-    model = registry.from_preset(preset, kind.task_name, seed=seed, **options)
+    model = load_one(preset, kind.task_name, seed=seed, **options)
     content |= prepare(model, parts, seed, echo)
     if learning_rate == AUTO:
         learning_rate = search(model, parts["training"], layer_decay, sizes, seed, echo)
@@ -220,6 +226,9 @@ def fit(model, parts, epochs, sizes, seed, echo, callbacks=(), keep_best=False):
     Returns:
         dict of history, as of Keras, updates, the curves of `UpdateCurves`, seconds,
         and with `keep_best` kept, the number of the epoch.
+
+    Raises:
+        FloatingPointError: if the loss is not finite.
     """
     start = time.monotonic()
     terminal = sys.stdout.isatty()
@@ -245,6 +254,7 @@ def fit(model, parts, epochs, sizes, seed, echo, callbacks=(), keep_best=False):
     if keep_best:
         found["kept"] = best.scores.index(best.best) + 1
         echo(f"kept epoch {found['kept']}, score {best.best:.4g}")
+    check_loss(history, found.get("kept", 0) - 1)
     return {**found, "seconds": round(time.monotonic() - start, 1)}
 
 

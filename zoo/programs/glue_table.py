@@ -11,16 +11,17 @@ config and random weights.
 """
 
 import json
-import os
 import pathlib
 
 import numpy as np
 
-from zoo import registry
 from zoo.data import read_glue
 from zoo.evaluation import bootstrap_interval, evaluate_glue, glue_metrics
-from zoo.files import replacing
+from zoo.files import write_json
 from zoo.programs.labelled_rows import take
+from zoo.programs.loading import load_one
+from zoo.programs.progress import check_loss
+from zoo.programs.stored_settings import keep_settings
 from zoo.tasks import TextClassifier, TextRegressor
 from zoo.training import finetuning_optimizer
 
@@ -65,7 +66,10 @@ def compare(
         the first metric and its 95% interval.
 
     Raises:
-        ValueError: if there are too few training examples, or an arm is unknown.
+        FloatingPointError: if the loss of a run is not finite.
+        ValueError: if there are too few training examples, an arm is unknown, the
+            preset is an ensemble, or `output` has runs of another preset, weights, data
+            or settings.
     """
     arms, rates = tuple(arms), sorted(rates)
     if not arms or not {*arms} <= ARMS.keys():
@@ -82,8 +86,7 @@ def compare(
     if len(runs) == len(ARMS):
         results.update(difference(task, parts["dev"][1], runs))
     path = pathlib.Path(output) / f"{task}-{results['examples']}.json"
-    with replacing(path) as temporary:
-        temporary.write_text(json.dumps(results, indent=2) + "\n", "utf-8")
+    write_json(path, results, indent=2)
     return results
 
 
@@ -106,18 +109,9 @@ def _cached_runs(preset, data, output, task, parts, settings, echo):
     If the result is stored already, the function reads it.
 
     Raises:
-        ValueError: if `output` has runs of another preset, data or settings.
+        ValueError: if `output` has runs of another preset, weights, data or settings.
     """
-    record = {"preset": str(preset), "data": os.path.abspath(data), **settings}
-    record = json.dumps(record, indent=2) + "\n"
-    path = output / "settings.json"
-    if path.exists() and json.loads(path.read_text("utf-8")) != json.loads(record):
-        raise ValueError(
-            f"All runs in {output} must have the settings {path.read_text('utf-8')}. "
-            f"Received: {record}. Give another output directory."
-        )
-    with replacing(path) as temporary:
-        temporary.write_text(record, "utf-8")
+    keep_settings(output, preset, data, settings)
 
     def run(arm, rate, seed):
         name = f"{task}-{len(parts['train'][1])}-{arm}-{rate:g}-{seed}.json"
@@ -125,8 +119,7 @@ def _cached_runs(preset, data, output, task, parts, settings, echo):
         if not path.exists():
             echo(f"{task}: {arm}, rate {rate:g}, seed {seed}")
             found = finetune(preset, task, parts, arm, rate, seed, **settings)
-            with replacing(path) as temporary:
-                temporary.write_text(json.dumps(found), "utf-8")
+            write_json(path, found)
         return json.loads(path.read_text("utf-8"))
 
     return run
@@ -168,13 +161,14 @@ def finetune(preset, task, parts, arm, rate, seed, epochs, batch_size, **options
     kind = TextRegressor if task == "stsb" else TextClassifier
     known = kind.data_options(parts["whole"][1])  # a few rows may lack a label
     options = {**kind.column_options(texts), **options, **known}
-    model = registry.from_preset(
-        preset, task=kind.task_name, load_weights=ARMS[arm], seed=seed, **options
+    model = load_one(
+        preset, kind.task_name, load_weights=ARMS[arm], seed=seed, **options
     )
     model.compile(
         finetuning_optimizer(model.backbone, len(labels), epochs, batch_size, rate)
     )
-    model.fit(texts, labels, batch_size=batch_size, epochs=epochs, seed=seed, verbose=0)
+    plan = {"batch_size": batch_size, "epochs": epochs, "seed": seed, "verbose": 0}
+    check_loss(model.fit(texts, labels, **plan).history)
     found = {}
     for part in ("valid", "dev"):
         outputs = model.predict(parts[part][0], verbose=0)

@@ -3,7 +3,9 @@
 import os
 
 from zoo import registry
+from zoo.presets import find_preset
 from zoo.tasks import Task, TextClassifier, TextEnsemble, find_task
+from zoo.tasks.ensemble import ensemble_error, find_members
 
 
 def default_task(preset):
@@ -32,11 +34,26 @@ def trainable_tasks():
     return [name for name, kind in registry.TASKS.items() if kind.read is not None]
 
 
+def load_one(preset, task="auto", **options):
+    """Loads a preset that is one model.
+
+    Args:
+        preset, task, **options: of `zoo.from_preset`.
+
+    Raises:
+        ValueError: if the preset is an ensemble; also see `zoo.from_preset`.
+    """
+    if find_members(find_preset(preset)):
+        raise ensemble_error(preset)
+    return registry.from_preset(preset, task, **options)
+
+
 def load(model, task="auto"):
     """Loads a task from a `.keras` file, a preset name or a directory.
 
     Raises:
-        ValueError: if only a backbone was saved, and no task was named.
+        ValueError: if only a backbone was saved, and no task was named, or a file has
+            another task than the named one.
     """
     if os.fspath(model).endswith(".keras"):
         loaded = registry.load_model(model)
@@ -46,5 +63,10 @@ def load(model, task="auto"):
         raise ValueError(
             f"The model must have a task. Received: {model}, which is a backbone "
             "only. Fine-tune it first, or name a task for `zoo export` with `--task`."
+        )
+    if task not in ("auto", loaded.task_name):  # of a `.keras` file
+        raise ValueError(
+            f"The task of a file must be its own, {loaded.task_name!r}. Received: "
+            f"{task!r} for {model}. Leave the task out, or name a preset."
         )
     return loaded

@@ -1,11 +1,57 @@
-"""What `zoo finetune` says and records during the training."""
+"""What `zoo finetune` says, records and checks during the training."""
 
+import pathlib
+import tempfile
 import time
 
 import keras
 import numpy as np
 
+from zoo.files import DENIED, FULL, WriteErrors, check_file_name
+
 POINTS = 50  # at most, in the curve of the loss
+
+
+def check_output(path):
+    """Checks that the file of a model can be written, before the training.
+
+    Args:
+        path: of the file, or None for no file.
+
+    Raises:
+        OSError: if the directory of the file cannot be written.
+        ValueError: if the name does not end in `.keras`, or is that of a directory.
+    """
+    if path is None:
+        return
+    check_file_name(path)
+    path = pathlib.Path(path)
+    if path.is_dir():
+        raise ValueError(
+            f"The output must be a file. Received: {path}, a directory. Choose another "
+            "name."
+        )
+    with WriteErrors(path, FULL + DENIED):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=path.parent).close()
+
+
+def check_loss(history, epoch=-1):
+    """Checks that a training did not diverge.
+
+    Args:
+        history: dict of the losses of the epochs, as of Keras.
+        epoch: int, whose loss is checked.
+
+    Raises:
+        FloatingPointError: if the loss is not finite.
+    """
+    losses = history.get("loss")
+    if losses and not np.isfinite(losses[epoch]):
+        raise FloatingPointError(
+            "The loss must be finite at the end of the training. Received: "
+            f"{losses[epoch]}. Lower the learning rate, or train in a wider dtype."
+        )
 
 
 class EpochLines(keras.callbacks.Callback):

@@ -73,8 +73,15 @@ def run(
         `report/report.json`.
 
     Raises:
-        ValueError: if there are too few rows for three parts.
+        FloatingPointError: if the loss is not finite after the training.
+        ValueError: if there are too few rows for three parts, columns are given without
+            data, or the preset is an ensemble.
     """
+    if columns and not data:
+        raise ValueError(
+            "Names of columns are those of `--data`. Received: "
+            f"{', '.join(columns)} without data. Give `--data` or leave them out."
+        )
     output, preset = pathlib.Path(output), str(preset)
     texts, labels = read_labelled(data, **columns or {}) if data else movie_reviews()
     parts = split(texts, labels)

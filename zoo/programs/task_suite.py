@@ -7,18 +7,20 @@ import os
 import pathlib
 import time
 
+import keras
 import numpy as np
 
-from zoo import registry
 from zoo.evaluation import sample_rows
 from zoo.evaluation.glue_scores import import_library
-from zoo.files import replacing
+from zoo.files import replacing, write_json
 from zoo.programs.finetuning import preset_epochs
 from zoo.programs.labelled_rows import split_off, take
+from zoo.programs.loading import load_one
+from zoo.programs.progress import check_loss
+from zoo.programs.stored_settings import keep_settings
 from zoo.programs.suite_tasks import SUITE
 
 BATCH_SIZE = 32
-SETTINGS = "settings.json"
 
 
 def evaluate_suite(
@@ -50,14 +52,14 @@ def evaluate_suite(
         - title and metric, the name of the most important score;
         - scores, for the name of each test file a dict of float;
         - baselines, for the name of each baseline the same, with seed 0 only;
-        - train and test, numbers of rows;
-        - settings;
+        - train and test, numbers of rows, and settings;
         - seconds and test_seconds, of the training and of the test.
 
     Raises:
         ImportError: without scikit-learn or SciPy, which are in the extra `eval`.
+        FloatingPointError: if the loss of a model is not finite at the end.
         ValueError: if a task is unknown, no files are found, or `output` has results of
-            another preset, of other data or with other settings.
+            another preset, of other weights or data, or with other settings.
     """
     for library in ("sklearn", "scipy"):  # before the training
         import_library(library)
@@ -71,7 +73,7 @@ def evaluate_suite(
             if not path.exists():
                 echo(f"{task.title}, seed {seed}")
                 found = measure(preset, task, paths, seed, fit=fit, **settings)
-                _write_json(path, found)
+                write_json(path, found, indent=1)
                 echo(f"  {_main(found, task):.1f}, {found['seconds']:.0f} s")
     table = format_table(collect(output))
     with replacing(output / "README.md") as temporary:
@@ -123,20 +125,9 @@ def _choose(data, tasks, echo):
 
 def _check_settings(output, preset, data, fit, settings):
     """Stores what results depend on, or raises ValueError if others are stored."""
-    known = {"preset": os.fspath(preset), "data": os.path.abspath(data), **settings}
-    known |= {} if fit is None else {"fit": _describe(fit)}
-    path, settings = output / SETTINGS, json.loads(json.dumps(known))
-    if path.exists() and _read_json(path) != settings:
-        raise ValueError(
-            f"All results in {output} must have the settings "
-            f"{path.read_text('utf-8')}. Received: {settings}. Give another directory."
-        )
-    _write_json(path, settings)
-
-
-def _write_json(path, content):
-    with replacing(path) as temporary:
-        temporary.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
+    if fit is not None:
+        settings = {**settings, "fit": _describe(fit)}
+    keep_settings(output, preset, data, settings)
 
 
 def measure(
@@ -212,7 +203,7 @@ def _build(preset, task, texts, labels, options):
     """The model for all rows of a task, before the training."""
     kind = task.kind
     known = {**kind.column_options(texts), **kind.data_options(labels), **task.options}
-    model = registry.from_preset(preset, kind.task_name, **{**known, **options})
+    model = load_one(preset, kind.task_name, **{**known, **options})
     model.truncation_reported = True
     return model
 
@@ -231,7 +222,9 @@ def _fit(model, texts, labels, fit, options):
     train, held_out = (texts, labels), None
     if calibrated:
         train, held_out = split_off(texts, labels, model.split_column)
-    fit(model, train[0], model.parse_labels(train[1]))
+    found = fit(model, train[0], model.parse_labels(train[1]))
+    if isinstance(found, keras.callbacks.History):
+        check_loss(found.history)
     if calibrated:
         model.calibrate(*held_out)
 

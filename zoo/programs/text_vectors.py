@@ -1,5 +1,6 @@
 """Vectors of any number of texts, written to a file while they are computed."""
 
+import contextlib
 import hashlib
 import io
 import itertools
@@ -11,7 +12,7 @@ import keras
 import numpy as np
 
 from zoo import registry
-from zoo.files import WriteErrors, open_text, replacing
+from zoo.files import NOTHING_WRITTEN, WriteErrors, open_text, replacing
 from zoo.tasks import TextEmbedder
 
 TEXTS, CHARACTERS = 4096, 2**24  # after which a block ends
@@ -69,7 +70,7 @@ def embed(
             found.append(model.predict(block, batch_size, verbose=0))
             bar.add(len(block))
         return np.concatenate(found)
-    with WriteErrors(output):
+    with _write_errors(output):
         part = _Part(pathlib.Path(output), model)
         remaining = part.skip(texts)
         bar.add(part.rows)
@@ -78,6 +79,20 @@ def embed(
             bar.add(len(block))
         part.finish()
     return np.load(output, mmap_mode="r")
+
+
+@contextlib.contextmanager
+def _write_errors(output):
+    """Says of a full disk that the vectors so far are kept; see `WriteErrors`."""
+    try:
+        with WriteErrors(output):
+            yield
+    except OSError as error:
+        if NOTHING_WRITTEN not in str(error):
+            raise
+        kept = f"{output}.part keeps the vectors so far, and the same call continues."
+        message = error.strerror.replace(NOTHING_WRITTEN, kept)
+        raise OSError(error.errno, message) from error
 
 
 def _embedder(preset, options):

@@ -18,10 +18,11 @@ import os
 import keras
 
 from zoo import registry
-from zoo.files import check_file_name, open_text
+from zoo.files import open_text
 from zoo.programs.data_summary import data_lines, describe_data
 from zoo.programs.finetuning import ROWS, fit, prepare
-from zoo.programs.progress import EpochLines
+from zoo.programs.loading import load_one
+from zoo.programs.progress import EpochLines, check_loss, check_output
 from zoo.programs.report import describe_model
 from zoo.registry.building import task_arguments
 from zoo.tasks import CausalLM, TextClassifier
@@ -51,8 +52,7 @@ def finetune_ulmfit(
 ):
     """Fine-tunes a preset by the recipe of ULMFiT.
 
-    The language model is adapted to the texts. Then a classifier is trained with
-    gradual unfreezing, discriminative rates and slanted triangles.
+    A language model learns the texts, then a classifier; see `zoo.programs.transfer`.
 
     Args:
         preset: see `zoo.from_preset`; its backbone predicts the next token.
@@ -62,7 +62,7 @@ def finetune_ulmfit(
         validation_data: texts and labels, a tuple, or None.
         epochs: int, of the classifier. By default one for the head, one for each group
             of layers, and 3 more. If there are fewer epochs than stages, the last
-            epoch thaws all layers that remain.
+            epoch thaws all layers that remain. A single epoch trains the head only.
         language_model_epochs: int, 0 to leave the language model as it is.
         seed: int, of the new weights, the order of the rows, and dropout.
         output: `.keras` file to write, or None.
@@ -76,24 +76,47 @@ def finetune_ulmfit(
         `zoo.TextClassifier`, trained.
 
     Raises:
-        ValueError: if the backbone does not predict the next token, or there are fewer
-            than two labels.
+        FloatingPointError: if a loss is not finite at the end.
+        ValueError: if the preset, an option or a label cannot be used.
     """
-    if output is not None:
-        check_file_name(output)
+    check_output(output)
     every = [*all_texts(texts), *(unlabeled or ())]
     options = {**TextClassifier.data_options(labels), **options}
     options = {**TextClassifier.column_options(texts), **options}
+    check_classifier(preset, [(texts, labels), validation_data], learning_rate, options)
     plan = {"batch_size": batch_size, "seed": seed}
     adapted = {**plan, "epochs": language_model_epochs}
     model = start_classifier(preset, every, options, layer_decay, **adapted)
     epochs = default_epochs(model) if epochs is None else epochs
     compile_transfer(model, learning_rate, layer_decay, **CLASSIFIER)
     plan |= {"epochs": epochs, "callbacks": [unfreezing_for(model, epochs)]}
-    model.fit(texts, labels, validation_data=validation_data, **plan)
+    found = model.fit(texts, labels, validation_data=validation_data, **plan)
+    check_loss(found.history)
     if output is not None:
         model.save(output)
     return model
+
+
+def check_classifier(preset, parts, learning_rate, options):
+    """Finds mistakes of the classifier before the language model is trained.
+
+    Args:
+        preset, learning_rate: see `finetune_ulmfit`.
+        parts: iterable of texts and labels, or None, each a part of the data.
+        options: dict, see `start_classifier`.
+
+    Raises:
+        ValueError: if the preset is an ensemble, or an option or a label is wrong.
+    """
+    model = load_one(
+        preset,
+        TextClassifier.task_name,
+        load_weights=False,
+        learning_rate=learning_rate,
+        **options,
+    )
+    for part in filter(None, parts):
+        model.encode_labels(model.parse_labels(part[1]))
 
 
 def start_classifier(preset, texts, options, layer_decay, epochs, seed, **fit_options):
@@ -123,7 +146,8 @@ def start_classifier(preset, texts, options, layer_decay, epochs, seed, **fit_op
     )
     if epochs:
         compile_transfer(language_model, None, layer_decay, True, **LANGUAGE_MODEL)
-        language_model.fit(texts, epochs=epochs, seed=seed, **fit_options)
+        found = language_model.fit(texts, epochs=epochs, seed=seed, **fit_options)
+        check_loss(found.history)
     keras.utils.set_random_seed(seed)
     backbone, tokenizer = language_model.backbone, language_model.tokenizer
     return TextClassifier(backbone, tokenizer, **options)
@@ -151,7 +175,7 @@ def compile_transfer(
         language_model: bool, see `zoo.training.layer_depths`.
         **options: of `zoo.training.AdamW`.
     """
-    rate = learning_rate or model.default_learning_rate
+    rate = model.default_learning_rate if learning_rate is None else learning_rate
     with model.distribute_strategy.scope():
         optimizer = AdamW(
             SlantedTriangle(rate),
@@ -170,7 +194,7 @@ def default_epochs(model):
 
 
 def unfreezing_for(model, epochs):
-    """`GradualUnfreezing` that trains all layers in the last of some epochs."""
+    """`GradualUnfreezing` that trains all layers in the last of several epochs."""
     short = epochs < 1 + len(model.backbone.groups())
     return GradualUnfreezing(last=max(0, epochs - 2) if short else None)
 
@@ -212,6 +236,7 @@ def train(
     check_options(kind, learning_rate, options)
     content = {"data": describe_data(kind, parts)}
     echo("\n".join(data_lines(content["data"])))
+    check_classifier(preset, parts.values(), learning_rate, options)
     texts = [*all_texts(parts["training"][0]), *read_lines(unlabeled)]
     echo(f"language model: {language_model_epochs} epochs, {len(texts):,} texts")
     sizes = {"batch_size": batch_size}
@@ -220,7 +245,8 @@ def train(
     model = start_classifier(preset, texts, options, layer_decay, **plan, **shown)
     content |= prepare(model, parts, seed, echo)
     epochs = default_epochs(model) if epochs is None else epochs
-    learning_rate = learning_rate or model.default_learning_rate
+    if learning_rate is None:
+        learning_rate = model.default_learning_rate
     compile_transfer(model, learning_rate, layer_decay, **CLASSIFIER)
     unfreezing = unfreezing_for(model, epochs)
     content |= fit(model, parts, epochs, sizes, seed, echo, [unfreezing])

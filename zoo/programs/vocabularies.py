@@ -1,10 +1,9 @@
 """Learns the vocabularies of tokenizers, and writes the files that they read."""
 
 import inspect
-import json
 import pathlib
 
-from zoo.files import filling, replacing
+from zoo.files import filling, replacing, write_json
 from zoo.text import (
     BytePairTokenizer,
     GPT2Tokenizer,
@@ -47,9 +46,7 @@ def save_byte_bpe(tokens_and_merges, path):
 
 def save_json(tokens, path):
     """Writes tokens to a `.json` file."""
-    with replacing(path) as temporary:
-        content = json.dumps(tokens, ensure_ascii=False)
-        temporary.write_text(f"{content}\n", "utf-8")
+    write_json(path, tokens, ensure_ascii=False)
 
 
 MERGES_HEADER = "#version: 0.2"  # without it, other programs skip the first merge

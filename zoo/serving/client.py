@@ -6,7 +6,9 @@ only if the environment variable TFS_URL gives its address.
 """
 
 import base64
+import csv
 import http.client
+import io
 import json
 import pathlib
 import shlex
@@ -55,13 +57,18 @@ def docker_lines(base_dir, name):
     Returns:
         str: the commands. REST is on port 8501 and gRPC on port 8500.
     """
-    mount = f"{pathlib.Path(base_dir).resolve()}:/models/{name}:ro"
+    source = f"source={pathlib.Path(base_dir).resolve()}"
+    mount = io.StringIO()
+    # `--mount` takes a line of CSV. `-v` would split a path at a colon.
+    csv.writer(mount).writerow(
+        ["type=bind", source, f"target=/models/{name}", "readonly"]
+    )
     return "\n".join(
         [
             f"docker pull {SERVER_IMAGE}",
             "docker run --rm -p 8501:8501 -p 8500:8500 \\",
-            f"  -v {shlex.quote(mount)} -e {shlex.quote(f'MODEL_NAME={name}')} \\",
-            f"  {SERVER_IMAGE}",
+            f"  --mount {shlex.quote(mount.getvalue().strip())} \\",
+            f"  -e {shlex.quote(f'MODEL_NAME={name}')} {SERVER_IMAGE}",
         ]
     )
 

@@ -4,6 +4,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from zoo.tasks.text_input import rows_at_once
+
 
 class Answering:
     """How a task answers texts.
@@ -83,7 +85,7 @@ class Answering:
         columns = self.text_columns(x)
         lengths = sum(tf.strings.length(column) for column in columns)
         order = tf.argsort(lengths, direction="DESCENDING", stable=True)
-        size = batch_size or self.predict_batch_size
+        size = rows_at_once(batch_size, self.predict_batch_size)
         for start in range(0, max(len(columns[0]), 1), size):
             rows = order[start : start + size]
             found = self.answer_eagerly(*(tf.gather(c, rows) for c in columns))
@@ -92,6 +94,20 @@ class Answering:
     def answer_eagerly(self, *texts):
         """`answer_batch` outside a graph."""
         return self.answer_batch(*texts)
+
+    def compiled(self, key, function, signature=None, **options):
+        """A function as a `tf.function`, one for each key until the model changes.
+
+        Args:
+            key: object that can be hashed.
+            function, signature, options: of `tf.function`.
+        """
+        if self.answer_function is None:
+            self.answer_function = {}
+        functions = self.answer_function  # Keras makes another dict of it
+        if key not in functions:
+            functions[key] = tf.function(function, signature, **options)
+        return functions[key]
 
 
 def join_rows(parts, order, pads):

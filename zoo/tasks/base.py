@@ -98,7 +98,7 @@ class Task(
         self.options = options
         self.num_columns = len(self.columns if pair else self.required_columns)
         longest = backbone.config.max_sequence_length
-        sequence_length = sequence_length or longest
+        sequence_length = longest if sequence_length is None else sequence_length
         if tokenizer and tokenizer.vocabulary_size > backbone.config.vocabulary_size:
             raise ValueError(
                 "The tokenizer has more tokens than the backbone. Received: "

@@ -159,10 +159,8 @@ class BidirectionalLM(Task):
     def answer_eagerly(self, texts):
         """`answer_batch`, compiled: a step of an LSTM takes 20 ms if it is not."""
         self._check_rows()
-        if self.answer_function is None:
-            signature = [tf.TensorSpec([None], tf.string)]
-            self.answer_function = tf.function(self._answer, signature, autograph=False)
-        return self.answer_function(texts)
+        signature = [tf.TensorSpec([None], tf.string)]
+        return self.compiled("answer", self._answer, signature, autograph=False)(texts)
 
     def answer_batch(self, texts):
         """How likely texts are, in a graph.

@@ -13,6 +13,7 @@ from zoo.data import (
     untuned,
 )
 from zoo.layers import CarriedState, KeepState
+from zoo.tasks.text_input import rows_at_once
 
 PACKINGS = ("streams", "documents")
 BATCH_SIZE = 32
@@ -104,7 +105,7 @@ class TrainsOnRows:
         """
         return PackedRows(
             *self._documents(texts),
-            batch_size or BATCH_SIZE,
+            rows_at_once(batch_size, BATCH_SIZE),
             self.sequence_length,
             self.options["packing"] == "documents",
             seed,

@@ -159,13 +159,9 @@ class CausalLM(TrainsOnRows, ContinuesTexts, Task):
         return x, following, tf.cast((other == mask) & (mask != 0), tf.float32)
 
     def answer_eagerly(self, texts):
-        """`answer_batch`, compiled: a step of an LSTM takes 20 ms if it is not."""
+        """`answer_batch`, compiled; see `WritesTexts`."""
         self.check_writes()
-        functions = self.compiled_functions()
-        if "answer" not in functions:
-            signature = [tf.TensorSpec([None], tf.string)]
-            functions["answer"] = tf.function(self.answer_batch, signature)
-        return functions["answer"](texts)
+        return super().answer_eagerly(texts)
 
     def answer_batch(self, texts):
         """The probability of each text, in a graph.

@@ -1,6 +1,7 @@
 """A task with one vector for a text."""
 
 import keras
+import tensorflow as tf
 from keras import ops
 
 from zoo.layers import Pooling
@@ -120,6 +121,11 @@ class TextEmbedder(Task):
                 f"an array of shape {vectors.shape}. Use `np.stack(vectors)`."
             )
         return vectors
+
+    def encode_label_tensor(self, y):
+        """`encode_labels` in a tf.data pipeline; another shape raises an error."""
+        vectors = tf.ensure_shape(super().encode_label_tensor(y), self.output_shape)
+        return tf.debugging.check_numerics(vectors, "`y`")
 
     def answers(self, outputs):
         """The vector, float32 (B, D)."""

@@ -7,6 +7,7 @@ from zoo.data import plan_batches
 from zoo.evaluation import best_null_threshold, squad_scores
 from zoo.tasks.answer_spans import best_answers, best_spans, kept_spans
 from zoo.tasks.answering import as_numpy
+from zoo.tasks.blocks import in_blocks
 from zoo.tasks.question_files import answer_list, answer_texts
 
 ROWS = 32  # that an export reads together
@@ -95,11 +96,8 @@ class FindsAnswers:
 
     def _find_spans(self, x):
         """`_spans` as a `tf.function`."""
-        if self.answer_function is None:
-            self.answer_function = tf.function(
-                self._spans, reduce_retracing=True, autograph=False
-            )
-        return self.answer_function(x)
+        options = {"reduce_retracing": True, "autograph": False}
+        return self.compiled("spans", self._spans, **options)(x)
 
     def answer_batch(self, questions, contexts):
         """The best answers to questions, in a graph, for an export.
@@ -112,22 +110,7 @@ class FindsAnswers:
         """
         rows, _ = self.preprocessor.pack((questions, contexts))
         x = self.preprocessor.dense(rows)
-        count = tf.shape(x["begins"])[0]
-        empty = self._no_spans()
-
-        def body(number, found):
-            part = {k: v[number * ROWS : (number + 1) * ROWS] for k, v in x.items()}
-            spans = self._spans(part)
-            return number + 1, {k: tf.concat([found[k], spans[k]], 0) for k in found}
-
-        shape = tf.TensorShape
-        _, spans = tf.while_loop(
-            lambda number, _: number * ROWS < count,
-            body,
-            (0, empty),
-            (shape([]), {k: shape([None, *v.shape[1:]]) for k, v in empty.items()}),
-            parallel_iterations=1,
-        )
+        spans = in_blocks(self._spans, x, ROWS, self._no_spans())
         threshold = self.options["null_threshold"]
         return self._best(spans, rows["windows"], contexts, threshold)
 

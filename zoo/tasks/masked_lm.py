@@ -35,7 +35,8 @@ class MaskedLM(Task):
 
     `next_sentence` adds a second head, `pooled W + b`. It predicts whether the second
     text of a pair follows the first one (0) or not (1). The loss is then the sum of two
-    means, one over the predicted tokens and one over the rows.
+    means, one over the predicted tokens and one over the rows. `fit` on texts or pairs
+    does not know which texts follow each other, so it trains the first head only.
 
     Source: Devlin et al. 2019, section 3.1; released code `run_pretraining.py`.
 
@@ -59,8 +60,8 @@ class MaskedLM(Task):
         and of next_sentence float32 (B, 2). `answer` returns tokens and scores.
 
     Raises:
-        ValueError: if the backbone predicts no tokens, or `next_sentence` is True and
-            the backbone has no pooled output.
+        ValueError: if the backbone predicts no tokens, the tokenizer has no token for
+            masks, or `next_sentence` is True and there is no pooled output.
     """
 
     task_name = "masked_lm"
@@ -89,6 +90,11 @@ class MaskedLM(Task):
                 "A masked language model needs a backbone that predicts tokens. "
                 f"Received: one of family {backbone.family!r}, which does not. Load "
                 "another preset."
+            )
+        if tokenizer and tokenizer.mask_id is None:
+            raise ValueError(
+                "A masked language model needs a tokenizer with a token for masks. "
+                f"Received: {type(tokenizer).__name__}. Use `zoo.CausalLM`."
             )
         inputs = backbone.make_inputs(backbone.config)
         positions = keras.Input((None,), dtype="int32", name="mask_positions")
@@ -178,8 +184,9 @@ class MaskedLM(Task):
         y, weight = x.pop("mask_ids"), x.pop("mask_weights")
         label = x.pop("next_sentence", None)
         if self.options["next_sentence"]:
+            rows = tf.fill(tf.shape(y)[:1], 0.0 if label is None else 1.0)
+            label = tf.cast(rows, tf.int32) if label is None else label
             y = {"masked_lm": y, "next_sentence": label}
-            rows = tf.ones_like(label, tf.float32)
             weight = {"masked_lm": weight, "next_sentence": rows}
         return x, y, weight
 
@@ -252,15 +259,11 @@ class MaskedLM(Task):
         """
         single = isinstance(texts, (str, bytes))
         columns = self.text_columns([texts] if single else texts)
-        positions, best = self._fill(columns, k)
-        tokens = np.array(self.tokenizer.vocabulary, object)[best.indices.numpy()]
+        size = self.predict_batch_size
         filled = [
-            [list(zip(*mask, strict=True)) for mask in zip(ids, scores, strict=True)]
-            for ids, scores in zip(tokens, best.values.numpy().tolist(), strict=True)
-        ]
-        filled = [
-            row[:count]
-            for row, count in zip(filled, positions.row_lengths().numpy(), strict=True)
+            row
+            for start in range(0, len(columns[0]), size)
+            for row in self._filled([c[start : start + size] for c in columns], k)
         ]
         if [] in filled:
             raise ValueError(
@@ -270,6 +273,17 @@ class MaskedLM(Task):
                 "accepts texts without it."
             )
         return filled[0] if single else filled
+
+    def _filled(self, columns, k):
+        """`fill_mask` of a few texts; of a text without a mask, an empty list."""
+        positions, best = self._fill(tuple(columns), k)
+        tokens = np.array(self.tokenizer.vocabulary, object)[best.indices.numpy()]
+        filled = [
+            [list(zip(*mask, strict=True)) for mask in zip(ids, scores, strict=True)]
+            for ids, scores in zip(tokens, best.values.numpy().tolist(), strict=True)
+        ]
+        counts = positions.row_lengths().numpy()
+        return [row[:count] for row, count in zip(filled, counts, strict=True)]
 
     def _fill(self, columns, k, most=None):
         """Positions of masks, ragged (B, None), and the top k there, (B, M, k).

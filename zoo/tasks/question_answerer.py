@@ -87,6 +87,8 @@ class QuestionAnswerer(QuestionFiles, FindsAnswers, Task):
         longest = backbone.config.max_sequence_length or SEQUENCE_LENGTH
         inputs = backbone.make_inputs(backbone.config)
         outputs = self._logits(backbone, inputs)
+        if sequence_length is None:
+            sequence_length = min(SEQUENCE_LENGTH, longest)
         options = {
             "stride": stride,
             "question_length": question_length,
@@ -100,7 +102,7 @@ class QuestionAnswerer(QuestionFiles, FindsAnswers, Task):
             backbone,
             tokenizer,
             options,
-            sequence_length or min(SEQUENCE_LENGTH, longest),
+            sequence_length,
             **kwargs,
         )
 

@@ -17,7 +17,8 @@ def uniform_numbers(rows, options):
         return np.zeros((len(rows), 0), "float32")
     shape = options.num_return, options.max_new_tokens
     parts = [np.random.default_rng([options.seed, row]).random(shape) for row in rows]
-    return np.concatenate([np.zeros((0, shape[1])), *parts]).astype("float32")
+    numbers = np.concatenate([np.zeros((0, shape[1])), *parts]).astype("float32")
+    return np.minimum(numbers, np.nextafter(np.float32(1), np.float32(0)))
 
 
 def numbers_of_first_row(texts, options):

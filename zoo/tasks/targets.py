@@ -1,5 +1,7 @@
 """Targets and weights as users give them, checked: class labels, numbers, weights."""
 
+import re
+
 import numpy as np
 import tensorflow as tf
 
@@ -72,6 +74,7 @@ def label_ids(y, labels, name="y"):
     """Class numbers from class names or numbers, checked.
 
     Booleans count as 0 and 1, except for labels that are named "False" and "True".
+    If the names of all labels are integers, such as "1" and "0", an integer is a name.
 
     Args:
         y: list, array or series (B,) of str among `labels`, or of int.
@@ -106,6 +109,8 @@ def label_ids(y, labels, name="y"):
             'numbers, load the model with `task="text_regressor"`.'
         )
     numbers = y.astype(np.int64)
+    if _are_integers(labels):
+        return _numbers_of_names(numbers, labels, name)
     wrong = y[(numbers < 0) | (numbers >= len(labels))]
     if len(wrong):
         raise ValueError(
@@ -113,6 +118,11 @@ def label_ids(y, labels, name="y"):
             f"are {list(labels)}."
         )
     return numbers
+
+
+def _are_integers(labels):
+    """Whether all names are integers, so that an integer is the name of a label."""
+    return all(re.fullmatch("0|-?[1-9][0-9]*", label) for label in labels)
 
 
 def _numbers_of_names(y, labels, name):
@@ -142,19 +152,28 @@ def label_tensor(y, labels):
     if y.dtype == tf.bool and set(labels) == BOOLEANS:
         y = tf.where(y, "True", "False")
     if y.dtype == tf.string:
-        matches = tf.equal(y[:, None], tf.constant(labels)[None])
-        message = f"`y` must hold labels of the model, which are {list(labels)}."
-        check = tf.debugging.Assert(
-            tf.reduce_all(tf.reduce_any(matches, axis=1)), [message, y]
-        )
-        with tf.control_dependencies([check]):
-            return tf.argmax(tf.cast(matches, tf.int32), axis=1)
+        return name_tensor(y, labels)
     numbers = tf.cast(y, tf.int64)
-    known = (numbers >= 0) & (numbers < len(labels)) & (tf.cast(numbers, y.dtype) == y)
+    whole = tf.cast(numbers, y.dtype) == y
+    if _are_integers(labels):
+        return name_tensor(tf.where(whole, tf.as_string(numbers), ""), labels)
+    known = (numbers >= 0) & (numbers < len(labels)) & whole
     message = f"`y` must be in [0, {len(labels)}). The labels are {list(labels)}."
     check = tf.debugging.Assert(tf.reduce_all(known), [message, y])
     with tf.control_dependencies([check]):
         return tf.identity(numbers)
+
+
+def name_tensor(names, labels):
+    """Class numbers int64 (N,) of names, string (N,), in a graph.
+
+    An unknown name raises `tf.errors.InvalidArgumentError` during the run.
+    """
+    matches = tf.equal(names[:, None], tf.constant(labels)[None])
+    message = f"`y` must hold labels of the model, which are {list(labels)}."
+    known = tf.reduce_all(tf.reduce_any(matches, axis=1))
+    with tf.control_dependencies([tf.debugging.Assert(known, [message, names])]):
+        return tf.argmax(tf.cast(matches, tf.int32), axis=1)
 
 
 def class_weights(weights, labels):

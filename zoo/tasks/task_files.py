@@ -2,6 +2,7 @@
 
 import contextlib
 import contextvars
+import warnings
 
 import keras
 
@@ -67,11 +68,21 @@ class TaskFiles:
     def has_saved_head(self, saved):
         """Whether the saved head of a preset fits, which has the same labels.
 
+        It warns of a head with these labels in another order.
+
         Args:
             saved: dict, the options of the preset.
         """
         labels = saved.get("labels")
-        return labels is None or list(self.labels) == list(labels)
+        same = labels is None or list(self.labels) == list(labels)
+        if not same and sorted(self.labels) == sorted(labels):
+            warnings.warn(
+                "The saved head has the same labels in another order, so it is not "
+                f"used: {list(labels)}. The head starts from random weights. Leave "
+                "`labels` out, or give them in that order.",
+                stacklevel=6,
+            )
+        return same
 
     def layer_tree(self):
         """Dict of path to layer, from the model itself, ".", to inner layers."""

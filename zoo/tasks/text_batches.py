@@ -11,7 +11,7 @@ import tensorflow as tf
 from zoo.data import plan_batches, untuned
 from zoo.tasks.targets import row_weights, weight_tensor
 from zoo.tasks.text_columns import TextColumns
-from zoo.tasks.text_input import check_lengths, count_rows, holds_text
+from zoo.tasks.text_input import check_lengths, count_rows, holds_text, rows_at_once
 
 ROWS_PER_CALL = 2048
 
@@ -144,7 +144,7 @@ class TextBatches(TextColumns):
         targets = self.targets(columns, y, sample_weight)
         rows, targets = self.per_row(columns, self._tokenise(columns), targets)
         lengths = self.row_lengths(rows, targets)
-        size = batch_size or (None if token_budget else 32)
+        size = rows_at_once(batch_size, None if token_budget else 32)
         plan = plan_batches(lengths, size, shuffle, seed, epochs, token_budget)
         return self._gathered(rows, plan, targets)
 
@@ -209,8 +209,9 @@ class TextBatches(TextColumns):
         if wrong:
             raise ValueError(
                 "A dataset of text must be batched. Received: elements of shape "
-                f"{wrong[0]}. Add `.batch(32)` to single texts, and join words with "
-                "`tf.strings.reduce_join`."
+                f"{wrong[0]}. Add `.batch(32)` to single texts, join words with "
+                "`tf.strings.reduce_join`, and name an unknown shape with "
+                "`tf.ensure_shape(texts, [None])`."
             )
         self.check_columns(len(texts))
 

@@ -10,6 +10,7 @@ from zoo.generation import GenerationOptions, first_row, generate, next_token
 from zoo.tasks.answering import as_numpy
 from zoo.tasks.sample_numbers import numbers_of_first_row, uniform_numbers
 from zoo.tasks.stop_texts import before_stop, has_stop, without_part_of_stop
+from zoo.tasks.text_input import rows_at_once
 
 ROWS = 64  # hypotheses in a batch
 AT_ONCE = 2  # batches; while one waits for memory, the other one computes
@@ -251,16 +252,28 @@ class WritesTexts:
                     "Leave them out."
                 )
             return self._stream(columns[0], options)
-        lengths = self.token_lengths(texts) if len(columns[0]) else np.zeros(0)
-        longest = self.longest_text(options)
-        cut = np.sum(lengths > (longest or np.inf))
-        self.report_truncation(int(cut), len(lengths), 3, longest)
-        size = batch_size or max(ROWS // max(options.num_beams, options.num_return), 1)
+        lengths = self.read_lengths(texts, options)
+        most = max(ROWS // max(options.num_beams, options.num_return), 1)
+        size = rows_at_once(batch_size, most)
         found = self._write_all(columns[0], lengths, size, options)
         if not several:
             found = [(texts[0], scores[0]) for texts, scores in found]
         texts, scores = map(list, zip(*found, strict=True)) if found else ([], [])
         return (texts, scores) if return_scores else texts
+
+    def read_lengths(self, texts, options):
+        """The numbers of tokens of texts, int (N,); warns once of truncated ones."""
+        known = len(self.text_columns(texts)[0])
+        lengths = self.token_lengths(texts) if known else np.zeros(0)
+        longest = self.longest_text(options)
+        cut = np.sum(lengths > (longest or np.inf))
+        self.report_truncation(int(cut), known, 4, longest)
+        return lengths
+
+    def answer_eagerly(self, texts):
+        """`answer_batch`, compiled: the steps of a loop are slow if it is not."""
+        signature = [tf.TensorSpec([None], tf.string)]
+        return self.compiled("answer", self.answer_batch, signature)(texts)
 
     def _write_all(self, texts, lengths, size, options):
         """What is written for each text, list of (list of str, list of float).
@@ -290,21 +303,12 @@ class WritesTexts:
     def _compiled(self, options, function):
         """A compiled function of texts and numbers, one for all calls and seeds."""
         options = dataclasses.replace(options, seed=0)
-        functions = self.compiled_functions()
-        if (options, function.__name__) not in functions:
-            spec = tf.TensorSpec
-            signature = [spec((None,), tf.string), spec((None, None), tf.float32)]
-            compiled = tf.function(
-                lambda texts, numbers: function(texts, options, numbers), signature
-            )
-            functions[options, function.__name__] = compiled
-        return functions[options, function.__name__]
-
-    def compiled_functions(self):
-        """Dict of the compiled functions of the task, which `compile` empties."""
-        if self.answer_function is None:
-            self.answer_function = {}
-        return self.answer_function
+        spec = tf.TensorSpec
+        return self.compiled(
+            (options, function.__name__),
+            lambda texts, numbers: function(texts, options, numbers),
+            [spec((None,), tf.string), spec((None, None), tf.float32)],
+        )
 
     def _stream(self, texts, options):
         """Yields the texts after every token."""
@@ -328,13 +332,6 @@ class WritesTexts:
     def _advance(self, options):
         """The compiled step of a stream."""
         options = dataclasses.replace(options, seed=0)
-        functions, key = self.compiled_functions(), (options, "advance")
-        if key not in functions:
-            body = next_token(
-                self.next_logits,
-                options,
-                self.tokenizer.end_id,
-                self.stop_finder(options),
-            )
-            functions[key] = tf.function(body, reduce_retracing=True)
-        return functions[key]
+        ended = self.stop_finder(options)
+        body = next_token(self.next_logits, options, self.tokenizer.end_id, ended)
+        return self.compiled((options, "advance"), body, reduce_retracing=True)

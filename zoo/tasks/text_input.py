@@ -293,3 +293,13 @@ def check_lengths(count, targets):
             "`x`, `y` and `sample_weight` must have the same length. Received: "
             f"{count} texts and {len(targets)} targets or weights."
         )
+
+
+def rows_at_once(batch_size, default):
+    """The rows of a batch: `batch_size`, checked, or the default for None."""
+    if batch_size is not None and batch_size < 1:
+        raise ValueError(
+            f"`batch_size` must be at least 1. Received: {batch_size}. Leave it out "
+            "for the default."
+        )
+    return default if batch_size is None else batch_size

@@ -9,7 +9,12 @@ import tensorflow as tf
 from zoo.data import Epoch, plan_batches, untuned
 from zoo.tasks.epochs import with_callbacks
 from zoo.tasks.text_batches import TextBatches
-from zoo.tasks.text_input import as_columns, count_columns, split_rows
+from zoo.tasks.text_input import (
+    as_columns,
+    count_columns,
+    rows_at_once,
+    split_rows,
+)
 
 PREDICTING = threading.RLock()  # Keras keeps the state of a prediction on the model
 
@@ -72,7 +77,7 @@ class TextTraining(TextBatches):
         number = Epoch(initial_epoch)
         callbacks = with_callbacks(callbacks, number, self, epochs)
         held_out = self._held_out(validation_data)
-        limits = validation_batch_size or batch_size, validation_steps
+        limits = validation_batch_size or batch_size, validation_steps, token_budget
         class_weight = class_weight and self.encode_class_weight(class_weight)
         if self.takes_text(x):
             x, held_out = self._split((x, y, sample_weight), validation_split, held_out)
@@ -205,7 +210,7 @@ class TextTraining(TextBatches):
             rows = self._tokenise(columns)
             lengths = self.preprocessor.lengths(rows)
             order = np.argsort(-lengths.numpy(), kind="stable")
-            size = batch_size or self.predict_batch_size
+            size = rows_at_once(batch_size, self.predict_batch_size)
             x = self._gathered(rows, plan_batches(lengths, size, False))
             batch_size = None
         with PREDICTING:
@@ -258,11 +263,18 @@ class TextTraining(TextBatches):
         self.check_data(x, y, name)
         return x, y
 
-    def _evaluation_data(self, x, y, sample_weight, batch_size, steps=None):
-        """Batches of text; other data as Keras takes it."""
+    def _evaluation_data(
+        self, x, y, sample_weight, batch_size, steps=None, budget=None
+    ):
+        """Batches of text; other data as Keras takes it.
+
+        Without a `batch_size`, they have at most so many tokens as `budget` says.
+        """
         if self.takes_text(x):
             _refuse_steps(x, steps, "validation_steps")
-            return self.batches(x, y, sample_weight, batch_size)
+            budget = budget if batch_size is None else None
+            data = x, y, sample_weight, batch_size
+            return self.batches(*data, token_budget=budget)
         return x if y is None else (x, y, sample_weight)
 
 

@@ -8,13 +8,15 @@ from zoo.data import WordWindowPacker
 from zoo.evaluation import allowed_transitions
 from zoo.layers import CRF, crf
 from zoo.tasks.base import Task
+from zoo.tasks.blocks import in_blocks
 from zoo.tasks.chain import CRFLoss, TagAccuracy
 from zoo.tasks.tagged_files import TaggedFiles
 from zoo.tasks.tagging import TagsWords
-from zoo.tasks.targets import label_ids, label_names, label_rows
+from zoo.tasks.targets import label_ids, label_names, label_rows, name_tensor
 from zoo.tasks.text_input import join_words
 
 DECODERS = ("softmax", "crf")
+PAIRS = 2**24  # of tags, whose scores are computed together
 ROWS = 32  # the least number of rows in a block; a long text has many rows
 
 
@@ -196,25 +198,15 @@ class TokenClassifier(TaggedFiles, TagsWords, Task):
             return x
         positions = x["word_positions"]
         labels = tf.strings.split(y)
-        numbers = self.numbers(labels.values)
+        numbers = tf.cast(name_tensor(labels.values, self.labels), tf.int32)
         dense = labels.with_values(numbers).to_tensor(-1, shape=tf.shape(positions))
         dense = tf.where(positions >= 0, dense, -1)
         real = tf.cast(dense >= 0, tf.float32)
         weight = tf.ones_like(real[:, 0]) if weight is None else weight
+        weight = tf.reshape(weight, (-1,))
         if self.options["decoder"] == "crf":
             return x, dense, weight * real[:, 0]  # a row without words has no path
         return x, dense, weight[:, None] * real
-
-    def numbers(self, names):
-        """Numbers int32 (N,) of labels, string (N,).
-
-        An unknown label raises `tf.errors.InvalidArgumentError` during the run.
-        """
-        matches = tf.equal(names[:, None], tf.constant(self.labels)[None])
-        message = f"Labels must be among {list(self.labels)}."
-        check = tf.debugging.Assert(tf.reduce_all(tf.reduce_any(matches, 1)), [message])
-        with tf.control_dependencies([check]):
-            return tf.argmax(tf.cast(matches, tf.int32), 1, tf.int32)
 
     # Answers -------------------------------------------------------------------
 
@@ -223,14 +215,23 @@ class TokenClassifier(TaggedFiles, TagsWords, Task):
         if self.options["decoder"] == "softmax":
             shares = tf.nn.softmax(emissions)
             tags = tf.argmax(shares, axis=-1, output_type=tf.int32)
+            shares = tf.gather(shares, tags, batch_dims=2)
         else:
-            outputs = self.get_layer("crf")(emissions, mask=mask)
-            if self.allowed is not None:
-                outputs = crf.forbid(outputs, self.allowed, mask)
-            shares, tags = crf.marginals(outputs), crf.best_path(outputs)[0]
-        # Rounding may make a probability larger than 1.
-        shares = tf.minimum(tf.gather(shares, tags, batch_dims=2), 1.0)
-        return tags, shares
+            width = tf.shape(mask)[1]
+            pairs = tf.maximum(width, 1) * len(self.labels) ** 2  # of tags, in a row
+            empty = tf.zeros((0, width), tf.int32), tf.zeros((0, width))
+            size = tf.maximum(PAIRS // pairs, 1)
+            tags, shares = in_blocks(self._chain, (emissions, mask), size, empty)
+        return tags, tf.minimum(shares, 1.0)  # more is an error of rounding
+
+    def _chain(self, rows):
+        """`decode` with "crf", of rows whose pairs of tags fit in memory."""
+        emissions, mask = rows
+        outputs = self.get_layer("crf")(emissions, mask=mask)
+        if self.allowed is not None:
+            outputs = crf.forbid(outputs, self.allowed, mask)
+        shares, tags = crf.marginals(outputs), crf.best_path(outputs)[0]
+        return tags, tf.gather(shares, tags, batch_dims=2)
 
     def answer_batch(self, texts):
         """Tags of texts, in a graph.
@@ -271,32 +272,15 @@ class TokenClassifier(TaggedFiles, TagsWords, Task):
         classifier = keras.Model(self.input, self.get_layer("classifier").output)
         # Keras would take other features for inputs, in the order of their names.
         x = {name: x[name] for name in self.input}
-        rows, shape = tf.shape(x["word_positions"])[0], (None, len(self.labels))
-        blocks = -(-rows // size) + 1
-        found = tf.TensorArray(
-            "float32", blocks, infer_shape=False, element_shape=shape
-        )
-        # `concat` needs at least one block, also without rows.
-        found = found.write(0, tf.zeros((0, len(self.labels))))
 
-        def body(number, found):
-            block = {k: v[(number - 1) * size : number * size] for k, v in x.items()}
-            emissions = classifier(block, training=False)
-            emissions = tf.boolean_mask(emissions, block["word_positions"] >= 0)
-            return number + 1, found.write(number, emissions)
+        def emissions(block):
+            found = classifier(block, training=False)
+            return tf.boolean_mask(found, block["word_positions"] >= 0)
 
-        _, found = tf.while_loop(
-            lambda number, _: (number - 1) * size < rows,
-            body,
-            (1, found),
-            parallel_iterations=1,
-        )
-        return found.concat()
+        return in_blocks(emissions, x, size, tf.zeros((0, len(self.labels))))
 
     def answer_eagerly(self, texts):
         """`answer_batch`, mostly as a `tf.function`."""
-        if self.answer_function is None:
-            self.answer_function = tf.function(
-                self._describe, reduce_retracing=True, autograph=False
-            )
-        return self.answer_function(texts, *self.preprocessor.windows((texts,)))
+        options = {"reduce_retracing": True, "autograph": False}
+        describe = self.compiled("answer", self._describe, **options)
+        return describe(texts, *self.preprocessor.windows((texts,)))

@@ -111,6 +111,12 @@ class Translator(TranslatedFiles, WritesTexts, Task):
         """
         return self.write_texts(texts, batch_size, return_scores, stream, **options)
 
+    def answer_parts(self, x, batch_size=None):
+        """See `Answering`. Warns once that some of the texts are truncated."""
+        if self.takes_text(self.as_text(x)):
+            self.read_lengths(self.as_text(x), self.generation_options())
+        return super().answer_parts(x, batch_size)
+
     def default_loss(self):
         """Cross-entropy with smoothed labels, averaged over the tokens."""
         names = "label_smoothing", "smoothing_kind"
@@ -179,6 +185,6 @@ class Translator(TranslatedFiles, WritesTexts, Task):
         shape = tf.stack([tf.shape(lengths)[0], longest])
         inside = tf.sequence_mask(lengths, longest, dtype=tf.float32)
         if weight is not None:
-            inside *= weight[:, None]
+            inside *= tf.reshape(weight, (-1, 1))
         x = {**x, "decoder_token_ids": read.to_tensor(pad, shape=shape)}
         return x, following.to_tensor(pad, shape=shape), inside

@@ -113,13 +113,6 @@ class MarianTokenizer(Tokenizer):
         """The pieces of the source, or of the target; see `Tokenizer`."""
         return (target and self._target_vocabulary) or self._vocabulary
 
-    def inputs(self, features):
-        """Returns token_ids and padding_mask (B, L)."""
-        return {
-            "token_ids": features["tokens"],
-            "padding_mask": features["padding_mask"],
-        }
-
     def get_config(self):
         """The models in base64, and the vocabularies."""
         source, target = (base64.b64encode(model).decode() for model in self._models)

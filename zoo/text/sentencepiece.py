@@ -95,13 +95,6 @@ class SentencePieceTokenizer(Tokenizer):
         piece = pieces.id_to_string(checked_id(id, _size(pieces)))
         return piece.numpy().decode("utf-8", "replace")
 
-    def inputs(self, features):
-        """Returns token_ids and padding_mask (B, L)."""
-        return {
-            "token_ids": features["tokens"],
-            "padding_mask": features["padding_mask"],
-        }
-
     def get_config(self):
         """The models in base64."""
         models = {"model": self._model, "target_model": self._target_model}

@@ -47,6 +47,7 @@ class Tokenizer(tf.Module):
         end_id: int, the token that ends a text; None if a tokenizer has none.
         start_id: int, what a language model reads first in a text without tokens.
         unknown_id: int, the token of a word without tokens, by default `pad_id`.
+        mask_id: int, the token that a masked language model predicts; None for none.
 
     Inputs:
         texts: str, or a list, array or tensor (B,) of strings.
@@ -58,7 +59,7 @@ class Tokenizer(tf.Module):
     framing = Framing()
     unwritten_ids = ()
     lossless = False
-    start_id = end_id = unknown_id = None
+    start_id = end_id = unknown_id = mask_id = None
     split = staticmethod(split_words)
     files = {}
     tokens_are_words = False

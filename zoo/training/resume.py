@@ -11,7 +11,8 @@ from zoo.files import replacing
 from zoo.training.averaging import AverageWeights
 from zoo.training.optimizer_base import strategy_scope
 
-FINISHED = "finished_batches.txt"  # in a checkpoint
+# Numbers in a checkpoint.
+FINISHED, EVERY = "finished_batches.txt", "batches_of_an_epoch.txt"
 
 
 class SaveWhole(keras.callbacks.Callback):
@@ -22,8 +23,9 @@ class SaveWhole(keras.callbacks.Callback):
 
     Args:
         path: str or path, ending in ".keras".
-        every: int, batches of an epoch. The file then also has the number of finished
-            batches. With float16 this can be more than the updates of the optimizer.
+        every: int, batches of an epoch. The file then also has this number and that of
+            the finished batches. With float16 the latter can be more than the updates
+            of the optimizer.
 
     Raises:
         FloatingPointError: if a weight or the loss is not finite; the file is not
@@ -50,6 +52,7 @@ class SaveWhole(keras.callbacks.Callback):
             if self.every:
                 with zipfile.ZipFile(temporary, "a") as file:
                     file.writestr(FINISHED, str((epoch + 1) * self.every))
+                    file.writestr(EVERY, str(self.every))
 
     def _stop(self, reason):
         update = _updates(self.model)
@@ -131,12 +134,13 @@ def train_steps(
 
     Raises:
         FloatingPointError: if the loss or a weight is not finite.
-        ValueError: if `every` does not divide `steps` or the finished batches.
+        ValueError: if `every` does not divide `steps`, or is not the checkpoint's.
     """
     check_interval(steps, every)
     (directory := pathlib.Path(directory)).mkdir(parents=True, exist_ok=True)
     checkpoint = directory / "checkpoint.keras"
     model = _load(checkpoint, model)
+    _check_same_interval(checkpoint, every)
     check_interval(start := _finished_batches(checkpoint, model), every)
     _trim(log := directory / "log.csv", start // every)
     means = [AverageWeights(average, directory / "last_weights")] * (average > 1)
@@ -180,6 +184,17 @@ def check_interval(steps, every):
         )
 
 
+def _check_same_interval(checkpoint, every):
+    """Raises ValueError if a checkpoint was written after other numbers of batches."""
+    stored = _read_number(checkpoint, EVERY)
+    if stored not in (None, every):
+        raise ValueError(
+            "`every` must be that of the checkpoint, which numbers the lines of the "
+            f"log. Received: every={every} for {checkpoint} with {stored}. Give "
+            f"{stored}, or another directory."
+        )
+
+
 def _load(checkpoint, model):
     """The model of a checkpoint, in the strategy of `model`; `model` if there is none.
 
@@ -195,11 +210,18 @@ def _load(checkpoint, model):
 
 def _finished_batches(checkpoint, model):
     """The batches before a checkpoint; 0 without one."""
-    if checkpoint.exists():
-        with zipfile.ZipFile(checkpoint) as file:
-            if FINISHED in file.namelist():
-                return int(file.read(FINISHED))
+    finished = _read_number(checkpoint, FINISHED)
+    if finished is not None:
+        return finished
     return _updates(model) * _batches_per_update(model.optimizer)
+
+
+def _read_number(checkpoint, name):
+    """A number in a checkpoint, int; None without it or without a checkpoint."""
+    if not checkpoint.exists():
+        return None
+    with zipfile.ZipFile(checkpoint) as file:
+        return int(file.read(name)) if name in file.namelist() else None
 
 
 def _updates(model):

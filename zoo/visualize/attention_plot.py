@@ -1,5 +1,7 @@
 """Pictures of attention weights as heat maps, without a display."""
 
+import math
+
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
@@ -9,13 +11,15 @@ from zoo.visualize.results import STYLE, save_figure
 
 CELL, SMALL = 0.3, 0.9  # inches: a token, and the map of a head
 LARGEST = 12  # inches of a side with all tokens
+FONT, SMALLEST = 9, 4  # points, of the names of tokens
 
 
 def plot_attention(attention, path, layer=None, head=None, title=""):
     """Plots attention weights: those of all heads, of a layer, or of a head.
 
     A row of a map has the weights of one token; a column is a token that is attended
-    to. White is 0, and the darkest blue is the largest weight of the picture.
+    to. White is 0, and the darkest blue is the largest weight of the picture. With
+    very many tokens, only every second one has a name, or every third one.
 
     Args:
         attention: `Attention`, such as `zoo.attend(model, text)["self"]`.
@@ -77,9 +81,13 @@ def _map(weights, attention, title):
     figure = Figure(figsize=(width, height))
     axes = figure.subplots()
     image = axes.imshow(weights, cmap="Blues", vmin=0, vmax=weights.max() or 1)
-    turned = {"rotation": 90, "fontsize": 9}
-    axes.set_xticks(range(columns), [*map(printable, attention.attended)], **turned)
-    axes.set_yticks(range(rows), [*map(printable, attention.tokens)], fontsize=9)
     axes.set(xlabel="attended token", ylabel="token", title=title)
     figure.colorbar(image, ax=axes, label="weight", shrink=0.8)
+    room = 72 * axes.get_position().width * width / columns  # points of a token
+    step = max(math.ceil(SMALLEST / room), 1)
+    options = {"fontsize": min(FONT, step * room)}
+    across, down = attention.attended[::step], attention.tokens[::step]
+    places = range(0, columns, step), range(0, rows, step)
+    axes.set_xticks(places[0], [*map(printable, across)], rotation=90, **options)
+    axes.set_yticks(places[1], [*map(printable, down)], **options)
     return figure

@@ -16,7 +16,10 @@ from zoo.visualize.plain_text import printable
 DPI = 150  # of files in pixels
 MOST_NUMBERS = 16  # labels; the cells of a larger confusion matrix show no counts
 MOST_NAMES = 300  # labels; a larger confusion matrix does not name them
+MOST_MARKERS = 12  # values; a longer curve has markers only at values between gaps
 LONGEST_LABEL = 24  # characters
+COLORS = 10  # of Matplotlib's cycle; then come other styles of lines
+LINES = ("-", "--", ":", "-.")
 # A legend below the axes hides no part of a curve.
 BELOW = dict(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2, frameon=False)
 # Text stays text in SVG, a label with a dollar sign is no formula, and equal data give
@@ -35,7 +38,7 @@ def plot_confusion(matrix, labels, path, title=""):
     """Plots a confusion matrix.
 
     The color is the share of the true label. The cells show counts if there are at
-    most 16 labels. More than 300 labels are not named.
+    most 16 labels. A larger matrix has a color bar. More than 300 labels are not named.
 
     Args:
         matrix: int (C, C), a row for each true label and a column for each predicted
@@ -56,7 +59,11 @@ def plot_confusion(matrix, labels, path, title=""):
     with rc_context({**STYLE, "font.size": 6 if many else 10}):
         figure = Figure(figsize=(side + 0.3, side))
         axes = figure.subplots()
-        axes.imshow(shares, cmap="Blues", vmin=0, vmax=shares.max() or 1)
+        largest = 1 if many else shares.max() or 1
+        image = axes.imshow(shares, cmap="Blues", vmin=0, vmax=largest)
+        if many:
+            bar = axes.inset_axes((1.02, 0.1, 0.02, 0.8))
+            figure.colorbar(image, cax=bar, label="share of the true label")
         names = [_shorten(label) for label in labels]
         slanted = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
         turned = {"rotation": 90} if many else slanted
@@ -83,31 +90,51 @@ def plot_history(histories, path, metric="accuracy", title="", unit="epoch"):
         histories: dict of the name of each run to the `history` dict of Keras' History.
         path: str or path, file to write. The suffix is the format.
         metric: str, a key of the histories. Values of "val_" and this key are plotted
-            as dashed lines.
+            as dashed lines. If there are k times as many training values, they are
+            at every k-th epoch, as with `validation_freq=k` of Keras.
         title: str.
         unit: str, label of the horizontal axis, such as "epoch".
 
     Returns:
         pathlib.Path of the file.
+
+    Raises:
+        ValueError: if the number of training values is no multiple of that of
+            validation values.
     """
     curves = {}
     for name, history in histories.items():
-        for prefix, part in (("", "training"), ("val_", "validation")):
-            values = history.get(prefix + metric) or []
-            curves[f"{name}, {part}"] = (range(1, len(values) + 1), values)
+        train, valid = (history.get(prefix + metric) or [] for prefix in ("", "val_"))
+        curves[f"{name}, training"] = (range(1, len(train) + 1), train)
+        places = _validated(len(train) or len(valid), len(valid))
+        curves[f"{name}, validation"] = (places, valid)
     return plot_curves(curves, path, title, unit, metric, pairs=True)
+
+
+def _validated(epochs, count):
+    """The epochs that have a value of validation, such as every fifth."""
+    if count and epochs % count:
+        raise ValueError(
+            "The number of training values must be a multiple of that of validation "
+            f"values. Received: {epochs} and {count}. Use `plot_curves`, which takes "
+            "the epochs too."
+        )
+    step = epochs // count if count else 1
+    return range(step, step * count + 1, step)
 
 
 def plot_curves(curves, path, title="", xlabel="", ylabel="", pairs=False):
     """Plots curves over a number of epochs or updates, with a legend below them.
+
+    After ten colors, the next curves have the same colors and other styles of lines.
 
     Args:
         curves: dict of the name of each curve to its positions, int (N,), and values,
             float (N,). None and NaN are gaps. A curve without values is ignored.
         path: str or path, file to write. The suffix is the format.
         title, xlabel, ylabel: str.
-        pairs: bool, whether each curve with an odd number, from 0, is a dashed line
-            with the color of the curve before it.
+        pairs: bool, whether each curve with an odd number, from 0, has the color of the
+            curve before it and another style, such as a dashed line.
 
     Returns:
         pathlib.Path of the file.
@@ -116,19 +143,27 @@ def plot_curves(curves, path, title="", xlabel="", ylabel="", pairs=False):
         figure = Figure(figsize=(5, 3.2))
         axes = figure.subplots()
         for number, (name, (places, values)) in enumerate(curves.items()):
-            color, style = f"C{number // 2 if pairs else number}", "-"
-            if pairs and number % 2:
-                style = "--"
+            color, odd = divmod(number, 2) if pairs else (number, 0)
+            style = color // COLORS * (2 if pairs else 1) + odd
             if len(values):
                 values = np.asarray(values, "float64")
-                marker = "o" if len(values) <= 12 else ""
-                options = {"color": color, "label": shown(name), "marker": marker}
-                axes.plot(places, values, style, **options)
+                options = {"color": f"C{color % COLORS}", "label": shown(name)}
+                options["linestyle"] = LINES[style % len(LINES)]
+                axes.plot(places, values, **options, **_markers(values))
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         axes.set(xlabel=xlabel, ylabel=ylabel, title=title)
         if axes.lines:
             axes.legend(**BELOW)
         return save_figure(figure, path)
+
+
+def _markers(values):
+    """Options of a line, with markers at values that no line joins to another one."""
+    known = np.isfinite(np.pad(values, 1, constant_values=np.nan))
+    if len(values) <= MOST_MARKERS:
+        return {"marker": "o"}
+    alone = np.flatnonzero(known[1:-1] & ~known[:-2] & ~known[2:])
+    return {"marker": "o", "markevery": alone.tolist()} if len(alone) else {}
 
 
 def plot_scatter(references, predictions, path, title=""):

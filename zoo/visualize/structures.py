@@ -1,5 +1,7 @@
 """Pictures of trees, maps of vectors and weights of layers, without a display."""
 
+import unicodedata
+
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
@@ -7,6 +9,7 @@ from matplotlib.transforms import Bbox
 
 from zoo.visualize.results import (
     BELOW,
+    COLORS,
     DPI,
     STYLE,
     save_figure,
@@ -17,6 +20,8 @@ from zoo.visualize.results import (
 CHARACTER, LEVEL, GAP = 0.09, 0.55, 0.2  # inches
 LONGEST_TEXT = 40  # characters
 RADIUS = 3  # around a point, without texts; in the unit of the same name
+MARKERS = ("o", "s", "^", "D")  # of points; another one after ten colors
+HATCHES = (None, "//", "..", "xx")  # of bars, likewise
 # Where a text is written beside its point: offset in points, and alignment.
 PLACES = [((4, 3), "left"), ((4, -8), "left"), ((-4, 3), "right"), ((-4, -8), "right")]
 
@@ -37,14 +42,14 @@ def plot_tree(tree, path, title=""):
     width, _ = _place(tree, 0.0, height, nodes)
     with rc_context(STYLE):
         figure = Figure(figsize=(width + 0.4, LEVEL * (height + 1) + 0.4))
-        axes = figure.subplots()
+        axes = figure.add_axes((0, 0, 1, 1))  # in inches
         for (x, y), text, children in nodes:
             # Lines end above and below the text of a node.
             for child_x, child_y in children:
                 axes.plot([x, child_x], [y - 0.2, child_y + 0.25], color="0.6", lw=1)
             word = {"style": "italic"} if not children and y == 0 else {}
             axes.text(x, y, text, ha="center", va="center", **word)
-        axes.set(xlim=(-0.1, width + 0.1), ylim=(-0.5, height + 0.5), title=title)
+        axes.set(xlim=(-0.2, width + 0.2), ylim=(-0.5, height + 0.5), title=title)
         axes.axis("off")
         return save_figure(figure, path)
 
@@ -56,21 +61,36 @@ def _depth(tree):
     return 1 + max(map(_depth, tree[1:]))
 
 
+def _size(text):
+    """The width of a text with the gap after it, in inches."""
+    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
+    return (len(text) + wide) * CHARACTER + GAP
+
+
+def _width(tree):
+    """The width of a tree, which has room for the labels of all its phrases."""
+    if isinstance(tree[1], str):
+        return max(map(_size, tree))
+    return max(_size(tree[0]), sum(map(_width, tree[1:])))
+
+
 def _place(tree, left, level, nodes):
     """Adds the places of a tree to `nodes`; returns its right end and its middle."""
+    size = _width(tree)
     if isinstance(tree[1], str):
-        size = max(len(tree[0]), len(tree[1])) * CHARACTER + GAP
         middle = left + size / 2
         nodes.append(((middle, 0), tree[1], []))
         nodes.append(((middle, level), tree[0], [(middle, 0)]))
         return left + size, middle
-    right, places = left, []
+    inner, places = left + (size - sum(map(_width, tree[1:]))) / 2, []
     for child in tree[1:]:
-        right, middle = _place(child, right, level - 1, nodes)
+        inner, middle = _place(child, inner, level - 1, nodes)
         places.append((middle, level - 1))
+    half = _size(tree[0]) / 2
     middle = (places[0][0] + places[-1][0]) / 2
+    middle = min(max(middle, left + half), left + size - half)
     nodes.append(((middle, level), tree[0], places))
-    return right, middle
+    return left + size, middle
 
 
 def plot_map(vectors, labels, path, title="", texts=()):
@@ -80,7 +100,8 @@ def plot_map(vectors, labels, path, title="", texts=()):
 
     Args:
         vectors: float (N, D), such as those of a word in different sentences.
-        labels: sequence of str (N,); each label has a color.
+        labels: sequence of str (N,); each label has a color. After ten labels, the
+            next ones have the same colors and other markers.
         path: str or path, file to write. The suffix is the format.
         title: str.
         texts: sequence of str (N,), written beside the points; or empty. A text that
@@ -109,9 +130,10 @@ def plot_map(vectors, labels, path, title="", texts=()):
         # The resolution of the file: at another one, texts have other widths.
         figure = Figure(figsize=(6, 5), dpi=DPI)
         axes = figure.subplots()
-        for name in dict.fromkeys(labels):
+        for number, name in enumerate(dict.fromkeys(labels)):
             rows = [i for i, label in enumerate(labels) if label == name]
-            axes.scatter(*points[rows].T, s=18, alpha=0.7, label=shown(name))
+            options = {"marker": MARKERS[number // COLORS % len(MARKERS)]}
+            axes.scatter(*points[rows].T, s=18, alpha=0.7, label=shown(name), **options)
         names = (f"direction {i + 1} ({share:.0f} %)" for i, share in enumerate(shares))
         axes.set(**dict(zip(("xlabel", "ylabel"), names, strict=True)), title=title)
         axes.legend(**BELOW)
@@ -144,6 +166,8 @@ def _write_texts(axes, points, texts):
 def plot_layer_weights(weights, path, title=""):
     """Plots how much each layer counts in learned weighted sums of layers.
 
+    After ten colors, the next sums have the same colors and other hatches.
+
     Args:
         weights: dict of the name of each sum, such as a task, to its weights, float
             (N,), such as `weights` of a `zoo.probe`.
@@ -168,7 +192,8 @@ def plot_layer_weights(weights, path, title=""):
         axes = figure.subplots()
         for number, (name, row) in enumerate(weights.items()):
             places = np.arange(count) + (number - (len(weights) - 1) / 2) * width
-            axes.bar(places, row, width * 0.9, label=shown(name))
+            hatch = HATCHES[number // COLORS % len(HATCHES)]
+            axes.bar(places, row, width * 0.9, label=shown(name), hatch=hatch)
         axes.set_xticks(range(count))
         axes.set(xlabel="layer", ylabel="weight", title=title)
         axes.legend(**BELOW)

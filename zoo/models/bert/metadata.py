@@ -22,13 +22,16 @@ FIELDS = {
     "attention_dropout": "attention_probs_dropout_prob",
     "initializer_range": "initializer_range",
 }
-# Classes of Hugging Face that split texts as Google's code, and the steps that their
-# tokenizer.json has then.
+# Classes of Hugging Face that split texts as Google's code, and what their files have
+# then: the steps in tokenizer.json, its model, and options of tokenizer_config.json.
 TOKENIZERS = (
     *("BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer"),
     *("MobileBertTokenizer", "PreTrainedTokenizer", "TokenizersBackend"),
 )
 STEPS = {"normalizer": "BertNormalizer", "pre_tokenizer": "BertPreTokenizer"}
+MODEL = {"unk_token": "[UNK]", "continuing_subword_prefix": "##"}
+SPLITTERS = {"word_tokenizer_type": "basic", "subword_tokenizer_type": "wordpiece"}
+FRAME = "[CLS] A [SEP]"
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 GOOGLE_LAYOUTS = ("google", "model_garden")
 # Google's and the model garden's "gelu" is the approximation with tanh.
@@ -184,13 +187,14 @@ def read_labels(names, num_classes):
     return tuple(names[key] for key in sorted(names, key=int))
 
 
-def read_tokenizer(directory, layout, vocabulary_size):
+def read_tokenizer(directory, layout, vocabulary_size, values):
     """Reads the vocabulary, and finds out whether it is a lower-case one.
 
     Args:
         directory: `Path`.
         layout: str.
         vocabulary_size: int, rows of the token embedding.
+        values: dict of config.json, see `read_config`.
 
     Returns:
         dict of vocabulary (tuple of str) and lowercase (bool); None if the checkpoint
@@ -200,23 +204,28 @@ def read_tokenizer(directory, layout, vocabulary_size):
         ValueError: if the numbers of tokens and rows differ, or if the tokenizer
             differs from Google's.
     """
+    path, advice = directory / "vocab.txt", ""
     if layout == "keras_nlp":
-        vocabulary = _read_vocabulary(directory / "assets/tokenizer/vocabulary.txt")
+        path = directory / "assets/tokenizer/vocabulary.txt"
+        vocabulary = _read_vocabulary(path)
         config = read_json(directory / "tokenizer.json", optional=True)
         # `strip_accents` is ignored. It is False even for models without accents.
         lowercase = config.get("config", {}).get("lowercase", False)
     elif layout == "hugging_face":
-        vocabulary, lowercase = _hugging_face_tokenizer(directory)
+        vocabulary, lowercase = _hugging_face_tokenizer(directory, values)
+        if (directory / "tokenizer.json").is_file():
+            path = directory / "tokenizer.json"
+            advice = " to a vocab.txt with all tokens, and remove tokenizer.json"
     else:
-        vocabulary = _read_vocabulary(directory / "vocab.txt")
+        vocabulary = _read_vocabulary(path)
         lowercase = _guess_lowercase(directory, vocabulary)
     if vocabulary is None:
         return None
     if len(vocabulary) != vocabulary_size:
         raise ValueError(
             "The vocabulary must have a token for every row of the embedding. "
-            f"Received: {len(vocabulary)} tokens, {vocabulary_size} rows, in "
-            f"`{directory}`. If the table is padded, append lines such as [unused0]."
+            f"Received: {len(vocabulary)} tokens, {vocabulary_size} rows, in `{path}`. "
+            f"If the table is padded, append lines such as [unused0]{advice}."
         )
     return {"vocabulary": vocabulary, "lowercase": lowercase}
 
@@ -236,7 +245,7 @@ def _read_vocabulary(path):
     )
 
 
-def _hugging_face_tokenizer(directory):
+def _hugging_face_tokenizer(directory, values):
     """Returns the vocabulary, or None, and whether it is lower-case."""
     config = read_json(directory / "tokenizer_config.json", optional=True)
     fast = read_json(directory / "tokenizer.json", optional=True)
@@ -249,14 +258,15 @@ def _hugging_face_tokenizer(directory):
         ),
     }
     lowercase = options["lowercase"]
-    _check_splitting(directory, config, fast)
+    vocabulary = _read_vocabulary(directory / "vocab.txt")
+    if config or fast or vocabulary:
+        _check_splitting(directory, config, values, fast)
     if options["strip_accents"] not in (None, lowercase) or options["chinese"] is False:
         raise ValueError(
             "A tokenizer must strip accents exactly if it lower-cases, and split "
             f"Chinese characters, as Google's does. Received: {options} in "
             f"`{directory}`."
         )
-    vocabulary = _read_vocabulary(directory / "vocab.txt")
     # transformers prefers tokenizer.json. Only this file has tokens added later.
     if fast:
         model = fast.get("model", {})
@@ -274,25 +284,33 @@ def _hugging_face_tokenizer(directory):
     return vocabulary, lowercase
 
 
-def _check_splitting(directory, config, fast):
+def _check_splitting(directory, config, values, fast):
     """Checks that a tokenizer splits texts as Google's, and warns of added tokens.
 
     Args:
         directory: `Path`.
-        config, fast: dicts, the content of tokenizer_config.json and tokenizer.json.
+        config, values, fast: dicts, the content of tokenizer_config.json, config.json
+            and tokenizer.json.
 
     Raises:
         ValueError: if it is a tokenizer of another kind.
     """
-    kind = str(config.get("tokenizer_class") or TOKENIZERS[0]).removesuffix("Fast")
-    steps = {
-        step: (fast.get(step) or {}).get("type", own) for step, own in STEPS.items()
+    kind = config.get("tokenizer_class") or values.get("tokenizer_class")
+    kind = str(kind or TOKENIZERS[0]).removesuffix("Fast")
+    model = fast.get("model") or {}
+    known = {**STEPS, **MODEL, **SPLITTERS, "post_processor": FRAME}
+    found = {
+        **{k: (fast.get(k) or {}).get("type", own) for k, own in STEPS.items()},
+        **{k: model.get(k, own) for k, own in MODEL.items()},
+        **{k: config.get(k) or own for k, own in SPLITTERS.items()},
+        "post_processor": _read_frame(fast),
     }
-    if kind not in TOKENIZERS or steps != STEPS:
+    wrong = {name: value for name, value in found.items() if value != known[name]}
+    if kind not in TOKENIZERS or wrong:
         raise ValueError(
-            f"A tokenizer must be one of {', '.join(TOKENIZERS)}, with {STEPS}. "
-            f"Received: {kind}, with {steps}, in `{directory}`. Remove the files of "
-            "the tokenizer to read the weights alone."
+            f"A tokenizer must be one of {', '.join(TOKENIZERS)}, with {known}. "
+            f"Received: {kind}, with {wrong or 'these values'}, in `{directory}`. "
+            "Remove the files of the tokenizer to read the weights alone."
         )
     added = [token.get("content") for token in fast.get("added_tokens", ())]
     added = [token for token in added if token not in SPECIALS]
@@ -303,6 +321,17 @@ def _check_splitting(directory, config, fast):
             "text.",
             stacklevel=2,
         )
+
+
+def _read_frame(fast):
+    """What a tokenizer.json puts around a text A, such as "[CLS] A [SEP]"."""
+    rule = fast.get("post_processor", {"type": "BertProcessing"}) or {}
+    if rule.get("type") == "BertProcessing":
+        return FRAME
+    if rule.get("type") != "TemplateProcessing":
+        return rule.get("type")
+    items = rule.get("single") or ()
+    return " ".join(part["id"] for item in items for part in item.values())
 
 
 def _guess_lowercase(directory, vocabulary):

@@ -5,7 +5,7 @@ import functools
 import warnings
 from pathlib import Path
 
-from zoo.checkpoint import Converted, convert, open_checkpoint
+from zoo.checkpoint import Converted, convert, find_tensorflow, open_checkpoint
 from zoo.config import make_config
 from zoo.family import Layout, check_size, only_layout
 from zoo.models.bert.metadata import (
@@ -123,7 +123,7 @@ def list_files(layout, directory):
     """The names of the checkpoints in a directory, list of str."""
     if layout == "hugging_face":
         return [n for n in HUGGING_FACE_FILES if (Path(directory) / n).is_file()]
-    return sorted(path.name for path in Path(directory).glob("*.index"))
+    return [path.name for path in find_tensorflow(Path(directory))]
 
 
 def recognise(directory):
@@ -153,7 +153,7 @@ def find_layouts(directory):
     if config.get("model_type") == "bert":
         if any((directory / name).is_file() for name in HUGGING_FACE_FILES):
             found.append("hugging_face")
-    indices = sorted(directory.glob("*.index"))
+    indices = find_tensorflow(directory)
     if indices:
         names = {name for path in indices for name in open_checkpoint(path)}
         if "bert/embeddings/word_embeddings" in names:
@@ -207,7 +207,7 @@ def read(directory, layout=None, activation=None, file=None):
     # One output has no label, though Hugging Face writes default names.
     names = values.get("id2label")
     names = None if classifies in ("choices", "numbers") else names
-    tokenizer = read_tokenizer(directory, layout, config.vocabulary_size)
+    tokenizer = read_tokenizer(directory, layout, config.vocabulary_size, values)
     return Converted(
         layout=layout,
         config=config,

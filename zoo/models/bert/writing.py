@@ -1,10 +1,9 @@
 """Writes our BERT as a directory that another library loads."""
 
 import json
-from pathlib import Path
 
 from zoo.checkpoint import Row, convert, revert, save_checkpoint
-from zoo.files import replacing
+from zoo.files import filling
 from zoo.models.bert import metadata
 from zoo.models.bert.metadata import (
     FIELDS,
@@ -72,18 +71,13 @@ def write(
         others: dict of file name to more JSON files.
 
     Raises:
-        ValueError: if the directory is not empty, or if the layout is unknown or cannot
-            hold this model. Also if weights, vocabulary, labels and config do not
-            agree.
+        FileExistsError: if the directory is not empty.
+        ValueError: if the layout is unknown or cannot hold this model, or if weights,
+            vocabulary, labels and config do not agree.
     """
-    directory = Path(directory)
     if layout not in WRITERS:
         raise ValueError(
             f"`layout` must be one of {sorted(WRITERS)}. Received: {layout!r}."
-        )
-    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
-        raise ValueError(
-            f"`directory` must be absent or empty. Received: `{directory}`."
         )
     heads = tuple(h for h in HEADS if any(name.startswith(f"{h}/") for name in weights))
     num_classes = len(weights.get("classifier/bias", ()))
@@ -97,7 +91,7 @@ def write(
     documents |= others or {}
     rows = LAYOUTS[layout].written(config, heads)
     arrays = _weight_files(layout, revert(weights, rows, config.num_heads))
-    with replacing(directory) as partial:
+    with filling(directory) as partial:
         for name, document in documents.items():
             _write_document(partial / name, document)
         for name, tensors in arrays.items():

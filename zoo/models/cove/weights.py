@@ -15,6 +15,7 @@ from zoo.checkpoint import (
 )
 from zoo.config import make_config
 from zoo.family import Layout, check_size, choose_file
+from zoo.files import open_text
 from zoo.models.cove.model import CoVeConfig
 from zoo.models.cove.shapes import weight_shapes
 
@@ -163,8 +164,11 @@ def _read_words(directory):
             f"{[path.name for path in found] or 'none'} in `{directory}`."
         )
     kept = directory / WORDS
-    kept = {*kept.read_text("utf-8").split("\n")} if kept.is_file() else None
-    words, vectors = read_vectors(found[0], kept)
+    wanted = None
+    if kept.is_file():
+        with open_text(kept) as file:
+            wanted = {*file.read().split("\n")}
+    words, vectors = read_vectors(found[0], wanted)
     places = [place for place, word in enumerate(words) if _is_word(word)]
     return tuple(words[place] for place in places), vectors[places]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from zoo.checkpoint import Converted, save_checkpoint
+from zoo.checkpoint import Converted, find_tensorflow, save_checkpoint
 from zoo.config import make_config
 from zoo.family import Layout, check_size, choose_file, only_layout
 from zoo.files import filling
@@ -74,7 +74,7 @@ def find_layouts(directory):
     if any(directory.glob(OPTIONS)):
         if any(directory.glob("*.hdf5")):
             found.append("hdf5")
-        if any(directory.glob("*.index")) or (directory / "checkpoint").is_file():
+        if find_tensorflow(directory) or (directory / "checkpoint").is_file():
             found.append("tf1")
     if any((directory / name).is_file() for name in many_langs.STATES):
         found.append("many_langs")

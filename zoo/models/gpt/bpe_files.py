@@ -209,10 +209,24 @@ def _read_fast(path, gpt2):
         problem = "it normalizes texts, or does not split them"
     elif not gpt2 and model.get("end_of_word_suffix") != WORD_END:
         problem = f"its words do not end in {WORD_END!r}"
-    rows = _object(values.get("post_processor")).get("single") or []
-    first = _object(rows[0]) if isinstance(rows, list) and rows else {}
-    start = _object(first.get("SpecialToken")).get("id") == END
+    frame = _read_frame(_object(values.get("post_processor")))
+    start = gpt2 and frame == [END, "A"]
+    if frame != ["A"] and not start:
+        problem = problem or f"it adds other tokens to a text A: {frame}"
     return ids, merges, start, problem
+
+
+def _read_frame(rule):
+    """What a post-processor makes of a text A, such as ["A"]; None if unknown."""
+    kind = rule.get("type")
+    if kind == "TemplateProcessing":
+        items = rule.get("single") or ()
+        return [_object(part).get("id") for item in items for part in item.values()]
+    if kind == "Sequence":
+        frames = [_read_frame(part) for part in rule.get("processors") or ()]
+        frames = [frame for frame in frames if frame != ["A"]] or [["A"]]
+        return frames[0] if len(frames) == 1 else None
+    return ["A"] if kind in (None, "ByteLevel") else None
 
 
 def _object(value):

@@ -55,7 +55,7 @@ def write_hugging_face(directory, contents):
     values["bos_token_id"] = values["eos_token_id"] = end
     files["config.json"] = _json(values)
     if generation := write_generation(contents.options.get("generation")):
-        files[FILE] = _json(generation)
+        files[FILE] = _json({**generation, "eos_token_id": end})
     if tokenizer:
         options = {
             "tokenizer_class": CLASSES[kind][1],

@@ -6,7 +6,7 @@ import tokenize
 
 import numpy as np
 
-from zoo.checkpoint import Checkpoint, open_checkpoint
+from zoo.checkpoint import Checkpoint, find_tensorflow, open_checkpoint
 from zoo.models.gpt.json_files import read_json
 
 SHAPES = "params_shapes.json"
@@ -50,7 +50,7 @@ def has_checkpoint(directory):
     """Whether a directory holds a GPT-2 as OpenAI published it, bool."""
     if not (directory / HPARAMS).is_file():
         return False
-    paths = sorted(directory.glob("*.index"))
+    paths = find_tensorflow(directory)
     return any("model/wte" in open_checkpoint(path) for path in paths)
 
 

@@ -3,7 +3,7 @@
 import functools
 from pathlib import Path
 
-from zoo.checkpoint import Converted, convert, open_checkpoint
+from zoo.checkpoint import Converted, convert, find_tensorflow, open_checkpoint
 from zoo.config import make_config
 from zoo.family import Layout, check_size, only_layout
 from zoo.models.gpt import gpt_writing, hub_files, openai_files
@@ -22,7 +22,7 @@ WRITERS = {
 }
 # The layouts that may have several checkpoints, and how to find these.
 CHECKPOINTS = {
-    "openai_gpt2": lambda path: sorted(p.name for p in path.glob("*.index")),
+    "openai_gpt2": lambda path: [p.name for p in find_tensorflow(path)],
     "hugging_face": lambda path: [
         name for name in hub_files.WEIGHTS if (path / name).is_file()
     ],
@@ -112,7 +112,6 @@ def read(directory, layout=None, file=None, num_heads=None):
     if layout not in IGNORED:
         raise ValueError(_describe(directory, layout))
     heads, names, path = LM_HEADS, {}, directory / "config.json"
-    options = {}
     if layout == "openai_gpt":
         path = directory / openai_files.SHAPES
         fields, checkpoint = openai_files.read_archive(directory, num_heads)
@@ -124,7 +123,6 @@ def read(directory, layout=None, file=None, num_heads=None):
         found = [*list_files(layout, directory), hub_files.WEIGHTS[0]]
         checkpoint = open_checkpoint(directory / (file or found[0]))
         heads, names = hub_files.find_heads(values, checkpoint, path), hub_files.NAMES
-        options = {"generation": read_generation(directory)}
     else:
         fields = hub_files.read_keras_nlp(path)
         checkpoint = open_checkpoint(directory / hub_files.KERAS_WEIGHTS)
@@ -133,12 +131,15 @@ def read(directory, layout=None, file=None, num_heads=None):
     config = make_config(GPTConfig, fields, f"`{path}`", names)
     check_size(weight_shapes(config), f"`{path}`")
     rows, expected = table(layout, config), dict(weight_shapes(config))
+    tokenizer, options = read_tokenizer(directory, layout, config), {}
+    if layout == "hugging_face":
+        options = {"generation": read_generation(directory, tokenizer)}
     return Converted(
         layout=layout,
         config=config,
         weights=convert(checkpoint, rows, expected, IGNORED[layout], config.num_heads),
         heads=heads,
-        tokenizer=read_tokenizer(directory, layout, config),
+        tokenizer=tokenizer,
         options=options,
     )
 

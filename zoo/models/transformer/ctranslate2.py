@@ -16,14 +16,27 @@ CTRANSLATE2_OPTIONS = {
     "alignment_heads",
     "alignment_layer",
     "embeddings_merge",
-    "layernorm_embedding",
-    "multi_query_attention",
     "num_heads",
     "pre_norm",
     "scale_embeddings",
+}
+# Options that `Transformer` does not have. In files of its models they are 0.
+UNSUPPORTED = {
+    "alibi",
+    "alibi_use_positive_positions",
+    "multi_query_attention",
+    "scale_alibi",
     "scale_outputs",
     "start_from_zero_embedding",
 }
+# Newer files number the tables of the source, of which there may be several.
+TABLE, NUMBERED_TABLE = "encoder/embeddings/", r"encoder/embeddings_\d+/"
+TABLES = (
+    "encoder/embeddings/weight",
+    "decoder/embeddings/weight",
+    "decoder/projection/weight",
+)
+NORM = "encoder/layernorm_embedding/gamma"
 GENERATION = {"penalty": "ctranslate2", "num_beams": 2, "max_new_tokens": 256}
 
 
@@ -41,28 +54,46 @@ def read(directory):
     """
     values = read_json(directory / "config.json", optional=True)
     _, arrays = read_ctranslate2(directory / "model.bin")
-    arrays = split_fused(arrays)
-    options = {k: arrays.pop(k) for k in [*arrays] if _leaf(k) in CTRANSLATE2_OPTIONS}
-    if "decoder/projection/weight" not in arrays:
+    arrays = split_fused(_name_table(arrays, directory))
+    known = CTRANSLATE2_OPTIONS | UNSUPPORTED
+    options = {k: arrays.pop(k) for k in [*arrays] if _leaf(k) in known}
+    wrong = [k for k, v in options.items() if _leaf(k) in UNSUPPORTED and np.any(v)]
+    if wrong:
+        raise ValueError(
+            f"The options {', '.join(sorted(UNSUPPORTED))} must be 0. Received: "
+            f"another value of {', '.join(wrong)} in `{directory}`."
+        )
+    if not {*TABLES} <= {*arrays}:
         raise ValueError(
             f"`{directory}` must hold an encoder and a decoder. Received: the arrays "
             f"{sorted(arrays)[:5]} and others."
         )
-    shared = np.array_equal(
-        arrays["encoder/embeddings/weight"], arrays["decoder/embeddings/weight"]
-    )
+    shared = np.array_equal(arrays[TABLES[0]], arrays[TABLES[1]])
     if shared:
-        arrays.pop("decoder/embeddings/weight")
-    sizes = [
-        len(arrays[name])
-        for name in ("encoder/embeddings/weight", "decoder/projection/weight")
-    ]
+        arrays.pop(TABLES[1])
+    sizes = [len(arrays[name]) for name in (TABLES[0], TABLES[2])]
     others = {"options": {"generation": dict(GENERATION)}}
     tokenizer = read_token_lists(directory, sizes, values)
     if tokenizer:
         values["pad_id"] = tokenizer["tokens"].index(tokenizer["pad"])
         others["tokenizer"] = tokenizer
     return _config(arrays, options, shared, values), arrays, others
+
+
+def _name_table(arrays, directory):
+    """The arrays with the table of the source as older files name it.
+
+    Raises:
+        ValueError: if the source has several tables.
+    """
+    named = {re.sub(NUMBERED_TABLE, TABLE, name): a for name, a in arrays.items()}
+    if len(named) < len(arrays):
+        raise ValueError(
+            "The source must have one table of embeddings. Received: "
+            f"{sorted(n for n in arrays if re.match(NUMBERED_TABLE, n))} in "
+            f"`{directory}`."
+        )
+    return named
 
 
 def _config(arrays, options, shared, values):
@@ -80,24 +111,28 @@ def _config(arrays, options, shared, values):
         names = {name.split("/")[1] for name in arrays if name.startswith(f"{side}/")}
         return sum(name.startswith("layer_") for name in names - {"layer_norm"})
 
-    size, width = arrays["encoder/embeddings/weight"].shape
+    activation = option("activation", 0)
+    if activation not in ACTIVATIONS:
+        raise ValueError(
+            f"`activation` must be one of the codes {[*ACTIVATIONS]}. Received: "
+            f"{activation}."
+        )
+    size, width = arrays[TABLES[0]].shape
     return TransformerConfig(
         vocabulary_size=size,
-        target_vocabulary_size=None
-        if shared
-        else len(arrays["decoder/projection/weight"]),
+        target_vocabulary_size=None if shared else len(arrays[TABLES[2]]),
         hidden_dim=width,
         num_encoder_layers=blocks("encoder"),
         num_decoder_layers=blocks("decoder"),
         num_heads=option("num_heads", 8),  # of "TransformerBase", which has no option
         intermediate_dim=len(arrays["encoder/layer_0/ffn/linear_0/weight"]),
-        activation=ACTIVATIONS[option("activation", 0)],
+        activation=ACTIVATIONS[activation],
         norm_first=bool(option("pre_norm", 1)),
         attention_bias="encoder/layer_0/self_attention/query/bias" in arrays,
         positions="tensor2tensor",
         first_position=1,
         scale_embeddings=bool(option("scale_embeddings", 1)),
-        embeddings_layer_norm=bool(option("layernorm_embedding", 0)),
+        embeddings_layer_norm=NORM in arrays,
         tied_output=False,
         output_bias="decoder/projection/bias" in arrays,
         layer_norm_epsilon=values.get("layer_norm_epsilon") or 1e-5,

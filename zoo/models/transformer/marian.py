@@ -55,8 +55,15 @@ LOGITS_KERNEL, LOGITS_BIAS = "decoder_ff_logit_out_W", "decoder_ff_logit_out_b"
 
 def recognise(directory):
     """Whether a directory holds such a model, bool."""
-    names = {"encoder_l1_self_Wq", OPTIONS}
-    return any(names & {*open_checkpoint(path)} for path in directory.glob("*.npz"))
+    return any(map(_is_model, directory.glob("*.npz")))
+
+
+def _is_model(path):
+    """Whether a file is a model of Marian; False for a damaged file."""
+    try:
+        return not {"encoder_l1_self_Wq", OPTIONS}.isdisjoint(open_checkpoint(path))
+    except ValueError:
+        return False
 
 
 def read(directory):

@@ -3,7 +3,7 @@
 import json
 import re
 
-from zoo.checkpoint import open_checkpoint
+from zoo.checkpoint import find_tensorflow, open_checkpoint
 
 # Arguments of a model's class, where no other file says them. The user writes it.
 ARGUMENTS = "transformer_config.json"
@@ -51,7 +51,7 @@ def read_json(path, optional=False):
 
 def variable_names(directory):
     """The names of the variables in all TensorFlow checkpoints of a directory, set."""
-    paths = sorted(directory.glob("*.index"))
+    paths = find_tensorflow(directory)
     return {name for path in paths for name in open_checkpoint(path)}
 
 

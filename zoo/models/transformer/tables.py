@@ -238,6 +238,13 @@ NAMINGS = {
         others={
             "token_embedding/embeddings": "encoder/embeddings/weight",
             "target_token_embedding/embeddings": "decoder/embeddings/weight",
+            **{
+                f"{side}_embeddings_layer_norm/{leaf}": (
+                    f"{side}/layernorm_embedding/{leaf}"
+                )
+                for side in SIDES
+                for leaf in ("gamma", "beta")
+            },
             "token_logits/kernel": ("decoder/projection/weight", "transpose"),
             "token_logits/output_bias": "decoder/projection/bias",
         },

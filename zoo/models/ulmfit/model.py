@@ -42,7 +42,7 @@ class ULMFiTConfig:
         output_dropout: float, before the logits; the positions of a row share the mask.
         activation_regularization: float, alpha, see `zoo.layers.RegularizedLogits`.
         temporal_regularization: float, beta.
-        pad_id: int, id of padding.
+        pad_id: int, id of padding, or None for a vocabulary without it.
         max_sequence_length: None. An LSTM reads texts of any length.
         initializer_range: float, bound of the uniform initial token vectors.
 
@@ -64,7 +64,7 @@ class ULMFiTConfig:
     output_dropout: float = 0.1
     activation_regularization: float = 2.0
     temporal_regularization: float = 1.0
-    pad_id: int = 1
+    pad_id: int | None = 1
     max_sequence_length: int | None = None
     initializer_range: float = 0.1
 
@@ -75,9 +75,9 @@ class ULMFiTConfig:
         check_probabilities(self, DROPOUTS)
         if self.cell not in CELLS:
             raise ValueError(f"`cell` must be one of {CELLS}. Received: {self.cell!r}.")
-        if not 0 <= self.pad_id < self.vocabulary_size:
+        if self.pad_id is not None and not 0 <= self.pad_id < self.vocabulary_size:
             raise ValueError(
-                "`pad_id` must be an id of the vocabulary. Received: "
+                "`pad_id` must be an id of the vocabulary, or None. Received: "
                 f"{self.pad_id}, and {self.vocabulary_size} tokens."
             )
 
@@ -100,7 +100,7 @@ class ULMFiT(Backbone):
 
     Inputs:
         dict of token_ids int (B, L); optional padding_mask (B, L), 1 = token; by
-        default, it is 1 where the id is not `pad_id`.
+        default, it is 1 where the id is not `pad_id`, and everywhere for None.
 
     Returns:
         dict of sequence_output (B, L, D). `with_outputs` adds layer_outputs (B, N + 1,
@@ -114,8 +114,10 @@ class ULMFiT(Backbone):
     config_class = ULMFiTConfig
     on_request = ("layer_outputs",)
     derived_inputs = {
-        "padding_mask": lambda ids, config: ops.cast(
-            ops.not_equal(ids, config.pad_id), "int32"
+        "padding_mask": lambda ids, config: (
+            ops.ones_like(ids, "int32")
+            if config.pad_id is None
+            else ops.cast(ops.not_equal(ids, config.pad_id), "int32")
         )
     }
 

@@ -24,6 +24,7 @@ __all__ = ["layouts", "read", "recognise"]
 FASTAI, SALESFORCE = "fastai", "awd_lstm_lm"
 TORCH_STARTS = (b"PK", b"\x80\x02\x8a\x0a")  # of files of `torch.save`
 BACKWARD = ("bwd", "backward")
+RANDOM_STATE = "rng_state"  # such a .pth of Hugging Face's Trainer is no model
 # fastai's defaults for a classifier; those of a language model are ours.
 CLASSIFIER_DROPOUTS = {
     "embedding_dropout": 0.05,
@@ -80,7 +81,8 @@ def _find_files(directory):
     """Dict of the name of each checkpoint of an AWD-LSTM to its layout."""
     found = {}
     for path in sorted(directory.glob("*")):
-        if path.suffix in (".pth", ".h5", ".pt") and path.is_file():
+        known = path.suffix in (".pth", ".h5", ".pt") and path.is_file()
+        if known and not path.name.startswith(RANDOM_STATE):
             kind = _find_layout(path)
             if kind:
                 found[path.name] = kind
@@ -145,6 +147,8 @@ def read(directory, layout=None, file=None):
         check_tokens(tokenizer["vocabulary"], config.vocabulary_size, path)
         pad_id = find_pad_id(tokenizer["vocabulary"])
         config = dataclasses.replace(config, pad_id=pad_id)
+    elif layout == SALESFORCE:  # the id 1 is a word
+        config = dataclasses.replace(config, pad_id=None)
     num_classes = len(arrays["linear_1.weight"]) if "classifier" in heads else 0
     if num_classes == 1:
         raise ValueError(

@@ -1,0 +1,171 @@
+"""Recipes with mistakes, and what a run writes when; nothing is trained."""
+
+import dataclasses
+import json
+import types
+
+import pytest
+import tiny
+
+from zoo import pretraining
+from zoo.pretraining import Recipe, recipes, running
+from zoo.pretraining.learned_vectors import check_vectors
+from zoo.pretraining.objective import Objective
+
+
+@pytest.mark.parametrize(
+    "fields, message",
+    [
+        ({"options": {"lowercase": "false"}}, "`lowercase` of .* must be true or fal"),
+        ({"objective": "masked_lm"}, "`objective` must be an object. Received: 'mas"),
+        ({"config": []}, "`config` must be an object"),
+        ({"seed": "1"}, "`seed` of .* must be an integer"),
+        ({"train": "a.txt"}, "`train` of .* must be a list"),
+        ({"train": ["/a.txt"]}, "`train` must be .* relative to .*'/a.txt'"),
+        ({"valid": [3]}, "`valid` must be a list of patterns"),
+    ],
+)
+def test_a_recipe_with_a_wrong_type_is_named(tmp_path, fields, message):
+    path = tmp_path / "r.json"
+    path.write_text(json.dumps(tiny.recipe(**fields)))
+    with pytest.raises(ValueError, match=message) as error:
+        pretraining.find_recipe(path)
+    assert str(path) in str(error.value)
+
+
+@pytest.mark.parametrize("text, message", [("{", "r.json cannot"), ("[]", "an object")])
+def test_a_recipe_that_is_no_object_is_named(tmp_path, text, message):
+    path = tmp_path / "r.json"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message) as error:
+        pretraining.find_recipe(path)
+    assert str(path) in str(error.value)
+
+
+def test_patterns_of_texts_are_a_list():
+    with pytest.raises(ValueError, match="`texts` must be a list .*Received: 'a.txt'"):
+        check_vectors({"texts": "a.txt"})
+
+
+def test_held_out_files_are_not_used_for_training(tmp_path):
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text("a film")
+    found = recipes.find_train(tmp_path, ["*.txt"], ["b.*"])
+    assert [path.name for path in found] == ["a.txt"]
+    with pytest.raises(ValueError, match=r"must be left .*\['\*.txt'\]"):
+        recipes.find_train(tmp_path, ["a.txt"], ["*.txt"])
+
+
+@pytest.mark.parametrize(
+    "fields, error, message",
+    [
+        ({"family": "brt"}, ValueError, "`family` must be one of .*'brt'"),
+        ({"config": {"hiden_dim": 3}}, ValueError, "`config` of .*mean 'hidden_dim'"),
+        ({"dtype": "float13"}, ValueError, "float13"),
+        ({"learning_rate": 0.0, "decay": "inverse_square_root"}, ValueError, "`peak`"),
+        ({"train": ["none.*"]}, FileNotFoundError, "none"),
+        (
+            {
+                "objective": {
+                    "name": "distillation",
+                    "teacher": "a",
+                    "repeats": {"b": 2},
+                }
+            },
+            ValueError,
+            r"key of `repeats` must be a pattern .*Received: \['b'\]",
+        ),
+        (
+            {"objective": {"name": "distillation", "teacher": "a", "fields": {"b": 2}}},
+            ValueError,
+            r"key of `fields` must be a pattern .*'valid.txt'",
+        ),
+    ],
+)
+def test_mistakes_are_found_before_a_run_begins(tmp_path, fields, error, message):
+    tiny.write_corpus(tmp_path / "a.txt")
+    with pytest.raises(error, match=message):
+        recipe = Recipe(**tiny.recipe(**fields))
+        pretraining.run(recipe, tmp_path, tmp_path / "run", every=2)
+    assert not (tmp_path / "run").exists()
+
+
+def test_missing_fields_of_the_config_have_the_defaults_of_the_family():
+    recipe = Recipe(**tiny.recipe(config={"hidden_dim": 16}))
+    assert recipe.config_value("hidden_dim") == 16
+    assert recipe.config_value("vocabulary_size") == 30522
+    with pytest.raises(ValueError, match="must have 'words'. Received: .'hidden_dim'"):
+        recipe.config_value("words")
+
+
+@dataclasses.dataclass(frozen=True)
+class NoOptions:
+    """The options of an objective without options."""
+
+
+class Stub(Objective):
+    """An objective that reads one file and trains nothing."""
+
+    name, Options, sizes = "stub", NoOptions, [1]
+
+    def __init__(self, recipe, data, output):
+        assert json.loads((output / "files.json").read_text()).keys() == {"a.txt"}
+        if (data / "a.txt").read_text() == "bad":
+            raise ValueError("a.txt is bad")
+
+    def build(self):
+        return None
+
+    def finished(self, model):
+        return types.SimpleNamespace(
+            backbone=types.SimpleNamespace(),
+            save_to_preset=lambda directory, dtype: directory.mkdir(),
+        )
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """A function that runs a recipe of `Stub` on a.txt."""
+    monkeypatch.setitem(recipes.OBJECTIVES, Stub.name, Stub)
+    monkeypatch.setattr(running, "train_steps", lambda model, *rest: model)
+    recipe = Recipe(**tiny.recipe(objective={"name": Stub.name}, valid=[]))
+    return lambda: pretraining.run(recipe, tmp_path, tmp_path / "run", every=2)
+
+
+def test_files_are_recorded_before_the_preparation(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(running.presets, "add_to_record", lambda *arguments: None)
+    (tmp_path / "a.txt").write_text("bad")
+    with pytest.raises(ValueError, match="a.txt is bad"):
+        run()
+    assert not (tmp_path / "run" / "files.json").exists()
+    (tmp_path / "a.txt").write_text("a better file")
+    run()
+    (tmp_path / "a.txt").write_text("another one")
+    with pytest.raises(ValueError, match="has a run of other files: a.txt"):
+        run()
+    (tmp_path / "a.txt").write_text("bad")
+    (tmp_path / "run" / "files.json").write_text('{"a.txt": 3}')
+    with pytest.raises(ValueError, match="a.txt is bad"):
+        run()
+    assert (tmp_path / "run" / "files.json").exists()
+
+
+def test_a_preset_is_replaced_when_the_new_one_is_complete(run, tmp_path, monkeypatch):
+    def complete(directory, record):
+        (directory / "card").write_text(str(record["log_every"]))
+
+    def fail(directory, record):
+        raise OSError("The disk is full.")
+
+    (tmp_path / "a.txt").write_text("a film")
+    monkeypatch.setattr(running.presets, "add_to_record", complete)
+    run()
+    monkeypatch.setattr(running.presets, "add_to_record", fail)
+    with pytest.raises(OSError, match="full"):
+        run()
+    card = tmp_path / "run" / "preset" / "card"
+    assert card.read_text() == "2"
+    card.write_text("old")
+    monkeypatch.setattr(running.presets, "add_to_record", complete)
+    run()
+    assert card.read_text() == "2" and not (tmp_path / "run" / "new_preset").exists()

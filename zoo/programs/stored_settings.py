@@ -1,0 +1,55 @@
+"""The settings of a directory of results, which all of its results must have."""
+
+import json
+import os
+import pathlib
+
+from zoo.files import write_json
+from zoo.presets import sha256
+
+SETTINGS = "settings.json"
+CHECKSUM = "sha256"  # of the weights, if the preset is a directory
+
+
+def find_weights(directory):
+    """The largest file of a preset's directory, a path, or None if it is empty."""
+    files = [path for path in directory.iterdir() if path.is_file()]
+    return max(files, key=lambda path: path.stat().st_size, default=None)
+
+
+def keep_settings(output, preset, data, settings):
+    """Stores what results depend on, or compares it with what is stored.
+
+    Older records have no checksum, and the path of a preset as it was given.
+
+    Args:
+        output: pathlib.Path of the directory of results.
+        preset: see `zoo.from_preset`.
+        data: path of the directory of the data.
+        settings: dict of plain values.
+
+    Raises:
+        ValueError: if other settings are stored.
+    """
+    path, name = output / SETTINGS, os.fspath(preset)
+    known = {"preset": name, "data": os.path.abspath(data), **settings}
+    older = json.loads(json.dumps(known))
+    known = older | _describe_directory(name)
+    stored = json.loads(path.read_text("utf-8")) if path.exists() else known
+    if stored != known and (CHECKSUM in stored or stored != older):
+        raise ValueError(
+            f"All results in {output} must have the settings {stored}. Received: "
+            f"{known}. Give another directory."
+        )
+    write_json(path, known, indent=2)
+
+
+def _describe_directory(preset):
+    """The absolute path and the checksum of a preset that is a directory, a dict."""
+    if not os.path.isdir(preset):
+        return {}
+    weights = find_weights(pathlib.Path(preset))
+    return {
+        "preset": os.path.abspath(preset),
+        CHECKSUM: weights and sha256(weights),
+    }
