@@ -44,3 +44,11 @@ def test_values_are_repeated(counts, dtype):
     found, rows = ragged_rows.owners(counts), tf.range(tf.size(counts))
     assert found.dtype == dtype
     assert found.numpy().tolist() == tf.repeat(rows, counts).numpy().tolist()
+
+
+def test_values_before_an_end():
+    rows = [[4, 9, 4], [9, 9], [1, 2, 3], [4]]
+    expected = [[4], [], [1, 2, 3], [4]]
+    ragged = tf.ragged.constant(rows)
+    for given in (ragged, ragged.to_tensor(9), tf.cast(ragged, tf.int64)):
+        assert ragged_rows.before(given, 9).to_list() == expected

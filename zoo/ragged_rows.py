@@ -68,6 +68,22 @@ def keep(ragged, kept):
     return tf.RaggedTensor.from_row_splits(values, splits, validate=False)
 
 
+def before(rows, end):
+    """The values of each row before the first `end`.
+
+    Args:
+        rows: int (B, T), dense or ragged.
+        end: int.
+
+    Returns:
+        tf.RaggedTensor (B, None).
+    """
+    if isinstance(rows, tf.RaggedTensor):
+        rows = rows.to_tensor(end)
+    inside = tf.cumsum(tf.cast(rows == end, tf.int32), axis=1) == 0
+    return tf.ragged.boolean_mask(rows, inside)
+
+
 def join(ragged, separator=""):
     """Joins the strings of each row.
 

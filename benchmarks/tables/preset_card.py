@@ -39,18 +39,8 @@ BERT_MINI = {
     "rte": "57.9",
     "cola": "0.0",
 }
-# The most frequent label, and TF-IDF with logistic regression, on the same dev sets: by
-# task and number of examples of a result. SST-2 with all rows, CoLA and RTE are from
-# `suite`, MRPC and 1,000 rows of SST-2 from `defaults`. For STS-B they are the mean
-# number and the cosine of the TF-IDF vectors, from `gpt_finetuning`.
-BASELINES = {
-    ("sst2", 1000): "50.9 / 67.9",
-    ("sst2", 66349): "50.9 / 82.1",
-    ("cola", 7696): "0.0 / 17.5",
-    ("mrpc", 3301): "68.4 / 73.5",
-    ("rte", 2241): "52.7 / 50.5",
-    ("stsb", 5175): "0.0 / 71.7",
-}
+# Results of `benchmarks.tables.suite`, which have plain baselines.
+SUITE = pathlib.Path(__file__).parents[1] / "suite" / "results"
 NAMES = {
     "masked_lm_accuracy": "accuracy of masked tokens",
     "next_sentence_accuracy": "accuracy of next-sentence prediction (50 % by chance)",
@@ -144,8 +134,18 @@ def glue_row(results):
     task = f"{results['task']}, {results['examples']:,} examples, "
     epochs = results["settings"]["epochs"]
     task += f"{epochs} epoch{'s' * (epochs > 1)}"
-    plain = BASELINES.get((results["task"], results["examples"]), "")
+    plain = plain_baselines(results)
     return [task, name, plain, *arms, better, BERT_MINI.get(results["task"], "")]
+
+
+def plain_baselines(results):
+    """The scores of the plain baselines, for results with most of the examples."""
+    path = SUITE / f"{results['task']}-minilm_zoo-0.json"
+    found = read_json(path) if path.exists() else {"train": 0, "baselines": {}}
+    if results["examples"] < found["train"] / 2:
+        return ""
+    scores = [every[results["metric"]] for every in found["baselines"].values()]
+    return " / ".join(f"{100 * score:.1f}" for score in scores)
 
 
 def tagging(scores):
@@ -204,10 +204,9 @@ def fine_tuning(name, results):
         "- The scores are means and standard deviations over seeds, in percent.",
         "- The differences have a 95 % interval by the paired bootstrap.",
         '- "majority / TF-IDF" is the most frequent label, and logistic regression on '
-        "TF-IDF. For stsb it is the mean number, and the cosine of the TF-IDF vectors. "
-        "The baselines also learn from the rows with which the networks choose their "
-        "rate. With 1,000 examples, theirs are other ones. With all examples of sst2, "
-        "they learn from 50,000 rows.",
+        "TF-IDF. For stsb it is the mean number, and ridge regression. The baselines "
+        "also learn from the rows with which the networks choose their rate, in sst2 "
+        "from 50,000 rows.",
         "- For scale, the last column is Google's BERT-Mini on GLUE's test server, "
         "fine-tuned on all examples. It has the same size, except for a larger "
         "vocabulary. Its two numbers are F1 and accuracy for mrpc, and the "

@@ -102,7 +102,7 @@ def test_a_run_is_shipped(preset_card, run, preset, tmp_path):
     assert card == preset_card.card(preset)
     assert "accuracy of masked tokens: 34.5 %" in card and "1,234,567 tokens" in card
     assert (
-        "| sst2, 1,000 examples, 5 epochs | accuracy | 50.9 / 67.9 | "
+        "| sst2, 1,000 examples, 5 epochs | accuracy |  | "
         "71.0 ± 1.2 (rate 0.001) | 65.0 ± 1.2 (rate 0.001) | "
         "+6.0 (+4.0 to +8.1) | 85.9 |" in card
     )
@@ -110,6 +110,14 @@ def test_a_run_is_shipped(preset_card, run, preset, tmp_path):
         "zoo glue bert_of_test --data GLUE --output DIR --task sst2 --examples 1000 "
         "--epochs 5 --seeds 2 --rate 0.0003 --rate 0.001 --pooling mean" in card
     )
+
+
+def test_plain_baselines_learn_from_most_examples(preset_card):
+    results = {"task": "rte", "examples": 2241, "metric": "accuracy"}
+    majority, tfidf = map(float, preset_card.plain_baselines(results).split(" / "))
+    assert majority == 52.7 and 45 < tfidf < 65
+    assert preset_card.plain_baselines({**results, "examples": 1000}) == ""
+    assert preset_card.plain_baselines({**results, "task": "qnli"}) == ""
 
 
 def test_a_run_of_another_recipe_is_not_shipped(preset_card, run, preset):

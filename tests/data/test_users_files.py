@@ -7,7 +7,7 @@ import random
 import pytest
 from users_files import READ, REFUSED
 
-from zoo.data import label_counts, read_glue, read_labelled
+from zoo.data import read_glue, read_labelled
 
 
 def write(directory, name, content):
@@ -92,11 +92,6 @@ def test_the_limit_of_the_csv_module_does_not_change(tmp_path):
     csv.field_size_limit(limit)
     rows(write(tmp_path, "a.csv", f"text,label\n{'b' * 200_000},x\n"))
     assert csv.field_size_limit() == limit
-
-
-def test_label_counts():
-    counts = label_counts(["x", "y", "z", "y"])
-    assert counts == {"y": 2, "x": 1, "z": 1} and list(counts)[0] == "y"
 
 
 @pytest.mark.external

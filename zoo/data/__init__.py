@@ -24,10 +24,9 @@ from zoo.data.glue import read_glue
 from zoo.data.labelled_tables import (
     as_numbers,
     hash_split,
-    label_counts,
     read_labelled,
 )
-from zoo.data.masking import mask_tokens, next_tokens
+from zoo.data.masking import mask_tokens
 from zoo.data.packed_rows import PackedRows
 from zoo.data.packing import NextWordPacker, Packer, WordPacker
 from zoo.data.pairs import Pair, draw_pairs, pair_batches
@@ -79,9 +78,7 @@ __all__ = [
     "epoch_numbers",
     "features_of",
     "hash_split",
-    "label_counts",
     "mask_tokens",
-    "next_tokens",
     "pair_batches",
     "plan_batches",
     "read_choices",

@@ -1,6 +1,5 @@
 """Labelled texts from tables, and splits that never change."""
 
-import collections
 import hashlib
 import math
 import warnings
@@ -107,18 +106,6 @@ def _texts(table, rows, column):
             stacklevel=3,
         )
     return texts
-
-
-def label_counts(labels):
-    """Counts how often each label occurs.
-
-    Args:
-        labels: list of str.
-
-    Returns:
-        dict of label to int, the most frequent label first.
-    """
-    return dict(collections.Counter(labels).most_common())
 
 
 def hash_split(texts, parts):

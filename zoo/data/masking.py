@@ -154,23 +154,3 @@ def _choose_words(score, continues, wanted):
     target = tf.where(taken, order + tf.range(rows)[:, None] * length, rows * length)
     chosen = tf.math.bincount(tf.reshape(target, [-1]), minlength=rows * length + 1) > 0
     return candidate & tf.gather(chosen, cell)
-
-
-def next_tokens(token_ids, pad_id):
-    """Makes examples of a causal model, where every token predicts the next one.
-
-    Args:
-        token_ids: int32 (B, L).
-        pad_id: int, id of padding, which is not predicted.
-
-    Returns:
-        dict with the keys of `mask_tokens`, P = L - 1.
-    """
-    following = token_ids[:, 1:]
-    positions = tf.range(tf.shape(following)[1])[None]
-    return {
-        "token_ids": token_ids,
-        "mask_positions": tf.broadcast_to(positions, tf.shape(following)),
-        "mask_ids": following,
-        "mask_weights": tf.cast(following != pad_id, tf.float32),
-    }

@@ -13,7 +13,13 @@ from zoo.layers.concat_pooling import ConcatPooling
 from zoo.layers.crf import CRF
 from zoo.layers.encoder_decoder import EncoderDecoder
 from zoo.layers.frozen_models import FirstPieces, InferenceModel
-from zoo.layers.heads import ComparedSegments, MaskedLMHead, Pooling, TokenLogits
+from zoo.layers.heads import (
+    ComparedSegments,
+    MaskedLMHead,
+    Pooling,
+    TokenLogits,
+    output_layer,
+)
 from zoo.layers.lora import enable_lora, is_lora, merged_weights
 from zoo.layers.lstm import LSTM
 from zoo.layers.maxout import Maxout
@@ -86,6 +92,7 @@ __all__ = [
     "get_activation",
     "is_lora",
     "merged_weights",
+    "output_layer",
     "quantization_configs",
     "quantization_record",
     "quantization_words",

@@ -1,4 +1,4 @@
-"""Heads that several families share: pooling and masked language model."""
+"""Heads that several families share: pooling, output layer, language models."""
 
 import math
 
@@ -11,6 +11,24 @@ from zoo.layers.quantization import CompositeLayer
 from zoo.layers.transformer import get_activation
 
 POOLINGS = ("cls", "last", "mean", "max")
+
+
+def output_layer(units, backbone, name):
+    """A dense layer without activation, in float32 under every policy.
+
+    Args:
+        units: int, the width of the output.
+        backbone: `zoo.backbone.Backbone`, whose config has the `initializer_range` of
+            the kernel.
+        name: str.
+    """
+    stddev = backbone.config.initializer_range
+    return keras.layers.Dense(
+        units,
+        kernel_initializer=keras.initializers.TruncatedNormal(stddev=stddev),
+        dtype="float32",
+        name=name,
+    )
 
 
 @keras.saving.register_keras_serializable(package="zoo")

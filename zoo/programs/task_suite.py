@@ -269,8 +269,8 @@ def format_table(results):
     Returns:
         str.
     """
-    heads = ("task", "rows", "score", "preset", "best baseline", "BERT base", "minutes")
-    heads += ("other scores",)
+    heads = ("task", "rows", "score", "preset", "seeds", "best baseline", "BERT base")
+    heads += ("minutes", "other scores")
     lines = ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
     for name, seeds in results.items():
         task = SUITE[name]
@@ -279,7 +279,8 @@ def format_table(results):
         if len(scores) > 1:
             cell += f" ± {np.std(scores, ddof=1):.1f}"
         cells = [task.title, f"{seeds[0]['train']:,}", task.metric, cell]
-        cells += [_best_baseline(seeds[0]["baselines"], task.metric), task.paper]
+        best = _best_baseline(seeds[0]["baselines"], task.metric)
+        cells += [str(len(seeds)), best, task.paper]
         minutes = np.mean([f["seconds"] + f["test_seconds"] for f in seeds]) / 60
         cells += [f"{minutes:.1f}", _other_scores(seeds, task)]
         lines.append("| " + " | ".join(cells) + " |")
@@ -312,10 +313,10 @@ def _page(preset, settings, table):
     return f"""# {os.fspath(preset)} on the tasks of the papers
 
 Scores are on the public test or dev set, in percent: the mean over seeds, with their
-standard deviation if there are several. "rows" are those for training. "BERT base" is
-from its paper, trained on all rows; in the tasks of GLUE, that is the score on its
-hidden test set. "minutes" are those of the training and the test of one
-model. Settings: {told or "the defaults of the preset"}.
+standard deviation if there are several "seeds". "rows" are those for training. "BERT
+base" is from its paper, trained on all rows; in the tasks of GLUE, that is the score on
+its hidden test set. "minutes" are those of the training and the test of one model.
+Settings: {told or "the defaults of the preset"}.
 
 {table}
 """

@@ -5,6 +5,7 @@ import numpy as np
 import tensorflow as tf
 
 from zoo.data import Epoch, Packer, mask_tokens, untuned
+from zoo.layers import output_layer
 from zoo.tasks.answering import as_numpy
 from zoo.tasks.base import Task
 from zoo.tasks.label_smoothing import SmoothedCrossentropy
@@ -20,13 +21,7 @@ def next_sentence_logits(backbone, encoded):
             "Next-sentence prediction needs a pooled output. Received: a backbone "
             "without one. Build it with `pooler=True`."
         )
-    stddev = backbone.config.initializer_range
-    return keras.layers.Dense(
-        2,
-        kernel_initializer=keras.initializers.TruncatedNormal(stddev=stddev),
-        dtype="float32",
-        name="next_sentence",
-    )(encoded["pooled_output"])
+    return output_layer(2, backbone, "next_sentence")(encoded["pooled_output"])
 
 
 @keras.saving.register_keras_serializable(package="zoo")

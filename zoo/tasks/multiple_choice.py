@@ -8,6 +8,7 @@ import tensorflow as tf
 from keras import ops
 
 from zoo.data import AlternativesPacker
+from zoo.layers import output_layer
 from zoo.tasks.base import Task
 from zoo.tasks.choice_files import ChoiceFiles
 from zoo.tasks.delimiter_head import (
@@ -129,13 +130,7 @@ class MultipleChoice(ChoiceFiles, Task):
             dtype=backbone.dtype_policy,
             name="head_dropout",
         )(x)
-        stddev = backbone.config.initializer_range
-        dense = keras.layers.Dense(
-            1,
-            kernel_initializer=keras.initializers.TruncatedNormal(stddev=stddev),
-            dtype="float32",
-            name="classifier",
-        )
+        dense = output_layer(1, backbone, "classifier")
         return ops.squeeze(dense(x), axis=-1)
 
     @property

@@ -8,6 +8,7 @@ import tensorflow as tf
 from keras import ops
 
 from zoo.data import Question, QuestionPacker, check_answers
+from zoo.layers import output_layer
 from zoo.tasks.answer_spans import token_places
 from zoo.tasks.base import Task
 from zoo.tasks.delimiter_head import delimiter_framing, special_embedding
@@ -121,13 +122,7 @@ class QuestionAnswerer(QuestionFiles, FindsAnswers, Task):
             x = backbone.connect(backbone.config, layers, inputs)["sequence_output"]
         else:
             x = backbone(inputs)["sequence_output"]
-        stddev = backbone.config.initializer_range
-        dense = keras.layers.Dense(
-            2,
-            kernel_initializer=keras.initializers.TruncatedNormal(stddev=stddev),
-            dtype="float32",
-            name="spans",
-        )
+        dense = output_layer(2, backbone, "spans")
         padding = ops.cast(ops.equal(inputs["padding_mask"], 0), "float32")
         return ops.transpose(dense(x), (0, 2, 1)) + PADDING * padding[:, None]
 

@@ -7,7 +7,7 @@ import keras
 
 from zoo.data import COLUMN_PREFIXES, Packer, SeparatePacker, features_of
 from zoo.family import FAMILIES
-from zoo.layers import ComparedSegments, Pooling
+from zoo.layers import ComparedSegments, Pooling, output_layer
 from zoo.tasks.base import Task
 from zoo.tasks.biattentive_head import (
     LEARNING_RATE,
@@ -134,13 +134,7 @@ def dense_outputs(backbone, inputs, units, head, pooling, dropout, delimiter=())
         x = keras.layers.Dropout(
             dropout, dtype=backbone.dtype_policy, name="head_dropout"
         )(x)
-    stddev = backbone.config.initializer_range
-    return keras.layers.Dense(
-        units,
-        kernel_initializer=keras.initializers.TruncatedNormal(stddev=stddev),
-        dtype="float32",
-        name="classifier",
-    )(x)
+    return output_layer(units, backbone, "classifier")(x)
 
 
 class SequenceHead(Task):

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from zoo.data import WordWindowPacker
 from zoo.evaluation import allowed_transitions
-from zoo.layers import CRF, crf
+from zoo.layers import CRF, crf, output_layer
 from zoo.tasks.base import Task
 from zoo.tasks.blocks import in_blocks
 from zoo.tasks.chain import CRFLoss, TagAccuracy
@@ -96,13 +96,7 @@ class TokenClassifier(TaggedFiles, TagsWords, Task):
         x = keras.layers.Dropout(
             head_dropout, dtype=backbone.dtype_policy, name="head_dropout"
         )(x)
-        stddev = backbone.config.initializer_range
-        outputs = keras.layers.Dense(
-            len(labels),
-            kernel_initializer=keras.initializers.TruncatedNormal(stddev=stddev),
-            dtype="float32",
-            name="classifier",
-        )(x)
+        outputs = output_layer(len(labels), backbone, "classifier")(x)
         if decoder == "crf":
             outputs = CRF(name="crf")(outputs, mask=positions >= 0)
         inputs["word_positions"] = positions

@@ -5,7 +5,7 @@ import pathlib
 
 import tensorflow as tf
 
-from zoo.ragged_rows import is_last, keep
+from zoo.ragged_rows import before, is_last, keep
 from zoo.text.bpe_merging import BytePairMerger, constant
 from zoo.text.source_target import read_entries
 from zoo.text.tokenizer import Framing, Tokenizer
@@ -140,10 +140,7 @@ class BytePairTokenizer(Tokenizer):
         Returns:
             string tensor (B,), words with single spaces between them.
         """
-        if isinstance(ids, tf.RaggedTensor):
-            ids = ids.to_tensor(self.end_id)
-        inside = tf.cumsum(tf.cast(ids == self.end_id, tf.int32), axis=1) == 0
-        ids = tf.ragged.boolean_mask(ids, inside)
+        ids = before(ids, self.end_id)
         written = ids.with_values(tf.gather(self._target.texts, ids.values))
         return tf.strings.strip(tf.strings.reduce_join(written, axis=1))
 

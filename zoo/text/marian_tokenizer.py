@@ -4,6 +4,7 @@ import base64
 
 import tensorflow as tf
 
+from zoo.ragged_rows import before, keep
 from zoo.text.sentencepiece import load_model, read_model
 from zoo.text.sentencepiece_model import SPACE
 from zoo.text.tokenizer import Framing, Tokenizer
@@ -98,11 +99,9 @@ class MarianTokenizer(Tokenizer):
         Returns:
             string tensor (B,), without space at both ends.
         """
-        if isinstance(ids, tf.RaggedTensor):
-            ids = ids.to_tensor(self.end_id)
-        inside = tf.cumsum(tf.cast(ids == self.end_id, tf.int32), axis=1) == 0
-        inside &= (ids != self.pad_id) & (ids != self.unknown_id)
-        ids = tf.ragged.boolean_mask(ids, inside)
+        ids = before(ids, self.end_id)
+        known = (ids.values != self.pad_id) & (ids.values != self.unknown_id)
+        ids = keep(ids, known)
         pieces = ids.with_values(tf.gather(self._spelling, ids.values))
         texts = self._target_pieces.detokenize(pieces)
         # In pieces that only the model of the source has.

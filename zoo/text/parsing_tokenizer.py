@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from zoo.ragged_rows import before, join, keep
 from zoo.text.linear_trees import NUMBERED, NUMBERS, find_labels
 from zoo.text.sentencepiece import SentencePieceTokenizer
 from zoo.text.tokenizer import checked_id
@@ -101,10 +102,9 @@ class ParsingTokenizer(SentencePieceTokenizer):
 
     def detokenize(self, ids):
         """Returns linear trees, string (B,), from ids int32 (B, T) up to an end."""
-        inside = tf.cumsum(tf.cast(ids == self.end_id, tf.int32), axis=1) == 0
-        names = tf.gather(tf.constant(self._names), ids)
-        names = tf.ragged.boolean_mask(names, inside & (names != ""))
-        return tf.strings.reduce_join(names, axis=1, separator=" ")
+        ids = before(ids, self.end_id)
+        names = ids.with_values(tf.gather(tf.constant(self._names), ids.values))
+        return join(keep(names, names.values != ""), " ")
 
     def write_trees(self, ids, texts):
         """Returns trees in brackets over the words of texts, whatever the ids are.

@@ -10,6 +10,7 @@ import tensorflow as tf
 import tensorflow_text as tf_text
 from tensorflow_text.python.ops import sentencepiece_tokenizer
 
+from zoo.ragged_rows import before, keep
 from zoo.text.tokenizer import Framing, Tokenizer, checked_id
 
 
@@ -83,11 +84,8 @@ class SentencePieceTokenizer(Tokenizer):
         Returns:
             string tensor (B,).
         """
-        if isinstance(ids, tf.RaggedTensor):
-            ids = ids.to_tensor(self.end_id)
-        inside = tf.cumsum(tf.cast(ids == self.end_id, tf.int32), axis=1) == 0
-        ids = tf.ragged.boolean_mask(ids, inside & (ids != self.pad_id))
-        return self._target_pieces.detokenize(ids)
+        ids = before(ids, self.end_id)
+        return self._target_pieces.detokenize(keep(ids, ids.values != self.pad_id))
 
     def id_to_token(self, id, target=False):
         """Returns the piece of an id, in which ▁ is a space; see `Tokenizer`."""

@@ -5,6 +5,7 @@ import pathlib
 
 import tensorflow as tf
 
+from zoo.ragged_rows import before, keep
 from zoo.text.tokenizer import Tokenizer
 
 
@@ -29,11 +30,8 @@ class SourceTargetTokenizer(Tokenizer):
         Returns:
             tf.RaggedTensor int32 (B, None).
         """
-        if isinstance(ids, tf.RaggedTensor):
-            ids = ids.to_tensor(self.end_id)
-        ids = tf.cast(ids, tf.int32)
-        inside = tf.cumsum(tf.cast(ids == self.end_id, tf.int32), axis=1) == 0
-        return tf.ragged.boolean_mask(ids, inside & (ids != self.pad_id))
+        ids = before(tf.cast(ids, tf.int32), self.end_id)
+        return keep(ids, ids.values != self.pad_id)
 
 
 def read_entries(entries, name):
