@@ -12,6 +12,7 @@ from zoo.checkpoint.formats import (
     save_checkpoint,
 )
 from zoo.checkpoint.hdf5_groups import has_group, rename_groups
+from zoo.checkpoint.json_files import read_json
 from zoo.checkpoint.pickles import read_strings, write_strings
 from zoo.checkpoint.table import Row, assign, convert, expand, revert
 from zoo.checkpoint.vectors import read_vectors, write_vectors
@@ -30,6 +31,7 @@ __all__ = [
     "open_training_checkpoint",
     "read_ctranslate2",
     "read_flat_yaml",
+    "read_json",
     "read_strings",
     "read_vectors",
     "rename_groups",

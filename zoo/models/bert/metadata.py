@@ -1,9 +1,9 @@
 """Reads the files beside the weights: configuration, vocabulary and labels."""
 
-import json
 import re
 import warnings
 
+from zoo.checkpoint import read_json
 from zoo.models.bert.model import BERTConfig
 
 # Our field to its name in bert_config.json and in Hugging Face's config.json.
@@ -55,28 +55,6 @@ KERAS_NLP_FIELDS = (*SIZES, "dropout")
 def head_options(config):
     """The arguments that the head of a masked language model has from its encoder."""
     return {name: getattr(config, name) for name in KERAS_NLP_HEAD}
-
-
-def read_json(path, optional=False, kind=dict):
-    """Reads a JSON file with a dict, or with a list of dict if `kind` is list.
-
-    If the file is missing and `optional`, the result is empty.
-
-    Raises:
-        ValueError: if the file does not hold JSON of this kind.
-    """
-    if optional and not path.is_file():
-        return kind()
-    try:
-        values = json.loads(path.read_text("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"`{path}` must be JSON. Received: {error}.") from error
-    items = values if isinstance(values, list) else []
-    if not isinstance(values, kind) or not all(isinstance(i, dict) for i in items):
-        raise ValueError(
-            f"`{path}` must hold an object or a list of them. Received: {values!r:.80}."
-        )
-    return values
 
 
 def config_path(directory, layout):

@@ -3,7 +3,7 @@
 import re
 import warnings
 
-from zoo.models.bert.metadata import read_json
+from zoo.checkpoint import read_json
 
 MODULES, LIMITS = "modules.json", "sentence_bert_config.json"
 PROMPTS = "config_sentence_transformers.json"
@@ -29,9 +29,14 @@ def read_pooling(directory, lowercase=True):
     path = directory / MODULES
     if not path.is_file():
         return {}
+    listed = read_json(path, kind=list)
+    if not all(isinstance(module, dict) for module in listed):
+        raise ValueError(
+            f"`{path}` must hold a list of objects. Received: {listed!r:.80}."
+        )
     modules = {
         module.get("type", "").split(".")[-1]: module.get("path", "")
-        for module in read_json(path, kind=list)
+        for module in listed
     }
     unknown = set(modules) - {"Transformer", "Pooling", "Normalize"}
     if unknown or not re.fullmatch(r"\w[\w.-]*", modules.get("Pooling", "")):

@@ -5,7 +5,13 @@ import functools
 import warnings
 from pathlib import Path
 
-from zoo.checkpoint import Converted, convert, find_tensorflow, open_checkpoint
+from zoo.checkpoint import (
+    Converted,
+    convert,
+    find_tensorflow,
+    open_checkpoint,
+    read_json,
+)
 from zoo.config import make_config
 from zoo.family import Layout, check_size, only_layout
 from zoo.models.bert.metadata import (
@@ -14,7 +20,6 @@ from zoo.models.bert.metadata import (
     config_path,
     head_options,
     read_config,
-    read_json,
     read_labels,
     read_tokenizer,
 )

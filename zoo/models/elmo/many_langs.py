@@ -1,12 +1,11 @@
 """Reads ELMoForManyLangs' files: dictionaries and two state dicts of torch."""
 
-import json
 import re
 from pathlib import PurePath
 
 import numpy as np
 
-from zoo.checkpoint import Row, convert, expand, open_checkpoint
+from zoo.checkpoint import Row, convert, expand, open_checkpoint, read_json
 from zoo.config import make_config
 from zoo.family import check_size
 from zoo.models.elmo.model import ELMoConfig
@@ -165,7 +164,7 @@ def find_config(directory):
         ValueError: if config.json names no configuration.
     """
     path = directory / "config.json"
-    named = _read_json(path).get("config_path")
+    named = read_json(path).get("config_path")
     name = PurePath(named.replace("\\", "/")).name if isinstance(named, str) else ""
     if name in ("", ".", "..") or name == path.name:
         raise ValueError(
@@ -193,7 +192,7 @@ def read_config(path):
     Raises:
         ValueError: if a size is missing, or if the model does not read characters.
     """
-    values = _read_json(path)
+    values = read_json(path)
     try:
         encoder, embedder = values["encoder"], values["token_embedder"]
         kinds = embedder.get("name", "cnn").lower(), encoder.get("name", "elmo").lower()
@@ -223,19 +222,6 @@ def read_config(path):
     for name in ("cell_clip", "projection_clip"):
         fields[name] = fields[name] or None  # 0 disables clipping
     return fields | ({"word_dim": word_dim} if word_dim else {}), bool(word_dim)
-
-
-def _read_json(path):
-    """Reads a JSON file that holds an object."""
-    if not path.is_file():
-        raise FileNotFoundError(f"ELMoForManyLangs needs `{path}`. It does not exist.")
-    try:
-        values = json.loads(path.read_text("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"`{path}` must be JSON. Received: {error}.") from error
-    if not isinstance(values, dict):
-        raise ValueError(f"`{path}` must hold an object. Received: {values!r:.60}.")
-    return values
 
 
 def read_dictionary(path):

@@ -3,7 +3,7 @@
 import json
 import warnings
 
-from zoo.models.gpt.json_files import read_json
+from zoo.checkpoint import read_json
 
 END = "<|endoftext|>"  # of GPT-2
 WORD_END = "</w>"  # of GPT-1

@@ -2,8 +2,8 @@
 
 import warnings
 
+from zoo.checkpoint import read_json
 from zoo.models.gpt.bpe_files import END
-from zoo.models.gpt.json_files import read_json
 
 FILE, OLDER_FILE = "generation_config.json", "config.json"
 # Our options, and their names there. Those of samples count with `do_sample` only.

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from zoo.models.gpt.json_files import read_json
+from zoo.checkpoint import read_json
 from zoo.models.gpt.tables import LM_HEAD
 
 WEIGHTS = (

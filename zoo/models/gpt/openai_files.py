@@ -6,8 +6,7 @@ import tokenize
 
 import numpy as np
 
-from zoo.checkpoint import Checkpoint, find_tensorflow, open_checkpoint
-from zoo.models.gpt.json_files import read_json
+from zoo.checkpoint import Checkpoint, find_tensorflow, open_checkpoint, read_json
 
 SHAPES = "params_shapes.json"
 # The arrays of the archive in its order, by the names of GPT-2.

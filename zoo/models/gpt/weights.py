@@ -3,13 +3,18 @@
 import functools
 from pathlib import Path
 
-from zoo.checkpoint import Converted, convert, find_tensorflow, open_checkpoint
+from zoo.checkpoint import (
+    Converted,
+    convert,
+    find_tensorflow,
+    open_checkpoint,
+    read_json,
+)
 from zoo.config import make_config
 from zoo.family import Layout, check_size, only_layout
 from zoo.models.gpt import gpt_writing, hub_files, openai_files
 from zoo.models.gpt.bpe_files import read_tokenizer
 from zoo.models.gpt.generation_files import read_generation
-from zoo.models.gpt.json_files import read_json
 from zoo.models.gpt.model import GPTConfig
 from zoo.models.gpt.shapes import weight_shapes
 from zoo.models.gpt.tables import IGNORED, table

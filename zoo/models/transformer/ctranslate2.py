@@ -4,9 +4,9 @@ import re
 
 import numpy as np
 
-from zoo.checkpoint import read_ctranslate2
+from zoo.checkpoint import read_ctranslate2, read_json
 from zoo.models.transformer.model import TransformerConfig
-from zoo.models.transformer.published_files import read_json, read_token_lists
+from zoo.models.transformer.published_files import read_token_lists
 from zoo.models.transformer.tables import FUSED
 
 # CTranslate2's codes of activations, from `ops/activation.h`.

@@ -1,10 +1,8 @@
 """Reads Marian's translators of Hugging Face, such as OPUS-MT."""
 
-import json
-
 import numpy as np
 
-from zoo.checkpoint import open_checkpoint
+from zoo.checkpoint import open_checkpoint, read_json
 from zoo.config import make_config
 from zoo.models.transformer.model import TransformerConfig
 
@@ -102,28 +100,13 @@ def recognise(directory):
     """Whether a directory holds such a model, bool."""
     path = directory / "config.json"
     found = any((directory / name).is_file() for name in WEIGHTS)
-    return found and path.is_file() and read_object(path).get("model_type") == "marian"
-
-
-def read_object(path):
-    """Reads a JSON file with an object, dict.
-
-    Raises:
-        ValueError: if the file does not hold one.
-    """
-    try:
-        values = json.loads(path.read_text("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"`{path}` must be JSON. Received: {error}.") from error
-    if not isinstance(values, dict):
-        raise ValueError(f"`{path}` must hold an object. Received: {values!r:.80}.")
-    return values
+    return found and path.is_file() and read_json(path).get("model_type") == "marian"
 
 
 def read(directory):
     """Config, arrays and tokenizer of a directory with a `MarianMTModel`."""
     path = directory / "config.json"
-    values = {**DEFAULTS, **read_object(path)}
+    values = {**DEFAULTS, **read_json(path)}
     config = read_config(values, path)
     name = next(name for name in WEIGHTS if (directory / name).is_file())
     arrays = dict(open_checkpoint(directory / name))
@@ -260,7 +243,7 @@ def read_tokenizer(directory, config, end):
         if argument not in sizes:
             found[argument] = path.read_bytes()
             continue
-        found[argument] = vocabulary = read_object(path)
+        found[argument] = vocabulary = read_json(path)
         if len(vocabulary) != sizes[argument]:
             raise ValueError(
                 "A vocabulary must have a piece for every row of its table. Received: "
@@ -288,7 +271,7 @@ def read_generation(directory, values, config):
     """
     path = directory / "generation_config.json"
     if path.is_file():
-        values = read_object(path)
+        values = read_json(path)
     else:
         path, values = directory / "config.json", {"forced_eos_token_id": 0, **values}
     check_options(values, SEARCH_OPTIONS, path)

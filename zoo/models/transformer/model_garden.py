@@ -2,7 +2,7 @@
 
 import re
 
-from zoo.checkpoint import open_checkpoint
+from zoo.checkpoint import open_checkpoint, read_json
 from zoo.config import make_config
 from zoo.models.transformer.model import TransformerConfig
 from zoo.models.transformer.published_files import (
@@ -12,7 +12,6 @@ from zoo.models.transformer.published_files import (
     count_blocks,
     find_subwords,
     object_arrays,
-    read_json,
     variable_names,
 )
 

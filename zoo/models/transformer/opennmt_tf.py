@@ -1,6 +1,6 @@
 """Reads Transformers of OpenNMT-tf."""
 
-from zoo.checkpoint import open_checkpoint
+from zoo.checkpoint import open_checkpoint, read_json
 from zoo.config import make_config
 from zoo.models.transformer.model import TransformerConfig
 from zoo.models.transformer.published_files import (
@@ -9,7 +9,6 @@ from zoo.models.transformer.published_files import (
     check_option,
     count_blocks,
     object_arrays,
-    read_json,
     read_token_lists,
     variable_names,
 )

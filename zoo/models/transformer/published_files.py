@@ -19,36 +19,6 @@ NO_WEIGHTS = (
 )
 
 
-def read_json(path, optional=False):
-    """Reads a JSON file that holds an object.
-
-    Args:
-        path: `pathlib.Path`.
-        optional: bool, whether a missing file is an empty object.
-
-    Returns:
-        dict.
-
-    Raises:
-        FileNotFoundError: if the file is missing.
-        ValueError: if the file does not hold a JSON object.
-    """
-    if not path.is_file():
-        if optional:
-            return {}
-        raise FileNotFoundError(
-            f"There is no `{path}`, which says how the model computes. Copy or write "
-            "it beside the checkpoint."
-        )
-    try:
-        values = json.loads(path.read_text("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"`{path}` must be JSON. Received: {error}.") from error
-    if not isinstance(values, dict):
-        raise ValueError(f"`{path}` must hold an object. Received: {values!r:.80}.")
-    return values
-
-
 def variable_names(directory):
     """The names of the variables in all TensorFlow checkpoints of a directory, set."""
     paths = find_tensorflow(directory)

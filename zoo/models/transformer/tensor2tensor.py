@@ -4,14 +4,13 @@ import re
 
 import numpy as np
 
-from zoo.checkpoint import open_checkpoint
+from zoo.checkpoint import open_checkpoint, read_json
 from zoo.config import make_config, naming
 from zoo.models.transformer.model import TransformerConfig
 from zoo.models.transformer.published_files import (
     GNMT,
     check_option,
     find_subwords,
-    read_json,
     variable_names,
 )
 

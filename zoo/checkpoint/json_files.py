@@ -22,8 +22,8 @@ def read_json(path, optional=False, kind=dict):
         if optional:
             return kind()
         raise FileNotFoundError(
-            f"There is no `{path}`, which a GPT of this layout must have. Copy it "
-            "beside the weights."
+            f"There is no `{path}`, which says how the model computes. Copy it beside "
+            "the weights."
         )
     try:
         values = json.loads(path.read_bytes().decode("utf-8"))
