@@ -70,13 +70,10 @@ def release_graphs():
 
 
 @pytest.fixture
-def eagerly(request):
+def eagerly():
     """Runs a test without graphs, where to trace them takes most of the time."""
     from eager import without_graphs
 
-    # TensorFlow warns that the functions of a dataset still have graphs.
-    ignore = pytest.mark.filterwarnings("ignore:Even though the `tf.config")
-    request.node.add_marker(ignore)
     with without_graphs():
         yield
 

@@ -1,6 +1,7 @@
 """Runs TensorFlow without graphs."""
 
 import contextlib
+import warnings
 
 import tensorflow as tf
 
@@ -10,6 +11,9 @@ def without_graphs():
     """Runs operations one by one; to trace graphs would take most of the time."""
     tf.config.run_functions_eagerly(True)
     try:
-        yield
+        with warnings.catch_warnings():
+            # TensorFlow says that the functions of a dataset still have graphs.
+            warnings.filterwarnings("ignore", "Even though the `tf.config")
+            yield
     finally:
         tf.config.run_functions_eagerly(False)

@@ -1,17 +1,40 @@
 """What models with one label for each text have in common."""
 
+import keras
 import tensorflow as tf
 
 from zoo.evaluation import assess_classes, majority_label, tfidf_label
 from zoo.tasks.targets import class_weights, label_ids, label_tensor
 
 
-class ClassLabels:
-    """Labels and answers of a model whose outputs are a logit for each label.
+class LabelTargets:
+    """How a model learns one of several labels for each row.
 
     Attributes:
-        labels: tuple of str, the names, in the order of the outputs.
+        labels: tuple of str, the names, in the order of the outputs, which are logits.
     """
+
+    def default_loss(self):
+        """Softmax cross-entropy over the logits."""
+        return keras.losses.SparseCategoricalCrossentropy(
+            from_logits=True, reduction="mean_with_sample_weight"
+        )
+
+    def default_metrics(self):
+        """Accuracy."""
+        return [keras.metrics.SparseCategoricalAccuracy("accuracy")]
+
+    def encode_labels(self, y):
+        """Class numbers int64 (B,) from names or numbers, checked."""
+        return label_ids(y, self.labels)
+
+    def encode_label_tensor(self, y):
+        """`encode_labels` in a tf.data pipeline."""
+        return label_tensor(y, self.labels)
+
+
+class ClassLabels(LabelTargets):
+    """Labels and answers of a model whose outputs are a logit for each label."""
 
     baselines = {
         "majority": majority_label,
@@ -26,14 +49,6 @@ class ClassLabels:
     def assess(self, labels, predicted, confidence=None):
         """Assesses predicted labels, see `zoo.evaluation.assess_classes`."""
         return assess_classes(labels, predicted, self.labels, confidence)
-
-    def encode_labels(self, y):
-        """Class numbers int64 (B,) from names or numbers, checked."""
-        return label_ids(y, self.labels)
-
-    def encode_label_tensor(self, y):
-        """`encode_labels` in a tf.data pipeline."""
-        return label_tensor(y, self.labels)
 
     def encode_class_weight(self, class_weight):
         """Class numbers for names or numbers, checked; see `class_weights`."""

@@ -11,6 +11,7 @@ from zoo.data import AlternativesPacker
 from zoo.layers import output_layer
 from zoo.tasks.base import Task
 from zoo.tasks.choice_files import ChoiceFiles
+from zoo.tasks.class_labels import LabelTargets
 from zoo.tasks.delimiter_head import (
     LM_WEIGHT,
     check_delimiters,
@@ -26,13 +27,12 @@ from zoo.tasks.sequence_head import (
     pooled_vector,
     same_width,
 )
-from zoo.tasks.targets import label_ids, label_tensor
 
 HEADS = ("linear", "delimiter")
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class MultipleChoice(ChoiceFiles, Task):
+class MultipleChoice(LabelTargets, ChoiceFiles, Task):
     """Chooses one of N texts, such as the ending of a story.
 
     Each choice is one row of tokens, of the text and the choice. A dense layer with one
@@ -163,24 +163,6 @@ class MultipleChoice(ChoiceFiles, Task):
         pooled = self.options["pooling"] == "pooled"
         output = "pooled_output" if pooled else "sequence_output"
         return self.backbone.layers_for(output)
-
-    def default_loss(self):
-        """Softmax cross-entropy over the choices."""
-        return keras.losses.SparseCategoricalCrossentropy(
-            from_logits=True, reduction="mean_with_sample_weight"
-        )
-
-    def default_metrics(self):
-        """Accuracy."""
-        return [keras.metrics.SparseCategoricalAccuracy("accuracy")]
-
-    def encode_labels(self, y):
-        """Numbers of choices int64 (B,), checked."""
-        return label_ids(y, self.labels)
-
-    def encode_label_tensor(self, y):
-        """`encode_labels` in a tf.data pipeline."""
-        return label_tensor(y, self.labels)
 
     def answers(self, outputs):
         """From logits to choice int32 (B,), score (B,) and scores (B, N)."""

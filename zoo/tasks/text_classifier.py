@@ -113,16 +113,6 @@ class TextClassifier(ClassLabels, SequenceHead):
         """The names of the labels."""
         return {"labels": sorted(set(labels))}
 
-    def default_loss(self):
-        """Softmax cross-entropy over the logits."""
-        return keras.losses.SparseCategoricalCrossentropy(
-            from_logits=True, reduction="mean_with_sample_weight"
-        )
-
-    def default_metrics(self):
-        """Accuracy."""
-        return [keras.metrics.SparseCategoricalAccuracy("accuracy")]
-
 
 @keras.saving.register_keras_serializable(package="zoo")
 class TextRegressor(SequenceHead):
