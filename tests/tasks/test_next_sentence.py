@@ -118,7 +118,7 @@ def test_it_learns_and_its_heads_travel(tmp_path):
     assert len(plain.fill_mask("the [MASK] film", k=2)[0]) == 2
 
 
-@pytest.mark.parametrize("x", [TEXTS, ((TEXTS, TEXTS[::-1]),)])
+@pytest.mark.parametrize("x", [TEXTS, (TEXTS, TEXTS[::-1])])
 def test_texts_train_the_first_head_only(tokenizer, x):
     config = {**tiny.CONFIG, "num_layers": 1}
     model = zoo.MaskedLM(build_backbone("bert", config), tokenizer, next_sentence=True)

@@ -95,7 +95,7 @@ class Answering:
         """`answer_batch` outside a graph."""
         return self.answer_batch(*texts)
 
-    def compiled(self, key, function, signature=None, **options):
+    def compiled_function(self, key, function, signature=None, **options):
         """A function as a `tf.function`, one for each key until the model changes.
 
         Args:

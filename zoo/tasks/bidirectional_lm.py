@@ -160,7 +160,9 @@ class BidirectionalLM(Task):
         """`answer_batch`, compiled: a step of an LSTM takes 20 ms if it is not."""
         self._check_rows()
         signature = [tf.TensorSpec([None], tf.string)]
-        return self.compiled("answer", self._answer, signature, autograph=False)(texts)
+        return self.compiled_function(
+            "answer", self._answer, signature, autograph=False
+        )(texts)
 
     def answer_batch(self, texts):
         """How likely texts are, in a graph.

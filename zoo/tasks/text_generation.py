@@ -273,7 +273,7 @@ class WritesTexts:
     def answer_eagerly(self, texts):
         """`answer_batch`, compiled: the steps of a loop are slow if it is not."""
         signature = [tf.TensorSpec([None], tf.string)]
-        return self.compiled("answer", self.answer_batch, signature)(texts)
+        return self.compiled_function("answer", self.answer_batch, signature)(texts)
 
     def _write_all(self, texts, lengths, size, options):
         """What is written for each text, list of (list of str, list of float).
@@ -304,7 +304,7 @@ class WritesTexts:
         """A compiled function of texts and numbers, one for all calls and seeds."""
         options = dataclasses.replace(options, seed=0)
         spec = tf.TensorSpec
-        return self.compiled(
+        return self.compiled_function(
             (options, function.__name__),
             lambda texts, numbers: function(texts, options, numbers),
             [spec((None,), tf.string), spec((None, None), tf.float32)],
@@ -334,4 +334,4 @@ class WritesTexts:
         options = dataclasses.replace(options, seed=0)
         ended = self.stop_finder(options)
         body = next_token(self.next_logits, options, self.tokenizer.end_id, ended)
-        return self.compiled((options, "advance"), body, reduce_retracing=True)
+        return self.compiled_function((options, "advance"), body, reduce_retracing=True)
