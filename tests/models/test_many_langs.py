@@ -221,7 +221,7 @@ def without(found, *names):
 @pytest.mark.parametrize(
     "damage, error, message",
     [
-        (remove("config.json"), FileNotFoundError, "needs .*config.json"),
+        (remove("config.json"), FileNotFoundError, "There is no .*config.json"),
         (remove("configs/cnn_sample.json"), FileNotFoundError, "no cnn_sample.json in"),
         (remove("char.dic"), FileNotFoundError, "needs .*char.dic"),
         (remove("word.dic"), FileNotFoundError, "needs .*word.dic"),

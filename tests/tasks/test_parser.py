@@ -123,7 +123,6 @@ def test_brackets_close_before_the_limit(parser):
     assert flat.startswith("(TOP (") and flat.count("(XX ") == 2
 
 
-@pytest.mark.usefixtures("eagerly")
 def test_a_row_does_not_depend_on_the_others(parser):
     texts = [*TEXTS, *OTHERS]
     options = {"num_beams": 2, "return_scores": True, "max_new_tokens": 50}

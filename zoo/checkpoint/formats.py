@@ -115,7 +115,7 @@ def find_tensorflow(directory):
     """Finds the TensorFlow checkpoints in a directory.
 
     Other programs write files with the suffix `.index`, too. That of a checkpoint has
-    files of data beside it.
+    files of data beside it, or "ckpt" in its name if its data are missing.
 
     Args:
         directory: pathlib.Path.
@@ -124,7 +124,8 @@ def find_tensorflow(directory):
         list of pathlib.Path, the `.index` files in the order of their names.
     """
     data = {p.name.rpartition(".data-")[0] for p in directory.glob("*.data-*-of-*")}
-    return sorted(path for path in directory.glob("*.index") if path.stem in data)
+    paths = sorted(directory.glob("*.index"))
+    return [path for path in paths if path.stem in data or "ckpt" in path.name]
 
 
 def open_training_checkpoint(path, key):
