@@ -41,6 +41,8 @@ def test_a_tree_has_all_labels_and_its_words_in_one_row(tmp_path):
 
 def test_a_tree_of_one_word(tmp_path):
     found = texts_of(plot_tree(("X", "word"), tmp_path / "t.svg"))
+    with pytest.raises(TypeError, match="nested tuples. Received: .*`zoo.text.read_tr"):
+        plot_tree("(X word)", tmp_path / "t.svg")
     assert sorted(found) == ["X", "word"]
 
 

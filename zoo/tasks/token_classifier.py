@@ -212,9 +212,9 @@ class TokenClassifier(TaggedFiles, TagsWords, Task):
             shares = tf.gather(shares, tags, batch_dims=2)
         else:
             width = tf.shape(mask)[1]
-            pairs = tf.maximum(width, 1) * len(self.labels) ** 2  # of tags, in a row
             empty = tf.zeros((0, width), tf.int32), tf.zeros((0, width))
-            size = tf.maximum(PAIRS // pairs, 1)
+            words = PAIRS // len(self.labels) ** 2
+            size = tf.maximum(words // tf.maximum(width, 1), 1)
             tags, shares = in_blocks(self._chain, (emissions, mask), size, empty)
         return tags, tf.minimum(shares, 1.0)  # more is an error of rounding
 

@@ -37,7 +37,15 @@ def plot_tree(tree, path, title=""):
 
     Returns:
         pathlib.Path of the file.
+
+    Raises:
+        TypeError: if the tree is one str.
     """
+    if isinstance(tree, str):
+        raise TypeError(
+            f"A tree must be nested tuples. Received: {tree!r:.60}. Use "
+            "`zoo.text.read_tree`, which reads brackets."
+        )
     nodes, height = [], _depth(tree)
     width, _ = _place(tree, 0.0, height, nodes)
     with rc_context(STYLE):
