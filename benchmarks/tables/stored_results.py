@@ -155,6 +155,7 @@ def told(results):
     parts.append(" to ".join(dict.fromkeys([dates[0], dates[-1]])))
     parts += sorted({f"{p} {v}" for r in results for p, v in r["versions"].items()})
     parts += sorted({found["hardware"] for found in results})
+    parts += sorted({found.get("accelerator") or "" for found in results} - {""})
     hours = sum(found["cpu_seconds"] for found in results) / 3600
     return f"Made with {'; '.join(parts)}; {hours:.2f} hours of processor time.\n"
 

@@ -284,24 +284,37 @@ def render(name, results):
     base, metric = next(iter(corpus.arms)), "F1" if corpus.scheme else "accuracy"
     heads = ["network", f"dev {metric}", f"test {metric}", "seeds", f"over `{base}`"]
     rows = [[*heads, "rate", "paper"], ["---"] * 7]
-    plain = [np.array(fit["counts"]) for fit in results[base]["fits"]]
+    plain = [fit["counts"] for fit in results[base]["fits"]]
     for arm, found in results.items():
-        counts = [np.array(fit["counts"]) for fit in found["fits"]]
-
-        def better(chosen, counts=counts):
-            sides = [[f1(part[chosen]) for part in side] for side in (counts, plain)]
-            return np.mean(sides[0]) - np.mean(sides[1])
-
-        size = len(plain[0])
-        low, high = bootstrap_interval(better, size, seed=0)
-        margin = 100 * np.array([better(np.arange(size)), low, high])
-        more = "{:+.2f} ({:+.2f} to {:+.2f})".format(*margin) if arm != base else ""
+        more = ""
+        if arm != base:
+            margin = compare([fit["counts"] for fit in found["fits"]], plain)
+            more = "{:+.2f} ({:+.2f} to {:+.2f})".format(*margin)
         dev = [fit["dev"] for fit in found["fits"]]
         test = [f1(fit["counts"]) for fit in found["fits"]]
         scores = [f"{100 * np.mean(scores):.2f}" for scores in (dev, test)]
         row = [f"`{arm}`", *scores, str(len(test)), more, f"{found['rate']:g}"]
         rows.append([*row, corpus.paper.get(arm, "")])
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def compare(fits, others):
+    """The difference of mean scores in percent, and its bootstrap interval.
+
+    Args:
+        fits, others: list of counts (N, 3), see `f1`.
+    """
+    sides = [np.stack(side, axis=1).astype(float) for side in (fits, others)]
+    size = len(sides[0])
+
+    def better(chosen):
+        times = np.bincount(chosen, minlength=size).astype(float)
+        totals = [np.tensordot(times, side, 1) for side in sides]
+        means = [np.mean([f1([row]) for row in side]) for side in totals]
+        return means[0] - means[1]
+
+    interval = bootstrap_interval(better, size, seed=0)
+    return 100 * np.array([better(np.arange(size)), *interval])
 
 
 def tables():

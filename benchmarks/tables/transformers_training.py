@@ -22,6 +22,7 @@ INPUTS = {
     "segment_ids": "token_type_ids",
     "padding_mask": "attention_mask",
 }
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 IGNORED = -100  # the label of a token that does not count
 
 
@@ -32,6 +33,7 @@ def fit_with_transformers(
 
     Its batches are those of `model.fit`, in the same order. Its optimizer is PyTorch's
     AdamW with the rates, decay and clipping of ours. At the end, ours gets its weights.
+    It is trained on a GPU if PyTorch sees one.
 
     Args:
         model: `zoo.tasks.Task`, compiled with the default optimizer.
@@ -40,7 +42,7 @@ def fit_with_transformers(
         verbose: ignored.
     """
     torch.manual_seed(seed)
-    theirs = load(model, directory)
+    theirs = load(model, directory).to(DEVICE)
     order = {"shuffle": True, "seed": seed, "epochs": range(epochs)}
     batches = model.batches(texts, labels, batch_size=batch_size, **order)
     train(theirs, batches, model)
@@ -89,9 +91,9 @@ def train(theirs, batches, model):
         for group, peak in zip(optimizer.param_groups, peaks, strict=True):
             group["lr"] = share * peak
         optimizer.zero_grad()
-        theirs(
-            **inputs_of(x), **targets_of(model.task_name, x, y.numpy())
-        ).loss.backward()
+        given = {**inputs_of(x), **targets_of(model.task_name, x, y.numpy())}
+        given = {name: part.to(DEVICE) for name, part in given.items()}
+        theirs(**given).loss.backward()
         norm = settings["global_clipnorm"]
         torch.nn.utils.clip_grad_norm_(theirs.parameters(), norm)
         optimizer.step()

@@ -166,6 +166,10 @@ def test_a_function_trains_models_of_some_seeds(preset, tmp_path):
     assert again == {"cola": found["cola"][1:]} and len(calls) == 4
     with pytest.raises(ValueError, match="Give another directory"):
         task_suite.evaluate_suite(*paths, **one, **options)
+    with (tmp_path / "data/glue/CoLA/dev.tsv").open("a") as file:
+        file.write("x\t1\t\tone more row\n")
+    with pytest.raises(ValueError, match=r"cola-3.json.* contents of dev.tsv\. "):
+        task_suite.evaluate_suite(*paths, **one, fit=fit, **options)
 
 
 def test_settings_of_a_suite(tmp_path):

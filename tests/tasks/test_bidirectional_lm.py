@@ -257,6 +257,17 @@ def test_a_preset_has_no_states(tmp_path):
     assert texts.answer(TEXTS[:2])["words"].min() > 1
 
 
+@pytest.mark.usefixtures("eagerly")
+def test_a_truncated_text_is_reported():
+    model = make()
+    model.sequence_length = 6
+    with pytest.warns(
+        UserWarning, match="At least 1 of the texts are longer than 6 tokens"
+    ):
+        answers = model.answer(["the film", "good " * 9])
+    assert answers["words"].tolist() == [3, 5]
+
+
 @pytest.mark.slow
 def test_evaluation_weighs_every_word_alike():
     model = make()

@@ -95,6 +95,14 @@ def test_an_answer_is_the_first_mask(model):
     assert answer["scores"][1].tolist() == [0.0] * 5
 
 
+def test_a_mask_after_the_last_token_is_reported(model):
+    model.truncation_reported = False
+    texts = ["the [MASK]", f"{'film ' * model.sequence_length}[MASK]"]
+    with pytest.warns(UserWarning, match="At least 1 of the texts are longer than"):
+        answers = model.answer(texts)
+    assert (answers["tokens"] == "").tolist() == [[False] * 5, [True] * 5]
+
+
 def test_a_text_has_no_prediction_of_its_own(model):
     with pytest.raises(TypeError, match="fill_mask"):
         model.predict(["the [MASK]"], verbose=0)

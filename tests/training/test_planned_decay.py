@@ -18,7 +18,7 @@ def rates(schedule, steps):
     return [float(schedule(step)) for step in steps]
 
 
-@pytest.mark.parametrize("updates", [1, 9, 10, 37, 60, 1000])
+@pytest.mark.parametrize("updates", [1, 9, 10, 37, 60, 150])
 def test_a_plan_has_the_rates_of_bert(updates):
     schedule = PlannedDecay(0.3, begin=7, updates=updates)
     expected = WarmupLinearDecay(0.3, updates // 10, updates)
@@ -31,7 +31,7 @@ def test_a_plan_has_the_rates_of_bert(updates):
 def test_a_plan_has_the_warmup_of_gpt(updates):
     schedule = PlannedDecay(0.3, updates=updates, warmup_share=0.002)
     expected = WarmupLinearDecay(0.3, updates // 500, updates)
-    steps = range(0, updates, 3)
+    steps = {*range(min(updates, 30)), *range(0, updates, 97)}
     assert rates(schedule, steps) == rates(expected, steps)
     copy = keras.optimizers.schedules.deserialize(
         keras.optimizers.schedules.serialize(schedule)

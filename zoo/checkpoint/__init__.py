@@ -4,7 +4,9 @@ from zoo.checkpoint.converted import Converted
 from zoo.checkpoint.ctranslate2_files import read_ctranslate2
 from zoo.checkpoint.flat_yaml import read_flat_yaml
 from zoo.checkpoint.formats import (
+    HUGGING_FACE_WEIGHTS,
     Checkpoint,
+    find_hugging_face,
     find_tensorflow,
     open_checkpoint,
     open_state_dict,
@@ -18,12 +20,14 @@ from zoo.checkpoint.table import Row, assign, convert, expand, revert
 from zoo.checkpoint.vectors import read_vectors, write_vectors
 
 __all__ = [
+    "HUGGING_FACE_WEIGHTS",
     "Checkpoint",
     "Converted",
     "Row",
     "assign",
     "convert",
     "expand",
+    "find_hugging_face",
     "find_tensorflow",
     "has_group",
     "open_checkpoint",

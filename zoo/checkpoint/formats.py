@@ -41,6 +41,13 @@ READ_ERRORS = (
     zlib.error,
 )
 
+# The files of weights of Hugging Face, in the order in which they are looked for.
+HUGGING_FACE_WEIGHTS = (
+    "model.safetensors",
+    "model.safetensors.index.json",
+    "pytorch_model.bin",
+    "pytorch_model.bin.index.json",
+)
 WRITTEN = (".safetensors", ".h5", ".hdf5", ".npz", ".pth")
 
 
@@ -126,6 +133,11 @@ def find_tensorflow(directory):
     data = {p.name.rpartition(".data-")[0] for p in directory.glob("*.data-*-of-*")}
     paths = sorted(directory.glob("*.index"))
     return [path for path in paths if path.stem in data or "ckpt" in path.name]
+
+
+def find_hugging_face(directory):
+    """The names of Hugging Face's files of weights in a directory, list of str."""
+    return [name for name in HUGGING_FACE_WEIGHTS if (directory / name).is_file()]
 
 
 def open_training_checkpoint(path, key):

@@ -13,6 +13,7 @@ import numpy as np
 from zoo.evaluation import sample_rows
 from zoo.evaluation.glue_scores import import_library
 from zoo.files import replacing, write_json
+from zoo.presets import sha256
 from zoo.programs.finetuning import preset_epochs
 from zoo.programs.labelled_rows import split_off, take
 from zoo.programs.loading import load_one
@@ -53,7 +54,8 @@ def evaluate_suite(
         - scores, for the name of each test file a dict of float;
         - baselines, for the name of each baseline the same, with seed 0 only;
         - train and test, numbers of rows, and settings;
-        - seconds and test_seconds, of the training and of the test.
+        - seconds and test_seconds, of the training and of the test;
+        - files, for the name of each file its SHA-256.
 
     Raises:
         ImportError: without scikit-learn or SciPy, which are in the extra `eval`.
@@ -68,12 +70,14 @@ def evaluate_suite(
     _check_settings(output, preset, data, fit, settings)
     seeds = range(seeds) if isinstance(seeds, numbers.Integral) else list(seeds)
     for name, paths in chosen.items():
+        files = {file.name: sha256(file) for file in paths}
+        _check_files(output, name, files)
         for seed in seeds:
             path, task = output / f"{name}-{seed}.json", SUITE[name]
             if not path.exists():
                 echo(f"{task.title}, seed {seed}")
                 found = measure(preset, task, paths, seed, fit=fit, **settings)
-                write_json(path, found, indent=1)
+                write_json(path, {**found, "files": files}, indent=1)
                 echo(f"  {_main(found, task):.1f}, {found['seconds']:.0f} s")
     table = format_table(collect(output))
     with replacing(output / "README.md") as temporary:
@@ -128,6 +132,19 @@ def _check_settings(output, preset, data, fit, settings):
     if fit is not None:
         settings = {**settings, "fit": _describe(fit)}
     keep_settings(output, preset, data, settings)
+
+
+def _check_files(output, name, files):
+    """Raises ValueError if a task has results of files with other contents."""
+    for path in sorted(output.glob(f"{name}-*.json")):
+        stored = _read_json(path).get("files", files)  # older results have none
+        if stored != files:
+            changed = [file for file in files if files[file] != stored.get(file)]
+            raise ValueError(
+                f"All results of a task must be of the same files. Received: {path}, "
+                f"which is of other contents of {', '.join(changed)}. Give another "
+                "directory, or delete the result."
+            )
 
 
 def measure(

@@ -159,10 +159,14 @@ class BidirectionalLM(Task):
     def answer_eagerly(self, texts):
         """`answer_batch`, compiled: a step of an LSTM takes 20 ms if it is not."""
         self._check_rows()
-        signature = [tf.TensorSpec([None], tf.string)]
+        x = self.read_batch((texts,))
+        signature = {
+            name: tf.TensorSpec([None, None, *part.shape[2:]], part.dtype)
+            for name, part in x.items()
+        }
         return self.compiled_function(
-            "answer", self._answer, signature, autograph=False
-        )(texts)
+            "answer", self._answers_of, [signature], autograph=False
+        )(x)
 
     def answer_batch(self, texts):
         """How likely texts are, in a graph.
@@ -176,10 +180,10 @@ class BidirectionalLM(Task):
             the sentence included; perplexity float32, of a word, by the mean of both.
         """
         self._check_rows()
-        return self._answer(texts)
+        return self._answers_of(self.read_batch((texts,)))
 
-    def _answer(self, texts):
-        x = self.preprocessor((texts,))
+    def _answers_of(self, x):
+        """`answer_batch` for inputs of the model, dict of int32 (B, L, ...)."""
         mask = tf.cast(x["padding_mask"], tf.float32)
         scores = -tf.reduce_sum(self(x, training=False) * mask[:, None], axis=2)
         words = tf.reduce_sum(mask, axis=1)

@@ -285,7 +285,8 @@ class MaskedLM(Task):
 
         With `most`, only so many masks of a text are read.
         """
-        x = Packer(self.mask_tokenizer, self.sequence_length)(columns)
+        packer = Packer(self.mask_tokenizer, self.sequence_length)
+        x = self.read_batch(columns, packer)
         masks = x["token_ids"] == self.tokenizer.mask_id
         places = tf.broadcast_to(tf.range(tf.shape(masks)[1])[None], tf.shape(masks))
         positions = tf.ragged.boolean_mask(places, masks)[:, :most]

@@ -196,7 +196,7 @@ class QuestionAnswerer(QuestionFiles, FindsAnswers, Task):
 
     def check_tensors(self, columns, y):
         """`check_rows` in a tf.data pipeline."""
-        wrong, sizes = _outside(columns[1], self.encode_label_tensor(y))
+        wrong, sizes = _outside(columns[1], y)
         tf.debugging.Assert(~tf.reduce_any(wrong), [INSIDE, y, sizes])
 
     def per_row(self, columns, rows, targets):
@@ -217,7 +217,7 @@ class QuestionAnswerer(QuestionFiles, FindsAnswers, Task):
             targets[1] = tf.repeat(weight[:, None], 2, axis=1)
         return super().finish(x, *targets)
 
-    def report_truncation(self, cut, count, stacklevel=5, longest=None):
+    def report_truncation(self, cut, count=None, stacklevel=5, longest=None):
         """Warns once that some of the questions are truncated."""
         longest = longest or self.preprocessor.longest_question
         super().report_truncation(cut, count, stacklevel + 1, longest)

@@ -220,9 +220,9 @@ class TextBatches(TextColumns):
             columns = x if isinstance(x, tuple) else (x,)
             if y is None:
                 return self.encode_batch(columns)
+            y = self.encode_label_tensor(y)
             self.check_tensors(columns, y)
-            weight = map(weight_tensor, weight)
-            return self.encode_batch(columns, self.encode_label_tensor(y), *weight)
+            return self.encode_batch(columns, y, *map(weight_tensor, weight))
 
         return dataset.map(encode, tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)
 
@@ -262,19 +262,36 @@ class TextBatches(TextColumns):
         self.report_truncation(sum(int(cut) for _, cut in parts), len(columns[0]))
         return rows
 
-    def report_truncation(self, cut, count, stacklevel=5, longest=None):
+    def read_batch(self, texts, packer=None):
+        """The inputs of the model for texts; outside a graph, see `report_truncation`.
+
+        Args:
+            texts: tuple of string tensors (B,).
+            packer: `zoo.data.Packer`, by default that of the task.
+
+        Returns:
+            dict of int32 (B, L).
+        """
+        packer = packer or self.preprocessor
+        rows, cut = packer.pack(texts)
+        if tf.executing_eagerly():
+            self.report_truncation(int(cut))
+        return packer.dense(rows)
+
+    def report_truncation(self, cut, count=None, stacklevel=5, longest=None):
         """Warns once that some of the texts are truncated.
 
         Args:
             cut: int, how many.
-            count: int, texts in all.
+            count: int, texts in all; None if there may be others.
             stacklevel: int, of `warnings.warn`.
             longest: int, the most tokens, by default `sequence_length`.
         """
         if cut and not self.truncation_reported:
             self.truncation_reported = True
+            share = f"At least {cut} of the" if count is None else f"{cut} of {count}"
             warnings.warn(
-                f"{cut} of {count} texts are longer than "
+                f"{share} texts are longer than "
                 f"{longest or self.sequence_length} tokens and were truncated. A model "
                 "gives this warning once.",
                 stacklevel=stacklevel,

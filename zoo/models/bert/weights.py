@@ -6,8 +6,10 @@ import warnings
 from pathlib import Path
 
 from zoo.checkpoint import (
+    HUGGING_FACE_WEIGHTS,
     Converted,
     convert,
+    find_hugging_face,
     find_tensorflow,
     open_checkpoint,
     read_json,
@@ -39,12 +41,6 @@ CLASSIFIES = {
     "BertForMultipleChoice": "choices",
 }
 SINGLE_LABEL = (None, "single_label_classification")  # values of `problem_type`
-HUGGING_FACE_FILES = (
-    "model.safetensors",
-    "model.safetensors.index.json",
-    "pytorch_model.bin",
-    "pytorch_model.bin.index.json",
-)
 
 
 def layouts():
@@ -127,7 +123,7 @@ def head_options_of(contents):
 def list_files(layout, directory):
     """The names of the checkpoints in a directory, list of str."""
     if layout == "hugging_face":
-        return [n for n in HUGGING_FACE_FILES if (Path(directory) / n).is_file()]
+        return find_hugging_face(Path(directory))
     return [path.name for path in find_tensorflow(Path(directory))]
 
 
@@ -156,7 +152,7 @@ def find_layouts(directory):
         if (directory / "model.weights.h5").is_file():
             found.append("keras_nlp")
     if config.get("model_type") == "bert":
-        if any((directory / name).is_file() for name in HUGGING_FACE_FILES):
+        if find_hugging_face(directory):
             found.append("hugging_face")
     indices = find_tensorflow(directory)
     if indices:
@@ -258,7 +254,7 @@ def _describe(directory, layout):
     return (
         "A BERT checkpoint is a directory with bert_config.json and a TensorFlow "
         "checkpoint, or with config.json of model_type 'bert' or class_name "
-        f"'BertBackbone' and {', '.join(HUGGING_FACE_FILES)} or model.weights.h5. "
+        f"'BertBackbone' and {', '.join(HUGGING_FACE_WEIGHTS)} or model.weights.h5. "
         f"Received: `{directory}` with {names}, of kind {kind!r}."
     )
 
@@ -281,7 +277,8 @@ def _open(directory, layout, file=None):
             checkpoint |= {f"task/{name}": array for name, array in arrays}
         return checkpoint
     if layout == "hugging_face":
-        return open_checkpoint(directory / (file or [*names, HUGGING_FACE_FILES[0]][0]))
+        name = file or [*names, HUGGING_FACE_WEIGHTS[0]][0]
+        return open_checkpoint(directory / name)
     return open_checkpoint(directory / file if file else directory)
 
 

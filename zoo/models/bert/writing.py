@@ -2,7 +2,7 @@
 
 import json
 
-from zoo.checkpoint import Row, convert, revert, save_checkpoint
+from zoo.checkpoint import HUGGING_FACE_WEIGHTS, Row, convert, revert, save_checkpoint
 from zoo.files import filling
 from zoo.models.bert import metadata
 from zoo.models.bert.metadata import (
@@ -256,7 +256,7 @@ def _weight_files(layout, arrays):
     """Returns the arrays of each file by its name."""
     if layout == "hugging_face":
         # Tied arrays are written once. transformers ties them again when it loads.
-        return {"model.safetensors": arrays}
+        return {HUGGING_FACE_WEIGHTS[0]: arrays}
     model = {n: a for n, a in arrays.items() if not n.startswith("task/")}
     task = {n.removeprefix("task/"): arrays[n] for n in arrays if n not in model}
     files = {"model.weights.h5": model, "task.weights.h5": task}

@@ -2,7 +2,7 @@
 
 import json
 
-from zoo.checkpoint import revert, save_checkpoint
+from zoo.checkpoint import HUGGING_FACE_WEIGHTS, revert, save_checkpoint
 from zoo.files import filling
 from zoo.models.gpt.bpe_files import END, tokenizer_files
 from zoo.models.gpt.generation_files import FILE, write_generation
@@ -15,7 +15,6 @@ from zoo.models.gpt.hub_files import (
     KERAS_NLP,
     KERAS_NLP_SIZES,
     KERAS_WEIGHTS,
-    WEIGHTS,
 )
 from zoo.models.gpt.tables import table
 
@@ -66,7 +65,7 @@ def write_hugging_face(directory, contents):
             options["add_bos_token"] = tokenizer["start_token"]
         files["tokenizer_config.json"] = _json(options)
     arrays = revert(contents.weights, table("hugging_face", config))
-    _write(directory, files, WEIGHTS[0], arrays)
+    _write(directory, files, HUGGING_FACE_WEIGHTS[0], arrays)
 
 
 def _describe(config, kind):

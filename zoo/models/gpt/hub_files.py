@@ -5,12 +5,6 @@ import numpy as np
 from zoo.checkpoint import read_json
 from zoo.models.gpt.tables import LM_HEAD
 
-WEIGHTS = (
-    "model.safetensors",
-    "model.safetensors.index.json",
-    "pytorch_model.bin",
-    "pytorch_model.bin.index.json",
-)
 KERAS_WEIGHTS = "model.weights.h5"
 # Our field to its name in Hugging Face's config.json.
 FIELDS = {

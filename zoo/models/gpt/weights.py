@@ -4,8 +4,10 @@ import functools
 from pathlib import Path
 
 from zoo.checkpoint import (
+    HUGGING_FACE_WEIGHTS,
     Converted,
     convert,
+    find_hugging_face,
     find_tensorflow,
     open_checkpoint,
     read_json,
@@ -28,9 +30,7 @@ WRITERS = {
 # The layouts that may have several checkpoints, and how to find these.
 CHECKPOINTS = {
     "openai_gpt2": lambda path: [p.name for p in find_tensorflow(path)],
-    "hugging_face": lambda path: [
-        name for name in hub_files.WEIGHTS if (path / name).is_file()
-    ],
+    "hugging_face": find_hugging_face,
 }
 LM_HEADS = ("lm_head",)
 
@@ -125,7 +125,7 @@ def read(directory, layout=None, file=None, num_heads=None):
         fields, checkpoint = openai_files.read_checkpoint(directory, file)
     elif layout == "hugging_face":
         fields, values = hub_files.read_hugging_face(path)
-        found = [*list_files(layout, directory), hub_files.WEIGHTS[0]]
+        found = [*find_hugging_face(directory), HUGGING_FACE_WEIGHTS[0]]
         checkpoint = open_checkpoint(directory / (file or found[0]))
         heads, names = hub_files.find_heads(values, checkpoint, path), hub_files.NAMES
     else:
@@ -158,6 +158,6 @@ def _describe(directory, layout):
         f"A GPT is a directory with {openai_files.SHAPES} and params_0.npy; with "
         f"{openai_files.HPARAMS} and a TensorFlow checkpoint; or with config.json of "
         "model_type 'gpt2' or 'openai-gpt' or class_name 'GPT2Backbone', and "
-        f"{', '.join(hub_files.WEIGHTS)} or {hub_files.KERAS_WEIGHTS}. Received: "
+        f"{', '.join(HUGGING_FACE_WEIGHTS)} or {hub_files.KERAS_WEIGHTS}. Received: "
         f"`{directory}` with {names}."
     )

@@ -2,16 +2,10 @@
 
 import numpy as np
 
-from zoo.checkpoint import open_checkpoint, read_json
+from zoo.checkpoint import find_hugging_face, open_checkpoint, read_json
 from zoo.config import make_config
 from zoo.models.transformer.model import TransformerConfig
 
-WEIGHTS = (
-    "model.safetensors",
-    "model.safetensors.index.json",
-    "pytorch_model.bin",
-    "pytorch_model.bin.index.json",
-)
 # Our field to its name in config.json.
 FIELDS = {
     "vocabulary_size": "vocab_size",
@@ -99,8 +93,9 @@ TOKENIZER_FILES = {
 def recognise(directory):
     """Whether a directory holds such a model, bool."""
     path = directory / "config.json"
-    found = any((directory / name).is_file() for name in WEIGHTS)
-    return found and path.is_file() and read_json(path).get("model_type") == "marian"
+    if not path.is_file() or not find_hugging_face(directory):
+        return False
+    return read_json(path).get("model_type") == "marian"
 
 
 def read(directory):
@@ -108,8 +103,7 @@ def read(directory):
     path = directory / "config.json"
     values = {**DEFAULTS, **read_json(path)}
     config = read_config(values, path)
-    name = next(name for name in WEIGHTS if (directory / name).is_file())
-    arrays = dict(open_checkpoint(directory / name))
+    arrays = dict(open_checkpoint(directory / find_hugging_face(directory)[0]))
     _drop_copies(arrays, config, path)
     _drop_positions(arrays, config, path)
     bias = np.zeros((1, config.target_size), "float32")

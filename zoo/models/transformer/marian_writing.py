@@ -3,7 +3,7 @@
 import base64
 import json
 
-from zoo.checkpoint import Row, convert, revert, save_checkpoint
+from zoo.checkpoint import HUGGING_FACE_WEIGHTS, Row, convert, revert, save_checkpoint
 from zoo.files import filling
 from zoo.models.transformer.marian_hugging_face import (
     ACTIVATIONS,
@@ -76,7 +76,7 @@ def write(directory, contents):
             (partial / name).write_text(text, "utf-8")
         for name, content in files.items():
             (partial / name).write_bytes(content)
-        save_checkpoint(partial / "model.safetensors", arrays)
+        save_checkpoint(partial / HUGGING_FACE_WEIGHTS[0], arrays)
 
 
 def describe(config):
