@@ -160,20 +160,21 @@ def told(results):
     return f"Made with {'; '.join(parts)}; {hours:.2f} hours of processor time.\n"
 
 
-def mean_interval(scores):
+def mean_interval(scores, sign=""):
     """The mean of scores in percent, and its 95 % t-interval if there are several.
 
     Args:
         scores: list of float, one for each seed.
+        sign: str, "+" for differences, which have their sign.
 
     Returns:
         str.
     """
     scores = 100 * np.asarray(scores)
     if len(scores) < 2:
-        return f"{scores.mean():.1f}"
+        return f"{scores.mean():{sign}.1f}"
     width = stats.t.ppf(0.975, len(scores) - 1) * stats.sem(scores)
-    return f"{scores.mean():.1f} ± {width:.1f}"
+    return f"{scores.mean():{sign}.1f} ± {width:.1f}"
 
 
 def write_table(name, table, page=None):

@@ -8,8 +8,9 @@ seed if the training takes more than half an hour. A cell is named
 TASK-minilm_LIBRARY-SEED. The presets `SHIPPED` are fine-tuned with their own
 defaults on at most 4,000 rows, with one seed. A cell is named TASK-PRESET-0.
 
-With a GPU, set KERAS_BACKEND=jax to train the models of zoo on it without a GPU's
-TensorFlow. Tasks of tags and of questions need TensorFlow.
+On a GPU, KERAS_BACKEND=jax trains the models of zoo without TensorFlow's libraries for
+GPUs. TensorFlow must be the backend for tags, for answers to questions, and for presets
+that read characters, such as ELMo.
 
 Results are written to `suite/results` and not computed again, so the command can be
 stopped. `--list` prints the cells and their state. `--cells PATTERN` computes those
@@ -24,7 +25,6 @@ import tempfile
 
 import click
 import keras
-import numpy as np
 import tensorflow as tf
 
 import zoo
@@ -160,11 +160,12 @@ def compared_row(task, found):
     ours, theirs = sides = [found.get(library, {}) for library in LIBRARIES]
     scores = [[score(result) / 100 for result in side.values()] for side in sides]
     seeds = " and ".join(dict.fromkeys(str(len(side)) for side in sides if side))
-    more = [score(ours[seed]) - score(theirs[seed]) for seed in ours if seed in theirs]
+    pairs = [(ours[seed], theirs[seed]) for seed in ours if seed in theirs]
+    more = [(score(left) - score(right)) / 100 for left, right in pairs]
     return [
         *first_cells(task, found),
         *(mean_interval(side) if side else "" for side in scores),
-        f"{np.mean(more):+.1f}" if more else "",
+        mean_interval(more, "+") if more else "",
         seeds,
         PAPER.get(task, ""),
         *minutes_of(sides),

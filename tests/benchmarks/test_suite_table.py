@@ -131,7 +131,7 @@ def suite(tmp_path, monkeypatch):
 def store(suite, model, *scores):
     for seed, score in enumerate(scores):
         path = suite.FOLDER / "results" / f"rte-{model}-{seed}.json"
-        own = {"scores": {"dev.tsv": {"accuracy": score}}, "seconds": 60 + seed}
+        own = {"scores": {"dev.tsv": {"accuracy": score}}, "seconds": 60 - 30 * seed}
         path.write_text(json.dumps(RESULT | own))
 
 
