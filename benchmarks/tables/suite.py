@@ -9,8 +9,7 @@ TASK-minilm_LIBRARY-SEED. The presets `SHIPPED` are fine-tuned with their own
 defaults on at most 4,000 rows, with one seed. A cell is named TASK-PRESET-0.
 
 On a GPU, KERAS_BACKEND=jax trains the models of zoo without TensorFlow's libraries for
-GPUs. TensorFlow must be the backend for tags, for answers to questions, and for presets
-that read characters, such as ELMo.
+GPUs. For tags and for answers to questions, TensorFlow must be the backend.
 
 Results are written to `suite/results` and not computed again, so the command can be
 stopped. `--list` prints the cells and their state. `--cells PATTERN` computes those

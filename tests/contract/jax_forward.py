@@ -58,7 +58,7 @@ def run(stored):
             # Its module needs TensorFlow for its task.
             continue
         backbone = make_backbone(family, stored)
-        for key, value in backbone(family.inputs()).items():
+        for key, value in backbone.predict_on_batch(family.inputs()).items():
             results[f"{family.name}/{key}"] = np.asarray(value)
     family = cases.FAMILIES[1]
     model = make_classifier(make_backbone(family, stored))

@@ -268,6 +268,13 @@ def test_a_truncated_text_is_reported():
     assert answers["words"].tolist() == [3, 5]
 
 
+def test_another_backend_is_named(monkeypatch):
+    model = make()
+    monkeypatch.setattr("keras.backend.backend", lambda: "jax")
+    with pytest.raises(RuntimeError, match="BidirectionalLM need .* Received: 'jax'"):
+        model.answer(["the film"])
+
+
 @pytest.mark.slow
 def test_evaluation_weighs_every_word_alike():
     model = make()

@@ -215,7 +215,10 @@ class CharacterCNN(CompositeLayer):
 
     def encode(self, words):
         """Vectors (W, P) of words, int (W, C)."""
-        columns = ops.minimum(self.max_characters - ops.shape(words)[1], self.widest)
+        columns = self.max_characters - ops.shape(words)[1]
+        # A shape must not be traced in JAX; in a graph of TensorFlow it may be.
+        smallest = min if isinstance(columns, int) else ops.minimum
+        columns = smallest(columns, self.widest)
         pad = ops.where(words[:, :1] == 0, 0, self.pad_id)
         pad = ops.broadcast_to(pad, (ops.shape(words)[0], columns))
         words = ops.concatenate([words, ops.cast(pad, words.dtype)], axis=1)

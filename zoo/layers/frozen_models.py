@@ -24,6 +24,10 @@ class InferenceModel(keras.layers.Layer):
         """Calls the model."""
         return self.model(inputs, training=False)
 
+    def compute_output_spec(self, inputs):
+        """The outputs of the model, which JAX could not trace with unknown lengths."""
+        return self.model.compute_output_spec(inputs)
+
 
 @keras.saving.register_keras_serializable(package="zoo")
 class FirstPieces(keras.layers.Layer):

@@ -101,7 +101,17 @@ class Answering:
         Args:
             key: object that can be hashed.
             function, signature, options: of `tf.function`.
+
+        Raises:
+            RuntimeError: if the backend of Keras is not TensorFlow.
         """
+        backend = keras.backend.backend()
+        if backend != "tensorflow":
+            raise RuntimeError(
+                f"Answers of {type(self).__name__} need the backend TensorFlow. "
+                f"Received: {backend!r}. Use `save_to_preset` after the training, and "
+                "load the preset with KERAS_BACKEND=tensorflow."
+            )
         if self.answer_function is None:
             self.answer_function = {}
         functions = self.answer_function  # Keras makes another dict of it
