@@ -20,10 +20,10 @@ import pathlib
 
 import click
 import keras
-import numpy as np
 
 import zoo
 from benchmarks.tables.baselines import baselines
+from benchmarks.tables.f1_counts import f1, f1_interval
 from benchmarks.tables.labelled_sets import LABELLED_SETS, columns, hold_out
 from benchmarks.tables.stored_results import (
     MINILM,
@@ -37,8 +37,6 @@ from benchmarks.tables.stored_results import (
     told,
     write_table,
 )
-from benchmarks.tables.taggers import f1
-from zoo.evaluation import bootstrap_interval
 
 WORD_MODELS = {"elmo"}  # families whose vectors a recurrent tagger reads
 EPOCHS = 3  # of presets that name none
@@ -199,13 +197,8 @@ def seed_mean(fits):
 
 def gain(best, fits):
     """How much better one fit is than the mean of others, in points, with interval."""
-    best, *others = (np.array(fit["counts"]) for fit in (best, *fits))
-
-    def better(rows):
-        return 100 * (f1(best[rows]) - np.mean([f1(other[rows]) for other in others]))
-
-    low, high = bootstrap_interval(better, len(best), seed=0)
-    return f"{better(np.arange(len(best))):+.1f} ({low:+.1f} to {high:+.1f})"
+    found = f1_interval([best["counts"]], [fit["counts"] for fit in fits])
+    return "{:+.1f} ({:+.1f} to {:+.1f})".format(*found)
 
 
 def percent(found):

@@ -127,7 +127,7 @@ class LabelledSet:
             gold, found: lists of y.
 
         Returns:
-            list of [int, int, int], of spans, words or texts. `taggers.f1` makes the
+            list of [int, int, int], of spans, words or texts. `f1_counts.f1` makes the
             score of them.
         """
         rows = []

@@ -29,12 +29,13 @@ import numpy as np
 import zoo
 from benchmarks.files import write_whole
 from benchmarks.table import insert
+from benchmarks.tables.f1_counts import f1, f1_interval
 from benchmarks.tables.labelled_sets import read_words
 from benchmarks.tables.linear_chain import train_chain
 from benchmarks.tables.remembering import remembering
-from benchmarks.tables.taggers import adamw, f1
+from benchmarks.tables.taggers import adamw
 from zoo.checkpoint import read_vectors
-from zoo.evaluation import bootstrap_interval, convert_tags, find_spans
+from zoo.evaluation import convert_tags, find_spans
 from zoo.training import WarmupLinearDecay
 
 HERE = pathlib.Path(__file__).parents[1]
@@ -185,24 +186,6 @@ def read_results():
     return found | ({PRESET: [shipped]} if shipped else {})
 
 
-def interval(fits, name, base=None):
-    """The mean F1 of a set in percent, or the difference from `base`, and its interval.
-
-    Args:
-        fits: list of dict of counts, one for each seed.
-        name: str, of the set.
-        base: counts of the arm that is compared with, or None.
-    """
-    counts = [np.array(fit[name]) for fit in fits]
-
-    def score(chosen):
-        mean = np.mean([f1(rows[chosen]) for rows in counts])
-        return 100 * (mean - (f1(base[chosen]) if base is not None else 0.0))
-
-    size = len(counts[0])
-    return score(np.arange(size)), *bootstrap_interval(score, size, seed=0)
-
-
 def render(results):
     """Makes the table in Markdown.
 
@@ -217,9 +200,10 @@ def render(results):
         row = [f"`{arm}`"]
         row += [f"{100 * np.mean([f1(fit[name]) for fit in fits]):.1f}" for name in DEV]
         for name in TEST:
-            row.append("{:.1f} ({:.1f} to {:.1f})".format(*interval(fits, name)))
-            base = np.array(results[CHAIN][0][name])
-            better = "{:+.1f} ({:+.1f} to {:+.1f})".format(*interval(fits, name, base))
+            counts, base = [fit[name] for fit in fits], [results[CHAIN][0][name]]
+            row.append("{:.1f} ({:.1f} to {:.1f})".format(*f1_interval(counts)))
+            better = f1_interval(counts, base)
+            better = "{:+.1f} ({:+.1f} to {:+.1f})".format(*better)
             row.append(better if arm != CHAIN else "")
         rows.append([*row, str(len(fits))])
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)

@@ -29,10 +29,11 @@ import numpy as np
 import zoo
 from benchmarks.files import write_whole
 from benchmarks.table import insert
+from benchmarks.tables.f1_counts import f1, f1_interval
 from benchmarks.tables.remembering import adapt, remembering
 from zoo.checkpoint import read_vectors
 from zoo.data import read_conll
-from zoo.evaluation import bootstrap_interval, convert_tags, find_spans
+from zoo.evaluation import convert_tags, find_spans
 from zoo.text import count_words
 from zoo.training import AdamW, WarmupLinearDecay
 
@@ -212,12 +213,6 @@ def adamw(rate):
     return AdamW(rate, weight_decay=0.0, global_clipnorm=5.0)
 
 
-def f1(counts):
-    """F1 from counts (S, 3) of all sentences. For words it is the accuracy."""
-    right, found, there = np.sum(counts, axis=0)
-    return float(2 * right / max(found + there, 1))
-
-
 def fit(corpus, arm, parts, vectors, rate, seed, language_model=None):
     """Trains a tagger and scores it; see `make_tagger`.
 
@@ -288,7 +283,7 @@ def render(name, results):
     for arm, found in results.items():
         more = ""
         if arm != base:
-            margin = compare([fit["counts"] for fit in found["fits"]], plain)
+            margin = f1_interval([fit["counts"] for fit in found["fits"]], plain)
             more = "{:+.2f} ({:+.2f} to {:+.2f})".format(*margin)
         dev = [fit["dev"] for fit in found["fits"]]
         test = [f1(fit["counts"]) for fit in found["fits"]]
@@ -296,25 +291,6 @@ def render(name, results):
         row = [f"`{arm}`", *scores, str(len(test)), more, f"{found['rate']:g}"]
         rows.append([*row, corpus.paper.get(arm, "")])
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
-
-
-def compare(fits, others):
-    """The difference of mean scores in percent, and its bootstrap interval.
-
-    Args:
-        fits, others: list of counts (N, 3), see `f1`.
-    """
-    sides = [np.stack(side, axis=1).astype(float) for side in (fits, others)]
-    size = len(sides[0])
-
-    def better(chosen):
-        times = np.bincount(chosen, minlength=size).astype(float)
-        totals = [np.tensordot(times, side, 1) for side in sides]
-        means = [np.mean([f1([row]) for row in side]) for side in totals]
-        return means[0] - means[1]
-
-    interval = bootstrap_interval(better, size, seed=0)
-    return 100 * np.array([better(np.arange(size)), *interval])
 
 
 def tables():
