@@ -129,9 +129,11 @@ def suite(tmp_path, monkeypatch):
 
 
 def store(suite, model, *scores):
+    """Results of seeds, of which all but the first are of a GPU."""
     for seed, score in enumerate(scores):
         path = suite.FOLDER / "results" / f"rte-{model}-{seed}.json"
         own = {"scores": {"dev.tsv": {"accuracy": score}}, "seconds": 60 - 30 * seed}
+        own["accelerator"] = "a GPU" if seed else None
         path.write_text(json.dumps(RESULT | own))
 
 
@@ -149,6 +151,7 @@ def test_a_row_compares_both_libraries(suite):
     assert (suite.FOLDER / "README.md").read_text() == before
     store(suite, suite.ZOO, 0.62, 0.66)
     assert row_of(suite)[5:] == ["", "", "2", "66.4", "1.0", ""]
+    assert "; a processor; a GPU; " in (suite.FOLDER / "README.md").read_text()
     store(suite, suite.TRANSFORMERS, 0.61)
     cells = row_of(suite)
     assert cells[:4] == ["RTE", "2,490", "accuracy", "60.0"]
