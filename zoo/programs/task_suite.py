@@ -70,8 +70,7 @@ def evaluate_suite(
     _check_settings(output, preset, data, fit, settings)
     seeds = range(seeds) if isinstance(seeds, numbers.Integral) else list(seeds)
     for name, paths in chosen.items():
-        files = {file.name: sha256(file) for file in paths}
-        _check_files(output, name, files)
+        files = _check_files(output, name, paths)
         for seed in seeds:
             path, task = output / f"{name}-{seed}.json", SUITE[name]
             if not path.exists():
@@ -79,10 +78,7 @@ def evaluate_suite(
                 found = measure(preset, task, paths, seed, fit=fit, **settings)
                 write_json(path, {**found, "files": files}, indent=1)
                 echo(f"  {_main(found, task):.1f}, {found['seconds']:.0f} s")
-    table = format_table(collect(output))
-    with replacing(output / "README.md") as temporary:
-        temporary.write_text(_page(preset, settings, table), "utf-8")
-    echo(table)
+    echo(_write_page(output, preset, settings))
     return {
         name: [_read_json(output / f"{name}-{seed}.json") for seed in seeds]
         for name in chosen
@@ -134,8 +130,9 @@ def _check_settings(output, preset, data, fit, settings):
     keep_settings(output, preset, data, settings)
 
 
-def _check_files(output, name, files):
-    """Raises ValueError if a task has results of files with other contents."""
+def _check_files(output, name, paths):
+    """The checksums of the files of a task, which all of its results must have."""
+    files = {path.name: sha256(path) for path in paths}
     for path in sorted(output.glob(f"{name}-*.json")):
         stored = _read_json(path).get("files", files)  # older results have none
         if stored != files:
@@ -145,6 +142,7 @@ def _check_files(output, name, files):
                 f"which is of other contents of {', '.join(changed)}. Give another "
                 "directory, or delete the result."
             )
+    return files
 
 
 def measure(
@@ -322,6 +320,14 @@ def _best_baseline(baselines, metric):
         return ""
     name = max(baselines, key=lambda name: baselines[name][metric])
     return f"{100 * baselines[name][metric]:.1f} ({name})"
+
+
+def _write_page(output, preset, settings):
+    """Writes README.md with the table of all results, and returns the table."""
+    table = format_table(collect(output))
+    with replacing(output / "README.md") as temporary:
+        temporary.write_text(_page(preset, settings, table), "utf-8")
+    return table
 
 
 def _page(preset, settings, table):
