@@ -202,9 +202,8 @@ def render(results):
         for name in TEST:
             counts, base = [fit[name] for fit in fits], [results[CHAIN][0][name]]
             row.append("{:.1f} ({:.1f} to {:.1f})".format(*f1_interval(counts)))
-            better = f1_interval(counts, base)
-            better = "{:+.1f} ({:+.1f} to {:+.1f})".format(*better)
-            row.append(better if arm != CHAIN else "")
+            better = () if arm == CHAIN else f1_interval(counts, base)
+            row.append("{:+.1f} ({:+.1f} to {:+.1f})".format(*better) if better else "")
         rows.append([*row, str(len(fits))])
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 

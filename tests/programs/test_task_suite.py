@@ -168,7 +168,7 @@ def test_a_function_trains_models_of_some_seeds(preset, tmp_path):
         task_suite.evaluate_suite(*paths, **one, **options)
     with (tmp_path / "data/glue/CoLA/dev.tsv").open("a") as file:
         file.write("x\t1\t\tone more row\n")
-    with pytest.raises(ValueError, match=r"cola-3.json.* contents of dev.tsv\. "):
+    with pytest.raises(ValueError, match="contents of dev.tsv than .*cola-3.json"):
         task_suite.evaluate_suite(*paths, **one, fit=fit, **options)
 
 

@@ -98,8 +98,11 @@ def test_an_answer_is_the_first_mask(model):
 def test_a_mask_after_the_last_token_is_reported(model):
     model.truncation_reported = False
     texts = ["the [MASK]", f"{'film ' * model.sequence_length}[MASK]"]
-    with pytest.warns(UserWarning, match="At least 1 of the texts are longer than"):
+    with pytest.warns(
+        UserWarning, match="At least 1 of the texts are longer than"
+    ) as told:
         answers = model.answer(texts)
+    assert told[0].filename == __file__
     assert (answers["tokens"] == "").tolist() == [[False] * 5, [True] * 5]
 
 

@@ -48,7 +48,7 @@ def peak():
     return usage / 1024 ** (2 if sys.platform == "darwin" else 1)
 
 
-SIZE = 50_000
+SIZE = 100_000
 LONG = {
     "letters": "ab" * (SIZE // 2),
     "one letter": "a" * SIZE,
@@ -56,7 +56,7 @@ LONG = {
     "words": "a b " * (SIZE // 8),
     "equal words": "a " * (SIZE // 4),
 }
-short = [f"w{i}" for i in range(2000)]
+short = [f"w{i}" for i in range(4000)]
 found = {}
 for kind, make in TOKENIZERS.items():
     tokenizer = make()
@@ -77,5 +77,5 @@ def test_memory_does_not_grow_with_rows_times_the_longest(tmp_path):
         check=True, capture_output=True, text=True, timeout=600,
     )  # fmt: skip
     growth = json.loads(found.stdout.splitlines()[-1])
-    # A matrix of 2,000 rows of 50,000 numbers has 800 MB.
-    assert {k: v for k, v in growth.items() if v > 200} == {}
+    # A matrix of 4,000 rows of 100,000 numbers has 3,200 MB.
+    assert {k: v for k, v in growth.items() if v > 300} == {}

@@ -69,14 +69,14 @@ def evaluate_suite(
     chosen, output = _choose(data, tasks, echo), pathlib.Path(output)
     _check_settings(output, preset, data, fit, settings)
     seeds = range(seeds) if isinstance(seeds, numbers.Integral) else list(seeds)
+    files = {name: _check_files(output, name, paths) for name, paths in chosen.items()}
     for name, paths in chosen.items():
-        files = _check_files(output, name, paths)
         for seed in seeds:
             path, task = output / f"{name}-{seed}.json", SUITE[name]
             if not path.exists():
                 echo(f"{task.title}, seed {seed}")
                 found = measure(preset, task, paths, seed, fit=fit, **settings)
-                write_json(path, {**found, "files": files}, indent=1)
+                write_json(path, {**found, "files": files[name]}, indent=1)
                 echo(f"  {_main(found, task):.1f}, {found['seconds']:.0f} s")
     echo(_write_page(output, preset, settings))
     return {
@@ -138,8 +138,8 @@ def _check_files(output, name, paths):
         if stored != files:
             changed = [file for file in files if files[file] != stored.get(file)]
             raise ValueError(
-                f"All results of a task must be of the same files. Received: {path}, "
-                f"which is of other contents of {', '.join(changed)}. Give another "
+                "All results of a task must be of the same files. Received: other "
+                f"contents of {', '.join(changed)} than those of {path}. Give another "
                 "directory, or delete the result."
             )
     return files

@@ -217,10 +217,10 @@ class QuestionAnswerer(QuestionFiles, FindsAnswers, Task):
             targets[1] = tf.repeat(weight[:, None], 2, axis=1)
         return super().finish(x, *targets)
 
-    def report_truncation(self, cut, count=None, stacklevel=5, longest=None):
+    def report_truncation(self, cut, count=None, longest=None):
         """Warns once that some of the questions are truncated."""
         longest = longest or self.preprocessor.longest_question
-        super().report_truncation(cut, count, stacklevel + 1, longest)
+        super().report_truncation(cut, count, longest)
 
 
 def _outside(contexts, y):

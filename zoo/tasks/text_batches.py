@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import os
+import sys
 import warnings
 
 import keras
@@ -278,13 +279,12 @@ class TextBatches(TextColumns):
             self.report_truncation(int(cut))
         return packer.dense(rows)
 
-    def report_truncation(self, cut, count=None, stacklevel=5, longest=None):
+    def report_truncation(self, cut, count=None, longest=None):
         """Warns once that some of the texts are truncated.
 
         Args:
             cut: int, how many.
             count: int, texts in all; None if there may be others.
-            stacklevel: int, of `warnings.warn`.
             longest: int, the most tokens, by default `sequence_length`.
         """
         if cut and not self.truncation_reported:
@@ -294,7 +294,7 @@ class TextBatches(TextColumns):
                 f"{share} texts are longer than "
                 f"{longest or self.sequence_length} tokens and were truncated. A model "
                 "gives this warning once.",
-                stacklevel=stacklevel,
+                stacklevel=_level_of_caller(),
             )
 
     def _one_batch(self, x, y=None, sample_weight=None):
@@ -315,3 +315,16 @@ class TextBatches(TextColumns):
         """The outputs for no texts, with the right shapes."""
         empty = self.preprocessor((tf.constant([], tf.string),) * columns)
         return keras.tree.map_structure(np.asarray, self(empty, training=False))
+
+
+def _level_of_caller():
+    """The `stacklevel` of a warning that names the line of the user's program."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back and _package(frame) in ("zoo", "keras"):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def _package(frame):
+    """The name of the package whose code runs in a frame."""
+    return frame.f_globals.get("__name__", "").partition(".")[0]

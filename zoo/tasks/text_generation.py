@@ -267,7 +267,7 @@ class WritesTexts:
         lengths = self.token_lengths(texts) if known else np.zeros(0)
         longest = self.longest_text(options)
         cut = np.sum(lengths > (longest or np.inf))
-        self.report_truncation(int(cut), known, 4, longest)
+        self.report_truncation(int(cut), known, longest)
         return lengths
 
     def answer_eagerly(self, texts):
