@@ -16,6 +16,7 @@ from zoo.backbone import Backbone
 from zoo.data import Packer
 from zoo.layers import Pooling
 from zoo.tasks import Task
+from zoo.tasks.targets import name_tensor
 from zoo.text import Framing, WordTokenizer
 
 
@@ -99,12 +100,12 @@ class RankPacker(Packer):
     def own_width(self):
         return {"other_tokens": self.tokenizer.pad_id, "other_segment_ids": 0}
 
-    def pack(self, texts):
+    def packed(self, texts):
         query, *candidates = texts
-        pairs = [super(RankPacker, self).pack((query, text)) for text in candidates]
-        (first, _), (second, _) = pairs
+        pairs = [super(RankPacker, self).packed((query, text)) for text in candidates]
+        (first, cut), (second, other_cut) = pairs
         others = {f"other_{name}": rows for name, rows in second.items()}
-        return {**first, **others}, pairs[0][1] + pairs[1][1]
+        return {**first, **others}, cut | other_cut
 
     def inputs(self, features):
         tokens = features.pop("other_tokens")
@@ -170,6 +171,9 @@ class PairRanker(Task):
     def encode_labels(self, y):
         numbers = [self.labels.index(label) for label in y]
         return np.array(numbers, "float32").reshape(-1, 1)
+
+    def encode_label_tensor(self, y):
+        return tf.cast(name_tensor(y, self.labels), tf.float32)[:, None]
 
     def answers(self, outputs):
         margin = tf.squeeze(outputs, -1)

@@ -258,6 +258,9 @@ def test_vectors(tmp_path):
     assert "the" in words and vectors.shape == (len(words), 4)
     missing = run("vectors", tmp_path / "none.txt", *options, code=1)
     assert "No such file" in missing
+    for wrong in (tmp_path / "a.txt", tmp_path):  # before the work
+        refused = run("vectors", tmp_path / "a.txt", "--output", wrong, code=1)
+        assert "must " in refused and "epoch" not in refused
 
 
 @pytest.mark.slow
@@ -296,6 +299,8 @@ def test_counts_are_positive_and_pictures_have_a_format(preset, table, tmp_path)
         for option in options:
             arguments = [*output, *command[1:], "--data", table, option, "0"]
             assert "0 is not in the range x>=1" in run(command[0], *arguments, code=2)
+    wrong = run("fill-mask", preset, "a [MASK]", "-k", "0", code=2)
+    assert "0 is not in the range x>=1" in wrong
     (tmp_path / "a.txt").write_text("a film\n")
     command = ["senses", preset, "film", tmp_path / "a.txt", "--output", "uses"]
     assert "must end in .svg, .png or .pdf. Received: uses" in run(*command, code=2)

@@ -7,6 +7,7 @@ import sys
 
 import own_family
 import pytest
+import tensorflow as tf
 import tiny
 from click.testing import CliRunner
 
@@ -67,6 +68,18 @@ def test_an_export_passes_the_doctor(preset, tmp_path):
     expected = ranker.answer((["a"], ["good"], ["bad film"]))
     assert found["margin"] == pytest.approx(expected["margin"], abs=1e-6)
     assert "passed" in invoke("doctor", version)
+
+
+def test_a_dataset_has_names_and_rows_are_truncated_once(preset):
+    ranker = zoo.from_preset(preset, task="pair_ranker", sequence_length=4)
+    columns = [["a good film"], ["it was good"], ["it was bad"]]
+    dataset = tf.data.Dataset.from_tensor_slices((tuple(columns), ["first"]))
+    scores = ranker.evaluate(dataset.batch(1), return_dict=True, verbose=0)
+    assert scores["accuracy"] in (0.0, 1.0)
+    rows, cut = ranker.preprocessor.pack(tuple(map(tf.constant, columns)))
+    assert int(cut) == 1 and {*rows} >= {"tokens", "other_tokens"}
+    with pytest.raises(tf.errors.InvalidArgumentError, match="labels of the model"):
+        ranker.evaluate(dataset.map(lambda x, y: (x, "third")).batch(1), verbose=0)
 
 
 def test_columns_are_checked(preset):

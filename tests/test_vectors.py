@@ -84,6 +84,16 @@ def test_damaged_text_is_refused(tmp_path, content, message):
         read_vectors(tmp_path / "a.txt")
 
 
+def test_a_file_that_may_not_be_read_is_not_called_damaged(tmp_path, monkeypatch):
+    def denied(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    (tmp_path / "a.txt").write_text(text())
+    monkeypatch.setattr("zoo.checkpoint.vectors.open_any", denied)
+    with pytest.raises(PermissionError, match="a.txt"):
+        read_vectors(tmp_path / "a.txt")
+
+
 def test_damaged_binaries_are_refused(tmp_path):
     path = tmp_path / "a.bin"
     for content, message in (

@@ -7,7 +7,7 @@ import pathlib
 
 import click
 
-from zoo import presets
+from zoo import files, presets
 
 LABELLED = (
     "File of labelled texts: CSV, TSV, JSON lines or Parquet (.csv, .tsv, .jsonl, "
@@ -150,6 +150,23 @@ def check_data(context, parameter, path):
     if path is not None and not os.path.exists(path):
         raise FileNotFoundError(f"No such file: {path}.")
     return path
+
+
+def check_no_input(output, inputs):
+    """Raises ValueError if a file to write is one of the files to read."""
+    if os.path.realpath(output) in map(os.path.realpath, inputs):
+        raise ValueError(f"`--output` must not be a file to read. Received: {output}.")
+
+
+def check_new_file(output, inputs):
+    """The same, and checks that the file can be written; see `zoo.files`.
+
+    Raises:
+        OSError: if the directory of the file cannot be written.
+        ValueError: if a file to write is one of those to read, or a directory.
+    """
+    check_no_input(output, inputs)
+    files.check_writable(output)
 
 
 def check_picture(context, parameter, path):

@@ -116,6 +116,11 @@ class Backbone(TokenInputs, Steps, QuantizedModel, KerasFile, keras.Model):
         """
         return None
 
+    @property
+    def reads_forward(self):
+        """Whether a token sees none after it; so the first one sees only itself."""
+        return self.predicts == "next" and not self.reverse
+
     def with_outputs(self, *names):
         """A model with the same layers and weights, and with other outputs.
 

@@ -9,6 +9,7 @@ import os
 import pathlib
 import shutil
 import stat
+import tempfile
 import uuid
 import zlib
 
@@ -92,6 +93,41 @@ def check_file_name(path, zipped=True):
         raise ValueError(
             "With `zipped=False` a model is saved as a directory, whose name does not "
             f"end in `.keras`. Received: {str(path)!r}. Leave the ending out."
+        )
+
+
+def check_writable(path):
+    """Checks that a file can be written, before long work. Creates its directory.
+
+    Args:
+        path: str or path. An existing file may be replaced later.
+
+    Raises:
+        OSError: if the directory of the file cannot be written.
+        ValueError: if the path is that of a directory.
+    """
+    path = pathlib.Path(path)
+    if path.is_dir():
+        raise ValueError(
+            f"The output must be a file. Received: {path}, a directory. Choose another "
+            "name."
+        )
+    with WriteErrors(path, FULL + DENIED):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=path.parent).close()
+
+
+def check_empty(directory):
+    """Checks that a directory is empty or does not exist.
+
+    Raises:
+        FileExistsError: if the directory is not empty, or the path is a file.
+    """
+    directory = pathlib.Path(directory)
+    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        raise FileExistsError(
+            f"{directory} exists and is not empty. Choose another directory, or "
+            "remove it first."
         )
 
 
@@ -205,12 +241,7 @@ def filling(directory):
         FileExistsError: if the directory is not empty, or the path is a file.
         OSError: if the disk is full or the permission to write is missing.
     """
-    directory = pathlib.Path(directory)
-    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
-        raise FileExistsError(
-            f"{directory} exists and is not empty. Choose another directory, or "
-            "remove it first."
-        )
+    check_empty(directory)
     with replacing(directory) as temporary:
         temporary.mkdir()
         yield temporary

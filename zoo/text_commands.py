@@ -48,10 +48,8 @@ def predict(model, texts, pair, page, data, output):
             f"data {data}, output {output}, {len(texts)} texts, pair {pair}, page "
             f"{page}."
         )
-    if data and os.path.realpath(data) == os.path.realpath(output):
-        raise ValueError(
-            f"`--output` must not be the file of --data. Received: {output}."
-        )
+    if data:
+        arguments.check_new_file(output, [data])
     loaded = loading.load(model)
     if data:
         click.echo(f"{output}: {loaded.answer_file(data, output)} answers")
@@ -94,7 +92,7 @@ def _check_page(loaded, page):
 @click.command("fill-mask")
 @click.argument("preset", callback=arguments.check_preset)
 @click.argument("texts", nargs=-1, required=True)
-@click.option("-k", default=5, show_default=True, help="Candidates per [MASK].")
+@arguments.count_option("-k", "Candidates per [MASK].", 5)
 def fill_mask(preset, texts, k):
     """Print the likeliest tokens for every [MASK] in the texts."""
     import zoo
@@ -219,6 +217,7 @@ def senses(preset, word, files, layers, groups, limit, neighbours, output):
     uses.
     """
     import zoo
+    from zoo.visualize.plain_text import printable
 
     paths = [pathlib.Path(file) for file in files]
     uses = zoo.find_uses(preset, word, paths, layers, limit=limit)
@@ -226,9 +225,10 @@ def senses(preset, word, files, layers, groups, limit, neighbours, output):
     for number, group in enumerate(found, start=1):
         click.echo(f"group {number}: {len(group)} of {len(uses)} uses")
         for use in group[:5]:
-            click.echo(f"  {uses.excerpt(use)}")
+            click.echo(f"  {printable(uses.excerpt(use))}")
             for other in uses.neighbours(use, neighbours):
-                click.echo(f"    {other['similarity']:.2f}  {other['text']}")
+                text = printable(other["text"])
+                click.echo(f"    {other['similarity']:.2f}  {text}")
         for use in group:
             labels[use] = f"group {number}"
     if output:
@@ -258,6 +258,7 @@ def vectors(files, output, **options):
     import zoo
     from zoo.checkpoint import write_vectors
 
+    arguments.check_new_file(output, files)
     write_vectors(output, *zoo.train_word_vectors(files, click.echo, **options))
     click.echo(output)
 
@@ -297,6 +298,7 @@ def vocabulary(files, kind, size, output, cased, character_coverage):
     """
     from zoo.programs.vocabularies import learn_vocabulary
 
+    arguments.check_no_input(output, files)
     options = {"lowercase": False if cased else None}
     options["character_coverage"] = character_coverage
     options = {name: value for name, value in options.items() if value is not None}

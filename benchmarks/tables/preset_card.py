@@ -108,10 +108,11 @@ def percent(values):
     return f"{100 * values['mean']:.1f} ± {100 * values['deviation']:.1f}"
 
 
-def glue_command(name, results):
-    """The command that gave these results, without the names of its directories."""
+def glue_command(name, number, results):
+    """The command that gave these results, with numbered names of its directories."""
     settings = results["settings"]
-    words = ["zoo glue", name, "--data GLUE --output DIR", "--task", results["task"]]
+    words = ["zoo glue", name, f"--data GLUE --output RUN{number}"]
+    words += ["--task", results["task"]]
     words += ["--examples", results["examples"], "--epochs", settings["epochs"]]
     words += ["--seeds", settings["seeds"]]
     for rate in results["preset"]["searched"]:
@@ -214,7 +215,7 @@ def fine_tuning(name, results):
         *(f"| {' | '.join(row)} |" for row in rows),
         "\nThese commands made the table:\n",
         "```sh",
-        *(glue_command(name, found) for found in results),
+        *(glue_command(name, number, found) for number, found in enumerate(results, 1)),
         "```",
     ]
 

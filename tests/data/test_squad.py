@@ -81,6 +81,7 @@ def test_wrong_answers_are_named(tmp_path, wrong, message):
     ("content", "message"),
     [
         ("[", "complete JSON file"),
+        ("[" * 100_000, "complete JSON file"),
         ("[]", "no list 'data' in"),
         ('{"data": [3]}', "no list 'paragraphs' in 3"),
         ('{"data": [{"paragraphs": [{"qas": [{}]}]}]}', "no text 'context'"),

@@ -170,6 +170,12 @@ def test_gold_tags_can_tell_what_is_punctuation():
     assert count_brackets(gold, shorter, "gold").state == "error"
 
 
+def test_white_space_inside_of_a_word_is_an_underscore():
+    gold = read_tree("(TOP (NP (CD 10\u00a0000) (NNS cats)))")
+    parsed = read_tree("(TOP (NP (CD 10_000) (NNS cats)))")
+    assert count_brackets(gold, parsed, "gold") == count_brackets(gold, gold, "gold")
+
+
 def test_other_names_of_the_outer_bracket_do_not_count():
     for label in ("", "ROOT", "S1"):
         counts = count_brackets((label, GOLDS[0][1]), GOLDS[0])

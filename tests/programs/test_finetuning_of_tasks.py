@@ -108,7 +108,7 @@ def test_questions_are_learned_scored_and_asked(preset, tmp_path):
     assert ">lovely</mark></p>" in page.read_text()
     answers = tmp_path / "answers.json"
     output = run("predict", model, *data, "--output", data[1], code=1)
-    assert "`--output` must not be the file of --data" in output
+    assert "`--output` must not be a file to read" in output
     run("predict", model, *data, "--output", answers)
     expected = zoo.load_model(model).answer(rows)["text"].tolist()
     assert json.loads(answers.read_text()) == {

@@ -99,6 +99,28 @@ def test_one_arm_alone(folder, tmp_path):
         glue_table.compare(folder / "preset", folder, tmp_path, arms=["best"])
 
 
+def test_stored_runs_are_of_the_same_rows(folder, tmp_path, monkeypatch):
+    def finetune(preset, task, parts, *rest, **settings):
+        return {part: parts[part][1] for part in ("valid", "dev")}
+
+    monkeypatch.setattr(glue_table, "finetune", finetune)
+    data = shutil.copytree(folder, tmp_path / "data")
+    paths, options = (folder / "preset", data, tmp_path / "run"), {"echo": str}
+    found = glue_table.compare(*paths, rates=[1e-3], seeds=1, **options)
+    assert found["preset"]["dev"] == {"accuracy": {"mean": 1.0, "deviation": None}}
+    assert "| preset | 0.001 | 100.0 |" in glue_table.table(found)
+    train = data / "SST-2" / "train.tsv"
+    lines = train.read_text().splitlines()
+    train.write_text("\n".join([lines[0], *lines[:0:-1]]))
+    with pytest.raises(ValueError, match="other data than those of .*0.001-0.json"):
+        glue_table.compare(*paths, rates=[1e-3], seeds=1, **options)
+
+
+def test_the_deviation_is_that_of_a_sample():
+    found = glue_table.summary([{"f1": 0.5}, {"f1": 0.7}])["f1"]
+    assert glue_table.percent(found) == "60.0 ± 14.1"
+
+
 def test_parts_share_no_example(folder):
     parts = glue_table.split(folder, "sst2", 40)
     texts = [parts[name][0] for name in ("valid", "train", "dev")]

@@ -170,7 +170,19 @@ def test_words_texts_and_phrases(backbone, monkeypatch):
     trees = (sentences, TREES)
     found = zoo.probe(backbone, trees, trees, "parser")
     # S, NP and VP of both, and ADJP of the second one.
-    assert found.train == 7 and found.baseline == pytest.approx(2 / 7)
+    assert found.train == 7 and found.baseline == 1.0
+
+
+def test_the_baseline_of_phrases_knows_their_first_and_last_words():
+    from zoo.programs.layer_examples import EXAMPLES
+
+    other = "(S (NP (DT the) (NN film)) (VP (VBD was) (ADJP (RB so) (JJ poor))))"
+    predict = EXAMPLES[zoo.Parser].predict
+    # "the ... poor" has the label of "the", "was ... poor" that of "was", and "so ...
+    # poor" that of most phrases. "the film" is known.
+    trees = [*TREES, "(NP (DT the) (NN plot))", "(NP (DT the) (NN cat))"]
+    assert sorted(predict([], trees, [], [other])) == ["NP", "NP", "NP", "VP"]
+    assert predict([], trees, [], [TREES[0]]).count("S") == 1
 
 
 def test_a_phrase_has_its_first_and_its_last_word(backbone):

@@ -65,6 +65,13 @@ def test_columns_need_data():
         quickstart.run(columns={"text_column": "review"})
 
 
+def test_the_output_is_checked_before_the_training(tmp_path, monkeypatch):
+    monkeypatch.setattr(quickstart.finetuning, "train", None)
+    (tmp_path / "out").write_text("a file")
+    with pytest.raises(OSError, match="out"):
+        quickstart.run(None, tmp_path / "out")
+
+
 def test_every_option_has_a_help():
     assert quickstart.PRESET in run("quickstart", "--help")
     for name, command in main.commands.items():

@@ -174,6 +174,6 @@ def test_large_numbers_of_labels_and_rare_ones():
 
 
 def test_printable():
-    assert printable("a\tb\nc\x00\ud800") == "a b c\ufffd\ufffd"
+    assert printable("a\tb\nc\x00\ud800\uffff") == "a b c\ufffd\ufffd\ufffd"
     assert printable("x" * 1200, 5) == "xxxxx… (1,200 characters)"
     assert printable("👩\u200d🎤\u00a0é") == "👩\u200d🎤\u00a0é"

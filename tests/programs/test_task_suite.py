@@ -179,7 +179,9 @@ def test_settings_of_a_suite(tmp_path):
         task_suite._check_settings(tmp_path, preset, data, fit, settings)
 
     fit = functools.partial(check, data="x", model=object())
+    check(layers=3)  # other settings may follow as long as there is no result
     check(fit=fit, layers=(1, 2))
+    (tmp_path / "sst2-0.json").write_text("{}")
     check(fit=fit, layers=[1, 2])
     for other in ({"data": "e"}, {"fit": functools.partial(check, data="y")}):
         with pytest.raises(ValueError, match="Give another directory"):
@@ -191,6 +193,8 @@ def test_the_weights_of_a_directory_are_a_setting(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     preset, record = tmp_path / "preset", tmp_path / "run" / "settings.json"
     preset.mkdir()
+    record.parent.mkdir()
+    (record.parent / "sst2-0.json").write_text("{}")
     (preset / "preset.json").write_text("{}")
     (preset / "weights").write_text("weights")
 
@@ -290,14 +294,39 @@ def test_every_task_is_learned_and_scored(preset, tmp_path):
             assert SUITE[name].metric in scores, name
 
 
-def test_test_files_are_checked_before_the_training(preset, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("task", "file", "line", "message"),
+    [
+        ("snli", "snli/test.tsv", "9\t9\ta\tb", "9"),
+        ("sst2", "glue/SST-2/dev.tsv", "bad", "bad"),
+        ("rte", "glue/RTE/dev.tsv", "a\tb\t1", "must be among .*Received: .'1'"),
+        ("rte", "glue/RTE/train.tsv", "a\tb\t1", "must be among .*Received: .'1'"),
+        ("stsb", "glue/STS-B/dev.tsv", "a\tb\tnan", "must be finite"),
+    ],
+)
+def test_labels_are_checked_before_the_training(
+    preset, tmp_path, monkeypatch, task, file, line, message
+):
     write_files(tmp_path / "data")
-    path = tmp_path / "data/snli/test.tsv"
-    path.write_text(path.read_text() + "9\t9\ta\tb\n")
+    with (tmp_path / "data" / file).open("a") as opened:
+        opened.write(f"{line}\n")
     monkeypatch.setattr(task_suite, "_fit", None)
-    for task, message in (("snli", "9"), ("sst2", "bad")):
-        if task == "sst2":
-            path = tmp_path / "data/glue/SST-2/dev.tsv"
-            path.write_text("sentence\tlabel\nbad\n")
-        with pytest.raises(ValueError, match=message):
-            task_suite.evaluate_suite(preset, tmp_path / "data", tmp_path / "r", [task])
+    with pytest.raises(ValueError, match=message):
+        task_suite.evaluate_suite(preset, tmp_path / "data", tmp_path / "r", [task])
+
+
+def test_files_without_labels_are_refused(preset, tmp_path, monkeypatch):
+    write_files(tmp_path / "data")
+    path = tmp_path / "data/glue/RTE/dev.tsv"
+    path.write_text("sentence1\tsentence2\na\tb\n")
+    monkeypatch.setattr(task_suite, "_fit", None)
+    with pytest.raises(ValueError, match="must have a label. Received: dev.tsv"):
+        task_suite.evaluate_suite(preset, tmp_path / "data", tmp_path / "r", ["rte"])
+
+
+def test_results_of_other_programs_are_left_alone(tmp_path):
+    """`zoo glue` has files with similar names."""
+    for name in ("sst2-67349", "sst2-67349-preset-0.001-0", "sst2-0"):
+        content = {"scores": {}} if name == "sst2-0" else {"dev": []}
+        (tmp_path / f"{name}.json").write_text(json.dumps(content))
+    assert task_suite.collect(tmp_path) == {"sst2": [{"scores": {}}]}

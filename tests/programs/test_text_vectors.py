@@ -126,6 +126,38 @@ def test_only_the_same_texts_and_model_continue(preset, embedder, tmp_path):
     assert embed(TEXTS, embedder, output=output).shape == (23, 16)
 
 
+def test_vectors_without_their_name_are_not_lost(embedder, tmp_path, monkeypatch):
+    """The last step is to rename the file, which may be refused."""
+    output = tmp_path / "v.npy"
+    with monkeypatch.context() as patch:
+        replace = text_vectors.os.replace
+        patch.setattr(
+            text_vectors.os,
+            "replace",
+            lambda source, target: (
+                replace(source, tmp_path / "a" / "b")
+                if target == output
+                else replace(source, target)
+            ),
+        )
+        with pytest.raises(FileNotFoundError):
+            embed(TEXTS, embedder, output=output)
+    monkeypatch.setattr(type(embedder), "predict", None)
+    assert embed(TEXTS, embedder, output=output).shape == (23, 16)
+    assert [path.name for path in tmp_path.iterdir()] == ["v.npy"]
+
+
+def test_two_programs_do_not_write_one_file(embedder, tmp_path):
+    output = tmp_path / "v.npy"
+
+    def interrupted():
+        yield from TEXTS[:7]
+        embed(TEXTS[:7] + ["other"] * 5, embedder, output=output)
+
+    with pytest.raises(ValueError, match="Only one program.*v.npy.part"):
+        embed(interrupted(), embedder, output=output)
+
+
 def test_nothing_makes_an_empty_file(embedder, tmp_path):
     found = embed([], embedder, output=tmp_path / "v.npy")
     assert found.shape == (0, 16) and np.load(tmp_path / "v.npy").shape == (0, 16)
@@ -142,6 +174,9 @@ def test_wrong_arguments(preset, embedder, tmp_path):
         embed(["a"], embedder, pooling="max")
     with pytest.raises(FileNotFoundError, match="none.txt"):
         embed(tmp_path / "none.txt", embedder)
+    (tmp_path / "v.npy").mkdir()
+    with pytest.raises(ValueError, match="must be a file. Received: .*v.npy, a dir"):
+        embed(["a"], embedder, output=tmp_path / "v.npy")
 
 
 @pytest.mark.slow

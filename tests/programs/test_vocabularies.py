@@ -131,5 +131,13 @@ def test_mistakes_are_one_line_and_write_nothing(files, tmp_path):
     common = ("--size", 9, "--output", path)
     for kind in SIZES:
         message = run(*files, "--kind", kind, *common, code=1)
-        assert message.startswith("Error: `vocabulary_size` must hold"), message
+        used = kind in ("bpe", "byte_bpe")  # they write a directory
+        expected = "exists and is not" if used else "`vocabulary_size` must hold"
+        assert expected in message, message
     assert path.read_text() == "old" and len([*tmp_path.iterdir()]) == 2
+    options = ("--size", 300, "--output")
+    assert "must not be a file to read" in run(
+        *files, "--kind", "wordpiece", *options, files[-1], code=1
+    )
+    message = run(*files, "--kind", "wordpiece", *options, tmp_path, code=1)
+    assert "must be a file" in message

@@ -87,11 +87,12 @@ def test_what_cannot_be_found(model, bert_preset):
 
 def test_the_command_shows_groups(bert_preset, tmp_path):
     path = tmp_path / "texts.txt"
-    path.write_text("\n".join(TEXTS))
+    path.write_text("\n".join([*TEXTS[:-1], f"{TEXTS[-1]} \x1b[2J"]))
     command = ["senses", bert_preset, "film", path, "--output", tmp_path / "map.svg"]
-    result = CliRunner().invoke(main, list(map(str, command)))
+    result = CliRunner().invoke(main, list(map(str, command)), color=True)
     assert result.exit_code == 0, result.output
     assert "group 1: " in result.output and " of 4 uses" in result.output
     assert "  The [film] was good ." in result.output
+    assert "\ufffd[2J" in result.output and "\x1b" not in result.output
     picture = (tmp_path / "map.svg").read_text()
     assert "group 2" in picture and "direction 1" in picture

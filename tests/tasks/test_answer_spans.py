@@ -10,6 +10,7 @@ import tiny
 
 from zoo.data import QuestionPacker
 from zoo.tasks.answer_spans import best_answers, best_spans, token_places
+from zoo.tasks.question_files import answer_list
 from zoo.text import WordPieceTokenizer
 
 LENGTH, STRIDE = 24, 5
@@ -149,3 +150,10 @@ def test_answers_are_those_of_the_released_code(packer, released, threshold):
         shares = found["scores"][i].numpy()[: len(theirs)]
         np.testing.assert_allclose(shares, [*theirs.values()], atol=1e-3)
     assert empty == 0 if threshold is None else 0 < empty < len(drawn)
+
+
+def test_a_place_and_a_threshold_are_numbers(make_task):
+    with pytest.raises(ValueError, match="Received: .*film.* in row 3"):
+        answer_list([("film", 4.5)], 3)
+    with pytest.raises(ValueError, match="`null_threshold` must be a number"):
+        make_task("question_answerer", null_threshold=float("nan"))

@@ -156,6 +156,15 @@ def test_what_cannot_be_combined_is_an_error(members):
         TextEnsemble([members[0], TextRegressor(members[0].backbone)])
 
 
+def test_nothing_to_score(ensemble):
+    scores = ensemble.evaluate(TEXTS, LABELS, sample_weight=np.zeros(9))
+    assert scores == [0.0, 0.0]
+    empty = tf.data.Dataset.from_tensor_slices((TEXTS, LABELS)).batch(3).take(0)
+    for method in (ensemble.evaluate, ensemble.predict):
+        with pytest.raises(ValueError, match="must have a batch"):
+            method(empty)
+
+
 def test_what_an_ensemble_does_not_take_is_an_error(ensemble):
     with pytest.raises(TypeError, match="one string"):
         ensemble.answer("text")

@@ -305,3 +305,11 @@ def test_a_dataset_is_read_without_a_warning(classifier, caplog):
     dataset = tf.data.Dataset.from_tensors((TEXTS, LABELS))
     classifier.evaluate(dataset, verbose=0)
     assert not [record for record in caplog.records if "AutoGraph" in record.message]
+
+
+def test_a_fit_that_fails_leaves_the_columns(make_task, texts):
+    model = make_task(pair=True)
+    for wrong in (["good", "no label"], ["good"]):
+        with pytest.raises(ValueError):
+            model.fit(texts[:2], wrong, verbose=0)
+    assert model.pair

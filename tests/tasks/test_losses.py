@@ -190,8 +190,30 @@ def test_names_and_the_objects_of_the_caller():
     assert with_weighted_mean(found)["b"] is found["b"]
 
 
+def test_a_step_of_ones_own_reports_its_loss():
+    """The step of Keras' guide updates the metric of the name "loss" with a number."""
+
+    class Own(type(make_model())):
+        def test_step(self, data):
+            for metric in self.metrics:
+                if metric.name == "loss":
+                    metric.update_state(3.0)
+            return {metric.name: metric.result() for metric in self.metrics}
+
+    plain = make_model()
+    model = Own(plain.inputs, plain.outputs)
+    assert evaluate(model, loss="mse")["loss"] == 3.0
+
+
 def test_errors():
     model = make_model()
+
+    class Own(type(model)):
+        def compute_loss(self, *args, **options):
+            return 0.0
+
+    with pytest.raises(TypeError, match="do not call `compute_loss`. Received: Own"):
+        Own(model.inputs, model.outputs).compile()
     with pytest.raises(ValueError, match="`loss` must name outputs.*'thrid'.*second"):
         evaluate(model, loss={"first": "mse", "thrid": "mse"})
     with pytest.raises(ValueError, match="`loss_weights` must have one .* Received: 3"):

@@ -60,6 +60,13 @@ def test_fill_mask_of_several_texts(model):
         np.testing.assert_allclose([p for _, p in ours], [p for _, p in theirs], 1e-4)
 
 
+def test_fill_mask_has_at_most_the_whole_vocabulary(model, tokenizer):
+    (mask,) = model.fill_mask("a [MASK]", k=10**6)
+    assert sorted(token for token, _ in mask) == sorted(tokenizer.vocabulary)
+    with pytest.raises(ValueError, match="`k` must be at least 1. Received: 0"):
+        model.fill_mask("a [MASK]", k=0)
+
+
 def test_fill_mask_reads_a_few_texts_at_once(model, monkeypatch):
     texts = [f"a {'film ' * i}[MASK]" for i in range(5)]
     expected = model.fill_mask(texts, k=1)
@@ -79,6 +86,14 @@ def test_fill_mask_reads_a_few_texts_at_once(model, monkeypatch):
 def test_a_tokenizer_needs_a_token_for_masks(make_backbone):
     with pytest.raises(ValueError, match="token for masks. Received: GPT2Tokenizer"):
         zoo.MaskedLM(make_backbone(), tiny_byte_tokenizer())
+
+
+@pytest.mark.parametrize(
+    "options", [{"mask_rate": 15}, {"mask_rate": 0}, {"max_predictions": 0}]
+)
+def test_masks_are_some_of_the_tokens(make_task, options):
+    with pytest.raises(ValueError, match="`mask_rate` must be between 0 and 1"):
+        make_task("masked_lm", **options)
 
 
 def test_fill_mask_needs_a_mask(model):

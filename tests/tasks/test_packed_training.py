@@ -81,8 +81,9 @@ def test_what_does_not_fit_raises():
         make(packing="rows")
     with pytest.raises(ValueError, match="A recurrent backbone takes `rows`"):
         make(family="ulmfit", packing="documents")
-    with pytest.raises(ValueError, match="`stride` must be at least 1"):
-        make(stride=-1)
+    for stride in (-1, 0):
+        with pytest.raises(ValueError, match="`stride` must be at least 1"):
+            make(stride=stride)
     model = make(packing="streams")
     with pytest.raises(ValueError, match="takes a list of texts"):
         model.fit(tf.data.Dataset.from_tensor_slices(TEXTS).batch(2))

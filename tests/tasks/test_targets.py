@@ -184,3 +184,18 @@ def test_class_weights_need_classes_of_texts(models, tagger):
     for model, y in ((tagger, TAGS), (models("text_regressor"), [1.0, 2.0, 3.0])):
         with pytest.raises(ValueError, match="`class_weight` needs a task with one"):
             model.fit(TEXTS, y, class_weight={0: 1.0})
+
+
+@pytest.mark.parametrize("batch_size", [1, 8])
+@pytest.mark.parametrize("metrics", ["accuracy", "acc"])
+def test_metrics_do_not_count_padding(make_task, batch_size, metrics):
+    tagger = make_task("token_classifier", labels=tiny.TAGS)
+    texts = ["a good film .", "bad", "a"]
+    tags = [["O", "B-GOOD", "O", "O"], ["O"], ["O"]]
+    tagger.compile(tagger.optimizer, metrics=[metrics])
+    options = {"batch_size": batch_size, "verbose": 0, "return_dict": True}
+    scores = tagger.evaluate(texts, tags, **options)
+    found = [word["tag"] for row in tagger.tag(texts) for word in row]
+    true = [tag for row in tags for tag in row]
+    right = np.mean([one == other for one, other in zip(found, true, strict=True)])
+    assert scores["accuracy"] == pytest.approx(right)

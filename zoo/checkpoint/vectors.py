@@ -56,6 +56,8 @@ def read_vectors(path, words=None, limit=None):
                     found[word] = len(vectors)
                     vectors.append(vector)
     except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
+        if getattr(error, "errno", None):
+            raise
         raise ValueError(
             f"`{path}` must be complete. Received: {error}. Download the file again."
         ) from error

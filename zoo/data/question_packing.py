@@ -16,9 +16,9 @@ class QuestionPacker(Packer):
 
     The additional features tell which answers a row can give: `begins` and `ends` are
     the positions of the tokens of the context in bytes, and -1 elsewhere. `widest` is 1
-    for a token whose smaller number of neighbours, to the left or to the right, is
-    larger than in any other row. Of rows with equal numbers, it is the one with more
-    tokens of the context, and then the first one.
+    for a token whose context is wider than in any other row: the smaller number of its
+    neighbours, to the left or to the right, plus 0.01 times the tokens of the context
+    in the row. Of rows with equal numbers, it is the first one.
 
     Source: Devlin et al. 2019, released code `run_squad.py`.
 

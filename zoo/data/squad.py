@@ -64,7 +64,7 @@ def read_squad(path):
     try:
         with open_text(path) as file:
             content = json.load(file)
-    except json.JSONDecodeError as error:
+    except (json.JSONDecodeError, RecursionError) as error:
         raise ValueError(
             f"{path} must be a complete JSON file. Received: {error}."
         ) from error

@@ -74,7 +74,7 @@ def _load_json(path):
     with open_text(path) as file:
         try:
             return json.load(file)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ValueError(
                 f"{path} must be a JSON file in UTF-8. Received: {error}."
             ) from error

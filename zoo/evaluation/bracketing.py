@@ -80,7 +80,7 @@ def count_brackets(gold, predicted, punctuation="own"):
     others, found = _without(others, found, removed[1])
     if not found:
         return BracketCounts("skipped", length)
-    if [word for _, word in leaves] != [word for _, word in found]:
+    if _words(leaves) != _words(found):
         return BracketCounts("error", length)
     matched = (brackets & others).total()
     sizes = brackets.total(), others.total()
@@ -95,6 +95,11 @@ def count_brackets(gold, predicted, punctuation="own"):
         len(leaves),
         sum(_canonical(one[0]) == _canonical(other[0]) for one, other in pairs),
     )
+
+
+def _words(leaves):
+    """The words of leaves; a parser writes "_" for white space inside of a word."""
+    return ["_".join(word.split()) for _, word in leaves]
 
 
 def _canonical(label):

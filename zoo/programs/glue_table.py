@@ -10,6 +10,7 @@ config and random weights.
    does not repeat these runs.
 """
 
+import hashlib
 import json
 import pathlib
 
@@ -62,8 +63,8 @@ def compare(
     Returns:
         dict: task, examples and settings. Each arm has a dict with its rate, the
         validation scores of every rate (`searched`), and means and standard deviations
-        of the metrics on the dev set (`dev`). With both arms, also the difference of
-        the first metric and its 95% interval.
+        of the metrics on the dev set (`dev`, see `summary`). With both arms, also the
+        difference of the first metric and its 95% interval.
 
     Raises:
         FloatingPointError: if the loss of a run is not finite.
@@ -112,6 +113,7 @@ def _cached_runs(preset, data, output, task, parts, settings, echo):
         ValueError: if `output` has runs of another preset, weights, data or settings.
     """
     keep_settings(output, preset, data, settings)
+    rows = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     def run(arm, rate, seed):
         name = f"{task}-{len(parts['train'][1])}-{arm}-{rate:g}-{seed}.json"
@@ -119,8 +121,14 @@ def _cached_runs(preset, data, output, task, parts, settings, echo):
         if not path.exists():
             echo(f"{task}: {arm}, rate {rate:g}, seed {seed}")
             found = finetune(preset, task, parts, arm, rate, seed, **settings)
-            write_json(path, found)
-        return json.loads(path.read_text("utf-8"))
+            write_json(path, {**found, "rows": rows})
+        found = json.loads(path.read_text("utf-8"))
+        if found.pop("rows", rows) != rows:  # older runs have none
+            raise ValueError(
+                "All runs must have the same rows. Received: other data than those of "
+                f"{path}. Give another directory."
+            )
+        return found
 
     return run
 
@@ -180,12 +188,26 @@ def finetune(preset, task, parts, arm, rate, seed, epochs, batch_size, **options
 
 
 def summary(scores):
-    """Means and standard deviations of a list of dicts of float."""
+    """Means and standard deviations of a list of dicts of float.
+
+    The deviation is that of a sample, and None for one dict.
+    """
     rows = {name: [score[name] for score in scores] for name in scores[0]}
     return {
-        name: {"mean": float(np.mean(row)), "deviation": float(np.std(row))}
+        name: {
+            "mean": float(np.mean(row)),
+            "deviation": float(np.std(row, ddof=1)) if len(row) > 1 else None,
+        }
         for name, row in rows.items()
     }
+
+
+def percent(values):
+    """A mean and a standard deviation as a str, in percent; see `summary`."""
+    mean = f"{100 * values['mean']:.1f}"
+    if values["deviation"] is None:
+        return mean
+    return f"{mean} ± {100 * values['deviation']:.1f}"
 
 
 def difference(task, labels, runs):
@@ -225,10 +247,7 @@ def table(results):
     lines.append("|---|---|" + "---|" * len(metrics))
     for arm in arms:
         cells = [f"| {arm} | {results[arm]['rate']:g} |"]
-        for name in metrics:
-            values = results[arm]["dev"][name].values()
-            mean, deviation = (100 * value for value in values)
-            cells.append(f" {mean:.1f} ± {deviation:.1f} |")
+        cells += [f" {percent(results[arm]['dev'][name])} |" for name in metrics]
         lines.append("".join(cells))
     if "difference" not in results:
         return lines

@@ -6,7 +6,6 @@ from collections.abc import Callable
 import numpy as np
 
 from zoo.evaluation import (
-    majority_label,
     most_frequent_tags,
     read_brackets,
     tfidf_label,
@@ -76,10 +75,25 @@ def _phrases(tree):
     return [row for row in brackets if row[0] and row[2] - row[1] > 1]
 
 
-def _most_frequent_phrase(texts, trees, others, other_trees):
+def _ends(trees):
+    """The first and the last word of the phrases of trees."""
+    for tree in trees:
+        words = [word for _, word in read_brackets(read_tree(tree))[1]]
+        yield from ((words[begin], words[end - 1]) for _, begin, end in _phrases(tree))
+
+
+def _most_frequent_phrases(texts, trees, others, other_trees):
+    """The most frequent label of phrases with the same first and last word.
+
+    Without such phrases, it is that of those with the same first word, or of all.
+    """
     labels = [label for tree in trees for label, _, _ in _phrases(tree)]
-    count = sum(len(_phrases(tree)) for tree in other_trees)
-    return majority_label(texts, labels, [""] * count)
+    known, asked = [*_ends(trees)], [*_ends(other_trees)]
+    (whole,) = most_frequent_tags([known], [labels], [asked])
+    known_first, asked_first = [[first for first, _ in e] for e in (known, asked)]
+    (part,) = most_frequent_tags([known_first], [labels], [asked_first])
+    seen = {*known}
+    return [a if e in seen else b for e, a, b in zip(asked, whole, part, strict=True)]
 
 
 EXAMPLES = {
@@ -90,5 +104,5 @@ EXAMPLES = {
     TextClassifier: Examples(
         texts_and_labels, lambda x, y, others, _: tfidf_label(x, y, others)
     ),
-    Parser: Examples(phrases_and_labels, _most_frequent_phrase),
+    Parser: Examples(phrases_and_labels, _most_frequent_phrases),
 }

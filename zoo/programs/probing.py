@@ -28,8 +28,8 @@ class ProbeResult:
         mix: float, the score of a learned weighted sum of all layers.
         weights: list of float, the weights of this sum; their sum is 1.
         baseline: float, the score of a plain predictor without the model: the most
-            frequent tag of each word, TF-IDF with logistic regression, or for phrases
-            the most frequent label.
+            frequent tag of each word, TF-IDF with logistic regression, or the most
+            frequent label of phrases with the same first and last word.
         train, test: int, the numbers of examples.
     """
 

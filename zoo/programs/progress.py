@@ -1,13 +1,11 @@
 """What `zoo finetune` says, records and checks during the training."""
 
-import pathlib
-import tempfile
 import time
 
 import keras
 import numpy as np
 
-from zoo.files import DENIED, FULL, WriteErrors, check_file_name
+from zoo.files import check_file_name, check_writable
 
 POINTS = 50  # at most, in the curve of the loss
 
@@ -22,18 +20,9 @@ def check_output(path):
         OSError: if the directory of the file cannot be written.
         ValueError: if the name does not end in `.keras`, or is that of a directory.
     """
-    if path is None:
-        return
-    check_file_name(path)
-    path = pathlib.Path(path)
-    if path.is_dir():
-        raise ValueError(
-            f"The output must be a file. Received: {path}, a directory. Choose another "
-            "name."
-        )
-    with WriteErrors(path, FULL + DENIED):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=path.parent).close()
+    if path is not None:
+        check_file_name(path)
+        check_writable(path)
 
 
 def check_loss(history, epoch=-1):

@@ -9,6 +9,7 @@ import numpy as np
 from zoo.data import hash_split, read_labelled
 from zoo.programs import finetuning
 from zoo.programs.labelled_rows import take
+from zoo.programs.progress import check_output
 from zoo.serving import ask, curl_lines, diagnose, docker_lines, format_findings
 from zoo.tasks import TextClassifier
 from zoo.visualize.plain_text import printable
@@ -83,6 +84,7 @@ def run(
             f"{', '.join(columns)} without data. Give `--data` or leave them out."
         )
     output, preset = pathlib.Path(output), str(preset)
+    check_output(output / "model.keras")
     texts, labels = read_labelled(data, **columns or {}) if data else movie_reviews()
     parts = split(texts, labels)
     model, content = finetuning.train(

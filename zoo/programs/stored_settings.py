@@ -20,22 +20,25 @@ def find_weights(directory):
 def keep_settings(output, preset, data, settings):
     """Stores what results depend on, or compares it with what is stored.
 
-    Older records have no checksum, and the path of a preset as it was given.
+    As long as there is no result, other settings replace those that are stored. Older
+    records have no checksum, and the path of a preset as it was given.
 
     Args:
-        output: pathlib.Path of the directory of results.
+        output: pathlib.Path of the directory of results, which are `.json` files.
         preset: see `zoo.from_preset`.
         data: path of the directory of the data.
         settings: dict of plain values.
 
     Raises:
-        ValueError: if other settings are stored.
+        ValueError: if there are results with other settings.
     """
     path, name = output / SETTINGS, os.fspath(preset)
     known = {"preset": name, "data": os.path.abspath(data), **settings}
     older = json.loads(json.dumps(known))
     known = older | _describe_directory(name)
-    stored = json.loads(path.read_text("utf-8")) if path.exists() else known
+    results = [file for file in output.glob("*.json") if file.name != SETTINGS]
+    started = path.exists() and results
+    stored = json.loads(path.read_text("utf-8")) if started else known
     if stored != known and (CHECKSUM in stored or stored != older):
         raise ValueError(
             f"All results in {output} must have the settings {stored}. Received: "

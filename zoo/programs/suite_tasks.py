@@ -155,7 +155,6 @@ SUITE = {
         "eng.train",
         ("eng.testb", "eng.testa"),
         "f1",
-        options={"scheme": "IOB1"},
         paper="92.4",
     ),
     "squad1.1": _squad("1.1", "88.5"),

@@ -99,6 +99,13 @@ def _read_json(path):
     return json.loads(path.read_text("utf-8"))
 
 
+def _stored_results(output, name):
+    """Pairs of path and result of a task; `zoo glue` may have its own files beside."""
+    paths = sorted(pathlib.Path(output).glob(f"{name}-*.json"))
+    found = zip(paths, map(_read_json, paths), strict=True)
+    return [(path, result) for path, result in found if "scores" in result]
+
+
 def _choose(data, tasks, echo):
     """The files of the chosen tasks, dict of the name to paths."""
     tasks = [tasks] if isinstance(tasks, str) else list(tasks or ())
@@ -133,8 +140,8 @@ def _check_settings(output, preset, data, fit, settings):
 def _check_files(output, name, paths):
     """The checksums of the files of a task, which all of its results must have."""
     files = {path.name: sha256(path) for path in paths}
-    for path in sorted(output.glob(f"{name}-*.json")):
-        stored = _read_json(path).get("files", files)  # older results have none
+    for path, result in _stored_results(output, name):
+        stored = result.get("files", files)  # older results have none
         if stored != files:
             changed = [file for file in files if files[file] != stored.get(file)]
             raise ValueError(
@@ -177,7 +184,7 @@ def measure(
     texts, labels = _sample(texts, labels, rows)
     epochs = preset_epochs(model) if epochs is None else epochs
     sizes = {"epochs": epochs, "batch_size": batch_size}
-    tests = _read_tests(model, task, paths[1:])
+    tests = _read_tests(model, task, paths, labels)
     fit = functools.partial(fit or type(model).fit, **sizes, seed=seed, verbose=0)
     start = time.monotonic()
     _fit(model, texts, labels, fit, options)
@@ -223,11 +230,14 @@ def _build(preset, task, texts, labels, options):
     return model
 
 
-def _read_tests(model, task, paths):
-    """Dict of file to its texts and labels, which are checked before the training."""
-    tests = {path.name: task.load(path) for path in paths}
-    for _, labels in tests.values() if task.score is None else ():
-        model.encode_labels(model.parse_labels(labels))
+def _read_tests(model, task, paths, labels):
+    """Dict of file to its texts and labels; also checks `labels`, for the training."""
+    tests = {path.name: task.load(path) for path in paths[1:]}
+    for name, (_, known) in {paths[0].name: (None, labels), **tests}.items():
+        if known is None:
+            raise ValueError(f"Every row must have a label. Received: {name} without.")
+        check = task.score or (lambda y, _: model.encode_labels(model.parse_labels(y)))
+        check(known, known)
     return tests
 
 
@@ -267,12 +277,8 @@ def collect(output):
     Returns:
         dict, see `evaluate_suite`, in the order of `SUITE`.
     """
-    found = {}
-    for name in SUITE:
-        paths = sorted(pathlib.Path(output).glob(f"{name}-*.json"))
-        if paths:
-            found[name] = [_read_json(path) for path in paths]
-    return found
+    found = {name: _stored_results(output, name) for name in SUITE}
+    return {name: [row for _, row in rows] for name, rows in found.items() if rows}
 
 
 def format_table(results):
@@ -294,10 +300,9 @@ def format_table(results):
         if len(scores) > 1:
             cell += f" ± {np.std(scores, ddof=1):.1f}"
         cells = [task.title, f"{seeds[0]['train']:,}", task.metric, cell]
-        best = _best_baseline(seeds[0]["baselines"], task.metric)
-        cells += [str(len(seeds)), best, task.paper]
+        cells += [str(len(seeds)), _best_baseline(seeds[0]["baselines"], task.metric)]
         minutes = np.mean([f["seconds"] + f["test_seconds"] for f in seeds]) / 60
-        cells += [f"{minutes:.1f}", _other_scores(seeds, task)]
+        cells += [task.paper, f"{minutes:.1f}", _other_scores(seeds, task)]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -308,8 +313,7 @@ def _other_scores(seeds, task):
     for place, file in enumerate(seeds[0]["scores"]):
         scores = [found["scores"][file] for found in seeds]
         names = [name for name in scores[0] if place or name != task.metric]
-        means = [100 * np.mean([score[name] for score in scores]) for name in names]
-        cells = [f"{name} {m:.1f}" for name, m in zip(names, means, strict=True)]
+        cells = [f"{n} {100 * np.mean([s[n] for s in scores]):.1f}" for n in names]
         if cells:
             told.append((f"{file}: " if place else "") + ", ".join(cells))
     return "; ".join(told)

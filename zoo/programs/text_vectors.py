@@ -12,7 +12,13 @@ import keras
 import numpy as np
 
 from zoo import registry
-from zoo.files import NOTHING_WRITTEN, WriteErrors, open_text, replacing
+from zoo.files import (
+    NOTHING_WRITTEN,
+    WriteErrors,
+    check_writable,
+    open_text,
+    replacing,
+)
 from zoo.tasks import TextEmbedder
 
 TEXTS, CHARACTERS = 4096, 2**24  # after which a block ends
@@ -173,6 +179,7 @@ class _Part:
     """
 
     def __init__(self, output, model):
+        check_writable(output)
         self.output = output
         self.path = output.with_name(f"{output.name}.part")
         self.record = output.with_name(f"{output.name}.part.json")
@@ -183,7 +190,6 @@ class _Part:
     def skip(self, texts):
         """Skips the texts whose vectors are written already; returns the others."""
         if not (self.record.is_file() and self.path.is_file()):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
             self.record.unlink(missing_ok=True)  # before there are no vectors for it
             with self.path.open("wb") as file:
                 file.write(_header(0, self.width))
@@ -209,6 +215,7 @@ class _Part:
 
     def add(self, texts, vectors):
         """Writes the vectors of a block, and then what is needed to continue."""
+        self._check_size()
         with self.path.open("ab") as file:
             file.write(np.ascontiguousarray(vectors, "<f4").tobytes())
             file.flush()
@@ -226,12 +233,22 @@ class _Part:
         encoded = text.encode("utf-8", "surrogatepass")
         self.digest.update(len(encoded).to_bytes(8) + encoded)
 
+    def _check_size(self):
+        """Raises ValueError if the part has not the vectors that were written to it."""
+        size = self.path.stat().st_size if self.path.exists() else 0
+        if size != HEADER + 4 * self.width * self.rows:
+            raise ValueError(
+                "Only one program may write a file. Received: another one that writes "
+                f"{self.path}. Stop one of them, remove {self.record}, and start again."
+            )
+
     def finish(self):
         """Completes the header, and gives the file its name."""
+        self._check_size()
         with self.path.open("r+b") as file:
             file.write(_header(self.rows, self.width))
-        self.record.unlink(missing_ok=True)
         os.replace(self.path, self.output)
+        self.record.unlink(missing_ok=True)
 
 
 def _header(rows, width):

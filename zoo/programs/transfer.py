@@ -70,7 +70,6 @@ def finetune_ulmfit(
         learning_rate: float, the classifier's peak; None for that of the preset.
         layer_decay: float in (0, 1], see `zoo.training.AdamW`.
         **options: arguments of `zoo.TextClassifier`, dtype, and fields of the config.
-            A causal BERT needs `pooling="mean"`: its first token sees no other.
 
     Returns:
         `zoo.TextClassifier`, trained.

@@ -3,7 +3,7 @@
 import inspect
 import pathlib
 
-from zoo.files import filling, replacing, write_json
+from zoo.files import check_empty, check_writable, filling, replacing, write_json
 from zoo.text import (
     BytePairTokenizer,
     GPT2Tokenizer,
@@ -76,6 +76,7 @@ def learn_vocabulary(texts, kind, size, output, **options):
     Raises:
         FileExistsError: if the directory is not empty.
         FileNotFoundError: if there is no such file of texts.
+        OSError: if the output cannot be written.
         ValueError: if the kind is unknown or has no such option, there are no words,
             or the size is too small for the characters.
     """
@@ -88,6 +89,7 @@ def learn_vocabulary(texts, kind, size, output, **options):
             f"A vocabulary of kind {kind!r} is learned without some options. Received: "
             f"{', '.join(sorted(unknown))}. Leave them out."
         )
+    (check_empty if kind in ("bpe", "byte_bpe") else check_writable)(output)
     save(learn(_with_words(texts), size, **options), pathlib.Path(output))
 
 

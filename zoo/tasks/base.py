@@ -10,6 +10,7 @@ from zoo.saving import KerasFile
 from zoo.tasks.answering import Answering
 from zoo.tasks.distribution import DistributedTraining
 from zoo.tasks.labelled_files import LabelledFiles
+from zoo.tasks.losses import named_metrics
 from zoo.tasks.rate_search import RateSearch
 from zoo.tasks.signatures import export_task
 from zoo.tasks.targets import target_numbers
@@ -57,6 +58,7 @@ class Task(
         labels: tuple of str, names of the outputs, or None.
         encodes: bool, whether the task reads the vectors of one sequence. Of a model
             that reads a source and writes a target, it has the encoder.
+        pads_targets: bool, whether targets are rows with padding, whose weight is 0.
 
     Args:
         inputs, outputs: symbolic, of the functional graph.
@@ -81,6 +83,7 @@ class Task(
     labels = None
     packer = Packer
     encodes = False
+    pads_targets = False
 
     def __init__(
         self,
@@ -255,6 +258,7 @@ class Task(
 
         Args:
             optimizer, loss, metrics, weighted_metrics: as of `keras.Model.compile`.
+                Padding of targets counts in none of them, see `named_metrics`.
             learning_rate: float, the peak of the default optimizer.
             **kwargs: of `keras.Model.compile`, such as `jit_compile`.
 
@@ -278,9 +282,12 @@ class Task(
                     if hasattr(layer, name):
                         setattr(layer, name, False)
         loss = self.default_loss() if loss is None else loss
+        with self.distribute_strategy.scope():
+            own = self.default_metrics()
         if metrics is None and weighted_metrics is None:
-            with self.distribute_strategy.scope():
-                weighted_metrics = self.default_metrics()
+            weighted_metrics = own
+        elif self.pads_targets and weighted_metrics is None:
+            metrics, weighted_metrics = None, named_metrics(metrics, own)
         super().compile(
             optimizer=optimizer,
             loss=loss,

@@ -68,6 +68,7 @@ class CausalLM(TrainsOnRows, ContinuesTexts, Task):
     """
 
     task_name = "causal_lm"
+    pads_targets = True
     answers_tokens = False
     text_methods = ("generate", "answer")
     pretrains = True
@@ -93,7 +94,7 @@ class CausalLM(TrainsOnRows, ContinuesTexts, Task):
                 f" Received: one of family {backbone.family!r}, which does not. Build "
                 "a BERT with `causal=True`."
             )
-        if (rows is not None and rows < 1) or min(window, stride or 1) < 1:
+        if any(n is not None and n < 1 for n in (rows, window, stride)):
             raise ValueError(
                 "`rows`, `window` and `stride` must be at least 1. Received: rows="
                 f"{rows}, window={window}, stride={stride}. Leave `rows` out if each "

@@ -37,9 +37,16 @@ class TensorFlowSteps:
         """Keras' `compile`, within the scope of the model's strategy.
 
         Raises:
+            TypeError: if the class has a `compute_loss` of its own.
             ValueError: if the model, the optimizer or a metric was made in another
                 scope, or if replicas are to accumulate gradients.
         """
+        if type(self).compute_loss is not keras.Model.compute_loss:
+            raise TypeError(
+                "The steps of a task do not call `compute_loss`. Received: "
+                f"{type(self).__name__}, which has its own. Override `train_step` and "
+                "`test_step`, give `compile` a loss, or call `add_loss` in a layer."
+            )
         given = keras.tree.flatten([metrics, kwargs.get("weighted_metrics")])
         given = [metric for metric in given if isinstance(metric, keras.metrics.Metric)]
         strategy = self.distribute_strategy

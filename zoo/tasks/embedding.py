@@ -6,6 +6,7 @@ from keras import ops
 
 from zoo.layers import Pooling
 from zoo.tasks.base import Task
+from zoo.tasks.sequence_head import check_first_token
 
 
 def concatenated_layers(backbone, inputs, layers):
@@ -41,7 +42,8 @@ class TextEmbedder(Task):
     Args:
         backbone: `zoo.backbone.Backbone`.
         tokenizer: from `zoo.text`, or None for token ids only.
-        pooling: "cls", "last", "mean" or "max", see `zoo.layers.Pooling`.
+        pooling: "cls", "last", "mean" or "max", see `zoo.layers.Pooling`. A backbone
+            that reads forward, such as GPT, has no "cls".
         layers: list of int, layers whose outputs are concatenated. 0 is the
             embeddings (in TagLM, the first LSTMs). Negative numbers count from the
             last layer; BERT's paper has `[-4, -3, -2, -1]`. None for the backbone's
@@ -57,7 +59,8 @@ class TextEmbedder(Task):
         float32 (B, D times the number of layers). `answer` returns embedding.
 
     Raises:
-        ValueError: if a layer does not exist, or the pooling is unknown.
+        ValueError: if a layer does not exist, or the pooling is unknown or gives all
+            texts the same vector.
     """
 
     task_name = "text_embedder"
@@ -76,6 +79,7 @@ class TextEmbedder(Task):
         **kwargs,
     ):
         self.check_encodes(backbone)
+        check_first_token(backbone, pooling)
         inputs = backbone.make_inputs(backbone.config)
         if layers is None:
             sequence = backbone(inputs)["sequence_output"]

@@ -141,7 +141,8 @@ class TextEnsemble(
             check_lengths(len(shares), weights)
         losses = -shares[np.arange(len(truth)), truth]
         right = shares.argmax(-1) == truth
-        means = [float(np.average(part, weights=weights)) for part in (losses, right)]
+        total = weights.sum() or 1.0
+        means = [float((part * weights).sum() / total) for part in (losses, right)]
         return (
             dict(zip(("loss", "accuracy"), means, strict=True))
             if return_dict
@@ -292,6 +293,8 @@ def _in_memory(dataset):
         keras.utils.unpack_x_y_sample_weight(batch)
         for batch in dataset.as_numpy_iterator()
     ]
+    if not batches:
+        raise ValueError("A dataset must have a batch. Received: an empty one.")
     parts = zip(*batches, strict=True)
     return tuple(
         None if part[0] is None else keras.tree.map_structure(_join, *part)

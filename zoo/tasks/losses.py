@@ -1,4 +1,4 @@
-"""Losses of one output or of several, as means over weights."""
+"""Losses and metrics of one output or of several, as means over weights."""
 
 import copy
 
@@ -62,8 +62,13 @@ class MeanOfParts(keras.metrics.Metric):
             for name in ("total", "count")
         )
 
-    def update_state(self, values, weights):
-        """Adds values and their weights, a list of scalars each, one for each mean."""
+    def update_state(self, values, weights=None):
+        """Adds values and their weights, a list of scalars each, one for each mean.
+
+        Without weights, `values` is one number, as in a `train_step` of one's own.
+        """
+        if weights is None:
+            values, weights = [values], [1.0]
         missing = [0.0] * (self.parts - len(values))
         weights = ops.stack([*weights, *missing])
         self.total.assign_add(ops.stack([*values, *missing]) * weights)
@@ -86,6 +91,25 @@ def _of_one_rank(y_true, y_pred):
             return y_true, ops.expand_dims(y_pred, -1)
         return ops.squeeze(y_true, -1), y_pred
     return y_true, y_pred
+
+
+def named_metrics(metrics, own):
+    """The metrics of `compile`, with a task's own ones instead of their names.
+
+    Keras' accuracy is a mean over rows, so it depends on the padding of a batch.
+
+    Args:
+        metrics: as of `compile`.
+        own: list of `keras.metrics.Metric`; or a dict of them, which have no names.
+    """
+    known = {metric.name: metric for metric in own} if isinstance(own, list) else {}
+    names = {"acc": "accuracy"}
+
+    def chosen(metric):
+        given = isinstance(metric, str)
+        return known.get(names.get(metric, metric), metric) if given else metric
+
+    return keras.tree.map_structure(chosen, metrics)
 
 
 def with_weighted_mean(loss):

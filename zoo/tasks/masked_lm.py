@@ -60,6 +60,7 @@ class MaskedLM(Task):
     """
 
     task_name = "masked_lm"
+    pads_targets = True
     columns = ("text", "text_pair")
     optional_columns = ("text_pair",)
     answers_tokens = False
@@ -90,6 +91,11 @@ class MaskedLM(Task):
             raise ValueError(
                 "A masked language model needs a tokenizer with a token for masks. "
                 f"Received: {type(tokenizer).__name__}. Use `zoo.CausalLM`."
+            )
+        if not 0 < mask_rate < 1 or max_predictions < 1:
+            raise ValueError(
+                "`mask_rate` must be between 0 and 1, and `max_predictions` at least 1."
+                f" Received: {mask_rate} and {max_predictions}."
             )
         inputs = backbone.make_inputs(backbone.config)
         positions = keras.Input((None,), dtype="int32", name="mask_positions")
@@ -242,7 +248,7 @@ class MaskedLM(Task):
 
         Args:
             texts: str or list of str that contain `[MASK]`.
-            k: int.
+            k: int, at least 1. The vocabulary may have fewer tokens.
 
         Returns:
             list with one list for each text. It has a list for each mask, of k pairs
@@ -250,8 +256,11 @@ class MaskedLM(Task):
 
         Raises:
             TypeError: if `texts` is not text.
-            ValueError: if a text has no [MASK] within the sequence length.
+            ValueError: if a text has no [MASK] within the sequence length, or `k` is
+                less than 1.
         """
+        if k < 1:
+            raise ValueError(f"`k` must be at least 1. Received: {k}.")
         single = isinstance(texts, (str, bytes))
         columns = self.text_columns([texts] if single else texts)
         size = self.predict_batch_size
@@ -271,6 +280,7 @@ class MaskedLM(Task):
 
     def _filled(self, columns, k):
         """`fill_mask` of a few texts; of a text without a mask, an empty list."""
+        k = min(k, self.tokenizer.vocabulary_size)
         positions, best = self._fill(tuple(columns), k)
         tokens = np.array(self.tokenizer.vocabulary, object)[best.indices.numpy()]
         filled = [

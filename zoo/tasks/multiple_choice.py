@@ -23,6 +23,7 @@ from zoo.tasks.delimiter_head import (
 )
 from zoo.tasks.sequence_head import (
     check_delimiter_options,
+    default_pooling,
     merge_head_options,
     pooled_vector,
     same_width,
@@ -100,9 +101,7 @@ class MultipleChoice(LabelTargets, ChoiceFiles, Task):
             lm_weight = LM_WEIGHT if lm_weight is None else lm_weight
             vectors = classify_vector(backbone, merged, lm_weight)
         else:
-            default = backbone.defaults_for(self.task_name).get("pooling")
-            pooled = "pooled_output" in backbone.output
-            pooling = pooling or default or ("pooled" if pooled else "mean")
+            pooling = pooling or default_pooling(backbone, self.task_name)
             vectors = pooled_vector(backbone, merged, pooling)
         options = {
             "num_choices": num_choices,

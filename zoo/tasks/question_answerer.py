@@ -26,7 +26,9 @@ class QuestionAnswerer(QuestionFiles, FindsAnswers, Task):
 
     `logits = x W + b`, two numbers for each token: the score that it is the first token
     of the answer, and the score that it is the last one. The score of an answer is the
-    sum of both. The first token of a row stands for "no answer".
+    sum of both. The first token of a row stands for "no answer". In a backbone that
+    reads forward, such as GPT, this token sees no other one, so its scores are those of
+    the last token.
 
     A text of any length is read in windows that overlap, see
     `zoo.data.QuestionPacker`. In training, each window is a row of its own. A window
@@ -59,7 +61,7 @@ class QuestionAnswerer(QuestionFiles, FindsAnswers, Task):
         texts, scores, begins and ends, see `zoo.tasks.answer_spans.best_answers`.
 
     Raises:
-        ValueError: if a length is not positive.
+        ValueError: if a length is not positive, or the threshold is not a number.
     """
 
     task_name = "question_answerer"
@@ -85,6 +87,11 @@ class QuestionAnswerer(QuestionFiles, FindsAnswers, Task):
         ):
             if type(value) is not int or value < 1:
                 raise ValueError(f"`{key}` must be at least 1. Received: {value!r}.")
+        number = isinstance(null_threshold, (int, float, type(None)))
+        if not number or null_threshold != null_threshold:  # which is NaN
+            raise ValueError(
+                f"`null_threshold` must be a number. Received: {null_threshold!r}."
+            )
         longest = backbone.config.max_sequence_length or SEQUENCE_LENGTH
         inputs = backbone.make_inputs(backbone.config)
         outputs = self._logits(backbone, inputs)
@@ -123,8 +130,13 @@ class QuestionAnswerer(QuestionFiles, FindsAnswers, Task):
         else:
             x = backbone(inputs)["sequence_output"]
         dense = output_layer(2, backbone, "spans")
-        padding = ops.cast(ops.equal(inputs["padding_mask"], 0), "float32")
-        return ops.transpose(dense(x), (0, 2, 1)) + PADDING * padding[:, None]
+        real = ops.cast(ops.not_equal(inputs["padding_mask"], 0), "float32")[:, None]
+        scores = ops.transpose(dense(x), (0, 2, 1)) + PADDING * (1.0 - real)
+        if not backbone.reads_forward:
+            return scores
+        last = real - ops.pad(real[..., 1:], ((0, 0), (0, 0), (0, 1)))
+        last = ops.sum(scores * last, axis=-1, keepdims=True)
+        return ops.concatenate([last, scores[..., 1:]], axis=-1)
 
     @property
     def packer(self):

@@ -1,5 +1,7 @@
 """What the command line asks of a question answerer: SQuAD in, scores, answers out."""
 
+import operator
+
 from zoo.data import Answer, read_squad, write_squad_predictions
 from zoo.evaluation import assess_answers, most_similar_sentences, no_answers
 from zoo.tasks.answering import as_numpy
@@ -128,7 +130,7 @@ def answer_list(answers, row):
     if isinstance(answers, tuple) and len(answers) == 2 and isinstance(answers[0], str):
         answers = [answers]
     try:
-        found = [Answer(text, int(begin)) for text, begin in answers]
+        found = [Answer(text, operator.index(begin)) for text, begin in answers]
     except (TypeError, ValueError):
         found = None
     if found is None or not all(isinstance(text, str) for text, _ in found):

@@ -46,17 +46,12 @@ class RateSearch:
         test = RangeTest(lowest, highest, updates)
         columns = self.num_columns
         self.make_train_function()  # which builds the optimizer
-        with unchanged(self):
-            self.fit(
-                x,
-                y,
-                batch_size,
-                # Each epoch has a batch; the callback ends the training.
-                updates * (unwrapped(self.optimizer).gradient_accumulation_steps or 1),
-                verbose=0,
-                callbacks=[test],
-                sample_weight=sample_weight,
-                seed=seed,
-            )
-        self.num_columns = columns
+        # Each epoch has a batch; the callback ends the training.
+        epochs = updates * (unwrapped(self.optimizer).gradient_accumulation_steps or 1)
+        plan = {"verbose": 0, "callbacks": [test], "seed": seed}
+        try:
+            with unchanged(self):
+                self.fit(x, y, batch_size, epochs, sample_weight=sample_weight, **plan)
+        finally:
+            self.num_columns = columns
         return test.curve()

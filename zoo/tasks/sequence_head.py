@@ -36,6 +36,23 @@ POOLINGS = ("pooled", "cls", "mean", "compare")
 ROWS_IN_WINDOWS = 128
 
 
+def default_pooling(backbone, task_name):
+    """The pooling of the preset, or "pooled" if that is possible, else "mean"."""
+    pooled = "pooled_output" in backbone.output and not backbone.reads_forward
+    known = backbone.defaults_for(task_name).get("pooling")
+    return known or ("pooled" if pooled else "mean")
+
+
+def check_first_token(backbone, pooling):
+    """Raises ValueError if a pooling takes a first token that sees no other one."""
+    if pooling in ("pooled", "cls") and backbone.reads_forward:
+        raise ValueError(
+            f'`pooling="{pooling}"` needs a backbone whose first token sees the others.'
+            " Received: one that reads forward, so that all texts would have the same "
+            'vector. Use "mean".'
+        )
+
+
 def pooled_vector(backbone, inputs, pooling):
     """The vector (B, D) that a sequence head takes as its input.
 
@@ -47,8 +64,9 @@ def pooled_vector(backbone, inputs, pooling):
 
     Raises:
         ValueError: if the pooling is unknown, or the backbone has no pooled output or
-            no segments.
+            no segments, or its first token sees no other one.
     """
+    check_first_token(backbone, pooling)
     mask = inputs["padding_mask"]
     if pooling == "pooled":
         outputs = backbone.at_positions(inputs, mask[:, :0])
@@ -162,10 +180,7 @@ class SequenceHead(Task):
         check_head(head, pooling, head_dim)
         check_delimiter_options(head, lm_weight, both_orders, pair)
         if head == "linear" and pooling is None:
-            pooled = "pooled_output" in backbone.output
-            pooling = backbone.defaults_for(self.task_name).get("pooling") or (
-                "pooled" if pooled else "mean"
-            )
+            pooling = default_pooling(backbone, self.task_name)
         if head == "biattentive":
             width = backbone.output["sequence_output"].shape[-1]
             head_dim = head_dim or min(WIDEST, width)

@@ -35,7 +35,8 @@ class TextClassifier(ClassLabels, SequenceHead):
             number, which names them "0", "1", ...
         pooling: "pooled", "cls", "mean", or for pairs "compare", see
             `zoo.layers.ComparedSegments`. The default is that of the preset. Without
-            one it is "pooled" if the backbone has a pooled output, else "mean".
+            one it is "pooled" if the backbone has a pooled output, else "mean". A
+            backbone that reads forward, such as GPT, has neither "pooled" nor "cls".
         head_dropout: float in [0, 1), on the pooled vector; by default 0.1 for every
             head. ULMFiT's code has 0.4. In the biattentive head, other probabilities
             are proportional to it.

@@ -74,18 +74,18 @@ class TextTraining(TextBatches):
         """
         x, y = self._checked(x, y, "fit")
         epochs = self._number_of_epochs(epochs, steps_per_epoch)
-        number = Epoch(initial_epoch)
-        callbacks = with_callbacks(callbacks, number, self, epochs)
+        callbacks = with_callbacks(callbacks, now := Epoch(initial_epoch), self, epochs)
         held_out = self._held_out(validation_data)
         limits = validation_batch_size or batch_size, validation_steps, token_budget
         class_weight = class_weight and self.encode_class_weight(class_weight)
+        columns = count_columns(x) if self.takes_text(x) else self.num_columns
         if self.takes_text(x):
             x, held_out = self._split((x, y, sample_weight), validation_split, held_out)
-            span = (number, epochs, steps_per_epoch, token_budget)
+            span = (now, epochs, steps_per_epoch, token_budget)
             x = self._epochs((*x, batch_size), (shuffle, seed), *span)
-            y = sample_weight = batch_size = None
-            validation_split, shuffle = 0.0, False
+            y = sample_weight = batch_size = validation_split = shuffle = None
         held_out = held_out and self._evaluation_data(*held_out, *limits)
+        self.num_columns = columns  # after all checks
         return super().fit(
             x, y, batch_size, epochs, verbose, callbacks, validation_split, held_out,
             shuffle, class_weight, sample_weight, initial_epoch, steps_per_epoch,
@@ -109,7 +109,6 @@ class TextTraining(TextBatches):
         """
         x, *targets = data
         self.check_columns(count_columns(x))
-        self.num_columns = count_columns(x)
         if not fraction or held_out is not None:
             return data, held_out
         if not isinstance(x, tf.data.Dataset):

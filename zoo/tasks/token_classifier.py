@@ -60,6 +60,7 @@ class TokenClassifier(TaggedFiles, TagsWords, Task):
     """
 
     task_name = "token_classifier"
+    pads_targets = True
     classifies = "words"
     encodes = True
     answers_tokens = False

@@ -55,6 +55,7 @@ class Translator(TranslatedFiles, WritesTexts, Task):
     """
 
     task_name = "translator"
+    pads_targets = True
     # Vaswani et al. 2017, section 6.1.
     generation = {"extra_tokens": 50}
     columns = ("source",)

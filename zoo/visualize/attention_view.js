@@ -244,6 +244,7 @@ function update() {
 }
 
 function rebuild() {
+  pointed = null;
   makeControls();
   makeTokens();
   update();

@@ -25,5 +25,7 @@ def _visible(character):
     category = unicodedata.category(character)
     if category in ("Zl", "Zp") or category == "Cc" and character.isspace():
         return " "
-    # Control characters, and halves of a surrogate pair, which UTF-8 cannot encode.
-    return "\ufffd" if category in ("Cc", "Cs") else character
+    # Control characters, halves of a surrogate pair, which UTF-8 cannot encode, and the
+    # two others that XML forbids.
+    bad = category in ("Cc", "Cs") or character in "\ufffe\uffff"
+    return "\ufffd" if bad else character
