@@ -7,6 +7,7 @@ import tensorflow as tf
 from final_graph import final_operations, require_onednn
 
 from zoo.layers import MultiHeadAttention, TransformerBlock
+from zoo.layers.transformer import WithScores
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -60,3 +61,24 @@ def test_a_mask_may_be_that_of_all_rows():
     expected = attention(x, np.repeat(mask, 3, axis=0))
     np.testing.assert_allclose(attention(x, mask), expected, atol=1e-6)
     assert not np.allclose(attention(x), expected, atol=1e-2)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16", "bfloat16"])
+def test_symbolic_outputs_are_like_those_of_numbers(dtype):
+    block = TransformerBlock(2, 8, cross=True, dtype=dtype)
+    shapes = {"x": (3, 5, 4), "positions": (3, 2), "memory": (3, 6, 4)}
+    numbers = {
+        name: np.zeros(shape, "int32" if name == "positions" else "float32")
+        for name, shape in shapes.items()
+    }
+    for names in (["x"], ["x", "positions"], ["x", "memory"], [*shapes]):
+        values = {name: numbers[name] for name in names}
+        symbols = {n: keras.Input(v.shape[1:], 3, v.dtype) for n, v in values.items()}
+        given = [block(**parts) for parts in (values, symbols)]
+        assert given[0].shape == given[1].shape and isinstance(given[1].shape, tuple)
+        assert keras.backend.standardize_dtype(given[0].dtype) == given[1].dtype
+        if "positions" not in names:
+            given = [WithScores(block)(**parts) for parts in (values, symbols)]
+            for found, symbol in zip(*given, strict=True):
+                assert tuple(found.shape) == symbol.shape
+                assert keras.backend.standardize_dtype(found.dtype) == symbol.dtype

@@ -72,7 +72,8 @@ def test_bert_attends_to_its_own_tokens(bert):
     expected = bert.with_outputs("attention_scores")(bert.complete({"token_ids": ids}))
     np.testing.assert_allclose(weights, expected["attention_scores"][0], atol=1e-6)
     task = zoo.TextClassifier(bert, bert.tokenizer, labels=tiny.LABELS)
-    np.testing.assert_array_equal(zoo.attend(task, TEXT)["self"].weights, weights)
+    found = zoo.visualize.attention(task, TEXT)
+    np.testing.assert_array_equal(found["self"].weights, weights)
 
 
 def test_an_encoder_decoder_has_three_kinds(translator):

@@ -217,6 +217,19 @@ class TransformerBlock(CompositeLayer):
         x = self._feed_forward(x, mode)
         return (x, *scores) if return_scores else x
 
+    def compute_output_spec(
+        self, x, padding_mask=None, positions=None, memory=None, **options
+    ):
+        """Shapes and types; Keras would trace `call`, most of the time of a model."""
+        read = x if positions is None else positions
+        vectors = keras.KerasTensor((*read.shape[:2], x.shape[2]), self.compute_dtype)
+        if not options.get("return_scores"):
+            return vectors
+        keys = [part.shape[1] for part in (x, memory) if part is not None]
+        rows, length = read.shape[:2]
+        shapes = [(rows, self.attention.num_heads, length, size) for size in keys]
+        return vectors, *(keras.KerasTensor(shape, "float32") for shape in shapes)
+
     def step(self, x, cache, index, mask, memory=None, memory_mask=None, fused=None):
         """Computes new entries of rows, with keys and values from a cache.
 
@@ -325,3 +338,7 @@ class WithScores(keras.layers.Layer):
         return self.block(
             x, padding_mask, **given, return_scores=True, training=training
         )
+
+    def compute_output_spec(self, *args, **kwargs):
+        """Shapes and types, see `TransformerBlock.compute_output_spec`."""
+        return self.block.compute_output_spec(*args, **kwargs, return_scores=True)

@@ -28,6 +28,8 @@ LONGEST_TITLE = 80  # characters
 def attend(model, text, target=None, output=None, *, kind=None, layer=None, head=None):
     """Returns the attention weights of a model for a text, with its tokens.
 
+    It is also `zoo.visualize.attention`.
+
     The tokens include the special ones. Of a target they are those that the decoder
     reads: the start token, and the target without its end token.
 
@@ -66,6 +68,9 @@ def attend(model, text, target=None, output=None, *, kind=None, layer=None, head
         title = textwrap.shorten(f"Attention: {text}", LONGEST_TITLE, placeholder=" …")
         _save(attention, output, title, name, **part)
     return attention
+
+
+attention = attend  # its name in `zoo.visualize`
 
 
 def _check_output(output, part):

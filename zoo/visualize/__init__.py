@@ -7,6 +7,7 @@ import importlib
 
 _PLACES = {
     "Attention": "zoo.visualize.attention_view",
+    "attention": "zoo.programs.attend",
     "attention_page": "zoo.visualize.attention_view",
     "plot_attention": "zoo.visualize.attention_plot",
     "plot_confusion": "zoo.visualize.results",
