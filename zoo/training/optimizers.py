@@ -2,6 +2,7 @@
 
 import math
 import re
+import types
 
 import keras
 from keras import ops
@@ -122,6 +123,7 @@ class AdamW(ZooOptimizer, keras.optimizers.AdamW):
         self.joined = list(joined or [])
         self.head_multiplier = head_multiplier
         self.heads = list(heads or [])
+        self._update = types.SimpleNamespace(factors=None)  # which Keras does not track
 
     def build(self, var_list):
         """Makes the moments of the variables."""
@@ -148,18 +150,15 @@ class AdamW(ZooOptimizer, keras.optimizers.AdamW):
         dtype = keras.backend.standardize_dtype(variable.dtype)
         wide = wide_dtype(dtype)
         gradient = ops.cast(ops.convert_to_tensor(gradient), wide)
-        rate = ops.cast(learning_rate, wide) * self.rate_scale(path)
-        powers = [ops.zeros((), wide)] * 2
-        if self.bias_correction:
-            joined = self.joined[index] if self.joined else 0
-            step = ops.cast(self.iterations + 1 - joined, wide)
-            powers = [ops.power(b, step) for b in (self.beta_1, self.beta_2)]
+        rate, scale = ops.cast(learning_rate, wide), self.rate_scale(path)
+        rate = rate if scale == 1 else rate * scale
+        joined = self.joined[index] if self.joined else 0
+        powers, epsilon, betas = self._factors(joined, wide)
         decay = 0.0 if self.no_decay.search(path) else self.weight_decay or 0.0
-        epsilon = self.epsilon * ops.sqrt(1 - powers[1])
         if keras.backend.backend() == "tensorflow" and dtype == wide:
             if decay:
                 self.assign_sub(variable, rate * decay * variable)
-            self._apply_adam(variable, m, v, gradient, rate, powers, epsilon)
+            self._apply_adam(variable, m, v, gradient, rate, powers, epsilon, betas)
             return
         value = ops.cast(variable, wide)
         if decay:
@@ -169,7 +168,34 @@ class AdamW(ZooOptimizer, keras.optimizers.AdamW):
         rate = rate * ops.sqrt(1 - powers[1]) / (1 - powers[0])
         self.assign(variable, value - rate * m / (ops.sqrt(v) + epsilon))
 
-    def _apply_adam(self, variable, m, v, gradient, rate, powers, epsilon):
+    def _backend_update_step(self, grads, trainable_variables, learning_rate):
+        """Updates all variables; see `_factors`."""
+        strategy = getattr(self, "_distribution_strategy", None)
+        one = strategy is None or strategy.num_replicas_in_sync == 1
+        self._update.factors = {} if one else None  # no device reads those of another
+        try:
+            super()._backend_update_step(grads, trainable_variables, learning_rate)
+        finally:
+            self._update.factors = None
+
+    def _factors(self, joined, dtype):
+        """Powers of the betas, epsilon and betas, which most variables share.
+
+        In an update, they are computed once. A graph then has fewer operations.
+        """
+        known = {} if self._update.factors is None else self._update.factors
+        if (joined, dtype) not in known:
+            betas = self.beta_1, self.beta_2
+            powers = [ops.zeros((), dtype)] * 2
+            if self.bias_correction:
+                step = ops.cast(self.iterations + 1 - joined, dtype)
+                powers = [ops.power(beta, step) for beta in betas]
+            epsilon = self.epsilon * ops.sqrt(1 - powers[1])
+            betas = [ops.convert_to_tensor(beta, dtype) for beta in betas]
+            known[joined, dtype] = powers, epsilon, betas
+        return known[joined, dtype]
+
+    def _apply_adam(self, variable, m, v, gradient, rate, powers, epsilon, betas):
         """Adam's part of the update as one operation of TensorFlow.
 
         The other backends fuse the single operations. TensorFlow does not: a step of
@@ -190,8 +216,8 @@ class AdamW(ZooOptimizer, keras.optimizers.AdamW):
             beta1_power=powers[0],
             beta2_power=powers[1],
             lr=rate,
-            beta1=ops.convert_to_tensor(self.beta_1, gradient.dtype),
-            beta2=ops.convert_to_tensor(self.beta_2, gradient.dtype),
+            beta1=betas[0],
+            beta2=betas[1],
             epsilon=epsilon,
             grad=gradient,
         )
