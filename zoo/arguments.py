@@ -159,7 +159,7 @@ def check_no_input(output, inputs):
 
 
 def check_new_file(output, inputs):
-    """The same, and checks that the file can be written; see `zoo.files`.
+    """Checks that a file can be written, and is none of the files to read.
 
     Raises:
         OSError: if the directory of the file cannot be written.

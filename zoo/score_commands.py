@@ -130,7 +130,9 @@ def evaluate_suite(preset, data, output, tasks, **options):
     callback=arguments.check_picture,
     help="A picture of the scores to write: .svg, .png or .pdf.",
 )
-@arguments.count_option("--limit", "Use only the first rows of each file.", 2000)
+@arguments.count_option(
+    "--limit", "Rows of each file that are used, the first ones.", 2000
+)
 @arguments.seed_option("the classifiers")
 def probe(preset, data, test, task, columns, output, limit, seed):
     """Measure what each layer of a preset knows, by linear classifiers.

@@ -104,8 +104,10 @@ def read_log(path):
 
 
 def percent(values):
-    """Mean and standard deviation of a metric, in percent."""
-    return f"{100 * values['mean']:.1f} ± {100 * values['deviation']:.1f}"
+    """Mean and standard deviation of a metric, in percent; one seed has none."""
+    mean, deviation = values["mean"], values["deviation"]
+    more = "" if deviation is None else f" ± {100 * deviation:.1f}"
+    return f"{100 * mean:.1f}{more}"
 
 
 def glue_command(name, number, results):

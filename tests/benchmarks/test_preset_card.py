@@ -112,6 +112,10 @@ def test_a_run_is_shipped(preset_card, run, preset, tmp_path):
     )
 
 
+def test_one_seed_has_no_deviation(preset_card):
+    assert preset_card.percent({"mean": 0.5, "deviation": None}) == "50.0"
+
+
 def test_plain_baselines_learn_from_most_examples(preset_card):
     results = {"task": "rte", "examples": 2241, "metric": "accuracy"}
     majority, tfidf = map(float, preset_card.plain_baselines(results).split(" / "))

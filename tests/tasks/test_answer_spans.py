@@ -157,3 +157,5 @@ def test_a_place_and_a_threshold_are_numbers(make_task):
         answer_list([("film", 4.5)], 3)
     with pytest.raises(ValueError, match="`null_threshold` must be a number"):
         make_task("question_answerer", null_threshold=float("nan"))
+    model = make_task("question_answerer", null_threshold=np.float32(2.5))
+    assert json.dumps(model.options["null_threshold"]) == "2.5"

@@ -63,23 +63,24 @@ def phrases_and_labels(model, sentences, trees):
     vectors, counts = word_vectors(model, sentences)
     starts = np.cumsum(counts) - counts
     found = [(first, row) for first, tree in zip(starts, trees, strict=True)
-             for row in _phrases(tree)]  # fmt: skip
+             for row in _phrases(read_brackets(read_tree(tree))[0])]  # fmt: skip
     begins = np.array([first + begin for first, (_, begin, _) in found], "int64")
     ends = np.array([first + end - 1 for first, (_, _, end) in found], "int64")
     both = np.concatenate([vectors[begins], vectors[ends]], axis=-1)
     return both, [label for _, (label, _, _) in found]
 
 
-def _phrases(tree):
-    brackets, _ = read_brackets(read_tree(tree))
+def _phrases(brackets):
     return [row for row in brackets if row[0] and row[2] - row[1] > 1]
 
 
-def _ends(trees):
-    """The first and the last word of the phrases of trees."""
-    for tree in trees:
-        words = [word for _, word in read_brackets(read_tree(tree))[1]]
-        yield from ((words[begin], words[end - 1]) for _, begin, end in _phrases(tree))
+def _labels_and_ends(trees):
+    """The labels of the phrases of trees, and their first and last words."""
+    found = []
+    for brackets, leaves in map(read_brackets, map(read_tree, trees)):
+        for label, begin, end in _phrases(brackets):
+            found.append((label, (leaves[begin][1], leaves[end - 1][1])))
+    return [label for label, _ in found], [ends for _, ends in found]
 
 
 def _most_frequent_phrases(texts, trees, others, other_trees):
@@ -87,8 +88,8 @@ def _most_frequent_phrases(texts, trees, others, other_trees):
 
     Without such phrases, it is that of those with the same first word, or of all.
     """
-    labels = [label for tree in trees for label, _, _ in _phrases(tree)]
-    known, asked = [*_ends(trees)], [*_ends(other_trees)]
+    labels, known = _labels_and_ends(trees)
+    _, asked = _labels_and_ends(other_trees)
     (whole,) = most_frequent_tags([known], [labels], [asked])
     known_first, asked_first = [[first for first, _ in e] for e in (known, asked)]
     (part,) = most_frequent_tags([known_first], [labels], [asked_first])

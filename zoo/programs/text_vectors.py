@@ -234,7 +234,7 @@ class _Part:
         self.digest.update(len(encoded).to_bytes(8) + encoded)
 
     def _check_size(self):
-        """Raises ValueError if the part has not the vectors that were written to it."""
+        """Raises ValueError if the part does not have exactly our vectors."""
         size = self.path.stat().st_size if self.path.exists() else 0
         if size != HEADER + 4 * self.width * self.rows:
             raise ValueError(

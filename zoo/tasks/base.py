@@ -258,7 +258,7 @@ class Task(
 
         Args:
             optimizer, loss, metrics, weighted_metrics: as of `keras.Model.compile`.
-                Padding of targets counts in none of them, see `named_metrics`.
+                With padded targets, `metrics` alone are weighted, see `named_metrics`.
             learning_rate: float, the peak of the default optimizer.
             **kwargs: of `keras.Model.compile`, such as `jit_compile`.
 

@@ -1,6 +1,7 @@
 """The task of finding the answer to a question in a text."""
 
 import functools
+import numbers
 
 import keras
 import numpy as np
@@ -87,7 +88,7 @@ class QuestionAnswerer(QuestionFiles, FindsAnswers, Task):
         ):
             if type(value) is not int or value < 1:
                 raise ValueError(f"`{key}` must be at least 1. Received: {value!r}.")
-        number = isinstance(null_threshold, (int, float, type(None)))
+        number = isinstance(null_threshold, (numbers.Real, type(None)))
         if not number or null_threshold != null_threshold:  # which is NaN
             raise ValueError(
                 f"`null_threshold` must be a number. Received: {null_threshold!r}."
@@ -102,7 +103,7 @@ class QuestionAnswerer(QuestionFiles, FindsAnswers, Task):
             "question_length": question_length,
             "answer_length": answer_length,
             "num_answers": num_answers,
-            "null_threshold": null_threshold,
+            "null_threshold": null_threshold and float(null_threshold),
         }
         super().__init__(
             inputs,
