@@ -2,7 +2,8 @@
 
 The model has the shape of MiniLM, 6 layers of width 384, and random weights, which both
 peers share. The questions are the first ones of the dev set whose row of tokens has at
-most 384. A batch has 32 rows of similar length. Both peers tokenize, compute, and
+most 384. Batches have rows of similar length: 32 rows for transformers, about 2,048
+tokens for zoo, which are its defaults. Both peers tokenize, compute, and
 search the best answer of at most 30 tokens among 20 beginnings and 20 ends.
 """
 

@@ -67,6 +67,7 @@ def release_graphs():
         for name in [name for name in gradients if name.startswith("CustomGradient-")]:
             del gradients[name]
         gc.collect()
+        gc.freeze()  # what is left belongs to modules, such as those imported since
 
 
 @pytest.fixture

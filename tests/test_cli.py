@@ -185,6 +185,7 @@ def test_columns_of_tags_are_numbers(tmp_path):
         zoo.TokenClassifier.read(path, pair_column=1)
 
 
+@pytest.mark.slow
 def test_export_and_doctor(model, tmp_path):
     assert run("export", model, tmp_path / "served").strip().endswith("/1")
     assert "checks passed" in run("doctor", tmp_path / "served")
@@ -208,6 +209,7 @@ def test_fill_mask_and_convert(preset, tmp_path):
     assert "is not empty" in run("convert", preset, tmp_path / "half", code=1)
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_pretrain_writes_a_preset_and_resumes(tmp_path):
     import zoo
 
@@ -258,7 +260,7 @@ def test_vectors(tmp_path):
     assert "the" in words and vectors.shape == (len(words), 4)
     missing = run("vectors", tmp_path / "none.txt", *options, code=1)
     assert "No such file" in missing
-    for wrong in (tmp_path / "a.txt", tmp_path):  # before the work
+    for wrong in (tmp_path / "a.txt", tmp_path, tmp_path / "v.bin"):  # before the work
         refused = run("vectors", tmp_path / "a.txt", "--output", wrong, code=1)
         assert "must " in refused and "epoch" not in refused
 
@@ -306,6 +308,7 @@ def test_counts_are_positive_and_pictures_have_a_format(preset, table, tmp_path)
     assert "must end in .svg, .png or .pdf. Received: uses" in run(*command, code=2)
 
 
+@pytest.mark.slow
 def test_a_classifier_of_pairs_predicts_pairs(preset, tmp_path):
     rows = [f"a good film\ta {x} film\t{x}" for x in ("good", "bad")] * 8
     (tmp_path / "pairs.tsv").write_text("\n".join(["text\ttext_pair\tlabel", *rows]))

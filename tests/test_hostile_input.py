@@ -11,7 +11,7 @@ import tiny
 
 import zoo
 from zoo.registry import build_backbone
-from zoo.text import WordPieceTokenizer
+from zoo.text import SentencePieceTokenizer, WordPieceTokenizer
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +42,7 @@ def test_labels_out_of_range(classifier, label):
         classifier.fit(["a film"], [label], verbose=0)
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_bad_labels_in_a_dataset_stop_the_run(classifier):
     data = tf.data.Dataset.from_tensor_slices((["a film"], ["fine"])).batch(1)
     with pytest.raises(tf.errors.InvalidArgumentError, match="must hold labels"):
@@ -111,3 +112,18 @@ def _fail(*_):
 def test_unknown_presets(preset):
     with pytest.raises((KeyError, FileNotFoundError, ValueError)):
         zoo.from_preset(preset)
+
+
+def test_a_preset_names_no_file_of_the_user(classifier, tmp_path):
+    (tmp_path / "secret.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nsecret\n")
+    classifier.save_to_preset(tmp_path / "preset")
+    record = json.loads((tmp_path / "preset" / "preset.json").read_text())
+    arguments = {"vocabulary": str(tmp_path / "secret.txt"), "lowercase": True}
+    record["tokenizer"] |= {"arguments": arguments, "files": {}}
+    (tmp_path / "preset" / "preset.json").write_text(json.dumps(record))
+    with pytest.raises(
+        ValueError, match="`vocabulary` must hold the entries. Received"
+    ):
+        zoo.from_preset(tmp_path / "preset")
+    with pytest.raises(ValueError):
+        SentencePieceTokenizer.from_config({"model": str(tmp_path / "secret.model")})

@@ -36,6 +36,7 @@ def invoke(*arguments):
     return result.output
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_files_fine_tune_evaluate_and_predict(preset, tmp_path):
     queries, _ = tiny.make_texts(40, seed=1)
     texts, labels = tiny.make_texts(40, seed=2)
@@ -70,6 +71,7 @@ def test_an_export_passes_the_doctor(preset, tmp_path):
     assert "passed" in invoke("doctor", version)
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_a_dataset_has_names_and_rows_are_truncated_once(preset):
     ranker = zoo.from_preset(preset, task="pair_ranker", sequence_length=4)
     columns = [["a good film"], ["it was good"], ["it was bad"]]

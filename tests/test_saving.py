@@ -295,6 +295,7 @@ def test_a_backbone_keeps_how_its_head_was_made(make_task, texts, tmp_path):
         np.testing.assert_array_equal(again.answer(asked)[key], value, err_msg=key)
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_a_table_of_positions_becomes_longer_or_shorter(make_task, tmp_path):
     model = make_task("text_classifier", {"max_sequence_length": 12})
     model.save_to_preset(tmp_path / "preset")

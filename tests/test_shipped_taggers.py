@@ -8,6 +8,8 @@ import pytest
 import zoo
 from zoo.evaluation import find_spans
 
+# Each text is read once.
+pytestmark = pytest.mark.usefixtures("eagerly")
 PRESETS = pathlib.Path(__file__).parents[1] / "presets" / "taglm"
 
 

@@ -25,6 +25,7 @@ def test_they_are_small(name):
     assert 0 < sum(sizes) <= 20e6
 
 
+@pytest.mark.shown("transformer_mini_en_fr_tatoeba")
 @pytest.mark.parametrize("name", [n for n in NAMES if "en_fr" in n])
 def test_everyday_sentences_are_translated(name):
     translator = zoo.from_preset(name)
@@ -35,6 +36,7 @@ def test_everyday_sentences_are_translated(name):
     assert found == translator.translate(texts, num_beams=4)
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_language_models_know_the_order_of_words():
     text = "He looked at her, and then he went out of the room without a word."
     words = text.rstrip(".").split()

@@ -51,10 +51,10 @@ def test_a_file_must_hold_what_its_header_says(tmp_path):
     assert read_vectors(tmp_path / "a.vec", limit=2)[0] == ["a", "b"]
 
 
-@pytest.mark.parametrize("header", [True, False])
-def test_what_is_written_is_read_back(tmp_path, header):
-    write_vectors(tmp_path / "a.txt", WORDS, VECTORS, header)
-    words, vectors = read_vectors(tmp_path / "a.txt")
+@pytest.mark.parametrize("header, name", [(True, "a.txt"), (False, "a.vec.gz")])
+def test_what_is_written_is_read_back(tmp_path, header, name):
+    write_vectors(tmp_path / name, WORDS, VECTORS, header)
+    words, vectors = read_vectors(tmp_path / name)
     assert words == WORDS
     np.testing.assert_array_equal(vectors, VECTORS)
 
@@ -116,6 +116,9 @@ def test_bad_words_are_not_written(tmp_path):
         write_vectors(tmp_path / "a.txt", ["a\nb"], VECTORS[:1])
     with pytest.raises(ValueError, match="3 words and 4 vectors"):
         write_vectors(tmp_path / "a.txt", WORDS[:3], VECTORS)
+    for name in ("a.bin", "a.bin.gz"):
+        with pytest.raises(ValueError, match="be written as text. Received: .*a.bin"):
+            write_vectors(tmp_path / name, WORDS, VECTORS)
     assert not list(tmp_path.iterdir())
 
 

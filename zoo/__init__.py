@@ -1,6 +1,6 @@
 """zoo: contextual word representations in Keras, from raw text to TF Serving.
 
-Names are imported when they are first used, so that `import zoo` costs no TensorFlow.
+Names are imported when they are first used, so `import zoo` does not import TensorFlow.
 """
 
 import importlib

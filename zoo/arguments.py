@@ -26,11 +26,11 @@ PROBED = (
 )
 COLUMNS = {
     "text_column": "The column of texts, or of words: its name, or its number from 0. "
-    "By default text, sentence, review and so on.",
-    "pair_column": "The column of second texts, for pairs. By default sentence2, "
-    "hypothesis and so on.",
-    "label_column": "The column of labels, or of tags. By default label, class, "
-    "category and so on.",
+    "By default it is found by its name, such as text, sentence or review.",
+    "pair_column": "The column of second texts, for pairs. By default it is found by "
+    "its name, such as sentence2 or hypothesis.",
+    "label_column": "The column of labels, or of tags. By default it is found by its "
+    "name, such as label, class or category.",
 }
 
 

@@ -169,7 +169,8 @@ def convert(source, output, layout, task, heads, file, read_as, half):
     "--every",
     default=100,
     show_default=True,
-    help="Updates per checkpoint. A run that continues must have the same number.",
+    help="Updates between checkpoints. A run that continues must have the same number. "
+    "The weights depend on it if the recipe has `average`.",
 )
 @click.option(
     "--seed",
@@ -209,8 +210,11 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard):
     help="The default is the task of the preset if it can be trained on labelled "
     "texts, else text_classifier.",
 )
-@click.option("--decoder", help="For tags: softmax or crf.")
-@click.option("--scheme", help="For tags of spans: IOB1, IOB2 or BIOES.")
+@click.option("--decoder", help="For tags: softmax, the default, or crf.")
+@click.option(
+    "--scheme",
+    help="For tags of spans: IOB1, IOB2 or BIOES; by default found in the data.",
+)
 @arguments.count_option(
     "--epochs",
     "By default that of the preset, or 3. With --recipe: one for the head, one for "
@@ -219,7 +223,7 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard):
 @arguments.count_option("--batch-size", "Texts of an update; by default 32.")
 @arguments.count_option(
     "--token-budget",
-    "Maximum number of tokens of an update, with padding. Replaces --batch-size.",
+    "Maximum number of tokens of an update, with padding; instead of --batch-size.",
 )
 @click.option(
     "--learning-rate",
@@ -269,7 +273,7 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard):
     help="Another argument of the task, such as head=concat_pooling, or a field of the "
     "config, such as dropout=0.2. May be repeated.",
 )
-@click.option("--dtype", help="Policy, such as mixed_bfloat16.")
+@click.option("--dtype", help="Dtype policy of Keras, such as mixed_bfloat16.")
 @arguments.seed_option("the new weights, the order of the texts, and dropout")
 def finetune(
     preset, data, valid, output, report, task, recipe, task_options, **options

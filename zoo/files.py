@@ -97,13 +97,13 @@ def check_file_name(path, zipped=True):
 
 
 def check_writable(path):
-    """Checks that a file can be written, before long work. Creates its directory.
+    """Checks that a file can be written, before long work.
 
     Args:
         path: str or path. An existing file may be replaced later.
 
     Raises:
-        OSError: if the directory of the file cannot be written.
+        OSError: if the directory of the file cannot be written, or made.
         ValueError: if the path is that of a directory.
     """
     path = pathlib.Path(path)
@@ -112,9 +112,9 @@ def check_writable(path):
             f"The output must be a file. Received: {path}, a directory. Choose another "
             "name."
         )
+    nearest = next(part for part in path.absolute().parents if part.exists())
     with WriteErrors(path, FULL + DENIED):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=path.parent).close()
+        tempfile.TemporaryFile(dir=nearest).close()
 
 
 def check_empty(directory):

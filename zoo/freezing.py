@@ -46,15 +46,16 @@ def layer_groups(backbone):
     """The groups of layers of a backbone, from bottom to top.
 
     Args:
-        backbone: with `groups` and `named_layers`.
+        backbone: with `groups`, `named_layers` and `parts`.
 
     Returns:
-        list of tuples of str.
+        list of tuples of str, the names of layers and parts.
 
     Raises:
-        ValueError: if a name is not that of a layer.
+        ValueError: if a name is not that of a layer or a part.
     """
-    layers, groups = backbone.named_layers, [*map(tuple, backbone.groups())]
+    layers = {**backbone.parts, **backbone.named_layers}
+    groups = [*map(tuple, backbone.groups())]
     unknown = [name for names in groups for name in names if name not in layers]
     if unknown:
         raise ValueError(

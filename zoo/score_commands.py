@@ -30,7 +30,7 @@ from zoo import arguments
     "rates",
     type=float,
     multiple=True,
-    help="A learning rate to try. May be repeated.",
+    help="A learning rate to try; by default 1e-4, 3e-4 and 1e-3. May be repeated.",
 )
 @click.option(
     "--arm",
@@ -42,7 +42,7 @@ from zoo import arguments
     type=click.Choice(["pooled", "cls", "mean", "compare"]),
     help="How the vectors of the tokens become one vector.",
 )
-@click.option("--dtype", help="Policy, such as mixed_bfloat16.")
+@click.option("--dtype", help="Dtype policy of Keras, such as mixed_bfloat16.")
 def glue(preset, data, output, rates, arm, **options):
     """Compare a preset with random weights on a task of GLUE.
 
@@ -99,7 +99,7 @@ def evaluate(model, data, target, columns):
     "--learning-rate", type=float, help="By default that of the preset or family."
 )
 @arguments.count_option("--rows", "Maximum number of training rows; by default all.")
-@click.option("--dtype", help="Policy, such as mixed_bfloat16.")
+@click.option("--dtype", help="Dtype policy of Keras, such as mixed_bfloat16.")
 def evaluate_suite(preset, data, output, tasks, **options):
     """Fine-tune a preset on the tasks of the papers, and write their table.
 

@@ -118,8 +118,16 @@ def fill_mask(preset, texts, k):
     "--kind",
     help="For a picture of a model that translates: encoder, decoder or cross.",
 )
-@click.option("--layer", type=int, help="For a picture; by default all layers.")
-@click.option("--head", type=int, help="For a picture; by default the mean of all.")
+@click.option(
+    "--layer",
+    type=int,
+    help="For a picture, from 0; by default a small map of each head of all layers.",
+)
+@click.option(
+    "--head",
+    type=int,
+    help="For a picture of a layer, from 0; by default the mean of its heads.",
+)
 def attend(preset, text, target, output, kind, layer, head):
     """Write a page or a picture that shows what the tokens of a text attend to.
 
@@ -160,7 +168,7 @@ text_files = click.argument(
 )
 @arguments.count_option("--sequence-length", "Longer texts are truncated.")
 @arguments.count_option("--batch-size", "Texts read together; by default 32.")
-@click.option("--dtype", help="Policy, such as mixed_bfloat16.")
+@click.option("--dtype", help="Dtype policy of Keras, such as mixed_bfloat16.")
 def embed(preset, files, output, layers, **options):
     """Write a vector for each line of text files.
 
@@ -221,7 +229,7 @@ def senses(preset, word, files, layers, groups, limit, neighbours, output):
 
     paths = [pathlib.Path(file) for file in files]
     uses = zoo.find_uses(preset, word, paths, layers, limit=limit)
-    found, labels = uses.groups(groups), [""] * len(uses)
+    found, labels = uses.groups(min(groups, len(uses))), [""] * len(uses)
     for number, group in enumerate(found, start=1):
         click.echo(f"group {number}: {len(group)} of {len(uses)} uses")
         for use in group[:5]:
@@ -257,7 +265,9 @@ def vectors(files, output, **options):
     """
     import zoo
     from zoo.checkpoint import write_vectors
+    from zoo.checkpoint.vectors import check_text_name
 
+    check_text_name(output)
     arguments.check_new_file(output, files)
     write_vectors(output, *zoo.train_word_vectors(files, click.echo, **options))
     click.echo(output)
@@ -299,6 +309,8 @@ def vocabulary(files, kind, size, output, cased, character_coverage):
     from zoo.programs.vocabularies import learn_vocabulary
 
     arguments.check_no_input(output, files)
+    if cased and kind != "wordpiece":
+        raise ValueError(f"Only wordpiece takes --cased. Received: --kind {kind}.")
     options = {"lowercase": False if cased else None}
     options["character_coverage"] = character_coverage
     options = {name: value for name, value in options.items() if value is not None}

@@ -60,7 +60,7 @@ class TokenInputs:
                 f"The sequence must have at most {longest} tokens, since the model has "
                 f"{longest} positions. Received: {length[0]} tokens. Truncate it."
             )
-        complete = to_tensors({**inputs, self.tokens: tokens})
+        complete = to_tensors({**inputs, self.tokens: tokens}, self.input)
         for key, derive in self.derived_inputs.items():
             if complete.get(key) is None:
                 complete[key] = derive(tokens, self.config)
@@ -83,11 +83,12 @@ class TokenInputs:
             )
 
 
-def to_tensors(inputs):
-    """A dict of inputs whose arrays and lists are int32 tensors.
+def to_tensors(inputs, names):
+    """A dict of the inputs with these names. Arrays and lists are int32 tensors.
 
     A functional model does not accept a mixture of arrays and tensors.
     """
+    inputs = {name: inputs[name] for name in names if name in inputs}
     return {
         key: ops.convert_to_tensor(value, "int32")
         if not hasattr(value, "dtype") or isinstance(value, np.ndarray)

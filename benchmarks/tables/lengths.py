@@ -84,7 +84,7 @@ def main():
         "LSTM, MFLOP per token",
         "block, thousand tokens/s",
         "LSTM, thousand tokens/s",
-        "block is faster by",
+        "speed of the block relative to the LSTM",
         "block, steps",
         "LSTM, steps",
     ]

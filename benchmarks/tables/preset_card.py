@@ -239,6 +239,7 @@ def render(name, record, curves, results):
         f" The number includes those of `{part['preset']}`, which are not stored here."
         for part in parts
     )
+    every = record.get("log_every", 100)
     lines = [
         f"# {name}\n",
         f"{record['description']} It has {record['parameters']:,} parameters, stored "
@@ -248,10 +249,11 @@ def render(name, record, curves, results):
         f"- Limits: {record['limits']}\n",
         "## Training\n",
         "The command was "
-        f"`zoo pretrain {record['family']} --recipe {name} --data DIR --output RUN`. "
+        f"`zoo pretrain {record['family']} --recipe {name} --data DIR --output RUN"
+        f"{'' if every == 100 else f' --every {every}'}`. "
         "DIR has the files that `train` and `valid` of `recipe.json` name. The command "
         f"read {record['tokens_seen']:,} tokens. Each point of the curves is "
-        f"{record.get('log_every', 100):,} updates. The numbers are in `log.csv`.\n",
+        f"{every:,} updates. The numbers are in `log.csv`.\n",
         *(f"![{curve}]({curve}.svg)" for curve in curves),
         "\nThe same command measured these scores on held-out text:\n",
         *held_out(record["valid"]),

@@ -160,6 +160,7 @@ def draw(path, values, label, baseline=False):
             axes.plot(percent, marker="o", color=COLORS(number), label=preset)
         if baseline and baselines:
             axes.axhline(baselines[0], color="0.5", ls="--", label="baseline")
+        axes.set_visible(bool(baselines))
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set(title=probe.title, xlabel="layer", ylabel=label)
         axes.spines[["top", "right"]].set_visible(False)

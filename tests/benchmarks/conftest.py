@@ -34,7 +34,7 @@ def transfer(monkeypatch, tmp_path):
     return transfer
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def presets(tmp_path_factory):
     """A tiny ULMFiT of each direction and a tiny BERT, as directories."""
     from zoo.registry import build_backbone

@@ -127,7 +127,7 @@ def test_words_add_up(word_losses):
     assert (found["unknown"], found["share_known"]) == (pytest.approx(1 / 3), 0.75)
 
 
-@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("reverse", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_streams_predict_every_token_once(word_losses, tokenizer, reverse):
     keras.utils.set_random_seed(3)
     sizes = {"vocabulary_size": tokenizer.vocabulary_size, "pad_id": 1}
@@ -147,6 +147,7 @@ def test_streams_predict_every_token_once(word_losses, tokenizer, reverse):
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_the_baseline_is_the_entropy_of_the_tokens(word_losses, tmp_path):
     tokens = train_fastai_vocabulary(["a b"], minimum_count=1)
     sizes = {"vocabulary_size": len(tokens), "pad_id": 1}
@@ -191,6 +192,7 @@ def test_tokens_of_bytes_have_owners(perplexities, word_losses, tmp_path):
         assert own == " " * bool(number) + word.replace("[UNK]", "<unk>")
 
 
+@pytest.mark.slow
 def test_a_gpt_has_the_probability_of_its_task(word_losses, tmp_path):
     model = make_gpt()
     model.save_to_preset(tmp_path / "gpt")

@@ -202,6 +202,7 @@ def test_cells_have_every_task_model_and_seed(suite):
     assert {*suite.SHIPPED} <= shipped
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["token_classifier", "question_answerer"])
 def test_a_pooler_that_transformers_leaves_out_is_kept(task, tmp_path):
     pytest.importorskip("torch")

@@ -56,7 +56,7 @@ def test_other_features_are_ignored(case, build_task):
     np.testing.assert_array_equal(task(arrays), task(x))
 
 
-@pytest.mark.shown("text_classifier", "bidirectional_lm", "translator")
+@pytest.mark.shown("bidirectional_lm")
 @pytest.mark.parametrize("policy", ["mixed_float16", BFLOAT16])
 def test_half_precision_trains(case, build_task, policy):
     task = build_task(case, dtype=policy, smallest=False)
@@ -93,7 +93,7 @@ def test_a_preset_holds_the_task(case, family, build_task, tmp_path):
     np.testing.assert_array_equal(weights_of(copy), weights_of(task))
 
 
-@pytest.mark.shown("text_classifier", "token_classifier_crf", "pair_ranker")
+@pytest.mark.shown("token_classifier_crf")
 def test_a_file_holds_the_task_and_its_compilation(case, build_task, tmp_path):
     schedule = zoo.training.WarmupLinearDecay(1e-2, 2, 9)
     optimizer = zoo.training.AdamW(schedule, epsilon=1e-3, layer_decay=0.9)

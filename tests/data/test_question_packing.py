@@ -111,6 +111,7 @@ def test_padded_rows_and_chosen_rows_are_the_same(tokenizer):
     assert dense["begins"][0, -1] == -1 and dense["widest"].shape == (count, 12)
 
 
+@pytest.mark.slow
 def test_in_a_graph(tokenizer):
     packer = QuestionPacker(tokenizer, 12, stride=3)
     texts = tf.constant(QUESTIONS), tf.constant(CONTEXTS)

@@ -89,6 +89,7 @@ def test_every_epoch_has_all_examples_in_another_order(tmp_path):
     assert all(sorted(epoch) == list(range(12)) for epochs in read for epoch in epochs)
 
 
+@pytest.mark.shown("3")
 @pytest.mark.parametrize("start", [1, 3, 7])
 def test_a_run_that_resumes_reads_what_it_would_have_read(tmp_path, start):
     paths = write_records(make_batches(), tmp_path, 3)

@@ -1,5 +1,9 @@
 """The decoder with attention: its equations, its gradient, its steps."""
 
+import os
+import subprocess
+import sys
+
 import keras
 import numpy as np
 import pytest
@@ -30,6 +34,23 @@ def make(dropout=0.0, layers=2, dtype=None):
     for bias in layer.biases:
         bias.assign(draw.normal(0, 0.5, bias.shape))
     return layer, {name: tf.constant(value) for name, value in inputs.items()}
+
+
+JAX_PROGRAM = """
+import keras, numpy as np
+from zoo.layers import AttentionalDecoder
+shapes = {"token_ids": (5,), "memory": (6, 7), "memory_mask": (6,)}
+shapes |= {"hidden": (2, 4), "cell": (2, 4)}
+inputs = {
+    name: keras.Input(shape, dtype="int32" if "_" in name else "float32")
+    for name, shape in shapes.items()
+}
+model = keras.Model(inputs, AttentionalDecoder(9, 3, 4, 2)(**inputs))
+model.compile(keras.optimizers.SGD(0.1), "mse")
+x = {name: np.ones((3, *shape), inputs[name].dtype) for name, shape in shapes.items()}
+losses = [model.train_on_batch(x, np.ones((3, 5, 4))) for _ in range(3)]
+assert losses[0] > losses[1] > losses[2], losses
+"""
 
 
 def sigmoid(x):
@@ -139,3 +160,10 @@ def test_wrong_sizes():
             AttentionalDecoder(*sizes)
     with pytest.raises(ValueError, match="dropout=1"):
         AttentionalDecoder(9, 3, 4, dropout=1)
+
+
+@pytest.mark.slow
+def test_jax_trains_it():
+    pytest.importorskip("jax")
+    environment = {**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
+    subprocess.run([sys.executable, "-c", JAX_PROGRAM], env=environment, check=True)

@@ -6,7 +6,12 @@ import pytest
 import tensorflow as tf
 from final_graph import final_operations, require_onednn
 
-from zoo.layers import MultiHeadAttention, TransformerBlock
+from zoo.layers import (
+    MultiHeadAttention,
+    PositionEmbedding,
+    SinusoidalPositions,
+    TransformerBlock,
+)
 from zoo.layers.transformer import WithScores
 
 
@@ -77,8 +82,26 @@ def test_symbolic_outputs_are_like_those_of_numbers(dtype):
         given = [block(**parts) for parts in (values, symbols)]
         assert given[0].shape == given[1].shape and isinstance(given[1].shape, tuple)
         assert keras.backend.standardize_dtype(given[0].dtype) == given[1].dtype
+        given = [
+            block(*map(p.get, ("x", "mask", "positions", "memory")))
+            for p in (values, symbols)
+        ]
+        assert given[0].shape == given[1].shape
         if "positions" not in names:
+            order = ("x", "mask", "memory")
+            given = [WithScores(block)(*map(p.get, order)) for p in (values, symbols)]
+            assert [part.shape for part in given[0]] == [
+                part.shape for part in given[1]
+            ]
             given = [WithScores(block)(**parts) for parts in (values, symbols)]
             for found, symbol in zip(*given, strict=True):
                 assert tuple(found.shape) == symbol.shape
                 assert keras.backend.standardize_dtype(found.dtype) == symbol.dtype
+
+
+@pytest.mark.parametrize("layer", [PositionEmbedding(8), SinusoidalPositions(8)])
+def test_symbolic_positions_are_like_those_of_numbers(layer):
+    x, places = np.zeros((3, 5, 4), "float32"), np.ones((3, 5), "int32")
+    symbols = keras.Input((5, 4), 3), keras.Input((5,), 3, "int32")
+    assert layer(symbols[0]).shape == layer(x).shape == (1, 5, 4)
+    assert layer(*symbols).shape == layer(x, places).shape == (3, 5, 4)

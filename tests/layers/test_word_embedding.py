@@ -155,6 +155,7 @@ np.save(sys.argv[2], eager)
 """
 
 
+@pytest.mark.slow
 def test_the_same_bits_on_jax(tmp_path):
     pytest.importorskip("jax")
     np.savez(tmp_path / "in.npz", ids=IDS, table=TABLE)

@@ -176,7 +176,10 @@ def test_labels_come_in_the_order_of_the_outputs(tmp_path):
     kernel = np.arange(24, dtype="float32").reshape(3, 8)
     arrays |= {"classifier.weight": kernel, "classifier.bias": np.ones(3, "float32")}
     save_checkpoint(path / "model.safetensors", arrays)
-    assert read(path).labels is None
+    kind = ["BertForSequenceClassification"]
+    change_json(path / "config.json", architectures=kind)
+    assert read(path).labels == ("LABEL_0", "LABEL_1", "LABEL_2")
+    assert zoo.from_preset(path).labels == read(path).labels
     change_json(path / "config.json", id2label={"2": "c", "0": "a", "1": "b"})
     converted = read(path)
     assert converted.heads == ("classifier",)

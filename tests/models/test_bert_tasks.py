@@ -25,6 +25,7 @@ def build(tokenizer, **changes):
     return build_backbone("bert", {**tiny.CONFIG, **size, **changes})
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_a_question_answerer_is_written_and_read(tokenizer, tmp_path):
     task = zoo.QuestionAnswerer(build(tokenizer), tokenizer, num_answers=4)
     task.save_to_preset(tmp_path / "qa", layout="hugging_face")
@@ -38,6 +39,7 @@ def test_a_question_answerer_is_written_and_read(tokenizer, tmp_path):
     assert found["texts"].tolist() == expected["texts"].tolist()
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_a_tagger_is_written_and_read(tokenizer, tmp_path):
     backbone = build(tokenizer, pooler=False)
     task = zoo.TokenClassifier(backbone, tokenizer, labels=tiny.TAGS)
@@ -103,6 +105,7 @@ def pick(tokenizer, kind, **options):
     return task
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_tasks_with_a_pooler_are_written_as_themselves(tokenizer, tmp_path):
     tagger = pick(tokenizer, zoo.TokenClassifier, labels=tiny.TAGS)
     tagger.save_to_preset(tmp_path / "tags", layout="hugging_face")

@@ -48,7 +48,7 @@ def bilm(shared, tmp_path_factory):
 
 
 @pytest.mark.external
-@pytest.mark.parametrize("count", [4, pytest.param(None, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [1, pytest.param(None, marks=pytest.mark.slow)])
 def test_the_authors_vectors(bilm, count):
     directory, oracle = bilm
     model = zoo.from_preset(directory).stateful("layer_outputs")
@@ -293,7 +293,7 @@ def test_a_masked_language_model_is_refused(tmp_path):
 
 def test_extreme_texts_have_answers():
     task = zoo.tasks.TextEmbedder(make(), CharacterTokenizer(12))
-    for text in ("", "a " * 10_000, "x" * 10_000, " \t\n"):
+    for text in ("", "a " * 1_000, "x" * 10_000, " \t\n"):
         answer = task.answer(["a", text])["embedding"]
         assert answer.shape == (2, 16) and np.isfinite(answer).all()
 

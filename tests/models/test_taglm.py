@@ -12,6 +12,7 @@ import zoo
 from zoo.models.elmo import ELMo, ELMoConfig
 from zoo.models.taglm import TagLM, TagLMConfig
 from zoo.presets import directories, read_preset
+from zoo.tasks.signatures import float32_clone
 from zoo.text import CharacterTokenizer, TaggerTokenizer, UnicodeSpeller
 
 TEXTS, _ = tiny.make_texts(16, seed=3)
@@ -50,6 +51,38 @@ def make_task(*arguments, **fields):
     )
     task.compile(keras.optimizers.Adam(1e-2))
     return task
+
+
+@pytest.mark.usefixtures("eagerly")
+def test_groups_are_unfrozen_with_the_language_model():
+    task = make_task(lm_trainable=True)
+    part = task.backbone.parts["lm_0"]
+    before = [v.numpy() for v in part.trainable_weights]
+    moved = []
+
+    def note(epoch, logs):
+        pairs = zip(part.trainable_weights or part.weights, before, strict=False)
+        moved.append(any(np.any(v.numpy() != old) for v, old in pairs))
+
+    callback = keras.callbacks.LambdaCallback(on_epoch_end=note)
+    callbacks = [zoo.training.GradualUnfreezing(), callback]
+    task.fit(TEXTS[:4], TAGS[:4], epochs=4, callbacks=callbacks, verbose=0)
+    assert moved == [False, False, False, True]
+    optimizer = task.default_optimizer(layer_decay=0.5)
+    paths = {v.path for v in part.trainable_weights}
+    assert {optimizer.rate_scale(path) for path in paths} == {0.125}
+
+
+def test_a_copy_in_float32_has_such_a_language_model():
+    elmo = ELMo(ELMoConfig(**tiny.ELMO_CONFIG), dtype="mixed_bfloat16")
+    elmo.tokenizer = CharacterTokenizer(12)
+    task = make_task({"lm_0": elmo})
+    copy = float32_clone(task)
+    assert copy.backbone.parts["lm_0"].compute_dtype == "float32"
+    assert elmo.compute_dtype == "bfloat16"
+    for ours, theirs in zip(copy.weights, task.weights, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert float32_clone(copy) is copy
 
 
 def inputs_of(tokenizer, texts):

@@ -35,7 +35,8 @@ def make(elmo=False, **options):
     if elmo:
         models.append(ELMo(ELMoConfig(**tiny.ELMO_CONFIG)))
         models[1].tokenizer = CharacterTokenizer(12)
-    options = {**SIZES, "scheme": "IOB2", "dropout": 0.0, **options}
+    sizes = {**SIZES, "max_sequence_length": None}  # one window
+    options = {**sizes, "scheme": "IOB2", "dropout": 0.0, **options}
     return zoo.make_tagger(WORDS, TAGS, models, seed=1, **options)
 
 

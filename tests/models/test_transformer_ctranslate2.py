@@ -138,6 +138,7 @@ def test_a_directory_becomes_a_translator(tmp_path):
     model = zoo.from_preset(write(tmp_path))
     assert isinstance(model, zoo.Translator)
     assert model.options["generation"]["penalty"] == "ctranslate2"
+    assert model.options["generation"]["min_new_tokens"] == 2  # one, and the end
     tokenizer = model.tokenizer
     assert tokenizer(["a \u2581c x", ""]).to_list() == [[3, 5, 6], []]
     assert tokenizer.targets(["d x g"]).to_list() == [[3, 7, 6]]

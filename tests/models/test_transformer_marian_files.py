@@ -184,6 +184,7 @@ def test_what_is_written_is_what_was_read(tasks, name, tmp_path):
 def test_what_hugging_face_cannot_hold_is_refused(tasks, tmp_path):
     for changes, message in (
         ({"positions": "tensor2tensor"}, "Received: {'positions': 'tensor2tensor'}"),
+        ({"final_layer_norm": True}, "Received: {'ends_in_norm': True}"),
         ({"generation": {"penalty": "gnmt", "num_beams": 2}}, "penalty='gnmt'"),
         ({"generation": {"top_k": 2}}, r"\['top_k'\]"),
     ):

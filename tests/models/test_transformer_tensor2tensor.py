@@ -233,6 +233,7 @@ def test_published_configurations_have_the_published_sizes():
     assert sizes["transformer_big"] == sizes["transformer_big_v1"] + 4 * 1024
 
 
+@pytest.mark.usefixtures("eagerly")
 @pytest.mark.external
 def test_the_checkpoint_of_its_test_data(shared):
     directory = shared / "oracles" / "t2t_toy"

@@ -18,6 +18,7 @@ from zoo.text import (
     read_tree,
     train_sentencepiece,
 )
+from zoo.visualize.pages import escape
 
 CONFIG = {
     "hidden_dim": 16,
@@ -196,3 +197,20 @@ def test_a_parser_shows_the_tokens_of_its_trees():
     found = zoo.attend(parser, text)["cross"]
     written = tuple(linearize(read_tree(tree), "numbered"))
     assert found.tokens[1:] == written[: len(found.tokens) - 1]
+
+
+def test_long_titles_are_cut(bert, tmp_path):
+    page = tmp_path / "a.html"
+    for text, expected in (
+        ("好" * 20, "Attention: " + "好" * 20),
+        ("x" * 90 + " \n end", "Attention: " + "x" * 68 + "…"),
+    ):
+        zoo.attend(bert, text, output=page)
+        assert f"<title>{escape(expected)}</title>" in page.read_text("utf-8")
+
+
+def test_a_file_must_hold_one_model(tmp_path):
+    x = keras.Input((2,))
+    keras.Model(x, x).save(tmp_path / "a.keras")
+    with pytest.raises(ValueError, match="one backbone or task. Received: Functional"):
+        zoo.attend(tmp_path / "a.keras", "a film")

@@ -140,6 +140,7 @@ def test_the_difference_is_the_mean_over_seeds():
     assert found["interval"][0] <= 0.375 <= found["interval"][1]
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_a_few_examples_may_lack_a_label(folder):
     parts = glue_table.split(folder, "sst2", 1)
     plan = "preset", 1e-3, 0, 1, 8

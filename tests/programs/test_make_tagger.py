@@ -325,3 +325,14 @@ def test_a_new_tagger_trains_for_ten_epochs_by_a_plan(tmp_path):
     assert other.default_learning_rate == other.optimizer._learning_rate.peak == 1e-2
     with pytest.raises(ValueError, match="must be a positive number. Received: 0"):
         zoo.make_tagger(SENTENCES, TAGS, learning_rate=0, **SIZES)
+
+
+def test_a_tagger_on_pieces_reads_long_texts_in_windows(make_task):
+    bert = make_task("text_embedder").backbone
+    model = zoo.make_tagger(SENTENCES, TAGS, [bert], **SIZES)
+    positions = tiny.CONFIG["max_sequence_length"]
+    assert model.backbone.config.max_sequence_length == positions // 2
+    x = model.preprocessor(([" ".join(["good"] * 40)],))
+    assert len(x["word_positions"]) > 1 or x["padding_mask"].shape[1] <= positions
+    own = zoo.make_tagger(SENTENCES, TAGS, [bert], max_sequence_length=9, **SIZES)
+    assert own.backbone.config.max_sequence_length == 9

@@ -60,6 +60,22 @@ def test_vectors_of_words_are_those_of_first_pieces(backbone):
     assert none.shape == (0, 3, 16) and counts.shape == (0,)
 
 
+def test_some_words_of_small_blocks_are_the_same(backbone, monkeypatch):
+    texts = ["a good film", "", "the end of a film was bad", "x"]
+    every, counts = layer_vectors.word_vectors(backbone, texts)
+    assert counts.tolist() == [3, 0, 7, 1]
+    means = layer_vectors.text_vectors(backbone, texts)
+    monkeypatch.setattr(layer_vectors, "BYTES", 20)
+    blocks = [*layer_vectors._blocks(tf.constant(texts), 32)]
+    assert [*map(len, blocks)] == [1, 1, 2]
+    wanted = [[2, 0], [], [5, 5], []]
+    some, counts = layer_vectors.word_vectors(backbone, texts, places=wanted)
+    assert counts.tolist() == [2, 0, 2, 0]
+    np.testing.assert_allclose(some, every[[2, 0, 8, 8]], atol=1e-5)
+    found = layer_vectors.text_vectors(backbone, texts)
+    np.testing.assert_allclose(found, means, atol=1e-5)
+
+
 def test_words_of_texts_are_embedded(backbone, bert_preset):
     texts = [["the", "good", "film"], [], ["bad"]]
     found = zoo.embed_words(texts, bert_preset, [0, -1], batch_size=1)

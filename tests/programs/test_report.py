@@ -1,6 +1,10 @@
 """The report of `zoo finetune`, on tiny models and hostile data."""
 
+import json
+import os
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -150,6 +154,8 @@ def test_the_directory_is_checked_before_the_training(preset, tmp_path):
     output, _ = finetune(preset, data, tmp_path, "--report", data, code=1)
     assert "The report must be a directory. Received:" in output
     assert "rows for training" not in output
+    output, _ = finetune(preset, data, tmp_path, "--report", data / "r", code=1)
+    assert "train.tsv" in output and "rows for training" not in output
 
 
 def test_the_output_is_checked_before_the_training(preset, tmp_path):
@@ -177,3 +183,21 @@ def test_printable():
     assert printable("a\tb\nc\x00\ud800\uffff") == "a b c\ufffd\ufffd\ufffd"
     assert printable("x" * 1200, 5) == "xxxxx… (1,200 characters)"
     assert printable("👩\u200d🎤\u00a0é") == "👩\u200d🎤\u00a0é"
+
+
+@pytest.mark.slow
+def test_a_classifier_is_trained_on_jax(preset, tmp_path):
+    """Between updates, JAX's variables have no values unless they are asked for."""
+    pytest.importorskip("jax")
+    texts, labels = tiny.make_texts(32)
+    data = write_table(tmp_path / "train.tsv", texts, labels)
+    command = ["finetune", preset, "--data", data, "--output", tmp_path / "m.keras"]
+    program = "import sys; from zoo.cli import main; main(sys.argv[1:])"
+    subprocess.run(
+        [sys.executable, "-c", program, *map(str, command), "--batch-size", "8"],
+        env={**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"},
+        check=True,
+    )
+    report = json.loads((tmp_path / "m_report" / "report.json").read_text("utf-8"))
+    assert np.isfinite(report["updates"]["loss"]).all()
+    assert max(report["updates"]["learning_rate"]) > 0

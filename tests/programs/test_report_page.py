@@ -99,6 +99,7 @@ def test_the_page_of_plain_data(classified):
     assert f"{value:.3f}" in text
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*with an empty text")
 def test_hostile_texts_and_labels(preset, tmp_path):
     texts = [f"{text} {i}" for i in range(6) for text in HOSTILE] + [""] * 6

@@ -116,6 +116,7 @@ def test_files_of_every_task_are_read(tmp_path):
     assert SUITE["snli"].load(folder / names[0]) == ((["a"], ["b"]), ["neutral"])
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_a_stopped_suite_continues(preset, tmp_path, monkeypatch):
     write_files(tmp_path / "data")
     command = ["evaluate-suite", preset, "--data", tmp_path / "data"]
@@ -145,6 +146,7 @@ def test_a_stopped_suite_continues(preset, tmp_path, monkeypatch):
     assert "Give another directory" in run(*other, code=1)
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_a_function_trains_models_of_some_seeds(preset, tmp_path):
     write_files(tmp_path / "data")
     calls = []
@@ -189,7 +191,7 @@ def test_settings_of_a_suite(tmp_path):
 
 
 def test_the_weights_of_a_directory_are_a_setting(tmp_path, monkeypatch):
-    """A record of before has no checksum, and the path as it was given."""
+    """An older record has no checksum, and the path as it was given."""
     monkeypatch.chdir(tmp_path)
     preset, record = tmp_path / "preset", tmp_path / "run" / "settings.json"
     preset.mkdir()
@@ -198,19 +200,31 @@ def test_the_weights_of_a_directory_are_a_setting(tmp_path, monkeypatch):
     (preset / "preset.json").write_text("{}")
     (preset / "weights").write_text("weights")
 
-    def check(preset):
-        task_suite._check_settings(record.parent, preset, "data", None, {})
+    def check(preset, output=record.parent):
+        output.mkdir(exist_ok=True)
+        task_suite._check_settings(output, preset, "data", None, {})
 
     check("preset")
     check(preset)
+    (preset / "README.md").write_text("notes")
+    check(preset)
+    for changed in ("preset.json", "weights"):
+        before = (preset / changed).read_text()
+        (preset / changed).write_text("others!")
+        with pytest.raises(ValueError, match="Give another directory"):
+            check(preset)
+        (preset / changed).write_text(before)
     (preset / "weights").write_text("others!")
-    with pytest.raises(ValueError, match="Give another directory"):
-        check(preset)
     record.write_text(json.dumps({"preset": "preset", "data": str(tmp_path / "data")}))
     check("preset")
     (preset / "weights").write_text("weights")
     with pytest.raises(ValueError, match="Give another directory"):
         check("preset")
+    check("others", output := tmp_path / "other")
+    (output / "sst2-0.json").write_text("{}")
+    (tmp_path / "others").mkdir()  # now a directory has the name of the preset
+    with pytest.raises(ValueError, match="Give another directory"):
+        check("others", output)
 
 
 def test_a_diverged_model_is_not_scored(preset, tmp_path):

@@ -35,6 +35,7 @@ def embed(*arguments, **options):
     return zoo.embed(*arguments, verbose=0, **options)
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_vectors_are_those_of_the_embedder(preset, embedder):
     found = embed(TEXTS, embedder)
     assert found.dtype == np.float32

@@ -47,17 +47,19 @@ def calls(monkeypatch):
     return found
 
 
+@pytest.mark.usefixtures("eagerly")
+@pytest.mark.parametrize("epochs", [3, pytest.param(10, marks=pytest.mark.slow)])
 def test_the_recipe_trains_a_language_model_and_then_a_classifier(
-    preset, calls, tmp_path
+    epochs, preset, calls, tmp_path
 ):
     model = zoo.finetune_ulmfit(
-        preset, TEXTS, LABELS, UNLABELED, (TEXTS[:8], LABELS[:8]), epochs=10,
+        preset, TEXTS, LABELS, UNLABELED, (TEXTS[:8], LABELS[:8]), epochs=epochs,
         language_model_epochs=2, batch_size=8, output=tmp_path / "model.keras",
     )  # fmt: skip
     (first, *_), (second, *_) = calls
     assert isinstance(first, zoo.CausalLM) and second is model
     assert calls[0][2] == [*TEXTS, *UNLABELED] and calls[1][2] == TEXTS
-    assert [call[3]["epochs"] for call in calls] == [2, 10]
+    assert [call[3]["epochs"] for call in calls] == [2, epochs]
     # The token vectors make the logits, so they learn as fast as a head.
     for (task, optimizer, _, _), words in zip(calls, (1.0, 2.6**-3), strict=True):
         schedule = optimizer._learning_rate
@@ -71,7 +73,8 @@ def test_the_recipe_trains_a_language_model_and_then_a_classifier(
     assert losses[-1] < losses[0]
     assert model.backbone is first.backbone
     history = model.history.history
-    assert len(history["val_loss"]) == 10 and history["accuracy"][-1] > 0.8
+    assert len(history["val_loss"]) == epochs
+    assert history["accuracy"][-1] > 0.8 or epochs < 10
     assert model.labels == ("bad", "good") and model.options["pooling"] == "mean"
     loaded = zoo.load_model(tmp_path / "model.keras")
     np.testing.assert_array_equal(loaded.predict(TEXTS), model.predict(TEXTS))

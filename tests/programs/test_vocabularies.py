@@ -126,8 +126,9 @@ def test_mistakes_are_one_line_and_write_nothing(files, tmp_path):
     message = learn([empty], "sentencepiece", path, code=1)
     assert message == ("Error: Texts for a vocabulary must have words. Received: none.")
     message = learn(files, "sentencepiece", path, "--cased", code=1)
-    assert "'sentencepiece' is learned without some options" in message
-    assert "Received: lowercase." in message
+    assert "Only wordpiece takes --cased. Received: --kind sentencepiece." in message
+    message = learn(files, "bpe", path / "inside", code=1)
+    assert str(path) in message and "Error: " in message
     common = ("--size", 9, "--output", path)
     for kind in SIZES:
         message = run(*files, "--kind", kind, *common, code=1)

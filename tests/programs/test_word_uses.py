@@ -74,8 +74,8 @@ def test_groups_have_similar_uses(uses):
 
 
 def test_what_cannot_be_found(model, bert_preset):
-    for words in ("plots", "two words", []):
-        with pytest.raises(ValueError, match="must be in the texts"):
+    for words in ("plots", "two words", "good.", []):
+        with pytest.raises(ValueError, match="in the texts.* without punctuation at"):
             zoo.find_uses(model, words, TEXTS)
     with pytest.raises(TypeError, match="Received: one string"):
         zoo.find_uses(model, "film", "a film")
@@ -96,3 +96,13 @@ def test_the_command_shows_groups(bert_preset, tmp_path):
     assert "\ufffd[2J" in result.output and "\x1b" not in result.output
     picture = (tmp_path / "map.svg").read_text()
     assert "group 2" in picture and "direction 1" in picture
+
+
+def test_a_word_may_occur_once(bert_preset, tmp_path):
+    path = tmp_path / "texts.txt"
+    path.write_text("\n".join(TEXTS))
+    result = CliRunner().invoke(main, ["senses", str(bert_preset), "plot", str(path)])
+    assert result.exit_code == 0, result.output
+    assert "group 1: 1 of 1 uses" in result.output
+    result = CliRunner().invoke(main, ["senses", str(bert_preset), "a", str(tmp_path)])
+    assert "is a directory. Give its files." in result.output

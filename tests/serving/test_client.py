@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -39,6 +40,9 @@ def server():
                 return
             elif self.path == "/v1/models/plain:predict":
                 status, body = 502, "bad gateway"
+            elif self.path == "/v1/models/slow:predict":
+                time.sleep(1)
+                status, body = 200, "{}"
             elif self.path != "/v1/models/double:predict":
                 status, body = 404, json.dumps({"error": "Servable not found"})
             self.send_response(status)
@@ -76,6 +80,11 @@ def test_predict_says_what_the_server_did(server, name, message):
 def test_predict_without_a_server():
     with pytest.raises(ConnectionError, match="A server must listen.*127.0.0.1:9"):
         predict("http://127.0.0.1:9", "clf", ["a"], timeout=5)
+
+
+def test_a_server_that_is_slow_is_not_called_missing(server):
+    with pytest.raises(TimeoutError, match="must answer within 0.2 s.*`timeout`"):
+        predict(server, "slow", ["a"], timeout=0.2)
 
 
 @pytest.mark.parametrize("texts", ["one text", [b"bytes"], [None]])

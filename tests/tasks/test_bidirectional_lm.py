@@ -53,6 +53,7 @@ def log_softmax(x):
     return x - np.log(np.exp(x).sum(-1, keepdims=True))
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_likelihoods_are_those_of_the_layers_outputs():
     model = make()
     texts = [*TEXTS[:6], "the unknownword !"]

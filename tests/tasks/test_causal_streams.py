@@ -15,7 +15,7 @@ from zoo.text import FastaiTokenizer
 from zoo.text.fastai_splitting import SPECIALS
 
 WORDS = sorted({word for text in tiny.make_texts(60)[0] for word in text.split()})
-TEXTS = ["a good film", "", "bad " * 3 + "the end", " ".join(WORDS * 12)]
+TEXTS = ["a good film", "", "bad " * 3 + "the end", " ".join(WORDS * 6)]
 
 
 @functools.cache
@@ -152,6 +152,7 @@ def test_replicas_carry_the_states_of_their_own_rows(two_replicas):
     np.testing.assert_allclose(*results, rtol=1e-5)
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_wrong_data_is_refused():
     model = make(rows=4)
     with pytest.raises(ValueError, match="`rows=4` takes a list.*batch_size=7"):

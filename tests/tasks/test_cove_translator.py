@@ -95,6 +95,7 @@ def test_files_keep_the_translator(translator, tmp_path):
     assert again.translate(TEXTS, extra_tokens=6) == expected
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_other_tasks_have_the_encoder_only(translator, tmp_path):
     translator.save_to_preset(tmp_path / "preset")
     classifier = zoo.from_preset(

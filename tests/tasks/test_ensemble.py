@@ -49,6 +49,7 @@ def shares(members, x):
     return (found[0] + found[1][:, ::-1]) / 2
 
 
+@pytest.mark.usefixtures("eagerly")
 @pytest.mark.shown("0", "1")
 @pytest.mark.parametrize("x", [TEXTS, PAIRS, TEXTS[:1], []], ids=len)
 def test_it_averages_probabilities(ensemble, members, x):
@@ -156,6 +157,7 @@ def test_what_cannot_be_combined_is_an_error(members):
         TextEnsemble([members[0], TextRegressor(members[0].backbone)])
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_nothing_to_score(ensemble):
     scores = ensemble.evaluate(TEXTS, LABELS, sample_weight=np.zeros(9))
     assert scores == [0.0, 0.0]
@@ -176,6 +178,13 @@ def test_what_an_ensemble_does_not_take_is_an_error(ensemble):
         ensemble.evaluate(TEXTS)
     with pytest.raises(ValueError, match="lengths|length"):
         ensemble.evaluate(TEXTS, LABELS[:3])
+
+
+def test_a_directory_of_an_ensemble_has_one_layout(tmp_path):
+    (tmp_path / "ensemble.json").write_text('{"format": 1, "members": 2}')
+    for wrong in ({"layout": "hugging_face"}, {"file": "a.bin"}):
+        with pytest.raises(ValueError, match="An ensemble has no other layout"):
+            zoo.from_preset(tmp_path, **wrong)
 
 
 @pytest.mark.usefixtures("eagerly")

@@ -222,5 +222,7 @@ def test_errors():
         evaluate(model, {"first": Y["first"]}, loss=FORMS["names"])
     with pytest.raises(ValueError, match="`y` must be a dict or a list, .*second"):
         evaluate(model, Y["first"], loss=FORMS["names"])
+    with pytest.raises(ValueError, match="say which crossentropy. Received: 'ce'"):
+        evaluate(model, loss={"first": "ce"})
     with pytest.raises(ValueError, match="At least one output must have a loss"):
         evaluate(model, loss={"first": None})

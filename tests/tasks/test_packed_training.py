@@ -40,6 +40,7 @@ def test_a_document_in_a_row_is_read_as_alone(norm_first):
                 np.testing.assert_allclose(found[row][own], alone, atol=1e-5)
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_the_loss_of_separate_documents_is_that_of_the_documents():
     packed, plain = make(packing="documents"), make()
     # No document is split, since a row has 96 tokens and the first four have fewer.
@@ -89,6 +90,7 @@ def test_what_does_not_fit_raises():
         model.fit(tf.data.Dataset.from_tensor_slices(TEXTS).batch(2))
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_a_tokenizer_without_an_end_writes_nothing():
     model = make(WordPieceTokenizer(tiny.VOCABULARY), family="ulmfit")
     with pytest.raises(ValueError, match="needs a tokenizer with a token that ends"):

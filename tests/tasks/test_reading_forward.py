@@ -65,3 +65,9 @@ def test_no_answer_has_the_score_of_the_last_token(family):
     ends = scores[np.arange(len(last)), :, last]
     np.testing.assert_allclose(scores[:, :, 0], ends, atol=1e-6)
     assert np.ptp(scores[:, 0, 0]) > 1e-4  # it depends on the text
+
+
+def test_the_last_token_of_a_backward_model_sees_no_other_one():
+    with pytest.raises(ValueError, match='"last".* reads backwards. Use "cls"'):
+        make("text_embedder", "ulmfit", {"reverse": True}, pooling="last")
+    make("text_embedder", "ulmfit", {"reverse": True}, pooling="cls")

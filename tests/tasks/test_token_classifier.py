@@ -174,22 +174,21 @@ def test_offsets_are_characters_and_padding_is_empty(make_tagger):
 
 
 def windowed(tagger, text):
-    """Emissions of a text's words, by hand: rows of 6 pieces that overlap by 3."""
+    """Emissions by hand: rows of 6 pieces, each word in the middle half of its row."""
     tokens = [tagger.tokenizer.pieces([w]).values.numpy() for w in text.split()]
-    begins = np.cumsum([0, *map(len, tokens)])[:-1]
-    pieces, found = np.concatenate(tokens).tolist(), []
+    pieces, rows, places = np.concatenate(tokens).tolist(), [], []
     last = max(-(-(len(pieces) - 6) // 3), 0)
     classifier = keras.Model(tagger.input, tagger.get_layer("classifier").output)
-    special = tagger.tokenizer.cls_id, tagger.tokenizer.sep_id
-    for begin in begins:
-        # The row in whose middle half it is, or the first or the last one.
+    for begin in np.cumsum([0, *map(len, tokens)])[:-1]:
         start = 3 * min(max((2 * begin - 3) // 6, 0), last)
         assert start <= begin < start + 6
-        row = np.array([[special[0], *pieces[start : start + 6], special[1]]])
-        x = tagger.backbone.complete({"token_ids": row})
-        x["word_positions"] = tf.constant([[begin - start + 1]], tf.int32)
-        found.append(classifier(x)[0, 0])
-    return np.array(found)
+        own = pieces[start : start + 6]
+        rows.append([tagger.tokenizer.cls_id, *own, tagger.tokenizer.sep_id])
+        places.append([begin - start + 1])
+    ids = tf.ragged.constant(rows, tf.int32).to_tensor(tagger.tokenizer.pad_id)
+    x = tagger.backbone.complete({"token_ids": ids})
+    x["word_positions"] = tf.constant(places, tf.int32)
+    return classifier(x)[:, 0].numpy()
 
 
 @pytest.mark.usefixtures("eagerly")
@@ -292,6 +291,7 @@ def test_impossible_options_are_refused(make_tagger, options, message):
         make_tagger(**options)
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_bad_sentences_are_refused(make_tagger):
     tagger = make_tagger()
     with pytest.raises(ValueError, match="2 labels for 3 words in row 1"):

@@ -240,7 +240,7 @@ def test_weights_of_a_subclass_are_saved(make_task, tokenizer, tmp_path):
 
 
 def test_a_new_length_reaches_functions_that_have_answered(make_task):
-    options = {"fields": {"causal": True}, "compile": EAGER}
+    options = {"fields": {"causal": True, "num_layers": 1}, "compile": EAGER}
     task, other = (make_task("causal_lm", **options) for _ in range(2))
     other.sequence_length = 5
     text = "the good film was very bad and long"

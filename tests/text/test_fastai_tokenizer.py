@@ -163,6 +163,7 @@ def test_rows_end_where_the_next_document_begins(tokenizer):
     )
 
 
+@pytest.mark.slow
 def test_computes_the_same_in_a_graph_and_in_an_exported_model(tokenizer, tmp_path):
     texts = [text.encode() for text in EXPECTED["texts"][:60]]
     ids = tokenizer(texts)

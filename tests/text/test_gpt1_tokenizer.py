@@ -281,6 +281,7 @@ def test_ids_are_those_of_a_published_example(real, shared):
     assert real.unknown_id == real.pad_id == 0 and real.start_id == 40477
 
 
+@pytest.mark.slow
 @pytest.mark.external
 def test_2033_texts_have_the_ids_of_the_rule(differing, shared):
     path = shared / "oracles" / "wordpiece_google.jsonl.gz"

@@ -5,6 +5,8 @@ import pathlib
 import subprocess
 import sys
 
+import pytest
+
 MEASURE = """
 import json, pathlib, re, resource, sys
 
@@ -70,6 +72,7 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_rows_times_the_longest(tmp_path):
     goldens = pathlib.Path(__file__).parents[1] / "goldens"
     found = subprocess.run(

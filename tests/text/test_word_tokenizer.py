@@ -207,7 +207,7 @@ def test_copies_know_the_same_words(tmp_path):
     config["vocabulary"] = str(tmp_path / "words.txt")
     for twin in (
         WordTokenizer.from_config(tokenizer.get_config()),
-        WordTokenizer.from_config(config),
+        WordTokenizer(**config),
         copy.deepcopy(tokenizer),
         pickle.loads(pickle.dumps(tokenizer)),
     ):

@@ -121,6 +121,7 @@ def test_layers_learn_at_their_own_rates():
 class Backbone:
     """Names of layers, which is all that the optimizer asks a backbone for."""
 
+    parts = {}
     named_layers = dict.fromkeys(("embedding", "norm", "lower", "upper", "pooler"))
 
     def groups(self):
@@ -135,6 +136,18 @@ def test_the_depth_of_a_layer_is_that_of_its_group():
     scales = [optimizer.rate_scale(path) for path in paths]
     assert scales == [0.125, 0.25, 0.5, 1.0]
     assert finetuning_optimizer(None, 100).depths == {}  # no decay, no question
+
+
+def test_the_layers_of_a_part_have_its_depth():
+    class Whole(Backbone):
+        parts = {"lm": Backbone()}
+        named_layers = {"words": None, "top": None}
+
+        def groups(self):
+            return ("lm", "words"), ("top",)
+
+    inner = dict.fromkeys(Backbone.named_layers, 0)
+    assert layer_depths(Whole()) == {**inner, "words": 0, "top": 1}
 
 
 def test_token_vectors_that_make_the_logits_are_at_the_top():
@@ -246,5 +259,8 @@ def test_errors():
         AdamW(layer_decay=0)
     with pytest.raises(ValueError, match="`amsgrad` must be False. Received: True."):
         AdamW(amsgrad=True)
+    with pytest.raises(ValueError, match="in one way. Received: `clipvalue` and glob"):
+        AdamW(clipvalue=0.5)
+    assert AdamW(clipvalue=0.5, global_clipnorm=None).clipvalue == 0.5
     with pytest.raises(ValueError, match="at least `warmup_steps`.*decay_steps=3"):
         WarmupLinearDecay(1.0, 4, 3)

@@ -232,24 +232,17 @@ class Stop(keras.callbacks.Callback):
             raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize(
-    "epoch",
-    [
-        pytest.param(1, marks=pytest.mark.slow),
-        2,
-        pytest.param(3, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize("epoch", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_a_run_that_is_stopped_goes_on_with_the_right_layers(epoch, tmp_path):
     def run(name, *callbacks):
-        model = make(dropout=0.1)
+        model = make(dropout=0.1, num_layers=1)
         model.backbone.named_layers["pooler"].trainable = False
 
         def batches(start):
             return model.batches(TEXTS, LABELS, batch_size=4).repeat().skip(start)
 
         callbacks = [*callbacks, GradualUnfreezing()]
-        return train_steps(model, batches, 8, tmp_path / name, 2, callbacks)
+        return train_steps(model, batches, 6, tmp_path / name, 2, callbacks)
 
     whole = run("whole")
     with pytest.raises(KeyboardInterrupt):

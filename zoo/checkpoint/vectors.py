@@ -46,8 +46,7 @@ def read_vectors(path, words=None, limit=None):
         raise FileNotFoundError(
             f"There is no file of vectors at `{path}`. Check the path."
         )
-    binary = path.with_suffix("") if path.suffix in OPENERS else path
-    read = _binary_rows if binary.suffix == ".bin" else _text_rows
+    read = _binary_rows if _names_binary(path) else _text_rows
     found, vectors = {}, []
     try:
         with open_any(path) as file:
@@ -64,6 +63,12 @@ def read_vectors(path, words=None, limit=None):
     width = len(vectors[0]) if vectors else 0
     matrix = np.array(vectors, "float32").reshape(len(vectors), width)
     return list(found), matrix
+
+
+def _names_binary(path):
+    """Whether a path is that of a binary file, which may be compressed."""
+    plain = path.with_suffix("") if path.suffix in OPENERS else path
+    return plain.suffix == ".bin"
 
 
 def _text_rows(path, file):
@@ -158,19 +163,28 @@ def _binary_rows(path, file):
         place = end
 
 
+def check_text_name(path):
+    """Raises ValueError if `read_vectors` would not read text from this path."""
+    if _names_binary(pathlib.Path(path)):
+        raise ValueError(
+            f"Vectors must be written as text. Received: {path}, a name of binary "
+            "files. Choose a name such as vectors.txt."
+        )
+
+
 def write_vectors(path, words, vectors, header=False):
     """Writes vectors as text, completely or not at all.
 
     Args:
-        path: path of the file.
+        path: path of the file, which is compressed if it ends in `.gz` or `.xz`.
         words: sequence of str (V,).
         vectors: float (V, D).
         header: bool, whether to write a first line with the counts V and D, which
             programs for files of word2vec and fastText need.
 
     Raises:
-        ValueError: if the numbers of words and vectors differ, or a word is empty or
-            contains a line break.
+        ValueError: if the numbers of words and vectors differ, a word is empty or
+            contains a line break, or the name ends in `.bin`.
         OSError: if the disk is full or the permission to write is missing.
     """
     vectors = np.asarray(vectors, "float32")
@@ -180,7 +194,11 @@ def write_vectors(path, words, vectors, header=False):
             f"{len(words)} words and {len(vectors)} vectors. Give as many vectors as "
             "words."
         )
-    with replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
+    check_text_name(path)
+    with (
+        replacing(path) as temporary,
+        open_any(temporary, "wt", encoding="utf-8") as file,
+    ):
         if header:
             file.write(f"{len(words)} {vectors.shape[1]}\n")
         for word, vector in zip(words, vectors, strict=True):

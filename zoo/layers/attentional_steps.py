@@ -115,6 +115,7 @@ def run_trained(state, inputs, weights, source):
         last, every = scan(step, start, inputs)
 
         def gradient(*upstream):
+            upstream = upstream[0] if len(upstream) == 1 else upstream
             return back(upstream, state, inputs, weights, source, every)
 
         return (every[0], *last[: sizes[0]]), gradient

@@ -46,9 +46,15 @@ class PositionEmbedding(keras.layers.Layer):
         """Returns rows of the table."""
         return rows_of(ops.cast(self.embeddings, self.compute_dtype), inputs, places)
 
-    def compute_output_shape(self, input_shape, *args):
-        """(1, L, D)."""
-        return (1, *input_shape[1:])
+    def compute_output_spec(self, inputs, places=None):
+        """(1, L, D), or (B, L, D) with places."""
+        return spec_of_rows(inputs, places, self.compute_dtype)
+
+
+def spec_of_rows(inputs, places, dtype):
+    """The shape and type of `rows_of`."""
+    rows = 1 if places is None else inputs.shape[0]
+    return keras.KerasTensor((rows, *inputs.shape[1:]), dtype)
 
 
 def rows_of(table, inputs, places=None):
@@ -167,6 +173,6 @@ class SinusoidalPositions(keras.layers.Layer):
         table = ops.convert_to_tensor(self.table, self.compute_dtype)
         return rows_of(table, inputs, places)
 
-    def compute_output_shape(self, input_shape, *args):
-        """(1, L, D)."""
-        return (1, *input_shape[1:])
+    def compute_output_spec(self, inputs, places=None):
+        """(1, L, D), or (B, L, D) with places."""
+        return spec_of_rows(inputs, places, self.compute_dtype)

@@ -1,6 +1,7 @@
 """The block of the Transformer, and activations."""
 
 import functools
+import inspect
 
 import keras
 from keras import ops
@@ -217,13 +218,13 @@ class TransformerBlock(CompositeLayer):
         x = self._feed_forward(x, mode)
         return (x, *scores) if return_scores else x
 
-    def compute_output_spec(
-        self, x, padding_mask=None, positions=None, memory=None, **options
-    ):
+    def compute_output_spec(self, x, *args, **kwargs):
         """Shapes and types; Keras would trace `call`, most of the time of a model."""
+        given = inspect.signature(self.call).bind(x, *args, **kwargs).arguments
+        positions, memory = given.get("positions"), given.get("memory")
         read = x if positions is None else positions
         vectors = keras.KerasTensor((*read.shape[:2], x.shape[2]), self.compute_dtype)
-        if not options.get("return_scores"):
+        if not given.get("return_scores"):
             return vectors
         keys = [part.shape[1] for part in (x, memory) if part is not None]
         rows, length = read.shape[:2]
@@ -339,6 +340,8 @@ class WithScores(keras.layers.Layer):
             x, padding_mask, **given, return_scores=True, training=training
         )
 
-    def compute_output_spec(self, *args, **kwargs):
+    def compute_output_spec(self, x, *args, **kwargs):
         """Shapes and types, see `TransformerBlock.compute_output_spec`."""
-        return self.block.compute_output_spec(*args, **kwargs, return_scores=True)
+        given = inspect.signature(self.call).bind(x, *args, **kwargs).arguments
+        memory = given.get("memory")
+        return self.block.compute_output_spec(x, memory=memory, return_scores=True)

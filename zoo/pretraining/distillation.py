@@ -119,10 +119,11 @@ class Distillation(StagedObjective):
 
     def __init__(self, recipe, data, output):
         self.recipe, self.options = recipe, recipe.options
-        texts = {
-            pattern: self._read(find_train(data, [pattern], recipe.valid), pattern)
-            for pattern in recipe.train
-        }
+        files, texts = find_train(data, recipe.train, recipe.valid), {}
+        for pattern in recipe.train:
+            own = [path for path in find_files(data, [pattern]) if path in files]
+            if own:
+                texts[pattern] = self._read(own, pattern)
         self.tokenizer = start_tokenizer(recipe) or self._vocabulary(texts, output)
         find_held_out(data, recipe.valid)  # raises if two files have one name
         self.held_out = {

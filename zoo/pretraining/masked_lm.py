@@ -166,7 +166,8 @@ def prepare_vocabulary(recipe, data, output):
 def prepare_examples(recipe, data, output, tokenizer):
     """Writes sharded examples for every row length, unless they exist.
 
-    The corpus is streamed. A few million tokens are in memory at a time.
+    The corpus is streamed, one document after the other. A few million tokens, or the
+    longest document, are in memory at a time; see `zoo.data.read_documents`.
 
     Args:
         recipe, data, output: see `MaskedPretraining`.

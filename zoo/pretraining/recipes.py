@@ -38,8 +38,9 @@ class Recipe:
         config: dict, fields of the family's config during pretraining.
         train, valid: lists of glob patterns of files in the data directory. The files
             are read by `zoo.data.read_documents`, those of a tagger by
-            `zoo.data.read_conll`, those of distillation by `zoo.data.read_texts`. Files
-            that match patterns of both are held out, and not used for training.
+            `zoo.data.read_conll`, of distillation by `zoo.data.read_texts`, of a
+            translator by `zoo.data.read_bitext`, and of a parser as trees in brackets.
+            Files that match patterns of both are not used for training.
         start: name or directory of a preset whose weights are trained further, or None.
             In JSON the field is "from".
         finetuning_config: dict, fields of the config that the finished preset has

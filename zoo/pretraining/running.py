@@ -9,13 +9,16 @@ import keras
 from zoo import presets
 from zoo.config import check_fields
 from zoo.files import DAMAGED, write_json
+from zoo.presets import find_preset, sha256
 from zoo.pretraining.optimizer import make_optimizer
 from zoo.pretraining.recipes import Recipe, find_held_out, find_train
+from zoo.programs.stored_settings import find_weights
 from zoo.registry.sources import find_family
 from zoo.training import train_steps
 from zoo.training.resume import check_interval
 
-RECIPE, FILES = "recipe.json", "files.json"  # the latter has the sizes of the files
+# The latter has the sizes of the files, and the checksum of the preset at the start.
+RECIPE, FILES = "recipe.json", "files.json"
 
 
 def run(recipe, data, output, every=100, tensorboard=False):
@@ -135,13 +138,14 @@ def begin(recipe, output):
 
 
 def check_files(recipe, data, output):
-    """Compares the sizes of the files of a run with those at its beginning.
+    """Compares the files of a run, and the preset it starts from, with the beginning.
 
     A run whose files are all absent continues, if its objective has what it needs in
     `output`.
 
     Returns:
-        dict of the name of a file in `data` to its size in bytes.
+        dict of the name of a file in `data` to its size in bytes, and of the preset to
+        the checksum of its weights.
 
     Raises:
         ValueError: if files were added, removed or changed. The message names them.
@@ -150,7 +154,11 @@ def check_files(recipe, data, output):
     patterns = [*recipe.train, *recipe.valid]
     files = sorted({file for pattern in patterns for file in data.glob(pattern)})
     sizes = {file.relative_to(data).as_posix(): file.stat().st_size for file in files}
-    known = json.loads(path.read_text("utf-8")) if path.exists() else sizes
+    stored = json.loads(path.read_text("utf-8")) if path.exists() else None
+    if sizes and recipe.start and recipe.start in (stored or [recipe.start]):
+        weights = find_weights(find_preset(recipe.start))
+        sizes[recipe.start] = weights and sha256(weights)
+    known = sizes if stored is None else stored
     if not sizes:
         return known
     names = {*known, *sizes}

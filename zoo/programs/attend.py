@@ -2,7 +2,6 @@
 
 import os
 import pathlib
-import textwrap
 
 import numpy as np
 import tensorflow as tf
@@ -65,7 +64,9 @@ def attend(model, text, target=None, output=None, *, kind=None, layer=None, head
         model = _load(name, target)
     attention = _weights(model, text, target)
     if output is not None:
-        title = textwrap.shorten(f"Attention: {text}", LONGEST_TITLE, placeholder=" …")
+        title = " ".join(f"Attention: {text}".split())
+        if len(title) > LONGEST_TITLE:
+            title = f"{title[: LONGEST_TITLE - 1]}…"
         _save(attention, output, title, name, **part)
     return attention
 
@@ -108,7 +109,14 @@ def _save(attention, output, title, name, kind, layer, head):
 def _load(preset, target):
     """The model; with its head, if it shall write the target."""
     if os.fspath(preset).endswith(".keras"):
-        return registry.load_model(preset)
+        model = registry.load_model(preset)
+        if not isinstance(model, (Backbone, Task)):
+            raise ValueError(
+                "The file must hold one backbone or task. Received: "
+                f"{type(model).__name__} in {os.fspath(preset)}. For an ensemble, "
+                "choose one of its models."
+            )
+        return model
     model = load_one(preset)
     if not isinstance(model, Task) and model.predicts == "target" and target is None:
         model = registry.from_preset(preset, task=Translator.task_name)

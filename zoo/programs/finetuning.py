@@ -174,8 +174,11 @@ def calibrate(model, parts, content, fixed):
     found = {name.replace("_", " "): value for name, value in found.items()}
     content["settings"] |= found
     told = ", ".join(f"{name} {value:.3g}" for name, value in found.items())
-    content["notes"].append(f"Chosen on the validation data: {told}.")
-    return content["notes"][-1]
+    note = f"Chosen on the validation data: {told}."
+    if "test" not in parts:
+        note += " So the scores on these data may be a little too high."
+    content["notes"].append(note)
+    return note
 
 
 def preset_epochs(model):

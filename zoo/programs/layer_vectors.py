@@ -11,6 +11,7 @@ from zoo.tasks import Task
 from zoo.tasks.text_input import as_columns, join_words
 
 ROWS = 32  # texts that a model reads together
+BYTES = 2**17  # and the most bytes of them, if they were as long as the longest one
 OUTPUTS = ("layer_outputs", "encoder_layer_outputs")  # the second one of a translator
 
 
@@ -39,8 +40,8 @@ def embed_words(texts, preset, layers=(-1,), *, batch_size=ROWS, **options):
     """Computes a vector for each word of texts.
 
     Words are separated by white space. The vector of a word is that of its first token,
-    as in `zoo.TokenClassifier`. A long text, such as a document, is read in windows
-    that overlap.
+    as in `zoo.TokenClassifier`. Texts that are too long for the model are read in
+    windows that overlap.
 
     Source: Devlin et al. 2019, section 5.3.
 
@@ -52,7 +53,8 @@ def embed_words(texts, preset, layers=(-1,), *, batch_size=ROWS, **options):
         layers: list of int, the layers whose vectors are returned. 0 is the embeddings,
             in TagLM the first LSTMs; negative numbers count from the last layer. None
             for all.
-        batch_size: int, texts, and windows of long texts, that are read together.
+        batch_size: int, the most texts, and windows of long texts, that are read
+            together.
         **options: of `zoo.from_preset`.
 
     Returns:
@@ -73,11 +75,11 @@ def embed_words(texts, preset, layers=(-1,), *, batch_size=ROWS, **options):
     return np.split(vectors, np.cumsum(counts)[:-1]) if len(counts) else []
 
 
-def word_vectors(model, sentences, chosen=None, batch_size=ROWS):
-    """Computes the vectors of all words in all layers, or in some.
+def word_vectors(model, sentences, chosen=None, batch_size=ROWS, places=None):
+    """Computes the vectors of all words in all layers, or of some.
 
-    The vector of a word is that of its first token, as in `zoo.TokenClassifier`. Long
-    sentences are read in windows that overlap.
+    The vector of a word is that of its first token, as in `zoo.TokenClassifier`.
+    Sentences that are too long for the model are read in windows that overlap.
 
     Args:
         model: `zoo.backbone.Backbone` with a tokenizer, or a task. Of an
@@ -85,7 +87,10 @@ def word_vectors(model, sentences, chosen=None, batch_size=ROWS):
         sentences: list of str, or of lists of words, see `join_words`.
         chosen: list of int, the layers, or None for all. 0 is the embeddings, negative
             numbers count from the last layer.
-        batch_size: int, texts, and windows of long texts, that are read together.
+        batch_size: int, the most texts, and windows of long texts, that are read
+            together.
+        places: list of lists of int, for each sentence the words that are wanted, from
+            0; or None for all.
 
     Returns:
         float32 (W, layers, D), the words of all sentences one after the other, and int
@@ -112,23 +117,31 @@ def word_vectors(model, sentences, chosen=None, batch_size=ROWS):
     def layers(x):
         return tf.gather(every(x), numbers, axis=1)
 
-    order = np.argsort(tf.strings.length(texts), kind="stable")[::-1]
-    found, counts = {}, np.zeros(len(order), "int64")
-    for start in range(0, len(order), batch_size):
-        rows = order[start : start + batch_size]
+    found = {}
+    for rows in _blocks(texts, batch_size):
         x, sizes = packer.windows((tf.gather(texts, rows),))
         vectors = [
             _words(layers, {k: v[begin : begin + batch_size] for k, v in x.items()})
             for begin in range(0, len(x["word_positions"]), batch_size)
         ]
         parts = np.split(np.concatenate(vectors), np.cumsum(sizes)[:-1])
-        found |= dict(zip(rows.tolist(), parts, strict=True))
-        counts[rows] = sizes
-    parts = [
-        np.zeros((0, len(numbers), width), "float32"),
-        *(found[row] for row in range(len(order))),
-    ]
-    return np.concatenate(parts), counts
+        for row, part in zip(rows.tolist(), parts, strict=True):
+            found[row] = part if places is None else part[places[row]]
+    parts = [found[row] for row in range(len(found))]
+    none = np.zeros((0, len(numbers), width), "float32")
+    return np.concatenate([none, *parts]), np.array([*map(len, parts)], "int64")
+
+
+def _blocks(texts, batch_size, longest=None):
+    """Yields int arrays, the rows of texts that are read together, longest first."""
+    lengths = tf.strings.length(texts).numpy()
+    if longest is not None:  # tokens; further ones are not read
+        lengths = np.minimum(lengths, 8 * longest)
+    order = np.argsort(lengths, kind="stable")[::-1]
+    while len(order):
+        count = min(max(BYTES // max(lengths[order[0]], 1), 1), batch_size)
+        yield order[:count]
+        order = order[count:]
 
 
 def _words(layers, x):
@@ -147,22 +160,21 @@ def text_vectors(model, texts, batch_size=ROWS):
 
     Args:
         model, batch_size: see `word_vectors`.
-        texts: list of str. Long texts are truncated.
+        texts: list of str. Texts that are too long for the model are truncated.
 
     Returns:
-        float32 (N, N + 1, D), the means over all tokens, special ones included.
+        float32 (B, N + 1, D), the means over all tokens, special ones included.
 
     Raises:
         ValueError: see `word_vectors`.
     """
     backbone, name = _encoder(model)
-    packer = Packer(backbone.tokenizer, backbone.config.max_sequence_length)
+    longest = backbone.config.max_sequence_length
+    packer = Packer(backbone.tokenizer, longest)
     layers, *shape = _layers(backbone, name)
     (texts,) = as_columns(texts)
-    order = np.argsort(tf.strings.length(texts), kind="stable")[::-1]
-    found = np.zeros((len(order), *shape), "float32")
-    for start in range(0, len(order), batch_size):
-        rows = order[start : start + batch_size]
+    found = np.zeros((len(texts), *shape), "float32")
+    for rows in _blocks(texts, batch_size, longest):
         x = packer((tf.gather(texts, rows),))
         mask = tf.cast(x["padding_mask"], tf.float32)[:, None, :, None]
         total = tf.reduce_sum(layers(x) * mask, axis=2)

@@ -100,6 +100,8 @@ class UpdateCurves(keras.callbacks.Callback):
         number = batch + 1
         if number % self.every and number != self.per_epoch:
             return
+        # On JAX, the variables have no values between two updates unless asked for.
+        getattr(self.model, "jax_state_sync", lambda: None)()
         loss = self.model.metrics[0]  # a mean, or a sum of several
         total, count = map(keras.ops.convert_to_numpy, (loss.total, loss.count))
         values, weights = total - self.before[0], count - self.before[1]

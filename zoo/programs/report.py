@@ -9,7 +9,7 @@ import keras
 import tensorflow as tf
 
 from zoo import __version__
-from zoo.files import replacing
+from zoo.files import check_writable, replacing
 from zoo.programs.report_page import render
 from zoo.visualize.plain_text import printable
 
@@ -22,12 +22,13 @@ NO_PICTURES = (
 
 
 def check_directory(directory):
-    """Raises ValueError if a report cannot be written to a directory."""
+    """Raises ValueError or OSError if a report cannot be written to a directory."""
     if pathlib.Path(directory).is_file():
         raise ValueError(
             f"The report must be a directory. Received: {directory}, which is a file. "
             "Choose another name with `--report`."
         )
+    check_writable(pathlib.Path(directory) / "report.json")
 
 
 def predict_baselines(model, sample, texts, echo):

@@ -1,5 +1,6 @@
 """The settings of a directory of results, which all of its results must have."""
 
+import hashlib
 import json
 import os
 import pathlib
@@ -8,7 +9,7 @@ from zoo.files import write_json
 from zoo.presets import sha256
 
 SETTINGS = "settings.json"
-CHECKSUM = "sha256"  # of the weights, if the preset is a directory
+CHECKSUM = "sha256"  # of the files, if the preset is a directory, or None
 
 
 def find_weights(directory):
@@ -35,7 +36,7 @@ def keep_settings(output, preset, data, settings):
     path, name = output / SETTINGS, os.fspath(preset)
     known = {"preset": name, "data": os.path.abspath(data), **settings}
     older = json.loads(json.dumps(known))
-    known = older | _describe_directory(name)
+    known = older | _describe_directory(name, output)
     results = [file for file in output.glob("*.json") if file.name != SETTINGS]
     started = path.exists() and results
     stored = json.loads(path.read_text("utf-8")) if started else known
@@ -47,12 +48,17 @@ def keep_settings(output, preset, data, settings):
     write_json(path, known, indent=2)
 
 
-def _describe_directory(preset):
-    """The absolute path and the checksum of a preset that is a directory, a dict."""
+def _describe_directory(preset, output):
+    """The checksum of a preset that is a directory, and its absolute path, a dict.
+
+    Its texts in Markdown do not count, nor do results in it.
+    """
     if not os.path.isdir(preset):
-        return {}
-    weights = find_weights(pathlib.Path(preset))
-    return {
-        "preset": os.path.abspath(preset),
-        CHECKSUM: weights and sha256(weights),
-    }
+        return {CHECKSUM: None}
+    found = hashlib.sha256()
+    for path in sorted(pathlib.Path(preset).rglob("*")):
+        own = output.resolve() not in path.resolve().parents
+        if path.is_file() and path.suffix != ".md" and own:
+            name = path.relative_to(preset).as_posix()
+            found.update(f"{sha256(path)} {name}\n".encode())
+    return {"preset": os.path.abspath(preset), CHECKSUM: found.hexdigest()}

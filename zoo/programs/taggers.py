@@ -9,6 +9,7 @@ import numpy as np
 from zoo import registry
 from zoo.freezing import freeze_layers, frozen_layers
 from zoo.models.taglm import TagLM, TagLMConfig
+from zoo.models.taglm.model import PIECES
 from zoo.tasks import TokenClassifier
 from zoo.tasks.text_input import join_words
 from zoo.text import TaggerTokenizer, count_words, extend_tokenizer, match_vectors
@@ -51,9 +52,9 @@ def make_tagger(
         unknown: how other words are represented, see `zoo.text.WordTokenizer`.
         decoder, scheme, head_dropout: see `zoo.TokenClassifier`.
         learning_rate: float, the peak, which becomes the default of the tagger.
-        seed: int, of the weights; sets Keras' seeds.
-        dtype: policy of the model, such as "mixed_bfloat16".
-        **config: fields of `zoo.models.taglm.TagLMConfig`, such as `lstm_dim=100`.
+        seed, dtype: int, of the weights, sets Keras' seeds; policy of the model.
+        **config: fields of `zoo.models.taglm.TagLMConfig`, such as `lstm_dim=100`. Of
+            word pieces, a window has by default half as many words as positions.
 
     Returns:
         `zoo.TokenClassifier`, compiled.
@@ -163,6 +164,11 @@ def _make_backbone(vocabulary, unknown, vectors, parts, config, dtype):
         tokenizer, config["num_frozen"] = _with_unseen(tokenizer, vectors[0])
         config["embedding_dim"] = len(vectors[1][0])
     config["vocabulary_size"] = tokenizer.vocabulary_size
+    pieces = [part for part in parts.values() if part.tokens == PIECES]
+    positions = [part.config.max_sequence_length for part in pieces]
+    if any(positions):
+        # A word has one piece or two; pieces beyond the positions would not be read.
+        config.setdefault("max_sequence_length", min(filter(None, positions)) // 2)
     backbone = registry.build_backbone(TagLM.family, config, dtype, parts)
     backbone.tokenizer = tokenizer
     if vectors is not None:

@@ -340,9 +340,10 @@ def _page(preset, settings, table):
     return f"""# {os.fspath(preset)} on the tasks of the papers
 
 Scores are on the public test or dev set, in percent: the mean over seeds, with their
-standard deviation if there are several "seeds". "rows" are those for training. "BERT
-base" is from its paper, trained on all rows; in the tasks of GLUE, that is the score on
-its hidden test set. "minutes" are those of the training and the test of one model.
+standard deviation if there are several "seeds". "rows" are those for training; of SQuAD
+2.0, a tenth of them only sets the threshold. Baselines learn from at most 50,000 rows.
+"BERT base" is from its paper, trained on all rows, and for GLUE scored on the hidden
+test set. "minutes" are those of the training and the test of one model.
 Settings: {told or "the defaults of the preset"}.
 
 {table}

@@ -57,7 +57,7 @@ def embed(
         float32 (N, D), a numpy array; with `output` a `numpy.memmap` of the file.
 
     Raises:
-        FileNotFoundError: if a text file does not exist.
+        FileNotFoundError, IsADirectoryError: if there is no such text file.
         TypeError: if `texts` is one str, or a text is not a str.
         ValueError: if the output is not a `.npy` file, options are given for a model,
             or there are vectors of other texts or of another model to continue.
@@ -126,6 +126,8 @@ def read_strings(texts):
         )
     paths = paths_in(texts)
     for path in paths:
+        if pathlib.Path(path).is_dir():
+            raise IsADirectoryError(f"{path} is a directory. Give its files.")
         if not pathlib.Path(path).is_file():
             raise FileNotFoundError(f"No such file: {path}.")
     if paths:
@@ -180,6 +182,7 @@ class _Part:
 
     def __init__(self, output, model):
         check_writable(output)
+        output.parent.mkdir(parents=True, exist_ok=True)
         self.output = output
         self.path = output.with_name(f"{output.name}.part")
         self.record = output.with_name(f"{output.name}.part.json")

@@ -62,7 +62,7 @@ def finetune_ulmfit(
         validation_data: texts and labels, a tuple, or None.
         epochs: int, of the classifier. By default one for the head, one for each group
             of layers, and 3 more. If there are fewer epochs than stages, the last
-            epoch thaws all layers that remain. A single epoch trains the head only.
+            epoch unfreezes all layers that remain. A single epoch trains the head only.
         language_model_epochs: int, 0 to leave the language model as it is.
         seed: int, of the new weights, the order of the rows, and dropout.
         output: `.keras` file to write, or None.

@@ -89,7 +89,11 @@ def learn_vocabulary(texts, kind, size, output, **options):
             f"A vocabulary of kind {kind!r} is learned without some options. Received: "
             f"{', '.join(sorted(unknown))}. Leave them out."
         )
-    (check_empty if kind in ("bpe", "byte_bpe") else check_writable)(output)
+    files = pathlib.Path(output)
+    if kind in ("bpe", "byte_bpe"):
+        check_empty(output)
+        files = files / "vocabulary"
+    check_writable(files)
     save(learn(_with_words(texts), size, **options), pathlib.Path(output))
 
 

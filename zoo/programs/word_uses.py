@@ -143,14 +143,19 @@ def find_uses(preset, words, texts, layers=(-1,), *, limit=LIMIT, **options):
     missing = [word for word in words if word.lower() not in known]
     if missing or not words:
         raise ValueError(
-            "Every word must be in the texts, and must be one word. Received: "
-            f"{', '.join(map(repr, missing or words))} without a use."
+            "Every word must be in the texts, and must be one word without punctuation "
+            f"at its ends. Received: {', '.join(map(repr, missing or words))} without "
+            "a use."
         )
     model = load_encoder(preset, options)
-    sentences = list(dict.fromkeys(use[1] for use in found))
-    vectors, counts = word_vectors(model, list(map(list, sentences)), layers)
-    starts = dict(zip(sentences, np.cumsum(counts) - counts, strict=True))
-    rows = [starts[sentence] + place for _, sentence, place in found]
+    places = {}  # of each different text
+    for _, sentence, place in found:
+        places.setdefault(sentence, {})[place] = None
+    wanted = [*map(list, places.values())]
+    vectors, _ = word_vectors(model, [*map(list, places)], layers, places=wanted)
+    keys = [(sentence, place) for sentence in places for place in places[sentence]]
+    numbers = {key: number for number, key in enumerate(keys)}
+    rows = [numbers[sentence, place] for _, sentence, place in found]
     return WordUses(
         [use[0] for use in found],
         [list(use[1]) for use in found],

@@ -51,7 +51,8 @@ def build_tokenizer(family, description, files=None):
         family: `zoo.Family`.
         description: dict of arguments and class_name. Without class_name, the first
             class of the family that takes the arguments is used.
-        files: dict of file name to bytes.
+        files: dict of file name to bytes, of a preset of our own; or None for another
+            layout, whose reader may give paths.
 
     Returns:
         `zoo.text.Tokenizer`.
@@ -64,7 +65,9 @@ def build_tokenizer(family, description, files=None):
     for kind in kinds:
         known = inspect.signature(kind.__init__).parameters.keys()
         if kind.__name__ == name or (name is None and arguments.keys() <= known):
-            return kind.from_files(arguments, files or {})
+            if files is None:
+                return kind(**arguments)
+            return kind.from_files(arguments, files)
     names = [kind.__name__ for kind in kinds]
     raise ValueError(
         f"The tokenizer of a preset of family {family.name!r} must be one of {names}. "

@@ -20,7 +20,7 @@ from zoo.registry.building import (
     task_arguments,
 )
 from zoo.registry.checking import read_source
-from zoo.registry.sources import find_family
+from zoo.registry.sources import OWN_LAYOUT, find_family
 from zoo.saving import preset_variables, top
 from zoo.tasks import TASKS, Task, TextClassifier, TextEnsemble, find_task
 from zoo.tasks.ensemble import find_members
@@ -80,7 +80,7 @@ def from_preset(
     directory = find_preset(preset)
     if members := find_members(directory):
         options |= {"dtype": dtype, "load_weights": load_weights, "seed": seed}
-        return _ensemble(members, task, learning_rate=learning_rate, **options)
+        return _ensemble(members, task, layout, file, learning_rate, **options)
     source = read_source(directory, layout, file)
     if learning_rate is not None:
         _check_rate(learning_rate, preset, source.task if task == "auto" else task)
@@ -94,17 +94,23 @@ def from_preset(
     return model
 
 
-def _ensemble(members, task, **options):
+def _ensemble(members, task, layout, file, learning_rate, **options):
     """Makes the ensemble of a directory that `TextEnsemble.save_to_preset` wrote.
 
     Raises:
-        ValueError: if another task is wanted.
+        ValueError: if another task, layout or file is wanted.
     """
+    if layout not in (None, OWN_LAYOUT) or file is not None:
+        raise ValueError(
+            "An ensemble has no other layout and no `file`. Received: "
+            f"layout={layout!r}, file={file!r}. Leave them out."
+        )
     if task not in ("auto", TextClassifier):
         raise ValueError(
             f"The preset is an ensemble of text classifiers. Received: task="
             f"{task and task.task_name!r}. Load one of {members[0].parent}/member_*."
         )
+    options["learning_rate"] = learning_rate
     return TextEnsemble([from_preset(path, "auto", **options) for path in members])
 
 
@@ -211,7 +217,8 @@ def _build_part(record, dtype):
         if tokenizer:
             name = tokenizer.pop("class_name", None)
             described = {"class_name": name, "arguments": tokenizer}
-            part.tokenizer = build_tokenizer(find_family(record["family"]), described)
+            family = find_family(record["family"])
+            part.tokenizer = build_tokenizer(family, described, {})
         return part
     found = preset_info(record["preset"]).get("weights", {}).get("sha256")
     if found != record["sha256"]:

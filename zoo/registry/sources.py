@@ -32,7 +32,8 @@ class Source:
         weights: dict of the path of a variable to float32 or int8 array; those of heads
             as well.
         tokenizer: dict of class_name and arguments, or None.
-        files: dict of name to bytes, the files of the tokenizer.
+        files: dict of name to bytes, the files of the tokenizer; None for another
+            layout than our own.
         task: the saved task, a subclass of `zoo.tasks.Task`, or None.
         task_options: dict, arguments of the saved task.
         head_options: dict, arguments of tasks that use the stored heads.
@@ -48,7 +49,7 @@ class Source:
     config: dict
     weights: dict
     tokenizer: dict | None = None
-    files: dict = dataclasses.field(default_factory=dict)
+    files: dict | None = None
     task: type | None = None
     task_options: dict = dataclasses.field(default_factory=dict)
     head_options: dict = dataclasses.field(default_factory=dict)

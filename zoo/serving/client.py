@@ -187,6 +187,11 @@ def _send(request, timeout):
             "The server must answer in JSON. Received: another format from "
             f"{request.full_url}. Check the port: REST is 8501, gRPC is 8500."
         ) from error
+    except TimeoutError as error:
+        raise TimeoutError(
+            f"The server must answer within {timeout} s. Received: no answer yet from "
+            f"{request.full_url}. Give a larger `timeout`."
+        ) from error
     except OSError as error:
         raise ConnectionError(
             "A server must listen at the address. Received: "

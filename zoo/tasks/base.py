@@ -167,7 +167,7 @@ class Task(
 
     def complete(self, inputs):
         """Adds the inputs that can be derived from the others."""
-        return {**to_tensors(inputs), **self.backbone.complete(inputs)}
+        return {**to_tensors(inputs, self.input), **self.backbone.complete(inputs)}
 
     # What a subclass gives -----------------------------------------------------
 

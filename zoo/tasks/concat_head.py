@@ -4,11 +4,32 @@ import functools
 
 import keras
 import tensorflow as tf
+from keras import ops
 
 from zoo.layers import ConcatPooling
 
 HIDDEN_DIM, HIDDEN_DROPOUT = 50, 0.1
 NORM = {"momentum": 0.9, "epsilon": 1e-5}  # those of torch
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class BatchNormalization(keras.layers.BatchNormalization):
+    """Keras' layer, but a batch of one row is normalized by the stored moments.
+
+    Its own variance is 0, so that the text would be lost. torch refuses such a batch.
+    With several replicas, the layer is Keras' own.
+    """
+
+    def call(self, inputs, training=None, mask=None):
+        """Normalizes the rows."""
+        call = functools.partial(super().call, inputs, mask=mask)
+        rows = inputs.shape[0]
+        if not training or self.synchronized or (rows or 0) > 1:
+            return call(training=training)
+        if rows is not None:
+            return call(training=False)
+        several = ops.shape(inputs)[0] > 1
+        return ops.cond(several, lambda: call(training=True), lambda: call())
 
 
 def concat_head(backbone, inputs, dropout):
@@ -30,7 +51,7 @@ def concat_head(backbone, inputs, dropout):
     # The moments of all replicas together. Without replicas, those are less exact.
     several = tf.distribute.get_strategy().num_replicas_in_sync > 1
     norm = functools.partial(
-        keras.layers.BatchNormalization, **NORM, synchronized=several, **options
+        BatchNormalization, **NORM, synchronized=several, **options
     )
     x = norm(name="pooled_norm")(x)
     x = keras.layers.Dropout(dropout, name="head_dropout", **options)(x)

@@ -5,7 +5,6 @@ from keras import ops
 
 from zoo.data import AlternativesPacker, Packer
 from zoo.layers import MergeRows, SplitRows
-from zoo.tasks.distribution import replica_share
 from zoo.tasks.label_smoothing import token_losses
 from zoo.text import Framing
 
@@ -60,8 +59,8 @@ class NextTokenLoss(keras.layers.Layer):
         weights = ops.cast(padding_mask[:, 1:] > 0, "float32")
         count = ops.maximum(ops.sum(weights, axis=1), 1.0)
         losses = ops.sum(losses * weights, axis=1) / count
-        rows = ops.cast(ops.shape(losses)[0], "float32")
-        self.add_loss(self.weight * ops.mean(losses) * replica_share(rows))
+        rows = ops.cast(ops.maximum(ops.shape(losses)[0], 1), "float32")
+        self.add_loss(self.weight * ops.sum(losses) / rows)
         return sequence
 
     def compute_output_spec(self, sequence, token_ids, padding_mask, training=None):

@@ -28,9 +28,9 @@ class TensorFlowSteps:
     them and adds these up. That is the gradient of the mean over all rows only if every
     replica has the same sum of weights. Here a replica's mean is multiplied by
     sum(w) / W, W being the sum of the weights of all replicas. The loss in the logs is
-    the sum over outputs of the mean over all weights since the start of the epoch. Of
-    losses that layers add, such as those of `zoo.layers.RegularizedLogits`, it is the
-    mean over replicas, which differs if a short last batch is split unequally.
+    the sum over outputs of the mean over all weights since the start of the epoch. The
+    losses that layers add, such as those of `zoo.layers.RegularizedLogits`, count by
+    the rows of a replica in the gradient, and by its weights in the logs.
     """
 
     def compile(self, optimizer="rmsprop", *, metrics=None, **kwargs):
@@ -156,7 +156,7 @@ class TensorFlowSteps:
         """This replica's part of the objective, its mean losses and their weights."""
         replicas = tf.distribute.get_strategy().num_replicas_in_sync
         added = sum(tf.reduce_sum(loss) for loss in self.losses)
-        objective, means, counts = added / replicas, [], []
+        objective, means, counts = 0.0, [], []
         parts = split_outputs(
             y_pred,
             self.loss,
@@ -182,6 +182,10 @@ class TensorFlowSteps:
             objective += factor * share
             means.append(factor * mean)
             counts.append(count)
+        if self.losses:
+            # Not before the losses are read, which the replicas share: it waits.
+            rows = tf.shape(keras.tree.flatten(y_pred)[0])[0]
+            objective += added * replica_share(tf.cast(rows, tf.float32)) / replicas
         return objective, [*means, added], [*counts, sum(counts) if counts else 1.0]
 
     def _log(self, x, y, y_pred, sample_weight, means, counts):
@@ -210,7 +214,10 @@ class TensorFlowSteps:
 
 
 class WholeSteps:
-    """The steps of other backends, which have the rows of all devices."""
+    """The steps of other backends, which have the rows of all devices.
+
+    Their loss in the logs is Keras': the mean over batches, weighted by their rows.
+    """
 
     distribute_strategy = tf.distribute.get_strategy()  # TensorFlow's, of one replica
 
@@ -219,7 +226,7 @@ STEPS = TensorFlowSteps if keras.backend.backend() == "tensorflow" else WholeSte
 
 
 class DistributedTraining(STEPS):
-    """Steps whose logs weigh every row or token alike, on any number of replicas."""
+    """Steps whose logs weigh every token alike on any number of replicas, see above."""
 
     def compile(self, optimizer="rmsprop", loss=None, loss_weights=None, **kwargs):
         """Keras' `compile`, with means over weights; see `with_weighted_mean`."""

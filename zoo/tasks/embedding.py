@@ -6,7 +6,7 @@ from keras import ops
 
 from zoo.layers import Pooling
 from zoo.tasks.base import Task
-from zoo.tasks.sequence_head import check_first_token
+from zoo.tasks.sequence_head import check_pooled_token
 
 
 def concatenated_layers(backbone, inputs, layers):
@@ -43,7 +43,8 @@ class TextEmbedder(Task):
         backbone: `zoo.backbone.Backbone`.
         tokenizer: from `zoo.text`, or None for token ids only.
         pooling: "cls", "last", "mean" or "max", see `zoo.layers.Pooling`. A backbone
-            that reads forward, such as GPT, has no "cls".
+            that reads forward, such as GPT, has no "cls", and one that reads backwards
+            no "last".
         layers: list of int, layers whose outputs are concatenated. 0 is the
             embeddings (in TagLM, the first LSTMs). Negative numbers count from the
             last layer; BERT's paper has `[-4, -3, -2, -1]`. None for the backbone's
@@ -79,7 +80,7 @@ class TextEmbedder(Task):
         **kwargs,
     ):
         self.check_encodes(backbone)
-        check_first_token(backbone, pooling)
+        check_pooled_token(backbone, pooling)
         inputs = backbone.make_inputs(backbone.config)
         if layers is None:
             sequence = backbone(inputs)["sequence_output"]

@@ -130,6 +130,11 @@ def with_weighted_mean(loss):
 def _with_weighted_mean(loss):
     if loss is None:
         return None
+    if loss in ("crossentropy", "ce"):  # Keras guesses, and not that these are logits
+        raise ValueError(
+            f"`loss` must say which crossentropy. Received: {loss!r}. Leave it out, "
+            "or use `keras.losses.SparseCategoricalCrossentropy(from_logits=True)`."
+        )
     loss = keras.losses.get(loss)
     if not isinstance(loss, keras.losses.Loss):
         return FunctionLoss(loss)

@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 from keras import ops
 
+from zoo import ragged_rows
 from zoo.data import Question, QuestionPacker, check_answers
 from zoo.layers import output_layer
 from zoo.tasks.answer_spans import token_places
@@ -217,7 +218,7 @@ class QuestionAnswerer(QuestionFiles, FindsAnswers, Task):
         windows = rows.pop("windows")
         if targets:
             places, *others = targets
-            others = [tf.repeat(target, windows, axis=0) for target in others]
+            others = [ragged_rows.repeat(target, windows) for target in others]
             targets = [token_places(rows, windows, columns[1], places), *others]
         for name in ("begins", "ends", "widest"):
             del rows[name]

@@ -43,13 +43,18 @@ def default_pooling(backbone, task_name):
     return known or ("pooled" if pooled else "mean")
 
 
-def check_first_token(backbone, pooling):
-    """Raises ValueError if a pooling takes a first token that sees no other one."""
+def check_pooled_token(backbone, pooling):
+    """Raises ValueError if a pooling takes a token that sees no other one."""
     if pooling in ("pooled", "cls") and backbone.reads_forward:
         raise ValueError(
             f'`pooling="{pooling}"` needs a backbone whose first token sees the others.'
             " Received: one that reads forward, so that all texts would have the same "
             'vector. Use "mean".'
+        )
+    if pooling == "last" and backbone.reverse:
+        raise ValueError(
+            '`pooling="last"` needs a backbone whose last token sees the others. '
+            'Received: one that reads backwards. Use "cls" or "mean".'
         )
 
 
@@ -66,7 +71,7 @@ def pooled_vector(backbone, inputs, pooling):
         ValueError: if the pooling is unknown, or the backbone has no pooled output or
             no segments, or its first token sees no other one.
     """
-    check_first_token(backbone, pooling)
+    check_pooled_token(backbone, pooling)
     mask = inputs["padding_mask"]
     if pooling == "pooled":
         outputs = backbone.at_positions(inputs, mask[:, :0])
@@ -276,7 +281,7 @@ class SequenceHead(Task):
         """Adds the inputs that can be derived from the others, for each column."""
         if not self.separate:
             return super().complete(inputs)
-        complete = to_tensors(inputs)
+        complete = to_tensors(inputs, self.input)
         for prefix in COLUMN_PREFIXES[: self.num_columns]:
             own = features_of(inputs, prefix)
             if prefix and not own:

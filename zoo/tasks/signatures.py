@@ -82,14 +82,26 @@ def text_signature(method, names, texts):
 
 def float32_clone(task):
     """The task, or its copy if it computes in 16 bits or has no preprocessor."""
-    exact = {task.compute_dtype, task.backbone.compute_dtype} == {"float32"}
-    if exact and task.preprocessor is not None:
+    computed = {task.compute_dtype, *_compute_dtypes(task.backbone)}
+    if computed == {"float32"} and task.preprocessor is not None:
         return task
     config = task.get_config()
-    config["backbone"]["config"]["dtype"] = keras.dtype_policies.serialize(
-        keras.dtype_policies.get("float32")
-    )
+    _set_float32(config["backbone"])
     clone = type(task).from_config(config)
     values = merged_weights(task)  # the clone has no LoRA
     clone.set_weights([values[id(v)] for v in task.weights if id(v) in values])
     return clone
+
+
+def _compute_dtypes(backbone):
+    """Names of the types that a backbone and its parts compute in, a set of str."""
+    own = (_compute_dtypes(part) for part in backbone.parts.values())
+    return {backbone.compute_dtype}.union(*own)
+
+
+def _set_float32(description):
+    """Changes the policy in the description of a backbone and of its parts."""
+    policy = keras.dtype_policies.serialize(keras.dtype_policies.get("float32"))
+    description["config"]["dtype"] = policy
+    for part in description["config"].get("parts", {}).values():
+        _set_float32(part)

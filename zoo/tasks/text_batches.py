@@ -127,7 +127,8 @@ class TextBatches(TextColumns):
 
         Returns:
             tf.data.Dataset of x, (x, y) or (x, y, sample_weight), x a dict of int32
-            (B, L). L is the longest row of the batch, or its bucket under XLA.
+            (B, L). L is the longest row of the batch, or its bucket under XLA and
+            in batches of a dataset.
 
         Raises:
             ValueError: if a dataset is not batched, targets are given beside a

@@ -9,8 +9,8 @@ import numpy as np
 import tensorflow as tf
 
 TAKEN = (
-    "Methods such as `fit`, `predict` and `answer` take a list of strings, a tuple of "
-    "such lists, or a `tf.data.Dataset` of batches. Token ids must be in a dict."
+    "Methods such as `fit` and `predict` take a list of strings, a tuple of such "
+    "lists, or a `tf.data.Dataset` of batches. Token ids must be in a dict."
 )
 NESTED = (list, tuple, np.ndarray)
 

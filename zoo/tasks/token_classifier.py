@@ -4,6 +4,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from zoo import ragged_rows
 from zoo.data import WordWindowPacker
 from zoo.evaluation import allowed_transitions
 from zoo.layers import CRF, crf, output_layer
@@ -184,8 +185,8 @@ class TokenClassifier(TaggedFiles, TagsWords, Task):
         if not targets:
             return rows, targets
         labels = words.with_values(tf.strings.split(targets[0]).values)
-        others = [tf.repeat(target, windows, axis=0) for target in targets[1:]]
-        return rows, [tf.strings.reduce_join(labels, 1, separator=" "), *others]
+        others = [ragged_rows.repeat(target, windows) for target in targets[1:]]
+        return rows, [ragged_rows.join(labels, " "), *others]
 
     def finish(self, x, y=None, weight=None):
         """An example: x, labels int32 (B, W), -1 for padding, and weights."""

@@ -100,7 +100,7 @@ class Translator(TranslatedFiles, WritesTexts, Task):
 
     def complete(self, inputs):
         """Adds the inputs that can be derived from the others."""
-        return {**to_tensors(inputs), **self.decoder.complete(inputs)}
+        return {**to_tensors(inputs, self.input), **self.decoder.complete(inputs)}
 
     def translate(
         self, texts, batch_size=None, return_scores=False, stream=False, **options

@@ -1,13 +1,12 @@
 """The base class of all tokenizers: framing of rows, inputs of models, and files."""
 
-import base64
-import json
 from typing import NamedTuple
 
 import tensorflow as tf
 
 from zoo.ragged_rows import row_ids
 from zoo.text import offsets
+from zoo.text.contents import decode, encode, without_paths
 from zoo.text.white_space import split_words
 
 # Name to class, see `register_tokenizer`.
@@ -216,8 +215,12 @@ class Tokenizer(tf.Module):
 
     @classmethod
     def from_config(cls, config):
-        """Builds the tokenizer that `get_config` described."""
-        return cls(**config)
+        """Builds the tokenizer that `get_config` described.
+
+        Raises:
+            ValueError: if the path of a file stands where its content must be.
+        """
+        return cls(**without_paths(config, cls.files))
 
     def __reduce__(self):
         """Pickles and copies the tokenizer by its configuration."""
@@ -235,7 +238,7 @@ class Tokenizer(tf.Module):
         arguments, contents = self.get_config(), {}
         for name, file in self.files.items():
             if arguments.get(name) is not None:
-                contents[file] = _encode(arguments.pop(name), file)
+                contents[file] = encode(arguments.pop(name), file)
         return arguments, contents
 
     @classmethod
@@ -248,13 +251,16 @@ class Tokenizer(tf.Module):
 
         Returns:
             The tokenizer.
+
+        Raises:
+            ValueError: if the path of a file stands where its content must be.
         """
         found = {
-            name: _decode(contents[file], file)
+            name: decode(contents[file], file)
             for name, file in cls.files.items()
             if file in contents
         }
-        return cls(**arguments, **found)
+        return cls(**without_paths(arguments, cls.files), **found)
 
 
 def checked_id(id, size):
@@ -320,25 +326,3 @@ def describe_tokenizer(tokenizer):
     if tokenizer is None:
         return None
     return {"class_name": type(tokenizer).__name__, **tokenizer.get_config()}
-
-
-def _encode(value, file):
-    if file.endswith(".json"):
-        return (json.dumps(value, ensure_ascii=False) + "\n").encode("utf-8")
-    if not file.endswith(".txt"):
-        return base64.b64decode(value)
-    broken = [entry for entry in value if "\n" in entry]
-    if broken:
-        raise ValueError(
-            f"An entry of {file} must not have a line break. Received: {broken[0]!r}. "
-            "Use a tokenizer that keeps its vocabulary in a JSON file."
-        )
-    return "".join(f"{entry}\n" for entry in value).encode("utf-8")
-
-
-def _decode(content, file):
-    if file.endswith(".json"):
-        return json.loads(content)
-    if not file.endswith(".txt"):
-        return content
-    return tuple(content.decode("utf-8").split("\n")[:-1])

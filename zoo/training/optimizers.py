@@ -76,7 +76,8 @@ class AdamW(ZooOptimizer, keras.optimizers.AdamW):
 
     Raises:
         ValueError: if `layer_decay` is not in (0, 1], if `head_multiplier` is not
-            positive or has no `heads`, or if `amsgrad` is True.
+            positive or has no `heads`, if `amsgrad` is True, or if gradients are to be
+            clipped in two ways.
     """
 
     no_decay = re.compile("bias|norm|Norm")
@@ -103,6 +104,12 @@ class AdamW(ZooOptimizer, keras.optimizers.AdamW):
                 f"`layer_decay` must be in (0, 1]. Received: {layer_decay}."
             )
         check_multiplier(head_multiplier, heads)
+        others = [name for name in ("clipnorm", "clipvalue") if kwargs.get(name)]
+        if others and global_clipnorm is not None:
+            raise ValueError(
+                f"Gradients are clipped in one way. Received: `{others[0]}` and "
+                f"global_clipnorm={global_clipnorm}. Add `global_clipnorm=None`."
+            )
         if kwargs.get("amsgrad"):
             raise ValueError(
                 "`amsgrad` must be False. Received: True. Use `keras.optimizers.AdamW`."
@@ -277,7 +284,21 @@ def layer_depths(backbone, language_model=False):
         ValueError: if a name is not that of a layer of the backbone.
     """
     groups = [*enumerate(layer_groups(backbone))][int(language_model) :]
-    return {name: depth for depth, names in groups for name in names}
+    return {
+        layer: depth
+        for depth, names in groups
+        for name in names
+        for layer in _layers_of(backbone, name)
+    }
+
+
+def _layers_of(backbone, name):
+    """The names of the layers of a part, whose variables lack its name; or the name."""
+    if name not in backbone.parts:
+        return [name]
+    part = backbone.parts[name]
+    inner = (*part.parts, *part.named_layers)
+    return [layer for own in inner for layer in _layers_of(part, own)]
 
 
 def finetuning_optimizer(

@@ -224,8 +224,8 @@ def own_backbone(model):
 
 def find_groups(backbone):
     """The groups of a backbone, lists of layers; see `layer_groups`."""
-    layers, groups = backbone.named_layers, layer_groups(backbone)
-    return [[layers[name] for name in names] for names in groups]
+    layers = {**backbone.parts, **backbone.named_layers}
+    return [[layers[name] for name in names] for names in layer_groups(backbone)]
 
 
 def inner_layers(layer):

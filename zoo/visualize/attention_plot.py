@@ -83,7 +83,9 @@ def _map(weights, attention, title):
     image = axes.imshow(weights, cmap="Blues", vmin=0, vmax=weights.max() or 1)
     axes.set(xlabel="attended token", ylabel="token", title=title)
     figure.colorbar(image, ax=axes, label="weight", shrink=0.8)
-    room = 72 * axes.get_position().width * width / columns  # points of a token
+    box = axes.get_position()
+    # In points, of a token: a cell is as wide as it is high.
+    room = 72 * min(box.width * width / columns, box.height * height / rows)
     step = max(math.ceil(SMALLEST / room), 1)
     options = {"fontsize": min(FONT, step * room)}
     across, down = attention.attended[::step], attention.tokens[::step]

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
+from matplotlib.font_manager import get_font_names
 from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 
@@ -22,9 +23,17 @@ COLORS = 10  # of Matplotlib's cycle; then come other styles of lines
 LINES = ("-", "--", ":", "-.")
 # A legend below the axes hides no part of a curve.
 BELOW = dict(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2, frameon=False)
+# Beside Matplotlib's own, those that are installed; they have the characters of Asia.
+FONTS = (
+    *("Noto Sans CJK SC", "Noto Sans CJK JP", "WenQuanYi Zen Hei", "PingFang SC"),
+    *("Hiragino Sans", "Apple SD Gothic Neo", "Microsoft YaHei", "Malgun Gothic"),
+    *("Noto Sans Devanagari", "Noto Sans Bengali", "Noto Sans Tamil", "Noto Sans Thai"),
+)
+INSTALLED = {*get_font_names()}
 # Text stays text in SVG, a label with a dollar sign is no formula, and equal data give
-# an equal file.
+# an equal file on one machine.
 STYLE = {
+    "font.family": ["DejaVu Sans", *(n for n in FONTS if n in INSTALLED), "sans-serif"],
     "svg.fonttype": "none",
     "svg.hashsalt": "zoo",
     "text.parse_math": False,

@@ -146,17 +146,19 @@ def read_labels(names, num_classes):
     """Returns the names of a classifier's outputs in their order.
 
     Args:
-        names: dict of number, as str, to name (Hugging Face's `id2label`), or None.
-        num_classes: int, 0 if there is no classifier.
+        names: dict of number, as str, to name (Hugging Face's `id2label`), or None for
+            the names of Hugging Face, such as "LABEL_0", which its files leave out.
+        num_classes: int, 0 if no class has a name.
 
     Returns:
-        tuple of str; None if there are no names or there is no classifier.
+        tuple of str; None if no class has a name.
 
     Raises:
         ValueError: if an output has no name, or if a name has no output.
     """
-    if not names or not num_classes:
+    if not num_classes:
         return None
+    names = names or {str(i): f"LABEL_{i}" for i in range(num_classes)}
     if set(names) != {str(i) for i in range(num_classes)}:
         raise ValueError(
             "`id2label` must name every output of the classifier. Received: "

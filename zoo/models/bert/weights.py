@@ -205,9 +205,8 @@ def read(directory, layout=None, activation=None, file=None):
     expected = shapes(config, heads, num_classes)
     weights = convert(checkpoint, rows, expected, ignore, config.num_heads)
     classifies = _find_kind(directory, values, num_classes)
-    # One output has no label, though Hugging Face writes default names.
-    names = values.get("id2label")
-    names = None if classifies in ("choices", "numbers") else names
+    # Other outputs have no label, though Hugging Face writes default names.
+    named = 0 if classifies in ("choices", "numbers") else num_classes
     tokenizer = read_tokenizer(directory, layout, config.vocabulary_size, values)
     return Converted(
         layout=layout,
@@ -216,7 +215,7 @@ def read(directory, layout=None, activation=None, file=None):
         heads=heads,
         head_options=KERAS_NLP_HEAD if layout == "keras_nlp" else head_options(config),
         tokenizer=tokenizer,
-        labels=read_labels(names, num_classes),
+        labels=read_labels(values.get("id2label"), named),
         classifies=classifies,
         **read_pooling(directory, not tokenizer or tokenizer["lowercase"]),
     )

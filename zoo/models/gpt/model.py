@@ -248,7 +248,8 @@ class GPT(Backbone):
         Args:
             inputs: int32 (R, T), or a dict with them as token_ids and an optional
                 padding_mask (R, T), whose padding stands on the right.
-            states: dict, from `make_states` or from the previous step.
+            states: dict, from `make_states` or from the previous step. Tokens beyond
+                the positions of the model get the last position.
             outputs: only "sequence_output".
             beams: int, rows for each source.
             fused: what `fuse` returned before, or None.

@@ -37,7 +37,13 @@ TABLES = (
     "decoder/projection/weight",
 )
 NORM = "encoder/layernorm_embedding/gamma"
-GENERATION = {"penalty": "ctranslate2", "num_beams": 2, "max_new_tokens": 256}
+# A text has at least one token before the end.
+GENERATION = {
+    "penalty": "ctranslate2",
+    "num_beams": 2,
+    "min_new_tokens": 2,
+    "max_new_tokens": 256,
+}
 
 
 def recognise(directory):

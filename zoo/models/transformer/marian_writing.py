@@ -21,6 +21,7 @@ ALWAYS = {
     "first_position": 0,
     "zero_padding": False,
     "embeddings_layer_norm": False,
+    "ends_in_norm": False,
     "tied_output": True,
 }
 

@@ -1,0 +1,62 @@
+"""What tokenizers hold, such as their vocabularies, as the files of a preset."""
+
+import base64
+import json
+
+
+def encode(value, file):
+    """The bytes of a file.
+
+    Args:
+        value: entries of a `.txt` file, plain values of a `.json` file, or base64 of
+            any other file.
+        file: str, its name.
+
+    Raises:
+        ValueError: if an entry of a `.txt` file has a line break.
+    """
+    if file.endswith(".json"):
+        return (json.dumps(value, ensure_ascii=False) + "\n").encode("utf-8")
+    if not file.endswith(".txt"):
+        return base64.b64decode(value)
+    broken = [entry for entry in value if "\n" in entry]
+    if broken:
+        raise ValueError(
+            f"An entry of {file} must not have a line break. Received: {broken[0]!r}. "
+            "Use a tokenizer that keeps its vocabulary in a JSON file."
+        )
+    return "".join(f"{entry}\n" for entry in value).encode("utf-8")
+
+
+def decode(content, file):
+    """The value of the bytes of a file, see `encode`; bytes instead of base64."""
+    if file.endswith(".json"):
+        return json.loads(content)
+    if not file.endswith(".txt"):
+        return content
+    return tuple(content.decode("utf-8").split("\n")[:-1])
+
+
+def without_paths(arguments, files):
+    """Arguments that somebody else wrote, so that a tokenizer reads no other file.
+
+    Args:
+        arguments: dict of plain values, with base64 instead of bytes.
+        files: dict of the name of an argument to the name of its file.
+
+    Returns:
+        dict, with bytes.
+
+    Raises:
+        ValueError: if something like a path stands where contents must be.
+    """
+    found = dict(arguments)
+    for name, file in files.items():
+        value = found.get(name)
+        if isinstance(value, str):
+            if file.endswith((".txt", ".json")):
+                raise ValueError(
+                    f"`{name}` must hold the entries. Received: {value!r:.80}."
+                )
+            found[name] = base64.b64decode(value, validate=True)
+    return found
