@@ -36,7 +36,6 @@ def invoke(*arguments):
     return result.output
 
 
-@pytest.mark.usefixtures("eagerly")
 def test_files_fine_tune_evaluate_and_predict(preset, tmp_path):
     queries, _ = tiny.make_texts(40, seed=1)
     texts, labels = tiny.make_texts(40, seed=2)
