@@ -169,3 +169,19 @@ def test_a_preset_is_replaced_when_the_new_one_is_complete(run, tmp_path, monkey
     monkeypatch.setattr(running.presets, "add_to_record", complete)
     run()
     assert card.read_text() == "2" and not (tmp_path / "run" / "new_preset").exists()
+
+
+def test_a_run_keeps_the_preset_that_it_started_from(tmp_path):
+    preset = tmp_path / "preset"
+    preset.mkdir()
+    (preset / "weights").write_text("one")
+    (tmp_path / "a.txt").write_text("text")
+    recipe = types.SimpleNamespace(train=["a.txt"], valid=[], start=str(preset))
+    found = running.check_files(recipe, tmp_path, tmp_path)
+    (tmp_path / "files.json").write_text(json.dumps(found))
+    assert running.check_files(recipe, tmp_path, tmp_path) == found
+    (preset / "weights").write_text("two")
+    with pytest.raises(ValueError, match="a run of other files: .*preset of 2 differ"):
+        running.check_files(recipe, tmp_path, tmp_path)
+    (tmp_path / "files.json").write_text('{"a.txt": 4}')  # an older record
+    assert running.check_files(recipe, tmp_path, tmp_path) == {"a.txt": 4}

@@ -46,15 +46,15 @@ def make_tagger(
         language_models: list of names of presets, directories, or backbones, of words
             or of word pieces. The tagger sets their `trainable` to `lm_trainable`.
         vectors: words and their vectors, see `zoo.checkpoint.read_vectors`, or None.
-        minimum: int, how often a word must occur to have a vector of its own; None for
-            a tagger without word vectors.
+        minimum: int, occurrences that a word with a vector needs; None for no vectors.
         limit: int, the largest number of such words, or None.
         unknown: how other words are represented, see `zoo.text.WordTokenizer`.
         decoder, scheme, head_dropout: see `zoo.TokenClassifier`.
         learning_rate: float, the peak, which becomes the default of the tagger.
-        seed, dtype: int, of the weights, sets Keras' seeds; policy of the model.
-        **config: fields of `zoo.models.taglm.TagLMConfig`, such as `lstm_dim=100`. Of
-            word pieces, a window has by default half as many words as positions.
+        seed: int, of the weights; sets Keras' seeds.
+        dtype: policy of the model, such as "mixed_bfloat16".
+        **config: fields of `zoo.models.taglm.TagLMConfig`, such as `lstm_dim=100`. With
+            a BERT, a window has by default half as many words as it has positions.
 
     Returns:
         `zoo.TokenClassifier`, compiled.
