@@ -13,10 +13,11 @@ for name in ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "OMP_NUM_THREAD
     os.environ.setdefault(name, "1")
 
 
-def pytest_collection_finish():
+def pytest_collection_finish(session):
     """Splits the CPU into two devices, so that a strategy can have two replicas.
 
-    TensorFlow takes it before its first operation only, hence not in a fixture.
+    TensorFlow takes it before its first operation only, hence not in a fixture. The
+    default tests do not optimize graphs, which takes longer than their few steps.
     """
     # A full collection of garbage then need not look at the modules again and again.
     gc.collect()
@@ -28,6 +29,9 @@ def pytest_collection_finish():
         cpu = tf.config.list_physical_devices("CPU")[0]
         device = tf.config.LogicalDeviceConfiguration()
         tf.config.set_logical_device_configuration(cpu, [device, device])
+        if "not slow" in session.config.option.markexpr:
+            options = {"disable_meta_optimizer": True}
+            tf.config.optimizer.set_experimental_options(options)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -43,7 +43,7 @@ def model(preset, table, tmp_path_factory):
     """A fine-tuned .keras file."""
     path = tmp_path_factory.mktemp("cli") / "model.keras"
     run(
-        "finetune", preset, "--data", table, "--output", path, "--epochs", 12,
+        "finetune", preset, "--data", table, "--output", path, "--epochs", 8,
         "--learning-rate", 0.01, "--batch-size", 8,
     )  # fmt: skip
     return path

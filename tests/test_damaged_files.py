@@ -113,7 +113,10 @@ def test_a_command_says_it_in_a_line(command, damage, content, tmp_path):
     assert line.startswith("Error: ") and "model.keras" in line
 
 
-@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+@pytest.mark.parametrize(
+    "method",
+    [pytest.param(zipfile.ZIP_STORED, marks=pytest.mark.slow), zipfile.ZIP_DEFLATED],
+)
 def test_every_flipped_bit_is_found_or_changes_nothing(method, tmp_path):
     path = tmp_path / "a.zip"
     with zipfile.ZipFile(path, "w", method) as archive:

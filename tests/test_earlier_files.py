@@ -19,10 +19,10 @@ LARGEST = 1_000_000  # bytes of all files together
 SLOW = """
 bert_text_regressor bert_text_embedder bert_masked_lm_causal bert_token_classifier
 bert_backbone elmo_token_classifier elmo_backbone elmo_words_text_embedder
-taglm_text_classifier taglm_backbone preset_bert_text_embedder_float16
+taglm_text_classifier preset_bert_text_embedder_float16
 preset_bert_saved_again preset_elmo_words_backbone preset_bert_text_classifier
 taglm_trainable_models elmo_frozen_layer preset_taglm_token_classifier
-elmo_language_model bert_masked_lm
+elmo_language_model bert_masked_lm taglm_token_classifier
 """.split()
 ROWS = [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in CASES]
 

@@ -12,6 +12,7 @@ import tiny
 import zoo
 from zoo.registry import build_backbone
 from zoo.text import SentencePieceTokenizer, WordPieceTokenizer
+from zoo.text.contents import without_paths
 
 
 @pytest.fixture(scope="module")
@@ -127,3 +128,8 @@ def test_a_preset_names_no_file_of_the_user(classifier, tmp_path):
         zoo.from_preset(tmp_path / "preset")
     with pytest.raises(ValueError):
         SentencePieceTokenizer.from_config({"model": str(tmp_path / "secret.model")})
+
+
+def test_a_path_is_not_a_model():
+    with pytest.raises(ValueError, match="`model` must hold base64. Received: '/a.m"):
+        without_paths({"model": "/a.model"}, {"model": "text.model"})

@@ -70,6 +70,7 @@ def test_an_export_passes_the_doctor(preset, tmp_path):
     assert "passed" in invoke("doctor", version)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("eagerly")
 def test_a_dataset_has_names_and_rows_are_truncated_once(preset):
     ranker = zoo.from_preset(preset, task="pair_ranker", sequence_length=4)

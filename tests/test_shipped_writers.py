@@ -48,11 +48,11 @@ def test_language_models_know_the_order_of_words():
 
 def test_a_gpt_writes_words_and_predicts_a_sentence():
     model = zoo.from_preset("gpt_mini_en_books")
-    options = {"max_new_tokens": 40, "top_p": 0.9}
+    options = {"max_new_tokens": 20, "top_p": 0.9}
     first, other = (model.generate("The old house", **options, seed=i) for i in (1, 2))
     assert first != other
     for text in (first, other):
-        assert text.startswith("The old house") and len(text.split()) > 20
+        assert text.startswith("The old house") and len(text.split()) > 10
     answer = model.answer(["It was a dark night."])
     assert answer["perplexity"][0] < 60  # 37; 8,192 tokens are equally likely by chance
 

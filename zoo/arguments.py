@@ -11,8 +11,8 @@ from zoo import files, presets
 
 LABELLED = (
     "File of labelled texts: CSV, TSV, JSON lines or Parquet (.csv, .tsv, .jsonl, "
-    ".parquet, also .csv.gz and so on). In TSV, quotes are part of the text. If every "
-    "field that has quotes is quoted as in CSV, they are removed."
+    ".parquet, also .csv.gz and so on). In TSV, quotes are part of the text. But if "
+    "all fields with quotes are quoted as in CSV, the quotes are removed."
 )
 TAGGED = (
     "For tags of words, a file in CoNLL columns. For translation and summaries, lines "

@@ -210,7 +210,11 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard):
     help="The default is the task of the preset if it can be trained on labelled "
     "texts, else text_classifier.",
 )
-@click.option("--decoder", help="For tags: softmax, the default, or crf.")
+@click.option(
+    "--decoder",
+    help="For tags: softmax or crf. By default that of a preset that is a tagger, else "
+    "softmax.",
+)
 @click.option(
     "--scheme",
     help="For tags of spans: IOB1, IOB2 or BIOES; by default found in the data.",

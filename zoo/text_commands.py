@@ -94,7 +94,7 @@ def _check_page(loaded, page):
 @click.argument("texts", nargs=-1, required=True)
 @arguments.count_option("-k", "Candidates per [MASK].", 5)
 def fill_mask(preset, texts, k):
-    """Print the likeliest tokens for every [MASK] in the texts."""
+    """Print the most probable tokens for every [MASK] in the texts."""
     import zoo
 
     model = zoo.from_preset(preset, task=zoo.MaskedLM.task_name)
@@ -116,7 +116,8 @@ def fill_mask(preset, texts, k):
 )
 @click.option(
     "--kind",
-    help="For a picture of a model that translates: encoder, decoder or cross.",
+    help="For a picture of a model that translates: encoder, decoder or cross. The "
+    "default is cross.",
 )
 @click.option(
     "--layer",

@@ -95,8 +95,8 @@ def test_cells_have_every_way_and_seed(finetuning):
     assert "codah-gpt-random_lm-1" in names
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("eagerly")
-@pytest.mark.shown("preset_lm")
 @pytest.mark.parametrize("way", ["preset_lm", "random"])
 def test_a_way_says_how_a_model_starts(finetuning, preset, tmp_path, way):
     cell = finetuning.Cell("stsb", way, 0)

@@ -33,6 +33,7 @@ def command(transfer, presets, tmp_path, *more):
     return found.output
 
 
+@pytest.mark.slow
 def test_cells_are_computed_once(transfer, presets, monkeypatch, tmp_path):
     trained = []
 

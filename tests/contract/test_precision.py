@@ -16,7 +16,7 @@ OPTIMIZERS = {
 }
 
 
-@pytest.mark.shown("translator")
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["bfloat16", *OTHERS])
 def test_a_whole_policy_trains(case, build_task, policy):
     check(case, build_task, policy, "adamw")

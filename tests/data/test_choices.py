@@ -30,6 +30,9 @@ def test_layout_of_codah(tmp_path):
     texts, labels = read_choices(tmp_path / "full.tsv")
     assert texts == (['The "boy', "A"], ["sat", "b"], ["ran", "c"], ["é", "d"])
     assert labels == [2, 0]
+    (tmp_path / "numbers.tsv").write_text("q\thow many\t1\t2\t3\t4\t1\n")
+    texts, labels = read_choices(tmp_path / "numbers.tsv")
+    assert texts == (["how many"], ["1"], ["2"], ["3"], ["4"]) and labels == [1]
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def test_questions_have_their_answers_or_none_or_unknown_ones(tmp_path):
         entry(),
         entry(id=2, is_impossible=True, plausible_answers=ANSWERS, answers=[]),
         {"id": "c", "question": ""},
-        entry(id="d", is_impossible=True),
+        entry(id="d", is_impossible=True, answers=None),
     ]
     rows = read_squad(write(tmp_path / "a.json", entries))
     answers = (Answer("Zoë", 0), Answer("1999", 16))
@@ -78,6 +78,20 @@ def test_wrong_answers_are_named(tmp_path, wrong, message):
 
 
 @pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"is_impossible": True}, "must not be impossible. Received: both of .*'a'"),
+        ({"is_impossible": "false"}, "true or false. Received: .*'false' of .*'a'"),
+        ({"answers": 5}, "must be a list, .*5 and False of question 'a'"),
+        ({"question": "\ud83d"}, "complete JSON file. Received: .*surrogates"),
+    ],
+)
+def test_wrong_entries_are_named(tmp_path, changes, message):
+    with pytest.raises(ValueError, match=message):
+        read_squad(write(tmp_path / "a.json", [entry(**changes)]))
+
+
+@pytest.mark.parametrize(
     ("content", "message"),
     [
         ("[", "complete JSON file"),
@@ -114,4 +128,9 @@ def test_an_id_occurs_once_and_a_file_is_whole(tmp_path):
     twice = [Question("a", "how", "it"), Question("a", "who", "it")]
     with pytest.raises(ValueError, match="id of its own. Received: 'a' twice"):
         write_squad_predictions(tmp_path / "e.json", twice, ["x", "y"])
+    with pytest.raises(ValueError, match="id of its own. Received: 'a' twice"):
+        write_squad(tmp_path / "e.json", twice)
+    wrong = Question("a", "how", "it", (Answer("is", 0),))
+    with pytest.raises(ValueError, match="Received: 'is' at 0 of question 'a'"):
+        write_squad(tmp_path / "e.json", [wrong])
     assert not (tmp_path / "e.json").exists()

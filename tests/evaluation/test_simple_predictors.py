@@ -52,6 +52,24 @@ def test_tfidf_learns_words_and_pairs():
     assert np.mean(np.array(found) == np.array(same[600:])) > 0.95
 
 
+PARTS = slice(None, 200), slice(200, None)
+
+
+def test_numbers_of_pairs_follow_the_cosine():
+    pytest.importorskip("sklearn")
+    words, draw = [f"word{i}" for i in range(400)], np.random.default_rng(0)
+    first = [draw.choice(words, 4) for _ in range(300)]
+    shared = draw.integers(0, 5, 300)
+    second = [
+        [*row[:count], *draw.choice(words, 4 - count)]
+        for row, count in zip(first, shared, strict=True)
+    ]
+    pairs = [[" ".join(row) for row in rows] for rows in (first, second)]
+    train, test = ([column[part] for column in pairs] for part in PARTS)
+    found = tfidf_number(tuple(train), shared[PARTS[0]].tolist(), tuple(test))
+    assert np.corrcoef(found, shared[PARTS[1]])[0, 1] > 0.8
+
+
 def test_targets_of_similar_texts():
     pytest.importorskip("sklearn")
     texts, targets = ["a good film", "a bad film", "so good"], ["x", "y", "z"]

@@ -117,7 +117,7 @@ def test_a_wide_beam_finds_the_best_sequences(penalty):
         np.testing.assert_allclose(row_scores, [found[row] for row in rows], atol=1e-5)
 
 
-@pytest.mark.shown("3-fairseq")
+@pytest.mark.shown("1-fairseq")
 @pytest.mark.parametrize("penalty", SOME_PENALTIES)
 @pytest.mark.parametrize("beams", [1, 3])
 def test_a_row_does_not_depend_on_the_others(penalty, beams):

@@ -83,6 +83,7 @@ def test_the_gradient_is_the_difference_quotient():
     tags = np.where(MASK, np.arange(16).reshape(4, 4) % 3, -1)
     emissions = tf.Variable(EMISSIONS)
 
+    @tf.function
     def loss():
         potentials = layer(emissions, mask=MASK)
         gold = crf.path_score(potentials, tags)

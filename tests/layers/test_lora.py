@@ -37,7 +37,7 @@ def fit(model, inputs):
     return before, {weight.path: weight.numpy() for weight in model.weights}
 
 
-@pytest.mark.parametrize("int8", [False, True])
+@pytest.mark.parametrize("int8", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_lora_trains_its_own_weights_only(case, int8):
     model, inputs = case
     if int8:

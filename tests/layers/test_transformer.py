@@ -105,3 +105,4 @@ def test_symbolic_positions_are_like_those_of_numbers(layer):
     symbols = keras.Input((5, 4), 3), keras.Input((5,), 3, "int32")
     assert layer(symbols[0]).shape == layer(x).shape == (1, 5, 4)
     assert layer(*symbols).shape == layer(x, places).shape == (3, 5, 4)
+    assert layer.compute_output_shape((3, 5, 4)) == (1, 5, 4)

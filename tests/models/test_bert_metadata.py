@@ -180,6 +180,10 @@ def test_labels_come_in_the_order_of_the_outputs(tmp_path):
     change_json(path / "config.json", architectures=kind)
     assert read(path).labels == ("LABEL_0", "LABEL_1", "LABEL_2")
     assert zoo.from_preset(path).labels == read(path).labels
+    named = zoo.from_preset(path, labels=["x", "y", "z"])  # the same classes
+    np.testing.assert_array_equal(named.get_layer("classifier").kernel, kernel.T)
+    named = zoo.from_preset(path, labels=["x", "y"])
+    assert named.get_layer("classifier").kernel.shape == (8, 2)
     change_json(path / "config.json", id2label={"2": "c", "0": "a", "1": "b"})
     converted = read(path)
     assert converted.heads == ("classifier",)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from bert_golden import ATOL, GOLDEN, OUTPUTS, compute
 
+import zoo
 from zoo.models.bert.shapes import shapes
 from zoo.models.bert.weights import KERAS_NLP_HEAD, read, write
 
@@ -69,6 +70,9 @@ def test_keras_nlp_computes_what_we_compute(keras_nlp, tmp_path, heads, num_clas
         task = keras_nlp.models.BertTextClassifier.from_preset(str(path))
         logits = task(inputs)
         np.testing.assert_allclose(logits, expected["classifier_logits"], 0, ATOL)
+        own = zoo.from_preset(path)  # its classes have no names there
+        own.save_to_preset(tmp_path / "again", layout="keras_nlp")
+        assert_equal(read(tmp_path / "again").weights, weights)
 
 
 def assert_equal(arrays, others):

@@ -192,6 +192,7 @@ def test_it_is_stateless_and_states_are_explicit():
     assert np.abs(second - first).max() > 1e-3
 
 
+@pytest.mark.slow
 def test_rows_beyond_a_smaller_batch_keep_their_states():
     memory, other = make().stateful(), make().stateful()
     memory(inputs_of(TEXTS))
@@ -293,7 +294,7 @@ def test_a_masked_language_model_is_refused(tmp_path):
 
 def test_extreme_texts_have_answers():
     task = zoo.tasks.TextEmbedder(make(), CharacterTokenizer(12))
-    for text in ("", "a " * 1_000, "x" * 10_000, " \t\n"):
+    for text in ("", "a " * 200, "x" * 10_000, " \t\n"):
         answer = task.answer(["a", text])["embedding"]
         assert answer.shape == (2, 16) and np.isfinite(answer).all()
 

@@ -119,6 +119,7 @@ def test_files_that_torch_writes_are_read(legacy, published):
         np.testing.assert_array_equal(after[path], array, err_msg=path)
 
 
+@pytest.mark.shown("options0")
 @pytest.mark.parametrize("options", [make_options(), WITHOUT_WORDS])
 def test_presets_and_files_hold_the_model(options, tmp_path):
     write_model(tmp_path / "published", options)

@@ -66,7 +66,7 @@ def test_groups_are_unfrozen_with_the_language_model():
 
     callback = keras.callbacks.LambdaCallback(on_epoch_end=note)
     callbacks = [zoo.training.GradualUnfreezing(), callback]
-    task.fit(TEXTS[:4], TAGS[:4], epochs=4, callbacks=callbacks, verbose=0)
+    task.fit(TEXTS[:2], TAGS[:2], epochs=4, callbacks=callbacks, verbose=0)
     assert moved == [False, False, False, True]
     optimizer = task.default_optimizer(layer_decay=0.5)
     paths = {v.path for v in part.trainable_weights}

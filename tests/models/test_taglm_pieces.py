@@ -143,6 +143,7 @@ def test_concatenated_layers_are_kept(tmp_path):
             make(lm_layers=layers, **ALONE)
 
 
+@pytest.mark.slow
 def test_some_layers_are_mixed(tmp_path):
     model = make(lm_layers=(-1, 0), lm_mix=True, **ALONE)
     mix = model.backbone.named_layers["lm_0_mix_0"]

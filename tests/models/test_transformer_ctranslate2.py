@@ -145,6 +145,8 @@ def test_a_directory_becomes_a_translator(tmp_path):
     written = tokenizer.detokenize([[3, 0, 6, 2, 3], [7, 9, 2, 2, 2]])
     assert written.numpy().tolist() == [b"d g", b"<unk> <unk>"]
     texts = model.translate(["a b", "b"], max_new_tokens=5)
+    assert model.translate(["", "a b"], max_new_tokens=5) == ["", texts[0]]
+    assert len(model.translate(["a b"], max_new_tokens=1)) == 1
     model.save_to_preset(tmp_path / "zoo")
     again = zoo.from_preset(tmp_path / "zoo")
     assert again.translate(["a b", "b"], max_new_tokens=5) == texts

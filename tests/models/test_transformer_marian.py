@@ -207,7 +207,7 @@ def test_the_golden_catches_a_missing_transpose_and_a_missing_bias(converted):
     assert worst(found.config, found.weights | bias, OUTPUTS["joint"]) > 20 * ATOL
 
 
-@pytest.mark.shown("joint-several")
+@pytest.mark.shown("joint-greedy")
 @pytest.mark.parametrize(
     ("name", "search"),
     [

@@ -209,6 +209,7 @@ def test_a_stage_needs_texts_for_one_update(teacher, folder):
 WITH_WORDS = {"words": 1.0, "word_texts": 60}
 
 
+@pytest.mark.slow
 def test_vectors_of_words_are_the_teachers_where_the_pieces_agree(teacher, folder):
     config = {**tiny.CONFIG, "vocabulary_size": 140}
     student = Recipe(**recipe(teacher, WITH_WORDS, config=config))

@@ -52,11 +52,11 @@ def test_vocabulary_and_labels_are_the_sentences():
     assert {*model.tokenizer.words.vocabulary} == often
     assert model.labels == ("B-GOOD", "O") and not model.backbone.parts
     assert model.backbone.config.vocabulary_size == model.tokenizer.vocabulary_size
-    losses = model.fit(SENTENCES, TAGS, epochs=4, verbose=0).history["loss"]
+    losses = model.fit(SENTENCES, TAGS, epochs=2, verbose=0).history["loss"]
     assert losses[-1] < losses[0]
     same = zoo.make_tagger(SENTENCES, TAGS, minimum=3, seed=1, **SIZES)
     other = zoo.make_tagger(SENTENCES, TAGS, minimum=3, seed=2, **SIZES)
-    same.fit(SENTENCES, TAGS, epochs=4, verbose=0)
+    same.fit(SENTENCES, TAGS, epochs=2, verbose=0)
     for ours, theirs in zip(model.get_weights(), same.get_weights(), strict=True):
         np.testing.assert_array_equal(ours, theirs)
     first = [m.backbone.named_layers["word_embedding"].table() for m in (same, other)]

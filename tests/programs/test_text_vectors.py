@@ -167,6 +167,15 @@ def test_nothing_makes_an_empty_file(embedder, tmp_path):
 def test_wrong_arguments(preset, embedder, tmp_path):
     with pytest.raises(TypeError, match=r"one string. Use `\[text\]`"):
         embed("a text", embedder)
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"text": ["a", "b", "c"]})
+    for texts in (table, {"text": ["a"]}):
+        for function in (embed, zoo.embed_words):
+            with pytest.raises(
+                TypeError, match="Received: a table, .*column of its te"
+            ):
+                function(texts, embedder)
+    assert embed(table["text"], embedder).shape == (3, 16)
     with pytest.raises(TypeError, match="Every text must be a string. Received: 1"):
         embed(["a", 1], embedder)
     with pytest.raises(ValueError, match="must end in .npy. Received: 'v.csv'"):

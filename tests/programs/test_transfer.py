@@ -14,7 +14,7 @@ from zoo.registry import build_backbone
 from zoo.text import WordPieceTokenizer
 from zoo.training import SlantedTriangle
 
-TEXTS, LABELS = tiny.make_texts(48)
+TEXTS, LABELS = tiny.make_texts(32)
 UNLABELED = tiny.make_texts(16, seed=9)[0]
 
 

@@ -107,6 +107,7 @@ def test_byte_bpe(files, tmp_path):
     assert "is not empty" in learn(files, "byte_bpe", path, code=1)
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_fastai(files, tmp_path):
     path = tmp_path / "vocabulary.json"
     assert run(*files, "--kind", "fastai", "--size", 40, "--output", path) == str(path)

@@ -16,7 +16,7 @@ from zoo.tasks import TextClassifier
 from zoo.text import WordPieceTokenizer
 from zoo.training import AdamW
 
-STEPS = 20
+STEPS = 10
 ROWS = 33  # with batches of 8, the last has one row, and a replica none
 
 
@@ -36,10 +36,10 @@ def make_model(strategy, dtype=None, rate=3e-3, num_layers=1, **options):
 
 
 def run(strategy):
-    """Trains 20 updates on raw strings, then evaluates and predicts.
+    """Trains ten updates on raw strings, then evaluates and predicts.
 
     Returns:
-        dict of arrays: losses (20,), weights (W,), and evaluation and prediction of 37
+        dict of arrays: losses (10,), weights (W,), and evaluation and prediction of 37
         and 33 rows, whose last batches are short.
     """
     model = make_model(strategy)

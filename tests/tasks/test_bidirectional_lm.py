@@ -272,7 +272,7 @@ def test_a_truncated_text_is_reported():
 def test_another_backend_is_named(monkeypatch):
     model = make()
     monkeypatch.setattr("keras.backend.backend", lambda: "jax")
-    with pytest.raises(RuntimeError, match="BidirectionalLM need .* Received: 'jax'"):
+    with pytest.raises(ValueError, match="BidirectionalLM need .* Received: 'jax'"):
         model.answer(["the film"])
 
 

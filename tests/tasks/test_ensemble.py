@@ -187,6 +187,7 @@ def test_a_directory_of_an_ensemble_has_one_layout(tmp_path):
             zoo.from_preset(tmp_path, **wrong)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("eagerly")
 def test_a_preset_directory_is_described_and_converted(ensemble, tmp_path):
     ensemble.save_to_preset(tmp_path / "a")

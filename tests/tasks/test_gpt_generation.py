@@ -71,6 +71,7 @@ def tokens_of(model, prompts, **options):
 SEARCHES = ["greedy", "beams", pytest.param("short_beams", marks=pytest.mark.slow)]
 
 
+@pytest.mark.shown("greedy")
 @pytest.mark.parametrize("name", SEARCHES)
 def test_tokens_are_those_of_transformers(model, name, request):
     if name != "greedy":
@@ -126,10 +127,10 @@ def test_the_probability_of_a_long_text_is_that_of_its_windows(model):
 @pytest.mark.usefixtures("eagerly")
 def test_a_text_ends_before_a_stop_text(model):
     prompts = list(case.PROMPTS[:2])
-    whole = model.generate(prompts, max_new_tokens=20)
+    whole = model.generate(prompts, max_new_tokens=10)
     new = [text[len(p) :] for p, text in zip(prompts, whole, strict=True)]
     stop = new[0][4:6]
-    found = model.generate(prompts, max_new_tokens=20, stop=[stop, "never"])
+    found = model.generate(prompts, max_new_tokens=10, stop=[stop, "never"])
     expected = [p + text.split(stop)[0] for p, text in zip(prompts, new, strict=True)]
     assert found == expected
 
@@ -228,7 +229,7 @@ def test_a_prompt_may_have_an_end_inside(model):
     tokenizer = GPT2Tokenizer([*byte_symbols(), END], [], special_tokens=True)
     model = CausalLM(model.backbone, tokenizer)
     options = {"max_new_tokens": 3, "suppressed": (256,)}
-    for prompt in (f"One{END}Two", f"{END}a", f"a{END}"):
+    for prompt in (f"One{END}Two", f"a{END}"):
         rows = tokens_of(model, [prompt], **options)
         more = tokenizer.detokenize([rows[0]])[0].numpy().decode()
         found = model.generate(prompt, **options)

@@ -256,8 +256,8 @@ def test_an_empty_list_has_no_answers(models, classifier, tagger):
         assert classifier.predict(empty, verbose=0).shape == (0, 2)
         assert classifier.answer(empty)["label"].shape == (0,)
         assert tagger.tag(empty) == list(tagger.answer_rows(empty)) == []
-        assert models("masked_lm").fill_mask(empty) == []
-        assert models("causal_lm").answer(empty)["perplexity"].shape == (0,)
+    assert models("masked_lm").fill_mask([]) == []
+    assert models("causal_lm").answer([])["perplexity"].shape == (0,)
     assert classifier.predict_on_batch([]).shape == (0, 2)
     assert classifier.predict(([], []), verbose=0).shape == (0, 2)
     for call in (classifier.fit, classifier.evaluate, classifier.train_on_batch):

@@ -53,9 +53,8 @@ def test_the_loss_of_separate_documents_is_that_of_the_documents():
     assert abs(stream - losses[0]) > 1e-4
 
 
-@pytest.mark.parametrize(
-    "packing", [pytest.param("streams", marks=pytest.mark.slow), "documents"]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("packing", ["streams", "documents"])
 def test_it_learns_a_text_and_where_it_ends(packing):
     tokenizer = tiny_byte_tokenizer(start_token=True)
     model = make(tokenizer, packing=packing, sequence_length=32)

@@ -156,7 +156,11 @@ def test_a_dataset_stops_at_a_negative_weight(classifier, weight):
         classifier.evaluate(dataset, verbose=0)
 
 
-@pytest.mark.parametrize("kind, width", [("float64", ()), ("int32", (1,))])
+@pytest.mark.usefixtures("eagerly")
+@pytest.mark.parametrize(
+    "kind, width",
+    [pytest.param("float64", (), marks=pytest.mark.slow), ("int32", (1,))],
+)
 def test_weights_of_a_dataset_may_be_any_numbers(tagger, kind, width):
     rows = TEXTS, [" ".join(row) for row in TAGS], np.ones((len(TEXTS), *width), kind)
     tagger.evaluate(tf.data.Dataset.from_tensors(rows), verbose=0)

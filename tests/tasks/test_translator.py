@@ -110,6 +110,7 @@ def test_neighbours_and_order_change_nothing(translator, way):
     np.testing.assert_allclose(together[1], small[1], rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("eagerly")
 def test_one_beam_is_greedy_and_more_are_better(translator):
     texts, greedy = translator.translate(TEXTS, return_scores=True)
@@ -213,6 +214,7 @@ def test_files_keep_the_translator(translator, tmp_path):
     assert loaded.translate(TEXTS) == expected
 
 
+@pytest.mark.slow
 def test_it_learns_to_translate():
     sources, targets = tiny.make_pairs(400, longest=4)
     model = make_translator(

@@ -39,7 +39,7 @@ def lengths_read(model, monkeypatch):
     return found
 
 
-@pytest.mark.shown("lstm-False-concat_pooling", "qrnn-True-concat_pooling")
+@pytest.mark.shown("qrnn-True-concat_pooling")
 @pytest.mark.parametrize(
     "head", ["concat_pooling", pytest.param("linear", marks=pytest.mark.slow)]
 )

@@ -130,6 +130,7 @@ def test_broken_utf8_is_an_unknown_word():
 TEXTS = ["The cat  sat in Paris , 1984 .", "", f"{LONG} the", " \t", "dog dog dog"]
 
 
+@pytest.mark.shown("unk-WordPacker", "class-Packer")
 @pytest.mark.parametrize("packer", [Packer, WordPacker])
 @pytest.mark.parametrize("unknown", ["unk", "random", "class"])
 def test_batches_the_same_eagerly_and_in_a_dataset(packer, unknown):

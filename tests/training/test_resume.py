@@ -111,6 +111,7 @@ def test_a_stopped_run_ends_as_an_undisturbed_one(run, tmp_path):
     assert left == ["checkpoint.keras", "log.csv"]
 
 
+@pytest.mark.slow
 def test_updates_that_were_left_out_are_counted(run, tmp_path):
     """As with float16, where an update without finite gradients is left out."""
     with pytest.raises(KeyboardInterrupt):

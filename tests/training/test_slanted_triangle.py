@@ -76,10 +76,10 @@ def test_fit_plans_it_unless_it_has_steps(tokenizer, steps):
     texts, labels = tiny.make_texts(16)
     for _ in range(2):
         found = Rates()
-        model.fit(texts, labels, 4, 3, verbose=0, callbacks=[found])
-        count = steps or 12
-        first = 0 if steps is None else int(model.optimizer.iterations) - 12
-        expected = rates(SlantedTriangle(1e-3, count), range(first, first + 12))
+        model.fit(texts, labels, 8, 3, verbose=0, callbacks=[found])
+        count = steps or 6
+        first = 0 if steps is None else int(model.optimizer.iterations) - 6
+        expected = rates(SlantedTriangle(1e-3, count), range(first, first + 6))
         assert found.rates == pytest.approx(expected)
 
 

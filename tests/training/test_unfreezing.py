@@ -97,7 +97,7 @@ def test_one_group_more_is_trained_in_each_epoch(family):
     assert fit(model, 1) == [expected[-1]]
 
 
-@pytest.mark.shown("options0-expected0", "options3-expected3")
+@pytest.mark.shown("options3-expected3")
 @pytest.mark.parametrize(
     "options, expected",
     [
@@ -174,6 +174,7 @@ def test_what_the_user_froze_stays_frozen():
     assert model.frozen_before is None
 
 
+@pytest.mark.slow
 def test_a_group_that_the_user_froze_has_no_epoch():
     model = make()
     model.backbone.named_layers["block_1"].trainable = False
@@ -181,6 +182,7 @@ def test_a_group_that_the_user_froze_has_no_epoch():
     assert moved == [{"head"}, {"0"}, {"1"}, {"0", "1", "head"}]
 
 
+@pytest.mark.slow
 def test_adapters_are_thawed_without_their_kernels():
     model = make()
     enable_lora(model, 2)

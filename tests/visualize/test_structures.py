@@ -89,13 +89,29 @@ def test_a_map_separates_what_is_apart(tmp_path):
     long = plot_map(vectors[:2], ["a", "b"], tmp_path / "n.svg", texts=["x" * 99, ""])
     assert "x" * 40 + "…" in texts_of(long)
     assert plot_map(vectors[:, :1], labels, tmp_path / "o.svg").exists()
+    assert "alone" in texts_of(plot_map(vectors[:1], ["alone"], tmp_path / "p.svg"))
+
+
+def test_phrases_without_words_and_other_scripts(tmp_path):
+    assert "TOP" in texts_of(plot_tree(read_tree("(TOP)"), tmp_path / "a.svg"))
+    found = texts_of(plot_tree(("S", ("X",), ("NN", "cat")), tmp_path / "b.svg"))
+    assert {"S", "X", "NN", "cat"} <= {*found}
+    path = plot_tree(("S", ("NN", "مرحبا"), ("NN", "cat")), tmp_path / "c.svg")
+    slanted = re.findall(r"<text[^>]*italic[^>]*>([^<]*)", path.read_text("utf-8"))
+    assert slanted == ["cat"]
+
+
+def test_many_layers_have_few_numbers(tmp_path):
+    path = plot_layer_weights({"a": [0.04] * 25}, tmp_path / "w.svg")
+    numbers = [text for text in texts_of(path) if text.isdecimal()]
+    assert "0" in numbers and len(numbers) < 12
 
 
 @pytest.mark.parametrize(
     ("vectors", "labels", "texts"),
-    [(np.ones((1, 3)), ["a"], ()), (np.ones(3), ["a"] * 3, ()),
+    [(np.ones((0, 3)), [], ()), (np.ones(3), ["a"] * 3, ()),
      (np.ones((2, 3)), ["a"], ()), (np.ones((2, 3)), ["a", "b"], ["x"])],
 )  # fmt: skip
 def test_wrong_maps(tmp_path, vectors, labels, texts):
-    with pytest.raises(ValueError, match="at least two vectors, with a label for each"):
+    with pytest.raises(ValueError, match="A map needs vectors, with a label for each"):
         plot_map(vectors, labels, tmp_path / "m.svg", texts=texts)

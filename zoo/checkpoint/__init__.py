@@ -15,6 +15,7 @@ from zoo.checkpoint.formats import (
 )
 from zoo.checkpoint.hdf5_groups import has_group, rename_groups
 from zoo.checkpoint.json_files import read_json
+from zoo.checkpoint.label_names import default_labels
 from zoo.checkpoint.pickles import read_strings, write_strings
 from zoo.checkpoint.table import Row, assign, convert, expand, revert
 from zoo.checkpoint.vectors import read_vectors, write_vectors
@@ -26,6 +27,7 @@ __all__ = [
     "Row",
     "assign",
     "convert",
+    "default_labels",
     "expand",
     "find_hugging_face",
     "find_tensorflow",

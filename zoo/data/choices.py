@@ -10,7 +10,7 @@ SWAG = ("sent1", "sent2")
 TEXTS = ("text", "prompt", "context", "premise", "ctx")
 QUESTION = "question"
 LABELS = ("label", "answer", "gold", "correct")
-NUMBERED = re.compile(r"(.*?)(\d+)")
+NUMBERED = re.compile(r"(.*\D)(\d+)")
 
 
 def read_choices(path):

@@ -47,7 +47,7 @@ def read_conll(path, word=None, tag=None, documents=False):
     chosen = (1, 3) if ".conllu" in path.suffixes else (0, -1)
     columns = zip((word, tag), chosen, strict=True)
     word, tag = (_column_number(b if a is None else a) for a, b in columns)
-    if not path.is_file():
+    if not path.exists():
         raise FileNotFoundError(f"No such file: {path}.")
     sentences, rows, begins = [], [], []
     with open_text(path) as file:

@@ -40,7 +40,9 @@ class QuestionPacker(Packer):
         super().__init__(tokenizer, sequence_length, framing)
         for name, value in (("stride", stride), ("question_length", question_length)):
             if type(value) is not int or value < 1:
-                raise ValueError(f"`{name}` must be at least 1. Received: {value!r}.")
+                raise ValueError(
+                    f"`{name}` must be an int of at least 1. Received: {value!r}."
+                )
         self.stride, self.question_length = stride, question_length
 
     @property

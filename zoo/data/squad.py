@@ -1,5 +1,6 @@
 """Questions with their contexts and answers, in the JSON of SQuAD."""
 
+import collections
 import dataclasses
 import json
 import pathlib
@@ -64,7 +65,8 @@ def read_squad(path):
     try:
         with open_text(path) as file:
             content = json.load(file)
-    except (json.JSONDecodeError, RecursionError) as error:
+        json.dumps(content, ensure_ascii=False).encode()  # no half of a surrogate pair
+    except (json.JSONDecodeError, RecursionError, UnicodeEncodeError) as error:
         raise ValueError(
             f"{path} must be a complete JSON file. Received: {error}."
         ) from error
@@ -81,7 +83,9 @@ def read_squad(path):
                         f"Every question of {path} must have an id of its own. "
                         f"Received: {question.id!r} twice."
                     )
-                found[question.id] = dataclasses.replace(question, title=str(title))
+                found[question.id] = dataclasses.replace(
+                    question, title=str(title or "")
+                )
     return list(found.values())
 
 
@@ -111,9 +115,14 @@ def write_squad(path, questions):
     Args:
         path: str or path of the file.
         questions: list of `Question`.
+
+    Raises:
+        ValueError: if an id occurs twice, or an answer is not in its context.
     """
     articles = []
+    _check_ids(questions)
     for question in questions:
+        check_answers(question, f"of question {question.id!r}")
         if not articles or articles[-1]["title"] != question.title:
             articles.append({"title": question.title, "paragraphs": []})
         paragraphs = articles[-1]["paragraphs"]
@@ -141,13 +150,19 @@ def write_squad_predictions(path, questions, texts):
     Raises:
         ValueError: if an id occurs twice.
     """
+    ids = _check_ids(questions)
+    _write_json(path, dict(zip(ids, map(str, texts), strict=True)))
+
+
+def _check_ids(questions):
+    """The ids of the questions, a list, all different."""
     ids = [question.id for question in questions]
     if len({*ids}) < len(ids):
-        twice = next(id for number, id in enumerate(ids) if id in ids[:number])
+        (twice, _), *_ = collections.Counter(ids).most_common(1)
         raise ValueError(
             f"Every question must have an id of its own. Received: {twice!r} twice."
         )
-    _write_json(path, dict(zip(ids, map(str, texts), strict=True)))
+    return ids
 
 
 def _write_json(path, content):
@@ -174,12 +189,22 @@ def _question(entry, context, path):
     if isinstance(entry, dict) and "id" in entry:
         entry = {**entry, "id": str(entry["id"])}
     id, text = _value(entry, "id", str, path), _value(entry, "question", str, path)
-    impossible = entry.get("is_impossible", False)
-    answers = None
+    impossible, answers = entry.get("is_impossible", False), None
+    given = entry.get("answers") or []
+    if not isinstance(given, list) or not isinstance(impossible, bool):
+        raise ValueError(
+            "`answers` must be a list, and `is_impossible` true or false. Received: "
+            f"{given!r:.60} and {impossible!r:.60} of question {id!r} in {path}."
+        )
+    if impossible and given:
+        raise ValueError(
+            "A question with answers must not be impossible. Received: both of "
+            f"question {id!r} in {path}."
+        )
     if impossible:
         answers = ()
-    elif entry.get("answers"):
-        answers = tuple(_answer(given, id, path) for given in entry["answers"])
+    elif given:
+        answers = tuple(_answer(one, id, path) for one in given)
     question = Question(id, text, context, answers)
     check_answers(question, f"of question {id!r} in {path}")
     return question

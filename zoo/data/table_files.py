@@ -114,9 +114,10 @@ def _decode(path, data):
 def _read_csv(path, data):
     """Reads CSV with the delimiter that gives all rows the same length."""
     text = _decode(path, data)
-    first_line = re.split(r"[\r\n]", text.lstrip("\r\n"), maxsplit=1)[0]
+    begin = re.split(r"[\r\n]", text.lstrip("\r\n"), maxsplit=1)[0]
+    begin = text if begin.count('"') % 2 else begin  # a line ends in a quoted field
     found, errors = [], []
-    for delimiter in [d for d in DELIMITERS if d in first_line] or DELIMITERS[:1]:
+    for delimiter in [d for d in DELIMITERS if d in begin] or DELIMITERS[:1]:
         try:
             found.append(_parse(path, text, delimiter))
         except ValueError as error:

@@ -14,6 +14,7 @@ from zoo.evaluation.bracketing import PUNCTUATION, read_brackets
 
 ROWS, CHARACTERS = 50_000, 10_000_000  # of the texts for training
 WEIGHTS = 500_000  # of a linear model, for all labels together
+PAIR_BLOCKS = 4  # of features: those of both texts, products and differences
 BLOCK = 256  # texts that are compared with all texts for training at once
 # Words, and every other character that is not white space.
 TOKENS = r"\w+|[^\w\s]"
@@ -192,6 +193,8 @@ def _pairs_with_choices(texts):
 def tfidf_number(texts, numbers, others):
     """Predicts numbers by TF-IDF as in `tfidf_label`, and ridge regression.
 
+    The cosine of the two texts of a pair is one more feature.
+
     Raises:
         ImportError: if scikit-learn is not installed.
     """
@@ -200,9 +203,20 @@ def tfidf_number(texts, numbers, others):
 
     if _without_words(texts):
         return mean_number(texts, numbers, others)
-    features, held_out = _tfidf(texts, others, 1)
+    features, held_out = map(_with_cosine, _tfidf(texts, others, 1), [texts] * 2)
     model = Ridge(alpha=1.0, solver="sparse_cg", max_iter=1000)
     return model.fit(features, numbers).predict(held_out).tolist()
+
+
+def _with_cosine(features, texts):
+    """Adds the sum of the products of both texts of a pair, which is their cosine."""
+    if len(_columns(texts)) == 1:
+        return features
+    from scipy.sparse import hstack
+
+    size = features.shape[1] // PAIR_BLOCKS
+    cosine = features[:, 2 * size : 3 * size].sum(axis=1)
+    return hstack([features, cosine], "csr")
 
 
 def copied_texts(texts, targets, others):
@@ -250,7 +264,7 @@ def _tfidf(texts, others, outputs):
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     columns = _columns(texts)
-    blocks = 1 if len(columns) == 1 else len(columns) + 2
+    blocks = 1 if len(columns) == 1 else PAIR_BLOCKS
     vectorizer = TfidfVectorizer(
         ngram_range=(1, 2),
         sublinear_tf=True,

@@ -46,15 +46,14 @@ class PositionEmbedding(keras.layers.Layer):
         """Returns rows of the table."""
         return rows_of(ops.cast(self.embeddings, self.compute_dtype), inputs, places)
 
-    def compute_output_spec(self, inputs, places=None):
+    def compute_output_shape(self, inputs_shape, places_shape=None):
         """(1, L, D), or (B, L, D) with places."""
-        return spec_of_rows(inputs, places, self.compute_dtype)
+        return shape_of_rows(inputs_shape, places_shape)
 
 
-def spec_of_rows(inputs, places, dtype):
-    """The shape and type of `rows_of`."""
-    rows = 1 if places is None else inputs.shape[0]
-    return keras.KerasTensor((rows, *inputs.shape[1:]), dtype)
+def shape_of_rows(inputs_shape, places_shape=None):
+    """The shape of `rows_of`."""
+    return (1 if places_shape is None else inputs_shape[0], *inputs_shape[1:])
 
 
 def rows_of(table, inputs, places=None):
@@ -173,6 +172,6 @@ class SinusoidalPositions(keras.layers.Layer):
         table = ops.convert_to_tensor(self.table, self.compute_dtype)
         return rows_of(table, inputs, places)
 
-    def compute_output_spec(self, inputs, places=None):
+    def compute_output_shape(self, inputs_shape, places_shape=None):
         """(1, L, D), or (B, L, D) with places."""
-        return spec_of_rows(inputs, places, self.compute_dtype)
+        return shape_of_rows(inputs_shape, places_shape)

@@ -163,6 +163,11 @@ def check_files(recipe, data, output):
         return known
     names = {*known, *sizes}
     differing = sorted(name for name in names if known.get(name) != sizes.get(name))
+    if recipe.start in differing:
+        raise ValueError(
+            f"The preset must not change while {output} is trained from it. Received: "
+            f"other weights of {recipe.start!r}. Give another output directory."
+        )
     if differing:
         raise ValueError(
             f"{output} has a run of other files: {', '.join(differing[:5])} of "

@@ -29,8 +29,8 @@ def attend(model, text, target=None, output=None, *, kind=None, layer=None, head
 
     It is also `zoo.visualize.attention`.
 
-    The tokens include the special ones. Of a target they are those that the decoder
-    reads: the start token, and the target without its end token.
+    The tokens include the special ones. The tokens of a target are those that the
+    decoder reads: the start token, and the target without its end token.
 
     Args:
         model: `zoo.tasks.Task` or `zoo.backbone.Backbone` with a tokenizer; or a

@@ -86,10 +86,11 @@ def run(
     pair = kind.column_options(parts["training"][0])
     every = {**pair, **kind.data_options(labels), **options}
     model, content = (trainer or train)(kind, preset, parts, seed, echo, **every)
+    save = (lambda: None) if output is None else lambda: model.save(output)
+    save()  # before what may fail
     if note := calibrate(model, parts, content, options):
         echo(note)
-    if output is not None:
-        model.save(output)  # before the report, which may fail
+        save()
     if report is not None:
         content["settings"] = {**files, **content["settings"]}
         report_on(model, parts, content, report, echo, seed)

@@ -7,6 +7,7 @@ import tensorflow as tf
 from zoo import registry
 from zoo.backbone import Backbone
 from zoo.data import Packer, WordWindowPacker
+from zoo.programs.text_vectors import check_texts
 from zoo.tasks import Task
 from zoo.tasks.text_input import as_columns, join_words
 
@@ -66,10 +67,7 @@ def embed_words(texts, preset, layers=(-1,), *, batch_size=ROWS, **options):
         ValueError: if a word of a list is empty, the model has no tokenizer or no such
             layer, or options are given for a model.
     """
-    if isinstance(texts, (str, bytes)):
-        raise TypeError(
-            "`texts` must be a list of texts. Received: one string. Use `[text]`."
-        )
+    check_texts(texts)
     model = load_encoder(preset, options)
     vectors, counts = word_vectors(model, list(texts), layers, batch_size)
     return np.split(vectors, np.cumsum(counts)[:-1]) if len(counts) else []

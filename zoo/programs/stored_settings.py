@@ -6,10 +6,11 @@ import os
 import pathlib
 
 from zoo.files import write_json
-from zoo.presets import sha256
+from zoo.presets import list_presets, preset_info, sha256
 
-SETTINGS = "settings.json"
-CHECKSUM = "sha256"  # of the files, if the preset is a directory, or None
+SETTINGS, REPORT = "settings.json", "report.json"
+CHECKSUM = "sha256"  # of the weights or of all files; None if it is not known
+PLAIN = (str, int, float, list, tuple, dict, os.PathLike, type(None))
 
 
 def find_weights(directory):
@@ -18,7 +19,7 @@ def find_weights(directory):
     return max(files, key=lambda path: path.stat().st_size, default=None)
 
 
-def keep_settings(output, preset, data, settings):
+def keep_settings(output, preset, data, settings, pages=()):
     """Stores what results depend on, or compares it with what is stored.
 
     As long as there is no result, other settings replace those that are stored. Older
@@ -29,18 +30,28 @@ def keep_settings(output, preset, data, settings):
         preset: see `zoo.from_preset`.
         data: path of the directory of the data.
         settings: dict of plain values.
+        pages: names of other files that the program writes.
 
     Raises:
-        ValueError: if there are results with other settings.
+        FileExistsError: if a file is not one of these results.
+        ValueError: if there are results with other settings, or if `output` is the
+            directory of the preset.
     """
     path, name = output / SETTINGS, os.fspath(preset)
     known = {"preset": name, "data": os.path.abspath(data), **settings}
     older = json.loads(json.dumps(known))
-    known = older | _describe_directory(name, output)
-    results = [file for file in output.glob("*.json") if file.name != SETTINGS]
-    started = path.exists() and results
-    stored = json.loads(path.read_text("utf-8")) if started else known
-    if stored != known and (CHECKSUM in stored or stored != older):
+    known = older | _describe_weights(name, output)
+    found = _read(path)
+    foreign = [path] if path.exists() and not {"preset", "data"} <= {*found} else []
+    if not found:
+        foreign += [output / page for page in pages if (output / page).exists()]
+    if foreign:
+        raise FileExistsError(
+            f"{foreign[0]} is not of such results. Give another directory."
+        )
+    started = any({"scores", "valid"} & {*_read(p)} for p in output.glob("*.json"))
+    stored = found if found and started else known
+    if stored not in (known, older, older | {CHECKSUM: None}):
         raise ValueError(
             f"All results in {output} must have the settings {stored}. Received: "
             f"{known}. Give another directory."
@@ -48,17 +59,48 @@ def keep_settings(output, preset, data, settings):
     write_json(path, known, indent=2)
 
 
-def _describe_directory(preset, output):
-    """The checksum of a preset that is a directory, and its absolute path, a dict.
+def describe_function(function):
+    """The name of a function, and the arguments of a `functools.partial`."""
+    inner = getattr(function, "func", function)
+    name = getattr(inner, "__qualname__", type(inner).__qualname__)
+    given = [("", value) for value in getattr(function, "args", ())]
+    given += [(f"{k}=", v) for k, v in getattr(function, "keywords", {}).items()]
+    told = [
+        k + (str(v) if isinstance(v, PLAIN) else type(v).__name__) for k, v in given
+    ]
+    return f"{name}({', '.join(told)})" if told else name
 
-    Its texts in Markdown do not count, nor do results in it.
+
+def _read(path):
+    """The object in a JSON file, a dict; empty if there is none."""
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except (FileNotFoundError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _describe_weights(preset, output):
+    """The checksum of a preset, and the absolute path of a directory, a dict.
+
+    For a shipped preset, it is that of its weights. In a directory, texts in Markdown,
+    `.keras` files and directories of results do not count.
     """
     if not os.path.isdir(preset):
-        return {CHECKSUM: None}
-    found = hashlib.sha256()
-    for path in sorted(pathlib.Path(preset).rglob("*")):
-        own = output.resolve() not in path.resolve().parents
-        if path.is_file() and path.suffix != ".md" and own:
-            name = path.relative_to(preset).as_posix()
+        record = preset_info(preset) if preset in list_presets() else {}
+        return {CHECKSUM: record.get("weights", {}).get("sha256")}
+    directory, found = pathlib.Path(preset).resolve(), hashlib.sha256()
+    if directory == output.resolve():
+        raise ValueError(
+            f"Results must not be in the directory of the preset itself. Received: "
+            f"{output}. Give another directory."
+        )
+    results = {output.resolve()}
+    for name in (SETTINGS, REPORT):
+        results |= {path.parent for path in directory.glob(f"*/**/{name}")}
+    for path in sorted(directory.rglob("*")):
+        own = path.suffix not in (".md", ".keras") and not results & {*path.parents}
+        if path.is_file() and own:
+            name = path.relative_to(directory).as_posix()
             found.update(f"{sha256(path)} {name}\n".encode())
     return {"preset": os.path.abspath(preset), CHECKSUM: found.hexdigest()}

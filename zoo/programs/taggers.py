@@ -46,7 +46,7 @@ def make_tagger(
         language_models: list of names of presets, directories, or backbones, of words
             or of word pieces. The tagger sets their `trainable` to `lm_trainable`.
         vectors: words and their vectors, see `zoo.checkpoint.read_vectors`, or None.
-        minimum: int, occurrences that a word with a vector needs; None for no vectors.
+        minimum: int, a word has a vector if it occurs so often; None for no vectors.
         limit: int, the largest number of such words, or None.
         unknown: how other words are represented, see `zoo.text.WordTokenizer`.
         decoder, scheme, head_dropout: see `zoo.TokenClassifier`.
@@ -167,7 +167,7 @@ def _make_backbone(vocabulary, unknown, vectors, parts, config, dtype):
     pieces = [part for part in parts.values() if part.tokens == PIECES]
     positions = [part.config.max_sequence_length for part in pieces]
     if any(positions):
-        # A word has one piece or two; pieces beyond the positions would not be read.
+        # Most words have one piece or two; pieces beyond the positions are not read.
         config.setdefault("max_sequence_length", min(filter(None, positions)) // 2)
     backbone = registry.build_backbone(TagLM.family, config, dtype, parts)
     backbone.tokenizer = tokenizer

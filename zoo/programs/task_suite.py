@@ -18,7 +18,7 @@ from zoo.programs.finetuning import preset_epochs
 from zoo.programs.labelled_rows import split_off, take
 from zoo.programs.loading import load_one
 from zoo.programs.progress import check_loss
-from zoo.programs.stored_settings import keep_settings
+from zoo.programs.stored_settings import describe_function, keep_settings
 from zoo.programs.suite_tasks import SUITE
 
 BATCH_SIZE = 32
@@ -85,16 +85,6 @@ def evaluate_suite(
     }
 
 
-def _describe(function):
-    """The name of a function, and the plain arguments of a `functools.partial`."""
-    inner = getattr(function, "func", function)
-    name = getattr(inner, "__qualname__", type(inner).__qualname__)
-    plain = (str, int, float, os.PathLike)
-    given = getattr(function, "keywords", {}).items()
-    told = [f"{key}={value}" for key, value in given if isinstance(value, plain)]
-    return f"{name}({', '.join(told)})" if told else name
-
-
 def _read_json(path):
     return json.loads(path.read_text("utf-8"))
 
@@ -133,8 +123,8 @@ def _choose(data, tasks, echo):
 def _check_settings(output, preset, data, fit, settings):
     """Stores what results depend on, or raises ValueError if others are stored."""
     if fit is not None:
-        settings = {**settings, "fit": _describe(fit)}
-    keep_settings(output, preset, data, settings)
+        settings = {**settings, "fit": describe_function(fit)}
+    keep_settings(output, preset, data, settings, pages=("README.md",))
 
 
 def _check_files(output, name, paths):

@@ -1,5 +1,6 @@
 """Vectors of any number of texts, written to a file while they are computed."""
 
+import collections.abc
 import contextlib
 import hashlib
 import io
@@ -119,20 +120,35 @@ def read_strings(texts):
     Args:
         texts: see `embed`, also for errors.
     """
+    check_texts(texts)
+    paths = paths_in(texts)
+    for path in paths:
+        if pathlib.Path(path).is_dir():
+            raise IsADirectoryError(f"{path} is a directory. Give its files.")
+        if not pathlib.Path(path).exists():
+            raise FileNotFoundError(f"No such file: {path}.")
+        if not pathlib.Path(path).is_file():
+            raise ValueError(
+                f"{path} must be a regular file, since it may be read again. Received: "
+                "a pipe or a device. Write its text to a file."
+            )
+    if paths:
+        return itertools.chain.from_iterable(map(_lines, paths))
+    return map(_checked, texts)
+
+
+def check_texts(texts):
+    """Raises TypeError for a string or a table, whose values are no texts."""
     if isinstance(texts, (str, bytes)):
         raise TypeError(
             "`texts` must be a list or an iterator of str, or a `pathlib.Path`. "
             "Received: one string. Use `[text]`."
         )
-    paths = paths_in(texts)
-    for path in paths:
-        if pathlib.Path(path).is_dir():
-            raise IsADirectoryError(f"{path} is a directory. Give its files.")
-        if not pathlib.Path(path).is_file():
-            raise FileNotFoundError(f"No such file: {path}.")
-    if paths:
-        return itertools.chain.from_iterable(map(_lines, paths))
-    return map(_checked, texts)
+    if isinstance(texts, collections.abc.Mapping) or hasattr(texts, "columns"):
+        raise TypeError(
+            "`texts` must be a list or an iterator of str, or a `pathlib.Path`. "
+            f"Received: a table, {type(texts).__name__}. Give the column of its texts."
+        )
 
 
 def paths_in(texts):

@@ -120,8 +120,8 @@ def find_uses(preset, words, texts, layers=(-1,), *, limit=LIMIT, **options):
 
     Args:
         preset: see `zoo.from_preset`; or a backbone with a tokenizer, or a task.
-        words: str, or list of str. Of words that differ only in case, the last one
-            is used.
+        words: str, or list of str. If two words differ only in case, the result has the
+            last one.
         texts: list or iterator of str; or a `pathlib.Path` of a text file, or a list of
             them, see `zoo.embed`.
         layers: list of int, whose vectors are concatenated: 0 for the embeddings, in

@@ -91,6 +91,8 @@ def train_word_vectors(texts, echo=None, **options):
         words, list of str (V,), the most frequent first; and vectors, float32 (V, D).
         `zoo.checkpoint.write_vectors` takes both.
 
+    The ids of all words are held in memory, about 8 bytes for a word at the peak.
+
     Raises:
         TypeError: if `texts` is a single str, or holds values of other types.
         ValueError: if no word occurs `minimum` times, or a size is not positive.

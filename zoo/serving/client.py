@@ -149,6 +149,7 @@ def predict(url, name, texts, timeout=60):
     Raises:
         TypeError: if `texts` is not a list of str.
         ConnectionError: if there is no server.
+        TimeoutError: if the answer takes longer than `timeout`.
         ValueError: if the server rejects the request, or does not send rows.
     """
     if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):

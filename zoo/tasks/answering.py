@@ -103,11 +103,11 @@ class Answering:
             function, signature, options: of `tf.function`.
 
         Raises:
-            RuntimeError: if the backend of Keras is not TensorFlow.
+            ValueError: if the backend of Keras is not TensorFlow.
         """
         backend = keras.backend.backend()
         if backend != "tensorflow":
-            raise RuntimeError(
+            raise ValueError(
                 f"Answers of {type(self).__name__} need the backend TensorFlow. "
                 f"Received: {backend!r}. Use `save_to_preset` after the training, and "
                 "load the preset with KERAS_BACKEND=tensorflow."

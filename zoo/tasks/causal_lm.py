@@ -63,8 +63,8 @@ class CausalLM(TrainsOnRows, ContinuesTexts, Task):
 
     Raises:
         ValueError: if the backbone does not predict the next token, `rows` is given
-            and it has no states, `packing` is given and it has no positions, or `rows`,
-            `window` or `stride` is not positive.
+            and it has no states, `packing` is given and it has no cache of keys and
+            values, or `rows`, `window` or `stride` is not positive.
     """
 
     task_name = "causal_lm"

@@ -34,8 +34,8 @@ class TextEnsemble(
     backbones, tokenizers and lengths. Each tokenises the texts for itself. The members
     are trained one by one, before they are combined.
 
-    `answer` and `export` are those of `TextClassifier`. `predict` returns the
-    logarithm of p, of which the softmax is p, as it is of a classifier's logits.
+    `answer` and `export` are those of `TextClassifier`. `predict` returns log p. Its
+    softmax is p, so it can be used like the logits of a classifier.
 
     Source: Howard and Ruder 2018, section 3.3: a forward and a backward model.
 

@@ -9,6 +9,7 @@ from zoo.tasks.answer_spans import best_answers, best_spans, kept_spans
 from zoo.tasks.answering import as_numpy
 from zoo.tasks.blocks import in_blocks
 from zoo.tasks.question_files import answer_list, answer_texts
+from zoo.tasks.text_input import rows_at_once
 
 ROWS = 32  # that an export reads together
 TOKENS = 2048  # that `answer` reads together
@@ -77,7 +78,7 @@ class FindsAnswers:
         order, parts = [tf.zeros(0, tf.int32)], [self._no_spans()]
         if len(windows):
             lengths = self.preprocessor.lengths(rows)
-            budget = None if batch_size else TOKENS
+            budget = TOKENS if rows_at_once(batch_size, None) is None else None
             plan = plan_batches(lengths, batch_size, False, token_budget=budget)
             order = [*plan]
             parts = [self._find_spans(select(index)) for index in order]

@@ -83,7 +83,8 @@ class MultipleChoice(LabelTargets, ChoiceFiles, Task):
         self.check_encodes(backbone)
         if type(num_choices) is not int or num_choices < 2:
             raise ValueError(
-                f"`num_choices` must be at least 2. Received: {num_choices!r}."
+                "`num_choices` must be an int of at least 2. Received: "
+                f"{num_choices!r}."
             )
         if head is None:
             adds = backbone.adds_tokens and pooling is None

@@ -88,7 +88,9 @@ class QuestionAnswerer(QuestionFiles, FindsAnswers, Task):
             ("num_answers", num_answers),
         ):
             if type(value) is not int or value < 1:
-                raise ValueError(f"`{key}` must be at least 1. Received: {value!r}.")
+                raise ValueError(
+                    f"`{key}` must be an int of at least 1. Received: {value!r}."
+                )
         number = isinstance(null_threshold, (numbers.Real, type(None)))
         if not number or null_threshold != null_threshold:  # which is NaN
             raise ValueError(
@@ -104,7 +106,7 @@ class QuestionAnswerer(QuestionFiles, FindsAnswers, Task):
             "question_length": question_length,
             "answer_length": answer_length,
             "num_answers": num_answers,
-            "null_threshold": null_threshold and float(null_threshold),
+            "null_threshold": None if null_threshold is None else float(null_threshold),
         }
         super().__init__(
             inputs,

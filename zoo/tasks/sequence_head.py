@@ -69,7 +69,7 @@ def pooled_vector(backbone, inputs, pooling):
 
     Raises:
         ValueError: if the pooling is unknown, or the backbone has no pooled output or
-            no segments, or its first token sees no other one.
+            no segments, or the pooled token sees no other one.
     """
     check_pooled_token(backbone, pooling)
     mask = inputs["padding_mask"]

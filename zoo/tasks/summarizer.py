@@ -11,7 +11,8 @@ class Summarizer(Translator):
 
     Training, arguments, files and scores are those of `zoo.Translator`. The length of a
     summary does not depend on the length of its text: without `max_new_tokens` among
-    the options, it has at most as many tokens as the decoder has positions.
+    the options, it has at most as many tokens as the decoder has positions, or 256 if
+    their number is not limited.
 
     Source: Rush et al. 2015, who train an encoder and a decoder on texts and summaries.
 

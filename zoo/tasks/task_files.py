@@ -7,6 +7,7 @@ import warnings
 import keras
 
 from zoo.backbone import Backbone
+from zoo.checkpoint import default_labels
 from zoo.config import check_options, naming
 from zoo.freezing import freeze_layers, frozen_layers, layer_tree
 from zoo.saving import check_keys, restore_part, save_preset
@@ -68,13 +69,16 @@ class TaskFiles:
     def has_saved_head(self, saved):
         """Whether the saved head of a preset fits, which has the same labels.
 
-        It warns of a head with these labels in another order.
+        Labels may also name the classes of a head without names. It warns of a head
+        with these labels in another order.
 
         Args:
             saved: dict, the options of the preset.
         """
         labels = saved.get("labels")
-        same = labels is None or list(self.labels) == list(labels)
+        if labels is None:
+            return True
+        same = tuple(labels) in (tuple(self.labels), default_labels(len(self.labels)))
         if not same and sorted(self.labels) == sorted(labels):
             warnings.warn(
                 "The saved head has the same labels in another order, so it is not "

@@ -52,8 +52,9 @@ class TextClassifier(ClassLabels, SequenceHead):
         head_dim: int, units of the LSTMs of the biattentive head, in each direction.
             The default is the width of the backbone's vectors, but at most 300.
         lm_weight: float, the weight of the loss of the language model in training, with
-            the head "delimiter", see `zoo.tasks.delimiter_head`. The default is 0.5. It
-            is a mean over rows, which ignores `sample_weight` and `class_weight`.
+            the head "delimiter", see `zoo.tasks.delimiter_head`. The default is 0.5.
+            This loss is a mean over rows, which ignores `sample_weight` and
+            `class_weight`.
         both_orders: bool, whether the head "delimiter" reads a pair in both orders and
             adds the two vectors, as for similarity. It needs `pair=True`.
         **kwargs: sequence_length, pair and name, see `zoo.tasks.Task`.

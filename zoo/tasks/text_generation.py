@@ -43,7 +43,10 @@ class WritesTexts:
                 new tokens than positions.
         """
         own = self.options.get("generation") or {}
-        options = {**self.generation, **own, **options}
+        given, options = options, {**self.generation, **own, **options}
+        least, most = options.get("min_new_tokens"), options.get("max_new_tokens")
+        if least and isinstance(most, int) and "min_new_tokens" not in given:
+            options["min_new_tokens"] = min(least, most)
         longest = self.backbone.config.max_sequence_length
         if longest is not None:
             options.setdefault("max_new_tokens", longest)

@@ -112,6 +112,14 @@ class Translator(TranslatedFiles, WritesTexts, Task):
         """
         return self.write_texts(texts, batch_size, return_scores, stream, **options)
 
+    def writer(self, inputs, texts, options):
+        """See `WritesTexts`. As CTranslate2, it does not translate an empty text."""
+        write = super().writer(inputs, texts, options)
+        if options.penalty != "ctranslate2":
+            return write
+        empty = self.tokenizer(texts).row_lengths() == 0
+        return lambda tokens, done=None: tf.where(empty, "", write(tokens, done))
+
     def answer_parts(self, x, batch_size=None):
         """See `Answering`. Warns once that some of the texts are truncated."""
         if self.takes_text(self.as_text(x)):

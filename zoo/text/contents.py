@@ -58,5 +58,10 @@ def without_paths(arguments, files):
                 raise ValueError(
                     f"`{name}` must hold the entries. Received: {value!r:.80}."
                 )
-            found[name] = base64.b64decode(value, validate=True)
+            try:
+                found[name] = base64.b64decode(value, validate=True)
+            except ValueError as error:
+                raise ValueError(
+                    f"`{name}` must hold base64. Received: {value!r:.80}."
+                ) from error
     return found

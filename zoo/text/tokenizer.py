@@ -38,8 +38,8 @@ class Tokenizer(tf.Module):
         framing: `Framing`, by default without special tokens.
         files: dict of the name of a constructor argument to the name of its file in a
             preset directory. A `.txt` file holds a list of str, one per line. A `.json`
-            file holds any plain value, such as tokens with line breaks. Any other file
-            holds bytes, which `get_config` gives in base64.
+            file holds any plain value but a str, such as tokens with line breaks. Any
+            other file holds bytes, which `get_config` gives in base64.
         tokens_are_words: bool, whether tokens are the words themselves, as strings.
         unwritten_ids: tuple of int, tokens that a generated text must not have.
         lossless: bool, whether `detokenize` restores the white space of a text.

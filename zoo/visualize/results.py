@@ -92,43 +92,46 @@ def _shorten(label):
     return label if len(label) <= LONGEST_LABEL else f"{label[: LONGEST_LABEL - 1]}…"
 
 
-def plot_history(histories, path, metric="accuracy", title="", unit="epoch"):
+def plot_history(
+    histories, path, metric="accuracy", title="", unit="epoch", validation_freq=None
+):
     """Plots training and validation curves of one or more runs.
 
     Args:
         histories: dict of the name of each run to the `history` dict of Keras' History.
         path: str or path, file to write. The suffix is the format.
         metric: str, a key of the histories. Values of "val_" and this key are plotted
-            as dashed lines. If there are k times as many training values, they are
-            at every k-th epoch, as with `validation_freq=k` of Keras.
+            as dashed lines.
         title: str.
         unit: str, label of the horizontal axis, such as "epoch".
+        validation_freq: int, the epochs from one value of validation to the next, as in
+            `fit`. By default, it is the number of training values divided by that of
+            validation values.
 
     Returns:
         pathlib.Path of the file.
 
     Raises:
-        ValueError: if the number of training values is no multiple of that of
-            validation values.
+        ValueError: if the numbers of training values and validation values do not fit.
     """
     curves = {}
     for name, history in histories.items():
         train, valid = (history.get(prefix + metric) or [] for prefix in ("", "val_"))
         curves[f"{name}, training"] = (range(1, len(train) + 1), train)
-        places = _validated(len(train) or len(valid), len(valid))
+        places = _validated(len(train) or len(valid), len(valid), validation_freq)
         curves[f"{name}, validation"] = (places, valid)
     return plot_curves(curves, path, title, unit, metric, pairs=True)
 
 
-def _validated(epochs, count):
+def _validated(epochs, count, step=None):
     """The epochs that have a value of validation, such as every fifth."""
-    if count and epochs % count:
+    if count and (epochs % count if step is None else epochs // step != count):
         raise ValueError(
             "The number of training values must be a multiple of that of validation "
-            f"values. Received: {epochs} and {count}. Use `plot_curves`, which takes "
-            "the epochs too."
+            f"values, or `validation_freq` must be given. Received: {epochs} and "
+            f"{count}, and validation_freq={step}."
         )
-    step = epochs // count if count else 1
+    step = step or (epochs // count if count else 1)
     return range(step, step * count + 1, step)
 
 

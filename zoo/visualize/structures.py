@@ -5,6 +5,7 @@ import unicodedata
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import Bbox
 
 from zoo.visualize.results import (
@@ -55,7 +56,9 @@ def plot_tree(tree, path, title=""):
             # Lines end above and below the text of a node.
             for child_x, child_y in children:
                 axes.plot([x, child_x], [y - 0.2, child_y + 0.25], color="0.6", lw=1)
-            word = {"style": "italic"} if not children and y == 0 else {}
+            # The slanted font has fewer scripts.
+            slanted = not children and y == 0 and text.isascii()
+            word = {"style": "italic"} if slanted else {}
             axes.text(x, y, text, ha="center", va="center", **word)
         axes.set(xlim=(-0.2, width + 0.2), ylim=(-0.5, height + 0.5), title=title)
         axes.axis("off")
@@ -64,9 +67,9 @@ def plot_tree(tree, path, title=""):
 
 def _depth(tree):
     """The number of levels above the words."""
-    if isinstance(tree[1], str):
+    if len(tree) > 1 and isinstance(tree[1], str):
         return 1
-    return 1 + max(map(_depth, tree[1:]))
+    return 1 + max(map(_depth, tree[1:]), default=0)
 
 
 def _size(text):
@@ -77,7 +80,7 @@ def _size(text):
 
 def _width(tree):
     """The width of a tree, which has room for the labels of all its phrases."""
-    if isinstance(tree[1], str):
+    if len(tree) > 1 and isinstance(tree[1], str):
         return max(map(_size, tree))
     return max(_size(tree[0]), sum(map(_width, tree[1:])))
 
@@ -85,6 +88,9 @@ def _width(tree):
 def _place(tree, left, level, nodes):
     """Adds the places of a tree to `nodes`; returns its right end and its middle."""
     size = _width(tree)
+    if len(tree) == 1:  # a phrase without words
+        nodes.append(((left + size / 2, level), tree[0], []))
+        return left + size, left + size / 2
     if isinstance(tree[1], str):
         middle = left + size / 2
         nodes.append(((middle, 0), tree[1], []))
@@ -119,13 +125,13 @@ def plot_map(vectors, labels, path, title="", texts=()):
         pathlib.Path of the file.
 
     Raises:
-        ValueError: if there are fewer than two vectors, or a number differs.
+        ValueError: if there is no vector, or a number differs.
     """
     vectors = np.asarray(vectors, "float64")
     counts = {len(vectors), len(labels), len(texts) or len(vectors)}
-    if vectors.ndim != 2 or len(vectors) < 2 or len(counts) > 1:
+    if vectors.ndim != 2 or not len(vectors) or len(counts) > 1:
         raise ValueError(
-            "A map needs at least two vectors, with a label for each. Received: shape "
+            "A map needs vectors, with a label for each. Received: shape "
             f"{vectors.shape}, {len(labels)} labels and {len(texts)} texts."
         )
     centred = vectors - vectors.mean(axis=0)
@@ -202,7 +208,7 @@ def plot_layer_weights(weights, path, title=""):
             places = np.arange(count) + (number - (len(weights) - 1) / 2) * width
             hatch = HATCHES[number // COLORS % len(HATCHES)]
             axes.bar(places, row, width * 0.9, label=shown(name), hatch=hatch)
-        axes.set_xticks(range(count))
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         axes.set(xlabel="layer", ylabel="weight", title=title)
         axes.legend(**BELOW)
         return save_figure(figure, path)

@@ -3,7 +3,7 @@
 import re
 import warnings
 
-from zoo.checkpoint import read_json
+from zoo.checkpoint import default_labels, read_json
 from zoo.models.bert.model import BERTConfig
 
 # Our field to its name in bert_config.json and in Hugging Face's config.json.
@@ -158,7 +158,7 @@ def read_labels(names, num_classes):
     """
     if not num_classes:
         return None
-    names = names or {str(i): f"LABEL_{i}" for i in range(num_classes)}
+    names = names or {str(i): v for i, v in enumerate(default_labels(num_classes))}
     if set(names) != {str(i) for i in range(num_classes)}:
         raise ValueError(
             "`id2label` must name every output of the classifier. Received: "

@@ -2,7 +2,14 @@
 
 import json
 
-from zoo.checkpoint import HUGGING_FACE_WEIGHTS, Row, convert, revert, save_checkpoint
+from zoo.checkpoint import (
+    HUGGING_FACE_WEIGHTS,
+    Row,
+    convert,
+    default_labels,
+    revert,
+    save_checkpoint,
+)
 from zoo.files import filling
 from zoo.models.bert import metadata
 from zoo.models.bert.metadata import (
@@ -172,7 +179,7 @@ def _hugging_face(config, heads, head_options, tokenizer, labels, num_classes):
     }
     if num_classes:
         # Without names, transformers assumes two outputs.
-        labels = labels or [f"LABEL_{i}" for i in range(num_classes)]
+        labels = labels or default_labels(num_classes)
         values["id2label"] = {str(i): label for i, label in enumerate(labels)}
         values["label2id"] = {label: i for i, label in enumerate(labels)}
     documents = {"config.json": values}
@@ -202,7 +209,8 @@ def _keras_nlp(config, heads, head_options, tokenizer, labels, num_classes):
             f"keras-nlp's BERT always has {fixed}. Received: {received}. Write layout "
             '"hugging_face" instead.'
         )
-    if labels or heads not in ((), *((head,) for head in TASKS)):
+    named = labels and tuple(labels) != default_labels(len(labels))
+    if named or heads not in ((), *((head,) for head in TASKS)):
         raise ValueError(
             f"keras-nlp holds one head of {sorted(TASKS)}, and no labels. Received: "
             f"{heads}, {labels}. Choose one with `heads=`; `heads=()` writes the "

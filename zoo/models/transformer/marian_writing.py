@@ -50,8 +50,8 @@ def write(directory, contents):
     if given != ALWAYS:
         wrong = {k: v for k, v in given.items() if v != ALWAYS[k]}
         raise ValueError(
-            f"Hugging Face's Marian always has {ALWAYS}. Received: {wrong}. Write "
-            'layout "zoo" instead.'
+            f"Hugging Face's Marian always has {ALWAYS}, where `ends_in_norm` is set "
+            f'by `final_layer_norm`. Received: {wrong}. Write layout "zoo" instead.'
         )
     expected = dict(weight_shapes(config, head=True))
     rows = NAMINGS["hugging_face"].rows(config, expected)
