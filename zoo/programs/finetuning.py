@@ -83,9 +83,8 @@ def run(
     files = dict(zip(names, (data, target, valid, valid_target), strict=True))
     labels, parts = read_parts(kind, *files.values(), columns or {})
     files = {name: os.fspath(path) for name, path in files.items() if path}
-    pair = kind.column_options(parts["training"][0])
-    every = {**pair, **kind.data_options(labels), **options}
-    model, content = (trainer or train)(kind, preset, parts, seed, echo, **every)
+    own = kind.column_options(parts["training"][0]) | kind.data_options(labels)
+    model, content = (trainer or train)(kind, preset, parts, seed, echo, **own | options)
     save = (lambda: None) if output is None else lambda: model.save(output)
     save()  # before what may fail
     if note := calibrate(model, parts, content, options):
