@@ -77,14 +77,14 @@ def run(
     check_batches(**options)
     check_output(output)
     kind = trainable_task(task) if task else default_task(preset)
-    if report is not None:
-        check_directory(report)
+    check_directory(report)
     names = ("data", "targets", "validation data", "validation targets")
     files = dict(zip(names, (data, target, valid, valid_target), strict=True))
     labels, parts = read_parts(kind, *files.values(), columns or {})
     files = {name: os.fspath(path) for name, path in files.items() if path}
-    own = kind.column_options(parts["training"][0]) | kind.data_options(labels)
-    model, content = (trainer or train)(kind, preset, parts, seed, echo, **own | options)
+    every = kind.column_options(parts["training"][0]) | kind.data_options(labels)
+    every |= options
+    model, content = (trainer or train)(kind, preset, parts, seed, echo, **every)
     save = (lambda: None) if output is None else lambda: model.save(output)
     save()  # before what may fail
     if note := calibrate(model, parts, content, options):

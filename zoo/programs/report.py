@@ -22,7 +22,13 @@ NO_PICTURES = (
 
 
 def check_directory(directory):
-    """Raises ValueError or OSError if a report cannot be written to a directory."""
+    """Raises ValueError or OSError if a report cannot be written to a directory.
+
+    Args:
+        directory: path, or None for no report.
+    """
+    if directory is None:
+        return
     if pathlib.Path(directory).is_file():
         raise ValueError(
             f"The report must be a directory. Received: {directory}, which is a file. "
