@@ -14,6 +14,7 @@ from zoo.programs.suite_tasks import SUITE
 
 PAIR = ("entailment", "not_entailment")
 NLI = ("contradiction", "entailment", "neutral")
+RESULT = '{"scores": {}}'
 
 
 @pytest.fixture(scope="module")
@@ -183,7 +184,7 @@ def test_settings_of_a_suite(tmp_path):
     fit = functools.partial(check, data="x", model=object())
     check(layers=3)  # other settings may follow as long as there is no result
     check(fit=fit, layers=(1, 2))
-    (tmp_path / "sst2-0.json").write_text("{}")
+    (tmp_path / "sst2-0.json").write_text(RESULT)
     check(fit=fit, layers=[1, 2])
     for other in ({"data": "e"}, {"fit": functools.partial(check, data="y")}):
         with pytest.raises(ValueError, match="Give another directory"):
@@ -196,7 +197,7 @@ def test_the_weights_of_a_directory_are_a_setting(tmp_path, monkeypatch):
     preset, record = tmp_path / "preset", tmp_path / "run" / "settings.json"
     preset.mkdir()
     record.parent.mkdir()
-    (record.parent / "sst2-0.json").write_text("{}")
+    (record.parent / "sst2-0.json").write_text(RESULT)
     (preset / "preset.json").write_text("{}")
     (preset / "weights").write_text("weights")
 
@@ -221,7 +222,7 @@ def test_the_weights_of_a_directory_are_a_setting(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="Give another directory"):
         check("preset")
     check("others", output := tmp_path / "other")
-    (output / "sst2-0.json").write_text("{}")
+    (output / "sst2-0.json").write_text(RESULT)
     (tmp_path / "others").mkdir()  # now a directory has the name of the preset
     with pytest.raises(ValueError, match="Give another directory"):
         check("others", output)

@@ -51,7 +51,8 @@ def keep_settings(output, preset, data, settings, pages=()):
         )
     started = any({"scores", "valid"} & {*_read(p)} for p in output.glob("*.json"))
     stored = found if found and started else known
-    if stored not in (known, older, older | {CHECKSUM: None}):
+    unknown = [] if os.path.isdir(name) else [older | {CHECKSUM: None}]
+    if stored not in (known, older, *unknown):
         raise ValueError(
             f"All results in {output} must have the settings {stored}. Received: "
             f"{known}. Give another directory."
