@@ -58,7 +58,7 @@ def test_a_fresh_process_loads_tasks(tasks, build_task, tmp_path):
 @pytest.mark.parametrize(
     "names",
     [
-        pytest.param(["bert_without_pooler", "elmo", "ulmfit"], id="few"),
+        pytest.param(["bert_without_pooler"], id="few"),
         pytest.param(
             # The module of a user's family needs TensorFlow for its task.
             [family.name for family in cases.FAMILIES if family.family != "bag"],
