@@ -31,6 +31,12 @@ def test_no_header(tmp_path):
     assert read_labelled(path) == ([a for a, _ in ROWS], [b for _, b in ROWS])
 
 
+def test_a_line_break_in_the_first_text(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('"two\nlines, x";pos\n"y";neg\n"z";pos\n')
+    assert read_labelled(path) == (["two\nlines, x", "y", "z"], ["pos", "neg", "pos"])
+
+
 def test_pairs(tmp_path):
     path = tmp_path / "t.tsv"
     path.write_text("sentence1\tsentence2\tlabel\na\tb\t1\nc\td\t0\n")

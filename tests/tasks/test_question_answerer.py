@@ -53,7 +53,7 @@ def model(backbone):
 def trained():
     """A model that finds the good or bad word of a text."""
     keras.utils.set_random_seed(1)
-    model = build(build_backbone("bert", tiny.CONFIG), null_threshold=0.0)
+    model = build(build_backbone("bert", tiny.CONFIG), null_threshold=np.float32(0))
     model.compile(AdamW(1e-2))
     model.fit(make_questions(200), epochs=12, verbose=0)
     return model
@@ -300,6 +300,7 @@ def test_many_long_contexts_are_answered_in_small_blocks(model, monkeypatch):
 @pytest.mark.usefixtures("eagerly")
 def test_the_threshold_is_calibrated(trained, model):
     rows, threshold = make_questions(30, seed=5), trained.options["null_threshold"]
+    assert type(threshold) is float
     x = [row.question for row in rows], [row.context for row in rows]
     answers = [row.answers for row in rows]
     assert trained.calibrated == ("null_threshold",) and model.calibrated == ()

@@ -203,14 +203,15 @@ def tfidf_number(texts, numbers, others):
 
     if _without_words(texts):
         return mean_number(texts, numbers, others)
-    features, held_out = map(_with_cosine, _tfidf(texts, others, 1), [texts] * 2)
+    parts = _tfidf(texts, others, 1)
+    features, held_out = (_with_cosine(part, len(_columns(texts))) for part in parts)
     model = Ridge(alpha=1.0, solver="sparse_cg", max_iter=1000)
     return model.fit(features, numbers).predict(held_out).tolist()
 
 
-def _with_cosine(features, texts):
+def _with_cosine(features, columns):
     """Adds the sum of the products of both texts of a pair, which is their cosine."""
-    if len(_columns(texts)) == 1:
+    if columns == 1:
         return features
     from scipy.sparse import hstack
 

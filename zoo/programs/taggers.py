@@ -46,7 +46,7 @@ def make_tagger(
         language_models: list of names of presets, directories, or backbones, of words
             or of word pieces. The tagger sets their `trainable` to `lm_trainable`.
         vectors: words and their vectors, see `zoo.checkpoint.read_vectors`, or None.
-        minimum: int, a word has a vector if it occurs so often; None for no vectors.
+        minimum: int, a word has a vector if it occurs at least so often; or None.
         limit: int, the largest number of such words, or None.
         unknown: how other words are represented, see `zoo.text.WordTokenizer`.
         decoder, scheme, head_dropout: see `zoo.TokenClassifier`.

@@ -29,8 +29,8 @@ class Parser(Translator):
     sentence in their order. The probabilities of these tokens add up to 1 at each step.
 
     Source: Vaswani et al. 2017, section 6.3; Vinyals et al. 2015. The default of
-    `extra_tokens` is 300, as in the paper. The paper does not
-    restrict which token may come next.
+    `extra_tokens` is 300, as in the paper. The paper does not restrict which token may
+    come next.
 
     Args:
         backbone: `zoo.backbone.Backbone` with an encoder and a decoder of
