@@ -67,13 +67,13 @@ class Pooling(keras.layers.Layer):
         if self.mode == "last":
             places = ops.arange(ops.shape(padding_mask)[1], dtype="int32")
             places = ops.cast(padding_mask, "int32") * places
-            last = ops.max(places, axis=1, initial=0)[:, None, None]
+            last = ops.max(places, axis=1)[:, None, None]
             vectors = ops.take_along_axis(sequence, last, axis=1)[:, 0]
             return self._normalized(ops.cast(vectors, "float32"))
         if self.mode == "max":
             mask = ops.cast(padding_mask, "bool")[:, :, None]
             masked = ops.where(mask, ops.cast(sequence, "float32"), -math.inf)
-            largest = ops.max(masked, axis=1, initial=-math.inf)
+            largest = ops.max(masked, axis=1)
             return self._normalized(ops.where(ops.isinf(largest), 0.0, largest))
         start = self.start(ops.shape(sequence)[0], sequence.shape[-1])
         return self.finish(self.read(start, sequence, padding_mask))
@@ -138,8 +138,7 @@ class ComparedSegments(keras.layers.Layer):
             square = ops.mean(ops.square(total), axis=-1, keepdims=True)
             means.append(total * ops.rsqrt(ops.maximum(square, 1e-12)))
         m, u, v = means
-        # An initial value, since Keras refuses the maximum of a batch without rows.
-        pair = ops.max(second, axis=1, initial=0.0)[:, None]
+        pair = ops.max(second, axis=1)[:, None]
         pooled = ops.concatenate([m, pair * ops.abs(u - v), pair * u * v], axis=-1)
         return ops.cast(pooled, self.compute_dtype)
 

@@ -313,9 +313,13 @@ class TextBatches(TextColumns):
         return x, y, sample_weight
 
     def _predict_nothing(self, columns):
-        """The outputs for no texts, with the right shapes."""
-        empty = self.preprocessor((tf.constant([], tf.string),) * columns)
-        return keras.tree.map_structure(np.asarray, self(empty, training=False))
+        """The outputs for no texts: those for one empty text, without their row.
+
+        Some operations of Keras, such as `max`, take no batch without rows.
+        """
+        one = self.preprocessor((tf.constant([""]),) * columns)
+        outputs = self(one, training=False)
+        return keras.tree.map_structure(lambda x: np.asarray(x)[:0], outputs)
 
 
 def _level_of_caller():
