@@ -8,6 +8,8 @@ import tensorflow as tf
 # The rows of this many batches are sorted by length together. A larger pool needs less
 # padding and shuffles less.
 POOL = 64
+# AutoGraph would rewrite every function that a dataset calls, which takes seconds.
+as_written = tf.autograph.experimental.do_not_convert
 
 
 def bucket_length(length, maximum):
@@ -120,6 +122,7 @@ def plan_batches(
     numbers = epoch_numbers(epochs)
     bounds = _bounds(lengths.numpy(), batch_size, token_budget)
 
+    @as_written
     def epoch_batches(epoch):
         seeds = tf.stack([tf.cast(seed, tf.int64), epoch])
         order = _epoch_order(lengths, batch_size, shuffle, seeds)

@@ -98,6 +98,9 @@ class Answering:
     def compiled_function(self, key, function, signature=None, **options):
         """A function as a `tf.function`, one for each key until the model changes.
 
+        AutoGraph does not rewrite it: that would take several seconds. So conditions
+        and loops on tensors must be `tf.cond` and `tf.while_loop`.
+
         Args:
             key: object that can be hashed.
             function, signature, options: of `tf.function`.
@@ -116,7 +119,9 @@ class Answering:
             self.answer_function = {}
         functions = self.answer_function  # Keras makes another dict of it
         if key not in functions:
-            functions[key] = tf.function(function, signature, **options)
+            functions[key] = tf.function(
+                function, signature, autograph=False, **options
+            )
         return functions[key]
 
 

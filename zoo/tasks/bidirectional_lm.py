@@ -165,9 +165,7 @@ class BidirectionalLM(Task):
             name: tf.TensorSpec([None, None, *part.shape[2:]], part.dtype)
             for name, part in x.items()
         }
-        return self.compiled_function(
-            "answer", self._answers_of, [signature], autograph=False
-        )(x)
+        return self.compiled_function("answer", self._answers_of, [signature])(x)
 
     def answer_batch(self, texts):
         """How likely texts are, in a graph.

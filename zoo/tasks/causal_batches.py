@@ -12,6 +12,7 @@ from zoo.data import (
     tokenize_texts,
     untuned,
 )
+from zoo.data.batching import as_written
 from zoo.layers import CarriedState, KeepState
 from zoo.tasks.text_input import rows_at_once
 
@@ -161,8 +162,8 @@ class TrainsOnRows:
         total = tf.data.experimental.assert_cardinality(
             count * int(numbers.cardinality())
         )
-        batches = document_batches(source, steps).map(self.finish).apply(total)
-        return batches.prefetch(2).with_options(untuned())
+        batches = document_batches(source, steps).map(as_written(self.finish))
+        return batches.apply(total).prefetch(2).with_options(untuned())
 
     def check_writes(self):
         """Raises ValueError if the model was built for streams."""

@@ -97,8 +97,7 @@ class FindsAnswers:
 
     def _find_spans(self, x):
         """`_spans` as a `tf.function`."""
-        options = {"reduce_retracing": True, "autograph": False}
-        return self.compiled_function("spans", self._spans, **options)(x)
+        return self.compiled_function("spans", self._spans, reduce_retracing=True)(x)
 
     def answer_batch(self, questions, contexts):
         """The best answers to questions, in a graph, for an export.

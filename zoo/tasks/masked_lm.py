@@ -5,6 +5,7 @@ import numpy as np
 import tensorflow as tf
 
 from zoo.data import Epoch, Packer, mask_tokens, untuned
+from zoo.data.batching import as_written
 from zoo.layers import output_layer
 from zoo.tasks.answering import as_numpy
 from zoo.tasks.base import Task
@@ -212,6 +213,7 @@ class MaskedLM(Task):
             x, y, sample_weight, batch_size, shuffle, seed, epochs, token_budget
         )
 
+        @as_written
         def example(step, x):
             seeds = tf.stack([tf.cast(seed, tf.int64), step])
             return self.make_example(x, seeds)

@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from zoo.data import plan_batches, untuned
+from zoo.data.batching import as_written
 from zoo.tasks.targets import row_weights, weight_tensor
 from zoo.tasks.text_columns import TextColumns
 from zoo.tasks.text_input import check_lengths, count_rows, holds_text, rows_at_once
@@ -163,6 +164,7 @@ class TextBatches(TextColumns):
         # XLA compiles anew for every length, hence buckets; nothing else needs them.
         select = self.preprocessor.selector(rows, bucketed=bool(self.jit_compile))
 
+        @as_written
         def gather(index):
             return self.finish(select(index), *(tf.gather(t, index) for t in targets))
 
@@ -217,7 +219,7 @@ class TextBatches(TextColumns):
             )
         self.check_columns(len(texts))
 
-        @tf.autograph.experimental.do_not_convert
+        @as_written
         def encode(x, y=None, *weight):
             columns = x if isinstance(x, tuple) else (x,)
             if y is None:

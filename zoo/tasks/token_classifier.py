@@ -277,6 +277,7 @@ class TokenClassifier(TaggedFiles, TagsWords, Task):
 
     def answer_eagerly(self, texts):
         """`answer_batch`, mostly as a `tf.function`."""
-        options = {"reduce_retracing": True, "autograph": False}
-        describe = self.compiled_function("answer", self._describe, **options)
+        describe = self.compiled_function(
+            "answer", self._describe, reduce_retracing=True
+        )
         return describe(texts, *self.preprocessor.windows((texts,)))

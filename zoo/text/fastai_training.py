@@ -64,7 +64,7 @@ def count_tokens(texts):
     """
     splitter = FastaiSplitter()
     split = tf.function(
-        splitter.spans, input_signature=[tf.TensorSpec([None], tf.string)]
+        splitter.spans, [tf.TensorSpec([None], tf.string)], autograph=False
     )
     counts, lines = collections.Counter(), iter(read_lines(texts))
     while batch := list(itertools.islice(lines, BATCH)):

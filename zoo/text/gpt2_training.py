@@ -59,7 +59,9 @@ def train_byte_bpe(texts, vocabulary_size, min_count=2):
 
 def _count_pieces(texts):
     """How often each piece occurs, collections.Counter of bytes."""
-    split = tf.function(split_pieces, [tf.TensorSpec([None], tf.string)])
+    split = tf.function(
+        split_pieces, [tf.TensorSpec([None], tf.string)], autograph=False
+    )
     counts, lines = collections.Counter(), iter(read_lines(texts))
     while batch := list(itertools.islice(lines, BATCH)):
         batch = [line.encode("utf-8", "ignore") for line in batch]

@@ -9,7 +9,7 @@ _TEXTS = tf.TensorSpec([None], tf.string)
 
 
 # The functions are compiled: eager ops on ragged tensors take milliseconds each.
-@tf.function(input_signature=[_SPANS, _SPANS, _SPANS])
+@tf.function(input_signature=[_SPANS, _SPANS, _SPANS], autograph=False)
 def to_source(starts, ends, sources):
     """Maps spans of normalized texts to spans of the original texts.
 
@@ -43,7 +43,7 @@ def to_source(starts, ends, sources):
     )
 
 
-@tf.function(input_signature=[_SPANS, _TEXTS])
+@tf.function(input_signature=[_SPANS, _TEXTS], autograph=False)
 def to_characters(spans, texts):
     """Converts positions in bytes to positions in characters.
 
@@ -81,7 +81,7 @@ def from_lengths(lengths):
     return ends - sizes, ends
 
 
-@tf.function(input_signature=[_SPANS, _SPANS, _TEXTS])
+@tf.function(input_signature=[_SPANS, _SPANS, _TEXTS], autograph=False)
 def to_whole_characters(starts, ends, texts):
     """Extends spans whose ends are inside of characters.
 
@@ -107,7 +107,7 @@ def to_whole_characters(starts, ends, texts):
     return starts.with_values(first), ends.with_values(last)
 
 
-@tf.function(input_signature=[_SPANS, _TEXTS, _TEXTS])
+@tf.function(input_signature=[_SPANS, _TEXTS, _TEXTS], autograph=False)
 def to_original(spans, repaired, texts):
     """Converts positions in repaired texts to positions in the original texts.
 
