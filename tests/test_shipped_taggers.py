@@ -27,6 +27,7 @@ def find_names(model, text):
     }
 
 
+@pytest.mark.slow
 def test_names_of_several_words_are_one_span(names):
     text = "We saw the Empire State Building in New York ."
     found = find_names(names, text)

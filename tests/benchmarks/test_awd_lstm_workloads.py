@@ -56,6 +56,7 @@ def classify(monkeypatch, tmp_path):
     return workload
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "dtype",
     ["float32", BFLOAT16],

@@ -129,6 +129,7 @@ def test_words_add_up(word_losses):
     assert (found["unknown"], found["share_known"]) == (pytest.approx(1 / 3), 0.75)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reverse", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_streams_predict_every_token_once(word_losses, tokenizer, reverse):
     keras.utils.set_random_seed(3)

@@ -68,6 +68,7 @@ def test_the_sentences_are_those_that_were_described(shared):
     assert max(map(len, sentences)) == 31
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "peer",
     [

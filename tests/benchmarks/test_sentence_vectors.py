@@ -67,6 +67,7 @@ def test_a_measure(vectors):
     assert -1 <= low < found["score"] < high <= 1
 
 
+@pytest.mark.slow
 def test_the_command(vectors, make_backbone, tokenizer, tmp_path, monkeypatch):
     backbone = make_backbone()
     backbone.tokenizer = tokenizer

@@ -82,6 +82,7 @@ def test_cells_are_computed_once(transfer, presets, monkeypatch, tmp_path):
         command(transfer, presets, tmp_path, "--cells", names, "--dtype", "bfloat16")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "cell, searched",
     [

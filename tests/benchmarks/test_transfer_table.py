@@ -145,6 +145,7 @@ def test_a_language_model_continues_after_an_interruption(
     assert not [*tmp_path.glob("*-training")]
 
 
+@pytest.mark.slow
 def test_the_stored_losses_are_those_of_the_language_model_in_use(
     transfer, presets, monkeypatch, tmp_path
 ):

@@ -94,6 +94,7 @@ def test_dense_forward(dense):
     assert bound["lengths"] is None and bound["items"] == facts["items"]
 
 
+@pytest.mark.slow
 def test_dense_forward_beside_keras_nlp(dense):
     pytest.importorskip("keras_nlp")
     call, facts = dense.make_keras_nlp(1, "bfloat16")
@@ -222,6 +223,7 @@ def test_chunks_are_read(corpus):
     assert chunks[0].startswith("= A Title = good film")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("peer", ["zoo", *SLOW_PEERS])
 def test_masked_batches(corpus, peer):
     from benchmarks import masked_batch

@@ -71,6 +71,7 @@ def test_layers_and_scores_on_request(attending, built):
             assert np.max(extra[scores] * masked) == 0
 
 
+@SHOWN
 def test_outputs_at_some_positions(family, built):
     if "" not in family.sides:
         pytest.skip("of one sequence only")
@@ -207,6 +208,7 @@ def test_every_trainable_weight_gets_a_gradient(family, built):
             assert size > 1e-4, variable.path
 
 
+@SHOWN
 def test_padding_changes_nothing(family, built):
     backbone, inputs = built(family), family.inputs()
     expected = as_numpy(backbone(inputs))
@@ -221,6 +223,7 @@ def test_padding_changes_nothing(family, built):
             np.testing.assert_allclose(value, close, atol=1e-5, err_msg=key)
 
 
+@SHOWN
 def test_rows_do_not_see_each_other(family, built):
     backbone, inputs = built(family), family.inputs()
     together = as_numpy(backbone(inputs))
@@ -246,6 +249,7 @@ def test_positions_see_what_they_may(family, built):
         assert changed[:5].all() != causal
 
 
+@SHOWN
 def test_masks_are_derived_from_the_tokens(family, built):
     backbone, inputs = built(family), family.inputs()
     if "segment_ids" in inputs:
@@ -260,6 +264,7 @@ def test_masks_are_derived_from_the_tokens(family, built):
             np.testing.assert_allclose(value, expected[key], atol=1e-6)
 
 
+@SHOWN
 def test_other_features_are_ignored(family, built):
     """A tokenizer may know more of a row than a model reads."""
     backbone, inputs = built(family), family.inputs()

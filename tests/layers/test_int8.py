@@ -56,6 +56,7 @@ def paths(model, dtype):
     return {weight.path for weight in model.weights if weight.dtype == dtype}
 
 
+@pytest.mark.shown("language_model")
 def test_int8_outputs_are_close(quantized):
     model, name, exact = quantized
     found = model(INPUTS[name])
@@ -78,6 +79,7 @@ def test_paths_of_weights_do_not_change(quantized):
     assert scales == {f"{path}_scale" for path in paths(model, "int8")}
 
 
+@pytest.mark.shown("language_model")
 def test_int8_files_hold_the_same_numbers(quantized, tmp_path):
     model, name, exact = quantized
     expected = np.asarray(model(INPUTS[name]))

@@ -135,6 +135,7 @@ def test_other_libraries_classify_by_the_pooled_output(tokenizer, tmp_path):
     assert not isinstance(zoo.from_preset(tmp_path / "bare"), zoo.TextClassifier)
 
 
+@pytest.mark.shown("{'normalize': True}")
 @pytest.mark.parametrize("options", [{"pooling": "cls"}, {"normalize": True}], ids=str)
 def test_an_embedder_is_written_with_its_pooling(tokenizer, tmp_path, options):
     task = pick(tokenizer, zoo.TextEmbedder, sequence_length=16, **options)

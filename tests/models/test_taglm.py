@@ -53,6 +53,7 @@ def make_task(*arguments, **fields):
     return task
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("eagerly")
 def test_groups_are_unfrozen_with_the_language_model():
     task = make_task(lm_trainable=True)

@@ -131,6 +131,7 @@ def test_it_is_frozen_by_default():
     assert np.abs(both[0] - both[1]).max() > 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("eagerly")
 def test_concatenated_layers_are_kept(tmp_path):
     model = make(lm_layers=[-1, 0], **ALONE)

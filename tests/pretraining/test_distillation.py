@@ -268,6 +268,7 @@ def test_student_learns_the_vectors_of_words(teacher, folder):
     np.testing.assert_allclose(found.predict([text], verbose=0), expected, atol=5e-3)
 
 
+@pytest.mark.slow
 def test_vectors_of_words_need_word_pieces(folder):
     backbone = registry.build_backbone("elmo", tiny.ELMO_CONFIG)
     tokenizer = zoo.text.CharacterTokenizer(max_characters=12)

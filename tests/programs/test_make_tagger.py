@@ -63,6 +63,7 @@ def test_vocabulary_and_labels_are_the_sentences():
     assert (first[0] != first[1]).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unknown",
     ["random", *(pytest.param(x, marks=pytest.mark.slow) for x in ("unk", "class"))],

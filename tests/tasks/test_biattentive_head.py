@@ -128,6 +128,7 @@ def test_fit_learns_with_the_default_optimizer(pair):
     assert model.evaluate(x, y, verbose=0, return_dict=True)["loss"] < losses[0]
 
 
+@pytest.mark.slow
 @pytest.mark.shown("bert-True")
 @pytest.mark.parametrize(
     "family, pair", [("elmo", False), ("bert", True), slow("elmo", True)]
@@ -208,6 +209,7 @@ def test_16_bits_train(policy, pair, updates):
     assert model(batch[0]).dtype == "float32"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pair", [False, slow(True)])
 def test_int8_is_written_and_read(pair, tmp_path):
     model = make(pair=pair)
@@ -241,6 +243,7 @@ def test_lora_trains_and_a_file_holds_it_merged(tmp_path):
     np.testing.assert_allclose(loaded(batch[0]), expected, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_preset_with_another_head_gets_a_new_one(tmp_path):
     make(head="linear", head_dim=None, pooling="mean", head_dropout=0.4).save_to_preset(
         tmp_path / "preset"

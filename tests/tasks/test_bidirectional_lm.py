@@ -101,6 +101,7 @@ def test_what_is_read_and_predicted():
     assert y[short, :, 2].numpy().tolist() == [0, 0]
 
 
+@pytest.mark.shown("forward")
 @pytest.mark.parametrize("direction", ["forward", "backward"])
 def test_steps_of_a_stream_are_one_long_text(direction):
     """Cut into steps whose states are carried, it has the likelihoods of the whole."""

@@ -21,6 +21,7 @@ def model():
     return MultipleChoice(backbone, WordPieceTokenizer(tiny.VOCABULARY), num_choices=2)
 
 
+@pytest.mark.shown("3")
 @pytest.mark.usefixtures("eagerly")
 @pytest.mark.parametrize("count", [1, 2, 3, 5])
 def test_any_number_of_choices(model, count):

@@ -40,6 +40,7 @@ def test_what_is_written_is_what_the_training_graph_predicts(translator):
         np.testing.assert_allclose(score, total, atol=1e-4)
 
 
+@pytest.mark.shown("3")
 @pytest.mark.parametrize("beams", [1, 3])
 def test_steps_are_the_training_graph(beams):
     # With larger kernels, rounding grows from step to step.

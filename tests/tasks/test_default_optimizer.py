@@ -94,6 +94,7 @@ class FirstBatch(keras.callbacks.Callback):
         self.model.stop_training = True
 
 
+@pytest.mark.slow
 def test_every_kind_of_data_has_a_known_number_of_updates(make_default, texts, labels):
     model = make_default()
     x, y = token_batches(model, texts, labels)

@@ -63,6 +63,7 @@ def naive_vector(model, ids):
     return whole(np.array([ids]))["sequence_output"].numpy()[0], whole
 
 
+@pytest.mark.usefixtures("eagerly")
 @pytest.mark.parametrize("lm_weight", [pytest.param(0.0, marks=pytest.mark.slow), 0.5])
 def test_the_outputs_are_those_of_one_table(lm_weight):
     model = make(lm_weight=lm_weight)
@@ -158,6 +159,7 @@ def test_it_learns_and_files_hold_it(task, options, x, y, tmp_path):
         np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("eagerly")
 def test_choices_are_compared_with_each_other():
     model = make(MultipleChoice, num_choices=3)

@@ -14,6 +14,7 @@ import replicas
 import tensorflow as tf
 import tiny
 import two_heads
+from eager import without_graphs
 
 from zoo.training import AdamW
 
@@ -60,7 +61,8 @@ def run_workers(directory):
 
 @pytest.fixture(scope="module")
 def one():
-    return replicas.run(tf.distribute.get_strategy())
+    with without_graphs():
+        return replicas.run(tf.distribute.get_strategy())
 
 
 @pytest.fixture(scope="module", params=["two_replicas", SLOW_WORKERS])

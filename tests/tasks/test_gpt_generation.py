@@ -152,6 +152,7 @@ def test_streams_and_beams_end_before_a_stop_text(model):
     assert stop not in beams[len(prompts[0]) :]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("eagerly")
 def test_a_stream_holds_back_part_of_a_character(model):
     """The bytes of a character are several tokens of this model."""
@@ -224,6 +225,7 @@ def test_bfloat16_writes_most_of_the_tokens(model):
     assert keras.backend.standardize_dtype(logits.dtype) == "float32"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("eagerly")
 def test_a_prompt_may_have_an_end_inside(model):
     tokenizer = GPT2Tokenizer([*byte_symbols(), END], [], special_tokens=True)
@@ -254,6 +256,7 @@ def test_a_model_with_few_positions_generates():
         few.generate("ab", max_new_tokens=13)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("eagerly")
 def test_a_sample_of_an_export_does_not_depend_on_other_texts():
     model = make(generation={"temperature": 1.5, "max_new_tokens": 8})

@@ -184,6 +184,7 @@ def test_generators_of_token_ids_are_read_from_the_start(classifier):
     assert history["val_loss"][0] == pytest.approx(loss, rel=1e-5)
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_tables_and_dicts_name_the_columns(classifier, tagger):
     pandas = pytest.importorskip("pandas")
     expected = classifier.predict(TEXTS, verbose=0)
@@ -251,6 +252,7 @@ def test_predict_names_the_methods_that_take_text(models, name):
             models(name).predict(x)
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_an_empty_list_has_no_answers(models, classifier, tagger):
     for empty in ([], ([],), np.array([]), tf.constant([], tf.string)):
         assert classifier.predict(empty, verbose=0).shape == (0, 2)

@@ -125,6 +125,7 @@ def test_another_width_of_the_pooled_vector_is_a_new_head(preset, tmp_path):
     assert found.new_heads == ("classifier",)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("eagerly")
 def test_a_new_head_on_an_int8_preset_is_trainable(preset, texts, tmp_path):
     model = zoo.from_preset(preset, "text_classifier", labels=tiny.LABELS)

@@ -86,6 +86,7 @@ TARGETS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.shown("masked_lm")
 @pytest.mark.parametrize(
     "name",

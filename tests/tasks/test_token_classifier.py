@@ -336,6 +336,7 @@ def test_chains_are_decoded_in_blocks(make_tagger, monkeypatch, rows):
         np.testing.assert_allclose(found, values, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_other_labels_do_not_have_the_saved_scheme(make_tagger, tmp_path):
     tagger = make_tagger(decoder="crf", scheme="IOB2")
     tagger.save_to_preset(tmp_path / "preset")

@@ -65,6 +65,7 @@ def test_the_users_own_steps_per_epoch_resume_too(make_task, texts, labels, step
     np.testing.assert_array_equal(weights_of(parts), weights_of(whole))
 
 
+@pytest.mark.slow
 @pytest.mark.shown("2")
 @pytest.mark.parametrize("steps", [None, 2])
 def test_backup_and_restore_goes_on_with_the_next_epoch(
@@ -216,6 +217,7 @@ def test_no_texts_have_no_answers(make_task):
     }
 
 
+@pytest.mark.slow
 def test_an_embedder_leaves_the_blocks_that_it_does_not_read(make_task, texts):
     model = make_task("text_embedder", layers=1, compile=EAGER)
     before = {v.path: v.numpy() for v in model.weights}

@@ -98,6 +98,7 @@ def logits_and_gradients(model):
     return logits, tf.convert_to_tensor(tape.gradient(loss, table.value)).numpy()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cell, reverse", MODELS)
 def test_the_gradient_reaches_the_tail_of_each_row(cell, reverse, monkeypatch):
     monkeypatch.setattr(windows, "WINDOW", 7)

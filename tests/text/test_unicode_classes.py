@@ -45,6 +45,7 @@ def test_sigma_beside_every_character_with_casing(google):
     assert count_words([text], True) == expected
 
 
+@pytest.mark.slow
 def test_file_is_what_its_maker_makes(google, tmp_path, monkeypatch):
     spec = importlib.util.spec_from_file_location("make_unicode14", MAKER)
     maker = importlib.util.module_from_spec(spec)

@@ -74,6 +74,7 @@ def run(directory, average, steps=12):
     return train_steps(make_model(), make, steps, directory, 2, (), None, average)
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_has_the_same_mean(tmp_path):
     whole = run(tmp_path / "whole", 4).get_weights()
     last = run(tmp_path / "last", 1).get_weights()

@@ -144,6 +144,7 @@ def test_it_works_in_compiled_steps(name, request):
     assert updates == 2 * epochs
 
 
+@pytest.mark.slow
 def test_the_optimizer_has_no_state_of_frozen_layers():
     class Slots(keras.callbacks.Callback):
         def on_epoch_end(self, epoch, logs=None):
@@ -234,6 +235,7 @@ class Stop(keras.callbacks.Callback):
             raise KeyboardInterrupt
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epoch", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_a_run_that_is_stopped_goes_on_with_the_right_layers(epoch, tmp_path):
     def run(name, *callbacks):

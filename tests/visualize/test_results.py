@@ -152,6 +152,7 @@ def test_a_table_of_positions_is_checked(tmp_path):
     assert not [*tmp_path.iterdir()]
 
 
+@pytest.mark.slow
 def test_confusion_of_very_many_labels_is_not_larger(tmp_path):
     sizes = []
     for count in (301, 330):
