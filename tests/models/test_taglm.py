@@ -54,7 +54,6 @@ def make_task(*arguments, **fields):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("eagerly")
 def test_groups_are_unfrozen_with_the_language_model():
     task = make_task(lm_trainable=True)
     part = task.backbone.parts["lm_0"]

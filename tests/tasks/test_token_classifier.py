@@ -97,8 +97,7 @@ def test_the_loss_is_a_mean_over_words_or_rows(make_tagger):
         assert both == pytest.approx(np.average(each, weights=sizes), rel=1e-5)
         half = np.array([1.0, 0.5])
         both = tagger.evaluate(texts, tags, sample_weight=half, verbose=0)[0]
-        expected = np.average(each, weights=half * sizes)
-        assert both == pytest.approx(expected, rel=1e-5)
+        assert both == pytest.approx(np.average(each, weights=half * sizes), 1e-5)
 
 
 @pytest.mark.slow
@@ -345,7 +344,7 @@ def test_other_labels_do_not_have_the_saved_scheme(make_tagger, tmp_path):
     same = zoo.from_preset(tmp_path / "preset", labels=tiny.TAGS)
     assert same.options["scheme"] == "IOB2" and same.new_heads == ()
     plain = zoo.from_preset(tmp_path / "preset", decoder="softmax")
-    assert plain.new_heads == ()  # its scores are those before the CRF
+    assert not plain.new_heads  # its scores are those before the CRF
     plain.save_to_preset(tmp_path / "plain")
     found = zoo.from_preset(tmp_path / "plain", decoder="crf")
     assert found.new_heads == ("classifier", "crf")
