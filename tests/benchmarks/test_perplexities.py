@@ -130,7 +130,7 @@ def test_words_add_up(word_losses):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("reverse", [pytest.param(False, marks=pytest.mark.slow), True])
+@pytest.mark.parametrize("reverse", [False, True])
 def test_streams_predict_every_token_once(word_losses, tokenizer, reverse):
     keras.utils.set_random_seed(3)
     sizes = {"vocabulary_size": tokenizer.vocabulary_size, "pad_id": 1}

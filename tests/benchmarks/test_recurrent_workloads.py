@@ -69,15 +69,7 @@ def test_the_sentences_are_those_that_were_described(shared):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "peer",
-    [
-        "zoo",
-        "allennlp",
-        "bilm_tf",
-        pytest.param("zoo_bfloat16", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize("peer", ["zoo", "allennlp", "bilm_tf", "zoo_bfloat16"])
 def test_elmo_forward(elmo, monkeypatch, peer):
     workload, data = elmo
     for library in LIBRARIES.get(peer, ()):

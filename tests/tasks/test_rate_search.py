@@ -87,15 +87,8 @@ TARGETS = {
 
 
 @pytest.mark.slow
-@pytest.mark.shown("masked_lm")
 @pytest.mark.parametrize(
-    "name",
-    [
-        "token_classifier",
-        "masked_lm",
-        *(pytest.param(name, marks=pytest.mark.slow) for name in [*TARGETS][:2]),
-        pytest.param("text_embedder", marks=pytest.mark.slow),
-    ],
+    "name", ["token_classifier", "masked_lm", *[*TARGETS][:2], "text_embedder"]
 )
 def test_every_task_has_a_curve(name, make_task, texts, labels):
     options = {"labels": tiny.TAGS} if name == "token_classifier" else {}

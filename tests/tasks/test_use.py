@@ -66,7 +66,6 @@ def test_the_users_own_steps_per_epoch_resume_too(make_task, texts, labels, step
 
 
 @pytest.mark.slow
-@pytest.mark.shown("2")
 @pytest.mark.parametrize("steps", [None, 2])
 def test_backup_and_restore_goes_on_with_the_next_epoch(
     make_task, texts, labels, tmp_path, steps
@@ -251,3 +250,10 @@ def test_a_new_length_reaches_functions_that_have_answered(make_task):
     found, expected = (m.answer([text])["log_probability"] for m in (task, other))
     np.testing.assert_allclose(found, expected, rtol=1e-5)
     assert abs(found[0] - first[0]) > 1e-3  # the model sees fewer tokens
+
+
+def test_functions_are_compiled_as_they_are_written(make_task):
+    """AutoGraph would make an operation of the condition, and take seconds."""
+    absolute = make_task().compiled_function("own", lambda x: x if x > 0 else -x)
+    with pytest.raises(tf.errors.OperatorNotAllowedInGraphError):
+        absolute(tf.constant(-1.0))

@@ -236,7 +236,7 @@ class Stop(keras.callbacks.Callback):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("epoch", [pytest.param(1, marks=pytest.mark.slow), 2])
+@pytest.mark.parametrize("epoch", [1, 2])
 def test_a_run_that_is_stopped_goes_on_with_the_right_layers(epoch, tmp_path):
     def run(name, *callbacks):
         model = make(dropout=0.1, num_layers=1)
