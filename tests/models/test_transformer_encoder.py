@@ -63,7 +63,7 @@ def test_padding_is_derived_from_the_id_of_padding():
 
 def test_the_texts_of_a_pair_are_separate(saved):
     _, path = saved
-    options = {"labels": ["no", "yes"], "pair": True}
+    options = {"labels": ["no", "yes"], "pooling": "mean"}
     classifier = zoo.from_preset(path, "text_classifier", **options)
     pairs = (["the cat", "the"], ["sat", "cat sat"])
     ids = classifier.preprocessor(tuple(map(tf.constant, pairs)))["token_ids"].numpy()

@@ -117,8 +117,8 @@ class ComparedSegments(keras.layers.Layer):
     and the third part are 0. It computes in float32.
 
     Source: the features of InferSent, Conneau et al. 2017, section 3.1, and of
-    Sentence-BERT, Reimers and Gurevych 2019, which encode each text alone. Here both
-    texts are one row, so that every token also attends to the other text.
+    Sentence-BERT, Reimers and Gurevych 2019, which encode each text alone. If a BERT
+    reads both texts as one row, every token also attends to the other text.
 
     Inputs:
         sequence (B, L, D); padding_mask (B, L), 1 = token; segment_ids (B, L).

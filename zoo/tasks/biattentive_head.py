@@ -13,26 +13,6 @@ LEARNING_RATE = 1e-3  # that of AllenNLP's `bcn`
 WORDS, DENSE, MAXOUTS = 5.0, 2.5, (1.0, 2.0, 3.0)
 
 
-def separate_inputs(backbone, pair):
-    """The symbolic inputs of a model that reads each column of texts alone.
-
-    Args:
-        backbone: `zoo.backbone.Backbone`.
-        pair: bool, whether there are two columns. The names of the inputs of the second
-            one begin with "pair_".
-
-    Returns:
-        dict of symbolic tensors.
-    """
-    return {
-        prefix + name: keras.Input(
-            symbol.shape[1:], dtype=symbol.dtype, name=prefix + name
-        )
-        for prefix in COLUMN_PREFIXES[: 1 + pair]
-        for name, symbol in backbone.make_inputs(backbone.config).items()
-    }
-
-
 def biattentive_head(backbone, inputs, units, head_dim, dropout):
     """The outputs (B, units) of a biattentive classification network.
 
@@ -51,7 +31,7 @@ def biattentive_head(backbone, inputs, units, head_dim, dropout):
 
     Args:
         backbone: `zoo.backbone.Backbone`.
-        inputs: symbolic inputs, from `separate_inputs`.
+        inputs: symbolic inputs, from `zoo.tasks.separate_texts.separate_inputs`.
         units: int, outputs.
         head_dim: int.
         dropout: float in [0, 0.2), of the pooled vectors. The other probabilities are

@@ -1,5 +1,7 @@
 """The input of GPT's tasks: texts between special tokens, and a second loss."""
 
+import math
+
 import keras
 from keras import ops
 
@@ -74,6 +76,25 @@ def check_delimiters(backbone):
         raise ValueError(
             '`head="delimiter"` needs a backbone that takes new special tokens, such '
             f"as a GPT. Received: one of family {backbone.family!r}. Use another head."
+        )
+
+
+def check_delimiter_options(head, lm_weight, both_orders, pair):
+    """Raises ValueError if an option of the delimiter head does not fit."""
+    if head != "delimiter" and (lm_weight is not None or both_orders):
+        raise ValueError(
+            '`lm_weight` and `both_orders` need `head="delimiter"`. Received: '
+            f"lm_weight={lm_weight}, both_orders={both_orders}, head={head!r}. Leave "
+            "them out."
+        )
+    if both_orders and not pair:
+        raise ValueError(
+            "`both_orders` needs pairs of texts. Received: both_orders=True and "
+            f"pair={pair}. Set `pair=True`, or leave it out."
+        )
+    if lm_weight is not None and not 0 <= lm_weight < math.inf:
+        raise ValueError(
+            f"`lm_weight` must be 0 or a positive number. Received: {lm_weight!r}."
         )
 
 

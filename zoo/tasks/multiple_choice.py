@@ -14,6 +14,7 @@ from zoo.tasks.choice_files import ChoiceFiles
 from zoo.tasks.class_labels import LabelTargets
 from zoo.tasks.delimiter_head import (
     LM_WEIGHT,
+    check_delimiter_options,
     check_delimiters,
     classify_vector,
     delimiter_packer,
@@ -22,7 +23,6 @@ from zoo.tasks.delimiter_head import (
     split_rows,
 )
 from zoo.tasks.sequence_head import (
-    check_delimiter_options,
     default_pooling,
     merge_head_options,
     pooled_vector,

@@ -2,6 +2,7 @@
 
 import functools
 import math
+import warnings
 
 import keras
 
@@ -9,15 +10,11 @@ from zoo.data import COLUMN_PREFIXES, Packer, SeparatePacker, features_of
 from zoo.family import FAMILIES
 from zoo.layers import ComparedSegments, Pooling, output_layer
 from zoo.tasks.base import Task
-from zoo.tasks.biattentive_head import (
-    LEARNING_RATE,
-    WIDEST,
-    biattentive_head,
-    separate_inputs,
-)
+from zoo.tasks.biattentive_head import LEARNING_RATE, WIDEST, biattentive_head
 from zoo.tasks.concat_head import concat_head
 from zoo.tasks.delimiter_head import (
     LM_WEIGHT,
+    check_delimiter_options,
     check_delimiters,
     classify_vector,
     delimiter_packer,
@@ -25,10 +22,17 @@ from zoo.tasks.delimiter_head import (
     sequence_inputs,
     split_rows,
 )
+from zoo.tasks.separate_texts import (
+    compared_vector,
+    has_segments,
+    reads_apart,
+    separate_inputs,
+)
 from zoo.tasks.windows import TAIL, pool_windows
 from zoo.token_inputs import to_tensors
 
 HEADS = ("linear", "concat_pooling", "biattentive", "delimiter")
+ONE_TEXT = HEADS[:2]  # to these, two texts without segments are one
 BOTH_ORDERS = ((0, 1), (1, 0))  # of the columns of a pair
 POOLINGS = ("pooled", "cls", "mean", "compare")
 # The texts that a recurrent backbone reads together, if it reads them in windows. Its
@@ -36,11 +40,27 @@ POOLINGS = ("pooled", "cls", "mean", "compare")
 ROWS_IN_WINDOWS = 128
 
 
-def default_pooling(backbone, task_name):
-    """The pooling of the preset, or "pooled" if that is possible, else "mean"."""
-    pooled = "pooled_output" in backbone.output and not backbone.reads_forward
+def default_head(backbone, pooling, pair):
+    """That of the family; "linear" with a pooling, or to compare two texts."""
+    head = FAMILIES[backbone.family].head
+    compares = pair and head in ONE_TEXT and not has_segments(backbone)
+    return "linear" if pooling or compares else head
+
+
+def default_pooling(backbone, task_name, pair=False):
+    """The pooling of the preset, or what is best for a backbone like this one.
+
+    That is "compare" for a pair that the backbone would read as one text, "pooled" if
+    that is possible, else "mean".
+    """
+    segments = has_segments(backbone)
     known = backbone.defaults_for(task_name).get("pooling")
-    return known or ("pooled" if pooled else "mean")
+    if known and (segments or known != "compare"):
+        return known
+    if pair and not segments:
+        return "compare"
+    pooled = "pooled_output" in backbone.output and not backbone.reads_forward
+    return "pooled" if pooled else "mean"
 
 
 def check_pooled_token(backbone, pooling):
@@ -93,8 +113,8 @@ def pooled_vector(backbone, inputs, pooling):
         return Pooling("mean", dtype=backbone.dtype_policy, **options)(sequence, mask)
     if "segment_ids" not in inputs:
         raise ValueError(
-            '`pooling="compare"` needs a backbone with segments. Received: one whose '
-            f'inputs are {", ".join(inputs)}. Use "mean".'
+            '`pooling="compare"` needs a backbone with segments here. Received: one '
+            f'whose inputs are {", ".join(inputs)}. Use "mean".'
         )
     layer = ComparedSegments(dtype=backbone.dtype_policy, **options)
     return layer(sequence, mask, inputs["segment_ids"])
@@ -118,25 +138,6 @@ def check_head(head, pooling, head_dim):
         )
 
 
-def check_delimiter_options(head, lm_weight, both_orders, pair):
-    """Raises ValueError if an option of the delimiter head does not fit."""
-    if head != "delimiter" and (lm_weight is not None or both_orders):
-        raise ValueError(
-            '`lm_weight` and `both_orders` need `head="delimiter"`. Received: '
-            f"lm_weight={lm_weight}, both_orders={both_orders}, head={head!r}. Leave "
-            "them out."
-        )
-    if both_orders and not pair:
-        raise ValueError(
-            "`both_orders` needs pairs of texts. Received: both_orders=True and "
-            f"pair={pair}. Set `pair=True`, or leave it out."
-        )
-    if lm_weight is not None and not 0 <= lm_weight < math.inf:
-        raise ValueError(
-            f"`lm_weight` must be 0 or a positive number. Received: {lm_weight!r}."
-        )
-
-
 def delimited_vector(backbone, inputs, lm_weight, both_orders):
     """The vector (B, D) of a text or pair; of a pair in both orders, the sum of two."""
     if not both_orders:
@@ -152,6 +153,8 @@ def dense_outputs(backbone, inputs, units, head, pooling, dropout, delimiter=())
     else:
         if head == "delimiter":
             x = delimited_vector(backbone, inputs, *delimiter)
+        elif reads_apart(backbone, head, pooling):
+            x = compared_vector(backbone, inputs)
         else:
             x = pooled_vector(backbone, inputs, pooling)
         x = keras.layers.Dropout(
@@ -181,25 +184,27 @@ class SequenceHead(Task):
         self.check_encodes(backbone)
         pair = kwargs.get("pair", False)
         if head is None:
-            head = "linear" if pooling else FAMILIES[backbone.family].head
+            head = default_head(backbone, pooling, pair)
         check_head(head, pooling, head_dim)
         check_delimiter_options(head, lm_weight, both_orders, pair)
         if head == "linear" and pooling is None:
-            pooling = default_pooling(backbone, self.task_name)
-        if head == "biattentive":
-            width = backbone.output["sequence_output"].shape[-1]
-            head_dim = head_dim or min(WIDEST, width)
+            pooling = default_pooling(backbone, self.task_name, pair)
+        if head == "delimiter":
+            check_delimiters(backbone)
+            lm_weight = LM_WEIGHT if lm_weight is None else lm_weight
+            if both_orders is None:
+                both_orders = self.symmetric and pair
+        if reads_apart(backbone, head, pooling):
             inputs = separate_inputs(backbone, pair)
-            outputs = biattentive_head(backbone, inputs, units, head_dim, dropout)
         else:
-            if head == "delimiter":
-                check_delimiters(backbone)
-                lm_weight = LM_WEIGHT if lm_weight is None else lm_weight
-                if both_orders is None:
-                    both_orders = self.symmetric and pair
             inputs = sequence_inputs(
                 backbone, len(BOTH_ORDERS) if both_orders else None
             )
+        if head == "biattentive":
+            width = backbone.output["sequence_output"].shape[-1]
+            head_dim = head_dim or min(WIDEST, width)
+            outputs = biattentive_head(backbone, inputs, units, head_dim, dropout)
+        else:
             outputs = dense_outputs(
                 backbone,
                 inputs,
@@ -257,14 +262,15 @@ class SequenceHead(Task):
     @property
     def default_head_multiplier(self):
         """See `Task`. A new network learns at a rate of 1e-3 on every backbone."""
-        if self.separate:
+        if self.options["head"] == "biattentive":
             return LEARNING_RATE / self.default_learning_rate
         return super().default_head_multiplier
 
     @property
     def separate(self):
         """Whether the graph has inputs for each column, instead of one row for all."""
-        return self.options["head"] == "biattentive"
+        head, pooling = self.options["head"], self.options["pooling"]
+        return reads_apart(self.backbone, head, pooling)
 
     @property
     def packer(self):
@@ -298,11 +304,19 @@ class SequenceHead(Task):
         """Returns the number of columns; raises ValueError if it is not allowed."""
         fixed = self.separate or self.options["both_orders"]
         if fixed and count != self.num_columns:
-            kind, head = ("single texts", "pairs of texts")[self.pair], self.options
+            kind = ("single texts", "pairs of texts")[self.pair]
+            name = "pooling" if self.options["pooling"] else "head"
             raise ValueError(
-                f'A {type(self).__name__} with `head="{head["head"]}"` and '
+                f'A {type(self).__name__} with `{name}="{self.options[name]}"` and '
                 f"`pair={self.pair}` takes {kind}. Received: {count} columns. Make one "
                 f"with `pair={not self.pair}`."
+            )
+        joins = self.options["head"] in ONE_TEXT and not has_segments(self.backbone)
+        if joins and count > self.num_columns:
+            warnings.warn(
+                "The model reads both texts of a pair as one text. One that is made "
+                "with `pair=True` compares them.",
+                stacklevel=3,
             )
         return super().check_columns(count)
 

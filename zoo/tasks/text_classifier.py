@@ -16,7 +16,9 @@ class TextClassifier(ClassLabels, SequenceHead):
 
     `logits = dropout(pooled) W + b`. A pair is one row of tokens with two segments. A
     model that was trained on single texts also takes pairs, and the other way round,
-    but it has not learned such rows. Other heads, see `head`, have more layers.
+    but it has not learned such rows. Other heads, see `head`, have more layers, and
+    some read each text of a pair alone. Set `pair=True` for pairs: a backbone without
+    segments then compares the two texts. Without it, they are one text to it.
 
     A recurrent backbone of one direction, such as ULMFiT, reads texts of any length in
     windows of 70 tokens, unless `sequence_length` truncates them. The memory does not
@@ -34,9 +36,13 @@ class TextClassifier(ClassLabels, SequenceHead):
         labels: list of str, the names, in the order of the outputs; or an int, their
             number, which names them "0", "1", ...
         pooling: "pooled", "cls", "mean", or for pairs "compare", see
-            `zoo.layers.ComparedSegments`. The default is that of the preset. Without
-            one it is "pooled" if the backbone has a pooled output, else "mean". A
-            backbone that reads forward, such as GPT, has neither "pooled" nor "cls".
+            `zoo.layers.ComparedSegments`. With "compare", a backbone without segments,
+            such as ELMo, reads each text alone and whole, needs `pair=True` and takes
+            pairs only.
+            The default is that of the preset. Without one it is "compare" for pairs if
+            the backbone has no segments, "pooled" if it has a pooled output, and else
+            "mean". A backbone that reads forward, such as GPT, has neither "pooled" nor
+            "cls".
         head_dropout: float in [0, 1), on the pooled vector; by default 0.1 for every
             head. ULMFiT's code has 0.4. In the biattentive head, other probabilities
             are proportional to it.
@@ -48,7 +54,8 @@ class TextClassifier(ClassLabels, SequenceHead):
             then compares the two. It is made for single texts or, with `pair=True`,
             for pairs, and takes no others. "delimiter" is that of GPT, the vector of a
             special token after the texts, see `zoo.tasks.delimiter_head`. By default it
-            is "linear" with a `pooling`, and else that of the backbone's family.
+            is "linear" with a `pooling` or if it compares two texts, and else that of
+            the backbone's family.
         head_dim: int, units of the LSTMs of the biattentive head, in each direction.
             The default is the width of the backbone's vectors, but at most 300.
         lm_weight: float, the weight of the loss of the language model in training, with
@@ -121,7 +128,7 @@ class TextRegressor(SequenceHead):
     """Predicts a number for a text or a pair of texts, such as a similarity.
 
     `value = dropout(pooled) W + b`, with the squared error on the scale of the targets.
-    A pair is one row of tokens with two segments, as in `TextClassifier`.
+    A pair is read as in `TextClassifier`.
 
     Source: Devlin et al. 2019, section 4.1.
 

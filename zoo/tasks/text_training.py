@@ -152,7 +152,7 @@ class TextTraining(TextBatches):
     ):
         """Keras' `evaluate`, on text or on token ids.
 
-        A pair is read as one row of two segments, whether or not `fit` was given pairs.
+        Most heads read pairs whether or not `fit` was given pairs, see the task.
         The arguments are those of `keras.Model.evaluate`.
 
         Raises:
@@ -176,8 +176,8 @@ class TextTraining(TextBatches):
         `predict` sorts arrays of text by length to save padding, and returns the rows
         in the caller's order. Several threads may call it; they run one at a time.
 
-        A pair is read as one row of two segments. The number of columns may differ from
-        the number that `fit` was given, but the model has not learned such rows then.
+        With most heads, the number of columns may differ from the number that `fit` was
+        given, but the model has not learned such rows then.
 
         Args:
             x: texts, pairs, or what Keras takes.
