@@ -52,7 +52,8 @@ class Family:
             `zoo.training.PlannedDecay`.
         head_multiplier: float, the default of `zoo.training.AdamW` for a head with new
             weights. A preset may have its own.
-        head: str, the head of a new `zoo.TextClassifier` or `zoo.TextRegressor`.
+        head: str, the head of a new `zoo.TextClassifier` or `zoo.TextRegressor`. One
+            for single texts is not used for pairs that are compared.
         layouts: tuple of `Layout`, those of other programs.
         heads: dict of the name of a pretrained head to the first part of the paths of
             its weights.

@@ -1,7 +1,5 @@
 """Pairs whose texts are read alone and compared, by backbones without segments."""
 
-import warnings
-
 import keras
 import numpy as np
 import pytest
@@ -9,6 +7,7 @@ import tensorflow as tf
 import tiny
 
 import zoo
+from zoo.family import FAMILIES
 from zoo.registry import build_backbone
 from zoo.tasks import MultipleChoice, TextClassifier, TextRegressor
 from zoo.text import CharacterTokenizer, WordPieceTokenizer
@@ -61,16 +60,29 @@ def test_the_features_are_those_of_the_texts_alone(model):
 def test_it_is_the_default_for_pairs_without_segments(model):
     assert model.options["pooling"] == "compare"
     assert make(pair=False).options["pooling"] == "mean"
-    assert make("ulmfit").options["head"] == "linear"
-    assert make("ulmfit").options["pooling"] == "compare"
+    known = make("ulmfit").options
+    assert (known["head"], known["pooling"]) == ("linear", "compare")
     assert make("ulmfit", pair=False).options["head"] == "concat_pooling"
     assert make("bert").options["pooling"] == "pooled"
     assert make(kind=MultipleChoice).options["pooling"] == "mean"
+    assert model.default_head_multiplier == FAMILIES["elmo"].head_multiplier
     backbone = build_backbone("elmo", tiny.ELMO_CONFIG)
     backbone.defaults = {"pooling": "compare"}
     # A preset's default for pairs, which other texts cannot have.
     assert TextRegressor(backbone).options["pooling"] == "mean"
+    backbone.defaults = {"pooling": "mean"}  # a preset's own wins
+    assert TextRegressor(backbone, pair=True).options["pooling"] == "mean"
     assert MultipleChoice(backbone).options["pooling"] == "mean"
+
+
+def test_a_batch_of_a_budget_has_the_tokens_of_both_texts(model):
+    x = (TEXTS, OTHERS)
+    batches = [x for x, _ in model.batches(x, [0] * 48, token_budget=80)]
+    sizes = [
+        sum(x[prefix + "padding_mask"].shape.num_elements() for prefix in ("", "pair_"))
+        for x in batches
+    ]
+    assert 40 < max(sizes) <= 80 and len(sizes) > 1
 
 
 def test_both_texts_train_the_backbone(model):
@@ -88,8 +100,7 @@ def test_both_texts_train_the_backbone(model):
     "family", ["elmo", pytest.param("ulmfit", marks=pytest.mark.slow)]
 )
 def test_a_file_and_a_preset_hold_it(family, tmp_path):
-    options = {"labels": tiny.LABELS, "pooling": "compare"}
-    model = make(family, TextClassifier, **options)
+    model = make(family, TextClassifier, labels=tiny.LABELS)
     expected = model.predict(EDGES, verbose=0)
     model.save(tmp_path / "model.keras")
     model.save_to_preset(tmp_path / "preset")
@@ -134,12 +145,12 @@ def test_what_it_does_not_take_is_an_error(model):
             call(TEXTS)
 
 
-def test_a_pair_that_is_read_as_one_text_is_a_warning(model):
-    joined = TextRegressor(model.backbone, model.tokenizer)
-    with pytest.warns(UserWarning, match="both texts of a pair as one text"):
-        joined.predict(EDGES, verbose=0)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("error", "The model reads both")
-        for quiet in (joined, make("bert", pair=False)):
-            quiet.predict(TEXTS[:4], verbose=0)
-        quiet.predict(EDGES, verbose=0)  # it has segments
+@pytest.mark.parametrize("options", [{}, {"pair": True, "pooling": "mean"}])
+def test_to_learn_a_pair_as_one_text_gives_a_warning(model, options):
+    joined = TextRegressor(model.backbone, model.tokenizer, **options)
+    segments = make("bert", pair=False)
+    with pytest.warns(UserWarning, match="two texts of a pair as one text") as found:
+        for quiet in (model, segments, joined, joined):
+            quiet.fit(EDGES, [0, 1, 2, 3], verbose=0)
+    (warning,) = [row for row in found if "as one text" in str(row.message)]
+    assert warning.filename == __file__

@@ -132,13 +132,13 @@ class ComparedSegments(keras.layers.Layer):
         sequence = ops.cast(sequence, "float32")
         mask = ops.cast(padding_mask, "float32")
         second = mask * ops.cast(ops.equal(segment_ids, 1), "float32")
-        means = []
-        for part in (mask, mask - second, second):
+        first, means = mask - second, []
+        for part in (mask, first, second):
             total = ops.sum(sequence * part[:, :, None], axis=1)
             square = ops.mean(ops.square(total), axis=-1, keepdims=True)
             means.append(total * ops.rsqrt(ops.maximum(square, 1e-12)))
         m, u, v = means
-        pair = ops.max(second, axis=1)[:, None]
+        pair = (ops.max(first, axis=1) * ops.max(second, axis=1))[:, None]
         pooled = ops.concatenate([m, pair * ops.abs(u - v), pair * u * v], axis=-1)
         return ops.cast(pooled, self.compute_dtype)
 

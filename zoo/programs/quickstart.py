@@ -94,6 +94,7 @@ def run(
         seed,
         echo,
         epochs=epochs,
+        **TextClassifier.column_options(texts),
         **TextClassifier.data_options(labels),
     )
     model.save(output / "model.keras")

@@ -43,7 +43,7 @@ class Answering:
     def answer(self, x, batch_size=None):
         """Returns what the exported model answers, as numpy.
 
-        A pair is read as one row of two segments, as in `predict`.
+        A pair is read as in `predict`.
 
         Args:
             x: texts, or a tuple of columns of texts. An empty list has no rows.

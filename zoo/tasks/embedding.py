@@ -6,7 +6,7 @@ from keras import ops
 
 from zoo.layers import Pooling
 from zoo.tasks.base import Task
-from zoo.tasks.sequence_head import check_pooled_token
+from zoo.tasks.pooling import check_pooled_token
 
 
 def concatenated_layers(backbone, inputs, layers):

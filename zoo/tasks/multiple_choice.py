@@ -22,12 +22,8 @@ from zoo.tasks.delimiter_head import (
     sequence_inputs,
     split_rows,
 )
-from zoo.tasks.sequence_head import (
-    default_pooling,
-    merge_head_options,
-    pooled_vector,
-    same_width,
-)
+from zoo.tasks.pooling import default_pooling, pooled_vector
+from zoo.tasks.sequence_head import merge_head_options, same_width
 
 HEADS = ("linear", "delimiter")
 

@@ -51,7 +51,7 @@ def compared_vector(backbone, inputs):
     if not all(texts):
         raise ValueError(
             '`pooling="compare"` needs pairs of texts, since this backbone has no '
-            "segments. Received: pair=False. Set `pair=True`."
+            'segments. Received: pair=False. Set `pair=True`, or `pooling="mean"`.'
         )
     vectors = [backbone(text)["sequence_output"] for text in texts]
     masks = [text["padding_mask"] for text in texts]

@@ -8,7 +8,7 @@ import keras
 
 from zoo.data import COLUMN_PREFIXES, Packer, SeparatePacker, features_of
 from zoo.family import FAMILIES
-from zoo.layers import ComparedSegments, Pooling, output_layer
+from zoo.layers import output_layer
 from zoo.tasks.base import Task
 from zoo.tasks.biattentive_head import LEARNING_RATE, WIDEST, biattentive_head
 from zoo.tasks.concat_head import concat_head
@@ -22,102 +22,31 @@ from zoo.tasks.delimiter_head import (
     sequence_inputs,
     split_rows,
 )
+from zoo.tasks.pooling import default_pooling, pooled_vector
 from zoo.tasks.separate_texts import (
     compared_vector,
     has_segments,
     reads_apart,
     separate_inputs,
 )
+from zoo.tasks.text_batches import level_of_caller
 from zoo.tasks.windows import TAIL, pool_windows
 from zoo.token_inputs import to_tensors
 
 HEADS = ("linear", "concat_pooling", "biattentive", "delimiter")
 ONE_TEXT = HEADS[:2]  # to these, two texts without segments are one
 BOTH_ORDERS = ((0, 1), (1, 0))  # of the columns of a pair
-POOLINGS = ("pooled", "cls", "mean", "compare")
 # The texts that a recurrent backbone reads together, if it reads them in windows. Its
 # products are small, one for each step.
 ROWS_IN_WINDOWS = 128
 
 
-def default_head(backbone, pooling, pair):
+def default_head(backbone, task_name, pair, pooling):
     """That of the family; "linear" with a pooling, or to compare two texts."""
     head = FAMILIES[backbone.family].head
-    compares = pair and head in ONE_TEXT and not has_segments(backbone)
-    return "linear" if pooling or compares else head
-
-
-def default_pooling(backbone, task_name, pair=False):
-    """The pooling of the preset, or what is best for a backbone like this one.
-
-    That is "compare" for a pair that the backbone would read as one text, "pooled" if
-    that is possible, else "mean".
-    """
-    segments = has_segments(backbone)
-    known = backbone.defaults_for(task_name).get("pooling")
-    if known and (segments or known != "compare"):
-        return known
-    if pair and not segments:
-        return "compare"
-    pooled = "pooled_output" in backbone.output and not backbone.reads_forward
-    return "pooled" if pooled else "mean"
-
-
-def check_pooled_token(backbone, pooling):
-    """Raises ValueError if a pooling takes a token that sees no other one."""
-    if pooling in ("pooled", "cls") and backbone.reads_forward:
-        raise ValueError(
-            f'`pooling="{pooling}"` needs a backbone whose first token sees the others.'
-            " Received: one that reads forward, so that all texts would have the same "
-            'vector. Use "mean".'
-        )
-    if pooling == "last" and backbone.reverse:
-        raise ValueError(
-            '`pooling="last"` needs a backbone whose last token sees the others. '
-            'Received: one that reads backwards. Use "cls" or "mean".'
-        )
-
-
-def pooled_vector(backbone, inputs, pooling):
-    """The vector (B, D) that a sequence head takes as its input.
-
-    Args:
-        backbone: `zoo.backbone.Backbone`.
-        inputs: symbolic inputs of the backbone.
-        pooling: "pooled" (the backbone's pooled output), "cls", "mean", or "compare",
-            see `zoo.layers.ComparedSegments`.
-
-    Raises:
-        ValueError: if the pooling is unknown, or the backbone has no pooled output or
-            no segments, or the pooled token sees no other one.
-    """
-    check_pooled_token(backbone, pooling)
-    mask = inputs["padding_mask"]
-    if pooling == "pooled":
-        outputs = backbone.at_positions(inputs, mask[:, :0])
-        if "pooled_output" not in outputs:
-            raise ValueError(
-                '`pooling="pooled"` needs a backbone with a pooled output. Received: a '
-                'backbone with no pooled output. Use "cls" or "mean".'
-            )
-        return outputs["pooled_output"]
-    if pooling not in POOLINGS:
-        raise ValueError(
-            f"`pooling` must be one of {', '.join(POOLINGS)}. Received: {pooling!r}."
-        )
-    if pooling == "cls":
-        first = keras.ops.zeros_like(mask[:, :1])
-        return backbone.at_positions(inputs, first)["sequence_output"][:, 0]
-    sequence, options = backbone(inputs)["sequence_output"], {"name": "pooling"}
-    if pooling == "mean":
-        return Pooling("mean", dtype=backbone.dtype_policy, **options)(sequence, mask)
-    if "segment_ids" not in inputs:
-        raise ValueError(
-            '`pooling="compare"` needs a backbone with segments here. Received: one '
-            f'whose inputs are {", ".join(inputs)}. Use "mean".'
-        )
-    layer = ComparedSegments(dtype=backbone.dtype_policy, **options)
-    return layer(sequence, mask, inputs["segment_ids"])
+    if pooling is None and head in ONE_TEXT:
+        pooling = default_pooling(backbone, task_name, pair) == "compare"
+    return "linear" if pooling else head
 
 
 def check_head(head, pooling, head_dim):
@@ -175,6 +104,7 @@ class SequenceHead(Task):
     columns = ("text", "text_pair")
     optional_columns = ("text_pair",)
     encodes = True
+    joining_reported = False  # whether `check_training_columns` has warned
     symmetric = False  # whether a pair means the same in both orders
 
     def __init__(
@@ -184,7 +114,7 @@ class SequenceHead(Task):
         self.check_encodes(backbone)
         pair = kwargs.get("pair", False)
         if head is None:
-            head = default_head(backbone, pooling, pair)
+            head = default_head(backbone, self.task_name, pair, pooling)
         check_head(head, pooling, head_dim)
         check_delimiter_options(head, lm_weight, both_orders, pair)
         if head == "linear" and pooling is None:
@@ -305,20 +235,30 @@ class SequenceHead(Task):
         fixed = self.separate or self.options["both_orders"]
         if fixed and count != self.num_columns:
             kind = ("single texts", "pairs of texts")[self.pair]
-            name = "pooling" if self.options["pooling"] else "head"
+            compared = self.options["pooling"] == "compare"
+            name = "pooling" if compared else "head"
             raise ValueError(
                 f'A {type(self).__name__} with `{name}="{self.options[name]}"` and '
                 f"`pair={self.pair}` takes {kind}. Received: {count} columns. Make one "
-                f"with `pair={not self.pair}`."
-            )
-        joins = self.options["head"] in ONE_TEXT and not has_segments(self.backbone)
-        if joins and count > self.num_columns:
-            warnings.warn(
-                "The model reads both texts of a pair as one text. One that is made "
-                "with `pair=True` compares them.",
-                stacklevel=3,
+                f"with `pair={not self.pair}`{' and another pooling' * compared}."
             )
         return super().check_columns(count)
+
+    def check_training_columns(self, count):
+        """Warns once if the model learns pairs as single texts."""
+        joins = self.options["head"] in ONE_TEXT and not has_segments(self.backbone)
+        if joins and not self.separate and count > 1 and not self.joining_reported:
+            self.joining_reported = True
+            warnings.warn(
+                "The model reads the two texts of a pair as one text. One that is made "
+                'with `pair=True, head="linear", pooling="compare"` compares them.',
+                stacklevel=level_of_caller(),
+            )
+
+    def row_lengths(self, rows, targets=()):
+        """See `TextBatches`; the texts of a pair may be two rows of the same length."""
+        count = self.num_columns if self.separate else 1
+        return count * super().row_lengths(rows, targets)
 
     def layers_used(self):
         """Names of the layers that the pooled vector depends on."""

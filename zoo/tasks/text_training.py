@@ -79,6 +79,7 @@ class TextTraining(TextBatches):
         limits = validation_batch_size or batch_size, validation_steps, token_budget
         class_weight = class_weight and self.encode_class_weight(class_weight)
         columns = count_columns(x) if self.takes_text(x) else self.num_columns
+        self.check_training_columns(columns)
         if self.takes_text(x):
             x, held_out = self._split((x, y, sample_weight), validation_split, held_out)
             span = (now, epochs, steps_per_epoch, token_budget)
