@@ -56,7 +56,8 @@ def finetune_ulmfit(
 
     Args:
         preset: see `zoo.from_preset`; its backbone predicts the next token.
-        texts: list of str, or a tuple of two lists for pairs.
+        texts: list of str, or a tuple of two lists for pairs, which the classifier
+            compares, see `pooling` of `zoo.TextClassifier`.
         labels: list of str, the label of each text.
         unlabeled: list of str, more texts for the language model, or None.
         validation_data: texts and labels, a tuple, or None.
