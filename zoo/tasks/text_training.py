@@ -78,8 +78,7 @@ class TextTraining(TextBatches):
         held_out = self._held_out(validation_data)
         limits = validation_batch_size or batch_size, validation_steps, token_budget
         class_weight = class_weight and self.encode_class_weight(class_weight)
-        columns = count_columns(x) if self.takes_text(x) else self.num_columns
-        self.check_training_columns(columns)
+        columns = self._training_columns(x)
         if self.takes_text(x):
             x, held_out = self._split((x, y, sample_weight), validation_split, held_out)
             span = (now, epochs, steps_per_epoch, token_budget)
@@ -92,6 +91,12 @@ class TextTraining(TextBatches):
             shuffle, class_weight, sample_weight, initial_epoch, steps_per_epoch,
             validation_steps, validation_batch_size, validation_freq,
         )  # fmt: skip
+
+    def _training_columns(self, x):
+        """The number of columns of the data of `fit`."""
+        columns = count_columns(x) if self.takes_text(x) else self.num_columns
+        self.check_training_columns(columns)
+        return columns
 
     def _number_of_epochs(self, epochs, steps_per_epoch):
         """The default is that of the preset; with `steps_per_epoch` 1, as in Keras."""
