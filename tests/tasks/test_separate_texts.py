@@ -138,7 +138,7 @@ def test_an_export_answers_the_same(model, tmp_path):
 def test_what_it_does_not_take_is_an_error(model):
     with pytest.raises(ValueError, match="no segments. Received: pair=False. Set `pa"):
         make(pair=False, pooling="compare")
-    with pytest.raises(ValueError, match="needs a backbone with segments here"):
+    with pytest.raises(ValueError, match="needs a backbone with segments. Rec"):
         make(kind=MultipleChoice, pooling="compare")
     for call in (model.predict, model.answer, lambda x: model.fit(x, [0] * 48)):
         with pytest.raises(ValueError, match='`pooling="compare"` and `pair=True` tak'):

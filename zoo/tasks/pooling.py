@@ -3,9 +3,8 @@
 import keras
 
 from zoo.layers import ComparedSegments, Pooling
+from zoo.presets.schema import POOLINGS
 from zoo.tasks.separate_texts import has_segments
-
-POOLINGS = ("pooled", "cls", "mean", "compare")
 
 
 def default_pooling(backbone, task_name, pair=False):
@@ -74,8 +73,8 @@ def pooled_vector(backbone, inputs, pooling):
         return Pooling("mean", dtype=backbone.dtype_policy, **options)(sequence, mask)
     if "segment_ids" not in inputs:
         raise ValueError(
-            '`pooling="compare"` needs a backbone with segments here. Received: one '
-            f'whose inputs are {", ".join(inputs)}. Use "mean".'
+            '`pooling="compare"` needs a backbone with segments. Received: one whose '
+            f'inputs are {", ".join(inputs)}. Use "mean".'
         )
     layer = ComparedSegments(dtype=backbone.dtype_policy, **options)
     return layer(sequence, mask, inputs["segment_ids"])

@@ -41,11 +41,10 @@ class TextClassifier(ClassLabels, SequenceHead):
         pooling: "pooled", "cls", "mean", or for pairs "compare", see
             `zoo.layers.ComparedSegments`. With "compare", a backbone without segments,
             such as ELMo, reads each text alone and whole, needs `pair=True` and takes
-            pairs only.
-            The default is that of the preset. Without one it is "compare" for pairs if
-            the backbone has no segments, "pooled" if it has a pooled output, and else
-            "mean". A backbone that reads forward, such as GPT, has neither "pooled" nor
-            "cls".
+            pairs only. The default is that of the preset. Without one it is "compare"
+            for pairs if the backbone has no segments, "pooled" if it has a pooled
+            output, and else "mean". A backbone that reads forward, such as GPT, has
+            neither "pooled" nor "cls".
         head_dropout: float in [0, 1), on the pooled vector; by default 0.1 for every
             head. ULMFiT's code has 0.4. In the biattentive head, other probabilities
             are proportional to it.
