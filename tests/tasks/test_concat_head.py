@@ -35,9 +35,10 @@ def test_it_learns_and_a_file_and_a_preset_hold_it(family, tmp_path):
     model = make(family, head_dropout=0.0)
     model.compile(keras.optimizers.Adam(1e-2))
     model.fit(texts, labels, batch_size=16, epochs=16, verbose=0)
-    assert model.evaluate(texts, labels, verbose=0, return_dict=True)["accuracy"] > 0.9
-    expected = model.predict(texts[:9], verbose=0)
-    np.testing.assert_array_equal(model.predict(texts[:9], verbose=0), expected)
+    with without_graphs():
+        scores = model.evaluate(texts, labels, verbose=0, return_dict=True)
+        expected = model.predict(texts[:9], verbose=0)
+    assert scores["accuracy"] > 0.9
     model.save(tmp_path / "model.keras")
     model.save_to_preset(tmp_path / "preset")
     for path, load in (("model.keras", zoo.load_model), ("preset", zoo.from_preset)):
