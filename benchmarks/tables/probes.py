@@ -35,6 +35,7 @@ from zoo.data import read_glue
 
 FOLDER = pathlib.Path(__file__).parents[1] / "probes"
 COLORS = colormaps["tab20"]
+LIMIT = 2000  # rows for training and for the test
 # Taggers, whose language model is another preset, which is always loaded.
 TAGGERS = ("taglm_mini_en_ner", "taglm_mini_en_pos_ewt")
 PRESETS = (
@@ -108,7 +109,7 @@ def compute(data, task, preset, load):
     probe = PROBES[task]
     source = find_minilm() if preset == MINILM else preset
     rows = probe.read(data)
-    found = zoo.probe(source, *rows, probe.task, load_weights=load)
+    found = zoo.probe(source, *rows, probe.task, limit=LIMIT, load_weights=load)
     return {**dataclasses.asdict(found), "center": found.center}
 
 
@@ -179,7 +180,7 @@ def draw(path, values, label, baseline=False):
 def main(data, patterns, listed):
     """Computes missing cells and writes the table and the pictures."""
     for name, cell in choose_cells(cells(), patterns, listed, FOLDER).items():
-        stored(name, functools.partial(compute, data, *cell), FOLDER)
+        stored(name, functools.partial(compute, data, *cell), FOLDER, {"rows": LIMIT})
         write_table("results", table(), FOLDER / "README.md")
     draw(FOLDER / "layers.png", "layers", "score in percent", baseline=True)
     draw(FOLDER / "weights.png", "weights", "weight in percent")

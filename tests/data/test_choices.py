@@ -68,6 +68,7 @@ def test_tables_with_names(tmp_path, names, first):
         ("text\tchoice_0\tlabel\nA\tb\t0\n", "choices with numbers such as"),
         ("text\tchoice_0\tchoice_2\tlabel\nA\tb\tc\t0\n", "Received: .'text'"),
         ("choice_0\tchoice_1\tlabel\nA\tb\t0\n", "columns of a text"),
+        ("text\tchoice_0\tchoice_1\tchoice 1\tlabel\nA\tb\tc\td\t0\n", "numbers such"),
         ("\n", "must have rows"),
     ],
 )

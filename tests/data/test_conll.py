@@ -80,7 +80,7 @@ def test_universal_dependencies(tmp_path):
     rows = [("1-2", "don't", "_"), ("1", "do", "AUX"), ("2", "n't", "PART")]
     rows += [("2.1", "go", "VERB"), ("3", "1-2", "NUM")]
     lines = ["\t".join([n, word, "_", tag, *"_" * 6]) for n, word, tag in rows]
-    (tmp_path / "a.conllu").write_text("# text = x\n" + "\n".join(lines))
+    (tmp_path / "a.conllu").write_text("# text = x\n#text = y z\n" + "\n".join(lines))
     found = read_conll(tmp_path / "a.conllu", word=1, tag=3)
     assert read_conll(tmp_path / "a.conllu") == found
     assert read_conll(tmp_path / "a.conllu", tag=0)[0] == found[0]
@@ -124,10 +124,18 @@ def test_what_is_written_is_read_back(tmp_path):
 def test_bad_lines_are_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match="No such file"):
         read_conll(tmp_path / "none")
-    (tmp_path / "a.txt").write_text("a O\nb\n")
-    with pytest.raises(ValueError, match="1 columns in line 2"):
+    for lines in ("a O\nb\n", "a X O\nb X\n", "a O\nNew York O\n"):
+        (tmp_path / "a.txt").write_text(lines)
+        with pytest.raises(ValueError, match="[123] columns in line 2.*in the first"):
+            read_conll(tmp_path / "a.txt")
+    (tmp_path / "a.txt").write_text("a X O\nb X\n")  # the columns 0 and 1 are known
+    assert read_conll(tmp_path / "a.txt", tag=1) == ([["a", "b"]], [["X", "X"]])
+    (tmp_path / "a.txt").write_text("a O\n\nb X O\n")  # another sentence
+    assert read_conll(tmp_path / "a.txt")[1] == [["O"], ["O"]]
+    with pytest.raises(ValueError, match="1 columns in line 1"):
+        (tmp_path / "a.txt").write_text("b\n")
         read_conll(tmp_path / "a.txt")
-    for line in ("a\t", "\tO", "a\t\u00a0", "a\tx\t "):
+    for line in ("a\t", "\tO", "a\t\u00a0", "a\t "):
         (tmp_path / "a.txt").write_text(f"b\tO\n{line}\n", "utf-8")
         with pytest.raises(ValueError, match="a word and a tag.* without in line 2"):
             read_conll(tmp_path / "a.txt")

@@ -105,6 +105,10 @@ def test_wrong_entries_are_named(tmp_path, changes, message):
             '{"data": [{"paragraphs": [{"context": "", "qas": [{"id": 1}]}]}]}',
             "no text 'question'",
         ),
+        (
+            '{"data": [{"paragraphs": [{"context": "", "qas": [{"id": true}]}]}]}',
+            "no text 'id'",
+        ),
     ],
 )
 def test_other_files_are_refused(tmp_path, content, message):

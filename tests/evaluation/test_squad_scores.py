@@ -99,6 +99,10 @@ def test_official_scores(seed):
     by_id = {str(i): text for i, text in enumerate(predictions)}
     expected = first.evaluate(as_dataset(references), by_id)
     found = squad_scores(references, predictions)
+    assert (
+        squad_scores(references, predictions, null_odds=[0.0] * len(rows))["f1"]
+        == (squad_scores(references, predictions, "2.0")["f1"])
+    )
     assert found["exact"] == pytest.approx(expected["exact_match"], abs=1e-12)
     assert found["f1"] == pytest.approx(expected["final_f1"], abs=1e-12)
     assessed = assess_answers(references, predictions).values()
@@ -113,10 +117,13 @@ def test_official_scores(seed):
         (([["a"]], ["a"], "2.0", []), "lengths 1, 1 and 0"),
         (([["a"]], ["a"], "3"), "one of .'1.1', '2.0'"),
         (([[]], ["a"], "1.1"), "every question must have an answer"),
+        (([["a"]], ["a"], "1.1", [0.5]), "there are no `null_odds`"),
+        ((["Paris"], ["Paris"]), "a list of str. Received: 'Paris'"),
+        (([[("Paris", 3)]], ["Paris"]), "give the text"),
     ],
 )
 def test_wrong_arguments(arguments, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         squad_scores(*arguments)
 
 

@@ -152,12 +152,16 @@ def test_a_layer_that_knows_the_label_is_found(monkeypatch):
     x, y = draw.normal(size=(600, 3, 8)).astype("float32"), draw.integers(0, 2, 600)
     x[:, 1, 0] += 6.0 * y
     labels = [("no", "yes")[number] for number in y]
-    parts = (x[:400], labels[:400]), (x[400:], labels[400:])
-    found = probing._probe(*parts, ["no", "yes"], 0)
+
+    def probe():
+        parts = (x[:400].copy(), labels[:400]), (x[400:].copy(), labels[400:])
+        return probing._probe(*parts, ["no", "yes"], "accuracy", 0)
+
+    found = probe()
     assert found["layers"][1] > 0.9 > 0.7 > max(found["layers"][::2])
     assert found["mix"] > 0.75 and np.argmax(found["weights"]) == 1
     assert sum(found["weights"]) == pytest.approx(1)
-    assert found == probing._probe(*parts, ["no", "yes"], 0)
+    assert found == probe()
 
 
 def test_names_are_scored_without_other_words():
@@ -165,6 +169,20 @@ def test_names_are_scored_without_other_words():
     assert probing.score(truth, np.array(["O", "B-PER", "B-LOC", "O"]), "f1") == 0.5
     assert probing.score(truth[1::2], np.array(["B-PER", "x"]), "accuracy") == 0.5
     assert probing.score(truth, np.array(["O"] * 4), "f1") == 0
+
+
+@pytest.mark.usefixtures("eagerly")
+def test_rows_are_drawn_and_only_tags_have_no_label(backbone, monkeypatch):
+    monkeypatch.setattr(probing, "EPOCHS", 1)
+    monkeypatch.setattr(probing, "UPDATES", 1)
+    texts = ["good"] * 40 + ["bad"] * 40
+    labels = ["O"] * 40 + ["x"] * 40  # the first rows have one label only
+    found = zoo.probe(backbone, (texts, labels), (texts, labels), limit=20)
+    assert (found.train, found.test, found.metric) == (20, 20, "accuracy")
+    assert found.baseline == 1.0  # and the drawn texts have their own labels
+    tagged = texts, [[label] for label in labels]
+    found = zoo.probe(backbone, tagged, tagged, "token_classifier", limit=20)
+    assert found.metric == "f1" and found.baseline == 1.0
 
 
 @pytest.mark.slow
@@ -232,6 +250,11 @@ def test_wrong_arguments(backbone):
         zoo.probe(backbone, ((["a"], ["b"]), ["x"]), rows)
     with pytest.raises(ValueError, match="tag for every word. Received: 2 words and 1"):
         zoo.probe(backbone, ([["a", "b"]], [["x"]]), rows, "token_classifier")
+    with pytest.raises(ValueError, match="must have a label.*1 texts and 2 labels"):
+        zoo.probe(backbone, rows, (["a"], ["x", "y"]))
+    trees = ["the film was good", "a plot was very bad"][::-1], TREES
+    with pytest.raises(ValueError, match="words of its tree.* 9 words, and .* 9"):
+        zoo.probe(backbone, trees, trees, "parser")
     without = build_backbone("elmo", tiny.ELMO_CONFIG)
     with pytest.raises(ValueError, match="with a tokenizer. Received: .* 'elmo'"):
         word_vectors(without, ["a"])

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from zoo.presets import preset_info
+from zoo.programs import task_suite
 from zoo.programs.stored_settings import describe_function, keep_settings
 
 
@@ -87,6 +88,19 @@ def test_arguments_of_a_partial_function_count():
     assert "0x" not in found[-1]
 
 
+def test_functions_of_one_name_differ_in_what_they_read():
+    def make(rate, seen):
+        def train():
+            return rate, seen
+
+        return train
+
+    assert describe_function(make(1, [])) != describe_function(make(2, []))
+    assert describe_function(make(1, [])) == describe_function(make(1, [2]))
+    with pytest.raises(ValueError, match="must have a name.*Received: a lambda"):
+        describe_function(lambda: 1)
+
+
 def test_without_results_settings_may_change(preset, tmp_path):
     keep(preset, tmp_path / "suite", seeds=1)
     with pytest.raises(ValueError, match="must have the settings"):
@@ -95,3 +109,19 @@ def test_without_results_settings_may_change(preset, tmp_path):
     keep(preset, tmp_path / "suite", seeds=2)
     stored = json.loads((tmp_path / "suite" / "settings.json").read_text("utf-8"))
     assert stored["seeds"] == 2
+
+
+def test_settings_of_a_suite(tmp_path):
+    """What is equal after a stop, and what is not."""
+
+    def check(preset="p", data="d", fit=None, **settings):
+        task_suite._check_settings(tmp_path, preset, data, fit, settings)
+
+    fit = functools.partial(check, data="x", model=object())
+    check(layers=3)  # other settings may follow as long as there is no result
+    check(fit=fit, layers=(1, 2))
+    (tmp_path / "sst2-0.json").write_text('{"scores": {}}')
+    check(fit=fit, layers=[1, 2])
+    for other in ({"data": "e"}, {"fit": functools.partial(check, data="y")}):
+        with pytest.raises(ValueError, match="Give another directory"):
+            check(**{"fit": fit, "layers": (1, 2), **other})

@@ -1,6 +1,5 @@
 """The table of the tasks of the papers: files, results, and continuing after a stop."""
 
-import functools
 import json
 
 import keras
@@ -133,7 +132,8 @@ def test_a_stopped_suite_continues(preset, tmp_path, monkeypatch):
 
     monkeypatch.setattr(task_suite, "measure", stop)
     run(*command, *chosen, "--seeds", 2, code=1)
-    assert not (tmp_path / "run/README.md").exists()
+    table = (tmp_path / "run/README.md").read_text("utf-8")
+    assert "| SST-2 | 16 | accuracy | " in table and " ± " not in table
     output = run(*command, *chosen, "--seeds", 2)
     assert calls == [("SST-2", 0), ("SST-2", 1), ("SST-2", 1)]
     table = (tmp_path / "run/README.md").read_text("utf-8")
@@ -175,22 +175,6 @@ def test_a_function_trains_models_of_some_seeds(preset, tmp_path):
         task_suite.evaluate_suite(*paths, **one, fit=fit, **options)
 
 
-def test_settings_of_a_suite(tmp_path):
-    """What is equal after a stop, and what is not."""
-
-    def check(preset="p", data="d", fit=None, **settings):
-        task_suite._check_settings(tmp_path, preset, data, fit, settings)
-
-    fit = functools.partial(check, data="x", model=object())
-    check(layers=3)  # other settings may follow as long as there is no result
-    check(fit=fit, layers=(1, 2))
-    (tmp_path / "sst2-0.json").write_text(RESULT)
-    check(fit=fit, layers=[1, 2])
-    for other in ({"data": "e"}, {"fit": functools.partial(check, data="y")}):
-        with pytest.raises(ValueError, match="Give another directory"):
-            check(**{"fit": fit, "layers": (1, 2), **other})
-
-
 def test_the_weights_of_a_directory_are_a_setting(tmp_path, monkeypatch):
     """An older record has no checksum, and the path as it was given."""
     monkeypatch.chdir(tmp_path)
@@ -228,16 +212,25 @@ def test_the_weights_of_a_directory_are_a_setting(tmp_path, monkeypatch):
         check("others", output)
 
 
-def test_a_diverged_model_is_not_scored(preset, tmp_path):
+@pytest.mark.usefixtures("eagerly")
+def test_a_diverged_model_is_not_scored_but_others_are(preset, tmp_path):
+    tasks = []
+
     def fit(model, texts, labels, **options):
+        tasks.append(model.backbone)
         found = keras.callbacks.History()
-        found.history = {"loss": [float("inf")]}
+        found.history = {"loss": [float("inf") if len(tasks) == 1 else 1.0]}
         return found
 
     write_files(tmp_path)
-    task = SUITE["sst2"]
-    with pytest.raises(FloatingPointError, match="must be finite.*Received: inf"):
-        task_suite.measure(preset, task, task.find(tmp_path), rows=4, fit=fit)
+    options = {"rows": 4, "fit": fit, "echo": lambda line: None}
+    arguments = preset, tmp_path, tmp_path / "run", ["cola", "sst2"]
+    with pytest.raises(FloatingPointError, match="cola-0: .*be finite.*Received: inf"):
+        task_suite.evaluate_suite(*arguments, **options)
+    assert not (tmp_path / "run/cola-0.json").exists() and len(tasks) == 2
+    assert "| SST-2 |" in (tmp_path / "run/README.md").read_text("utf-8")
+    found = task_suite.evaluate_suite(*arguments, **options)
+    assert len(tasks) == 3 and {*found} == {"cola", "sst2"}
 
 
 def test_an_ensemble_is_not_trained(tmp_path):

@@ -152,6 +152,20 @@ def test_answers_are_those_of_the_released_code(packer, released, threshold):
     assert empty == 0 if threshold is None else 0 < empty < len(drawn)
 
 
+def test_white_space_is_no_answer():
+    spans = {
+        "scores": tf.constant([[5.0, 4.0, 3.0, 2.0]]),
+        "begins": tf.constant([[1, 0, 1, 2]]),
+        "ends": tf.constant([[2, 1, 3, 4]]),
+        "null": tf.constant([0.0]),
+    }
+    windows, contexts = tf.constant([1]), tf.constant(["a \n b"])
+    found = best_answers(spans, windows, contexts, 3)
+    assert found["texts"].numpy().tolist() == [[b"a", b"", b""]]
+    assert found["score"].numpy().tolist() == [1.0]
+    assert found["null_odds"].numpy().tolist() == [-4.0]
+
+
 def test_a_place_and_a_threshold_are_numbers(make_task):
     with pytest.raises(ValueError, match="Received: .*film.* in row 3"):
         answer_list([("film", 4.5)], 3)

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from zoo.tasks.targets import label_ids, label_tensor
-from zoo.tasks.text_input import as_columns, count_columns, holds_text
+from zoo.tasks.text_input import as_columns, count_columns, holds_text, join_words
 
 TEXTS = ["good film", "so dull", "a café"]
 BYTES = [text.encode() for text in TEXTS]
@@ -69,8 +69,10 @@ def test_no_texts_are_a_column_of_none():
     assert as_columns(np.array([], object))[0].dtype == tf.string
 
 
-def test_half_a_character_is_dropped():
-    assert as_columns(["a\ud800b"])[0].numpy().tolist() == [b"ab"]
+def test_half_a_character_keeps_the_places_of_others():
+    expected = "a\ufffdb".encode()
+    assert as_columns(["a\ud800b"])[0].numpy().tolist() == [expected]
+    assert join_words([["a\ud800b"]]) == [expected.decode()]
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,10 @@ def _numbered(names, others):
     for column, name in enumerate(names):
         match = NUMBERED.fullmatch(name)
         if match and name not in others:
-            groups.setdefault(match[1], {})[int(match[2])] = column
+            group = groups.setdefault(match[1], {})
+            if int(match[2]) in group:
+                return []
+            group[int(match[2])] = column
     groups = [own for own in groups.values() if len(own) > 1]
     if len(groups) != 1:
         return []

@@ -20,7 +20,7 @@ def read_conll(path, word=None, tag=None, documents=False):
     Columns are separated by tabs if the line has a tab, else by spaces. An empty line
     or a line that starts with `-DOCSTART-` ends a sentence. These lines are ignored:
 
-    - comments that start with `# ` before a sentence,
+    - comments that start with `# ` before a sentence, in a `.conllu` file with `#`,
     - `#begin document` and `#end document` of OntoNotes,
     - in CoNLL-U with ten columns, lines of several words (1-2) and empty words (8.1).
 
@@ -40,16 +40,19 @@ def read_conll(path, word=None, tag=None, documents=False):
 
     Raises:
         FileNotFoundError: if there is no such file.
-        ValueError: if a line has too few columns, no word or no tag, the file is not
+        ValueError: if a line has too few columns, no word or no tag, or other columns
+            than its sentence while they are counted from the last one, the file is not
             UTF-8, `word` or `tag` is not a number, or no document begins in the file.
     """
     path = pathlib.Path(path)
-    chosen = (1, 3) if ".conllu" in path.suffixes else (0, -1)
+    universal = ".conllu" in path.suffixes
+    chosen = (1, 3) if universal else (0, -1)
+    remarks = (*REMARKS, "#") if universal else REMARKS
     columns = zip((word, tag), chosen, strict=True)
     word, tag = (_column_number(b if a is None else a) for a, b in columns)
     if not path.exists():
         raise FileNotFoundError(f"No such file: {path}.")
-    sentences, rows, begins = [], [], []
+    sentences, rows, begins, width = [], [], [], 0
     with open_text(path) as file:
         for number, line in enumerate(itertools.chain(file, [""]), start=1):
             if line.startswith(BEGINS) and (line.startswith(DOCUMENT) or not rows):
@@ -58,8 +61,9 @@ def read_conll(path, word=None, tag=None, documents=False):
             if not any(fields) or fields[0] == DOCUMENT:
                 sentences.append(rows)
                 rows = []
-            elif not (_NO_WORD.match(line) or line.startswith(REMARKS) and not rows):
-                rows.append(_chosen(path, number, fields, word, tag))
+            elif not (_NO_WORD.match(line) or line.startswith(remarks) and not rows):
+                width = width if rows else len(fields)
+                rows.append(_chosen(path, number, fields, word, tag, width))
     if documents:
         sentences = _joined(sentences, begins, path)
     sentences = [rows for rows in sentences if rows]
@@ -106,7 +110,13 @@ def _split(line):
     return re.split(" +", line.strip(" "))
 
 
-def _chosen(path, number, fields, word, tag):
+def _chosen(path, number, fields, word, tag, width):
+    if min(word, tag) < 0 and len(fields) != width:
+        raise ValueError(
+            f"All lines of a sentence in {path} must have the same number of columns. "
+            f"Received: {len(fields)} columns in line {number}: {fields!r:.80}, and "
+            f"{width} in the first line. A word must not contain a space."
+        )
     wanted = [column if column >= 0 else len(fields) + column for column in (word, tag)]
     if min(wanted) < 0 or max(wanted) >= len(fields) or wanted[0] == wanted[1]:
         raise ValueError(

@@ -186,7 +186,7 @@ def _value(parent, key, kind, path):
 
 def _question(entry, context, path):
     """A `Question` from one entry of "qas"."""
-    if isinstance(entry, dict) and "id" in entry:
+    if isinstance(entry, dict) and type(entry.get("id")) is int:
         entry = {**entry, "id": str(entry["id"])}
     id, text = _value(entry, "id", str, path), _value(entry, "question", str, path)
     impossible, answers = entry.get("is_impossible", False), None

@@ -29,22 +29,27 @@ def squad_scores(references, predictions, version=None, null_odds=None):
         references: list (N,) of lists of str, the true answers to each question. An
             empty list means that the text does not answer the question.
         predictions: list (N,) of str, "" for no answer.
-        version: "1.1" or "2.0"; by default "2.0" if a question has no true answer.
+        version: "1.1" or "2.0"; by default "2.0" if a question has no true answer, or
+            with `null_odds`.
         null_odds: list (N,) of float, how much the model prefers no answer to its
             prediction. Then the best thresholds are searched, for version 2.0 only.
 
     Returns:
         dict of float in [0, 1]: exact and f1; with both kinds of questions also
         answerable_exact, answerable_f1 and unanswerable_accuracy; with `null_odds`
-        best_exact, best_exact_threshold, best_f1 and best_f1_threshold, where a
-        question whose odds are above the threshold has no answer.
+        best_exact, best_exact_threshold, best_f1 and best_f1_threshold. A question
+        whose odds are above the threshold has no answer. The official scorer also
+        counts what no threshold can reach, such as two equal odds with one answer, and
+        its threshold is 0 if no answer is always best: `best_null_threshold` does not.
 
     Raises:
+        TypeError: if the true answers to a question are not a list of str.
         ValueError: if there are no questions, the lengths differ, the version is
-            unknown, or version 1.1 has a question without answers.
+            unknown, or version 1.1 has a question without answers, or `null_odds`.
     """
     if version is None:
-        version = "1.1" if all(map(len, references)) else "2.0"
+        plain = null_odds is None and all(map(len, references))
+        version = "1.1" if plain else "2.0"
     _check(references, predictions, version, null_odds)
     exact, f1 = (
         _row_scores(references, predictions, metric, version)
@@ -81,10 +86,17 @@ def _check(references, predictions, version, null_odds):
         )
     if version not in VERSIONS:
         raise ValueError(f"`version` must be one of {VERSIONS}. Received: {version!r}.")
-    if version == "1.1" and not all(map(len, references)):
+    for answers in references:
+        if isinstance(answers, str) or not all(isinstance(a, str) for a in answers):
+            raise TypeError(
+                "The true answers to a question must be a list of str. Received: "
+                f"{answers!r:.80}. Of a `zoo.data.Answer`, give the text."
+            )
+    if version == "1.1" and not (null_odds is None and all(map(len, references))):
         raise ValueError(
-            'With `version="1.1"`, every question must have an answer. Received: one '
-            'without an answer. Use version "2.0".'
+            'With `version="1.1"`, every question must have an answer, and there are '
+            "no `null_odds`. Received: a question without an answer, or `null_odds`. "
+            'Use version "2.0".'
         )
 
 

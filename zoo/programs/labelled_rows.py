@@ -1,5 +1,7 @@
 """Rows of texts and labels: read from files, split and chosen."""
 
+import numpy as np
+
 from zoo.data import hash_split
 
 
@@ -91,6 +93,14 @@ def take(texts, labels, rows):
             labels[r] for r in rows
         ]
     return [texts[r] for r in rows], [labels[r] for r in rows]
+
+
+def draw_rows(texts, labels, rows):
+    """At most so many rows, always the same ones; all if `rows` is None."""
+    if rows is None or rows >= len(labels):
+        return texts, labels
+    order = np.random.default_rng(0).permutation(len(labels))[:rows]
+    return take(texts, labels, order.tolist())
 
 
 def split_columns(rows, count):

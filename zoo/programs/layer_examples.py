@@ -25,14 +25,21 @@ class Examples:
         predict: function of texts and labels of rows for training, and of texts and
             labels of the others, to the labels that a plain baseline predicts for the
             examples of the others.
+        sparse: bool, whether most examples may have the label "O", so that F1 is the
+            score.
     """
 
     make: Callable
     predict: Callable
+    sparse: bool = False
 
 
 def _flat(rows):
     return [label for row in rows for label in row]
+
+
+def _words(sentences):
+    return [row.split() if isinstance(row, str) else row for row in sentences]
 
 
 def words_and_tags(model, sentences, tags):
@@ -60,10 +67,17 @@ def phrases_and_labels(model, sentences, trees):
 
     Only phrases of several words count.
     """
+    read = [read_brackets(read_tree(tree)) for tree in trees]
     vectors, counts = word_vectors(model, sentences)
+    sizes = [len(leaves) for _, leaves in read]
+    if counts.tolist() != sizes:
+        raise ValueError(
+            "A sentence must have the words of its tree, separated by spaces. "
+            f"Received: {len(vectors)} words, and trees with {sum(sizes)}."
+        )
     starts = np.cumsum(counts) - counts
-    found = [(first, row) for first, tree in zip(starts, trees, strict=True)
-             for row in _phrases(read_brackets(read_tree(tree))[0])]  # fmt: skip
+    found = [(first, row) for first, (brackets, _) in zip(starts, read, strict=True)
+             for row in _phrases(brackets)]  # fmt: skip
     begins = np.array([first + begin for first, (_, begin, _) in found], "int64")
     ends = np.array([first + end - 1 for first, (_, _, end) in found], "int64")
     both = np.concatenate([vectors[begins], vectors[ends]], axis=-1)
@@ -100,7 +114,8 @@ def _most_frequent_phrases(texts, trees, others, other_trees):
 EXAMPLES = {
     TokenClassifier: Examples(
         words_and_tags,
-        lambda x, y, others, _: _flat(most_frequent_tags(x, y, others)),
+        lambda x, y, others, _: _flat(most_frequent_tags(_words(x), y, _words(others))),
+        sparse=True,
     ),
     TextClassifier: Examples(
         texts_and_labels, lambda x, y, others, _: tfidf_label(x, y, others)

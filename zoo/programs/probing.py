@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from zoo.data import untuned
 from zoo.layers import ScalarMix
+from zoo.programs.labelled_rows import draw_rows
 from zoo.programs.layer_examples import EXAMPLES
 from zoo.programs.layer_vectors import load_encoder
 from zoo.tasks import TextClassifier, find_task
@@ -69,16 +70,16 @@ def probe(preset, train, test, task=None, *, seed=0, limit=LIMIT, **options):
         train, test: texts and labels, as `read` of the task gives them.
         task: str, see above.
         seed: int, of the classifiers, and of random weights.
-        limit: int, the most rows for training and for the test. Later ones are
-            ignored.
+        limit: int, the most rows for training and for the test. Of more rows, so many
+            are drawn, always the same ones.
         **options: of `zoo.from_preset`, such as `load_weights=False`.
 
     Returns:
         `ProbeResult`.
 
     Raises:
-        ValueError: if the task has no probe, there are fewer than two labels, or
-            options are given for a model.
+        ValueError: if the task has no probe, there are fewer than two labels, a text
+            has no label, or options are given for a model.
     """
     kind = find_task(task) if task else TextClassifier
     examples = next((EXAMPLES[base] for base in kind.__mro__ if base in EXAMPLES), None)
@@ -86,7 +87,7 @@ def probe(preset, train, test, task=None, *, seed=0, limit=LIMIT, **options):
         names = [base.task_name for base in EXAMPLES]
         raise ValueError(f"`task` must be one of {names}. Received: {task!r}.")
     model = load_encoder(preset, options, seed=seed)
-    rows = [(part[0][:limit], part[1][:limit]) for part in (train, test)]
+    rows = [_draw(*part, limit) for part in (train, test)]
     train, test = (examples.make(model, *part) for part in rows)
     labels = sorted({*train[1]})
     if len(labels) < 2 or not test[1]:
@@ -96,36 +97,56 @@ def probe(preset, train, test, task=None, *, seed=0, limit=LIMIT, **options):
         )
     # Before the training, since it may lack a package.
     predicted = examples.predict(*rows[0], *rows[1])
-    found = _probe(train, test, labels, seed)
+    metric = "f1" if examples.sparse and NONE in labels else "accuracy"
+    found = _probe(train, test, labels, metric, seed)
     baseline = score(np.array(test[1]), np.array(predicted), found["metric"])
     sizes = {"train": len(train[1]), "test": len(test[1])}
     return ProbeResult(**found, baseline=baseline, **sizes)
 
 
-def _probe(train, test, labels, seed):
+def _draw(texts, labels, limit):
+    """At most so many rows, always the same ones."""
+    single = not isinstance(texts, tuple)
+    if single and len(texts) != len(labels):
+        raise ValueError(
+            "Every text must have a label. Received: "
+            f"{len(texts)} texts and {len(labels)} labels."
+        )
+    return draw_rows(texts, labels, limit)
+
+
+def _probe(train, test, labels, metric, seed):
     """The scores of all classifiers, a dict.
 
     Args:
-        train, test: vectors float32 (N, layers, D), and a list of N labels.
+        train, test: vectors float32 (N, layers, D), which are changed, and a list of N
+            labels.
         labels: list of str, the different ones for training.
+        metric: str, see `ProbeResult`.
         seed: int.
     """
     mean = train[0].mean(axis=0)
     deviation = np.maximum(train[0].std(axis=0), 1e-6)
-    x, others = ((part[0] - mean) / deviation for part in (train, test))
+    for vectors in (train[0], test[0]):
+        vectors -= mean
+        vectors /= deviation
+    x, others = train[0], test[0]
     numbers = {label: number for number, label in enumerate(labels)}
     y = np.array([numbers[label] for label in train[1]])
     names, truth = np.array(labels), np.array(test[1])
-    metric = "f1" if NONE in numbers else "accuracy"
 
-    def fit(layer):
-        batches = _batches(x, y, seed)
-        model = _classifier(x.shape[1:], len(labels), layer, len(batches), seed)
+    def fit(layer=None):
+        """The classifier of a layer, or of the weighted sum of all."""
+        part = slice(None) if layer is None else slice(layer, layer + 1)
+        batches = _batches(x[:, part], y, seed)
+        weighted = ScalarMix(None if layer is None else 0, name="mix")
+        shape = batches.element_spec[0].shape[1:]
+        model = _classifier(shape, len(labels), weighted, len(batches), seed)
         model.fit(batches, shuffle=False, verbose=0)
-        found = model.predict(others, batch_size=1024, verbose=0).argmax(axis=1)
-        return model, score(truth, names[found], metric)
+        found = model.predict(others[:, part], batch_size=1024, verbose=0)
+        return model, score(truth, names[found.argmax(axis=1)], metric)
 
-    mixed, mix = fit(None)
+    mixed, mix = fit()
     weights = keras.ops.softmax(mixed.get_layer("mix").scalars)
     return {
         "metric": metric,
@@ -162,11 +183,11 @@ def score(truth, found, metric):
     return float(2 * right / max(np.sum(truth != NONE) + np.sum(found != NONE), 1))
 
 
-def _classifier(shape, classes, layer, steps, seed):
-    """A compiled linear classifier of one layer, or of the weighted sum of all."""
+def _classifier(shape, classes, weighted, steps, seed):
+    """A compiled linear classifier of what a `ScalarMix` makes of layers."""
     keras.utils.set_random_seed(seed)
     inputs = keras.Input(shape)
-    x = ScalarMix(layer, name="mix")(inputs[:, :, None])[:, 0]
+    x = weighted(inputs[:, :, None])[:, 0]
     outputs = keras.layers.Dense(classes, name="classifier")(x)
     model = keras.Model(inputs, outputs)
     model.compile(

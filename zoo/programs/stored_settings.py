@@ -1,6 +1,7 @@
 """The settings of a directory of results, which all of its results must have."""
 
 import hashlib
+import inspect
 import json
 import os
 import pathlib
@@ -10,7 +11,8 @@ from zoo.presets import list_presets, preset_info, sha256
 
 SETTINGS, REPORT = "settings.json", "report.json"
 CHECKSUM = "sha256"  # of the weights or of all files; None if it is not known
-PLAIN = (str, int, float, list, tuple, dict, os.PathLike, type(None))
+SCALARS = (str, int, float, os.PathLike, type(None))
+PLAIN = (*SCALARS, list, tuple, dict)
 
 
 def find_weights(directory):
@@ -61,11 +63,25 @@ def keep_settings(output, preset, data, settings, pages=()):
 
 
 def describe_function(function):
-    """The name of a function, and the arguments of a `functools.partial`."""
+    """What tells a function from others, a str.
+
+    That is its name, the arguments of a `functools.partial`, and plain values of an
+    outer function that it reads.
+
+    Raises:
+        ValueError: if it is a lambda, which has no name.
+    """
     inner = getattr(function, "func", function)
     name = getattr(inner, "__qualname__", type(inner).__qualname__)
+    if name.endswith("<lambda>"):
+        raise ValueError(
+            "`fit` must have a name, which is stored with the results. Received: a "
+            "lambda. Define a function."
+        )
     given = [("", value) for value in getattr(function, "args", ())]
     given += [(f"{k}=", v) for k, v in getattr(function, "keywords", {}).items()]
+    outer = inspect.getclosurevars(inner).nonlocals if inspect.isfunction(inner) else {}
+    given += [(f"{k}=", v) for k, v in outer.items() if isinstance(v, SCALARS)]
     told = [
         k + (str(v) if isinstance(v, PLAIN) else type(v).__name__) for k, v in given
     ]

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from zoo.data import read_glue, read_labelled
 from zoo.evaluation import evaluate_glue
 from zoo.files import OPENERS
+from zoo.programs.labelled_rows import take
 from zoo.tasks import (
     MultipleChoice,
     QuestionAnswerer,
@@ -90,11 +91,13 @@ def _existing(folder, names):
 def _read_snli(path):
     """Pairs and labels of SNLI's own files, or of four columns without a header.
 
-    These are two labels, the premise and the hypothesis.
+    These are two labels, the premise and the hypothesis. Pairs with the label "-", on
+    which the annotators did not agree, are left out.
     """
     if ".tsv" not in path.suffixes:
         return read_labelled(path)
-    return read_labelled(path, text_column=2, pair_column=3, label_column=0)
+    texts, labels = read_labelled(path, text_column=2, pair_column=3, label_column=0)
+    return take(texts, labels, [n for n, label in enumerate(labels) if label != "-"])
 
 
 def _read_glue(task, path):

@@ -1,6 +1,7 @@
 """Fine-tunes a preset on every task of the papers, and makes a table of the scores."""
 
 import functools
+import itertools
 import json
 import numbers
 import os
@@ -15,7 +16,7 @@ from zoo.evaluation.glue_scores import import_library
 from zoo.files import replacing, write_json
 from zoo.presets import sha256
 from zoo.programs.finetuning import preset_epochs
-from zoo.programs.labelled_rows import split_off, take
+from zoo.programs.labelled_rows import draw_rows, split_off, take
 from zoo.programs.loading import load_one
 from zoo.programs.progress import check_loss
 from zoo.programs.stored_settings import describe_function, keep_settings
@@ -59,7 +60,7 @@ def evaluate_suite(
 
     Raises:
         ImportError: without scikit-learn or SciPy, which are in the extra `eval`.
-        FloatingPointError: if the loss of a model is not finite at the end.
+        FloatingPointError: after all models, if the loss of one was not finite.
         ValueError: if a task is unknown, no files are found, or `output` has results of
             another preset, of other weights or data, or with other settings.
     """
@@ -70,19 +71,32 @@ def evaluate_suite(
     _check_settings(output, preset, data, fit, settings)
     seeds = range(seeds) if isinstance(seeds, numbers.Integral) else list(seeds)
     files = {name: _check_files(output, name, paths) for name, paths in chosen.items()}
-    for name, paths in chosen.items():
-        for seed in seeds:
-            path, task = output / f"{name}-{seed}.json", SUITE[name]
-            if not path.exists():
-                echo(f"{task.title}, seed {seed}")
-                found = measure(preset, task, paths, seed, fit=fit, **settings)
-                write_json(path, {**found, "files": files[name]}, indent=1)
-                echo(f"  {_main(found, task):.1f}, {found['seconds']:.0f} s")
+    diverged = []
+    for name, seed in itertools.product(chosen, seeds):
+        path, task = output / f"{name}-{seed}.json", SUITE[name]
+        if not path.exists():
+            arguments = preset, task, chosen[name], seed
+            diverged += _store(path, files[name], echo, *arguments, fit=fit, **settings)
+            _write_page(output, preset, settings)
     echo(_write_page(output, preset, settings))
+    if diverged:
+        raise FloatingPointError("\n".join(diverged))
     return {
         name: [_read_json(output / f"{name}-{seed}.json") for seed in seeds]
         for name in chosen
     }
+
+
+def _store(path, files, echo, preset, task, paths, seed, **options):
+    """Stores a result of `measure`; a list of why that was not possible."""
+    echo(f"{task.title}, seed {seed}")
+    try:
+        found = measure(preset, task, paths, seed, **options)
+    except FloatingPointError as error:
+        return [f"{path.stem}: {error}"]
+    write_json(path, {**found, "files": files}, indent=1)
+    echo(f"  {_main(found, task):.1f}, {found['seconds']:.0f} s")
+    return []
 
 
 def _read_json(path):
@@ -171,7 +185,7 @@ def measure(
     texts, labels = task.load(paths[0])
     every = {"seed": seed, "learning_rate": learning_rate, **options}
     model = _build(preset, task, texts, labels, every)
-    texts, labels = _sample(texts, labels, rows)
+    texts, labels = draw_rows(texts, labels, rows)
     epochs = preset_epochs(model) if epochs is None else epochs
     sizes = {"epochs": epochs, "batch_size": batch_size}
     tests = _read_tests(model, task, paths, labels)
@@ -201,14 +215,6 @@ def measure(
         "seconds": round(seconds, 1),
         "test_seconds": round(test_seconds, 1),
     }
-
-
-def _sample(texts, labels, rows):
-    """At most so many rows, drawn without replacement; all if `rows` is None."""
-    if rows is None or rows >= len(labels):
-        return texts, labels
-    order = np.random.default_rng(0).permutation(len(labels))[:rows]
-    return take(texts, labels, order.tolist())
 
 
 def _build(preset, task, texts, labels, options):

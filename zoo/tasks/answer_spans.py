@@ -117,7 +117,9 @@ def best_spans(logits, x, count, longest):
 def best_answers(spans, windows, contexts, count, null_threshold=None):
     """The best answers to each question, from those of its rows.
 
-    Of answers with the same text, the best one counts. The probabilities are a softmax
+    Of answers with the same text, the best one counts, and those of white space do not.
+    Only the best `SPARE` times `count` answers are compared, so that a text which
+    repeats itself may have fewer than `count`. The probabilities are a softmax
     over the answers, and with `null_threshold` over no answer, too.
 
     Args:
@@ -190,7 +192,8 @@ def _distinct_answers(spans, windows, contexts, count):
         for name in ("begins", "ends")
     )
     texts = _parts(contexts, begins, ends)
-    scores = tf.where(_repeated(texts), NEVER, scores)
+    blank = tf.strings.length(tf.strings.strip(texts)) == 0
+    scores = tf.where(blank | _repeated(texts), NEVER, scores)
     scores, index = tf.math.top_k(scores, count)
     real = scores > NEVER / 2
     chosen = (

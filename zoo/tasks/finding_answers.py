@@ -44,9 +44,9 @@ class FindsAnswers:
         return {**empty, "null": tf.zeros(0)}
 
     def _best(self, spans, windows, contexts, threshold):
-        return best_answers(
-            spans, windows, contexts, self.options["num_answers"], threshold
-        )
+        found = best_answers(spans, windows, contexts, self._candidates, threshold)
+        count = self.options["num_answers"]
+        return {k: v[:, :count] if v.shape.rank == 2 else v for k, v in found.items()}
 
     def answer(self, x, batch_size=None):
         """The best answers to questions, as numpy; see `Answering.answer`.

@@ -44,7 +44,8 @@ class QuestionAnswerer(QuestionFiles, FindsAnswers, Task):
         stride: int, tokens between the beginnings of two windows.
         question_length: int, most tokens of a question.
         answer_length: int, most tokens of an answer.
-        num_answers: int, N, how many answers `answer` returns for each question.
+        num_answers: int, N, how many answers `answer` returns for each question. The
+            score of an answer is its probability among the best 20, or N if N is more.
         null_threshold: float, how much larger the score of "no answer" must be than
             that of the best answer, to be the answer; see `find_null_threshold`. None
             for an answer to every question, as in SQuAD 1.1.
@@ -185,6 +186,8 @@ class QuestionAnswerer(QuestionFiles, FindsAnswers, Task):
 
     def encode_labels(self, y):
         """Positions of answers in characters, int32 (B, 2), -1 for no answer."""
+        if getattr(getattr(y, "dtype", None), "kind", "") == "O":
+            y = y.tolist()
         if isinstance(y, (list, tuple)):
             first = [(answer_list(row, i) or [None])[0] for i, row in enumerate(y)]
             y = [(-1, -1) if a is None else (a[1], a[1] + len(a[0])) for a in first]

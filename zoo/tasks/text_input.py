@@ -1,6 +1,7 @@
 """What users give as text: lists, arrays, tables, tensors and datasets of strings."""
 
 import numbers
+import re
 import types
 from collections.abc import Iterator, MappingView, Set
 
@@ -13,6 +14,7 @@ TAKEN = (
     "lists, or a `tf.data.Dataset` of batches. Token ids must be in a dict."
 )
 NESTED = (list, tuple, np.ndarray)
+HALVES = re.compile("[\ud800-\udfff]")  # of surrogate pairs
 
 
 def holds_text(x):
@@ -155,7 +157,7 @@ def join_words(x):
 
     Returns:
         list of str, with a space between words. White space inside a word becomes
-        "_". A word of nothing but unpaired surrogates becomes U+FFFD.
+        "_", and half of a surrogate pair U+FFFD.
 
     Raises:
         TypeError: if a sentence is not a list, or a word is not a string.
@@ -198,8 +200,21 @@ def _sentence(words, row):
                 "Every word must have a character other than white space. Received: "
                 f"an empty word in row {row}. Remove it and its label."
             )
-        whole.append(word.encode("utf-8", "ignore").decode() or "\ufffd")
+        whole.append(encode_text(word).decode())
     return " ".join(whole)
+
+
+def encode_text(text):
+    """A str in UTF-8, and bytes as they are.
+
+    Half of a surrogate pair, which has no UTF-8, becomes U+FFFD.
+    """
+    if isinstance(text, bytes):
+        return text
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return HALVES.sub("\ufffd", text).encode()
 
 
 def _column(values):
@@ -219,10 +234,7 @@ def _column(values):
     if isinstance(values, NESTED):
         for row, value in enumerate(values):
             _check_string(value, row, values)
-        values = np.asarray(
-            [v.encode("utf-8", "ignore") if isinstance(v, str) else v for v in values],
-            dtype=object,
-        )
+        values = np.asarray([*map(encode_text, values)], dtype=object)
     elif getattr(values, "dtype", None) != tf.string:
         raise TypeError(
             "A column of texts must be a list, an array or a tensor of strings. "

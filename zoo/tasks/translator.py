@@ -10,6 +10,7 @@ from zoo.tasks.base import Task
 from zoo.tasks.label_smoothing import SmoothedCrossentropy
 from zoo.tasks.targets import as_array
 from zoo.tasks.text_generation import WritesTexts
+from zoo.tasks.text_input import encode_text
 from zoo.tasks.token_metrics import TokenAccuracy, TokenCrossentropy
 from zoo.tasks.translated_files import TranslatedFiles
 from zoo.token_inputs import to_tensors
@@ -151,10 +152,7 @@ class Translator(TranslatedFiles, WritesTexts, Task):
                 "`y` must be a list with one text for each text of `x`. Received: "
                 f"{received}."
             )
-        return np.array(
-            [v.encode("utf-8", "ignore") if isinstance(v, str) else v for v in y],
-            dtype=object,
-        )
+        return np.array([*map(encode_text, y)], dtype=object)
 
     def encode_label_tensor(self, y):
         """`encode_labels` in a tf.data pipeline."""
