@@ -127,8 +127,12 @@ def score(result):
 
 
 def results_of(task, models):
-    """The stored results of some models on a task: dict of model to dict of seed."""
-    found = {}
+    """The stored results of some models on a task: dict of model to dict of seed.
+
+    Raises:
+        ValueError: if they are of different files; older ones do not name their files.
+    """
+    found, files = {}, {}
     for model in models:
         options = settings_of(task, model)
         for seed in range(SEEDS):
@@ -136,6 +140,14 @@ def results_of(task, models):
             result = stored(name, folder=FOLDER, options=options)
             if result:
                 found.setdefault(model, {})[seed] = result
+                files |= {name: result["files"]} if result.get("files") else {}
+    first, *others = [*files] or [None]
+    for name in others:
+        if files[name] != files[first]:
+            raise ValueError(
+                f"All results of {task} must be of the same files. Received: other "
+                f"checksums in {name} than in {first}. Delete one of the results."
+            )
     return found
 
 

@@ -183,6 +183,16 @@ def test_a_result_of_another_recipe_is_refused(suite, monkeypatch):
         suite.write_tables()
 
 
+def test_results_of_other_files_are_refused(suite):
+    store(suite, suite.ZOO, 0.62, 0.63, 0.64)
+    for seed, files in ((1, {"dev.tsv": "a"}), (2, {"dev.tsv": "b"})):
+        path = suite.FOLDER / "results" / f"rte-{suite.ZOO}-{seed}.json"
+        row_of(suite)
+        path.write_text(json.dumps({**json.loads(path.read_text()), "files": files}))
+    with pytest.raises(ValueError, match="checksums in rte-minilm_zoo-2 than in .*-1"):
+        suite.write_tables()
+
+
 def test_a_row_has_all_presets(suite):
     store(suite, "gpt_mini_en_books", 0.55)
     store(suite, "elmo_mini_en_books", 0.57)
