@@ -162,6 +162,9 @@ def test_a_layer_that_knows_the_label_is_found(monkeypatch):
     assert found["mix"] > 0.75 and np.argmax(found["weights"]) == 1
     assert sum(found["weights"]) == pytest.approx(1)
     assert found == probe()
+    x = x[:, 1:2]
+    found = probe()
+    assert found["mix"] == found["layers"][0] > 0.9 and found["weights"] == [1.0]
 
 
 def test_names_are_scored_without_other_words():

@@ -146,14 +146,13 @@ def _probe(train, test, labels, metric, seed):
         found = model.predict(others[:, part], batch_size=1024, verbose=0)
         return model, score(truth, names[found.argmax(axis=1)], metric)
 
+    layers = [fit(layer)[1] for layer in range(x.shape[1])]
+    if len(layers) == 1:
+        return {"metric": metric, "layers": layers, "mix": layers[0], "weights": [1.0]}
     mixed, mix = fit()
     weights = keras.ops.softmax(mixed.get_layer("mix").scalars)
-    return {
-        "metric": metric,
-        "layers": [fit(layer)[1] for layer in range(x.shape[1])],
-        "mix": mix,
-        "weights": keras.ops.convert_to_numpy(weights).tolist(),
-    }
+    weights = keras.ops.convert_to_numpy(weights).tolist()
+    return {"metric": metric, "layers": layers, "mix": mix, "weights": weights}
 
 
 def _batches(x, y, seed):
