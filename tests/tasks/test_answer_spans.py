@@ -171,5 +171,13 @@ def test_a_place_and_a_threshold_are_numbers(make_task):
         answer_list([("film", 4.5)], 3)
     with pytest.raises(ValueError, match="`null_threshold` must be a number"):
         make_task("question_answerer", null_threshold=float("nan"))
+    columns = tf.constant(["how"]), tf.constant(["a good film"])
+    answers = np.empty(1, object)
+    for answers[0], expected in ([("good", 2)], [2, 6]), ([], [-1, -1]):
+        (found,) = make_task("question_answerer").targets(columns, answers, None)
+        assert found.numpy().tolist() == [expected]
+    answers[0] = [("good", 3)]
+    with pytest.raises(ValueError, match="'good' at 3 of row 0"):
+        make_task("question_answerer").targets(columns, answers, None)
     model = make_task("question_answerer", null_threshold=np.float32(2.5))
     assert json.dumps(model.options["null_threshold"]) == "2.5"

@@ -38,9 +38,10 @@ def squad_scores(references, predictions, version=None, null_odds=None):
         dict of float in [0, 1]: exact and f1; with both kinds of questions also
         answerable_exact, answerable_f1 and unanswerable_accuracy; with `null_odds`
         best_exact, best_exact_threshold, best_f1 and best_f1_threshold. A question
-        whose odds are above the threshold has no answer. The official scorer also
-        counts what no threshold can reach, such as two equal odds with one answer, and
-        its threshold is 0 if no answer is always best: `best_null_threshold` does not.
+        whose odds are above the threshold has no answer. As in the official scorer, the
+        best score may need a threshold between two equal odds, which does not exist,
+        and the threshold is 0 if no answer is always best. `best_null_threshold` finds
+        one that gives its score.
 
     Raises:
         TypeError: if the true answers to a question are not a list of str.

@@ -177,6 +177,8 @@ class QuestionAnswerer(QuestionFiles, FindsAnswers, Task):
 
     def targets(self, columns, y, sample_weight):
         """Positions (B, 2) of answers, and weights; see `TextBatches.targets`."""
+        y = y.to_numpy() if hasattr(y, "to_numpy") else y
+        y = y.tolist() if isinstance(y, np.ndarray) and y.dtype == object else y
         if isinstance(y, (list, tuple)):
             contexts = [text.decode("utf-8", "replace") for text in columns[1].numpy()]
             for row, (context, answers) in enumerate(zip(contexts, y, strict=False)):
@@ -186,8 +188,6 @@ class QuestionAnswerer(QuestionFiles, FindsAnswers, Task):
 
     def encode_labels(self, y):
         """Positions of answers in characters, int32 (B, 2), -1 for no answer."""
-        if getattr(getattr(y, "dtype", None), "kind", "") == "O":
-            y = y.tolist()
         if isinstance(y, (list, tuple)):
             first = [(answer_list(row, i) or [None])[0] for i, row in enumerate(y)]
             y = [(-1, -1) if a is None else (a[1], a[1] + len(a[0])) for a in first]
