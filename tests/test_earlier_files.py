@@ -23,6 +23,7 @@ taglm_text_classifier preset_bert_text_embedder_float16
 preset_bert_saved_again preset_elmo_words_backbone preset_bert_text_classifier
 taglm_trainable_models elmo_frozen_layer preset_taglm_token_classifier
 elmo_language_model bert_masked_lm taglm_token_classifier
+bert_text_classifier elmo_language_model_rows
 """.split()
 ROWS = [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in CASES]
 

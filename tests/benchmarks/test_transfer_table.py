@@ -193,6 +193,7 @@ def test_other_recipes(transfer, presets, monkeypatch, tmp_path, recipe):
     assert orders == {"scratch": [], "unadapted": ["gradual"]}.get(recipe, [recipe])
 
 
+@pytest.mark.slow
 def test_a_bert_has_its_own_head(transfer, presets, monkeypatch, tmp_path):
     model, options, _ = train(
         monkeypatch, transfer, presets, tmp_path, "gradual", "bert"

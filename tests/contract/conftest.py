@@ -33,20 +33,15 @@ def pytest_generate_tests(metafunc):
     if names == ["case", "family"]:
         rows = [(case, family) for case, family in rows if _differs(case, family)]
         if not metafunc.definition.get_closest_marker("shown"):
-            shown = _each_once(rows)
+            shown = _each_case_once(rows)
     if names:
         metafunc.parametrize(names, [_row(row, shown) for row in rows])
 
 
-def _each_once(rows):
-    """The names of rows that have every case and every family at least once."""
-    seen, shown = set(), []
-    for row in rows:
-        parts = {part.name for part in row}
-        if not parts <= seen:
-            shown.append("-".join(part.name for part in row))
-        seen |= parts
-    return shown
+def _each_case_once(rows):
+    """The names of rows that have every case once, with its first family."""
+    first = {case.name: f"{case.name}-{family.name}" for case, family in rows[::-1]}
+    return list(first.values())
 
 
 def _row(row, shown):

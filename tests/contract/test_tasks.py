@@ -127,6 +127,7 @@ def test_every_trainable_weight_gets_a_gradient(case, family, build_task):
     assert len(gradients) >= family.least_weights
 
 
+@pytest.mark.shown("text_classifier", "token_classifier_crf", "translator")
 def test_padding_changes_nothing(case, build_task):
     task = build_task(case)
     x, _, weight = one_batch(task, case)

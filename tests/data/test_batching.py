@@ -67,6 +67,7 @@ def test_a_plan_needs_rows(count, batch_size):
         plan_batches(np.ones(count, int), batch_size)
 
 
+@pytest.mark.shown("1-5", "40-400-True", "2000-800-True", "60-3-False")
 @pytest.mark.parametrize("shuffle", [True, False])
 @pytest.mark.parametrize("count, budget", [(1, 5), (40, 400), (2000, 800), (60, 3)])
 def test_batches_hold_as_many_rows_as_the_budget_allows(count, budget, shuffle):

@@ -166,6 +166,7 @@ def reference(ids, draws, wanted, continues):
     return masked, sorted(chosen)
 
 
+@pytest.mark.shown("20-True", "3-False")
 @pytest.mark.parametrize("whole_words", [True, False])
 @pytest.mark.parametrize("longest", [3, 20, 128])
 def test_masks_are_those_of_the_reference(longest, whole_words):

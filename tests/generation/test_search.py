@@ -93,6 +93,7 @@ def test_greedy_takes_the_most_probable_token():
         np.testing.assert_allclose(score, total, atol=1e-5)
 
 
+@pytest.mark.shown("gnmt", "fairseq")
 @pytest.mark.parametrize(
     "penalty",
     (*PENALTIES[:3], pytest.param("ctranslate2", marks=pytest.mark.slow)),

@@ -92,6 +92,7 @@ def test_it_computes_its_equations(layers, training):
     np.testing.assert_allclose(found, by_the_equations(layer, inputs), atol=2e-6)
 
 
+@pytest.mark.shown("0.4-3")
 @pytest.mark.parametrize("layers", [1, 3])
 @pytest.mark.parametrize("dropout", [0.0, 0.4])
 def test_the_gradient_is_that_of_the_steps(monkeypatch, layers, dropout):

@@ -45,6 +45,7 @@ def outputs(model, *names):
     return {name: np.asarray(value) for name, value in found.items()}
 
 
+@pytest.mark.shown("False-last", "True-all")
 @pytest.mark.parametrize("output", ["first", "last", "all"])
 @pytest.mark.parametrize("output_words", [False, True])
 def test_every_output_is_that_of_torch(directory, output, output_words):

@@ -45,6 +45,7 @@ def inputs_of(elmo, texts):
     )
 
 
+@pytest.mark.shown("False-options0", "True-options1")
 @pytest.mark.parametrize("options", [make_options(), WITHOUT_WORDS])
 @pytest.mark.parametrize("legacy", [False, True])
 def test_it_computes_the_programs_equations(options, legacy, tmp_path):

@@ -68,6 +68,7 @@ def test_rows_are_what_each_is_alone():
             assert not both[key][row, width:].numpy().any()
 
 
+@pytest.mark.shown("layers2")
 @pytest.mark.parametrize("layers", ["top", 1, (-1, 0)])
 def test_vectors_are_those_of_first_pieces(layers):
     model = make(lm_layers=layers, **ALONE)

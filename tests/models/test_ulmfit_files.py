@@ -209,6 +209,7 @@ def test_layers_of_qrnns(place, tmp_path):
         model.save_to_preset(tmp_path / "new", layout="fastai")
 
 
+@pytest.mark.shown("lstm_BWD.pth")
 @pytest.mark.parametrize("name", ["bwd_wt103.pth", "lstm_BWD.pth", "backward.pth"])
 def test_backward_models_have_it_in_their_names(name, tmp_path):
     model = zoo.from_preset(write(tmp_path, stored("lm"), name))

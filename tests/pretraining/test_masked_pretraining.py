@@ -49,7 +49,7 @@ def test_every_length_has_its_examples(prepared):
     assert 0 < prepared.tokens() < 16 * 8 * 2 + 24 * 4 * 2
 
 
-@pytest.mark.shown("2-False", "3-True")
+@pytest.mark.shown("3-True")
 @pytest.mark.parametrize("dynamic", [True, False])
 @pytest.mark.parametrize("start", [1, 2, 3])
 def test_batches_from_a_step_on_are_those_of_the_whole_run(prepared, start, dynamic):

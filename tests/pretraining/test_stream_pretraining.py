@@ -40,7 +40,7 @@ def recipe(objective=(), **fields):
 def finished(tmp_path_factory):
     """The folder of a run to its end."""
     folder = tmp_path_factory.mktemp("streams")
-    tiny.write_corpus(folder / "a.txt", documents=5)
+    tiny.write_corpus(folder / "a.txt", documents=3)
     with without_graphs():
         pretraining.run(Recipe(**recipe()), folder, folder / "run", every=5)
     return folder

@@ -146,8 +146,8 @@ def test_an_encoder_decoder_is_read_by_its_encoder():
 
 
 def test_a_layer_that_knows_the_label_is_found(monkeypatch):
-    monkeypatch.setattr(probing, "UPDATES", 200)
-    monkeypatch.setattr(probing, "RATE", 0.03)
+    monkeypatch.setattr(probing, "UPDATES", 100)
+    monkeypatch.setattr(probing, "RATE", 0.06)
     draw = np.random.default_rng(0)
     x, y = draw.normal(size=(600, 3, 8)).astype("float32"), draw.integers(0, 2, 600)
     x[:, 1, 0] += 6.0 * y

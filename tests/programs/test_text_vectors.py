@@ -67,6 +67,7 @@ def test_lines_of_files(embedder, tmp_path):
     assert [p.name for p in tmp_path.glob("v.npy*")] == ["v.npy"]
 
 
+@pytest.mark.shown("22")
 @pytest.mark.parametrize("stop", [0, 15, 22])
 def test_a_stopped_program_continues(embedder, tmp_path, monkeypatch, stop):
     output = tmp_path / "v.npy"

@@ -105,7 +105,7 @@ def test_it_learns_with_xla(family, pair):
 @pytest.mark.shown("True")
 @pytest.mark.parametrize("pair", [False, True])
 def test_a_file_and_a_preset_hold_it(pair, tmp_path):
-    model = make("elmo", pair=pair)
+    model = make(pair=pair)
     (x,) = model.batches(columns(pair, 4), batch_size=4)
     expected = np.asarray(model(x))
     np.testing.assert_array_equal(model(x), expected)

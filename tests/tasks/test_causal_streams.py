@@ -15,7 +15,7 @@ from zoo.text import FastaiTokenizer
 from zoo.text.fastai_splitting import SPECIALS
 
 WORDS = sorted({word for text in tiny.make_texts(60)[0] for word in text.split()})
-TEXTS = ["a good film", "", "bad " * 3 + "the end", " ".join(WORDS * 3)]
+TEXTS = ["a good film", "", "bad " * 3 + "the end", " ".join(WORDS * 2)]
 
 
 @functools.cache
@@ -36,6 +36,7 @@ def make(rows=None, **options):
     return CausalLM(backbone, tokenizer(), rows=rows, **options)
 
 
+@pytest.mark.usefixtures("eagerly")
 @pytest.mark.parametrize("reverse", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_windows_of_a_stream_are_one_long_text(reverse):
     reading = make(rows=2, window=7, reverse=reverse)

@@ -258,6 +258,7 @@ def test_wrong_arguments_raise_errors(make_parser, parser, model_file):
         ParsingTokenizer(model_file, ["S", "/S", "NN", "#0"], "numbered")
 
 
+@pytest.mark.shown("tensor2tensor-200")
 @pytest.mark.parametrize("rows", [200, pytest.param(2000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_any_tokens_give_the_tree_of_the_repair(make_parser, kind, rows):

@@ -25,6 +25,7 @@ def make(task, family="bert", fields=None, **options):
     return TASKS[task](backbone, WordPieceTokenizer(tiny.VOCABULARY), **options)
 
 
+@pytest.mark.shown("text_classifier", "multiple_choice")
 @pytest.mark.parametrize(
     ("task", "options"),
     [

@@ -82,7 +82,7 @@ def fit(model, epochs, *callbacks, **options):
 GRADUAL = [{"head"}, {"2", "head"}, {"1", "2", "head"}, {"0", "1", "2", "head"}]
 
 
-@pytest.mark.shown("ulmfit")
+@pytest.mark.shown("bert")
 @pytest.mark.parametrize(
     "family", ["bert", "ulmfit", pytest.param("elmo", marks=pytest.mark.slow)]
 )
