@@ -148,13 +148,14 @@ def table():
         if results:
             minutes = np.mean([result["seconds"] for result in results]) / 60
             score = mean_interval([result["f1"] for result in results])
-            rows.append([arm.title, score, arm.paper, f"{minutes:.1f}"])
+            count = str(len(results))
+            rows.append([arm.title, score, count, arm.paper, f"{minutes:.1f}"])
             every += results
     if not rows:
         return None
     plain = f"{100 * every[0]['baseline']:.1f}"
-    rows.insert(0, ["most frequent tag of each word", plain, "", ""])
-    heads = ["tagger", "F1", "paper", "minutes of training"]
+    rows.insert(0, ["most frequent tag of each word", plain, "", "", ""])
+    heads = ["tagger", "F1", "seeds", "paper", "minutes of training"]
     return f"{lines(heads, rows)}\n{told(every)}"
 
 
