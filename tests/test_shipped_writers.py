@@ -46,7 +46,6 @@ def test_language_models_know_the_order_of_words():
         assert found[0] > found[1] + 20
 
 
-@pytest.mark.slow
 def test_a_gpt_writes_words_and_predicts_a_sentence():
     model = zoo.from_preset("gpt_mini_en_books")
     options = {"max_new_tokens": 20, "top_p": 0.9}
@@ -58,7 +57,6 @@ def test_a_gpt_writes_words_and_predicts_a_sentence():
     assert answer["perplexity"][0] < 60  # 37; 8,192 tokens are equally likely by chance
 
 
-@pytest.mark.slow
 def test_phrases_of_a_sentence_are_found():
     parser = zoo.from_preset("transformer_mini_en_parser_gum")
     (text,) = parser.parse(["She said that he has bought a new car ."])

@@ -174,7 +174,6 @@ def test_stored_weights_are_loaded(models, name):
             np.testing.assert_array_equal(weights[path], stored)
 
 
-# Every model and every search once; the other combinations are slow.
 @pytest.mark.shown("oldest-1", "pre_norm-3")
 @pytest.mark.parametrize("number", range(len(SEARCHES)))
 @pytest.mark.parametrize("name", NAMES)

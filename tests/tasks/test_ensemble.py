@@ -108,8 +108,9 @@ def test_a_file_holds_it(ensemble, tmp_path):
 @pytest.mark.usefixtures("eagerly")
 def test_a_preset_directory_holds_it(ensemble, tmp_path):
     ensemble.save_to_preset(tmp_path / "preset")
-    loaded = zoo.from_preset(tmp_path / "preset", "text_classifier")
-    np.testing.assert_array_equal(loaded.predict(TEXTS), ensemble.predict(TEXTS))
+    for task in ("auto", "text_classifier"):
+        loaded = zoo.from_preset(tmp_path / "preset", task)
+        np.testing.assert_array_equal(loaded.predict(TEXTS), ensemble.predict(TEXTS))
     member = zoo.from_preset(tmp_path / "preset" / "member_1")
     assert member.labels == tuple(tiny.LABELS[::-1])
     with pytest.raises(ValueError, match="ensemble of text classifiers. Received"):

@@ -190,8 +190,8 @@ def test_class_weights_need_classes_of_texts(models, tagger):
             model.fit(TEXTS, y, class_weight={0: 1.0})
 
 
-@pytest.mark.shown("acc-8")
 @pytest.mark.usefixtures("eagerly")
+@pytest.mark.shown("acc-8")
 @pytest.mark.parametrize("batch_size", [1, 8])
 @pytest.mark.parametrize("metrics", ["accuracy", "acc"])
 def test_metrics_do_not_count_padding(make_task, batch_size, metrics):
