@@ -240,11 +240,14 @@ def test_a_repeated_token_is_less_probable():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"num_beams": 0}, "`num_beams` must be a positive integer. Received: 0"),
-        ({"max_new_tokens": 0}, "`max_new_tokens` must be a positive integer"),
-        ({"num_beams": True}, "`num_beams` must be a positive integer"),
-        ({"top_p": 0}, r"`top_p` must be in \(0, 1\]"),
-        ({"temperature": 0}, "`temperature` must be positive"),
+        (
+            {"num_beams": 0},
+            r"`num_beams` must be an integer in \[1, 1000\]. Received: 0",
+        ),
+        ({"max_new_tokens": 0}, "`max_new_tokens` must be an integer in"),
+        ({"num_beams": True}, "`num_beams` must be an integer in"),
+        ({"top_p": 0}, r"`top_p` must be a number, in \(0, 1\]"),
+        ({"temperature": 0}, "`temperature` must be a number, positive"),
         ({"min_new_tokens": 9, "max_new_tokens": 8}, "`min_new_tokens` must be in"),
         ({"num_beams": 2, "top_k": 3}, "Sampling and beam search"),
         ({"num_return": 2}, "`num_return` must be at most `num_beams`"),

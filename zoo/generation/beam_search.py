@@ -49,6 +49,7 @@ def beam_search(
 
     See `zoo.generation.generate` for arguments and results.
     """
+    options = options.resolve()
     beams = options.num_beams
     rows = ops.shape(start)[0] // beams
     limits, longest = row_limits(limits, rows, options)
@@ -87,7 +88,7 @@ def _extend(step, options, end, ends=None):
         last = ops.repeat(ops.equal(number, row["limit"] - 1), beams)
         added = ops.log_softmax(logits, axis=-1)
         added = adjust_scores(added, told, number, options, end, last)
-        several = min(2 * beams, added.shape[-1])
+        several = _smaller(2 * beams, added.shape[-1])
         added, token = top_scores(added, several)
         total = ops.reshape(added, (count, beams, -1)) + row["alive"][..., None]
         total, index = ops.top_k(ops.reshape(total, (count, -1)), 2 * beams)
@@ -127,6 +128,11 @@ def _extend(step, options, end, ends=None):
         return number + 1, ops.sum(ops.cast(~row["done"], "int32")), row
 
     return body
+
+
+def _smaller(count, limit):
+    """The smaller one of an int or int32 scalar and an int."""
+    return min(count, limit) if isinstance(count, int) else ops.minimum(count, limit)
 
 
 def _finish(row, total, tokens, ended, number, options):
@@ -174,8 +180,8 @@ def _is_done(row, length, options):
     if options.penalty == "ctranslate2":
         return ((worst > NEVER) & row["led"]) | at_limit
     if options.penalty == "gnmt":
-        if options.num_return == 1:
-            worst = ops.max(row["scores"], axis=-1)
+        best = ops.max(row["scores"], axis=-1)
+        worst = ops.where(options.num_return == 1, best, worst)
         length = row["limit"]
     best = row["alive"][:, 0] / length_penalty(length, options)
     return ((worst > NEVER) & (best <= worst)) | at_limit

@@ -2,8 +2,10 @@
 
 from keras import ops
 
+from zoo.generation.options import change_if
+
 LOWEST = -1e9  # the score of a token that is not chosen; finite in float32
-PART = 128  # tokens whose greatest score is found first
+TOKENS_IN_PART = 128  # those whose greatest score is found first
 
 
 def adjust_scores(scores, tokens, step, options, end, last):
@@ -20,26 +22,48 @@ def adjust_scores(scores, tokens, step, options, end, last):
     Returns:
         float32 (R, V).
     """
-    if options.repetition_penalty != 1.0:
-        scores = _penalize(scores, tokens, step, options.repetition_penalty)
-    if options.suppressed:
-        never = {*options.suppressed}
-        never = [[token in never for token in range(scores.shape[-1])]]
-        scores = ops.where(ops.convert_to_tensor(never), LOWEST, scores)
-    if options.min_new_tokens and end < scores.shape[-1]:
+    options = options.resolve()
+    given, size = scores, scores.shape[-1]
+    scores = change_if(
+        options.repetition_penalty != 1.0,
+        lambda scores: _penalize(scores, tokens, step, options.repetition_penalty),
+        scores,
+    )
+    scores = change_if(
+        options.no_repeat_ngram_size > 0,
+        lambda scores: _forbid_repeated(
+            scores, tokens, step, options.no_repeat_ngram_size
+        ),
+        scores,
+    )
+    never = options.suppressed
+    if isinstance(never, tuple):
+        some, chosen = bool(never), {*never}
+        never = ops.convert_to_tensor([token in chosen for token in range(size)])
+    else:
+        some = ops.any(never)
+    scores = change_if(some, lambda s: ops.where(never[None], LOWEST, s), scores)
+    if end < size:
         early = step < options.min_new_tokens - 1
-        scores = _forbid(scores, end, early | ops.zeros_like(last))
-    every = ops.arange(scores.shape[-1], dtype="int32")[None]
+        scores = change_if(
+            options.min_new_tokens > 1,
+            lambda scores: _forbid(scores, end, early | ops.zeros_like(last)),
+            scores,
+        )
+    every = ops.arange(size, dtype="int32")[None]
+    # A forced token costs nothing in Hugging Face. It may be a suppressed one.
+    forced = ops.zeros_like(given) if options.penalty == "hugging_face" else given
     for token, here in (
-        (options.first_token, ops.equal(step, 0)[None]),
+        (options.first_token, ops.equal(step, 0) | ops.zeros_like(last)),
         (options.last_token, last),
     ):
-        if token is not None:
-            here = here[:, None]
-            if options.penalty == "hugging_face":  # a forced token costs nothing
-                scores = ops.where(here, 0.0, scores)
-            scores = ops.where(here & (every != token), LOWEST, scores)
-    return ops.log_softmax(scores, axis=-1) if options.renormalize else scores
+
+        def force(scores, token=token, here=here):
+            only = ops.where(every == token, forced, LOWEST)
+            return ops.where(here[:, None], only, scores)
+
+        scores = change_if(token >= 0, force, scores)
+    return change_if(options.renormalize, lambda s: ops.log_softmax(s, axis=-1), scores)
 
 
 def _forbid(scores, token, here):
@@ -58,28 +82,40 @@ def top_scores(scores, count):
 
     Args:
         scores: float32 (R, V).
-        count: int, N.
+        count: int or int32 scalar, N.
 
     Returns:
         float32 (R, N), in descending order, and int32 (R, N).
     """
-    size = scores.shape[-1]
-    parts = -(-size // PART)
-    if parts <= count:
+    parts = -(-scores.shape[-1] // TOKENS_IN_PART)
+
+    def search_all():
         found, index = ops.top_k(scores, count)
         return found, ops.cast(index, "int32")
-    if size % PART:
-        missing = (0, parts * PART - size)
+
+    def search_parts():
+        return _search_parts(scores, parts, count)
+
+    if isinstance(count, int):
+        return search_all() if parts <= count else search_parts()
+    return ops.cond(parts <= count, search_all, search_parts)
+
+
+def _search_parts(scores, parts, count):
+    """The greatest scores, see `top_scores`, among those of the best parts."""
+    size = scores.shape[-1]
+    if size % TOKENS_IN_PART:
+        missing = (0, parts * TOKENS_IN_PART - size)
         scores = ops.pad(scores, ((0, 0), missing), constant_values=2 * LOWEST)
-    padded = ops.reshape(scores, (-1, parts, PART))
+    padded = ops.reshape(scores, (-1, parts, TOKENS_IN_PART))
     # In ascending order, so that of equal scores the first one is found.
     chosen = ops.sort(ops.top_k(ops.max(padded, axis=-1), count)[1], axis=-1)
     chosen = ops.cast(chosen, "int32")
     own = ops.take_along_axis(padded, chosen[:, :, None], axis=1)
-    found, index = ops.top_k(ops.reshape(own, (-1, count * PART)), count)
+    found, index = ops.top_k(ops.reshape(own, (-1, count * TOKENS_IN_PART)), count)
     index = ops.cast(index, "int32")
-    part = ops.take_along_axis(chosen, index // PART, axis=1)
-    return found, part * PART + index % PART
+    part = ops.take_along_axis(chosen, index // TOKENS_IN_PART, axis=1)
+    return found, part * TOKENS_IN_PART + index % TOKENS_IN_PART
 
 
 def _penalize(scores, tokens, step, penalty):
@@ -102,6 +138,33 @@ def _penalize(scores, tokens, step, penalty):
     return ops.scatter_update(scores, places, ops.reshape(lowered, (-1,)))
 
 
+def _forbid_repeated(scores, tokens, step, size):
+    """Gives tokens the lowest score that would repeat some tokens in their order.
+
+    Source: Paulus et al. 2018, section 2.5.
+
+    Args:
+        scores, tokens, step: see `adjust_scores`.
+        size: int or int32 scalar, how many tokens have no repetition.
+    """
+    length = ops.shape(tokens)[1]
+    back = ops.arange(1, size, dtype="int32")  # from a token to those before it
+    places = ops.arange(length, dtype="int32")
+    before = places[:, None] - back[None]
+    latest = ops.take(tokens, ops.maximum(step - back, 0), axis=1)
+    earlier = ops.take(tokens, ops.maximum(before, 0), axis=1)
+    same = ops.all((earlier == latest[:, None]) & (before >= 0)[None], axis=-1)
+    here = same & (places < step)[None] & (step >= size - 1)
+    # A row that has ended is filled with the end token, which need not exist.
+    count = ops.shape(scores)[1]
+    here = here & (tokens < count)
+    rows = ops.arange(ops.shape(tokens)[0], dtype="int32")[:, None]
+    rows = ops.broadcast_to(rows, ops.shape(tokens))
+    index = ops.stack([rows, ops.minimum(tokens, count - 1)], axis=-1)
+    repeated = ops.scatter(index, ops.cast(here, "int32"), ops.shape(scores))
+    return ops.where(repeated > 0, LOWEST, scores)
+
+
 def keep_probable(logits, top_k=None, top_p=None):
     """Sets the logits of improbable tokens to `LOWEST`.
 
@@ -117,14 +180,19 @@ def keep_probable(logits, top_k=None, top_p=None):
         float32 (R, V).
     """
     count = logits.shape[-1]
-    if top_k is not None and top_k < count:
+
+    def keep_best(logits):
         least = ops.top_k(logits, top_k)[0][:, -1:]
-        logits = ops.where(logits < least, LOWEST, logits)
-    if top_p is not None and top_p < 1:
+        return ops.where(logits < least, LOWEST, logits)
+
+    def keep_share(logits):
         ordered = ops.top_k(logits, count)[0]
         probability = ops.softmax(ordered, axis=-1)
         before = ops.cumsum(probability, axis=-1) - probability
         kept = ops.where(before < top_p, ordered, float("inf"))
         least = ops.min(kept, axis=-1, keepdims=True)
-        logits = ops.where(logits < least, LOWEST, logits)
-    return logits
+        return ops.where(logits < least, LOWEST, logits)
+
+    if top_k is not None:
+        logits = change_if(top_k < count, keep_best, logits)
+    return logits if top_p is None else change_if(top_p < 1, keep_share, logits)

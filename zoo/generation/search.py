@@ -18,7 +18,7 @@ from keras import ops
 
 from zoo.generation.beam_search import beam_search
 from zoo.generation.rows import row_limits, run
-from zoo.generation.scores import adjust_scores, keep_probable, top_scores
+from zoo.generation.scores import LOWEST, adjust_scores, keep_probable, top_scores
 
 
 def generate(
@@ -59,8 +59,9 @@ def generate(
         log-probabilities, of a beam divided by the length penalty. The best sequence is
         the first one.
     """
+    options = options.resolve()
     given = step, states, start, options, end, compact, limits
-    if options.num_beams > 1:
+    if options.searches:
         return beam_search(*given, ended)
     return sample(*given, numbers, ended)
 
@@ -82,6 +83,7 @@ def sample(
     `generate` for arguments and results; the score is the log-probability of the tokens
     under the adjusted distribution.
     """
+    options = options.resolve()
     row, longest = first_row(states, start, options, end, limits, numbers)
     results = {key: row[key] for key in ("tokens", "scores")}
     body = next_token(step, options, end, ended)
@@ -89,7 +91,7 @@ def sample(
     several = (-1, options.num_return)
     tokens = ops.reshape(results["tokens"], (*several, longest))
     scores = ops.reshape(results["scores"], several)
-    if options.num_return > 1:
+    if options.samples is not False:
         order = ops.flip(ops.argsort(scores, axis=-1), axis=-1)
         tokens = ops.take_along_axis(tokens, order[:, :, None], axis=1)
         scores = ops.take_along_axis(scores, order, axis=1)
@@ -104,7 +106,7 @@ def first_row(states, start, options, end, limits=None, numbers=None):
     """
     rows = ops.shape(start)[0]
     limits, longest = row_limits(limits, rows, options)
-    if not options.samples:
+    if options.samples is False:
         numbers = ops.zeros((rows, 0))
     elif numbers is None:
         shape = (rows, options.max_new_tokens)
@@ -123,15 +125,28 @@ def first_row(states, start, options, end, limits=None, numbers=None):
 
 def next_token(step, options, end, ended=None):
     """A function that adds a token to every row; see `rows.run` for its arguments."""
+    options = options.resolve()
 
     def choose(logits, row, number):
         last = ops.equal(number, row["limit"] - 1)
         logits = adjust_scores(logits, row["tokens"], number, options, end, last)
-        if not options.samples:
-            best, chosen = (found[:, 0] for found in top_scores(logits, 1))
-            others = ops.sum(ops.exp(logits - best[:, None]), axis=-1)
-            return chosen, -ops.log(others)
-        logits = logits / (options.temperature or 1.0)
+        if isinstance(options.samples, bool):
+            return (draw if options.samples else choose_best)(logits, row, number)
+        return ops.cond(
+            options.samples,
+            lambda: draw(logits, row, number),
+            lambda: choose_best(logits, row, number),
+        )
+
+    def choose_best(logits, row, number):
+        best, chosen = (found[:, 0] for found in top_scores(logits, 1))
+        others = ops.sum(ops.exp(logits - best[:, None]), axis=-1)
+        return chosen, -ops.log(others)
+
+    def draw(logits, row, number):
+        # At a temperature near 0, only differences from the greatest one are finite.
+        logits = logits - ops.max(logits, axis=-1, keepdims=True)
+        logits = ops.maximum(logits / options.temperature, LOWEST)
         logits = keep_probable(logits, options.top_k, options.top_p)
         total = ops.cumsum(ops.softmax(logits, axis=-1), axis=-1)
         drawn = ops.take(row["numbers"], number, axis=1)[:, None] * total[:, -1:]

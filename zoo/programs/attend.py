@@ -182,7 +182,7 @@ def _source_and_target(model, backbone, text, target):
         written = tokenizer.targets(targets)[0].numpy().tolist()
     elif writes:
         options = model.generation_options(**GREEDY)
-        before = {**model.read_before(tf.constant([text]), options), **inputs}
+        before = {**model.encode_prompt(tf.constant([text]), options), **inputs}
         written = model.generate_tokens(before, options)[0][0, 0].numpy().tolist()
         written = written[: [*written, tokenizer.end_id].index(tokenizer.end_id)]
         written = written[: longest - 1]

@@ -1,10 +1,15 @@
 """From texts to answers, in Python and in an exported graph."""
 
+import threading
+
 import keras
 import numpy as np
 import tensorflow as tf
 
 from zoo.tasks.text_input import rows_at_once
+
+MAX_FUNCTIONS = 8  # compiled ones of a model, some 40 MB each
+FUNCTIONS = threading.Lock()
 
 
 class Answering:
@@ -98,8 +103,9 @@ class Answering:
     def compiled_function(self, key, function, signature=None, **options):
         """A function as a `tf.function`, one for each key until the model changes.
 
-        AutoGraph does not rewrite it: that would take several seconds. So conditions
-        and loops on tensors must be `tf.cond` and `tf.while_loop`.
+        Only the last `MAX_FUNCTIONS` keys are kept. AutoGraph does not rewrite it: that
+        would take several seconds. So conditions and loops on tensors must be `tf.cond`
+        and `tf.while_loop`.
 
         Args:
             key: object that can be hashed.
@@ -118,11 +124,14 @@ class Answering:
         if self.answer_function is None:
             self.answer_function = {}
         functions = self.answer_function  # Keras makes another dict of it
-        if key not in functions:
-            functions[key] = tf.function(
+        with FUNCTIONS:
+            found = functions.pop(key, None) or tf.function(
                 function, signature, autograph=False, **options
             )
-        return functions[key]
+            functions[key] = found  # the latest one is the last one
+            if len(functions) > MAX_FUNCTIONS:
+                functions.pop(next(iter(functions)))
+        return found
 
 
 def join_rows(parts, order, pads):

@@ -5,19 +5,17 @@ import tensorflow as tf
 from keras import ops
 
 from zoo.data import Packer
-from zoo.generation import GenerationOptions
 from zoo.tasks.base import Task
 from zoo.tasks.causal_batches import TrainsOnRows
 from zoo.tasks.label_smoothing import SmoothedCrossentropy
-from zoo.tasks.sample_numbers import numbers_of_first_row
-from zoo.tasks.text_continuation import ContinuesTexts
+from zoo.tasks.text_continuation import TextContinuation
 from zoo.tasks.text_losses import text_losses
 from zoo.tasks.token_metrics import TokenAccuracy, TokenPerplexity
 from zoo.tasks.windows import WINDOW
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class CausalLM(TrainsOnRows, ContinuesTexts, Task):
+class CausalLM(TrainsOnRows, TextContinuation, Task):
     """Predicts every token of a row from the tokens before it.
 
     The loss is the mean over all tokens but the first of each row. A backbone that
@@ -101,7 +99,6 @@ class CausalLM(TrainsOnRows, ContinuesTexts, Task):
                 "row is one text."
             )
         self.check_packing(backbone, packing, rows)
-        GenerationOptions(**(generation or {}))
         head = backbone.make_token_head(head_activation, head_layer_norm_epsilon)
         inputs = backbone.make_inputs(backbone.config)
         if rows:
@@ -116,9 +113,9 @@ class CausalLM(TrainsOnRows, ContinuesTexts, Task):
             "jitter": jitter,
             "packing": packing,
             "stride": stride,
-            "generation": dict(generation or {}),
         }
         super().__init__(inputs, head(vectors), backbone, tokenizer, options, **kwargs)
+        self.set_generation(generation)
         self.head = head
 
     @classmethod
@@ -160,7 +157,7 @@ class CausalLM(TrainsOnRows, ContinuesTexts, Task):
         return x, following, tf.cast((other == mask) & (mask != 0), tf.float32)
 
     def answer_eagerly(self, texts):
-        """`answer_batch`, compiled; see `WritesTexts`."""
+        """`answer_batch`, compiled; see `TextGeneration`."""
         self.check_writes()
         return super().answer_eagerly(texts)
 
@@ -193,9 +190,7 @@ class CausalLM(TrainsOnRows, ContinuesTexts, Task):
 
     def generate_batch(self, texts):
         """The best continuation of each text, in a graph; dict of (B,)."""
-        options = self.generation_options()
-        numbers = numbers_of_first_row(texts, options)
-        written, scores = self.write(texts, options, numbers)
+        written, scores = self.write(texts, self.generation_options())
         return {"text": written[:, 0], "score": scores[:, 0]}
 
     def serving_methods(self):

@@ -54,6 +54,15 @@ class Parser(Translator):
 
     task_name = "parser"
     generation = {"extra_tokens": 300}
+    # They could forbid the only tokens that lead to a tree.
+    unused_options = (
+        "min_new_tokens",
+        "no_repeat_ngram_size",
+        "first_token",
+        "last_token",
+        "suppressed",
+        "stop",
+    )
     columns = ("sentence",)
     text_methods = ("parse", "answer")
     answer_name = "tree"
@@ -117,21 +126,20 @@ class Parser(Translator):
 
         tf.numpy_function(check, [columns[0], y], tf.int32)
 
-    def read_before(self, texts, options):
+    def encode_prompt(self, texts, options):
         """What the encoder reads, and the number of words, int32 (B,)."""
         words = self.tokenizer.split(texts)[0].row_lengths()
-        inputs = super().read_before(texts, options)
+        inputs = super().encode_prompt(texts, options)
         return {**inputs, "num_words": tf.cast(words, tf.int32)}
 
     def generate_tokens(self, inputs, options, numbers=None):
         """Tokens of trees, and scores, in a graph; see the class."""
-        beams, count = options.num_beams, options.num_return
+        beams = options.num_beams
+        several = beams if options.searches else options.num_return
         inputs = {**inputs}
         words = inputs.pop("num_words")
-        (step, states, start, *others), limits = self.start(inputs, options)
-        if limits is None:
-            limits = tf.fill([tf.shape(start)[0] // beams], options.max_new_tokens)
-        rows = tf.repeat(words, max(beams, count)), tf.repeat(limits, beams)
+        (step, states, start, *others), limits = self.prepare(inputs, options)
+        rows = tf.repeat(words, several), tf.repeat(limits, beams)
         step, states = self.tokenizer.grammar.constrain(step, states, *rows)
         return generate(step, states, start, *others, limits=limits, numbers=numbers)
 

@@ -1,34 +1,58 @@
 """The random numbers by which samples are drawn."""
 
-import numpy as np
+import collections
+
 import tensorflow as tf
 
-
-def uniform_numbers(rows, options):
-    """Numbers in [0, 1) by which samples of some rows are drawn, float32 (R, T).
-
-    A row has the same numbers in every batch.
-
-    Args:
-        rows: int (B,), the numbers of the rows in the list of all.
-        options: `GenerationOptions`.
-    """
-    if not options.samples:
-        return np.zeros((len(rows), 0), "float32")
-    shape = options.num_return, options.max_new_tokens
-    parts = [np.random.default_rng([options.seed, row]).random(shape) for row in rows]
-    numbers = np.concatenate([np.zeros((0, shape[1])), *parts]).astype("float32")
-    return np.minimum(numbers, np.nextafter(np.float32(1), np.float32(0)))
+LEVELS = 2**24  # numbers of float32 in [0, 1) at equal distances
+KEYS = 2**62
 
 
-def numbers_of_first_row(texts, options):
-    """The numbers of row 0 for every text, in a graph, float32 (R, T).
+def sample_numbers(texts, options, repeats=None):
+    """Numbers in [0, 1) by which samples are drawn, in a graph, float32 (R, T).
 
-    An answer must not depend on the other texts of a batch.
+    They depend on the seed, on the text, and on how many equal texts come before it. So
+    a text gets the same sample in every batch, and equal texts get different ones.
 
     Args:
         texts: string (B,).
-        options: `GenerationOptions`.
+        options: `GenerationOptions`, of R / B samples for each text.
+        repeats: int32 (B,), from `count_repeats`; by default 0.
+
+    Returns:
+        float32 (R, T), or (R, 0) without samples.
     """
-    numbers = tf.constant(uniform_numbers([0], options))
-    return tf.tile(numbers, [tf.shape(texts)[0], 1])
+    if options.searches:
+        return None
+    repeats = tf.zeros_like(texts, tf.int32) if repeats is None else repeats
+    samples = tf.tile(tf.range(options.num_return), tf.shape(texts))
+    texts, repeats = (tf.repeat(x, options.num_return) for x in (texts, repeats))
+    seeds = tf.zeros_like(samples, tf.int64) + options.seed
+    keys = _hash([_hash([texts], KEYS), repeats, seeds, samples], KEYS)
+    # Without samples there are none.
+    count = tf.cast(options.samples, tf.int32) * options.max_new_tokens
+    places = tf.range(count)
+    shape = tf.stack([tf.size(keys), tf.size(places)])
+    keys = tf.broadcast_to(keys[:, None], shape)
+    found = _hash([keys, tf.broadcast_to(places, shape)], LEVELS)
+    return tf.cast(found, tf.float32) / LEVELS
+
+
+def _hash(parts, count):
+    """A number below `count` from tensors of one shape, int64."""
+    parts = [p if p.dtype == tf.string else tf.strings.as_string(p) for p in parts]
+    return tf.strings.to_hash_bucket_fast(tf.strings.join(parts, "/"), count)
+
+
+def count_repeats(texts):
+    """How many equal texts come before each text, list of int.
+
+    Args:
+        texts: iterable of str or bytes.
+    """
+    counts = collections.Counter()
+    repeats = []
+    for text in texts:
+        repeats.append(counts[text])
+        counts[text] += 1
+    return repeats

@@ -3,11 +3,11 @@
 import tensorflow as tf
 
 from zoo.data import Packer
-from zoo.tasks.text_generation import WritesTexts
+from zoo.tasks.text_generation import TextGeneration
 from zoo.tasks.windows import read_windows
 
 
-class ContinuesTexts(WritesTexts):
+class TextContinuation(TextGeneration):
     """Writes on where a text ends: greedily, by beams or by samples, or as a stream.
 
     A task has a backbone with `step`. Its states are of a fixed size, as in an LSTM, or
@@ -15,6 +15,7 @@ class ContinuesTexts(WritesTexts):
     """
 
     generation = {"max_new_tokens": 50}
+    unused_options = ("extra_tokens",)
     vectors = "sequence_output"
     decoder = property(lambda self: self.backbone)
 
@@ -33,10 +34,10 @@ class ContinuesTexts(WritesTexts):
             texts: str, list of str, or what `predict` takes, but no dataset. An empty
                 text has a beginning of its own. A text for which the model has not
                 enough positions loses its first tokens.
-            batch_size, return_scores, stream, **options: see `WritesTexts.write_texts`.
-                The default of `max_new_tokens` is 50, or the half of fewer positions. A
-                text ends where the model begins another document, or before a text in
-                `stop`.
+            batch_size, return_scores, stream, **options: see
+                `TextGeneration.write_texts`. The default of `max_new_tokens` is 50, or
+                the half of fewer positions. A text ends where the model begins another
+                document, or before a text in `stop`.
 
         Returns:
             The text with its continuation, in the form of `texts`: a str, or what
@@ -55,11 +56,6 @@ class ContinuesTexts(WritesTexts):
                 "`generate` needs a backbone that reads forwards and has states. "
                 f"Received: one of family {self.backbone.family!r}, which {kind}."
             )
-        if self.tokenizer is None or self.tokenizer.end_id is None:
-            raise ValueError(
-                "`generate` needs a tokenizer with a token that ends a text. Received: "
-                f"{type(self.tokenizer).__name__}."
-            )
         single = isinstance(texts, (str, bytes))
         given = [texts] if single else texts
         found = self.write_texts(given, batch_size, return_scores, stream, **options)
@@ -70,25 +66,28 @@ class ContinuesTexts(WritesTexts):
         return tuple(part[0] for part in found) if return_scores else found[0]
 
     def generation_options(self, **options):
-        """The options of a generation; tokens that are never written are suppressed."""
-        own, tokenizer = self.options.get("generation") or {}, self.tokenizer
-        given = options.get("suppressed", own.get("suppressed", ()))
-        # A table may have more rows than there are tokens.
-        rows = range(tokenizer.vocabulary_size, self.backbone.config.vocabulary_size)
-        options["suppressed"] = (*given, *tokenizer.unwritten_ids, *rows)
+        """The options of a generation; half of few positions are for the prompt."""
+        own = self.options.get("generation") or {}
         longest, most = self.backbone.config.max_sequence_length, self.generation
         if longest is not None and longest < most["max_new_tokens"]:
-            # Half of the positions are for the prompt.
             half = {"max_new_tokens": max(longest // 2, 1)}
             options = {**half, **own, **options}
         return super().generation_options(**options)
+
+    def never_written(self):
+        """Tokens that the tokenizer does not write, and rows without a token."""
+        if self.tokenizer is None:
+            return ()
+        # A table may have more rows than there are tokens.
+        sizes = self.tokenizer.vocabulary_size, self.backbone.config.vocabulary_size
+        return (*self.tokenizer.unwritten_ids, *range(*sizes))
 
     def longest_text(self, options):
         """The most tokens that leave a position for each new token but the last."""
         positions = self.backbone.config.max_sequence_length
         return positions and positions - options.max_new_tokens + 1
 
-    def read_before(self, texts, options):
+    def encode_prompt(self, texts, options):
         """The last tokens of texts, at least one; see the base class."""
         packer = Packer(self.tokenizer, None)
         tokens = packer.pack((texts,))[0]["tokens"]
@@ -102,7 +101,7 @@ class ContinuesTexts(WritesTexts):
             tokens = tokens[:, -longest:]
         return packer.dense({"tokens": tokens})
 
-    def begin(self, inputs, options, grows):
+    def init_states(self, inputs, options, grows):
         """The states after all tokens but the last, and the last one."""
         ids, mask = inputs[self.backbone.tokens], inputs["padding_mask"]
         lengths = tf.reduce_sum(mask, axis=1)
@@ -137,7 +136,7 @@ class ContinuesTexts(WritesTexts):
             more = tf.strings.substr(
                 whole, tf.minimum(own, tf.strings.length(whole)), 2**30 + 0 * own
             )
-            more = self.before_end(more, options, done)
+            more = self.trim(more, options, done)
             # A text that ends with white space has the space already.
             return texts + tf.where(blank, tf.strings.strip(more), more)
 

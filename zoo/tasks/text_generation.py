@@ -6,32 +6,45 @@ import dataclasses
 import numpy as np
 import tensorflow as tf
 
-from zoo.generation import GenerationOptions, first_row, generate, next_token
+from zoo.generation import (
+    GenerationOptions,
+    change_if,
+    first_row,
+    generate,
+    next_token,
+)
 from zoo.tasks.answering import as_numpy
-from zoo.tasks.sample_numbers import numbers_of_first_row, uniform_numbers
-from zoo.tasks.stop_texts import before_stop, has_stop, without_part_of_stop
+from zoo.tasks.sample_numbers import count_repeats, sample_numbers
+from zoo.tasks.stop_texts import (
+    has_stop,
+    stop_patterns,
+    trim_at_stop,
+    trim_partial_stop,
+)
 from zoo.tasks.text_input import rows_at_once
 
-ROWS = 64  # hypotheses in a batch
-AT_ONCE = 2  # batches; while one waits for memory, the other one computes
-ROOM = 32  # later entries of a cache, see `zoo.generation.search`
+ROWS_IN_BATCH = 64  # hypotheses
+BATCHES_AT_ONCE = 2  # while one waits for memory, the other one computes
+LATER_ENTRIES = 32  # of a cache, see `zoo.generation.search`
 
 
-class WritesTexts:
+class TextGeneration:
     """Writes a text for every text: greedily, by beams or by samples, or as a stream.
 
     A task has `head`, a `zoo.layers.TokenLogits`; `decoder`, see `make_decoder` of
     `zoo.backbone.Backbone`; and a tokenizer with `end_id` and `detokenize`; here, of a
     source and a target, also with `start_id`. A subclass may write otherwise, with
-    `read_before`, `begin` and `writer`.
+    `encode_prompt`, `init_states` and `writer`.
 
     Attributes:
         generation: dict, defaults of `zoo.generation.GenerationOptions`.
+        unused_options: tuple of str, options that the task does not have.
         answer_name: str, what an answer calls the text.
         vectors: str, the output of the backbone that the head reads.
     """
 
     generation = {}
+    unused_options = ()
     answer_name = "text"
     vectors = "decoder_sequence_output"
 
@@ -39,8 +52,8 @@ class WritesTexts:
         """The options of a generation: those of the task, and the given ones.
 
         Raises:
-            ValueError: if an option is unknown or out of its range, or there are more
-                new tokens than positions.
+            ValueError: if an option is unknown or out of its range, names no token of
+                the model, or there are more new tokens than positions.
         """
         own = self.options.get("generation") or {}
         given, options = options, {**self.generation, **own, **options}
@@ -50,14 +63,7 @@ class WritesTexts:
         longest = self.backbone.config.max_sequence_length
         if longest is not None:
             options.setdefault("max_new_tokens", longest)
-        known = [field.name for field in dataclasses.fields(GenerationOptions)]
-        unknown = {*options} - {*known}
-        if unknown:
-            raise ValueError(
-                f"An option must be one of {', '.join(known)}. Received: "
-                f"{', '.join(sorted(unknown))}."
-            )
-        options = GenerationOptions(**options)
+        options = self.check_options(options)
         if longest is not None and options.max_new_tokens > longest:
             raise ValueError(
                 f"`max_new_tokens` must be at most {longest}, the positions of the "
@@ -65,7 +71,46 @@ class WritesTexts:
             )
         return options
 
-    def read_before(self, texts, options):
+    def check_options(self, options):
+        """A dict of options as `GenerationOptions`, checked against the task."""
+        known = [field.name for field in dataclasses.fields(GenerationOptions)]
+        known = [name for name in known if name not in self.unused_options]
+        unknown = {*options} - {*known}
+        if unknown:
+            raise ValueError(
+                f"An option must be one of {', '.join(known)}. Received: "
+                f"{', '.join(sorted(unknown))}."
+            )
+        options = GenerationOptions(**options)
+        suppressed = (*options.suppressed, *self.never_written())
+        options = dataclasses.replace(options, suppressed=suppressed)
+        end = self.tokenizer and self.tokenizer.end_id
+        options.check_tokens(self.output.shape[-1], end)
+        return options
+
+    def never_written(self):
+        """Tokens that are suppressed in every generation, iterable of int."""
+        return ()
+
+    def set_generation(self, generation):
+        """Sets the defaults of the task's options, checked.
+
+        Args:
+            generation: dict of options of `GenerationOptions`, or None for none.
+        """
+        generation = {} if generation is None else generation
+        if not isinstance(generation, dict):
+            raise ValueError(
+                "`generation` must be a dict of options, such as `{'num_beams': 4}`. "
+                f"Received: {generation!r:.80}."
+            )
+        self.check_options(generation)
+        options = GenerationOptions(**generation)
+        # Plain numbers, which a file can hold.
+        plain = {name: getattr(options, name) for name in generation}
+        self.options["generation"] = plain
+
+    def encode_prompt(self, texts, options):
         """What the model reads before it writes, dict of int32 (B, L).
 
         Args:
@@ -78,20 +123,21 @@ class WritesTexts:
         """The most tokens of a text that is read, int; None for any number."""
         return self.sequence_length
 
-    def start(self, inputs, options, grows=True):
+    def prepare(self, inputs, options, grows=True):
         """The beginning of a generation, in a graph.
 
         Args:
-            inputs: dict of int32 (B, L), from `read_before`.
+            inputs: dict of int32 (B, L), from `encode_prompt`.
             options: `GenerationOptions`.
             grows: bool, whether the caches may grow; else they have room for all.
 
         Returns:
             tuple of the first arguments of `zoo.generation.generate`, and the limits.
         """
-        several = options.num_return if options.num_beams == 1 else 1
-        inputs = {k: tf.repeat(v, several, axis=0) for k, v in inputs.items()}
-        states, start, limits = self.begin(inputs, options, grows)
+        if not options.searches:
+            several = options.num_return
+            inputs = {k: tf.repeat(v, several, axis=0) for k, v in inputs.items()}
+        states, start, limits = self.init_states(inputs, options, grows)
         matrix, fused = self.head.matrix(), self.decoder.fuse()
 
         def step(tokens, states):
@@ -99,23 +145,22 @@ class WritesTexts:
 
         return (step, states, start, options, self.tokenizer.end_id), limits
 
-    def begin(self, inputs, options, grows):
+    def init_states(self, inputs, options, grows):
         """The states before the first new token.
 
         Args:
-            inputs: dict of int32 (B, L), from `read_before`.
-            options, grows: see `start`.
+            inputs: dict of int32 (B, L), from `encode_prompt`.
+            options, grows: see `prepare`.
 
         Returns:
             The states and the token that is read first, int32 (R,), of `num_beams`
             rows for each row of `inputs`; and the most tokens of each, int32 (B,), or
-            None.
+            None for `max_new_tokens`.
         """
-        limits, longest = None, options.max_new_tokens
-        if options.extra_tokens is not None:
-            sources = tf.reduce_sum(inputs["encoder_padding_mask"], axis=1)
-            limits = tf.minimum(sources + options.extra_tokens, longest)
-            longest = tf.reduce_max(tf.concat([limits, [1]], axis=0))
+        options = options.resolve()
+        sources = tf.reduce_sum(inputs["encoder_padding_mask"], axis=1)
+        limits = tf.minimum(sources + options.extra_tokens, options.max_new_tokens)
+        longest = tf.reduce_max(tf.concat([limits, [1]], axis=0))
         rows = tf.shape(inputs["encoder_padding_mask"])[0] * options.num_beams
         room = self.room(rows, longest, options.num_beams, grows)
         states = self.decoder.make_states(rows, room, inputs, options.num_beams)
@@ -129,12 +174,11 @@ class WritesTexts:
             rows: int32 scalar.
             longest: the most new tokens.
             beams: int.
-            grows: see `start`.
+            grows: see `prepare`.
         """
         # The length of a cache that grows in a loop must not be a constant.
-        return (
-            tf.minimum(longest, max(ROOM // beams, 1) + 0 * rows) if grows else longest
-        )
+        room = tf.maximum(LATER_ENTRIES // beams, 1) + 0 * rows
+        return tf.minimum(longest, room) if grows else longest
 
     def next_logits(self, tokens, states, beams=1, matrix=None, fused=None):
         """The logits float32 (R, V) after tokens int32 (R, 1), and the next states."""
@@ -148,13 +192,14 @@ class WritesTexts:
         certain of the other ones is then left out.
 
         Args:
-            inputs: dict of int32 (B, L), from `read_before`.
+            inputs: dict of int32 (B, L), from `encode_prompt`.
             texts: string (B,).
             options: `GenerationOptions`.
         """
 
         def write(tokens, done=None):
-            return self.before_end(self.join(tokens, done), options, done)
+            texts = self.join(tokens, done)
+            return self.trim(texts, options, done)
 
         return write
 
@@ -165,59 +210,73 @@ class WritesTexts:
             return texts
         return tf.where(done, texts, self.tokenizer.detokenize_unfinished(tokens))
 
-    def before_end(self, texts, options, done=None):
+    def trim(self, texts, options, done=None):
         """What stands before a text at which a sequence ends; see `writer`."""
-        if not options.stop:
-            return texts
-        texts = before_stop(texts, options.stop)
-        if done is None:
-            return texts
-        return tf.where(done, texts, without_part_of_stop(texts, options.stop))
+        some, patterns = _stops(options)
+
+        def trim_texts(texts):
+            trimmed = trim_at_stop(texts, patterns)
+            if done is None:
+                return trimmed
+            return tf.where(done, trimmed, trim_partial_stop(trimmed, patterns))
+
+        return change_if(some, trim_texts, texts)
 
     def stop_finder(self, options):
         """A function that says which sequences end, see `zoo.generation.generate`."""
-        if not options.stop:
+        some, patterns = _stops(options)
+        if some is False:
             return None
 
         def ended(tokens, number):
-            known = tf.range(tf.shape(tokens)[1])[None] <= number
-            tokens = tf.where(known, tokens, self.tokenizer.end_id)
-            return has_stop(self.tokenizer.detokenize(tokens), options.stop)
+            def find(_):
+                known = tf.range(tf.shape(tokens)[1])[None] <= number
+                read = tf.where(known, tokens, self.tokenizer.end_id)
+                return has_stop(self.tokenizer.detokenize(read), patterns)
+
+            return change_if(some, find, tf.zeros(tf.shape(tokens)[:1], tf.bool))
 
         return ended
 
     def generate_tokens(self, inputs, options, numbers=None):
-        """Tokens and scores, in a graph; see `zoo.generation.generate` and `start`."""
-        arguments, limits = self.start(inputs, options)
+        """Tokens and scores, in a graph; see `zoo.generation.generate`."""
+        arguments, limits = self.prepare(inputs, options)
         ended = self.stop_finder(options)
         return generate(*arguments, limits=limits, numbers=numbers, ended=ended)
 
-    def write(self, texts, options, numbers=None):
+    def write(self, texts, options, repeats=None):
         """What is written for each text, in a graph.
 
         Args:
             texts: string tensor (B,).
-            options, numbers: see `zoo.generation.generate`.
+            options: `GenerationOptions`.
+            repeats: see `zoo.tasks.sample_numbers.sample_numbers`.
 
         Returns:
             string and float32 (B, num_return), texts and their scores.
         """
-        inputs = self.read_before(texts, options)
+        inputs = self.encode_prompt(texts, options)
+        numbers = sample_numbers(texts, options, repeats)
         tokens, scores = self.generate_tokens(inputs, options, numbers)
         flat = tf.reshape(tokens, (-1, tf.shape(tokens)[-1]))
         several = options.num_return
         inputs = {k: tf.repeat(v, several, axis=0) for k, v in inputs.items()}
         written = self.writer(inputs, tf.repeat(texts, several), options)(flat)
+        empty = self.writes_nothing(texts)
+        if empty is not None:
+            scores = tf.where(empty[:, None], 0.0, scores)
         return tf.reshape(written, (-1, several)), scores
+
+    def writes_nothing(self, texts):
+        """For which texts nothing is written, bool (B,), or None for no such texts."""
+        return None
 
     def answer_batch(self, texts):
         """The best text for each text, in a graph; dict of (B,).
 
         A sample is that of `write_texts` for a text alone.
         """
-        options = self.generation_options()
-        numbers = numbers_of_first_row(texts, options)
-        written, scores = self.write(texts, options, numbers)
+        written, scores = self.write(texts, self.generation_options())
         return {self.answer_name: written[:, 0], "score": scores[:, 0]}
 
     def write_texts(
@@ -243,6 +302,12 @@ class WritesTexts:
             ValueError: if an option is unknown or out of its range, or a stream has
                 beams, scores or several texts for each text.
         """
+        if self.tokenizer is None or self.tokenizer.end_id is None:
+            raise ValueError(
+                f"`{self.text_methods[0]}` needs a tokenizer with a token that ends a "
+                f"text. Received: {type(self.tokenizer).__name__}. Give the model one "
+                "when you make it."
+            )
         several = "num_return" in options
         options = self.generation_options(**options)
         columns = self.text_columns(texts)
@@ -256,7 +321,7 @@ class WritesTexts:
                 )
             return self._stream(columns[0], options)
         lengths = self.read_lengths(texts, options)
-        most = max(ROWS // max(options.num_beams, options.num_return), 1)
+        most = max(ROWS_IN_BATCH // max(options.num_beams, options.num_return), 1)
         size = rows_at_once(batch_size, most)
         found = self._write_all(columns[0], lengths, size, options)
         if not several:
@@ -288,53 +353,97 @@ class WritesTexts:
             options: `GenerationOptions`.
         """
         order = np.argsort(-lengths, kind="stable")
-        function = self._compiled(options, self.write)
+        repeats = np.array(count_repeats(texts.numpy()), "int32")
+        function, values = self._compile(self.write, options)
 
         def write(rows):
-            numbers = uniform_numbers(rows, options)
-            written, scores = function(tf.gather(texts, rows), numbers)
+            batch = tf.gather(texts, rows), tf.gather(repeats, rows)
+            written, scores = function(*batch, values)
             return as_numpy(written).tolist(), as_numpy(scores).tolist()
 
         parts = [order[start : start + size] for start in range(0, len(order), size)]
         found = [None] * len(order)
-        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        with concurrent.futures.ThreadPoolExecutor(BATCHES_AT_ONCE) as pool:
             for rows, written in zip(parts, pool.map(write, parts), strict=True):
                 for row, *pair in zip(rows, *written, strict=True):
                     found[row] = pair
         return found
 
-    def _compiled(self, options, function):
-        """A compiled function of texts and numbers, one for all calls and seeds."""
-        options = dataclasses.replace(options, seed=0)
+    def _compile(self, function, options):
+        """A compiled function, one for all options of a structure, and their values.
+
+        Args:
+            function: method of texts, options and repeats, see `write`.
+            options: `GenerationOptions`.
+
+        Returns:
+            function of texts, repeats and values; and the values, dict of tensors.
+        """
+        structure, values = options.structure(), self._values(options)
         spec = tf.TensorSpec
-        return self.compiled_function(
-            (options, function.__name__),
-            lambda texts, numbers: function(texts, options, numbers),
-            [spec((None,), tf.string), spec((None, None), tf.float32)],
-        )
+
+        def run(texts, repeats, values):
+            return function(texts, structure.with_values(values), repeats)
+
+        signature = [spec((None,), tf.string), spec((None,), tf.int32), _specs(values)]
+        key = structure, function.__name__
+        return self.compiled_function(key, run, signature), values
+
+    def _values(self, options):
+        """What a compiled generation takes of its options, dict of tensors."""
+        values = options.inputs(self.output.shape[-1])
+        values["stop"] = stop_patterns(options.stop)
+        return {name: tf.constant(value) for name, value in values.items()}
 
     def _stream(self, texts, options):
         """Yields the texts after every token."""
-        numbers = uniform_numbers(np.arange(len(texts)), options)
-        write = self.writer(self.read_before(texts, options), texts, options)
-        row = self._compiled(options, self._first_row)(texts, numbers)
+        repeats = tf.constant(count_repeats(texts.numpy()), tf.int32)
+        write = self.writer(self.encode_prompt(texts, options), texts, options)
+        first, values = self._compile(self._first_row, options)
+        advance = self._compile_step(options, first, values)
+        row = first(texts, repeats, values)
         number, alive = tf.constant(0), tf.constant(len(texts))
-        advance = self._advance(options)
         while int(alive):
-            number, alive, row = advance(number, alive, row)
+            number, alive, row = advance(number, alive, row, values)
             yield as_numpy(write(row["tokens"], row["done"])).tolist()
 
-    def _first_row(self, texts, options, numbers):
+    def _first_row(self, texts, options, repeats):
         """The state of a stream; what the step reads is within the states."""
-        inputs = self.read_before(texts, options)
-        (_, states, start, options, end), limits = self.start(
+        inputs = self.encode_prompt(texts, options)
+        (_, states, start, options, end), limits = self.prepare(
             inputs, options, grows=False
         )
+        numbers = sample_numbers(texts, options, repeats)
         return first_row(states, start, options, end, limits, numbers)[0]
 
-    def _advance(self, options):
-        """The compiled step of a stream."""
-        options = dataclasses.replace(options, seed=0)
-        ended = self.stop_finder(options)
-        body = next_token(self.next_logits, options, self.tokenizer.end_id, ended)
-        return self.compiled_function((options, "advance"), body, reduce_retracing=True)
+    def _compile_step(self, options, first, values):
+        """The compiled step of a stream.
+
+        Args:
+            options: `GenerationOptions`.
+            first, values: of `_first_row`, from `_compile`.
+        """
+        structure, end = options.structure(), self.tokenizer.end_id
+
+        def advance(number, alive, row, values):
+            options = structure.with_values(values)
+            ended = self.stop_finder(options)
+            return next_token(self.next_logits, options, end, ended)(number, alive, row)
+
+        row = _specs(first.get_concrete_function().structured_outputs)
+        scalar = tf.TensorSpec((), tf.int32)
+        signature = [scalar, scalar, row, _specs(values)]
+        return self.compiled_function((structure, "advance"), advance, signature)
+
+
+def _stops(options):
+    """Whether there are texts at which a sequence ends, and their two patterns."""
+    stop = options.stop
+    if isinstance(stop, tuple):
+        return bool(stop), stop_patterns(stop)
+    return tf.strings.length(stop[0]) > 0, (stop[0], stop[1])
+
+
+def _specs(tensors):
+    """The shapes and dtypes of a nest of tensors."""
+    return tf.nest.map_structure(lambda t: tf.TensorSpec(t.shape, t.dtype), tensors)

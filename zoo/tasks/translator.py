@@ -5,14 +5,14 @@ import numpy as np
 import tensorflow as tf
 
 from zoo.data import Packer, bucket_length
-from zoo.generation import GenerationOptions
 from zoo.tasks.base import Task
 from zoo.tasks.label_smoothing import SmoothedCrossentropy
 from zoo.tasks.targets import as_array
-from zoo.tasks.text_generation import WritesTexts
+from zoo.tasks.text_generation import TextGeneration
 from zoo.tasks.text_input import encode_text
 from zoo.tasks.token_metrics import TokenAccuracy, TokenCrossentropy
 from zoo.tasks.translated_files import TranslatedFiles
+from zoo.text.white_space import is_blank
 from zoo.token_inputs import to_tensors
 
 
@@ -26,7 +26,7 @@ class SourcePacker(Packer):
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class Translator(TranslatedFiles, WritesTexts, Task):
+class Translator(TranslatedFiles, TextGeneration, Task):
     """Writes a text for every text.
 
     In training the decoder reads the target, moved by one position, and predicts its
@@ -79,16 +79,15 @@ class Translator(TranslatedFiles, WritesTexts, Task):
                 f"{type(self).__name__} needs a backbone with an encoder and a decoder."
                 f" Received: one of family {backbone.family!r}."
             )
-        GenerationOptions(**(generation or {}))
         decoder, head = backbone.make_decoder(), backbone.make_token_head()
         inputs = decoder.make_inputs(backbone.config)
         logits = head(decoder(inputs)[self.vectors])
         options = {
             "label_smoothing": label_smoothing,
             "smoothing_kind": smoothing_kind,
-            "generation": dict(generation or {}),
         }
         super().__init__(inputs, logits, backbone, tokenizer, options, **kwargs)
+        self.set_generation(generation)
         self.head, self.decoder = head, decoder
 
     @classmethod
@@ -109,17 +108,19 @@ class Translator(TranslatedFiles, WritesTexts, Task):
         """Writes a translation of every text.
 
         Arguments, results and errors are those of
-        `zoo.tasks.text_generation.WritesTexts.write_texts`.
+        `zoo.tasks.text_generation.TextGeneration.write_texts`.
         """
         return self.write_texts(texts, batch_size, return_scores, stream, **options)
 
     def writer(self, inputs, texts, options):
-        """See `WritesTexts`. As CTranslate2, it does not translate an empty text."""
+        """See `TextGeneration`. Of a text without words, it writes an empty text."""
         write = super().writer(inputs, texts, options)
-        if options.penalty != "ctranslate2":
-            return write
-        empty = self.tokenizer(texts).row_lengths() == 0
+        empty = self.writes_nothing(texts)
         return lambda tokens, done=None: tf.where(empty, "", write(tokens, done))
+
+    def writes_nothing(self, texts):
+        """Which texts are white space, or have no tokens, bool (B,)."""
+        return is_blank(texts) | (self.tokenizer(texts).row_lengths() == 0)
 
     def answer_parts(self, x, batch_size=None):
         """See `Answering`. Warns once that some of the texts are truncated."""

@@ -1,4 +1,4 @@
-"""Encodes a character table in the format of TensorFlow Text's normalizer.
+"""Encodes character tables for TensorFlow Text's normalizer and for SentencePiece.
 
 The kernel `FastBertNormalize` maps every character of a text through a table. The table
 is a double-array trie over UTF-8 bytes and a pool of replacement strings, in a
@@ -56,6 +56,37 @@ def normalizer_buffer(rules):
             pool += encoded
         codes[members] = values[replacement]
     return _flatbuffer(_lay_out(*_trie(codes)), int(codes[0]), bytes(pool))
+
+
+def character_map(rules):
+    """Builds the `precompiled_charsmap` of a SentencePiece model.
+
+    Source: `normalizer.cc` of google/sentencepiece: the size of the units in bytes, the
+    units, and the replacements, each with a zero byte after it.
+
+    Args:
+        rules: dict of a character to its replacement, str.
+
+    Returns:
+        bytes.
+    """
+    pool, trie = bytearray(b"\0"), {}  # a node without a value has the value 0
+    for character, replacement in rules.items():
+        node = trie
+        for byte in character.encode():
+            node = node.setdefault(byte, {})
+        node[None] = len(pool)
+        pool += replacement.encode() + b"\0"
+    nodes = []
+
+    def number(node):
+        children = [(b, number(child)) for b, child in node.items() if b is not None]
+        nodes.append((node.get(None, 0), tuple(sorted(children))))
+        return len(nodes) - 1
+
+    root = number(trie)
+    units = _lay_out(nodes, root).astype("<u4").tobytes()
+    return struct.pack("<I", len(units)) + units + bytes(pool)
 
 
 def _trie(codes):

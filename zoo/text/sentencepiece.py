@@ -11,6 +11,7 @@ import tensorflow_text as tf_text
 from tensorflow_text.python.ops import sentencepiece_tokenizer
 
 from zoo.ragged_rows import before, keep
+from zoo.text.sentencepiece_model import correct_rules
 from zoo.text.tokenizer import Framing, Tokenizer, checked_id
 
 
@@ -147,6 +148,7 @@ def load_model(model, kind=tf.int32):
     Raises:
         ValueError: if the model cannot be read.
     """
+    size, model = len(model), correct_rules(model)
     with tf.init_scope(), tf.device("CPU:0"):
         try:
             resource = _Model(model)
@@ -155,7 +157,7 @@ def load_model(model, kind=tf.int32):
             return pieces
         except (tf.errors.OpError, ValueError) as error:
             raise ValueError(
-                f"`model` must be a SentencePiece model. Received: {len(model)} bytes "
+                f"`model` must be a SentencePiece model. Received: {size} bytes "
                 f"that cannot be read: {error}"
             ) from error
 

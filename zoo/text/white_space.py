@@ -8,9 +8,20 @@ from zoo.text import offsets
 # White space of several bytes, and as many spaces. TensorFlow Text 2.20 splits such
 # characters in the middle.
 WIDE_SPACES = (
+    ("[\x1c-\x1f]", " "),
     ("[\u0085\u00a0]", "  "),
     ("[\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]", "   "),
 )
+
+
+# All white space of Unicode, as `str.split` knows it.
+SPACES = "".join(filter(str.isspace, map(chr, range(0x3001))))
+BLANK = "[" + "".join(rf"\x{{{ord(space):x}}}" for space in SPACES) + "]*"
+
+
+def is_blank(texts):
+    """Whether texts have nothing but white space, bool (B,)."""
+    return tf.strings.regex_full_match(texts, BLANK)
 
 
 def split_words(texts, unit="bytes"):
