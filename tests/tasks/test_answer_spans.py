@@ -181,3 +181,26 @@ def test_a_place_and_a_threshold_are_numbers(make_task):
         make_task("question_answerer").targets(columns, answers, None)
     model = make_task("question_answerer", null_threshold=np.float32(2.5))
     assert json.dumps(model.options["null_threshold"]) == "2.5"
+
+
+def test_work_grows_with_the_answers_that_exist(packer):
+    contexts = tf.constant(["a b c", "a a a a film"])
+    rows, _ = packer.pack((tf.constant(["film", "good"]), contexts))
+    x, windows = packer.dense(rows), rows["windows"]
+    size = x["begins"].shape
+    logits = np.random.default_rng(2).normal(size=(size[0], 2, size[1]))
+    logits = tf.constant(logits, tf.float32)
+
+    def answers(count):
+        spans = best_spans(logits, x, count, 30)
+        return best_answers(spans, windows, contexts, count)
+
+    few, many = answers(20), answers(1000)
+    assert 1 < (few["begins"] >= 0).numpy().sum() < 40
+    for name, part in many.items():
+        part, expected = part.numpy(), few[name].numpy()
+        if part.ndim == 2:
+            assert part.shape == (2, 1000)
+            assert len({*part[:, 20:].ravel()}) == 1  # padding
+            part = part[:, :20]
+        np.testing.assert_array_equal(part, expected)

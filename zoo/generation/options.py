@@ -23,7 +23,7 @@ INTEGERS = {
     "num_beams": (1, MAX_SEQUENCES, False),
     "num_return": (1, MAX_SEQUENCES, False),
     "top_k": (1, NO_LIMIT, True),
-    "no_repeat_ngram_size": (0, MAX_TOKENS, False),
+    "no_repeat_ngram_size": (0, 100, False),
     "first_token": (0, NO_LIMIT, True),
     "last_token": (0, NO_LIMIT, True),
     "seed": (0, 2**63 - 1, False),
@@ -77,8 +77,8 @@ class GenerationOptions:
         repetition_penalty: divides the positive scores of tokens that were written
             already, and multiplies their negative ones. 1.0 for none. Tokens of a
             prompt do not count. In Hugging Face they do, for models such as GPT.
-        no_repeat_ngram_size: a sequence has no n tokens twice in the same order; 0 for
-            no such rule. Tokens of a prompt do not count.
+        no_repeat_ngram_size: n, at most 100: a sequence has no n tokens twice in the
+            same order. 0 for no such rule. Tokens of a prompt do not count.
         first_token: token that every sequence begins with, or None.
         last_token: token at the last position that the limits allow, or None for any.
             With the rule "hugging_face", a forced token has the log-probability 0.

@@ -93,21 +93,26 @@ def best_spans(logits, x, count, longest):
     inside = x["begins"] >= 0
     allowed = tf.stack([inside & (x["widest"] > 0), inside], axis=1)
     masked = tf.where(allowed, logits, NEVER)
-    masked = tf.pad(masked, [[0, 0], [0, 0], [0, count]], constant_values=NEVER)
+    kept = kept_spans(count)
+    count = tf.minimum(count, tf.shape(logits)[2])  # a row has no more
     scores, places = tf.math.top_k(masked, count)
     sums = scores[:, 0, :, None] + scores[:, 1, None]
     first, last = places[:, 0, :, None], places[:, 1, None]
     fits = (last >= first) & (last - first < longest) & (sums > NEVER / 2)
     sums = tf.reshape(tf.where(fits, sums, NEVER), (-1, count * count))
-    best, index = tf.math.top_k(sums, kept_spans(count))
+    found = tf.minimum(kept, count * count)
+    best, index = tf.math.top_k(sums, found)
+
+    def pad(values, constant=0):
+        padded = tf.pad(values, [[0, 0], [0, kept - found]], constant_values=constant)
+        return tf.ensure_shape(padded, [None, kept])
 
     def at(name, side, number):
-        padded = tf.pad(x[name], [[0, 0], [0, count]])
         chosen = tf.gather(places[:, side], number, batch_dims=1)
-        return tf.gather(padded, chosen, batch_dims=1)
+        return pad(tf.gather(x[name], chosen, batch_dims=1))
 
     return {
-        "scores": best,
+        "scores": pad(best, NEVER),
         "begins": at("begins", 0, index // count),
         "ends": at("ends", 1, index % count),
         "null": tf.reduce_sum(logits[:, :, 0], axis=1),
@@ -184,9 +189,9 @@ def _distinct_answers(spans, windows, contexts, count):
 
     scores = per_question("scores", NEVER)
     # Two rows have no answer in common, but two answers may have the same text.
-    scores, index = tf.math.top_k(
-        scores, tf.minimum(SPARE * count, tf.shape(scores)[1])
-    )
+    real = tf.math.count_nonzero(scores > NEVER / 2, axis=1, dtype=tf.int32)
+    most = tf.clip_by_value(tf.reduce_max(real, 0), count, SPARE * count)
+    scores, index = tf.math.top_k(scores, tf.minimum(most, tf.shape(scores)[1]))
     begins, ends = (
         tf.maximum(tf.gather(per_question(name, 0), index, batch_dims=1), 0)
         for name in ("begins", "ends")
@@ -218,9 +223,14 @@ def _parts(contexts, begins, ends):
 
 def _repeated(texts):
     """Whether an earlier text of the row is the same, bool (B, K)."""
-    places = tf.range(tf.shape(texts)[1])
-    equal = texts[:, :, None] == texts[:, None]
-    return tf.reduce_any(equal & (places[None] < places[:, None]), axis=2)
+    shape = tf.shape(texts)
+    rows = tf.strings.as_string(tf.range(shape[0]))
+    rows = tf.broadcast_to(rows[:, None], shape)
+    keys = tf.reshape(tf.strings.join([rows, texts], " "), (-1,))
+    _, groups = tf.unique(keys)
+    places = tf.range(tf.size(keys))
+    first = tf.math.unsorted_segment_min(places, groups, tf.size(keys))
+    return tf.reshape(tf.gather(first, groups) < places, shape)
 
 
 def _in_characters(places, texts):

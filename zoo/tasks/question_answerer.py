@@ -18,6 +18,8 @@ from zoo.tasks.finding_answers import FindsAnswers
 from zoo.tasks.question_files import QuestionFiles, answer_list
 
 SEQUENCE_LENGTH = 384  # of Devlin et al. 2019
+MAX_LENGTH = 10**6  # tokens of an answer
+MAX_ANSWERS = 1000
 PADDING = -1e9  # the score of a token that is padding
 INSIDE = "An answer must be in its context, or both positions -1."
 
@@ -84,13 +86,13 @@ class QuestionAnswerer(QuestionFiles, FindsAnswers, Task):
         **kwargs,
     ):
         self.check_encodes(backbone)
-        for key, value in (
-            ("answer_length", answer_length),
-            ("num_answers", num_answers),
+        for key, value, most in (
+            ("answer_length", answer_length, MAX_LENGTH),
+            ("num_answers", num_answers, MAX_ANSWERS),
         ):
-            if type(value) is not int or value < 1:
+            if type(value) is not int or not 1 <= value <= most:
                 raise ValueError(
-                    f"`{key}` must be an int of at least 1. Received: {value!r}."
+                    f"`{key}` must be an int in [1, {most}]. Received: {value!r:.80}."
                 )
         number = isinstance(null_threshold, (numbers.Real, type(None)))
         if not number or null_threshold != null_threshold:  # which is NaN
