@@ -8,7 +8,6 @@ from zoo.text import offsets
 # White space of several bytes, and as many spaces. TensorFlow Text 2.20 splits such
 # characters in the middle.
 WIDE_SPACES = (
-    ("[\x1c-\x1f]", " "),
     ("[\u0085\u00a0]", "  "),
     ("[\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]", "   "),
 )
