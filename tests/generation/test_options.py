@@ -120,7 +120,7 @@ def test_one_graph_serves_all_options_of_a_structure():
         structure, values = options.structure(), options.inputs(SIZE)
         if structure not in traced:
             traced[structure] = tf.function(
-                lambda values, numbers: run(structure.with_values(values), numbers),
+                lambda values, numbers: run(structure.with_inputs(values), numbers),
                 autograph=False,
             )
         values = {name: tf.constant(value) for name, value in values.items()}

@@ -138,7 +138,7 @@ def test_lengths(translator):
         assert tokens.shape == (4, 1, most) and np.isfinite(scores).all()
         found = [[*row[0]].index(tokenizer.end_id) + 1 for row in tokens.numpy()]
         assert fewest <= min(found) and max(found) <= most
-    _, limits = translator.prepare(inputs, options({"extra_tokens": 2}))
+    limits = translator.init_search(inputs, options({"extra_tokens": 2}))["limits"]
     lengths = translator.token_lengths(TEXTS)
     assert (limits.numpy() == np.minimum(lengths + 2, 48)).all()
 
@@ -170,7 +170,7 @@ def test_calls_are_not_traced_again(translator):
     for seed in (1, 2):  # the drawn numbers are an input
         translator.translate(TEXTS, top_p=0.9, seed=seed)
         list(translator.translate(TEXTS, top_p=0.9, seed=seed, stream=True))
-    assert len(functions) == 4
+    assert len(functions) == 5
     assert all(f.experimental_get_tracing_count() == 1 for f in functions)
 
 

@@ -214,7 +214,7 @@ class GenerationOptions:
         return GenerationOptions(num_beams=beams, penalty=self.penalty)
 
     def inputs(self, size):
-        """The values that a compiled generation takes as inputs, see `with_values`.
+        """The values that a compiled generation takes as inputs, see `with_inputs`.
 
         One function serves all options of a structure.
 
@@ -232,11 +232,14 @@ class GenerationOptions:
         values["suppressed"] = suppressed
         values["seed"] = np.int64(self.seed)
         values["renormalize"] = np.bool_(self.renormalize)
-        if self.searches:
-            return values
-        # One beam is no search, and has a graph of its own.
-        del values["num_beams"]
-        return {**values, "samples": np.bool_(self.samples)}
+        values["samples"] = np.bool_(self.samples)
+        return values
+
+    def with_inputs(self, values):
+        """A structure with the values of a compiled generation, see `inputs`."""
+        # They are known: one beam is no search, and a search has no samples.
+        known = "samples" if self.searches else "num_beams"
+        return self.with_values({k: v for k, v in values.items() if k != known})
 
 
 def change_if(condition, change, value):

@@ -190,8 +190,7 @@ class CausalLM(TrainsOnRows, TextContinuation, Task):
 
     def generate_batch(self, texts):
         """The best continuation of each text, in a graph; dict of (B,)."""
-        written, scores = self.write(texts, self.generation_options())
-        return {"text": written[:, 0], "score": scores[:, 0]}
+        return self.write_batch(texts)
 
     def serving_methods(self):
         """An export continues texts; its signature "score" is `answer`."""

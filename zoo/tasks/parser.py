@@ -5,7 +5,6 @@ import numpy as np
 import tensorflow as tf
 
 from zoo.evaluation import assess_trees, right_branching_trees
-from zoo.generation import generate
 from zoo.tasks.text_input import join_words
 from zoo.tasks.translator import Translator
 from zoo.text import find_leaves, phrase_spans, read_tree, read_trees, write_tree
@@ -132,16 +131,24 @@ class Parser(Translator):
         inputs = super().encode_prompt(texts, options)
         return {**inputs, "num_words": tf.cast(words, tf.int32)}
 
-    def generate_tokens(self, inputs, options, numbers=None):
-        """Tokens of trees, and scores, in a graph; see the class."""
-        beams = options.num_beams
-        several = beams if options.searches else options.num_return
+    def init_search(self, inputs, options, grows=True):
+        """See `TextGeneration`; also the number of words of each hypothesis."""
         inputs = {**inputs}
         words = inputs.pop("num_words")
-        (step, states, start, *others), limits = self.prepare(inputs, options)
-        rows = tf.repeat(words, several), tf.repeat(limits, beams)
-        step, states = self.tokenizer.grammar.constrain(step, states, *rows)
-        return generate(step, states, start, *others, limits=limits, numbers=numbers)
+        several = tf.where(options.samples, options.num_return, options.num_beams)
+        begun = super().init_search(inputs, options, grows)
+        return {**begun, "words": tf.repeat(words, several)}
+
+    def constrain(self, step, begun):
+        """A step that leads to a tree over all words; see the class."""
+        words, limits = begun["words"], begun["limits"]
+        beams = tf.shape(words)[0] // tf.maximum(tf.shape(limits)[0], 1)
+        limits = tf.repeat(limits, beams)
+        return self.tokenizer.grammar.constrain(step, begun["states"], words, limits)
+
+    def stop_finder(self, options):
+        """None, since a tree ends where it is complete."""
+        return None
 
     def writer(self, inputs, texts, options):
         """A function of tokens to trees; see `Translator.writer`."""

@@ -22,11 +22,10 @@ def sample_numbers(texts, options, repeats=None):
     Returns:
         float32 (R, T), or (R, 0) without samples.
     """
-    if options.searches:
-        return None
     repeats = tf.zeros_like(texts, tf.int32) if repeats is None else repeats
-    samples = tf.tile(tf.range(options.num_return), tf.shape(texts))
-    texts, repeats = (tf.repeat(x, options.num_return) for x in (texts, repeats))
+    several = tf.where(options.samples, options.num_return, 1)
+    samples = tf.tile(tf.range(several), tf.shape(texts))
+    texts, repeats = (tf.repeat(x, several) for x in (texts, repeats))
     seeds = tf.zeros_like(samples, tf.int64) + options.seed
     keys = _hash([_hash([texts], KEYS), repeats, seeds, samples], KEYS)
     # Without samples there are none.

@@ -117,7 +117,8 @@ class TextContinuation(TextGeneration):
         else:
             _, states = read_windows(self.backbone, given)
             states = {k: tf.repeat(v, beams, axis=0) for k, v in states.items()}
-        return states, tf.repeat(last, beams), None
+        limits = tf.fill(tf.shape(last), options.max_new_tokens)
+        return states, tf.repeat(last, beams), limits
 
     def writer(self, inputs, texts, options):
         """A function of new tokens to the texts with their continuations."""

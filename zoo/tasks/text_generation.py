@@ -123,8 +123,8 @@ class TextGeneration:
         """The most tokens of a text that is read, int; None for any number."""
         return self.sequence_length
 
-    def prepare(self, inputs, options, grows=True):
-        """The beginning of a generation, in a graph.
+    def init_search(self, inputs, options, grows=True):
+        """What a search begins with, in a graph.
 
         Args:
             inputs: dict of int32 (B, L), from `encode_prompt`.
@@ -132,30 +132,23 @@ class TextGeneration:
             grows: bool, whether the caches may grow; else they have room for all.
 
         Returns:
-            tuple of the first arguments of `zoo.generation.generate`, and the limits.
+            dict of states, start and limits, see `zoo.generation.generate`.
         """
-        if not options.searches:
-            several = options.num_return
-            inputs = {k: tf.repeat(v, several, axis=0) for k, v in inputs.items()}
+        several = tf.where(options.samples, options.num_return, 1)
+        inputs = {k: tf.repeat(v, several, axis=0) for k, v in inputs.items()}
         states, start, limits = self.init_states(inputs, options, grows)
-        matrix, fused = self.head.matrix(), self.decoder.fuse()
-
-        def step(tokens, states):
-            return self.next_logits(tokens, states, options.num_beams, matrix, fused)
-
-        return (step, states, start, options, self.tokenizer.end_id), limits
+        return {"states": states, "start": start, "limits": limits}
 
     def init_states(self, inputs, options, grows):
         """The states before the first new token.
 
         Args:
             inputs: dict of int32 (B, L), from `encode_prompt`.
-            options, grows: see `prepare`.
+            options, grows: see `init_search`.
 
         Returns:
             The states and the token that is read first, int32 (R,), of `num_beams`
-            rows for each row of `inputs`; and the most tokens of each, int32 (B,), or
-            None for `max_new_tokens`.
+            rows for each row of `inputs`; and the most tokens of each, int32 (B,).
         """
         options = options.resolve()
         sources = tf.reduce_sum(inputs["encoder_padding_mask"], axis=1)
@@ -174,11 +167,11 @@ class TextGeneration:
             rows: int32 scalar.
             longest: the most new tokens.
             beams: int.
-            grows: see `prepare`.
+            grows: see `init_search`.
         """
         # The length of a cache that grows in a loop must not be a constant.
         room = tf.maximum(LATER_ENTRIES // beams, 1) + 0 * rows
-        return tf.minimum(longest, room) if grows else longest
+        return tf.where(grows, tf.minimum(longest, room), longest)
 
     def next_logits(self, tokens, states, beams=1, matrix=None, fused=None):
         """The logits float32 (R, V) after tokens int32 (R, 1), and the next states."""
@@ -238,26 +231,59 @@ class TextGeneration:
 
         return ended
 
-    def generate_tokens(self, inputs, options, numbers=None):
-        """Tokens and scores, in a graph; see `zoo.generation.generate`."""
-        arguments, limits = self.prepare(inputs, options)
-        ended = self.stop_finder(options)
-        return generate(*arguments, limits=limits, numbers=numbers, ended=ended)
-
-    def write(self, texts, options, repeats=None):
-        """What is written for each text, in a graph.
+    def constrain(self, step, begun):
+        """A step and its states, of a task that restricts which tokens may come next.
 
         Args:
-            texts: string tensor (B,).
+            step: see `zoo.generation.generate`.
+            begun: dict, from `init_search`.
+        """
+        return step, begun["states"]
+
+    def search(self, begun, options, numbers=None):
+        """Tokens and scores, in a graph; see `zoo.generation.generate`.
+
+        Args:
+            begun: dict, from `init_search`.
+            options, numbers: see `zoo.generation.generate`.
+        """
+        beams, matrix, fused = (
+            options.num_beams,
+            self.head.matrix(),
+            self.decoder.fuse(),
+        )
+
+        def step(tokens, states):
+            return self.next_logits(tokens, states, beams, matrix, fused)
+
+        step, states = self.constrain(step, begun)
+        return generate(
+            step,
+            states,
+            begun["start"],
+            options,
+            self.tokenizer.end_id,
+            limits=begun["limits"],
+            numbers=numbers,
+            ended=self.stop_finder(options),
+        )
+
+    def generate_tokens(self, inputs, options, numbers=None):
+        """Tokens and scores, in a graph; see `init_search` and `search`."""
+        return self.search(self.init_search(inputs, options), options, numbers)
+
+    def decode(self, tokens, scores, inputs, texts, options):
+        """Texts of tokens, in a graph.
+
+        Args:
+            tokens: int32 (B, num_return, T), and their scores (B, num_return).
+            inputs: dict of int32 (B, L), from `encode_prompt`.
+            texts: string (B,).
             options: `GenerationOptions`.
-            repeats: see `zoo.tasks.sample_numbers.sample_numbers`.
 
         Returns:
             string and float32 (B, num_return), texts and their scores.
         """
-        inputs = self.encode_prompt(texts, options)
-        numbers = sample_numbers(texts, options, repeats)
-        tokens, scores = self.generate_tokens(inputs, options, numbers)
         flat = tf.reshape(tokens, (-1, tf.shape(tokens)[-1]))
         several = options.num_return
         inputs = {k: tf.repeat(v, several, axis=0) for k, v in inputs.items()}
@@ -272,11 +298,20 @@ class TextGeneration:
         return None
 
     def answer_batch(self, texts):
+        """The best text for each text, in a graph; see `write_batch`."""
+        return self.write_batch(texts)
+
+    def write_batch(self, texts):
         """The best text for each text, in a graph; dict of (B,).
 
         A sample is that of `write_texts` for a text alone.
         """
-        written, scores = self.write(texts, self.generation_options())
+        options = self.generation_options()
+        inputs, numbers = self.encode_prompt(texts, options), None
+        if options.samples:
+            numbers = sample_numbers(texts, options)
+        tokens, scores = self.generate_tokens(inputs, options, numbers)
+        written, scores = self.decode(tokens, scores, inputs, texts, options)
         return {self.answer_name: written[:, 0], "score": scores[:, 0]}
 
     def write_texts(
@@ -354,11 +389,16 @@ class TextGeneration:
         """
         order = np.argsort(-lengths, kind="stable")
         repeats = np.array(count_repeats(texts.numpy()), "int32")
-        function, values = self._compile(self.write, options)
+        values = self._values(options)
+        begin, search, decode = self._compile(options, values)
 
         def write(rows):
-            batch = tf.gather(texts, rows), tf.gather(repeats, rows)
-            written, scores = function(*batch, values)
+            batch, grows = tf.gather(texts, rows), tf.constant(True)
+            inputs, begun, numbers = begin(
+                batch, tf.gather(repeats, rows), grows, values
+            )
+            tokens, scores = search(begun, numbers, values)
+            written, scores = decode(tokens, scores, inputs, batch, values)
             return as_numpy(written).tolist(), as_numpy(scores).tolist()
 
         parts = [order[start : start + size] for start in range(0, len(order), size)]
@@ -369,70 +409,109 @@ class TextGeneration:
                     found[row] = pair
         return found
 
-    def _compile(self, function, options):
-        """A compiled function, one for all options of a structure, and their values.
-
-        Args:
-            function: method of texts, options and repeats, see `write`.
-            options: `GenerationOptions`.
-
-        Returns:
-            function of texts, repeats and values; and the values, dict of tensors.
-        """
-        structure, values = options.structure(), self._values(options)
-        spec = tf.TensorSpec
-
-        def run(texts, repeats, values):
-            return function(texts, structure.with_values(values), repeats)
-
-        signature = [spec((None,), tf.string), spec((None,), tf.int32), _specs(values)]
-        key = structure, function.__name__
-        return self.compiled_function(key, run, signature), values
-
     def _values(self, options):
-        """What a compiled generation takes of its options, dict of tensors."""
+        """What compiled functions take of the options, dict of tensors."""
         values = options.inputs(self.output.shape[-1])
         values["stop"] = stop_patterns(options.stop)
         return {name: tf.constant(value) for name, value in values.items()}
 
+    def _compile(self, options, values):
+        """Compiled functions that begin, search and decode.
+
+        The first and the last serve all options, and the second all of a structure.
+
+        Args:
+            options: `GenerationOptions`.
+            values: dict, from `_values`.
+        """
+        begin, spec = self._compile_begin(values), tf.TensorSpec
+        inputs, begun, numbers = _specs(
+            begin.get_concrete_function().structured_outputs
+        )
+        structure = options.structure()
+
+        def search(begun, numbers, values):
+            return self.search(begun, structure.with_inputs(values), numbers)
+
+        def decode(tokens, scores, inputs, texts, values):
+            options = GenerationOptions().with_values(values)
+            return self.decode(tokens, scores, inputs, texts, options)
+
+        tokens = spec((None, None, None), tf.int32), spec((None, None), tf.float32)
+        texts, values = spec((None,), tf.string), _specs(values)
+        signature = [*tokens, inputs, texts, values]
+        return (
+            begin,
+            self.compiled_function(
+                (structure, "search"), search, [begun, numbers, values]
+            ),
+            self.compiled_function("decode", decode, signature),
+        )
+
+    def _compile_begin(self, values):
+        """A compiled function: inputs, what a search begins with, and random numbers.
+
+        Args:
+            values: dict, from `_values`.
+
+        Returns:
+            function of texts, `repeats` of `sample_numbers`, whether caches may grow,
+            and values.
+        """
+
+        def begin(texts, repeats, grows, values):
+            options = GenerationOptions().with_values(values)
+            inputs = self.encode_prompt(texts, options)
+            begun = self.init_search(inputs, options, grows)
+            return inputs, begun, sample_numbers(texts, options, repeats)
+
+        vectors = [tf.TensorSpec((None,), kind) for kind in (tf.string, tf.int32)]
+        signature = [*vectors, tf.TensorSpec((), tf.bool), _specs(values)]
+        return self.compiled_function("begin", begin, signature)
+
     def _stream(self, texts, options):
         """Yields the texts after every token."""
-        repeats = tf.constant(count_repeats(texts.numpy()), tf.int32)
-        write = self.writer(self.encode_prompt(texts, options), texts, options)
-        first, values = self._compile(self._first_row, options)
-        advance = self._compile_step(options, first, values)
-        row = first(texts, repeats, values)
+        repeats, grows = count_repeats(texts.numpy()), tf.constant(False)
+        values = self._values(options)
+        begin = self._compile_begin(values)
+        inputs, begun, numbers = begin(
+            texts, tf.constant(repeats, tf.int32), grows, values
+        )
+        write = self.writer(inputs, texts, options)
+        row, _ = first_row(
+            **begun, options=options, end=self.tokenizer.end_id, numbers=numbers
+        )
+        states = begin.get_concrete_function().structured_outputs[1]["states"]
+        advance = self._compile_step(options, row, states, values)
         number, alive = tf.constant(0), tf.constant(len(texts))
         while int(alive):
             number, alive, row = advance(number, alive, row, values)
             yield as_numpy(write(row["tokens"], row["done"])).tolist()
 
-    def _first_row(self, texts, options, repeats):
-        """The state of a stream; what the step reads is within the states."""
-        inputs = self.encode_prompt(texts, options)
-        (_, states, start, options, end), limits = self.prepare(
-            inputs, options, grows=False
-        )
-        numbers = sample_numbers(texts, options, repeats)
-        return first_row(states, start, options, end, limits, numbers)[0]
-
-    def _compile_step(self, options, first, values):
+    def _compile_step(self, options, row, states, values):
         """The compiled step of a stream.
 
         Args:
             options: `GenerationOptions`.
-            first, values: of `_first_row`, from `_compile`.
+            row: dict, from `first_row`.
+            states: those of `row` as in a graph, whose unknown dimensions may change.
+            values: dict, from `_values`.
         """
         structure, end = options.structure(), self.tokenizer.end_id
 
         def advance(number, alive, row, values):
-            options = structure.with_values(values)
+            options = structure.with_inputs(values)
             ended = self.stop_finder(options)
             return next_token(self.next_logits, options, end, ended)(number, alive, row)
 
-        row = _specs(first.get_concrete_function().structured_outputs)
+        spec = {
+            name: _specs(states)
+            if name == "states"
+            else tf.TensorSpec([None] * value.shape.rank, value.dtype)
+            for name, value in row.items()
+        }
         scalar = tf.TensorSpec((), tf.int32)
-        signature = [scalar, scalar, row, _specs(values)]
+        signature = [scalar, scalar, spec, _specs(values)]
         return self.compiled_function((structure, "advance"), advance, signature)
 
 
