@@ -1,13 +1,16 @@
 """The shipped translators, language models and parser do what their cards say."""
 
+import os
 import pathlib
 
+import numpy as np
 import pytest
 
 import zoo
 from zoo.text import find_leaves, read_tree
 
 PRESETS = pathlib.Path(__file__).parents[1] / "presets"
+MEMORY = pathlib.Path("/proc/self/statm")
 NAMES = (
     "transformer_mini_en_fr_tatoeba",
     "transformer_mini_en_parser_gum",
@@ -29,11 +32,14 @@ def test_they_are_small(name):
 @pytest.mark.parametrize("name", [n for n in NAMES if "en_fr" in n])
 def test_everyday_sentences_are_translated(name):
     translator = zoo.from_preset(name)
-    texts = ["I am tired.", "Where is the station?", ""]
+    texts = ["I am tired.", "Where is the station?", "", " \u2028\n"]
     found = translator.translate(texts, num_beams=4)
+    assert found[2:] == ["", ""]
     assert found[0] in ("Je suis fatigué.", "Je suis fatiguée.")
     assert "gare" in found[1] and found[1].endswith("?")
-    assert found == translator.translate(texts, num_beams=4)
+    spaces = ["\n", "\t", "\r\n", "\u00a0", "\u2028", "\u3000"]
+    others = [f"Where is{space}the{space}station?{space}" for space in spaces]
+    assert translator.translate(others, num_beams=4) == [found[1]] * len(others)
 
 
 @pytest.mark.usefixtures("eagerly")
@@ -64,3 +70,42 @@ def test_phrases_of_a_sentence_are_found():
     assert "(NP (DT a) (JJ new) (NN car))" in text and text.startswith("(S ")
     tags = dict((word, tag) for tag, word in find_leaves(tree))
     assert tags["She"] == "PRP" and tags["said"] == "VBD" and tags["."] == "."
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not MEMORY.exists(), reason="needs /proc")
+def test_a_service_whose_users_choose_all_options_compiles_little():
+    """Prints compiled functions and memory of 200 calls with 200 combinations."""
+    model = zoo.from_preset("gpt_mini_en_books")
+    draw = np.random.default_rng(1)
+    first = None
+    for number in range(200):
+        options = {
+            "max_new_tokens": int(draw.integers(1, 31)),
+            "repetition_penalty": draw.uniform(1, 2),
+            "no_repeat_ngram_size": int(draw.integers(0, 4)),
+            "stop": [".", "the"][: number % 3],
+            "suppressed": draw.integers(10, 8000, number % 4),
+            "seed": number,
+        }
+        if number % 4 == 1:
+            options["num_beams"] = int(draw.integers(2, 5))
+            options["length_penalty"] = draw.uniform(0, 2)
+        elif number % 4:
+            options["temperature"] = draw.uniform(0.1, 2)
+            options["top_k"] = int(draw.integers(1, 50))
+            options["top_p"] = draw.uniform(0.1, 1)
+        model.generate("The old house", **options)
+        first = first or resident_megabytes()
+    functions = model.answer_function.values()
+    traces = sum(function.experimental_get_tracing_count() for function in functions)
+    grown = resident_megabytes() - first
+    print(f"{traces} compiled functions; {grown:.0f} MB more than after the first call")
+    assert traces <= 6
+    assert grown < 200  # 42 MB for each call, if it compiles
+
+
+def resident_megabytes():
+    """The resident memory of this process, in MB."""
+    pages = int(MEMORY.read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
