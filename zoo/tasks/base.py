@@ -187,8 +187,8 @@ class Task(
         """`encode_labels` in a tf.data pipeline."""
         return tf.cast(y, tf.float32)
 
-    def encode_class_weight(self, class_weight):
-        """Class numbers for the keys of Keras' `class_weight`."""
+    def encode_class_weight(self, class_weight, y=None):
+        """Keras' `class_weight` for the class numbers of targets `y`."""
         raise ValueError(
             "`class_weight` needs a task with one label for each text. Received: "
             f"class_weight={class_weight} for {type(self).__name__}. Use "

@@ -1,33 +1,68 @@
 """Targets and weights as users give them, checked: class labels, numbers, weights."""
 
-import re
+import numbers
+import operator
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import tensorflow as tf
 
-BOOLEANS = {"False", "True"}
+from zoo.config import LARGEST_OPTION
+from zoo.tasks.label_values import (
+    label_value,
+    numbers_of_names,
+    numbers_of_values,
+    spelling,
+    spelling_tensor,
+    takes_class_numbers,
+    values_in,
+)
+from zoo.tasks.text_input import HALVES
 
 
 def label_names(labels):
     """The names of a model's outputs, checked.
 
     Args:
-        labels: list of str, or int, their number, which names them "0", "1", ...
+        labels: list of str, or of numbers or bool, which are named as Python writes
+            them; or int, the number of labels, which names them "0", "1", ...
 
     Returns:
         list of str.
 
     Raises:
-        ValueError: if there are fewer than two names, or a name occurs twice.
+        ValueError: if there are fewer than two names, a name occurs twice, or a label
+            is something else.
     """
-    names = [labels] if isinstance(labels, (str, bytes)) else labels
-    names = list(map(str, range(names) if isinstance(names, int) else names))
-    if len(names) < 2 or len(set(names)) < len(names):
+    count = _number_of(labels)
+    no_list = isinstance(labels, (str, bytes, Mapping))
+    if no_list or not isinstance(labels, Iterable) or getattr(labels, "shape", 1) == ():
+        values = range(count or 0)
+    else:
+        values = as_array(labels) if isinstance(labels, tf.Tensor) else labels
+    names = [*map(_label_name, values)]
+    if len(names) < 2 or None in names or len(set(names)) < len(names):
         raise ValueError(
             "`labels` must be two or more different names, or their number. "
-            f"Received: {names}."
+            f"Received: {labels!r:.200}."
         )
     return names
+
+
+def _number_of(labels):
+    """A number of labels as an int; None if it is something else, or too large."""
+    try:
+        count = None if isinstance(labels, bool) else operator.index(labels)
+    except TypeError:
+        return None
+    return None if count is None or count > LARGEST_OPTION else count
+
+
+def _label_name(label):
+    """The name of a label, or None if it has none."""
+    label = label.decode("utf-8", "replace") if isinstance(label, bytes) else label
+    known = isinstance(label, (str, numbers.Number, np.bool_)) and label == label
+    return str(label) if known and not HALVES.search(str(label)) else None
 
 
 def as_array(y):
@@ -71,13 +106,14 @@ def one_for_each_text(values, name, way="Use one column of it."):
 
 
 def label_ids(y, labels, name="y"):
-    """Class numbers from class names or numbers, checked.
+    """Class numbers of targets, checked.
 
-    Booleans count as 0 and 1, except for labels that are named "False" and "True".
-    If the names of all labels are integers, such as "1" and "0", an integer is a name.
+    A target that equals a label, by its name or as a number, is that label: 1, 1.0,
+    "1.0" and True equal the label "1". Another number is a class number, unless it
+    could be mistaken for a label, see `takes_class_numbers`.
 
     Args:
-        y: list, array or series (B,) of str among `labels`, or of int.
+        y: list, array or series (B,) of str, numbers or bool.
         labels: tuple of str, the names, in the order of the outputs.
         name: str, the name of `y` in error messages.
 
@@ -85,7 +121,8 @@ def label_ids(y, labels, name="y"):
         int64 array (B,).
 
     Raises:
-        ValueError: if a label is missing, unknown or out of range.
+        ValueError: if a label is missing, unknown or out of range, or a number equals
+            several labels, or may be a label or a class number.
     """
     y = one_for_each_text(y, name, f"For one-hot rows use `{name}.argmax(-1)`.")
     if y.dtype.kind == "O":
@@ -97,45 +134,16 @@ def label_ids(y, labels, name="y"):
                 )
         if not any(isinstance(value, (str, bytes)) for value in y):
             y = np.array(y.tolist())
-    if y.dtype.kind == "b" and set(labels) == BOOLEANS:
-        y = y.astype(str)
     if y.dtype.kind in "OSUT":
-        return _numbers_of_names(y, labels, name)
-    with np.errstate(invalid="ignore"):
-        wrong = y[~np.isfinite(y) | (y != np.floor(y))] if y.dtype.kind == "f" else []
-    if len(wrong):
+        return numbers_of_names(y.tolist(), labels, name)
+    if y.dtype.kind not in "biuf":
         raise ValueError(
-            f"`{name}` must hold class numbers. Received: {wrong[0]}. To predict "
-            'numbers, load the model with `task="text_regressor"`.'
+            f"`{name}` must hold labels of the model or class numbers. Received: "
+            f"{y.dtype}. The labels are {list(labels)}."
         )
-    numbers = y.astype(np.int64)
-    if _are_integers(labels):
-        return _numbers_of_names(numbers, labels, name)
-    wrong = y[(numbers < 0) | (numbers >= len(labels))]
-    if len(wrong):
-        raise ValueError(
-            f"`{name}` must be in [0, {len(labels)}). Received: {wrong[0]}. The labels "
-            f"are {list(labels)}."
-        )
-    return numbers
-
-
-def _are_integers(labels):
-    """Whether all names are integers, so that an integer is the name of a label."""
-    return all(re.fullmatch("0|-?[1-9][0-9]*", label) for label in labels)
-
-
-def _numbers_of_names(y, labels, name):
-    """Class numbers int64 (B,) of names (B,)."""
-    names = [v.decode() if isinstance(v, bytes) else str(v) for v in y.tolist()]
-    known = {label: index for index, label in enumerate(labels)}
-    unknown = sorted(set(names) - set(known))
-    if unknown:
-        raise ValueError(
-            f"`{name}` must hold labels of the model. Received: {unknown[:5]}. The "
-            f"labels are {list(labels)}."
-        )
-    return np.array([known[value] for value in names], np.int64)
+    if y.dtype.kind == "b" or y.dtype.itemsize > 8:  # TensorFlow has no longdouble
+        y = y.astype("uint8" if y.dtype.kind == "b" else "float64")
+    return numbers_of_values(y.astype(y.dtype.newbyteorder("=")), labels, name)
 
 
 def label_tensor(y, labels):
@@ -149,18 +157,30 @@ def label_tensor(y, labels):
             f"shape {tuple(y.shape)}. For one-hot rows use `tf.argmax(y, -1)`."
         )
     y = tf.reshape(y, (-1,))
-    if y.dtype == tf.bool and set(labels) == BOOLEANS:
-        y = tf.where(y, "True", "False")
     if y.dtype == tf.string:
         return name_tensor(y, labels)
-    numbers = tf.cast(y, tf.int64)
-    whole = tf.cast(numbers, y.dtype) == y
-    if _are_integers(labels):
-        return name_tensor(tf.where(whole, tf.as_string(numbers), ""), labels)
-    known = (numbers >= 0) & (numbers < len(labels)) & whole
-    message = f"`y` must be in [0, {len(labels)}). The labels are {list(labels)}."
-    check = tf.debugging.Assert(tf.reduce_all(known), [message, y])
-    with tf.control_dependencies([check]):
+    y = tf.cast(y, tf.uint8) if y.dtype == tf.bool else y
+    known = values_in(labels, y.dtype)
+    equal = y[:, None] == tf.constant([value for value, _ in known], y.dtype)
+    indices = tf.constant([index for _, index in known], tf.int64)
+    found = tf.reduce_sum(tf.cast(equal, tf.int64), axis=1)
+    numbers = tf.reduce_sum(tf.where(equal, indices, 0), axis=1)
+    right = tf.reduce_all(found == 1)
+    names = [f"{value} is {labels[index]!r}" for value, index in known]
+    message = f"`y` must hold labels of the model, which are {list(labels)}."
+    if names:
+        message += f" As labels, {', '.join(names)}."
+    if takes_class_numbers(labels):
+        message += f" Or it must hold class numbers in [0, {len(labels)})."
+        whole = tf.cast(y, tf.int64)
+        inside = (whole >= 0) & (whole < len(labels)) & (tf.cast(whole, y.dtype) == y)
+        numbers = tf.where(right, numbers, whole)
+        right |= tf.reduce_all(inside) & tf.reduce_all(found <= 1)
+    elif names:
+        message += (
+            f" Class numbers would be confused with them: {[*enumerate(labels)]}."
+        )
+    with tf.control_dependencies([tf.debugging.Assert(right, [message, y])]):
         return tf.identity(numbers)
 
 
@@ -170,35 +190,71 @@ def name_tensor(names, labels):
     An unknown name raises `tf.errors.InvalidArgumentError` during the run.
     """
     matches = tf.equal(names[:, None], tf.constant(labels)[None])
+    if any(label_value(label) is not None for label in labels):
+        others = tf.constant([spelling(label) for label in labels])
+        similar = tf.equal(spelling_tensor(names)[:, None], others[None])
+        matches = tf.where(tf.reduce_any(matches, 1, keepdims=True), matches, similar)
+    found = tf.reduce_sum(tf.cast(matches, tf.int32), axis=1)
     message = f"`y` must hold labels of the model, which are {list(labels)}."
-    known = tf.reduce_all(tf.reduce_any(matches, axis=1))
+    known = tf.reduce_all(found == 1)
     with tf.control_dependencies([tf.debugging.Assert(known, [message, names])]):
         return tf.argmax(tf.cast(matches, tf.int32), axis=1)
 
 
-def class_weights(weights, labels):
+def class_weights(weights, labels, y=None):
     """Keras' `class_weight` with a number for each class, checked.
 
     Args:
-        weights: dict of a class name or number to its weight.
+        weights: dict of a class name or number to its weight; list or array (C,) in the
+            order of the labels; or "balanced": rows / (classes * rows of the class), as
+            in scikit-learn, where classes without rows do not count.
         labels: tuple of str, the names, in the order of the outputs.
+        y: targets of the rows, for "balanced"; None if they are unknown.
 
     Returns:
         dict of int to float; a class without a weight has 1.
 
     Raises:
-        ValueError: if a class is unknown or occurs twice, or a weight is negative or
-            not finite.
+        ValueError: if a class is unknown or occurs twice, a weight is negative or not
+            finite, there are too few or too many, or the targets are unknown.
     """
-    found = dict.fromkeys(range(len(labels)), 1.0)
-    numbers = [int(label_ids([key], labels, "class_weight")[0]) for key in weights]
+    weights = weights.to_dict() if hasattr(weights, "to_dict") else weights
+    if isinstance(weights, Mapping):
+        numbers = _numbers_of_keys([*weights], labels)
+        values = row_weights([*weights.values()], "class_weight").tolist()
+        found = dict.fromkeys(range(len(labels)), 1.0)
+        return found | dict(zip(numbers, values, strict=True))
+    if isinstance(weights, str) and weights == "balanced" and y is not None:
+        counts = np.bincount(label_ids(y, labels), minlength=len(labels))
+        size = np.maximum(counts * np.count_nonzero(counts), 1)
+        return dict(enumerate(np.where(counts, counts.sum() / size, 1.0).tolist()))
+    shape = np.shape(weights) if not isinstance(weights, (str, bytes)) else None
+    if shape != (len(labels),):
+        given = f"{weights!r:.80}" if not shape else f"an array of shape {shape}"
+        raise ValueError(
+            "`class_weight` must be a dict of labels to weights, a list with a weight "
+            f"for each of the {len(labels)} labels, or 'balanced' for arrays of text "
+            f"with their labels. Received: {given}. The labels are {list(labels)}."
+        )
+    return dict(enumerate(row_weights(weights, "class_weight").tolist()))
+
+
+def _numbers_of_keys(keys, labels):
+    """The different class numbers of the keys of `class_weight`, list of int."""
+    names = [isinstance(key, (str, bytes)) for key in keys]
+    values = [key for key, name in zip(keys, names, strict=True) if not name]
+    # Together, since some numbers are labels only if all are.
+    found = iter(label_ids(values, labels, "class_weight").tolist() if values else ())
+    numbers = [
+        int(label_ids([key], labels, "class_weight")[0]) if name else next(found)
+        for key, name in zip(keys, names, strict=True)
+    ]
     if len(set(numbers)) < len(numbers):
         raise ValueError(
             "`class_weight` must have one weight for a class. Received: "
-            f"{list(weights)}. Use either the name or the number of a class."
+            f"{keys}. Use either the name or the number of a class."
         )
-    values = row_weights(list(weights.values()), "class_weight").tolist()
-    return found | dict(zip(numbers, values, strict=True))
+    return numbers
 
 
 def label_rows(y):

@@ -23,7 +23,8 @@ class TextTraining(TextBatches):
     """Overrides the methods of `keras.Model` that take data, so that they take text.
 
     The methods have Keras' arguments in Keras' order. Input that is not text goes to
-    Keras unchanged.
+    Keras unchanged. `class_weight` may also be a list in the order of the labels, or
+    "balanced", see `zoo.tasks.targets.class_weights`.
 
     Attributes:
         rows_are_texts: bool, whether each text is a row of a batch, or several.
@@ -77,7 +78,7 @@ class TextTraining(TextBatches):
         callbacks = with_callbacks(callbacks, now := Epoch(initial_epoch), self, epochs)
         held_out = self._held_out(validation_data)
         limits = validation_batch_size or batch_size, validation_steps, token_budget
-        class_weight = class_weight and self.encode_class_weight(class_weight)
+        class_weight = self._class_weight(class_weight, x, y)
         columns = self._training_columns(x)
         if self.takes_text(x):
             x, held_out = self._split((x, y, sample_weight), validation_split, held_out)
@@ -91,6 +92,12 @@ class TextTraining(TextBatches):
             shuffle, class_weight, sample_weight, initial_epoch, steps_per_epoch,
             validation_steps, validation_batch_size, validation_freq,
         )  # fmt: skip
+
+    def _class_weight(self, class_weight, x, y):
+        """The weights of class numbers, a dict, or None; see `encode_class_weight`."""
+        if class_weight is None:
+            return None
+        return self.encode_class_weight(class_weight, y if self.takes_text(x) else None)
 
     def _training_columns(self, x):
         """The number of columns of the data of `fit`."""
@@ -228,9 +235,8 @@ class TextTraining(TextBatches):
         self, x, y=None, sample_weight=None, class_weight=None, return_dict=False
     ):
         """Keras' `train_on_batch`, on text or on token ids."""
-        if class_weight:
-            class_weight = self.encode_class_weight(class_weight)
         x, y = self._checked(x, y, "train_on_batch")
+        class_weight = self._class_weight(class_weight, x, y)
         x, y, sample_weight = self._one_batch(x, y, sample_weight)
         return super().train_on_batch(x, y, sample_weight, class_weight, return_dict)
 

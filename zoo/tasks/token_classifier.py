@@ -159,6 +159,12 @@ class TokenClassifier(TaggedFiles, TagsWords, Task):
 
     def encode_label_tensor(self, y):
         """Labels of sentences without a change; `finish` splits them."""
+        if y.dtype != tf.string:
+            raise ValueError(
+                "`y` of a dataset must hold the labels of each sentence as one string, "
+                f"separated by white space. Received: {y.dtype.name}. Use "
+                '`" ".join(labels)`.'
+            )
         return y
 
     def check_rows(self, columns, y):
