@@ -11,8 +11,8 @@ import tiny
 from sklearn.utils.class_weight import compute_class_weight
 
 from zoo.data import read_labelled
-from zoo.tasks.label_values import as_labels, spelling
-from zoo.tasks.targets import class_weights, label_ids, label_names, label_tensor
+from zoo.tasks.label_values import as_labels, label_names, spelling
+from zoo.tasks.targets import class_weights, label_ids, label_tensor
 
 # Labels, targets, and the class numbers of the targets.
 EQUAL = {

@@ -1,12 +1,18 @@
-"""Finds the label that a target equals, by its name or by the number of the name."""
+"""Names of labels, and the label that a target equals by its name or as a number."""
 
 import collections
 import decimal
 import math
+import numbers
+import operator
 import re
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import tensorflow as tf
+
+from zoo.config import LARGEST_OPTION
+from zoo.tasks.text_input import HALVES
 
 FALSE, TRUE = ("false", "False", "FALSE"), ("true", "True", "TRUE")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -17,6 +23,51 @@ SPELLINGS = (
     (f"({'|'.join(FALSE)})", "0"),
     (f"({'|'.join(TRUE)})", "1"),
 )
+
+
+def label_names(labels):
+    """The names of a model's outputs, checked.
+
+    Args:
+        labels: list of str, or of numbers or bool, which are named as Python writes
+            them; or int, the number of labels, which names them "0", "1", ...
+
+    Returns:
+        list of str.
+
+    Raises:
+        ValueError: if there are fewer than two names, a name occurs twice, or a label
+            is something else.
+    """
+    count = _number_of(labels)
+    no_list = isinstance(labels, (str, bytes, Mapping))
+    if no_list or not isinstance(labels, Iterable) or getattr(labels, "shape", 1) == ():
+        values = range(count or 0)
+    else:
+        values = labels.numpy() if isinstance(labels, tf.Tensor) else labels
+    names = [*map(_label_name, values)]
+    if len(names) < 2 or None in names or len(set(names)) < len(names):
+        raise ValueError(
+            "`labels` must be two or more different names, or their number. "
+            f"Received: {labels!r:.200}."
+        )
+    return names
+
+
+def _number_of(labels):
+    """A number of labels as an int; None if it is something else, or too large."""
+    try:
+        count = None if isinstance(labels, bool) else operator.index(labels)
+    except TypeError:
+        return None
+    return None if count is None or count > LARGEST_OPTION else count
+
+
+def _label_name(label):
+    """The name of a label, or None if it has none."""
+    label = label.decode("utf-8", "replace") if isinstance(label, bytes) else label
+    known = isinstance(label, (str, numbers.Number, np.bool_)) and label == label
+    return str(label) if known and not HALVES.search(str(label)) else None
 
 
 def label_value(name):

@@ -1,13 +1,10 @@
 """Targets and weights as users give them, checked: class labels, numbers, weights."""
 
-import numbers
-import operator
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 import tensorflow as tf
 
-from zoo.config import LARGEST_OPTION
 from zoo.tasks.label_values import (
     label_value,
     numbers_of_names,
@@ -17,52 +14,14 @@ from zoo.tasks.label_values import (
     takes_class_numbers,
     values_in,
 )
-from zoo.tasks.text_input import HALVES
 
-
-def label_names(labels):
-    """The names of a model's outputs, checked.
-
-    Args:
-        labels: list of str, or of numbers or bool, which are named as Python writes
-            them; or int, the number of labels, which names them "0", "1", ...
-
-    Returns:
-        list of str.
-
-    Raises:
-        ValueError: if there are fewer than two names, a name occurs twice, or a label
-            is something else.
-    """
-    count = _number_of(labels)
-    no_list = isinstance(labels, (str, bytes, Mapping))
-    if no_list or not isinstance(labels, Iterable) or getattr(labels, "shape", 1) == ():
-        values = range(count or 0)
-    else:
-        values = as_array(labels) if isinstance(labels, tf.Tensor) else labels
-    names = [*map(_label_name, values)]
-    if len(names) < 2 or None in names or len(set(names)) < len(names):
-        raise ValueError(
-            "`labels` must be two or more different names, or their number. "
-            f"Received: {labels!r:.200}."
-        )
-    return names
-
-
-def _number_of(labels):
-    """A number of labels as an int; None if it is something else, or too large."""
-    try:
-        count = None if isinstance(labels, bool) else operator.index(labels)
-    except TypeError:
-        return None
-    return None if count is None or count > LARGEST_OPTION else count
-
-
-def _label_name(label):
-    """The name of a label, or None if it has none."""
-    label = label.decode("utf-8", "replace") if isinstance(label, bytes) else label
-    known = isinstance(label, (str, numbers.Number, np.bool_)) and label == label
-    return str(label) if known and not HALVES.search(str(label)) else None
+# Of targets and weights. A square, and the norm of the gradients of many weights, are
+# finite in float32 up to about 1e15.
+SMALLEST, LARGEST = 1e-30, 1e15
+SQUARES = f"`y` must be in [-{LARGEST:g}, {LARGEST:g}], so that float32 holds squares."
+SUMS = (
+    f"must hold 0 or numbers in [{SMALLEST:g}, {LARGEST:g}], whose sums float32 holds."
+)
 
 
 def as_array(y):
@@ -295,16 +254,36 @@ def target_numbers(y):
     """Targets as an array of float32, checked.
 
     Raises:
-        ValueError: if a value is not a number, or is not finite.
+        ValueError: if a value is not a number, not finite, or its square is too large.
     """
+    y = as_array(y)
+    numbers = _as_floats(y, "`y`", "Remove the rows without one.")
+    _check_values(np.isfinite(numbers), y, "`y` must hold finite numbers.")
+    _check_values(np.abs(numbers) <= LARGEST, y, SQUARES, "Scale the numbers.")
+    return numbers.astype("float32")
+
+
+def _as_floats(values, name, way):
+    """An array as float64, in which None is NaN."""
     try:
-        numbers = np.asarray(as_array(y), "float32")
-    except (TypeError, ValueError) as error:
+        return values.astype("float64")
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
-            f"`y` must hold numbers. Received: {error}. Remove the rows without one."
+            f"{name} must hold numbers. Received: {error}. {way}"
         ) from error
-    _check_finite(numbers, as_array(y), "`y` must hold finite numbers.")
-    return numbers
+
+
+def target_tensor(y):
+    """`target_numbers` for a tensor in a tf.data pipeline."""
+    if y.dtype == tf.string:
+        raise ValueError(
+            "`y` must hold numbers. Received: a dataset with strings. Use "
+            "`tf.strings.to_number`."
+        )
+    y = tf.debugging.check_numerics(tf.cast(y, tf.float32), "`y`")
+    right = tf.reduce_all(tf.abs(y) <= LARGEST)
+    with tf.control_dependencies([tf.debugging.Assert(right, [SQUARES, y])]):
+        return tf.identity(y)
 
 
 def row_weights(weights, name="sample_weight"):
@@ -312,35 +291,33 @@ def row_weights(weights, name="sample_weight"):
 
     Raises:
         ValueError: if a text has several weights, or a weight is not a number, negative
-            or not finite.
+            or not finite, or is too small or too large for sums in float32.
     """
     weights = one_for_each_text(weights, name)
-    try:
-        numbers = weights.astype("float32")
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"`{name}` must hold numbers. Received: {error}. Use 1.0 as the default."
-        ) from error
+    numbers = _as_floats(weights, f"`{name}`", "Use 1.0 as the default.")
     rule = f"`{name}` must hold finite numbers of at least 0."
-    _check_finite(np.where(numbers >= 0, numbers, np.nan), weights, rule)
-    return numbers
+    _check_values(np.isfinite(numbers) & (numbers >= 0), weights, rule)
+    fits = (numbers == 0) | (numbers >= SMALLEST) & (numbers <= LARGEST)
+    _check_values(fits, weights, f"`{name}` {SUMS}", "Scale the weights.")
+    return numbers.astype("float32")
 
 
-def _check_finite(numbers, given, rule):
-    wrong = np.argwhere(~np.isfinite(numbers))
+def _check_values(right, given, rule, way="Correct or remove the row."):
+    """Raises ValueError at the first given value that is not right."""
+    wrong = np.argwhere(~right)
     if len(wrong):
         place = tuple(wrong[0])
         raise ValueError(
-            f"{rule} Received: {given[place]} in row {place[0] if place else 0}. "
-            "Correct or remove the row."
+            f"{rule} Received: {given[place]} in row {place[0] if place else 0}. {way}"
         )
 
 
 def weight_tensor(weights):
     """`row_weights` for a tensor in a tf.data pipeline; it may have any shape."""
-    message = "`sample_weight` must hold finite numbers of at least 0."
-    weights = tf.cast(weights, tf.float32)
-    right = tf.math.is_finite(weights) & (weights >= 0)
+    message = f"`sample_weight` must hold finite numbers of at least 0; it {SUMS}"
+    numbers = tf.cast(weights, tf.float32)
+    zero = tf.equal(weights, tf.zeros((), weights.dtype))
+    right = zero | (numbers >= SMALLEST) & (numbers <= LARGEST)
     check = tf.debugging.Assert(tf.reduce_all(right), [message, weights])
     with tf.control_dependencies([check]):
-        return tf.identity(weights)
+        return tf.identity(numbers)

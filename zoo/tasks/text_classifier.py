@@ -6,8 +6,9 @@ import tensorflow as tf
 from zoo.data import as_numbers, read_labelled
 from zoo.evaluation import assess_numbers, mean_number, tfidf_number
 from zoo.tasks.class_labels import ClassLabels
+from zoo.tasks.label_values import label_names
 from zoo.tasks.sequence_head import SequenceHead
-from zoo.tasks.targets import label_names, one_for_each_text
+from zoo.tasks.targets import one_for_each_text
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -232,8 +233,7 @@ class TextRegressor(SequenceHead):
 
     def encode_label_tensor(self, y):
         """`encode_labels` in a tf.data pipeline."""
-        y = tf.debugging.check_numerics(super().encode_label_tensor(y), "`y`")
-        return tf.reshape(y, (-1, 1))
+        return tf.reshape(super().encode_label_tensor(y), (-1, 1))
 
     def answers(self, outputs):
         """The value, float32 (B,)."""

@@ -15,6 +15,7 @@ from zoo.tasks.text_input import (
     rows_at_once,
     split_rows,
 )
+from zoo.token_inputs import check_integers
 
 PREDICTING = threading.RLock()  # Keras keeps the state of a prediction on the model
 
@@ -266,6 +267,13 @@ class TextTraining(TextBatches):
         if not texts and self.unpack_rows(data, None)[1] is None:
             x, y, weight = keras.utils.unpack_x_y_sample_weight(data)
         return *self._checked(x, y, "validation_data"), weight
+
+    def as_text(self, x):
+        """See `TextColumns.as_text`. Arrays of token ids are checked."""
+        x = super().as_text(x)
+        if isinstance(x, dict):
+            check_integers({name: x[name] for name in self.input if name in x})
+        return x
 
     def _checked(self, x, y, name):
         """`x` as of `as_text`, and `y`; see `check_data` for arguments and errors."""

@@ -11,9 +11,10 @@ from zoo.layers import CRF, crf, output_layer
 from zoo.tasks.base import Task
 from zoo.tasks.blocks import in_blocks
 from zoo.tasks.chain import CRFLoss, TagAccuracy
+from zoo.tasks.label_values import label_names
 from zoo.tasks.tagged_files import TaggedFiles
 from zoo.tasks.tagging import TagsWords
-from zoo.tasks.targets import label_ids, label_names, label_rows, name_tensor
+from zoo.tasks.targets import label_ids, label_rows, name_tensor
 from zoo.tasks.text_input import join_words
 
 DECODERS = ("softmax", "crf")
