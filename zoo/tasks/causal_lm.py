@@ -68,6 +68,7 @@ class CausalLM(TrainsOnRows, ContinuesTexts, Task):
     """
 
     task_name = "causal_lm"
+    output_kind = "logits"
     pads_targets = True
     answers_tokens = False
     text_methods = ("generate", "answer")

@@ -65,6 +65,7 @@ class TextEmbedder(Task):
     """
 
     task_name = "text_embedder"
+    output_kind = "numbers"
     encodes = True
     columns = ("text", "text_pair")
     optional_columns = ("text_pair",)

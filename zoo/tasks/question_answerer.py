@@ -69,6 +69,7 @@ class QuestionAnswerer(QuestionFiles, FindsAnswers, Task):
     """
 
     task_name = "question_answerer"
+    output_kind = "logits"
     encodes = True
     columns = ("question", "context")
 

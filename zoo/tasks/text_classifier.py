@@ -152,6 +152,7 @@ class TextRegressor(SequenceHead):
     """
 
     task_name = "text_regressor"
+    output_kind = "numbers"
     classifies = "numbers"
     symmetric = True
     baselines = {"mean": mean_number, "TF-IDF with ridge regression": tfidf_number}

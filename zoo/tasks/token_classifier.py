@@ -63,6 +63,7 @@ class TokenClassifier(TaggedFiles, TagsWords, Task):
 
     task_name = "token_classifier"
     pads_targets = True
+    padding_label = -1
     classifies = "words"
     encodes = True
     answers_tokens = False
@@ -111,6 +112,11 @@ class TokenClassifier(TaggedFiles, TagsWords, Task):
         }
         super().__init__(inputs, outputs, backbone, tokenizer, options, **kwargs)
         self.labels = tuple(labels)
+
+    @property
+    def output_kind(self):
+        """What the outputs are; see `DistributedTraining`."""
+        return "potentials" if self.options["decoder"] == "crf" else "logits"
 
     @classmethod
     def recognise(cls, found):
