@@ -43,8 +43,8 @@ class TokenClassifier(TaggedFiles, TagsWords, Task):
         tokenizer: from `zoo.text`, or None for token ids only.
         labels: list of str, the names, in the order of the outputs; or an int.
         decoder: "softmax" or "crf".
-        scheme: "IOB1", "IOB2" or "BIOES" for spans, which `score` counts. With "crf"
-            the answers follow the scheme. None for labels of single words.
+        scheme: "IOB1", "IOB2", "BIOES" or "BILOU" for spans, which `score` counts. With
+            "crf" the answers follow the scheme. None for labels of single words.
         head_dropout: float in [0, 1), on the vector of a word.
         **kwargs: sequence_length and name, see `zoo.tasks.Task`.
 
