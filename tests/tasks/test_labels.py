@@ -11,6 +11,8 @@ import tiny
 from sklearn.utils.class_weight import compute_class_weight
 
 from zoo.data import read_labelled
+from zoo.evaluation import convert_tags, span_scores
+from zoo.tasks import TokenClassifier
 from zoo.tasks.label_values import as_labels, label_names, spelling
 from zoo.tasks.targets import class_weights, label_ids, label_tensor
 
@@ -135,6 +137,22 @@ def test_tags_may_be_numbers(make_task):
     numbers = tf.data.Dataset.from_tensors((texts[:1], [[0, 1, 0]]))
     with pytest.raises(ValueError, match="`y` of a dataset must hold .*: int32"):
         tagger.evaluate(numbers, verbose=0)
+
+
+@pytest.mark.usefixtures("eagerly")
+@pytest.mark.parametrize("scheme", ["BIOES", "BILOU"])
+def test_tags_of_a_scheme_with_ends(make_task, scheme):
+    texts, _ = tiny.make_texts(24)
+    tags = [convert_tags(row, scheme) for row in tiny.make_tags(texts)]
+    labels = sorted({tag for row in tags for tag in row})
+    assert TokenClassifier.data_options(tags) == {"labels": labels, "scheme": scheme}
+    tagger = make_task("token_classifier", decoder="crf", labels=labels, scheme=scheme)
+    found = [[word["tag"] for word in row] for row in tagger.tag(texts)]
+    assert all(convert_tags(row, scheme) == row for row in found)
+    assert any("O" != tag for row in found for tag in row)
+    assert tagger.score(texts, tags) == span_scores(tags, found)
+    with pytest.raises(ValueError, match="Every label must be O.*Received: 'I'"):
+        make_task("token_classifier", labels=[*labels, "I"], scheme=scheme)
 
 
 @pytest.mark.parametrize(

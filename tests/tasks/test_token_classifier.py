@@ -10,9 +10,8 @@ import tiny
 from eager import without_graphs
 
 import zoo
-from zoo.evaluation import convert_tags, span_scores
 from zoo.layers import crf
-from zoo.tasks import TokenClassifier, token_classifier
+from zoo.tasks import token_classifier
 from zoo.tasks.text_input import join_words
 
 TEXTS = tiny.make_texts(24)[0]
@@ -122,19 +121,6 @@ def test_a_scheme_is_never_broken(make_tagger):
     strict.set_weights(plain.get_weights())
     answer = strict.answer(["a b c"])["tags"][0].tolist()
     assert answer[0] == "B-GOOD" and set(answer[1:]) == {"I-GOOD"}
-
-
-@pytest.mark.usefixtures("eagerly")
-@pytest.mark.parametrize("scheme", ["BIOES", "BILOU"])
-def test_tags_of_a_scheme_with_ends(make_tagger, scheme):
-    tags = [convert_tags(row, scheme) for row in TAGS]
-    labels = sorted({tag for row in tags for tag in row})
-    assert TokenClassifier.data_options(tags) == {"labels": labels, "scheme": scheme}
-    tagger = make_tagger(decoder="crf", labels=labels, scheme=scheme)
-    found = [[word["tag"] for word in row] for row in tagger.tag(TEXTS)]
-    assert all(convert_tags(row, scheme) == row for row in found)
-    assert any("O" != tag for row in found for tag in row)
-    assert tagger.score(TEXTS, tags) == span_scores(tags, found)
 
 
 @pytest.mark.usefixtures("eagerly")
@@ -297,9 +283,6 @@ def test_an_export_answers_as_the_task(trained, tmp_path):
         ({"decoder": "viterbi"}, "`decoder` must be one of"),
         ({"scheme": "BIOES", "labels": ["O", "E-A", "I-A", "X"]}, "Received: 'X'"),
         ({"scheme": "BIO"}, "`scheme` must be one of"),
-        ({"scheme": "BILOU", "labels": ["O", "E-A"]}, "Received: 'E-A'"),
-        ({"scheme": "IOB2", "labels": ["O", "B-A", "I"]}, "Received: 'I'"),
-        ({"scheme": "IOB1", "labels": ["O", "I-A", "B-"]}, "Received: 'B-'"),
     ],
 )
 def test_impossible_options_are_refused(make_tagger, options, message):

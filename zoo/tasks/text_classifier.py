@@ -37,8 +37,9 @@ class TextClassifier(ClassLabels, SequenceHead):
     Args:
         backbone: `zoo.backbone.Backbone`.
         tokenizer: from `zoo.text`, or None for token ids only.
-        labels: list of str, the names, in the order of the outputs; or an int, their
-            number, which names them "0", "1", ...
+        labels: list of str, numbers or bool, the names, in the order of the outputs; or
+            an int, their number, which names them "0", "1", ... A target that equals a
+            label is this label, see `zoo.tasks.targets.label_ids`.
         pooling: "pooled", "cls", "mean", or for pairs "compare", see
             `zoo.layers.ComparedSegments`. With "compare", a backbone without segments,
             such as ELMo, reads each text alone and whole, needs `pair=True` and takes

@@ -41,7 +41,7 @@ class TokenClassifier(TaggedFiles, TagsWords, Task):
     Args:
         backbone: `zoo.backbone.Backbone`.
         tokenizer: from `zoo.text`, or None for token ids only.
-        labels: list of str, the names, in the order of the outputs; or an int.
+        labels: as of `TextClassifier`.
         decoder: "softmax" or "crf".
         scheme: "IOB1", "IOB2", "BIOES" or "BILOU" for spans, which `score` counts. With
             "crf" the answers follow the scheme. None for labels of single words.
