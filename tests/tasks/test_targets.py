@@ -1,5 +1,7 @@
 """Labels, targets and weights that users give: they fit, or the error tells why not."""
 
+import collections
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -84,6 +86,19 @@ def test_an_integer_is_the_name_of_a_label(labels):
 def test_labels_of_words_that_are_no_lists(y, message):
     with pytest.raises(ValueError, match=message):
         label_rows(y)
+
+
+def test_columns_of_labels_are_lists():
+    arrow = pytest.importorskip("pyarrow")
+    columns = [collections.deque, arrow.array, lambda y: arrow.chunked_array([y])]
+    for column in columns:
+        assert label_ids(column(LABELS), tiny.LABELS).tolist() == [1, 0, 1]
+        assert label_ids(column([1, 0, 1]), tiny.LABELS).tolist() == [1, 0, 1]
+        assert target_numbers(column([0.5, 1.0])).tolist() == [0.5, 1.0]
+        assert row_weights(column([1, 2])).tolist() == [1.0, 2.0]
+        assert label_rows(column(TAGS)) == TAGS
+        with pytest.raises(ValueError, match="a label in every row. Received: None"):
+            label_ids(column(["good", None]), tiny.LABELS)
 
 
 def test_labels_of_words_that_are_missing(tagger):

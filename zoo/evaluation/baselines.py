@@ -131,7 +131,7 @@ def tfidf_label(texts, labels, others):
     """Predicts labels by TF-IDF of words and word pairs, and logistic regression.
 
     The features of a pair are those of both texts, their products, the absolute values
-    of their differences, and the cosine of both texts, which is the sum of the products.
+    of their differences, and the sum of the products, which is the cosine of the texts.
 
     Raises:
         ImportError: if scikit-learn is not installed.

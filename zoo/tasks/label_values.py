@@ -49,7 +49,7 @@ def label_names(labels):
     if len(names) < 2 or None in names or len(set(names)) < len(names):
         raise ValueError(
             "`labels` must be two or more different names, or their number. "
-            f"Received: {labels!r:.200}."
+            f"Received: {labels!r:.200}. Give a list such as ['no', 'yes'], or 2."
         )
     return names
 

@@ -1,6 +1,6 @@
 """Targets and weights as users give them, checked: class labels, numbers, weights."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import tensorflow as tf
@@ -25,7 +25,8 @@ SUMS = (
 
 
 def as_array(y):
-    """A list, array, series or tensor as a numpy array."""
+    """A list, array, column or tensor as a numpy array."""
+    y = y.to_pylist() if hasattr(y, "to_pylist") else y  # of Arrow
     y = y.to_numpy() if hasattr(y, "to_numpy") else y
     return y.numpy() if isinstance(y, tf.Tensor) else np.asarray(y)
 
@@ -231,7 +232,9 @@ def label_rows(y):
     """
     y = y.to_list() if isinstance(y, tf.RaggedTensor) else y
     y = y.numpy() if isinstance(y, tf.Tensor) else y
+    y = y.to_pylist() if hasattr(y, "to_pylist") else y
     y = y.to_numpy() if hasattr(y, "to_numpy") else y
+    y = [*y] if isinstance(y, Sequence) and not isinstance(y, (str, bytes)) else y
     if not isinstance(y, (list, tuple, np.ndarray)) or getattr(y, "shape", 1) == ():
         raise ValueError(
             "`y` must be a list with the labels of each sentence. Received: "
