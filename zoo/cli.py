@@ -217,7 +217,7 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard):
 )
 @click.option(
     "--scheme",
-    help="For tags of spans: IOB1, IOB2 or BIOES; by default found in the data.",
+    help="For tags of spans: IOB1, IOB2, BIOES or BILOU; by default found in the data.",
 )
 @arguments.count_option(
     "--epochs",

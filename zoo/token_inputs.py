@@ -1,7 +1,10 @@
 """The inputs of a backbone: tokens, and inputs that are derived from them."""
 
 import numpy as np
-from keras import ops
+from keras import backend, ops
+
+LEAST, LARGEST = -(2**31), 2**31 - 1  # of int32
+WIDE = ("int64", "uint32", "uint64", "float32", "float64")  # may hold more
 
 
 class TokenInputs:
@@ -28,6 +31,7 @@ class TokenInputs:
         """Keras' `predict`, on token ids."""
         x = np.asarray(x) if isinstance(x, list) else x
         self._refuse_text(x)
+        check_integers(x if isinstance(x, dict) else {self.tokens: x})
         return super().predict(x, *args, **kwargs)
 
     def complete(self, inputs):
@@ -86,15 +90,46 @@ class TokenInputs:
 def to_tensors(inputs, names):
     """A dict of the inputs with these names. Arrays and lists are int32 tensors.
 
-    A functional model does not accept a mixture of arrays and tensors.
+    A functional model does not accept a mixture of arrays and tensors. In a tensor of
+    another type, the largest int32 stands for what int32 does not hold, so that no
+    number wraps.
+
+    Raises:
+        ValueError: if an array has a number that int32 does not hold.
     """
     inputs = {name: inputs[name] for name in names if name in inputs}
+    check_integers(inputs)
     return {
         key: ops.convert_to_tensor(value, "int32")
         if not hasattr(value, "dtype") or isinstance(value, np.ndarray)
-        else value
+        else _as_int32(value)
         for key, value in inputs.items()
     }
+
+
+def check_integers(inputs):
+    """Raises ValueError if an array or list in a dict has what int32 does not hold."""
+    for name, values in inputs.items():
+        array = np.asarray(values if isinstance(values, (list, np.ndarray)) else ())
+        if array.dtype.kind not in "iuf":
+            continue
+        with np.errstate(invalid="ignore"):
+            right = (array % 1 == 0) & (array >= LEAST) & (array <= LARGEST)
+        if not right.all():
+            raise ValueError(
+                f"`{name}` must hold integers in [{LEAST}, {LARGEST}]. Received: "
+                f"{array[~right][0]}. Use the ids of the tokenizer."
+            )
+
+
+def _as_int32(values):
+    """A tensor as int32, if it is of numbers that int32 may not hold."""
+    dtype = backend.standardize_dtype(values.dtype)
+    if dtype not in WIDE:
+        return values
+    values = values if dtype.startswith("float") else ops.cast(values, "int64")
+    right = (values % 1 == 0) & (values >= LEAST) & (values < LARGEST + 1)
+    return ops.cast(ops.where(right, values, LARGEST), "int32")
 
 
 def is_text(tensor):

@@ -49,7 +49,7 @@ from benchmarks.tables.transfer_training import (
     train,
     transfer_vocabulary,
 )
-from zoo.evaluation import bootstrap_interval
+from zoo.evaluation import proportion_interval
 
 FOLDER = pathlib.Path(__file__).parents[1] / "transfer"
 WORK = pathlib.Path("runs") / "transfer"  # which git ignores
@@ -183,7 +183,7 @@ def accuracy(results):
     if len(results) > 1:
         return mean_interval([found["score"] for found in results])
     marks = np.array([digit == "1" for digit in results[0]["right"]])
-    low, high = bootstrap_interval(lambda rows: marks[rows].mean(), len(marks), seed=0)
+    low, high = proportion_interval(marks)
     return f"{100 * marks.mean():.1f} ({100 * low:.1f} to {100 * high:.1f})"
 
 

@@ -4,9 +4,13 @@ import numpy as np
 import pytest
 
 from zoo.evaluation import (
+    assess_answers,
     assess_classes,
     assess_numbers,
     assess_tags,
+    assess_texts,
+    assess_trees,
+    proportion_interval,
     span_scores,
 )
 
@@ -113,3 +117,33 @@ def test_tags_and_spans():
     assert list(assess_tags(true, found, labels).values()) == ["accuracy"]
     again = assess_tags(true, found, labels, "IOB2").errors
     assert again.tolist() == [1, 0, 0, 1]
+
+
+TREE = ("S", ("NP", ("D", "the"), ("N", "film")), ("V", "ends"))
+PERFECT = {
+    "classes": (assess_classes(["a", "b"] * 30, ["a", "b"] * 30, LABELS), {"accuracy"}),
+    "tags": (
+        assess_tags([["B-X", "O"]] * 60, [["B-X", "O"]] * 60, ["O", "B-X"], "IOB2"),
+        {"accuracy", "precision", "recall"},
+    ),
+    "answers": (assess_answers([["a film"]] * 60, ["a film"] * 60), {"exact"}),
+    "texts": (assess_texts(["a film"] * 60, ["a film"] * 60), {"exact_match"}),
+    "trees": (
+        assess_trees([TREE] * 60, [TREE] * 60),
+        {"precision", "recall", "exact_match", "tagging_accuracy"},
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", PERFECT)
+def test_a_perfect_proportion_has_an_interval(kind):
+    """The bootstrap would say that the next row is right for certain."""
+    found, names = PERFECT[kind]
+    scores = found.scores()
+    assert {*found.proportions} == names and names < {*scores}
+    for name in names:
+        low = scores[name]["low"]
+        assert scores[name]["value"] == scores[name]["high"] == 1.0
+        assert proportion_interval([1] * 60)[0] <= low < 0.99
+    same = found.differences(found)
+    assert all(score == {"value": 0, "low": 0, "high": 0} for score in same.values())

@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from zoo.evaluation import (
     accuracy,
@@ -12,6 +13,7 @@ from zoo.evaluation import (
     evaluate_glue,
     glue_metrics,
     paired_bootstrap,
+    proportion_interval,
 )
 
 # 3 true positives, 1 false positive, 2 false negatives, 2 true negatives.
@@ -170,3 +172,28 @@ def test_bootstrap_refuses_what_it_cannot_resample():
             ValueError, match="must not be empty. `samples` must be positive"
         ):
             paired_bootstrap(a, b, seed=0, samples=samples)
+
+
+def test_intervals_of_proportions_are_those_of_scipy():
+    for right, count in ((0, 1), (1, 1), (3, 7), (61, 61), (0, 61), (60, 61), (9, 999)):
+        ci = stats.binomtest(right, count).proportion_ci(method="wilson")
+        marks = np.arange(count) < right
+        assert proportion_interval(marks) == pytest.approx((ci.low, ci.high), abs=1e-12)
+    assert proportion_interval([True] * 61) == pytest.approx((0.941, 1.0), abs=5e-4)
+    assert proportion_interval([0, 0], [0, 0]) == (0.0, 1.0)
+
+
+def test_words_of_a_sentence_are_not_independent():
+    draw = np.random.default_rng(0)
+    right = draw.random(200) < 0.8
+    alone = proportion_interval(right)
+    # All words of a sentence are right, or none: there are as many facts as sentences.
+    assert proportion_interval(10 * right, [10] * 200) == pytest.approx(alone)
+    words = draw.binomial(10, 0.8, 200)  # independent words
+    low, high = proportion_interval(words, [10] * 200)
+    ci = stats.binomtest(int(words.sum()), 2000).proportion_ci(method="wilson")
+    assert (low, high) == pytest.approx((ci.low, ci.high), abs=0.005)
+    mixed = np.where(right, 10, words // 2)  # something between
+    found = proportion_interval(mixed, [10] * 200)
+    bootstrap = bootstrap_interval(lambda rows: mixed[rows].mean() / 10, 200, seed=0)
+    assert found == pytest.approx(bootstrap, abs=0.005)

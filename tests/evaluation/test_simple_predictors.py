@@ -55,7 +55,7 @@ def test_tfidf_learns_words_and_pairs():
 PARTS = slice(None, 200), slice(200, None)
 
 
-def test_numbers_of_pairs_follow_the_cosine():
+def test_labels_and_numbers_of_pairs_follow_the_cosine():
     pytest.importorskip("sklearn")
     words, draw = [f"word{i}" for i in range(400)], np.random.default_rng(0)
     first = [draw.choice(words, 4) for _ in range(300)]
@@ -68,6 +68,9 @@ def test_numbers_of_pairs_follow_the_cosine():
     train, test = ([column[part] for column in pairs] for part in PARTS)
     found = tfidf_number(tuple(train), shared[PARTS[0]].tolist(), tuple(test))
     assert np.corrcoef(found, shared[PARTS[1]])[0, 1] > 0.8
+    labels = np.where(shared > 2, "many", "few")
+    found = tfidf_label(tuple(train), labels[PARTS[0]].tolist(), tuple(test))
+    assert np.mean(found == labels[PARTS[1]]) > 0.9  # 0.71 without the cosine
 
 
 def test_targets_of_similar_texts():

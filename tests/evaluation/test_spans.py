@@ -16,6 +16,7 @@ from zoo.evaluation import (
 )
 
 TYPES = ("PER", "LOC")
+SCHEMES = ("IOB1", "IOB2", "BIOES", "BILOU")
 
 
 def random_tags(draw, length, prefixes="BIES"):
@@ -44,24 +45,41 @@ def test_known_sentences():
     assert convert_tags(iob1, "BIOES") == [
         *("B-PER", "E-PER", "S-PER", "O", "S-LOC", "S-PER")
     ]
+    bilou = ["B-PER", "L-PER", "U-PER", "O", "U-LOC", "U-PER"]
+    assert convert_tags(iob1, "BILOU") == bilou and find_spans(bilou) == spans
+    assert find_spans(["B-LOC", "I-LOC", "L-LOC", "L-LOC"]) == [
+        *(("LOC", 0, 3), ("LOC", 3, 4))
+    ]
     assert convert_tags([], "BIOES") == [] and find_spans(["O"]) == []
     assert find_spans(["B-a-b", "I-a-b"]) == [("a-b", 0, 2)]
 
 
-@pytest.mark.parametrize("tag", ["NOUN", "U-PER", "", "-LRB-"])
+@pytest.mark.parametrize(
+    "tag",
+    ["NOUN", "X-PER", "", "-", "-LRB-", "I", "B", "B-", "L-", "U", "O-PER", "b-PER"],
+)
 def test_tags_of_words_have_no_spans(tag):
-    with pytest.raises(ValueError, match=f"Received: '{tag}'"):
-        span_scores([["O", tag]], [["O", "O"]])
+    message = f"A tag of a span must be O, or .* Received: '{tag}'"
+    for scores in (
+        lambda: span_scores([["O", tag]], [["O", "O"]]),
+        lambda: convert_tags([tag], "IOB2"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            scores()
+    assert find_scheme([["B-PER", "O"], [tag]]) is None
+    for scheme in SCHEMES:
+        with pytest.raises(ValueError, match=f"Every label must be O.*'{tag}'"):
+            allowed_transitions(["O", tag], scheme)
 
 
-@pytest.mark.parametrize("scheme", ["IOB1", "IOB2", "BIOES"])
+@pytest.mark.parametrize("scheme", SCHEMES)
 def test_every_scheme_holds_the_same_spans(scheme):
     draw = random.Random(0)
     for _ in range(500):
         spans = random_spans(draw, 8)
         tags = write_spans(spans, 8, scheme)
         assert find_spans(tags) == spans
-        for other in ("IOB1", "IOB2", "BIOES"):
+        for other in SCHEMES:
             assert convert_tags(convert_tags(tags, other), scheme) == tags
 
 
@@ -100,10 +118,10 @@ def test_sentences_without_spans():
     assert span_scores([], []) == nothing
 
 
-@pytest.mark.parametrize("scheme", ["IOB1", "IOB2", "BIOES"])
+@pytest.mark.parametrize("scheme", SCHEMES)
 def test_allowed_is_what_a_scheme_can_write(scheme):
     """Of all sentences of three words: those that some spans are written as."""
-    prefixes = "BIES" if scheme == "BIOES" else "BI"
+    prefixes = {"BIOES": "BIES", "BILOU": "BILU"}.get(scheme, "BI")
     labels = ["O", *(f"{p}-{t}" for p in prefixes for t in TYPES)]
     allowed = allowed_transitions(labels, scheme)
     end = len(labels)
@@ -134,6 +152,9 @@ def test_impossible_spans_are_refused():
         ([["I-PER", "B-PER", "O"]], "IOB1"),
         ([["B-PER", "E-PER", "S-LOC"]], "BIOES"),
         ([["S-PER"], ["O"]], "BIOES"),
+        ([["B-PER", "L-PER", "U-LOC"]], "BILOU"),
+        ([["U-PER"], ["O"]], "BILOU"),
+        ([["B-PER", "L-PER", "S-LOC"]], None),
         ([("B-PER", "O"), ()], "IOB2"),
         ([["I-PER", "E-PER", "B-LOC"]], None),
         ([["NN", "VB"]], None),

@@ -11,6 +11,8 @@ from report_runs import finetune, write_table
 
 import zoo
 from zoo.data import write_conll
+from zoo.evaluation import assess_classes
+from zoo.programs.report import assess_model
 from zoo.programs.report_page import render
 from zoo.visualize.plain_text import printable
 
@@ -119,6 +121,30 @@ def test_hostile_texts_and_labels(preset, tmp_path):
     assert set(report["confusion"]["labels"]) == set(strange)
     assert "of 96 texts are longer than 32 tokens" in output and "&lt;b&gt;" in page
     assert "\u202e" in text or not any("\u202e" in one for one in shown)
+
+
+class OneLabel:
+    """A model that predicts the second label for every text."""
+
+    labels = ("never", "always", "once")
+    predict_labels = staticmethod(lambda x: (["always"] * len(x), None))
+    describe_error = staticmethod(lambda *row: {})
+
+    def assess(self, labels, predicted, confidence=None):
+        return assess_classes(labels, predicted, self.labels, confidence)
+
+
+def test_a_label_without_rows_has_no_scores(classified):
+    _, report, _, _ = classified
+    rows = ["a", "b", "c"], ["always", "once", "always"]
+    found = assess_model(OneLabel(), rows, {"majority": ["always"] * 3}, 0)
+    never, always, once = found["tables"]["Scores of each label"]
+    no_scores = dict.fromkeys(("precision", "recall", "f1"))
+    assert never == {"label": "never", **no_scores, "support": 0}
+    assert once["f1"] == 0.0 and always["recall"] == 1.0
+    page = render({**report, **found}, [])
+    cells = re.findall(r"<td[^>]*>(.*?)</td>", page[page.index(">never<") :])
+    assert cells[:4] == ["–", "–", "–", "0"]
 
 
 def test_error_texts_of_every_kind_are_escaped(classified):

@@ -1,5 +1,7 @@
 """Labels, targets and weights that users give: they fit, or the error tells why not."""
 
+import collections
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -86,6 +88,19 @@ def test_labels_of_words_that_are_no_lists(y, message):
         label_rows(y)
 
 
+def test_columns_of_labels_are_lists():
+    arrow = pytest.importorskip("pyarrow")
+    columns = [collections.deque, arrow.array, lambda y: arrow.chunked_array([y])]
+    for column in columns:
+        assert label_ids(column(LABELS), tiny.LABELS).tolist() == [1, 0, 1]
+        assert label_ids(column([1, 0, 1]), tiny.LABELS).tolist() == [1, 0, 1]
+        assert target_numbers(column([0.5, 1.0])).tolist() == [0.5, 1.0]
+        assert row_weights(column([1, 2])).tolist() == [1.0, 2.0]
+        assert label_rows(column(TAGS)) == TAGS
+        with pytest.raises(ValueError, match="a label in every row. Received: None"):
+            label_ids(column(["good", None]), tiny.LABELS)
+
+
 def test_labels_of_words_that_are_missing(tagger):
     with pytest.raises(ValueError, match="`y` must have a label in every row.*None"):
         tagger.fit(WORDS, [["O", None], *TAGS[1:]])
@@ -101,6 +116,9 @@ def test_labels_of_words_that_are_missing(tagger):
         ([1.0, None, 2.0], "`y` must hold finite numbers. Received: None in row 1"),
         ([1.0, 2.0, np.inf], "finite numbers. Received: inf in row 2"),
         (["one", "two", "three"], "`y` must hold numbers. Received: could not convert"),
+        ([1.0, 10**400, 2.0], "`y` must hold numbers. Received: int too large"),
+        ([1.0, 1e30, 2.0], "holds squares. Received: 1e.30 in row 1. Scale the numb"),
+        ([1.0, 2.0, -1e300], "holds squares. Received: -1e.300 in row 2"),
     ],
 )
 def test_numbers_that_are_none(models, y, message):
@@ -108,6 +126,19 @@ def test_numbers_that_are_none(models, y, message):
         target_numbers(y)
     with pytest.raises(ValueError, match=message):
         models("text_regressor").fit(TEXTS, y)
+    if not isinstance(y[0], str):
+        vectors = [[value] * 16 for value in y]
+        with pytest.raises(ValueError, match=message):
+            models("text_embedder").fit(TEXTS, vectors)
+
+
+@pytest.mark.parametrize("value", [1e30, -1e16, 1e300])
+@pytest.mark.parametrize("name", ["text_regressor", "text_embedder"])
+def test_squares_of_a_dataset_are_finite(models, name, value):
+    shape = (3, 16) if name == "text_embedder" else (3,)
+    rows = tf.data.Dataset.from_tensors((TEXTS, np.full(shape, value)))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="`y`"):
+        models(name).fit(rows, verbose=0)
 
 
 def test_vectors_have_the_width_of_the_model(models):
@@ -136,6 +167,8 @@ def test_vectors_of_a_dataset_are_checked(models, y, message):
         (["a", "b", "c"], "`sample_weight` must hold numbers"),
         (np.ones((3, 2)), r"one value for each text. Received: .*\(3, 2\)"),
         (2.0, "`sample_weight` must be a list or an array"),
+        ([1.0, 1e30, 1.0], "sums float32 holds. Received: 1e.30 in row 1. Scale"),
+        ([1.0, 1.0, 1e-40], "float32 holds. Received: 1e-40 in row 2"),
     ],
 )
 def test_weights_that_do_not_fit(classifier, weight, message):
@@ -148,7 +181,7 @@ def test_weights_that_do_not_fit(classifier, weight, message):
             call()
 
 
-@pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf])
+@pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf, 1e30, 1e-32])
 def test_a_dataset_stops_at_a_negative_weight(classifier, weight):
     data = (TEXTS, LABELS, [1.0, weight, 1.0])
     dataset = tf.data.Dataset.from_tensors(data)

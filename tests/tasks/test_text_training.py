@@ -77,7 +77,7 @@ def test_class_weights_are_sample_weights(make_task, texts, labels):
     results = []
     for options in (
         {"class_weight": {"bad": 3.0}},
-        {"class_weight": {0: 3.0, 1: 1.0}},
+        {"class_weight": np.array([3.0, 1.0])},
         {"sample_weight": weights},
         {},
     ):

@@ -130,15 +130,23 @@ def read_records(files, batch_size, seed=None, start=0, buffer=10_000):
 
     def parse(serialized):
         parsed = tf.io.parse_example(serialized, spec)
-        batch = {
-            ours[name]: value if value.dtype == tf.float32 else tf.cast(value, tf.int32)
-            for name, value in parsed.items()
-        }
+        batch = {ours[name]: _narrow(ours[name], v) for name, v in parsed.items()}
         if "next_sentence" in batch:
             batch["next_sentence"] = batch["next_sentence"][:, 0]
         return batch
 
     return records.map(parse, 2).prefetch(2).with_options(untuned())
+
+
+def _narrow(name, values):
+    """Values of a record as float32, or as int32 that has not wrapped."""
+    if values.dtype == tf.float32:
+        return values
+    numbers = tf.cast(values, tf.int32)
+    right = tf.reduce_all(tf.cast(numbers, values.dtype) == values)
+    message = f"`{name}` of a record must hold numbers of int32."
+    with tf.control_dependencies([tf.debugging.Assert(right, [message, values])]):
+        return tf.identity(numbers)
 
 
 def _shuffled(files, seed, buffer):

@@ -28,6 +28,7 @@ from zoo.evaluation.bracketing import (
 )
 from zoo.evaluation.classification import accuracy, confusion_matrix
 from zoo.evaluation.glue_scores import evaluate_glue, glue_metrics
+from zoo.evaluation.proportions import proportion_interval
 from zoo.evaluation.spans import (
     allowed_transitions,
     convert_tags,
@@ -82,6 +83,7 @@ __all__ = [
     "nearest_targets",
     "no_answers",
     "paired_bootstrap",
+    "proportion_interval",
     "read_brackets",
     "reference_streams",
     "right_branching_trees",

@@ -7,6 +7,7 @@ import numpy as np
 
 from zoo.evaluation.bootstrap import bootstrap_interval
 from zoo.evaluation.classification import check_pairs, confusion_matrix
+from zoo.evaluation.proportions import proportion_interval
 from zoo.evaluation.spans import find_spans, precision_recall_f1, span_scores
 
 SAMPLES = (100, 1000)  # the fewest and the most resampled test sets
@@ -25,6 +26,8 @@ class Assessment:
         tables: dict of a title to a list of dicts, each a row of the table.
         confusion: labels (C,) and counts int (C, C), see `confusion_matrix`, or None.
         points: true and predicted numbers, float (N,) each, or None.
+        proportions: dict of the name of a score that is a proportion to how many are
+            right in each row, (N,), and of how many, (N,) or None for 1.
     """
 
     size: int
@@ -33,6 +36,7 @@ class Assessment:
     tables: dict[str, list[dict]] = dataclasses.field(default_factory=dict)
     confusion: tuple | None = None
     points: tuple | None = None
+    proportions: dict[str, tuple] = dataclasses.field(default_factory=dict)
 
     def values(self):
         """Computes all scores, dict of float."""
@@ -40,7 +44,9 @@ class Assessment:
         return {name: float(score(rows)) for name, score in self.statistics.items()}
 
     def scores(self, seed=0):
-        """Computes all scores with their 95% bootstrap intervals.
+        """Computes all scores with their 95% intervals.
+
+        That of a proportion is Wilson's, the others are bootstrap intervals.
 
         Args:
             seed: int, of the resampled test sets.
@@ -49,9 +55,15 @@ class Assessment:
             dict of the name of a score to a dict of value, low and high, float.
         """
         return {
-            name: self._with_interval(statistic, seed)
-            for name, statistic in self.statistics.items()
+            name: {"value": value, "low": low, "high": high}
+            for name, value in self.values().items()
+            for low, high in [self._interval(name, seed)]
         }
+
+    def _interval(self, name, seed):
+        if name in self.proportions:
+            return proportion_interval(*self.proportions[name])
+        return self._bootstrap(self.statistics[name], seed)
 
     def differences(self, other, seed=0):
         """Computes how much higher each score is than that of another assessment.
@@ -76,16 +88,16 @@ class Assessment:
             ours, theirs = self.statistics[name], other.statistics[name]
             return lambda rows: ours(rows) - theirs(rows)
 
-        return {
-            name: self._with_interval(difference(name), seed)
-            for name in self.statistics
-        }
+        found = {}
+        for name in self.statistics:
+            low, high = self._bootstrap(difference(name), seed)
+            value = float(difference(name)(np.arange(self.size)))
+            found[name] = {"value": value, "low": low, "high": high}
+        return found
 
-    def _with_interval(self, statistic, seed):
+    def _bootstrap(self, statistic, seed):
         samples = int(np.clip(DRAWS // self.size, *SAMPLES))
-        low, high = bootstrap_interval(statistic, self.size, seed, samples)
-        value = float(statistic(np.arange(self.size)))
-        return {"value": value, "low": low, "high": high}
+        return bootstrap_interval(statistic, self.size, seed, samples)
 
     def worst(self, count):
         """Numbers of the rows with the largest errors, list of int, largest first."""
@@ -122,6 +134,7 @@ def assess_classes(references, predictions, labels, confidence=None):
         np.where(true == found, 0.0, confidence),
         {"Scores of each label": class_table(matrix, labels)},
         (list(labels), matrix),
+        proportions={"accuracy": (true == found, None)},
     )
 
 
@@ -187,9 +200,10 @@ def assess_tags(references, predictions, labels, scheme=None, confidence=None):
     weights = wrong * 1.0
     if confidence is not None:
         weights = weights * [share for row in confidence for share in row]
-    statistics, tables = {}, {}
+    statistics, proportions, tables = {}, {"accuracy": (right, sizes)}, {}
     if scheme:
-        statistics = _span_statistics(references, predictions)
+        statistics, shares = _span_statistics(references, predictions)
+        proportions |= shares
         types = span_scores(references, predictions)["types"].items()
         tables["Spans of each type"] = [{"type": k, **scores} for k, scores in types]
     statistics["accuracy"] = lambda rows: float(
@@ -197,7 +211,10 @@ def assess_tags(references, predictions, labels, scheme=None, confidence=None):
     )
     tables["Words of each tag"] = class_table(matrix, labels)
     errors = np.bincount(row_of, weights, len(sizes))
-    return Assessment(len(sizes), statistics, errors, tables, (list(labels), matrix))
+    confusion = list(labels), matrix
+    return Assessment(
+        len(sizes), statistics, errors, tables, confusion, proportions=proportions
+    )
 
 
 def _span_statistics(references, predictions):
@@ -209,7 +226,10 @@ def _span_statistics(references, predictions):
     def statistic(name):
         return lambda rows: precision_recall_f1(counts[rows].sum(0))[name]
 
-    return {name: statistic(name) for name in ("f1", "precision", "recall")}
+    both, found, true = counts.T
+    shares = {"precision": (both, found), "recall": (both, true)}
+    names = "f1", "precision", "recall"
+    return {name: statistic(name) for name in names}, shares
 
 
 def assess_numbers(references, predictions):

@@ -130,8 +130,8 @@ def _most_frequent_of(pairs):
 def tfidf_label(texts, labels, others):
     """Predicts labels by TF-IDF of words and word pairs, and logistic regression.
 
-    The features of a pair are those of both texts, their products and the absolute
-    values of their differences.
+    The features of a pair are those of both texts, their products, the absolute values
+    of their differences, and the sum of the products, which is the cosine of the texts.
 
     Raises:
         ImportError: if scikit-learn is not installed.
@@ -193,8 +193,6 @@ def _pairs_with_choices(texts):
 def tfidf_number(texts, numbers, others):
     """Predicts numbers by TF-IDF as in `tfidf_label`, and ridge regression.
 
-    The cosine of the two texts of a pair is one more feature.
-
     Raises:
         ImportError: if scikit-learn is not installed.
     """
@@ -203,21 +201,9 @@ def tfidf_number(texts, numbers, others):
 
     if _without_words(texts):
         return mean_number(texts, numbers, others)
-    parts = _tfidf(texts, others, 1)
-    features, held_out = (_with_cosine(part, len(_columns(texts))) for part in parts)
+    features, held_out = _tfidf(texts, others, 1)
     model = Ridge(alpha=1.0, solver="sparse_cg", max_iter=1000)
     return model.fit(features, numbers).predict(held_out).tolist()
-
-
-def _with_cosine(features, columns):
-    """Adds the sum of the products of both texts of a pair, which is their cosine."""
-    if columns == 1:
-        return features
-    from scipy.sparse import hstack
-
-    size = features.shape[1] // PAIR_BLOCKS
-    cosine = features[:, 2 * size : 3 * size].sum(axis=1)
-    return hstack([features, cosine], "csr")
 
 
 def copied_texts(texts, targets, others):
@@ -285,4 +271,6 @@ def _side_by_side(columns):
     from scipy.sparse import hstack
 
     first, second = columns
-    return hstack([*columns, first.multiply(second), abs(first - second)], "csr")
+    products = first.multiply(second)
+    cosine = products.sum(axis=1)
+    return hstack([*columns, products, abs(first - second), cosine], "csr")

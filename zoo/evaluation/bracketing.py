@@ -215,7 +215,15 @@ def assess_trees(golds, predictions, punctuation="own"):
     statistics = {name: statistic(name) for name in ASSESSED}
     f1 = [_ratios(row)["f1"] for row in table.tolist()]
     wrong = [r.state == "error" or r.gold + r.predicted > 0 for r in rows]
-    return Assessment(len(rows), statistics, np.where(wrong, 1 - np.array(f1), 0.0))
+    errors = np.where(wrong, 1 - np.array(f1), 0.0)
+    column = dict(zip((*COUNTS, *STATES), table.T, strict=True))
+    proportions = {
+        "precision": (column["matched"], column["predicted"]),
+        "recall": (column["matched"], column["gold"]),
+        "exact_match": (column["exact"], column["valid"]),
+        "tagging_accuracy": (column["tags"], column["words"]),
+    }
+    return Assessment(len(rows), statistics, errors, proportions=proportions)
 
 
 def _count_rows(golds, predictions, punctuation):

@@ -5,11 +5,13 @@ import collections
 import numpy as np
 
 OUTSIDE = "O"
-PREFIXES = ("B", "I", "E", "S", OUTSIDE)
+PREFIXES = ("B", "I", "E", "S", "L", "U")
+# The prefixes that begin a span in every scheme, and those that no span continues.
+OPENING, CLOSING = "BSU", "ELSUO"
 # The prefixes that may begin a span, end a span, and continue a span.
-BEGINS = {"IOB1": "IB", "IOB2": "B", "BIOES": "BS"}
-ENDS = {"IOB1": "IB", "IOB2": "IB", "BIOES": "ES"}
-INSIDE = {"IOB1": "I", "IOB2": "I", "BIOES": "IE"}
+BEGINS = {"IOB1": "IB", "IOB2": "B", "BIOES": "BS", "BILOU": "BU"}
+ENDS = {"IOB1": "IB", "IOB2": "IB", "BIOES": "ES", "BILOU": "LU"}
+INSIDE = {"IOB1": "I", "IOB2": "I", "BIOES": "IE", "BILOU": "IL"}
 SCHEMES = tuple(BEGINS)
 FOLLOW = 0.99  # the least share of sentences that follow their scheme
 
@@ -24,12 +26,13 @@ def split_tag(tag):
         Tuple of two str.
 
     Raises:
-        ValueError: if the prefix is not B, I, E, S or O.
+        ValueError: if the tag is neither O nor B, I, E, S, L or U with a type.
     """
     prefix, _, kind = tag.partition("-")
-    if prefix not in PREFIXES:
+    if tag != OUTSIDE and (prefix not in PREFIXES or not kind):
         raise ValueError(
-            f"A tag of a span must start with one of {PREFIXES}. Received: {tag!r}."
+            f"A tag of a span must be O, or one of {PREFIXES} with a hyphen and a type,"
+            f" such as B-PER. Received: {tag!r}."
         )
     return prefix, kind
 
@@ -37,13 +40,14 @@ def split_tag(tag):
 def find_spans(tags):
     """Finds the spans of a tagged sentence, in any scheme.
 
-    A span ends before a tag of another type, before B, S and O, and after E and S. A
-    span begins at B, at S, and at any other tag except O that does not continue a span
-    of its type. The rule also finds spans in tags that violate their scheme, as
-    `conlleval` and seqeval do.
+    A span ends before a tag of another type, before B, S, U and O, and after E, L, S
+    and U. A span begins at B, S and U, and at any other tag except O that does not
+    continue a span of its type. The rule also finds spans in tags that violate their
+    scheme, as `conlleval` and seqeval do.
 
     Args:
-        tags: sequence of str, such as O, B-PER, I-PER, E-PER, S-PER.
+        tags: sequence of str, such as O, B-PER, I-PER, E-PER, S-PER, or L-PER and U-PER
+            of BILOU in place of the last two.
 
     Returns:
         list of tuple (type, begin, end). The span has the words begin to end - 1.
@@ -55,7 +59,7 @@ def find_spans(tags):
     before, type_before = OUTSIDE, ""
     for place, tag in enumerate([*tags, OUTSIDE]):
         prefix, kind = split_tag(tag)
-        fresh = prefix in "BS" or kind != type_before or before in "ESO"
+        fresh = prefix in OPENING or kind != type_before or before in CLOSING
         if begin is not None and (fresh or prefix == OUTSIDE):
             spans.append((type_before, begin, place))
             begin = None
@@ -71,8 +75,8 @@ def write_spans(spans, length, scheme):
     Args:
         spans: iterable of (type, begin, end), which must not overlap.
         length: int, number of words of the sentence.
-        scheme: str, "IOB2", "BIOES", or "IOB1", where B is used only after a span of
-            the same type.
+        scheme: str, "IOB2", "BIOES", "BILOU", or "IOB1", where B is used only after a
+            span of the same type.
 
     Returns:
         list of str.
@@ -93,8 +97,8 @@ def write_spans(spans, length, scheme):
         after_same_type = begin > 0 and split_tag(tags[begin - 1])[1] == kind
         if scheme != "IOB1" or after_same_type:
             prefixes[0] = "B"
-        if scheme == "BIOES":
-            prefixes[-1] = "E" if end - begin > 1 else "S"
+        if scheme in ("BIOES", "BILOU"):
+            prefixes[-1] = ENDS[scheme][0 if end - begin > 1 else 1]
         tags[begin:end] = [f"{prefix}-{kind}" for prefix in prefixes]
     return tags
 
@@ -124,8 +128,8 @@ def find_scheme(sentences):
         sentences: sequence of sequences of str.
 
     Returns:
-        str, the first scheme of "IOB2", "BIOES" and "IOB1" that has all tags, and that
-        99 % of the sentences with spans follow; None if there is none.
+        str, the first scheme of "IOB2", "BIOES", "BILOU" and "IOB1" that has all tags,
+        and that 99 % of the sentences with spans follow; None if there is none.
     """
     try:
         spans = [find_spans(tags) for tags in sentences]
@@ -134,10 +138,10 @@ def find_scheme(sentences):
     rows = [
         (list(tags), row) for tags, row in zip(sentences, spans, strict=True) if row
     ]
-    if not rows or not all(kind for _, row in rows for kind, _, _ in row):
+    if not rows:
         return None
     prefixes = {split_tag(tag)[0] for tags, _ in rows for tag in tags}
-    for scheme in ("IOB2", "BIOES", "IOB1"):
+    for scheme in ("IOB2", "BIOES", "BILOU", "IOB1"):
         known = {*BEGINS[scheme], *ENDS[scheme], *INSIDE[scheme], OUTSIDE}
         right = [write_spans(row, len(tags), scheme) == tags for tags, row in rows]
         if prefixes <= known and sum(right) >= FOLLOW * len(rows):
@@ -150,7 +154,7 @@ def allowed_transitions(labels, scheme):
 
     Args:
         labels: sequence of str (T,), tags of one scheme.
-        scheme: str, "IOB1", "IOB2" or "BIOES".
+        scheme: str, "IOB1", "IOB2", "BIOES" or "BILOU".
 
     Returns:
         bool (T + 1, T + 1), whether tag j may follow tag i. Row T is the start of the
@@ -186,7 +190,7 @@ def _may_follow(one, other, scheme):
         return prefix != OUTSIDE and kind == kind_after
     if closes and opens:
         return True
-    goes_on = prefix not in (OUTSIDE, "E", "S") and following in INSIDE[scheme]
+    goes_on = prefix not in CLOSING and following in INSIDE[scheme]
     return goes_on and kind == kind_after
 
 

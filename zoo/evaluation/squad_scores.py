@@ -188,7 +188,8 @@ def assess_answers(references, predictions):
         "f1": lambda rows: float(f1[rows].mean()),
         "exact": lambda rows: float(exact[rows].mean()),
     }
-    return Assessment(len(predictions), statistics, 1 - f1)
+    proportions = {"exact": (exact, None)}
+    return Assessment(len(exact), statistics, 1 - f1, proportions=proportions)
 
 
 def no_answers(texts, answers, others):

@@ -93,7 +93,8 @@ def assess_texts(references, hypotheses):
         for name, metric in metrics.items():
             statistics[name] = _corpus_statistic(metric, hypotheses, streams)
     statistics["exact_match"] = lambda rows: float(equal[rows].mean())
-    return Assessment(len(pairs), statistics, np.array(errors))
+    proportions = {"exact_match": (equal, None)}
+    return Assessment(len(pairs), statistics, np.array(errors), proportions=proportions)
 
 
 def _corpus_statistic(metric, hypotheses, streams):

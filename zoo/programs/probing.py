@@ -12,6 +12,7 @@ from zoo.programs.labelled_rows import draw_rows
 from zoo.programs.layer_examples import EXAMPLES
 from zoo.programs.layer_vectors import load_encoder
 from zoo.tasks import TextClassifier, find_task
+from zoo.tasks.label_values import as_labels
 from zoo.training import AdamW, WarmupLinearDecay
 
 EPOCHS, UPDATES, BATCH_SIZE, RATE = 20, 2000, 128, 3e-3
@@ -90,6 +91,7 @@ def probe(preset, train, test, task=None, *, seed=0, limit=LIMIT, **options):
     rows = [_draw(*part, limit) for part in (train, test)]
     train, test = (examples.make(model, *part) for part in rows)
     labels = sorted({*train[1]})
+    test = test[0], as_labels(test[1], labels)
     if len(labels) < 2 or not test[1]:
         raise ValueError(
             "A probe needs at least two labels, and an example for the test. Received: "

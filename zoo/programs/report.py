@@ -93,7 +93,10 @@ def assess_model(model, rows, baselines, seed):
         "differences": {
             name: own.differences(one, seed) for name, one in others.items()
         },
-        "tables": own.tables,
+        "tables": {
+            title: [_without_scores(row) for row in rows]
+            for title, rows in own.tables.items()
+        },
     }
     if own.confusion is not None:
         names, matrix = own.confusion
@@ -113,6 +116,13 @@ def assess_model(model, rows, baselines, seed):
         for row in own.worst(WORST)
     ]
     return found
+
+
+def _without_scores(row):
+    """A row of a table, without scores if there is nothing that it is scored on."""
+    if row.get("support") != 0:
+        return row
+    return {k: None if isinstance(value, float) else value for k, value in row.items()}
 
 
 def _shorten(text):

@@ -66,7 +66,7 @@ def render(content, pictures):
 
 
 def _text(value):
-    return html.escape(printable(str(value)))
+    return "–" if value is None else html.escape(printable(str(value)))
 
 
 def _name(key):
@@ -83,7 +83,7 @@ def _table(rows, title=""):
     """A table of dicts with the same keys; a long one is folded."""
     if not rows:
         return ""
-    numeric = {k for k, v in rows[0].items() if isinstance(v, (int, float))}
+    numeric = {k for row in rows for k, v in row.items() if isinstance(v, (int, float))}
     kinds = {key: ' class="number"' if key in numeric else "" for key in rows[0]}
     head = "".join(f'<th scope="col"{kinds[key]}>{_name(key)}</th>' for key in rows[0])
     lines = []
@@ -112,7 +112,8 @@ def _scores(content):
     scored = content["scored"]
     lines = [
         f"<p>Measured on the {scored['rows']:,} rows for {_text(scored['part'])}. The "
-        "brackets hold 95 % bootstrap intervals.</p>"
+        "brackets hold 95 % intervals: Wilson's for shares such as the accuracy, and "
+        "those of the bootstrap for other scores.</p>"
     ]
     rows = [
         {"predictor": name, **{k: _interval(v) for k, v in scores.items()}}
@@ -216,7 +217,7 @@ def _settings(content):
     rows = [
         {
             "setting": key.replace("_", " "),
-            "value": "–" if value is None else str(value),
+            "value": None if value is None else str(value),
         }
         for key, value in content["settings"].items()
     ]

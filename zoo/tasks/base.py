@@ -1,7 +1,6 @@
 """The base of every task: a functional model that also takes text."""
 
 import keras
-import tensorflow as tf
 
 from zoo.data import Packer
 from zoo.family import FAMILIES
@@ -13,7 +12,7 @@ from zoo.tasks.labelled_files import LabelledFiles
 from zoo.tasks.losses import named_metrics
 from zoo.tasks.rate_search import RateSearch
 from zoo.tasks.signatures import export_task
-from zoo.tasks.targets import target_numbers
+from zoo.tasks.targets import target_numbers, target_tensor
 from zoo.tasks.task_files import COMPILES, TaskFiles
 from zoo.tasks.text_input import holds_text
 from zoo.tasks.text_training import TextTraining
@@ -185,10 +184,10 @@ class Task(
 
     def encode_label_tensor(self, y):
         """`encode_labels` in a tf.data pipeline."""
-        return tf.cast(y, tf.float32)
+        return target_tensor(y)
 
-    def encode_class_weight(self, class_weight):
-        """Class numbers for the keys of Keras' `class_weight`."""
+    def encode_class_weight(self, class_weight, y=None):
+        """Keras' `class_weight` for the class numbers of targets `y`."""
         raise ValueError(
             "`class_weight` needs a task with one label for each text. Received: "
             f"class_weight={class_weight} for {type(self).__name__}. Use "

@@ -66,6 +66,7 @@ class CausalLM(TrainsOnRows, TextContinuation, Task):
     """
 
     task_name = "causal_lm"
+    output_kind = "logits"
     pads_targets = True
     answers_tokens = False
     text_methods = ("generate", "answer")

@@ -14,6 +14,8 @@ class LabelTargets:
         labels: tuple of str, the names, in the order of the outputs, which are logits.
     """
 
+    output_kind = "logits"
+
     def default_loss(self):
         """Softmax cross-entropy over the logits."""
         return keras.losses.SparseCategoricalCrossentropy(
@@ -48,11 +50,15 @@ class ClassLabels(LabelTargets):
 
     def assess(self, labels, predicted, confidence=None):
         """Assesses predicted labels, see `zoo.evaluation.assess_classes`."""
+        labels, predicted = (
+            [self.labels[number] for number in self.encode_labels(rows)]
+            for rows in (labels, predicted)
+        )
         return assess_classes(labels, predicted, self.labels, confidence)
 
-    def encode_class_weight(self, class_weight):
-        """Class numbers for names or numbers, checked; see `class_weights`."""
-        return class_weights(class_weight, self.labels)
+    def encode_class_weight(self, class_weight, y=None):
+        """A weight for each class number, checked; see `class_weights`."""
+        return class_weights(class_weight, self.labels, y)
 
     def answers(self, outputs):
         """From logits to label string (B,), score (B,), scores and labels (B, C)."""

@@ -9,6 +9,7 @@ import weakref
 import keras
 import tensorflow as tf
 
+from zoo.tasks.logit_losses import LossError, fit_losses, fit_metrics
 from zoo.tasks.losses import (
     MeanOfParts,
     split_outputs,
@@ -226,11 +227,23 @@ STEPS = TensorFlowSteps if keras.backend.backend() == "tensorflow" else WholeSte
 
 
 class DistributedTraining(STEPS):
-    """Steps whose logs weigh every token alike on any number of replicas, see above."""
+    """Steps whose logs weigh every token alike on any number of replicas, see above.
+
+    Attributes:
+        output_kind: str, what the outputs are for the losses of Keras: "logits",
+            "numbers", or another word for what no loss of Keras fits. None for no
+            check.
+        padding_label: int, the class number of padding in targets, or None.
+    """
+
+    output_kind = None
+    padding_label = None
 
     def compile(self, optimizer="rmsprop", loss=None, loss_weights=None, **kwargs):
         """Keras' `compile`, with means over weights; see `with_weighted_mean`."""
-        loss = with_weighted_mean(loss)
+        for name in {"metrics", "weighted_metrics"} & kwargs.keys():
+            kwargs[name] = fit_metrics(kwargs[name], self)
+        loss = with_weighted_mean(fit_losses(loss, self))
         super().compile(
             optimizer=optimizer, loss=loss, loss_weights=loss_weights, **kwargs
         )
@@ -247,7 +260,13 @@ class DistributedTraining(STEPS):
         """Compiles as the saved model was, with room for the optimizer's state."""
         config = dict(config)
         has_state = config.pop("has_state", True)
-        self.compile(**keras.saving.deserialize_keras_object(config))
+        config = keras.saving.deserialize_keras_object(config)
+        try:
+            self.compile(**config)
+        except LossError as error:  # earlier versions did not check it
+            warnings.warn(f"{error} The defaults are used.", stacklevel=2)
+            names = "loss", "metrics", "weighted_metrics"
+            self.compile(**{**config, **dict.fromkeys(names)})
         if has_state:
             self.optimizer.build(self.trainable_variables)
 

@@ -109,7 +109,25 @@ def named_metrics(metrics, own):
         given = isinstance(metric, str)
         return known.get(names.get(metric, metric), metric) if given else metric
 
-    return keras.tree.map_structure(chosen, metrics)
+    return map_leaves(chosen, metrics)
+
+
+def map_leaves(function, nest):
+    """Calls a function with each entry of a nest of losses or metrics.
+
+    Args:
+        function: of an entry to another one.
+        nest: an entry, or a dict or a list of nests. A dict with a "class_name" is the
+            config of an entry.
+
+    Returns:
+        The same nest of what the function returns.
+    """
+    if isinstance(nest, dict) and "class_name" not in nest:
+        return {key: map_leaves(function, value) for key, value in nest.items()}
+    if isinstance(nest, (list, tuple)):
+        return type(nest)(map_leaves(function, value) for value in nest)
+    return function(nest)
 
 
 def with_weighted_mean(loss):
@@ -124,7 +142,7 @@ def with_weighted_mean(loss):
     Returns:
         The same structure of loss objects; those of the caller do not change.
     """
-    return keras.tree.map_structure(_with_weighted_mean, loss)
+    return map_leaves(_with_weighted_mean, loss)
 
 
 def _with_weighted_mean(loss):

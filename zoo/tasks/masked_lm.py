@@ -61,6 +61,7 @@ class MaskedLM(Task):
     """
 
     task_name = "masked_lm"
+    output_kind = "logits"
     pads_targets = True
     columns = ("text", "text_pair")
     optional_columns = ("text_pair",)

@@ -21,6 +21,7 @@ SEQUENCE_LENGTH = 384  # of Devlin et al. 2019
 MAX_LENGTH = 10**6  # tokens of an answer
 MAX_ANSWERS = 1000
 PADDING = -1e9  # the score of a token that is padding
+LAST = 2**31 - 1  # the largest position that int32 holds
 INSIDE = "An answer must be in its context, or both positions -1."
 
 
@@ -70,6 +71,7 @@ class QuestionAnswerer(QuestionFiles, FindsAnswers, Task):
     """
 
     task_name = "question_answerer"
+    output_kind = "logits"
     encodes = True
     columns = ("question", "context")
 
@@ -193,17 +195,30 @@ class QuestionAnswerer(QuestionFiles, FindsAnswers, Task):
         if isinstance(y, (list, tuple)):
             first = [(answer_list(row, i) or [None])[0] for i, row in enumerate(y)]
             y = [(-1, -1) if a is None else (a[1], a[1] + len(a[0])) for a in first]
-        y = np.asarray(y, "int32").reshape(-1, 2) if len(y) == 0 else np.asarray(y)
+        y = np.asarray(y, "int64").reshape(-1, 2) if len(y) == 0 else np.asarray(y)
         if y.ndim != 2 or y.shape[1] != 2 or y.dtype.kind not in "iu":
             raise ValueError(
                 "`y` must be a list of answers, or an int array (B, 2) with the "
                 f"beginning and the end of each. Received: {y.dtype} {y.shape}."
             )
+        wrong = (y < -1) | (y > LAST)
+        if wrong.any():
+            row = int(np.argwhere(wrong)[0, 0])
+            raise ValueError(f"{INSIDE} Received: {y[row].tolist()} in row {row}.")
         return y.astype("int32")
 
     def encode_label_tensor(self, y):
         """Positions of answers, int32 (B, 2), in a tf.data pipeline."""
-        return tf.ensure_shape(tf.cast(y, tf.int32), (None, 2))
+        if not y.dtype.is_integer:
+            raise ValueError(
+                "`y` of a dataset must hold int positions (B, 2), the beginning and "
+                f"the end of each answer. Received: {y.dtype.name}."
+            )
+        places = tf.cast(tf.ensure_shape(y, (None, 2)), tf.int32)
+        right = (tf.cast(places, y.dtype) == y) & (places >= max(y.dtype.min, -1))
+        right = tf.reduce_all(right)
+        with tf.control_dependencies([tf.debugging.Assert(right, [INSIDE, y])]):
+            return tf.identity(places)
 
     def check_rows(self, columns, y):
         """Raises ValueError unless all answers are in their contexts."""

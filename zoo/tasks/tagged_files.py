@@ -97,6 +97,7 @@ class TaggedFiles(LabelledFiles):
     def assess(self, labels, predicted, confidence=None):
         """Assesses predicted tags, see `zoo.evaluation.assess_tags`."""
         scheme = self.options["scheme"]
+        labels = [row.split() for row in self.encode_labels(labels)]
         return assess_tags(labels, predicted, self.labels, scheme, confidence)
 
     def describe_error(self, text, label, predicted):

@@ -1,37 +1,32 @@
 """Targets and weights as users give them, checked: class labels, numbers, weights."""
 
-import re
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import tensorflow as tf
 
-BOOLEANS = {"False", "True"}
+from zoo.tasks.label_values import (
+    label_value,
+    numbers_of_names,
+    numbers_of_values,
+    spelling,
+    spelling_tensor,
+    takes_class_numbers,
+    values_in,
+)
 
-
-def label_names(labels):
-    """The names of a model's outputs, checked.
-
-    Args:
-        labels: list of str, or int, their number, which names them "0", "1", ...
-
-    Returns:
-        list of str.
-
-    Raises:
-        ValueError: if there are fewer than two names, or a name occurs twice.
-    """
-    names = [labels] if isinstance(labels, (str, bytes)) else labels
-    names = list(map(str, range(names) if isinstance(names, int) else names))
-    if len(names) < 2 or len(set(names)) < len(names):
-        raise ValueError(
-            "`labels` must be two or more different names, or their number. "
-            f"Received: {names}."
-        )
-    return names
+# Of targets and weights. A square, and the norm of the gradients of many weights, are
+# finite in float32 up to about 1e15.
+SMALLEST, LARGEST = 1e-30, 1e15
+SQUARES = f"`y` must be in [-{LARGEST:g}, {LARGEST:g}], so that float32 holds squares."
+SUMS = (
+    f"must hold 0 or numbers in [{SMALLEST:g}, {LARGEST:g}], whose sums float32 holds."
+)
 
 
 def as_array(y):
-    """A list, array, series or tensor as a numpy array."""
+    """A list, array, column or tensor as a numpy array."""
+    y = y.to_pylist() if hasattr(y, "to_pylist") else y  # of Arrow
     y = y.to_numpy() if hasattr(y, "to_numpy") else y
     return y.numpy() if isinstance(y, tf.Tensor) else np.asarray(y)
 
@@ -71,13 +66,14 @@ def one_for_each_text(values, name, way="Use one column of it."):
 
 
 def label_ids(y, labels, name="y"):
-    """Class numbers from class names or numbers, checked.
+    """Class numbers of targets, checked.
 
-    Booleans count as 0 and 1, except for labels that are named "False" and "True".
-    If the names of all labels are integers, such as "1" and "0", an integer is a name.
+    A target that equals a label, by its name or as a number, is that label: 1, 1.0,
+    "1.0" and True equal the label "1". Another number is a class number, unless it
+    could be mistaken for a label, see `takes_class_numbers`.
 
     Args:
-        y: list, array or series (B,) of str among `labels`, or of int.
+        y: list, array or series (B,) of str, numbers or bool.
         labels: tuple of str, the names, in the order of the outputs.
         name: str, the name of `y` in error messages.
 
@@ -85,7 +81,8 @@ def label_ids(y, labels, name="y"):
         int64 array (B,).
 
     Raises:
-        ValueError: if a label is missing, unknown or out of range.
+        ValueError: if a label is missing, unknown or out of range, or a number equals
+            several labels, or may be a label or a class number.
     """
     y = one_for_each_text(y, name, f"For one-hot rows use `{name}.argmax(-1)`.")
     if y.dtype.kind == "O":
@@ -97,45 +94,16 @@ def label_ids(y, labels, name="y"):
                 )
         if not any(isinstance(value, (str, bytes)) for value in y):
             y = np.array(y.tolist())
-    if y.dtype.kind == "b" and set(labels) == BOOLEANS:
-        y = y.astype(str)
     if y.dtype.kind in "OSUT":
-        return _numbers_of_names(y, labels, name)
-    with np.errstate(invalid="ignore"):
-        wrong = y[~np.isfinite(y) | (y != np.floor(y))] if y.dtype.kind == "f" else []
-    if len(wrong):
+        return numbers_of_names(y.tolist(), labels, name)
+    if y.dtype.kind not in "biuf":
         raise ValueError(
-            f"`{name}` must hold class numbers. Received: {wrong[0]}. To predict "
-            'numbers, load the model with `task="text_regressor"`.'
+            f"`{name}` must hold labels of the model or class numbers. Received: "
+            f"{y.dtype}. The labels are {list(labels)}."
         )
-    numbers = y.astype(np.int64)
-    if _are_integers(labels):
-        return _numbers_of_names(numbers, labels, name)
-    wrong = y[(numbers < 0) | (numbers >= len(labels))]
-    if len(wrong):
-        raise ValueError(
-            f"`{name}` must be in [0, {len(labels)}). Received: {wrong[0]}. The labels "
-            f"are {list(labels)}."
-        )
-    return numbers
-
-
-def _are_integers(labels):
-    """Whether all names are integers, so that an integer is the name of a label."""
-    return all(re.fullmatch("0|-?[1-9][0-9]*", label) for label in labels)
-
-
-def _numbers_of_names(y, labels, name):
-    """Class numbers int64 (B,) of names (B,)."""
-    names = [v.decode() if isinstance(v, bytes) else str(v) for v in y.tolist()]
-    known = {label: index for index, label in enumerate(labels)}
-    unknown = sorted(set(names) - set(known))
-    if unknown:
-        raise ValueError(
-            f"`{name}` must hold labels of the model. Received: {unknown[:5]}. The "
-            f"labels are {list(labels)}."
-        )
-    return np.array([known[value] for value in names], np.int64)
+    if y.dtype.kind == "b" or y.dtype.itemsize > 8:  # TensorFlow has no longdouble
+        y = y.astype("uint8" if y.dtype.kind == "b" else "float64")
+    return numbers_of_values(y.astype(y.dtype.newbyteorder("=")), labels, name)
 
 
 def label_tensor(y, labels):
@@ -149,18 +117,30 @@ def label_tensor(y, labels):
             f"shape {tuple(y.shape)}. For one-hot rows use `tf.argmax(y, -1)`."
         )
     y = tf.reshape(y, (-1,))
-    if y.dtype == tf.bool and set(labels) == BOOLEANS:
-        y = tf.where(y, "True", "False")
     if y.dtype == tf.string:
         return name_tensor(y, labels)
-    numbers = tf.cast(y, tf.int64)
-    whole = tf.cast(numbers, y.dtype) == y
-    if _are_integers(labels):
-        return name_tensor(tf.where(whole, tf.as_string(numbers), ""), labels)
-    known = (numbers >= 0) & (numbers < len(labels)) & whole
-    message = f"`y` must be in [0, {len(labels)}). The labels are {list(labels)}."
-    check = tf.debugging.Assert(tf.reduce_all(known), [message, y])
-    with tf.control_dependencies([check]):
+    y = tf.cast(y, tf.uint8) if y.dtype == tf.bool else y
+    known = values_in(labels, y.dtype)
+    equal = y[:, None] == tf.constant([value for value, _ in known], y.dtype)
+    indices = tf.constant([index for _, index in known], tf.int64)
+    found = tf.reduce_sum(tf.cast(equal, tf.int64), axis=1)
+    numbers = tf.reduce_sum(tf.where(equal, indices, 0), axis=1)
+    right = tf.reduce_all(found == 1)
+    names = [f"{value} is {labels[index]!r}" for value, index in known]
+    message = f"`y` must hold labels of the model, which are {list(labels)}."
+    if names:
+        message += f" As labels, {', '.join(names)}."
+    if takes_class_numbers(labels):
+        message += f" Or it must hold class numbers in [0, {len(labels)})."
+        whole = tf.cast(y, tf.int64)
+        inside = (whole >= 0) & (whole < len(labels)) & (tf.cast(whole, y.dtype) == y)
+        numbers = tf.where(right, numbers, whole)
+        right |= tf.reduce_all(inside) & tf.reduce_all(found <= 1)
+    elif names:
+        message += (
+            f" Class numbers would be confused with them: {[*enumerate(labels)]}."
+        )
+    with tf.control_dependencies([tf.debugging.Assert(right, [message, y])]):
         return tf.identity(numbers)
 
 
@@ -170,35 +150,71 @@ def name_tensor(names, labels):
     An unknown name raises `tf.errors.InvalidArgumentError` during the run.
     """
     matches = tf.equal(names[:, None], tf.constant(labels)[None])
+    if any(label_value(label) is not None for label in labels):
+        others = tf.constant([spelling(label) for label in labels])
+        similar = tf.equal(spelling_tensor(names)[:, None], others[None])
+        matches = tf.where(tf.reduce_any(matches, 1, keepdims=True), matches, similar)
+    found = tf.reduce_sum(tf.cast(matches, tf.int32), axis=1)
     message = f"`y` must hold labels of the model, which are {list(labels)}."
-    known = tf.reduce_all(tf.reduce_any(matches, axis=1))
+    known = tf.reduce_all(found == 1)
     with tf.control_dependencies([tf.debugging.Assert(known, [message, names])]):
         return tf.argmax(tf.cast(matches, tf.int32), axis=1)
 
 
-def class_weights(weights, labels):
+def class_weights(weights, labels, y=None):
     """Keras' `class_weight` with a number for each class, checked.
 
     Args:
-        weights: dict of a class name or number to its weight.
+        weights: dict of a class name or number to its weight; list or array (C,) in the
+            order of the labels; or "balanced": rows / (classes * rows of the class), as
+            in scikit-learn, where classes without rows do not count.
         labels: tuple of str, the names, in the order of the outputs.
+        y: targets of the rows, for "balanced"; None if they are unknown.
 
     Returns:
         dict of int to float; a class without a weight has 1.
 
     Raises:
-        ValueError: if a class is unknown or occurs twice, or a weight is negative or
-            not finite.
+        ValueError: if a class is unknown or occurs twice, a weight is negative or not
+            finite, there are too few or too many, or the targets are unknown.
     """
-    found = dict.fromkeys(range(len(labels)), 1.0)
-    numbers = [int(label_ids([key], labels, "class_weight")[0]) for key in weights]
+    weights = weights.to_dict() if hasattr(weights, "to_dict") else weights
+    if isinstance(weights, Mapping):
+        numbers = _numbers_of_keys([*weights], labels)
+        values = row_weights([*weights.values()], "class_weight").tolist()
+        found = dict.fromkeys(range(len(labels)), 1.0)
+        return found | dict(zip(numbers, values, strict=True))
+    if isinstance(weights, str) and weights == "balanced" and y is not None:
+        counts = np.bincount(label_ids(y, labels), minlength=len(labels))
+        size = np.maximum(counts * np.count_nonzero(counts), 1)
+        return dict(enumerate(np.where(counts, counts.sum() / size, 1.0).tolist()))
+    shape = np.shape(weights) if not isinstance(weights, (str, bytes)) else None
+    if shape != (len(labels),):
+        given = f"{weights!r:.80}" if not shape else f"an array of shape {shape}"
+        raise ValueError(
+            "`class_weight` must be a dict of labels to weights, a list with a weight "
+            f"for each of the {len(labels)} labels, or 'balanced' for arrays of text "
+            f"with their labels. Received: {given}. The labels are {list(labels)}."
+        )
+    return dict(enumerate(row_weights(weights, "class_weight").tolist()))
+
+
+def _numbers_of_keys(keys, labels):
+    """The different class numbers of the keys of `class_weight`, list of int."""
+    names = [isinstance(key, (str, bytes)) for key in keys]
+    values = [key for key, name in zip(keys, names, strict=True) if not name]
+    # Together, since some numbers are labels only if all are.
+    found = iter(label_ids(values, labels, "class_weight").tolist() if values else ())
+    numbers = [
+        int(label_ids([key], labels, "class_weight")[0]) if name else next(found)
+        for key, name in zip(keys, names, strict=True)
+    ]
     if len(set(numbers)) < len(numbers):
         raise ValueError(
             "`class_weight` must have one weight for a class. Received: "
-            f"{list(weights)}. Use either the name or the number of a class."
+            f"{keys}. Use either the name or the number of a class."
         )
-    values = row_weights(list(weights.values()), "class_weight").tolist()
-    return found | dict(zip(numbers, values, strict=True))
+    return numbers
 
 
 def label_rows(y):
@@ -216,7 +232,9 @@ def label_rows(y):
     """
     y = y.to_list() if isinstance(y, tf.RaggedTensor) else y
     y = y.numpy() if isinstance(y, tf.Tensor) else y
+    y = y.to_pylist() if hasattr(y, "to_pylist") else y
     y = y.to_numpy() if hasattr(y, "to_numpy") else y
+    y = [*y] if isinstance(y, Sequence) and not isinstance(y, (str, bytes)) else y
     if not isinstance(y, (list, tuple, np.ndarray)) or getattr(y, "shape", 1) == ():
         raise ValueError(
             "`y` must be a list with the labels of each sentence. Received: "
@@ -239,16 +257,36 @@ def target_numbers(y):
     """Targets as an array of float32, checked.
 
     Raises:
-        ValueError: if a value is not a number, or is not finite.
+        ValueError: if a value is not a number, not finite, or its square is too large.
     """
+    y = as_array(y)
+    numbers = _as_floats(y, "`y`", "Remove the rows without one.")
+    _check_values(np.isfinite(numbers), y, "`y` must hold finite numbers.")
+    _check_values(np.abs(numbers) <= LARGEST, y, SQUARES, "Scale the numbers.")
+    return numbers.astype("float32")
+
+
+def _as_floats(values, name, way):
+    """An array as float64, in which None is NaN."""
     try:
-        numbers = np.asarray(as_array(y), "float32")
-    except (TypeError, ValueError) as error:
+        return values.astype("float64")
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
-            f"`y` must hold numbers. Received: {error}. Remove the rows without one."
+            f"{name} must hold numbers. Received: {error}. {way}"
         ) from error
-    _check_finite(numbers, as_array(y), "`y` must hold finite numbers.")
-    return numbers
+
+
+def target_tensor(y):
+    """`target_numbers` for a tensor in a tf.data pipeline."""
+    if y.dtype == tf.string:
+        raise ValueError(
+            "`y` must hold numbers. Received: a dataset with strings. Use "
+            "`tf.strings.to_number`."
+        )
+    y = tf.debugging.check_numerics(tf.cast(y, tf.float32), "`y`")
+    right = tf.reduce_all(tf.abs(y) <= LARGEST)
+    with tf.control_dependencies([tf.debugging.Assert(right, [SQUARES, y])]):
+        return tf.identity(y)
 
 
 def row_weights(weights, name="sample_weight"):
@@ -256,35 +294,33 @@ def row_weights(weights, name="sample_weight"):
 
     Raises:
         ValueError: if a text has several weights, or a weight is not a number, negative
-            or not finite.
+            or not finite, or is too small or too large for sums in float32.
     """
     weights = one_for_each_text(weights, name)
-    try:
-        numbers = weights.astype("float32")
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"`{name}` must hold numbers. Received: {error}. Use 1.0 as the default."
-        ) from error
+    numbers = _as_floats(weights, f"`{name}`", "Use 1.0 as the default.")
     rule = f"`{name}` must hold finite numbers of at least 0."
-    _check_finite(np.where(numbers >= 0, numbers, np.nan), weights, rule)
-    return numbers
+    _check_values(np.isfinite(numbers) & (numbers >= 0), weights, rule)
+    fits = (numbers == 0) | (numbers >= SMALLEST) & (numbers <= LARGEST)
+    _check_values(fits, weights, f"`{name}` {SUMS}", "Scale the weights.")
+    return numbers.astype("float32")
 
 
-def _check_finite(numbers, given, rule):
-    wrong = np.argwhere(~np.isfinite(numbers))
+def _check_values(right, given, rule, way="Correct or remove the row."):
+    """Raises ValueError at the first given value that is not right."""
+    wrong = np.argwhere(~right)
     if len(wrong):
         place = tuple(wrong[0])
         raise ValueError(
-            f"{rule} Received: {given[place]} in row {place[0] if place else 0}. "
-            "Correct or remove the row."
+            f"{rule} Received: {given[place]} in row {place[0] if place else 0}. {way}"
         )
 
 
 def weight_tensor(weights):
     """`row_weights` for a tensor in a tf.data pipeline; it may have any shape."""
-    message = "`sample_weight` must hold finite numbers of at least 0."
-    weights = tf.cast(weights, tf.float32)
-    right = tf.math.is_finite(weights) & (weights >= 0)
+    message = f"`sample_weight` must hold finite numbers of at least 0; it {SUMS}"
+    numbers = tf.cast(weights, tf.float32)
+    zero = tf.equal(weights, tf.zeros((), weights.dtype))
+    right = zero | (numbers >= SMALLEST) & (numbers <= LARGEST)
     check = tf.debugging.Assert(tf.reduce_all(right), [message, weights])
     with tf.control_dependencies([check]):
-        return tf.identity(weights)
+        return tf.identity(numbers)

@@ -6,8 +6,9 @@ import tensorflow as tf
 from zoo.data import as_numbers, read_labelled
 from zoo.evaluation import assess_numbers, mean_number, tfidf_number
 from zoo.tasks.class_labels import ClassLabels
+from zoo.tasks.label_values import label_names
 from zoo.tasks.sequence_head import SequenceHead
-from zoo.tasks.targets import label_names, one_for_each_text
+from zoo.tasks.targets import one_for_each_text
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -36,8 +37,9 @@ class TextClassifier(ClassLabels, SequenceHead):
     Args:
         backbone: `zoo.backbone.Backbone`.
         tokenizer: from `zoo.text`, or None for token ids only.
-        labels: list of str, the names, in the order of the outputs; or an int, their
-            number, which names them "0", "1", ...
+        labels: list of str, numbers or bool, the names, in the order of the outputs; or
+            an int, their number, which names them "0", "1", ... A target that equals a
+            label is this label, see `zoo.tasks.targets.label_ids`.
         pooling: "pooled", "cls", "mean", or for pairs "compare", see
             `zoo.layers.ComparedSegments`. With "compare", a backbone without segments,
             such as ELMo, reads each text alone and whole, needs `pair=True` and takes
@@ -151,6 +153,7 @@ class TextRegressor(SequenceHead):
     """
 
     task_name = "text_regressor"
+    output_kind = "numbers"
     classifies = "numbers"
     symmetric = True
     baselines = {"mean": mean_number, "TF-IDF with ridge regression": tfidf_number}
@@ -232,8 +235,7 @@ class TextRegressor(SequenceHead):
 
     def encode_label_tensor(self, y):
         """`encode_labels` in a tf.data pipeline."""
-        y = tf.debugging.check_numerics(super().encode_label_tensor(y), "`y`")
-        return tf.reshape(y, (-1, 1))
+        return tf.reshape(super().encode_label_tensor(y), (-1, 1))
 
     def answers(self, outputs):
         """The value, float32 (B,)."""

@@ -15,6 +15,7 @@ from zoo.tasks.text_input import (
     rows_at_once,
     split_rows,
 )
+from zoo.token_inputs import check_integers
 
 PREDICTING = threading.RLock()  # Keras keeps the state of a prediction on the model
 
@@ -23,7 +24,8 @@ class TextTraining(TextBatches):
     """Overrides the methods of `keras.Model` that take data, so that they take text.
 
     The methods have Keras' arguments in Keras' order. Input that is not text goes to
-    Keras unchanged.
+    Keras unchanged. `class_weight` may also be a list in the order of the labels, or
+    "balanced", see `zoo.tasks.targets.class_weights`.
 
     Attributes:
         rows_are_texts: bool, whether each text is a row of a batch, or several.
@@ -77,7 +79,7 @@ class TextTraining(TextBatches):
         callbacks = with_callbacks(callbacks, now := Epoch(initial_epoch), self, epochs)
         held_out = self._held_out(validation_data)
         limits = validation_batch_size or batch_size, validation_steps, token_budget
-        class_weight = class_weight and self.encode_class_weight(class_weight)
+        class_weight = self._class_weight(class_weight, x, y)
         columns = self._training_columns(x)
         if self.takes_text(x):
             x, held_out = self._split((x, y, sample_weight), validation_split, held_out)
@@ -91,6 +93,12 @@ class TextTraining(TextBatches):
             shuffle, class_weight, sample_weight, initial_epoch, steps_per_epoch,
             validation_steps, validation_batch_size, validation_freq,
         )  # fmt: skip
+
+    def _class_weight(self, class_weight, x, y):
+        """The weights of class numbers, a dict, or None; see `encode_class_weight`."""
+        if class_weight is None:
+            return None
+        return self.encode_class_weight(class_weight, y if self.takes_text(x) else None)
 
     def _training_columns(self, x):
         """The number of columns of the data of `fit`."""
@@ -228,9 +236,8 @@ class TextTraining(TextBatches):
         self, x, y=None, sample_weight=None, class_weight=None, return_dict=False
     ):
         """Keras' `train_on_batch`, on text or on token ids."""
-        if class_weight:
-            class_weight = self.encode_class_weight(class_weight)
         x, y = self._checked(x, y, "train_on_batch")
+        class_weight = self._class_weight(class_weight, x, y)
         x, y, sample_weight = self._one_batch(x, y, sample_weight)
         return super().train_on_batch(x, y, sample_weight, class_weight, return_dict)
 
@@ -260,6 +267,13 @@ class TextTraining(TextBatches):
         if not texts and self.unpack_rows(data, None)[1] is None:
             x, y, weight = keras.utils.unpack_x_y_sample_weight(data)
         return *self._checked(x, y, "validation_data"), weight
+
+    def as_text(self, x):
+        """See `TextColumns.as_text`. Arrays of token ids are checked."""
+        x = super().as_text(x)
+        if isinstance(x, dict):
+            check_integers({name: x[name] for name in self.input if name in x})
+        return x
 
     def _checked(self, x, y, name):
         """`x` as of `as_text`, and `y`; see `check_data` for arguments and errors."""

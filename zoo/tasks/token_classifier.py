@@ -11,9 +11,10 @@ from zoo.layers import CRF, crf, output_layer
 from zoo.tasks.base import Task
 from zoo.tasks.blocks import in_blocks
 from zoo.tasks.chain import CRFLoss, TagAccuracy
+from zoo.tasks.label_values import label_names
 from zoo.tasks.tagged_files import TaggedFiles
 from zoo.tasks.tagging import TagsWords
-from zoo.tasks.targets import label_ids, label_names, label_rows, name_tensor
+from zoo.tasks.targets import label_ids, label_rows, name_tensor
 from zoo.tasks.text_input import join_words
 
 DECODERS = ("softmax", "crf")
@@ -40,10 +41,10 @@ class TokenClassifier(TaggedFiles, TagsWords, Task):
     Args:
         backbone: `zoo.backbone.Backbone`.
         tokenizer: from `zoo.text`, or None for token ids only.
-        labels: list of str, the names, in the order of the outputs; or an int.
+        labels: as of `TextClassifier`.
         decoder: "softmax" or "crf".
-        scheme: "IOB1", "IOB2" or "BIOES" for spans, which `score` counts. With "crf"
-            the answers follow the scheme. None for labels of single words.
+        scheme: "IOB1", "IOB2", "BIOES" or "BILOU" for spans, which `score` counts. With
+            "crf" the answers follow the scheme. None for labels of single words.
         head_dropout: float in [0, 1), on the vector of a word.
         **kwargs: sequence_length and name, see `zoo.tasks.Task`.
 
@@ -62,6 +63,7 @@ class TokenClassifier(TaggedFiles, TagsWords, Task):
 
     task_name = "token_classifier"
     pads_targets = True
+    padding_label = -1
     classifies = "words"
     encodes = True
     answers_tokens = False
@@ -111,6 +113,11 @@ class TokenClassifier(TaggedFiles, TagsWords, Task):
         super().__init__(inputs, outputs, backbone, tokenizer, options, **kwargs)
         self.labels = tuple(labels)
 
+    @property
+    def output_kind(self):
+        """What the outputs are; see `DistributedTraining`."""
+        return "potentials" if self.options["decoder"] == "crf" else "logits"
+
     @classmethod
     def recognise(cls, found):
         """The labels of a checkpoint that tags words."""
@@ -159,6 +166,12 @@ class TokenClassifier(TaggedFiles, TagsWords, Task):
 
     def encode_label_tensor(self, y):
         """Labels of sentences without a change; `finish` splits them."""
+        if y.dtype != tf.string:
+            raise ValueError(
+                "`y` of a dataset must hold the labels of each sentence as one string, "
+                f"separated by white space. Received: {y.dtype.name}. Use "
+                '`" ".join(labels)`.'
+            )
         return y
 
     def check_rows(self, columns, y):

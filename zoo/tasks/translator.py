@@ -56,6 +56,7 @@ class Translator(TranslatedFiles, TextGeneration, Task):
     """
 
     task_name = "translator"
+    output_kind = "logits"
     pads_targets = True
     # Vaswani et al. 2017, section 6.1.
     generation = {"extra_tokens": 50}
