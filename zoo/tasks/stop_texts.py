@@ -6,6 +6,8 @@ scalar of a graph that serves all of them.
 
 import tensorflow as tf
 
+from zoo.generation import change_if
+
 
 def stop_patterns(stops):
     """Expressions for a stop text, and for the beginning of one; "" for no stop texts.
@@ -20,28 +22,61 @@ def stop_patterns(stops):
     return _any(stops), _any(sorted(parts))
 
 
-def has_stop(texts, patterns):
-    """Whether texts have one of the stop texts in them, bool (B,).
+def stop_finder(tokenizer, options):
+    """A function that says which sequences end, see `zoo.generation.generate`.
+
+    Args:
+        tokenizer: of the texts that are written.
+        options: `GenerationOptions`; its `stop` is a tuple of str, or the patterns as a
+            tensor.
+    """
+    some, patterns = _patterns_of(options)
+    if some is False:
+        return None
+
+    def ended(tokens, number):
+        def find(_):
+            known = tf.range(tf.shape(tokens)[1])[None] <= number
+            read = tf.where(known, tokens, tokenizer.end_id)
+            pattern = _join("(?s).*", patterns[0], ".*")
+            texts = tokenizer.detokenize(read)
+            return tf.strings.regex_full_match(texts, pattern)
+
+        return change_if(some, find, tf.zeros(tf.shape(tokens)[:1], tf.bool))
+
+    return ended
+
+
+def trim_texts(texts, options, done=None):
+    """What stands before the first stop text, string (B,).
 
     Args:
         texts: string (B,).
-        patterns: see the module.
+        options: see `stop_finder`.
+        done: bool (B,), which texts are at their end. Others lose an end that may
+            become a stop text. None if all are.
     """
-    pattern = _join("(?s).*", patterns[0], ".*")
-    return tf.strings.regex_full_match(texts, pattern)
+    some, patterns = _patterns_of(options)
+
+    def trim(texts):
+        pattern = _join("(?s)", patterns[0], ".*")
+        trimmed = tf.strings.regex_replace(texts, pattern, "", False)
+        if done is None:
+            return trimmed
+        # Without such an end, the expression matches the empty end.
+        pattern = _join("(?:", patterns[1], r")\z")
+        certain = tf.strings.regex_replace(trimmed, pattern, "", False)
+        return tf.where(done, trimmed, certain)
+
+    return change_if(some, trim, texts)
 
 
-def trim_at_stop(texts, patterns):
-    """What stands before the first stop text, string (B,)."""
-    pattern = _join("(?s)", patterns[0], ".*")
-    return tf.strings.regex_replace(texts, pattern, "", False)
-
-
-def trim_partial_stop(texts, patterns):
-    """Texts without an end that may become a stop text, string (B,)."""
-    # Without such an end, the expression matches the empty end.
-    pattern = _join("(?:", patterns[1], r")\z")
-    return tf.strings.regex_replace(texts, pattern, "", False)
+def _patterns_of(options):
+    """Whether there are texts at which a sequence ends, and their two patterns."""
+    stop = options.stop
+    if isinstance(stop, tuple):
+        return bool(stop), stop_patterns(stop)
+    return tf.strings.length(stop[0]) > 0, (stop[0], stop[1])
 
 
 def _join(*parts):

@@ -3,6 +3,7 @@
 import tensorflow as tf
 
 from zoo.data import Packer
+from zoo.tasks.stop_texts import trim_texts
 from zoo.tasks.text_generation import TextGeneration
 from zoo.tasks.windows import read_windows
 
@@ -137,7 +138,7 @@ class TextContinuation(TextGeneration):
             more = tf.strings.substr(
                 whole, tf.minimum(own, tf.strings.length(whole)), 2**30 + 0 * own
             )
-            more = self.trim(more, options, done)
+            more = trim_texts(more, options, done)
             # A text that ends with white space has the space already.
             return texts + tf.where(blank, tf.strings.strip(more), more)
 

@@ -1,30 +1,17 @@
 """How a task with a decoder writes texts."""
 
-import concurrent.futures
 import dataclasses
 
 import numpy as np
 import tensorflow as tf
 
-from zoo.generation import (
-    GenerationOptions,
-    change_if,
-    first_row,
-    generate,
-    next_token,
-)
-from zoo.tasks.answering import as_numpy
-from zoo.tasks.sample_numbers import count_repeats, sample_numbers
-from zoo.tasks.stop_texts import (
-    has_stop,
-    stop_patterns,
-    trim_at_stop,
-    trim_partial_stop,
-)
+from zoo.generation import GenerationOptions, generate
+from zoo.tasks.generation_functions import stream_texts, write_texts
+from zoo.tasks.sample_numbers import sample_numbers
+from zoo.tasks.stop_texts import stop_finder, trim_texts
 from zoo.tasks.text_input import rows_at_once
 
 ROWS_IN_BATCH = 64  # hypotheses
-BATCHES_AT_ONCE = 2  # while one waits for memory, the other one computes
 LATER_ENTRIES = 32  # of a cache, see `zoo.generation.search`
 
 
@@ -191,8 +178,7 @@ class TextGeneration:
         """
 
         def write(tokens, done=None):
-            texts = self.join(tokens, done)
-            return self.trim(texts, options, done)
+            return trim_texts(self.join(tokens, done), options, done)
 
         return write
 
@@ -203,33 +189,9 @@ class TextGeneration:
             return texts
         return tf.where(done, texts, self.tokenizer.detokenize_unfinished(tokens))
 
-    def trim(self, texts, options, done=None):
-        """What stands before a text at which a sequence ends; see `writer`."""
-        some, patterns = _stops(options)
-
-        def trim_texts(texts):
-            trimmed = trim_at_stop(texts, patterns)
-            if done is None:
-                return trimmed
-            return tf.where(done, trimmed, trim_partial_stop(trimmed, patterns))
-
-        return change_if(some, trim_texts, texts)
-
     def stop_finder(self, options):
         """A function that says which sequences end, see `zoo.generation.generate`."""
-        some, patterns = _stops(options)
-        if some is False:
-            return None
-
-        def ended(tokens, number):
-            def find(_):
-                known = tf.range(tf.shape(tokens)[1])[None] <= number
-                read = tf.where(known, tokens, self.tokenizer.end_id)
-                return has_stop(self.tokenizer.detokenize(read), patterns)
-
-            return change_if(some, find, tf.zeros(tf.shape(tokens)[:1], tf.bool))
-
-        return ended
+        return stop_finder(self.tokenizer, options)
 
     def constrain(self, step, begun):
         """A step and its states, of a task that restricts which tokens may come next.
@@ -354,11 +316,11 @@ class TextGeneration:
                     f"num_return={options.num_return}, return_scores={return_scores}. "
                     "Leave them out."
                 )
-            return self._stream(columns[0], options)
+            return stream_texts(self, columns[0], options)
         lengths = self.read_lengths(texts, options)
         most = max(ROWS_IN_BATCH // max(options.num_beams, options.num_return), 1)
         size = rows_at_once(batch_size, most)
-        found = self._write_all(columns[0], lengths, size, options)
+        found = write_texts(self, columns[0], lengths, size, options)
         if not several:
             found = [(texts[0], scores[0]) for texts, scores in found]
         texts, scores = map(list, zip(*found, strict=True)) if found else ([], [])
@@ -377,152 +339,3 @@ class TextGeneration:
         """`answer_batch`, compiled: the steps of a loop are slow if it is not."""
         signature = [tf.TensorSpec([None], tf.string)]
         return self.compiled_function("answer", self.answer_batch, signature)(texts)
-
-    def _write_all(self, texts, lengths, size, options):
-        """What is written for each text, list of (list of str, list of float).
-
-        Args:
-            texts: string tensor (N,).
-            lengths: int (N,), their tokens, by which batches are made.
-            size: int, texts of a batch.
-            options: `GenerationOptions`.
-        """
-        order = np.argsort(-lengths, kind="stable")
-        repeats = np.array(count_repeats(texts.numpy()), "int32")
-        values = self._values(options)
-        begin, search, decode = self._compile(options, values)
-
-        def write(rows):
-            batch, grows = tf.gather(texts, rows), tf.constant(True)
-            inputs, begun, numbers = begin(
-                batch, tf.gather(repeats, rows), grows, values
-            )
-            tokens, scores = search(begun, numbers, values)
-            written, scores = decode(tokens, scores, inputs, batch, values)
-            return as_numpy(written).tolist(), as_numpy(scores).tolist()
-
-        parts = [order[start : start + size] for start in range(0, len(order), size)]
-        found = [None] * len(order)
-        with concurrent.futures.ThreadPoolExecutor(BATCHES_AT_ONCE) as pool:
-            for rows, written in zip(parts, pool.map(write, parts), strict=True):
-                for row, *pair in zip(rows, *written, strict=True):
-                    found[row] = pair
-        return found
-
-    def _values(self, options):
-        """What compiled functions take of the options, dict of tensors."""
-        values = options.inputs(self.output.shape[-1])
-        values["stop"] = stop_patterns(options.stop)
-        return {name: tf.constant(value) for name, value in values.items()}
-
-    def _compile(self, options, values):
-        """Compiled functions that begin, search and decode.
-
-        The first and the last serve all options, and the second all of a structure.
-
-        Args:
-            options: `GenerationOptions`.
-            values: dict, from `_values`.
-        """
-        begin, spec = self._compile_begin(values), tf.TensorSpec
-        inputs, begun, numbers = _specs(
-            begin.get_concrete_function().structured_outputs
-        )
-        structure = options.structure()
-
-        def search(begun, numbers, values):
-            return self.search(begun, structure.with_inputs(values), numbers)
-
-        def decode(tokens, scores, inputs, texts, values):
-            options = GenerationOptions().with_values(values)
-            return self.decode(tokens, scores, inputs, texts, options)
-
-        tokens = spec((None, None, None), tf.int32), spec((None, None), tf.float32)
-        texts, values = spec((None,), tf.string), _specs(values)
-        signature = [*tokens, inputs, texts, values]
-        return (
-            begin,
-            self.compiled_function(
-                (structure, "search"), search, [begun, numbers, values]
-            ),
-            self.compiled_function("decode", decode, signature),
-        )
-
-    def _compile_begin(self, values):
-        """A compiled function: inputs, what a search begins with, and random numbers.
-
-        Args:
-            values: dict, from `_values`.
-
-        Returns:
-            function of texts, `repeats` of `sample_numbers`, whether caches may grow,
-            and values.
-        """
-
-        def begin(texts, repeats, grows, values):
-            options = GenerationOptions().with_values(values)
-            inputs = self.encode_prompt(texts, options)
-            begun = self.init_search(inputs, options, grows)
-            return inputs, begun, sample_numbers(texts, options, repeats)
-
-        vectors = [tf.TensorSpec((None,), kind) for kind in (tf.string, tf.int32)]
-        signature = [*vectors, tf.TensorSpec((), tf.bool), _specs(values)]
-        return self.compiled_function("begin", begin, signature)
-
-    def _stream(self, texts, options):
-        """Yields the texts after every token."""
-        repeats, grows = count_repeats(texts.numpy()), tf.constant(False)
-        values = self._values(options)
-        begin = self._compile_begin(values)
-        inputs, begun, numbers = begin(
-            texts, tf.constant(repeats, tf.int32), grows, values
-        )
-        write = self.writer(inputs, texts, options)
-        row, _ = first_row(
-            **begun, options=options, end=self.tokenizer.end_id, numbers=numbers
-        )
-        states = begin.get_concrete_function().structured_outputs[1]["states"]
-        advance = self._compile_step(options, row, states, values)
-        number, alive = tf.constant(0), tf.constant(len(texts))
-        while int(alive):
-            number, alive, row = advance(number, alive, row, values)
-            yield as_numpy(write(row["tokens"], row["done"])).tolist()
-
-    def _compile_step(self, options, row, states, values):
-        """The compiled step of a stream.
-
-        Args:
-            options: `GenerationOptions`.
-            row: dict, from `first_row`.
-            states: those of `row` as in a graph, whose unknown dimensions may change.
-            values: dict, from `_values`.
-        """
-        structure, end = options.structure(), self.tokenizer.end_id
-
-        def advance(number, alive, row, values):
-            options = structure.with_inputs(values)
-            ended = self.stop_finder(options)
-            return next_token(self.next_logits, options, end, ended)(number, alive, row)
-
-        spec = {
-            name: _specs(states)
-            if name == "states"
-            else tf.TensorSpec([None] * value.shape.rank, value.dtype)
-            for name, value in row.items()
-        }
-        scalar = tf.TensorSpec((), tf.int32)
-        signature = [scalar, scalar, spec, _specs(values)]
-        return self.compiled_function((structure, "advance"), advance, signature)
-
-
-def _stops(options):
-    """Whether there are texts at which a sequence ends, and their two patterns."""
-    stop = options.stop
-    if isinstance(stop, tuple):
-        return bool(stop), stop_patterns(stop)
-    return tf.strings.length(stop[0]) > 0, (stop[0], stop[1])
-
-
-def _specs(tensors):
-    """The shapes and dtypes of a nest of tensors."""
-    return tf.nest.map_structure(lambda t: tf.TensorSpec(t.shape, t.dtype), tensors)
