@@ -113,7 +113,7 @@ def sinusoids(positions, width, kind):
     Raises:
         ValueError: if the kind is unknown.
     """
-    if kind not in SINUSOIDS:
+    if not isinstance(kind, str) or kind not in SINUSOIDS:
         raise ValueError(
             f"`kind` must be one of {', '.join(SINUSOIDS)}. Received: {kind!r}."
         )

@@ -50,7 +50,7 @@ def get_activation(name):
     Raises:
         ValueError: if the name is unknown.
     """
-    if name not in ACTIVATIONS:
+    if not isinstance(name, str) or name not in ACTIVATIONS:
         raise ValueError(
             f"`activation` must be one of {sorted(ACTIVATIONS)}. Received: {name!r}."
         )
