@@ -39,6 +39,7 @@ class Range(NamedTuple):
 UP_TO = f"to {LARGEST_INTEGER}"
 Size = Annotated[int, Range(f"an integer from 1 {UP_TO}", lambda n: n >= 1)]
 Count = Annotated[int, Range(f"an integer from 0 {UP_TO}", lambda n: n >= 0)]
+Number = Annotated[float, Range(WORDS[float])]
 Positive = Annotated[
     float, Range("a positive number that is finite in float32", lambda x: x >= SMALLEST)
 ]
@@ -46,6 +47,7 @@ NotNegative = Annotated[
     float, Range("0 or a positive number that is finite in float32", lambda x: x >= 0)
 ]
 Probability = Annotated[float, Range("a number in [0, 1)", lambda x: 0 <= x < 1)]
+Share = Annotated[float, Range("a number in (0, 1]", lambda x: 0 < x <= 1)]
 Pairs = Annotated[
     tuple[tuple[Size, Size], ...], Range("a list of pairs of positive integers")
 ]
@@ -76,7 +78,7 @@ def annotations(checked_class):
     return typing.get_type_hints(checked_class, include_extras=True)
 
 
-def check_values(kind, **values):
+def check_values(kind, /, **values):
     """Checks arguments of one kind; see `check_value`."""
     for name, value in values.items():
         check_value(name, value, kind)
