@@ -36,6 +36,7 @@ NOT_NEGATIVE = Kind([*NUMBERS, -1, -1e-9], [0, 0.5, np.float32(0.25)])
 PROBABILITY = Kind([*NUMBERS, -1e-9, 1, 1.0, 2], [0, 0.5, np.float32(0.25)])
 SHARE = Kind([*NUMBERS, -1e-9, 1.1], [0.5, 1.0, np.float32(0.25)])
 FLAG = Kind(["true", 1, 0.0, None, [], NAN], [True, np.bool_(False)])
+OPTIONAL = Kind(NOT_NEGATIVE.wrong, [*NOT_NEGATIVE.right, None])
 NAME = Kind(["x", "", 5, True, NAN, [], {}], [])
 # Where `name` is that of an argument, and its pattern `class.name` the first to match.
 KINDS = {
@@ -47,6 +48,7 @@ KINDS = {
     r"RangeTest\.updates": Kind([*INTEGERS, 1, 0], [2, np.int64(3)]),
     r"SlantedTriangle\.ratio": Kind([*NUMBERS, 0.5, -1], [1, np.float32(8)]),
     r"(InverseSquareRoot|train_steps)\.\w*steps": SIZE,
+    r"(MultiHeadAttention|Transformer\w*Block)\.stddev": OPTIONAL,
     r"RegularizedLogits\.(activation|temporal)": NOT_NEGATIVE,
     r".*\.(units|projection_dim|num_heads|intermediate_dim|embedding_dim)": SIZE,
     r".*\.(num_layers|num_tokens|num_samples|num_characters|num_zero|rank)": SIZE,
@@ -179,6 +181,7 @@ def call(function, argument, value):
 def test_other_types_and_values_out_of_range_are_errors(
     function, argument, kind, optional
 ):
+    optional |= None in kind.right
     for value in kind.wrong if optional else [*kind.wrong, None]:
         with pytest.raises(ValueError, match=f"`{argument}` must.*Received") as error:
             call(function, argument, value)

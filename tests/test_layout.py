@@ -75,7 +75,7 @@ RULES = {
     "generation": ({"layers"}, {"keras"}),
     "training": ({"layers", "evaluation", "freezing"}, ENGINE),
     "tasks": (BELOW_TASKS, ENGINE),
-    "visualize": ({"layers", "evaluation"}, {*ENGINE, "matplotlib"}),
+    "visualize": ({"text"}, {"numpy", "matplotlib"}),
     "registry": (BELOW_REGISTRY, ENGINE),
     "programs": (BELOW_REGISTRY | {"registry", "__version__"}, ENGINE),
     "pretraining": (BELOW_REGISTRY | {"registry", "programs"}, ENGINE),

@@ -45,7 +45,7 @@ class MultiHeadAttention(CompositeLayer):
         super().__init__(**kwargs)
         check_values(Size, num_heads=num_heads)
         check_values(Probability, dropout=dropout)
-        check_values(NotNegative, stddev=stddev)
+        check_values(NotNegative | None, stddev=stddev)
         check_values(bool, use_bias=use_bias)
         self.num_heads = num_heads
         self.rate = dropout

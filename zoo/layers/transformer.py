@@ -88,7 +88,7 @@ class TransformerBlock(CompositeLayer):
             activation_dropout=activation_dropout,
         )
         check_values(Positive, layer_norm_epsilon=layer_norm_epsilon)
-        check_values(NotNegative, stddev=stddev)
+        check_values(NotNegative | None, stddev=stddev)
         check_values(bool, causal=causal, cross=cross, norm_first=norm_first)
         check_values(bool, attention_bias=attention_bias)
         self.causal = causal
