@@ -63,7 +63,7 @@ CHANGES = {
     ),
     "shape": (
         default(width=3),
-        r".* is float32 \(\?, 3\) instead of float32 \(\?, 2\)",
+        r".*float32 \(\?, 3\) instead of float32 \(\?, 2\)",
     ),
     "signatures": (
         {"signatures": {"serving_default": make_signature(), "b": make_signature()}},
