@@ -49,7 +49,7 @@ WRITERS = {
     "vectors.txt": lambda path: write_vectors(path, ["a"] * 300, np.ones((300, 2))),
     "vocabulary.txt": lambda path: save_vocabulary(["token"] * 900, path),
     "tags.conll": lambda path: write_conll(path, [["word"] * 900], [["O"] * 900]),
-    "picture.svg": lambda path: plot_confusion(np.eye(2), "ab", path),
+    "picture.svg": lambda path: plot_confusion(np.eye(2), ["a", "b"], path),
     "preset": lambda path: write_preset(path, RECORD, ARRAYS, WORDS),
     "records": records,
     "corpus": word_corpus,

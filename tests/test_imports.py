@@ -125,3 +125,20 @@ def test_long_examples_are_not_in_docstrings():
             if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.Module)):
                 lines = (ast.get_docstring(node) or "").splitlines()
                 assert sum(">>> " in line or "... " in line for line in lines) <= 6
+
+
+LAZY = [
+    path
+    for path in sorted((ROOT / "zoo").rglob("__init__.py"))
+    if "def __getattr__(" in path.read_text("utf-8")
+]
+
+
+@pytest.mark.parametrize("path", LAZY, ids=lambda path: path.parent.name)
+def test_a_lazy_module_lists_its_names(path):
+    module = importlib.import_module(".".join(path.parent.relative_to(ROOT).parts))
+    assert dir(module) == sorted(module.__all__) and len(LAZY) == 3
+    for name in module.__all__:
+        getattr(module, name)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        getattr(module, "nothing")  # noqa: B009

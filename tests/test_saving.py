@@ -324,8 +324,7 @@ def test_a_table_of_positions_becomes_longer_or_shorter(make_task, tmp_path):
         name = f"{side}_position_embedding"
         longer, found = (m.named_layers[name].embeddings for m in (translator, shorter))
         np.testing.assert_array_equal(found, longer[:5])
-    kinds = {-5: "a positive integer", 0: "a positive integer", "long": "an integer"}
-    for wrong, kind in kinds.items():
-        message = f"`max_sequence_length`.* must be {kind}.*Received: {wrong!r}"
+    for wrong in (-5, 0, "long"):
+        message = f"`max_sequence_length`.* must be an integer.*Received: {wrong!r}"
         with pytest.raises(ValueError, match=message):
             zoo.from_preset(tmp_path / "preset", max_sequence_length=wrong)

@@ -4,14 +4,10 @@ import contextlib
 import dataclasses
 import difflib
 import inspect
-import json
 import reprlib
-import types
-import typing
 
-LARGEST_INTEGER = 2**31 - 1  # of a field: what TensorFlow's int32 holds
-LARGEST_FLOAT = 3.4e38  # of float32; no comparison with NaN holds
-DEEPEST = 2  # lists in lists, such as the filters of a convolution
+from zoo.ranges import WORDS, annotations, describe, fits, plain_value
+
 LARGEST_OPTION = 10**7  # of a task, such as its labels, where no weights are known
 LONGEST_MESSAGE = 1000
 # What code raises on values that describe no model.
@@ -23,16 +19,6 @@ ERRORS = (
     ArithmeticError,
     RecursionError,
 )
-# How a message calls the types of JSON.
-WORDS = {
-    bool: "true or false",
-    int: f"an integer of at most {LARGEST_INTEGER}",
-    float: "a number that is finite in float32",
-    str: "a string",
-    tuple: "a list of numbers or strings, or of such lists",
-    list: "a list of numbers or strings, or of such lists",
-    types.NoneType: "null",
-}
 
 
 @contextlib.contextmanager
@@ -63,42 +49,8 @@ def naming(what, path="", errors=ERRORS):
         raise ValueError(f"{what} cannot be used: {text}") from error
 
 
-def check_sizes(config, names, least=1):
-    """Checks that fields of a config are integers.
-
-    Args:
-        config: the config of a family.
-        names: iterable of str, fields.
-        least: int, 1 or 0.
-
-    Raises:
-        ValueError: if one is not an integer, or less than `least`.
-    """
-    rule = "a positive integer" if least else "0 or a positive integer"
-    for name in names:
-        value = getattr(config, name)
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise ValueError(f"`{name}` must be {rule}. Received: {value!r}.")
-
-
-def check_probabilities(config, names):
-    """Checks that fields of a config are in [0, 1), as `check_sizes`."""
-    for name in names:
-        value = getattr(config, name)
-        if not isinstance(value, (int, float)) or not 0 <= value < 1:
-            raise ValueError(f"`{name}` must be in [0, 1). Received: {value!r}.")
-
-
-def check_positive(config, names):
-    """Checks that fields of a config are positive numbers, as `check_sizes`."""
-    for name in names:
-        value = getattr(config, name)
-        if not isinstance(value, (int, float)) or not value > 0:
-            raise ValueError(f"`{name}` must be positive. Received: {value!r}.")
-
-
 def check_heads(config):
-    """Checks that the heads of an attention divide the width, as `check_sizes`."""
+    """Raises ValueError unless the heads of an attention divide the width."""
     if config.hidden_dim % config.num_heads:
         raise ValueError(
             "`num_heads` must divide `hidden_dim`. Received: "
@@ -129,7 +81,7 @@ def check_options(function, options, where, most=LARGEST_OPTION):
             continue
         if name == "sequence_length":
             kind = int
-        if kind in (bool, int, float, str) and not _fits(value, kind):
+        if kind in (bool, int, float, str) and not fits(value, kind):
             raise ValueError(
                 f"`{name}` in {where} must be {WORDS[kind]}. Received: "
                 f"{reprlib.repr(value)}."
@@ -182,23 +134,7 @@ def make_config(config_class, values, where, names=None):
         raise ValueError(
             f"{where} must be an object. Received: {reprlib.repr(values)}."
         )
-    check_fields(where, config_class, values)
-    hints = typing.get_type_hints(config_class)
-    defaults = {f.name: f.default for f in dataclasses.fields(config_class)}
-    for name, value in values.items():
-        kinds = _kinds(hints[name])
-        if not any(_fits(value, kind) for kind in kinds):
-            words = " or ".join(WORDS.get(kind, str(kind)) for kind in kinds)
-            called = (names or {}).get(name, name)
-            raise ValueError(
-                f"`{called}` of {where} must be {words}. Received: "
-                f"{reprlib.repr(value)}."
-            )
-        if isinstance(value, (tuple, list)) and not _is_like(value, defaults[name]):
-            raise ValueError(
-                f"`{name}` of {where} must be a list of the form of "
-                f"{json.dumps(defaults[name])}. Received: {reprlib.repr(value)}."
-            )
+    values = check_fields(where, config_class, values, names)
     missing = [
         (names or {}).get(field.name, field.name)
         for field in dataclasses.fields(config_class)
@@ -212,64 +148,31 @@ def make_config(config_class, values, where, names=None):
         return config_class(**values)
 
 
-def _kinds(hint):
-    """The types that an annotation admits, a tuple."""
-    if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        return tuple(k for part in typing.get_args(hint) for k in _kinds(part))
-    return (typing.get_origin(hint) or hint,)
+def check_fields(where, config_class, values, names=None):
+    """Checks each of some fields of a config; see `make_config`.
 
-
-def _fits(value, kind, depth=0):
-    """Whether a plain value has a type; of a type that JSON lacks, any value does."""
-    if kind in (tuple, list):
-        return isinstance(value, (tuple, list)) and all(
-            _fits(item, kind, depth + 1)
-            if isinstance(item, (tuple, list)) and depth + 1 < DEEPEST
-            else any(_fits(item, plain) for plain in (int, float, str))
-            for item in value
-        )
-    if kind not in WORDS:
-        return True
-    if kind is float:
-        kind = (int, float)
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        return False
-    if isinstance(value, int):
-        return abs(value) <= LARGEST_INTEGER
-    return not isinstance(value, float) or abs(value) <= LARGEST_FLOAT
-
-
-def _is_like(value, default):
-    """Whether the items of a list have the types, and lengths, of a default's items."""
-    if not isinstance(default, tuple) or not default:
-        return True
-    first = default[0]
-    if not isinstance(first, tuple):
-        return all(_fits(item, type(first)) for item in value)
-    return all(
-        isinstance(item, (tuple, list))
-        and len(item) == len(first)
-        and all(_fits(i, type(k)) for i, k in zip(item, first, strict=True))
-        for item in value
-    )
-
-
-def check_fields(name, config_class, values):
-    """Checks that all keys are fields of a config.
-
-    Args:
-        name: str, what to call the values in the message.
-        config_class: a dataclass.
-        values: iterable of str.
+    Returns:
+        dict of the values, in which NumPy's numbers are those of Python.
 
     Raises:
-        ValueError: naming the unknown key and the nearest field.
+        ValueError: naming the unknown key and the nearest field, or the field that has
+            another type or is out of its range.
     """
-    known = [field.name for field in dataclasses.fields(config_class)]
-    for key in values:
+    known, kinds = dataclasses.fields(config_class), annotations(config_class)
+    known = [field.name for field in known]
+    with naming(where):
+        values = plain_value(values)
+    for key, value in values.items():
         if key not in known:
             near = difflib.get_close_matches(str(key)[:80], known, n=1, cutoff=0.0)
             raise ValueError(
-                f"Unknown option of {name}. Received: {reprlib.repr(key)}. Did you "
+                f"Unknown option of {where}. Received: {reprlib.repr(key)}. Did you "
                 f"mean {near[0]!r}? It takes {', '.join(known)}."
             )
+        if not fits(value, kinds[key]):
+            called = (names or {}).get(key, key)
+            raise ValueError(
+                f"`{called}` of {where} must be {describe(kinds[key])}. Received: "
+                f"{reprlib.repr(value)}."
+            )
+    return values

@@ -155,14 +155,6 @@ def test_half_precision_and_int8_are_close():
     np.testing.assert_allclose(layer(**inputs), exact, atol=0.05)
 
 
-def test_wrong_sizes():
-    for sizes in ((0, 3, 4), (9, 3, 0)):
-        with pytest.raises(ValueError, match="must be positive.*Received"):
-            AttentionalDecoder(*sizes)
-    with pytest.raises(ValueError, match="dropout=1"):
-        AttentionalDecoder(9, 3, 4, dropout=1)
-
-
 @pytest.mark.slow
 def test_jax_trains_it():
     pytest.importorskip("jax")

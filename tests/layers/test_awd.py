@@ -61,15 +61,6 @@ def test_embedding_dropout_drops_whole_tokens():
     np.testing.assert_array_equal(layer(x, ids), x)
 
 
-def test_rates_out_of_range_raise():
-    with pytest.raises(ValueError, match="`rate` must be in"):
-        EmbeddingDropout(5, 1.0)
-    with pytest.raises(ValueError, match="`weight_dropout` must be in"):
-        LSTM(3, weight_dropout=-0.1)
-    with pytest.raises(ValueError, match="`window` must be 1 or 2"):
-        QRNN(3, window=3)
-
-
 @pytest.mark.parametrize("length", [1, 5])
 def test_the_two_terms_of_the_loss(length):
     embedding = keras.layers.Embedding(7, 4)

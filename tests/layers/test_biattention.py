@@ -72,9 +72,3 @@ def test_16_bits_are_near(policy):
     narrow = Biattention(dtype=policy)(x, x, mask)
     assert narrow.dtype == policy.removeprefix("mixed_")
     np.testing.assert_allclose(keras.ops.cast(narrow, "float32"), wide, atol=0.02)
-
-
-@pytest.mark.parametrize("sizes", [(0, 4), (3, 0)])
-def test_sizes_must_be_positive(sizes):
-    with pytest.raises(ValueError, match="`units` and `pool_size` must be positive"):
-        Maxout(*sizes)

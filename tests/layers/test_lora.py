@@ -110,9 +110,6 @@ def test_predict_uses_lora_that_was_enabled_after_a_call():
 
 def test_lora_is_refused():
     model = language_model()
-    for rank in (0, -1, 2.0, None):
-        with pytest.raises(ValueError, match="`rank` must be a positive integer"):
-            enable_lora(model, rank)
     enable_lora(model, 2)
     with pytest.raises(ValueError, match="LoRA can be enabled only once"):
         enable_lora(model, 2)

@@ -107,10 +107,3 @@ def test_sixteen_bits():
     found = layer(hidden, targets)
     assert keras.backend.standardize_dtype(found.dtype) == "float32"
     np.testing.assert_allclose(found, whole(layer, hidden, targets), atol=0.1)
-
-
-def test_sizes_must_be_positive():
-    with pytest.raises(ValueError, match="positive. Received: vocabulary_size=0, num_"):
-        SampledSoftmax(0)
-    with pytest.raises(ValueError, match="vocabulary_size=9, num_samples=0"):
-        SampledSoftmax(9, 0)

@@ -145,10 +145,10 @@ def test_word_vectors_are_trained_only_if_asked(train, tmp_path):
     ("fields", "message"),
     [
         ({"output": "both"}, "`output` must be one of"),
-        ({"lstm_dim": 0}, "`lstm_dim` must be a positive"),
+        ({"lstm_dim": 0}, "`lstm_dim` must be an integer from 1"),
         ({"target_vocabulary_size": 0}, "`target_vocabulary_size`"),
         ({"num_zero": 61}, "`num_zero` must be at most"),
-        ({"dropout": 1.0}, "`dropout` must be in"),
+        ({"dropout": 1.0}, "`dropout` must be a number in"),
     ],
 )
 def test_wrong_configs(fields, message):

@@ -276,8 +276,8 @@ def test_a_trained_mix_is_not_lost_silently(tmp_path):
 @pytest.mark.parametrize(
     "fields, message",
     [
-        ({"lstm_dim": 0}, "`lstm_dim` must be a positive integer"),
-        ({"dropout": 1.0}, r"`dropout` must be in \[0, 1\)"),
+        ({"lstm_dim": 0}, "`lstm_dim` must be an integer from 1"),
+        ({"dropout": 1.0}, r"`dropout` must be a number in \[0, 1\)"),
         ({"mix_layer_norm": "layer"}, "`mix_layer_norm` must be one of"),
     ],
 )

@@ -288,8 +288,8 @@ def test_what_does_not_fit_is_refused(damage, error, message, published):
 @pytest.mark.parametrize(
     "fields, message",
     [
-        ({"word_vocabulary_size": -1}, "or a positive integer.*Received: -1"),
-        ({"word_dim": 0}, "`word_dim` must be a positive integer"),
+        ({"word_vocabulary_size": -1}, "an integer from 0.*Received: -1"),
+        ({"word_dim": 0}, "`word_dim` must be an integer from 1"),
         ({"pad_character": 0}, "`pad_character` must be positive and.*Received: 0"),
         ({"pad_character": 262}, "below `vocabulary_size`.*Received: 262, and 262"),
     ],

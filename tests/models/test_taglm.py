@@ -284,8 +284,8 @@ def test_compiled_steps_train_it():
     [
         ({"lm_positions": (3,)}, r"from 0 to 2, the number of layers. .*\(3,\)"),
         ({"lm_layers": "all"}, "`lm_layers` must be one of"),
-        ({"dropout": 1.0}, r"`dropout` must be in \[0, 1\)"),
-        ({"lstm_dim": -1}, "`lstm_dim` must be 0 or a positive"),
+        ({"dropout": 1.0}, r"`dropout` must be a number in \[0, 1\)"),
+        ({"lstm_dim": -1}, "`lstm_dim` must be an integer from 0"),
     ],
 )
 def test_impossible_configs_are_refused(fields, message):

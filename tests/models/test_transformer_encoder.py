@@ -56,7 +56,7 @@ def test_padding_is_derived_from_the_id_of_padding():
     assert complete["padding_mask"].numpy().tolist() == [[1, 1, 0]]
     assert backbone.predicts is None and "attention_scores" in backbone.on_request
     with pytest.raises(
-        ValueError, match="`num_decoder_layers` must be 0 or a positive"
+        ValueError, match="`num_decoder_layers` must be an integer from 0"
     ):
         TransformerConfig(num_decoder_layers=-1)
 

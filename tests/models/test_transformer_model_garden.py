@@ -111,7 +111,7 @@ def test_only_one_family_takes_the_directory(tmp_path):
         ({"norm_first": None}, "`norm_first` of .* must be true or false"),
         ({"activation": "leaky"}, "`activation` must be 'relu' or 'gelu'"),
         ({"norm_epsilon": 1e-12}, "`norm_epsilon` must be 1e-06"),
-        ({"dropout_rate": 1.0}, r"`dropout` must be in \[0, 1\)"),
+        ({"dropout_rate": 1.0}, r"`dropout_rate` of .* in \[0, 1\)"),
     ],
 )
 def test_other_options_are_refused(tmp_path, options, message):

@@ -85,7 +85,7 @@ def test_masks_are_drawn_anew_only_if_asked(prepared, dynamic):
 @pytest.mark.parametrize(
     "fields, message",
     [
-        ({"stages": [[16, 8]]}, r"A stage must be .*Received: \[16, 8\]"),
+        ({"stages": [[16, 8]]}, r"`stages` must be .*Received: \[\[16, 8\]\]"),
         ({"stages": [[4, 8, 2]]}, "at least 5"),
         ({"objective": {"name": "x"}}, "must be one of .*'masked_lm'.*Received: 'x'"),
         ({"options": {"masks": 3}}, "Unknown option of the objective 'masked_lm'"),
@@ -108,10 +108,11 @@ def test_settings_of_the_end_are_checked_at_the_start(prepared, tmp_path):
     tiny.write_corpus(tmp_path / "a.txt")
     for fields, message in (
         ({"droput": 0.1}, "Unknown option of `finetuning_config`.*'droput'"),
-        ({"dropout": 3.0}, "finetuning_config.*dropout"),
+        ({"dropout": 3.0}, "`dropout` of `finetuning_config` of"),
+        ({"num_heads": 5}, "finetuning_config.*`num_heads` must divide"),
     ):
-        wrong = Recipe(**tiny.recipe(finetuning_config=fields))
         with pytest.raises(ValueError, match=message):
+            wrong = Recipe(**tiny.recipe(finetuning_config=fields))
             pretraining.run(wrong, tmp_path, tmp_path / "run", every=2)
         assert not (tmp_path / "run" / "checkpoint.keras").exists()
     running.begin(Recipe(**tiny.recipe()), tmp_path / "run")  # may be corrected

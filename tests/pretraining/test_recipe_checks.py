@@ -17,8 +17,11 @@ from zoo.pretraining.objective import Objective
     "fields, message",
     [
         ({"options": {"lowercase": "false"}}, "`lowercase` of .* must be true or fal"),
-        ({"objective": "masked_lm"}, "`objective` must be an object. Received: 'mas"),
-        ({"config": []}, "`config` must be an object"),
+        (
+            {"objective": "masked_lm"},
+            "`objective` of .* must be an object. Received: 'mas",
+        ),
+        ({"config": []}, "`config` of .* must be an object"),
         ({"seed": "1"}, "`seed` of .* must be an integer"),
         ({"train": "a.txt"}, "`train` of .* must be a list"),
         ({"train": ["/a.txt"]}, "`train` must be .* relative to .*'/a.txt'"),
@@ -62,7 +65,7 @@ def test_held_out_files_are_not_used_for_training(tmp_path):
         ({"family": "brt"}, ValueError, "`family` must be one of .*'brt'"),
         ({"config": {"hiden_dim": 3}}, ValueError, "`config` of .*mean 'hidden_dim'"),
         ({"dtype": "float13"}, ValueError, "float13"),
-        ({"learning_rate": 0.0, "decay": "inverse_square_root"}, ValueError, "`peak`"),
+        ({"warmup_steps": 0, "decay": "inverse_square_root"}, ValueError, "from 1 to"),
         ({"train": ["none.*"]}, FileNotFoundError, "none"),
         (
             {
@@ -76,7 +79,13 @@ def test_held_out_files_are_not_used_for_training(tmp_path):
             r"key of `repeats` must be a pattern .*Received: \['b'\]",
         ),
         (
-            {"objective": {"name": "distillation", "teacher": "a", "fields": {"b": 2}}},
+            {
+                "objective": {
+                    "name": "distillation",
+                    "teacher": "a",
+                    "fields": {"b": [2]},
+                }
+            },
             ValueError,
             r"key of `fields` must be a pattern .*'valid.txt'",
         ),

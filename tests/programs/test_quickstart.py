@@ -38,7 +38,7 @@ def test_tour_on_a_file(preset, tmp_path):
     assert set(report["data"]) == {"training", "validation", "test"}
     assert (tmp_path / "out" / "model.keras").stat().st_size > 1000
     text = "\n".join(map(str, said))
-    assert "19 of 19 checks passed" in text
+    assert "20 of 20 checks passed" in text
     assert "docker run" in text and "curl -d" in text
     own = quickstart.split(texts, labels)["test"][0][:3]
     for sentence in own:  # its answer, and in the curl line

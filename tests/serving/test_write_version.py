@@ -28,9 +28,10 @@ def test_good_version_passes_every_check(good_version):
     assert all(finding.passed for finding in findings), format_findings(findings)
     assert [finding.check for finding in findings] == (
         "directory tag signatures dense dtypes batch_dimension rest operations python "
-        "xla cudnn state load answers repeat batching finite strings warm-up"
+        "xla cudnn state load answers repeat batching finite strings warm-up clients"
     ).split()
-    assert format_findings(findings).endswith("19 of 19 checks passed")
+    assert format_findings(findings).endswith("20 of 20 checks passed")
+    assert findings[-1].reason == "there is no earlier version"
 
 
 def test_plain_export_of_keras_passes(tmp_path):

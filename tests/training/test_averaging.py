@@ -99,11 +99,6 @@ def test_exponential_averages_of_keras_work():
     np.testing.assert_allclose(weights[0], averages[0], rtol=1e-6)
 
 
-def test_at_least_one_epoch():
-    with pytest.raises(ValueError, match="`last` must be at least 1"):
-        AverageWeights(0)
-
-
 def test_inverse_square_root():
     schedule = InverseSquareRoot(7e-4, 4)
     found = [float(schedule(step)) for step in range(10)]

@@ -255,8 +255,6 @@ def test_configs_return():
 
 
 def test_errors():
-    with pytest.raises(ValueError, match="`layer_decay` must be in .* Received: 0."):
-        AdamW(layer_decay=0)
     with pytest.raises(ValueError, match="`amsgrad` must be False. Received: True."):
         AdamW(amsgrad=True)
     with pytest.raises(ValueError, match="in one way. Received: `clipvalue` and glob"):

@@ -57,8 +57,10 @@ def test_another_training_begins_anew():
 
 
 def test_patience_is_a_number_of_epochs():
-    with pytest.raises(ValueError, match="at least 1, or None. Received: 0"):
+    with pytest.raises(ValueError, match="from 1 to .* or None. Received: 0"):
         KeepBest(lambda model: 0.0, 0)
+    with pytest.raises(TypeError, match="`score` must be a function .*Received: 0.5"):
+        KeepBest(0.5)
 
 
 def test_a_score_that_is_no_number_is_the_worst():

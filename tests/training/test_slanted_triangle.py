@@ -96,20 +96,6 @@ def test_a_config_holds_it(steps):
     assert found.planned() == schedule.planned()
 
 
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        ((0,), "`peak` must be a positive number"),
-        ((1.0, 0), "`steps` must be at least 1. Received: 0"),
-        ((1.0, 9, 1.0), r"`cut_fraction` must be in \[0, 1\). Received: 1.0"),
-        ((1.0, 9, 0.1, 0.5), "`ratio` must be at least 1 and finite. Received: 0.5"),
-    ],
-)
-def test_numbers_out_of_range_are_errors(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        SlantedTriangle(*arguments)
-
-
 @pytest.mark.parametrize("family", ["bert", "elmo"])
 def test_discriminative_rates_fall_by_a_factor_for_each_group(family, tokenizer):
     """ULMFiT's 2.6: the head at the rate, each group below at a 2.6th of the last."""

@@ -93,7 +93,7 @@ def test_weights_and_tokens_are_checked():
         ({}, "Received: none"),
         ({"both": (weights, rows, columns)}, "self, encoder, decoder, .*: both"),
         ({"cross": (weights, columns, rows)}, r"\(2, 3, 3, 6\) for 6 tokens and 3"),
-        ({"cross": (weights[None], rows, columns)}, "dimension of the batch"),
+        ({"cross": (weights[None], rows, columns)}, r"attended tokens\). .*\(1, 2"),
         ({"self": (weights[:0], rows, columns)}, r"Received: \(0, 3, 3, 6\)"),
         ({"self": (weights * 2 - 1, rows, columns)}, r"in \[0, 1\]. Received: -"),
         ({"self": (np.where(weights > 0.5, np.nan, weights), rows, columns)}, "nan"),

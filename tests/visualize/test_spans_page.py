@@ -78,7 +78,7 @@ def test_impossible_spans(begin, end):
 
 
 def test_one_text_is_no_list():
-    with pytest.raises(ValueError, match="a list for each. Received: str"):
+    with pytest.raises(ValueError, match="a list for each. Received: 'abc'"):
         spans_page("abc", [[]])
-    with pytest.raises(ValueError, match="Received: list of 1 and 2"):
+    with pytest.raises(ValueError, match=r"Received: \['abc'\] and \[\[\], \[\]\]"):
         spans_page(["abc"], [[], []])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from zoo.text import read_tree
-from zoo.visualize import plot_layer_weights, plot_map, plot_tree, structures
+from zoo.visualize import plot_layer_weights, plot_map, plot_tree, structures, tree_plot
 
 TREE = "(S (NP (DT a) (NN cat)) (VP (VBD sat) (PP (IN on) (NP (DT a) (NN mat)))) (. .))"
 
@@ -15,7 +15,8 @@ TREE = "(S (NP (DT a) (NN cat)) (VP (VBD sat) (PP (IN on) (NP (DT a) (NN mat))))
 def figures(monkeypatch):
     """The figures that are saved."""
     found = []
-    monkeypatch.setattr(structures, "save_figure", lambda f, path: found.append(f))
+    for module in (structures, tree_plot):
+        monkeypatch.setattr(module, "save_figure", lambda f, path: found.append(f))
     return found
 
 
@@ -41,9 +42,9 @@ def test_a_tree_has_all_labels_and_its_words_in_one_row(tmp_path):
 
 def test_a_tree_of_one_word(tmp_path):
     found = texts_of(plot_tree(("X", "word"), tmp_path / "t.svg"))
-    with pytest.raises(TypeError, match="nested tuples. Received: .*`zoo.text.read_tr"):
-        plot_tree("(X word)", tmp_path / "t.svg")
     assert sorted(found) == ["X", "word"]
+    in_brackets = plot_tree("(X word)", tmp_path / "u.svg")
+    assert in_brackets.read_bytes() == (tmp_path / "t.svg").read_bytes()
 
 
 def test_the_texts_of_a_tree_do_not_overlap(figures):
@@ -63,7 +64,7 @@ def test_wide_characters_have_room(figures):
     for word in ("ab" * 9, "漢字" * 9):
         plot_tree(("X", word), "t.svg")
     narrow, wide = (figure.get_figwidth() for figure in figures)
-    assert wide - narrow == pytest.approx(18 * structures.CHARACTER)
+    assert wide - narrow == pytest.approx(18 * tree_plot.CHARACTER)
 
 
 def test_many_labels_and_sums_look_different(figures):
@@ -108,10 +109,10 @@ def test_many_layers_have_few_numbers(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("vectors", "labels", "texts"),
-    [(np.ones((0, 3)), [], ()), (np.ones(3), ["a"] * 3, ()),
-     (np.ones((2, 3)), ["a"], ()), (np.ones((2, 3)), ["a", "b"], ["x"])],
+    ("vectors", "labels", "texts", "name"),
+    [(np.ones((0, 3)), [], (), "vectors"), (np.ones(3), ["a"] * 3, (), "vectors"),
+     (np.ones((2, 3)), ["a"], (), "labels"), (np.eye(2), ["a", "b"], ["x"], "texts")],
 )  # fmt: skip
-def test_wrong_maps(tmp_path, vectors, labels, texts):
-    with pytest.raises(ValueError, match="A map needs vectors, with a label for each"):
+def test_wrong_maps(tmp_path, vectors, labels, texts, name):
+    with pytest.raises(ValueError, match=f"`{name}` must .*Received"):
         plot_map(vectors, labels, tmp_path / "m.svg", texts=texts)

@@ -1,5 +1,6 @@
 """Layers shared by the families, usable in any Keras model."""
 
+from zoo.layers.activations import get_activation
 from zoo.layers.alternatives import MergeRows, SplitRows
 from zoo.layers.attention import MultiHeadAttention
 from zoo.layers.attentional_decoder import AttentionalDecoder
@@ -44,7 +45,6 @@ from zoo.layers.transformer import (
     TransformerBlock,
     TransformerEncoderBlock,
     WithScores,
-    get_activation,
 )
 from zoo.layers.word_embedding import WordEmbedding
 

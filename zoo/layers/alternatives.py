@@ -3,6 +3,8 @@
 import keras
 from keras import ops
 
+from zoo.ranges import Size, check_values
+
 
 @keras.saving.register_keras_serializable(package="zoo")
 class MergeRows(keras.layers.Layer):
@@ -27,6 +29,7 @@ class SplitRows(keras.layers.Layer):
 
     def __init__(self, count, **kwargs):
         super().__init__(**kwargs)
+        check_values(Size, count=count)
         self.count = count
 
     def call(self, x):

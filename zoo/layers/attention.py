@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from zoo.layers.quantization import CompositeLayer
+from zoo.ranges import NotNegative, Probability, Size, check_values
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -42,6 +43,10 @@ class MultiHeadAttention(CompositeLayer):
 
     def __init__(self, num_heads, dropout=0.0, stddev=0.02, use_bias=True, **kwargs):
         super().__init__(**kwargs)
+        check_values(Size, num_heads=num_heads)
+        check_values(Probability, dropout=dropout)
+        check_values(NotNegative | None, stddev=stddev)
+        check_values(bool, use_bias=use_bias)
         self.num_heads = num_heads
         self.rate = dropout
         self.stddev = stddev

@@ -5,6 +5,7 @@ from keras import ops
 
 from zoo.layers.attentional_steps import run_plain, run_trained
 from zoo.layers.quantization import MatrixLayer
+from zoo.ranges import NotNegative, Probability, Size, check_values
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -57,13 +58,15 @@ class AttentionalDecoder(MatrixLayer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        sizes = (vocabulary_size, embedding_dim, units, num_layers)
-        if min(sizes) < 1 or not 0 <= dropout < 1:
-            raise ValueError(
-                "Sizes must be positive, and `dropout` in [0, 1). Received: "
-                f"vocabulary_size={vocabulary_size}, embedding_dim={embedding_dim}, "
-                f"units={units}, num_layers={num_layers}, dropout={dropout}."
-            )
+        check_values(
+            Size,
+            vocabulary_size=vocabulary_size,
+            embedding_dim=embedding_dim,
+            units=units,
+            num_layers=num_layers,
+        )
+        check_values(Probability, dropout=dropout)
+        check_values(NotNegative, initializer_range=initializer_range)
         self.vocabulary_size = vocabulary_size
         self.embedding_dim = embedding_dim
         self.units = units

@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from zoo.layers.heads import TokenLogits
+from zoo.ranges import NotNegative, Probability, Size, check_values
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -31,8 +32,8 @@ class EmbeddingDropout(keras.layers.Layer):
 
     def __init__(self, vocabulary_size, rate, **kwargs):
         super().__init__(**kwargs)
-        if not 0 <= rate < 1:
-            raise ValueError(f"`rate` must be in [0, 1). Received: {rate}.")
+        check_values(Size, vocabulary_size=vocabulary_size)
+        check_values(Probability, rate=rate)
         self.vocabulary_size = vocabulary_size
         self.rate = rate
         self.seed_generator = keras.random.SeedGenerator()
@@ -78,6 +79,8 @@ class RegularizedLogits(TokenLogits):
 
     def __init__(self, *args, dropout=0.1, activation=2.0, temporal=1.0, **kwargs):
         super().__init__(*args, **kwargs)
+        check_values(Probability, dropout=dropout)
+        check_values(NotNegative, activation=activation, temporal=temporal)
         self.supports_masking = True
         self.terms = {
             "dropout": dropout,

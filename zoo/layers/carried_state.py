@@ -3,6 +3,8 @@
 import keras
 from keras import ops
 
+from zoo.ranges import Size, check_values
+
 
 @keras.saving.register_keras_serializable(package="zoo")
 class CarriedState(keras.layers.Layer):
@@ -30,6 +32,8 @@ class CarriedState(keras.layers.Layer):
 
     def __init__(self, rows, shapes, **kwargs):
         super().__init__(**kwargs)
+        check_values(Size, rows=rows)
+        check_values(list[list[Size]], shapes=shapes)
         self.rows = rows
         self.shapes = [tuple(shape) for shape in shapes]
 

@@ -5,8 +5,9 @@ import math
 import keras
 from keras import ops
 
+from zoo.layers.activations import get_activation
 from zoo.layers.quantization import CompositeLayer
-from zoo.layers.transformer import get_activation
+from zoo.ranges import Count, Number, Pairs, Size, check_values
 
 # At most 2 to this power words are computed at once.
 BLOCK_POWER = 7
@@ -34,6 +35,7 @@ class Highway(CompositeLayer):
 
     def __init__(self, gate_bias=-2.0, **kwargs):
         super().__init__(**kwargs)
+        check_values(Number, gate_bias=gate_bias)
         self.gate_bias = gate_bias
 
     def build(self, input_shape):
@@ -120,6 +122,17 @@ class CharacterCNN(CompositeLayer):
         **kwargs,
     ):
         super().__init__(**kwargs)
+        check_values(Pairs, filters=filters)
+        check_values(
+            Size,
+            embedding_dim=embedding_dim,
+            projection_dim=projection_dim,
+            num_characters=num_characters,
+            max_characters=max_characters,
+        )
+        check_values(Count, num_highways=num_highways)
+        check_values(Count | None, pad_id=pad_id)
+        check_values(bool, distinct=distinct)
         self.distinct = distinct
         self.filters = [tuple(pair) for pair in filters]
         self.widest = max((width for width, _ in self.filters), default=0)

@@ -3,6 +3,8 @@
 import keras
 from keras import ops
 
+from zoo.ranges import check_values
+
 
 @keras.saving.register_keras_serializable(package="zoo")
 class ConcatPooling(keras.layers.Layer):
@@ -27,6 +29,7 @@ class ConcatPooling(keras.layers.Layer):
 
     def __init__(self, reverse=False, **kwargs):
         super().__init__(**kwargs)
+        check_values(bool, reverse=reverse)
         self.reverse = reverse
 
     def call(self, sequence, padding_mask):

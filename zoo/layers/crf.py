@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from zoo.layers.scan import custom_gradient, scan
+from zoo.ranges import check_values
 
 # The score of an impossible transition. Sums of such scores are still finite.
 IMPOSSIBLE = -1e9
@@ -35,6 +36,7 @@ class CRF(keras.layers.Layer):
 
     def __init__(self, boundaries=True, **kwargs):
         super().__init__(**{**kwargs, "dtype": "float32"})
+        check_values(bool, boundaries=boundaries)
         self.boundaries = boundaries
         self.supports_masking = True
 

@@ -1,14 +1,16 @@
 """Heads that several families share: pooling, output layer, language models."""
 
 import math
+from typing import Literal
 
 import keras
 from keras import ops
 
+from zoo.layers.activations import get_activation
 from zoo.layers.attention import sizes
 from zoo.layers.normalization import LayerNorm
 from zoo.layers.quantization import CompositeLayer
-from zoo.layers.transformer import get_activation
+from zoo.ranges import NotNegative, Positive, Size, check_values
 
 POOLINGS = ("cls", "last", "mean", "max")
 
@@ -55,8 +57,8 @@ class Pooling(keras.layers.Layer):
 
     def __init__(self, mode="mean", normalize=False, **kwargs):
         super().__init__(**kwargs)
-        if mode not in POOLINGS:
-            raise ValueError(f"`mode` must be one of {POOLINGS}. Received: {mode!r}.")
+        check_values(Literal[POOLINGS], mode=mode)
+        check_values(bool, normalize=normalize)
         self.mode = mode
         self.normalize = normalize
 
@@ -185,6 +187,8 @@ class MaskedLMHead(CompositeLayer):
         **kwargs,
     ):
         super().__init__(**kwargs)
+        check_values(Positive, layer_norm_epsilon=layer_norm_epsilon)
+        check_values(NotNegative, stddev=stddev)
         self.token_embedding = token_embedding
         self.activation = get_activation(activation)
         self.options = {
@@ -273,6 +277,8 @@ class TokenLogits(CompositeLayer):
 
     def __init__(self, num_tokens, token_embedding=None, use_bias=False, **kwargs):
         super().__init__(**kwargs)
+        check_values(Size, num_tokens=num_tokens)
+        check_values(bool, use_bias=use_bias)
         self.num_tokens = num_tokens
         self.token_embedding = token_embedding
         self.use_bias = use_bias

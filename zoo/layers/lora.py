@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from zoo.layers.quantization import reset_functions
+from zoo.ranges import Positive, Size, check_values
 
 ADAPTED = (keras.layers.Dense, keras.layers.Embedding)
 
@@ -39,8 +40,8 @@ def enable_lora(model, rank, alpha=None):
         for layer in model._flatten_layers()
         if type(layer) in ADAPTED and layer.trainable
     ]
-    if not isinstance(rank, int) or rank < 1:
-        raise ValueError(f"`rank` must be a positive integer. Received: {rank!r}.")
+    check_values(Size, rank=rank)
+    check_values(Positive | None, alpha=alpha)
     if not layers:
         raise ValueError(
             "`model` must have a trainable Dense or Embedding layer. Received: "

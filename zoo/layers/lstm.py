@@ -8,6 +8,7 @@ from keras import ops
 
 from zoo.layers.lstm_steps import run_packed, run_plain, run_trained
 from zoo.layers.quantization import MatrixLayer
+from zoo.ranges import Number, Positive, Probability, Size, check_values
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -83,22 +84,20 @@ class LSTM(MatrixLayer):
         **kwargs,
     ):
         super().__init__(**kwargs)
+        check_values(Size, units=units)
+        check_values(Size | None, projection_dim=projection_dim)
+        check_values(
+            Positive | None, cell_clip=cell_clip, projection_clip=projection_clip
+        )
+        check_values(Number, forget_bias=forget_bias)
+        check_values(bool, reverse=reverse, packed=packed)
+        check_values(Probability, weight_dropout=weight_dropout)
         self.packed = packed
-        sizes = (units, projection_dim, cell_clip, projection_clip)
-        if any(size is not None and size <= 0 for size in sizes):
-            raise ValueError(
-                "`units`, `projection_dim`, `cell_clip` and `projection_clip` must be "
-                f"positive. Received: {sizes}. Use None for no projection or no bound."
-            )
         if projection_clip and not projection_dim:
             raise ValueError(
                 "`projection_clip` needs `projection_dim`. Received: projection_clip="
                 f"{projection_clip}, projection_dim={projection_dim}. Use `cell_clip` "
                 "to bound the cell."
-            )
-        if not 0 <= weight_dropout < 1:
-            raise ValueError(
-                f"`weight_dropout` must be in [0, 1). Received: {weight_dropout}."
             )
         self.weight_dropout = weight_dropout
         self.seed_generator = None

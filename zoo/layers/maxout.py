@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from zoo.layers.quantization import CompositeLayer
+from zoo.ranges import Size, check_value
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -31,15 +32,10 @@ class Maxout(CompositeLayer):
 
     def __init__(self, units, pool_size=4, **kwargs):
         super().__init__(**kwargs)
-        if min(units, pool_size) < 1:
-            raise ValueError(
-                "`units` and `pool_size` must be positive. Received: "
-                f"units={units}, pool_size={pool_size}."
-            )
-        self.units = units
-        self.pool_size = pool_size
+        self.units = check_value("units", units, Size)
+        self.pool_size = check_value("pool_size", pool_size, Size)
         self.dense = keras.layers.Dense(
-            units * pool_size, dtype=self.dtype_policy, name="dense"
+            self.units * self.pool_size, dtype=self.dtype_policy, name="dense"
         )
 
     def build(self, input_shape):

@@ -1,8 +1,12 @@
 """Positions: learned embeddings and sinusoids."""
 
+from typing import Literal
+
 import keras
 import numpy as np
 from keras import ops
+
+from zoo.ranges import Count, NotNegative, Size, check_values
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -30,6 +34,8 @@ class PositionEmbedding(keras.layers.Layer):
 
     def __init__(self, max_sequence_length, stddev=0.02, **kwargs):
         super().__init__(**kwargs)
+        check_values(Size, max_sequence_length=max_sequence_length)
+        check_values(NotNegative, stddev=stddev)
         self.max_sequence_length = max_sequence_length
         self.stddev = stddev
 
@@ -113,10 +119,8 @@ def sinusoids(positions, width, kind):
     Raises:
         ValueError: if the kind is unknown.
     """
-    if kind not in SINUSOIDS:
-        raise ValueError(
-            f"`kind` must be one of {', '.join(SINUSOIDS)}. Received: {kind!r}."
-        )
+    check_values(Literal[(*SINUSOIDS,)], kind=kind)
+    check_values(Count, width=width)
     exponent, alternate = SINUSOIDS[kind]
     count = width // 2 if kind == "tensor2tensor" else (width + 1) // 2
     half = width / 2 if alternate or kind == "marian_hugging_face" else count
@@ -156,7 +160,9 @@ class SinusoidalPositions(keras.layers.Layer):
 
     def __init__(self, max_sequence_length, kind="paper", first=0, **kwargs):
         super().__init__(**kwargs)
-        sinusoids([0], 2, kind)
+        check_values(Size, max_sequence_length=max_sequence_length)
+        check_values(Literal[(*SINUSOIDS,)], kind=kind)
+        check_values(Count, first=first)
         self.max_sequence_length = max_sequence_length
         self.kind = kind
         self.first = first

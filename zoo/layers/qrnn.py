@@ -1,9 +1,12 @@
 """A quasi-recurrent layer."""
 
+from typing import Literal
+
 import keras
 from keras import ops
 
 from zoo.layers.scan import scan
+from zoo.ranges import Probability, Size, check_values
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -40,11 +43,10 @@ class QRNN(keras.layers.Layer):
 
     def __init__(self, units, window=1, reverse=False, weight_dropout=0.0, **kwargs):
         super().__init__(**kwargs)
-        if window not in (1, 2) or units < 1 or not 0 <= weight_dropout < 1:
-            raise ValueError(
-                "`window` must be 1 or 2, `units` positive and `weight_dropout` in [0, "
-                f"1). Received: {window}, {units} and {weight_dropout}."
-            )
+        check_values(Size, units=units)
+        check_values(Literal[1, 2], window=window)
+        check_values(bool, reverse=reverse)
+        check_values(Probability, weight_dropout=weight_dropout)
         self.units = units
         self.window = window
         self.reverse = reverse

@@ -5,6 +5,8 @@ import math
 import keras
 from keras import ops
 
+from zoo.ranges import Count, Size, check_value, check_values
+
 BLOCK = 4096  # targets whose logits are computed at once
 
 
@@ -47,12 +49,9 @@ class SampledSoftmax(keras.layers.Layer):
 
     def __init__(self, vocabulary_size, num_samples=None, seed=None, **kwargs):
         super().__init__(**kwargs)
-        if vocabulary_size < 1 or (num_samples is not None and num_samples < 1):
-            raise ValueError(
-                "`vocabulary_size` and `num_samples` must be positive. Received: "
-                f"vocabulary_size={vocabulary_size}, num_samples={num_samples}. Use "
-                "`num_samples=None` for a softmax over all words."
-            )
+        check_values(Size, vocabulary_size=vocabulary_size)
+        check_values(Size | None, num_samples=num_samples)
+        seed = check_value("seed", seed, Count | None)
         self.vocabulary_size = vocabulary_size
         self.num_samples = num_samples
         self.seed_generator = keras.random.SeedGenerator(seed)

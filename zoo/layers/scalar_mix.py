@@ -3,6 +3,8 @@
 import keras
 from keras import ops
 
+from zoo.ranges import NotNegative, Positive, check_values
+
 
 @keras.saving.register_keras_serializable(package="zoo")
 class ScalarMix(keras.layers.Layer):
@@ -36,6 +38,9 @@ class ScalarMix(keras.layers.Layer):
 
     def __init__(self, layer=None, layer_norm_epsilon=None, l2=0.0, **kwargs):
         super().__init__(**kwargs)
+        check_values(int | None, layer=layer)
+        check_values(Positive | None, layer_norm_epsilon=layer_norm_epsilon)
+        check_values(NotNegative, l2=l2)
         self.layer = layer
         self.layer_norm_epsilon = layer_norm_epsilon
         self.l2 = l2

@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 from zoo.layers.quantization import MatrixLayer, int8_values
+from zoo.ranges import Count, NotNegative, Size, check_values
 
 # Bits of a random number. Numbers of this many bits and a half fit float32 exactly.
 BITS = 23
@@ -62,17 +63,15 @@ class WordEmbedding(MatrixLayer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        if vocabulary_size < 1 or embedding_dim < 1:
-            raise ValueError(
-                "`vocabulary_size` and `embedding_dim` must be at least 1. Received: "
-                f"vocabulary_size={vocabulary_size}, embedding_dim={embedding_dim}."
-            )
-        if num_zero < 1:
-            raise ValueError(
-                "`num_zero` must be at least 1, for padding. Received: num_zero="
-                f"{num_zero}."
-            )
-        if not 0 <= num_frozen <= vocabulary_size:
+        check_values(
+            Size,
+            vocabulary_size=vocabulary_size,
+            embedding_dim=embedding_dim,
+            num_zero=num_zero,
+        )
+        check_values(Count, num_frozen=num_frozen)
+        check_values(NotNegative | None, stddev=stddev, random_stddev=random_stddev)
+        if num_frozen > vocabulary_size:
             raise ValueError(
                 "`num_frozen` must be in [0, vocabulary_size]. Received: num_frozen="
                 f"{num_frozen}, vocabulary_size={vocabulary_size}."

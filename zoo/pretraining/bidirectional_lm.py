@@ -5,6 +5,7 @@ import dataclasses
 import tensorflow as tf
 
 from zoo import registry
+from zoo.config import check_options, naming
 from zoo.data import (
     TokenStreams,
     read_documents,
@@ -18,13 +19,14 @@ from zoo.pretraining.objective import Objective, only_stage
 from zoo.pretraining.optimizer import make_optimizer
 from zoo.pretraining.recipes import find_held_out, find_train
 from zoo.pretraining.start import finished_model, start_model, start_tokenizer
+from zoo.ranges import CheckedFields, Size
 from zoo.tasks import BidirectionalLM
 
 EVALUATION_STEPS = 5  # words per batch; the full softmax takes much memory
 
 
 @dataclasses.dataclass(frozen=True)
-class BidirectionalLMOptions:
+class BidirectionalLMOptions(CheckedFields):
     """The options of this objective in a recipe.
 
     Args:
@@ -36,8 +38,8 @@ class BidirectionalLMOptions:
     """
 
     tokenizer: dict = dataclasses.field(default_factory=dict)
-    num_words: int | None = None
-    num_samples: int | None = None
+    num_words: Size | None = None
+    num_samples: Size | None = None
 
 
 class StreamPretraining(Objective):
@@ -64,24 +66,24 @@ class StreamPretraining(Objective):
     Options = BidirectionalLMOptions
 
     def __init__(self, recipe, data, output):
-        only_stage(recipe, "a model that carries states")
         self.recipe, self.directory = recipe, output / "examples"
         self.sizes = recipe.sizes()
-        self.tokenizer = start_tokenizer(recipe) or self._tokenizer()
+        self.tokenizer = start_tokenizer(recipe) or make_tokenizer(recipe)
         paths = find_train(data, recipe.train, recipe.valid)
         self.corpus = self._prepared("train", paths)
         if recipe.start is None:
             words = self.corpus.words[: recipe.options.num_words]
-            self.tokenizer = self._tokenizer(vocabulary=words)
+            self.tokenizer = make_tokenizer(recipe, vocabulary=words)
         paths = find_held_out(data, recipe.valid)
         self.held_out = {n: self._prepared(n, [path]) for n, path in paths.items()}
         for corpus in self.held_out.values():
             self.streams(corpus, EVALUATION_STEPS, None)  # raises if it is too short
 
-    def _tokenizer(self, **options):
-        family = registry.FAMILIES[self.recipe.family]
-        kind = registry.tokenizer_classes(family)[0]
-        return kind(**self.recipe.options.tokenizer, **options)
+    @staticmethod
+    def check(recipe):
+        """Raises ValueError if there are several stages, or an option is wrong."""
+        only_stage(recipe, "a model that carries states")
+        make_tokenizer(recipe)
 
     def _prepared(self, name, paths):
         """Reads the word corpus of some files. The first call writes it."""
@@ -150,3 +152,12 @@ class StreamPretraining(Objective):
         """Makes the model for texts, with the config for fine-tuning."""
         options = {**model.options, "rows": None}
         return finished_model(self.recipe, model, BidirectionalLM, **options)
+
+
+def make_tokenizer(recipe, **options):
+    """Makes the tokenizer of a recipe; see `BidirectionalLMOptions`."""
+    kind = registry.tokenizer_classes(registry.FAMILIES[recipe.family])[0]
+    where, given = "the option `tokenizer`", recipe.options.tokenizer
+    with naming(where):
+        check_options(kind.__init__, given, where)
+        return kind(**given, **options)

@@ -18,6 +18,7 @@ from zoo.files import write_json
 from zoo.pretraining.objective import StagedObjective
 from zoo.pretraining.start import finished_language_model
 from zoo.pretraining.token_documents import TokenDocuments
+from zoo.ranges import CheckedFields, Size
 from zoo.text import GPT2Tokenizer, train_byte_bpe
 
 BATCH_SIZE = 32  # held-out rows
@@ -25,7 +26,7 @@ UNKNOWN = "<unk>"  # as in the files of WikiText, and text like any other
 
 
 @dataclasses.dataclass(frozen=True)
-class CausalRowsOptions:
+class CausalRowsOptions(CheckedFields):
     """The options of this objective in a recipe.
 
     Args:
@@ -36,7 +37,7 @@ class CausalRowsOptions:
     """
 
     separate: bool = False
-    vocabulary_files: int | None = None
+    vocabulary_files: Size | None = None
 
 
 class CausalRows(TokenDocuments, StagedObjective):

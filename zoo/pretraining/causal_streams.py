@@ -18,11 +18,12 @@ from zoo.pretraining.objective import Objective, only_stage
 from zoo.pretraining.start import finished_language_model
 from zoo.pretraining.token_documents import TokenDocuments
 from zoo.programs.vocabularies import learn_vocabulary
+from zoo.ranges import CheckedFields, Size
 from zoo.text.fastai_splitting import UNKNOWN
 
 
 @dataclasses.dataclass(frozen=True)
-class CausalStreamsOptions:
+class CausalStreamsOptions(CheckedFields):
     """The options of this objective in a recipe.
 
     Args:
@@ -31,7 +32,7 @@ class CausalStreamsOptions:
         jitter: bool, whether the windows have random lengths.
     """
 
-    characters: int = 2000
+    characters: Size = 2000
     jitter: bool = False
 
 
@@ -53,10 +54,16 @@ class CausalStreams(TokenDocuments, Objective):
     Options = CausalStreamsOptions
 
     def __init__(self, recipe, data, output):
-        self.steps, self.rows, _ = only_stage(recipe, "a model that carries states")
+        ((self.steps, self.rows, _),) = recipe.stages
         super().__init__(recipe, data, output)
         for corpus in (self.corpus, *self.held_out.values()):  # before the training
             DocumentStreams(*corpus, self.rows, self.steps, seed=None)
+
+    @staticmethod
+    def check(recipe):
+        """Raises ValueError if there are several stages, or an option is wrong."""
+        only_stage(recipe, "a model that carries states")
+        Objective.check(recipe)
 
     def learn_tokenizer(self, paths, output):
         """Makes the tokenizer; see the base class."""

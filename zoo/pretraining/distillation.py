@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+from typing import Literal
 
 import numpy as np
 import tensorflow as tf
@@ -28,16 +29,18 @@ from zoo.pretraining.text_and_words import (
     count_words,
 )
 from zoo.programs.vocabularies import learn_vocabulary
+from zoo.ranges import CheckedFields, Count, NotNegative, Size
 from zoo.tasks import TextEmbedder
 from zoo.text import WordPieceTokenizer
 
 POOLING = {"pooling": "mean", "normalize": True}
 ALIGNED = 16384  # texts by which the teacher's vectors are turned to the student's
 ROWS_AT_ONCE = 128
+Fields = Literal["words"] | list[Count] | list[str] | None  # of `zoo.data.read_texts`
 
 
 @dataclasses.dataclass(frozen=True)
-class DistillationOptions:
+class DistillationOptions(CheckedFields):
     """The options of this objective in a recipe.
 
     Args:
@@ -56,28 +59,16 @@ class DistillationOptions:
         word_texts: int, how many texts have vectors of their words, evenly over all
             texts. Each word takes twice the teacher's width in bytes on the disk, and
             twice the student's in memory.
-
-    Raises:
-        ValueError: if a weight is negative, or `word_texts` is less than 1.
     """
 
     teacher: str
-    fields: dict = dataclasses.field(default_factory=dict)
-    repeats: dict = dataclasses.field(default_factory=dict)
+    fields: dict[str, Fields] = dataclasses.field(default_factory=dict)
+    repeats: dict[str, Size] = dataclasses.field(default_factory=dict)
     lowercase: bool = True
-    pairs: float = 1.0
+    pairs: NotNegative = 1.0
     table: bool = True
-    words: float = 0.0
-    word_texts: int = 100000
-
-    def __post_init__(self):
-        """Checks the numbers."""
-        for name, least in {"pairs": 0, "words": 0, "word_texts": 1}.items():
-            if getattr(self, name) < least:
-                raise ValueError(
-                    f"`{name}` must be at least {least}. Received: "
-                    f"{getattr(self, name)}."
-                )
+    words: NotNegative = 0.0
+    word_texts: Size = 100000
 
 
 class Distillation(StagedObjective):
@@ -156,12 +147,13 @@ class Distillation(StagedObjective):
 
     @staticmethod
     def check(recipe):
-        """Raises ValueError if an option names a pattern that the recipe lacks."""
+        """Raises ValueError if an option is wrong, or names an unknown pattern."""
+        options = recipe.options
         for name, known in (
             ("fields", [*recipe.train, *recipe.valid]),
             ("repeats", [*recipe.train]),
         ):
-            unknown = sorted(getattr(recipe.options, name).keys() - {*known})
+            unknown = sorted(getattr(options, name).keys() - {*known})
             if unknown:
                 raise ValueError(
                     f"Every key of `{name}` must be a pattern of the recipe: {known}. "

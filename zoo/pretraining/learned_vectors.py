@@ -6,8 +6,9 @@ import numpy as np
 import tensorflow as tf
 
 from zoo.checkpoint import read_vectors, write_vectors
+from zoo.config import check_fields
 from zoo.pretraining.recipes import check_patterns, find_files
-from zoo.programs.word_vectors import train_word_vectors
+from zoo.programs.word_vectors import SkipGramTraining, train_word_vectors
 from zoo.text import CharacterTokenizer
 from zoo.text.wordpiece_training import read_lines
 
@@ -16,14 +17,17 @@ LINES = 2048  # lines of text that are split into words at a time
 
 
 def check_vectors(options):
-    """Raises ValueError if options of `learn_vectors` have no patterns of texts."""
-    if options and not options.get("texts"):
+    """Raises ValueError if options of `learn_vectors` are wrong, or have no texts."""
+    if not options:
+        return
+    if not options.get("texts"):
         raise ValueError(
             "`vectors` must have `texts`, a list of patterns of text files. "
             f"Received: {options}."
         )
-    if options:
-        check_patterns("texts", options["texts"])
+    check_patterns("texts", options["texts"], least=1)
+    others = {name: value for name, value in options.items() if name != "texts"}
+    check_fields("`vectors`", SkipGramTraining, others)
 
 
 def learn_vectors(options, data, output):

@@ -21,12 +21,13 @@ from zoo.pretraining.optimizer import make_optimizer
 from zoo.pretraining.recipes import find_files, find_train
 from zoo.pretraining.start import finished_model, start_model, start_tokenizer
 from zoo.programs.vocabularies import learn_vocabulary
+from zoo.ranges import CheckedFields, Size
 from zoo.tasks import MaskedLM
 from zoo.text import WordPieceTokenizer
 
 
 @dataclasses.dataclass(frozen=True)
-class MaskedLMOptions:
+class MaskedLMOptions(CheckedFields):
     """The options of this objective in a recipe.
 
     Args:
@@ -43,8 +44,8 @@ class MaskedLMOptions:
     next_sentence: bool = False
     whole_words: bool = False
     dynamic: bool = True
-    repeats: int = 1
-    shards: int = 8
+    repeats: Size = 1
+    shards: Size = 8
 
 
 class MaskedPretraining(StagedObjective):

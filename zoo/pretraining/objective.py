@@ -12,7 +12,8 @@ class Objective:
 
     @staticmethod
     def check(recipe):
-        """Raises ValueError if options do not fit the recipe; called before a run."""
+        """Raises ValueError if the options are wrong, or do not fit the recipe."""
+        _ = recipe.options
 
     def tokens(self):
         """The number of tokens in all updates, int."""

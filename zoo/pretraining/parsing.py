@@ -1,10 +1,12 @@
 """Training of parsers on trees, by a recipe."""
 
 import dataclasses
+from typing import Literal
 
 from zoo.pretraining.translation import Translation, WritingOptions
 from zoo.tasks import Parser
 from zoo.text import ParsingTokenizer, linearize, list_tokens, read_tree
+from zoo.text.linear_trees import LINEARIZATIONS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -16,7 +18,7 @@ class ParsingOptions(WritingOptions):
         label_smoothing, smoothing_kind, generation: of `zoo.Parser`.
     """
 
-    linearization: str = "tensor2tensor"
+    linearization: Literal[(*LINEARIZATIONS,)] = "tensor2tensor"
 
 
 class Parsing(Translation):

@@ -2,17 +2,29 @@
 
 import dataclasses
 import json
+import os
 import pathlib
+from typing import Annotated, Literal
 
 from zoo import presets
-from zoo.config import make_config, naming
+from zoo.config import check_fields, make_config, naming
 from zoo.presets.schema import check_defaults
+from zoo.ranges import (
+    CheckedFields,
+    Count,
+    NotNegative,
+    Positive,
+    Probability,
+    Range,
+    Size,
+)
 from zoo.registry.sources import find_family
 
 OBJECTIVES = {}  # name to class, see `register_objective`
-OPTIMIZERS = ("adamw", "adagrad")
-DECAYS = ("linear", "inverse_square_root", "none")
-OBJECTS = ("objective", "config", "finetuning_config", "card", "defaults")
+MIXED = ("mixed_bfloat16", "mixed_float16")
+DTYPES = (*MIXED, "bfloat16", "float16", "float32", "float64")
+Stage = tuple[Annotated[int, Range("at least 5", lambda n: n >= 5)], Size, Size]
+STAGES = "a list of stages: tokens per row (at least 5), rows per update, and updates"
 
 
 def register_objective(kind):
@@ -28,7 +40,7 @@ def register_objective(kind):
 
 
 @dataclasses.dataclass(frozen=True)
-class Recipe:
+class Recipe(CheckedFields):
     """All settings of a pretraining run. The run depends on these and the text only.
 
     Args:
@@ -64,10 +76,9 @@ class Recipe:
             {"learning_rate": 3e-4, "epochs": 5}.
 
     Raises:
-        ValueError: if patterns are not in a list, a pattern is absolute, a stage is not
-            three positive integers, a row has less than 5 tokens, the warm-up is longer
-            than the run, a default is wrong, weights are averaged twice, or the
-            objective, one of its options, the optimizer or the decay is unknown.
+        ValueError: if a field, a field of a config or an option of the objective is
+            unknown, has another type or is out of its range. Also if a pattern is
+            absolute, the warm-up is longer than the run, or weights are averaged twice.
     """
 
     family: str
@@ -77,63 +88,54 @@ class Recipe:
     valid: list = ()
     start: str | None = None
     finetuning_config: dict = dataclasses.field(default_factory=dict)
-    stages: list = ((128, 32, 1000),)
-    optimizer: str = "adamw"
-    learning_rate: float = 1e-3
-    warmup_steps: int = 100
-    decay: str = "linear"
-    clip_norm: float = 1.0
-    accumulator: float = 1.0
-    weight_decay: float = 0.01
-    beta_2: float = 0.999
-    ema: float = 0.0
-    average: int = 1
-    dtype: str = "float32"
-    seed: int = 0
+    stages: Annotated[list[Stage], Range(STAGES, bool)] = ((128, 32, 1000),)
+    optimizer: Literal["adamw", "adagrad"] = "adamw"
+    learning_rate: Positive = 1e-3
+    warmup_steps: Count = 100
+    decay: Literal["linear", "inverse_square_root", "none"] = "linear"
+    clip_norm: Positive = 1.0
+    accumulator: NotNegative = 1.0
+    weight_decay: NotNegative = 0.01
+    beta_2: Probability = 0.999
+    ema: Probability = 0.0
+    average: Size = 1
+    dtype: Literal[DTYPES] = "float32"
+    seed: Count = 0
     card: dict = dataclasses.field(default_factory=dict)
     defaults: dict = dataclasses.field(default_factory=dict)
 
     def __post_init__(self):
         """Checks the settings, before hours of preparation."""
-        for name in OBJECTS:
-            value = getattr(self, name)
-            if not isinstance(value, dict):
-                raise ValueError(
-                    f"`{name}` must be an object. Received: {value!r:.80}."
-                )
-        check_patterns("train", self.train)
+        if isinstance(self.start, os.PathLike):
+            object.__setattr__(self, "start", os.fspath(self.start))
+        super().__post_init__()
+        check_patterns("train", self.train, least=1)
         check_patterns("valid", self.valid)
         check_defaults(self.defaults)
-        for stage in self.stages:
-            if len(stage) != 3 or min(stage) < 1 or stage[0] < 5:
-                raise ValueError(
-                    "A stage must be three integers: tokens per row (at least 5), rows "
-                    f"per update, and updates. Received: {stage}."
-                )
-        if not 0 <= self.warmup_steps <= self.steps:
+        with naming("The recipe"):
+            self.to_json()
+        config_class = find_family(self.family).backbone.config_class
+        for name in ("config", "finetuning_config"):
+            fields = getattr(self, name)
+            check_fields(f"`{name}` of the recipe", config_class, fields)
+        least = 1 if self.decay == "inverse_square_root" else 0
+        if not least <= self.warmup_steps <= self.steps:
             raise ValueError(
-                f"`warmup_steps` must be from 0 to {self.steps}, the updates of all "
-                f"stages. Received: {self.warmup_steps}."
+                f"`warmup_steps` must be from {least} to {self.steps}, the updates of "
+                f"all stages. Received: {self.warmup_steps}."
             )
-        choices = {"optimizer": OPTIMIZERS, "decay": DECAYS}
-        for field, known in choices.items():
-            value = getattr(self, field)
-            if value not in known:
-                raise ValueError(
-                    f"`{field}` must be one of {known}. Received: {value!r}."
-                )
-        if self.average < 1 or (self.average > 1 and self.ema):
+        if self.average > 1 and self.ema:
             raise ValueError(
-                "`average` must be at least 1, and 1 if `ema` already averages. "
-                f"Received: average={self.average}, ema={self.ema}."
+                "`average` must be 1 if `ema` already averages. Received: average="
+                f"{self.average}, ema={self.ema}."
             )
         name = self.objective.get("name")
-        if name not in OBJECTIVES:
+        if not isinstance(name, str) or name not in OBJECTIVES:
             raise ValueError(
                 "The `name` of `objective` must be one of "
                 f"{sorted(OBJECTIVES)}. Received: {name!r}."
             )
-        _ = self.options
+        self.kind.check(self)
 
     @property
     def kind(self):
@@ -229,24 +231,27 @@ def find_recipe(name, family=None):
     return recipe
 
 
-def check_patterns(name, patterns):
+def check_patterns(name, patterns, least=0):
     """Checks the glob patterns of a recipe.
 
     Args:
         name: str, the field, for the message.
         patterns: the value of the field.
+        least: int, how many patterns there must be.
 
     Raises:
-        ValueError: if it is not a list of str, or a pattern is empty or absolute.
+        ValueError: if it is not a list of str, has too few patterns, or a pattern is
+            empty or absolute.
     """
-    listed = isinstance(patterns, (list, tuple))
+    words = "a list of at least one pattern" if least else "a list of patterns"
+    listed = isinstance(patterns, (list, tuple)) and len(patterns) >= least
     if not listed or not all(
         isinstance(p, str) and p and not pathlib.PurePath(p).is_absolute()
         for p in patterns
     ):
         raise ValueError(
-            f"`{name}` must be a list of patterns of files, relative to the data "
-            f"directory. Received: {patterns!r:.80}."
+            f"`{name}` must be {words} of files, relative to the data directory. "
+            f"Received: {patterns!r:.80}."
         )
 
 

@@ -7,13 +7,11 @@ import shutil
 import keras
 
 from zoo import presets
-from zoo.config import check_fields
 from zoo.files import DAMAGED, write_json
 from zoo.presets import find_preset, sha256
-from zoo.pretraining.optimizer import make_optimizer
 from zoo.pretraining.recipes import Recipe, find_held_out, find_train
+from zoo.pretraining.start import check_configs
 from zoo.programs.stored_settings import find_weights
-from zoo.registry.sources import find_family
 from zoo.training import train_steps
 from zoo.training.resume import check_interval
 
@@ -81,16 +79,9 @@ def check_recipe(recipe, data, output):
 
     Raises:
         FileNotFoundError: if a new run has no files.
-        ValueError: if the family, a field of its config, the dtype, an option or a
-            number of the optimizer is wrong.
+        ValueError: if a model cannot have the config.
     """
-    config_class = find_family(recipe.family).backbone.config_class
-    for name in ("config", "finetuning_config"):
-        fields = getattr(recipe, name)
-        check_fields(f"`{name}` of the recipe", config_class, fields)
-    keras.dtype_policies.get(recipe.dtype)
-    make_optimizer(recipe)
-    recipe.kind.check(recipe)
+    check_configs(recipe)
     if not (output / RECIPE).exists():
         find_train(data, recipe.train, recipe.valid)
         find_held_out(data, recipe.valid)

@@ -6,7 +6,41 @@ import keras
 
 from zoo import registry
 from zoo.config import make_config
+from zoo.registry.sources import find_family
 from zoo.saving import preset_variables
+
+
+def check_configs(recipe):
+    """Finds configs that no model can have, before hours of preparation.
+
+    Raises:
+        ValueError: if the preset at the start is of another family, values of a config
+            do not go together, or the rows are longer than the model's positions.
+    """
+    kind = find_family(recipe.family).backbone.config_class
+    known, where = recipe.config, "`config` of the recipe"
+    if recipe.start is not None:
+        backbone = registry.from_preset(
+            recipe.start, None, load_weights=False, **recipe.config
+        )
+        if backbone.family != recipe.family:
+            raise ValueError(
+                f"`family` of the recipe must be that of {recipe.start}, "
+                f"{backbone.family!r}. Received: {recipe.family!r}."
+            )
+        known = dataclasses.asdict(backbone.config)
+    config = make_config(kind, known, where)
+    make_config(
+        kind,
+        {**dataclasses.asdict(config), **recipe.finetuning_config},
+        "`finetuning_config` of the recipe",
+    )
+    longest = config.max_sequence_length
+    if longest is not None and recipe.sequence_length > longest:
+        raise ValueError(
+            f"A row must have at most {longest} tokens, `max_sequence_length` of the "
+            f"config. Received: {recipe.sequence_length} in `stages`."
+        )
 
 
 def start_model(recipe, task, tokenizer, config, **options):
@@ -21,32 +55,14 @@ def start_model(recipe, task, tokenizer, config, **options):
 
     Returns:
         `zoo.tasks.Task`.
-
-    Raises:
-        ValueError: if the preset is of another family, or `finetuning_config` of the
-            recipe is wrong, which would be used only at the end.
     """
     keras.utils.set_random_seed(recipe.seed)
     if recipe.start is None:
         backbone = registry.build_backbone(recipe.family, config, recipe.dtype)
-        model = task(backbone, tokenizer, **options)
-    else:
-        model = registry.from_preset(
-            recipe.start, task.task_name, dtype=recipe.dtype, **recipe.config, **options
-        )
-    if model.backbone.family != recipe.family:
-        raise ValueError(
-            f"`family` of the recipe must be that of {recipe.start}, "
-            f"{model.backbone.family!r}. Received: {recipe.family!r}."
-        )
-    kind, fields = type(model.backbone.config), _finished_config(recipe, model)
-    make_config(kind, fields, "`finetuning_config` of the recipe")
-    return model
-
-
-def _finished_config(recipe, model):
-    """The fields of the config for fine-tuning, a dict."""
-    return {**dataclasses.asdict(model.backbone.config), **recipe.finetuning_config}
+        return task(backbone, tokenizer, **options)
+    return registry.from_preset(
+        recipe.start, task.task_name, dtype=recipe.dtype, **recipe.config, **options
+    )
 
 
 def start_tokenizer(recipe):
@@ -68,7 +84,8 @@ def finished_model(recipe, model, task, **options):
     Returns:
         `zoo.tasks.Task`.
     """
-    backbone = registry.build_backbone(recipe.family, _finished_config(recipe, model))
+    config = {**dataclasses.asdict(model.backbone.config), **recipe.finetuning_config}
+    backbone = registry.build_backbone(recipe.family, config)
     copy = task(backbone, model.tokenizer, **options)
     trained = {variable.path: variable for variable in model.variables}
     for variable in preset_variables(copy):

@@ -1,41 +1,64 @@
 """Training of taggers on sentences with tags, by a recipe."""
 
 import dataclasses
+from typing import Literal
 
 import numpy as np
 
+from zoo.config import check_fields
 from zoo.data import read_conll
 from zoo.evaluation import convert_tags
+from zoo.evaluation.spans import SCHEMES
 from zoo.pretraining.learned_vectors import check_vectors, learn_vectors
 from zoo.pretraining.objective import Objective, only_stage
 from zoo.pretraining.optimizer import make_optimizer
-from zoo.pretraining.recipes import find_held_out, find_train
+from zoo.pretraining.recipes import DTYPES, find_held_out, find_train
 from zoo.pretraining.start import start_model
 from zoo.programs.taggers import make_tagger
+from zoo.ranges import CheckedFields, Count, Positive, Probability, Size
 from zoo.tasks import TokenClassifier
+from zoo.tasks.token_classifier import DECODERS
+from zoo.text.word_tokenizer import MODES
 
 
 @dataclasses.dataclass(frozen=True)
-class TaggerOptions:
+class TaggerArguments:
+    """The arguments of `zoo.make_tagger` that a recipe may have."""
+
+    language_models: list[str]
+    minimum: Size | None
+    limit: Size | None
+    unknown: Literal[MODES]
+    decoder: Literal[DECODERS]
+    scheme: Literal[SCHEMES] | None
+    head_dropout: Probability
+    learning_rate: Positive
+    seed: Count | None
+    dtype: Literal[DTYPES] | None
+
+
+@dataclasses.dataclass(frozen=True)
+class TaggerOptions(CheckedFields):
     """The options of this objective in a recipe.
 
     Args:
-        tagger: dict, arguments of `zoo.make_tagger` that are not fields of the config.
-            With a `scheme`, the tags of all files are converted to it. So the files
-            may have different schemes.
+        tagger: dict of `TaggerArguments`. With a `scheme`, the tags of all files are
+            converted to it. So the files may have different schemes.
         vectors: dict, of the word vectors that the tagger reads, see
             `zoo.pretraining.learned_vectors.learn_vectors`. {} for a tagger without
             them.
 
     Raises:
-        ValueError: if `vectors` has no `texts`.
+        ValueError: if `vectors` has no `texts`, or an option is wrong.
     """
 
     tagger: dict = dataclasses.field(default_factory=dict)
     vectors: dict = dataclasses.field(default_factory=dict)
 
     def __post_init__(self):
-        """Checks the vectors before the training."""
+        """Checks the options before the training."""
+        super().__post_init__()
+        check_fields("`tagger`", TaggerArguments, self.tagger)
         check_vectors(self.vectors)
 
 
@@ -64,8 +87,6 @@ class TaggerTraining(Objective):
     Options = TaggerOptions
 
     def __init__(self, recipe, data, output):
-        only_stage(recipe, "a tagger")
-        _check_options(recipe)
         self.recipe, self.data, self.output = recipe, data, output
         ((longest, self.rows, _),) = recipe.stages
         paths = find_train(data, recipe.train, recipe.valid)
@@ -87,6 +108,12 @@ class TaggerTraining(Objective):
         paths = find_held_out(data, recipe.valid)
         self.valid = {name: self._read(path) for name, path in paths.items()}
         self._check_held_out()
+
+    @staticmethod
+    def check(recipe):
+        """Raises ValueError if an option is wrong or has no effect."""
+        only_stage(recipe, "a tagger")
+        _check_options(recipe)
 
     def _read(self, path):
         """Words and tags of a file; the tags are converted to the recipe's scheme."""
@@ -155,9 +182,9 @@ class TaggerTraining(Objective):
 
 def _check_options(recipe):
     """Raises ValueError if an option of a recipe has no effect."""
-    unused = {"finetuning_config": recipe.finetuning_config}
+    unused, options = {"finetuning_config": recipe.finetuning_config}, recipe.options
     if recipe.start is not None:
-        unused["vectors"] = recipe.options.vectors
+        unused["vectors"] = options.vectors
     given = [name for name, value in unused.items() if value]
     if given:
         raise ValueError(

@@ -1,10 +1,13 @@
 """Training of translators on pairs of texts, by a recipe."""
 
 import dataclasses
+from typing import Literal
 
 import numpy as np
 
+from zoo.config import naming
 from zoo.data import plan_batches, read_bitext
+from zoo.generation import GenerationOptions
 from zoo.pretraining.learned_vectors import (
     check_vectors,
     learn_vectors,
@@ -15,7 +18,9 @@ from zoo.pretraining.optimizer import make_optimizer
 from zoo.pretraining.recipes import find_held_out, find_train
 from zoo.pretraining.start import finished_model, start_model, start_tokenizer
 from zoo.programs.vocabularies import learn_vocabulary
+from zoo.ranges import CheckedFields, Count, Probability
 from zoo.tasks import Translator
+from zoo.tasks.label_smoothing import KINDS
 from zoo.text import (
     BitextTokenizer,
     SentencePieceTokenizer,
@@ -27,7 +32,6 @@ from zoo.text.word_tokenizer import SPECIALS
 
 MODEL = "sentencepiece.model"
 TEXTS_AT_ONCE = 65536
-SOURCES = ("pieces", "words")
 MINIMUM = 2  # how often a word of the source must occur to have an id
 # The mean square of the components of word vectors at the start. Inputs of this size
 # use the range of the gates of an LSTM.
@@ -35,16 +39,22 @@ MEAN_SQUARE = 0.1
 
 
 @dataclasses.dataclass(frozen=True)
-class WritingOptions:
+class WritingOptions(CheckedFields):
     """The options of a model that writes texts.
 
     Args:
         label_smoothing, smoothing_kind, generation: of `zoo.Translator`.
     """
 
-    label_smoothing: float = 0.1
-    smoothing_kind: str = "paper"
+    label_smoothing: Probability = 0.1
+    smoothing_kind: Literal[KINDS] = "paper"
     generation: dict = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self):
+        """Checks the options before the training."""
+        super().__post_init__()
+        with naming("`generation`"):
+            GenerationOptions(**self.generation)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,17 +70,14 @@ class TranslationOptions(WritingOptions):
         label_smoothing, smoothing_kind, generation: of `zoo.Translator`.
     """
 
-    columns: tuple = (0, 1)
-    source: str = "pieces"
+    columns: tuple[Count, Count] = (0, 1)
+    source: Literal["pieces", "words"] = "pieces"
     vectors: dict = dataclasses.field(default_factory=dict)
 
     def __post_init__(self):
         """Checks the options before the training."""
+        super().__post_init__()
         check_vectors(self.vectors)
-        if self.source not in SOURCES:
-            raise ValueError(
-                f"`source` must be one of {SOURCES}. Received: {self.source!r}."
-            )
         if self.vectors and self.source != "words":
             raise ValueError(
                 '`vectors` are those of words. Received: source="pieces". Set `source` '

@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from zoo.data import SkipGrams
+from zoo.ranges import CheckedFields, Count, Positive, Size
 from zoo.text import WordTokenizer, count_words
 from zoo.text.wordpiece_training import read_lines
 
@@ -19,7 +20,7 @@ LINES = 2048  # lines that are tokenized at a time
 
 
 @dataclasses.dataclass(frozen=True)
-class SkipGramTraining:
+class SkipGramTraining(CheckedFields):
     """How `train_word_vectors` learns.
 
     The model separates pairs of a word u and a near word v from pairs of u and random
@@ -52,29 +53,21 @@ class SkipGramTraining:
         seed: int.
 
     Raises:
-        ValueError: if a size is not positive.
+        ValueError: if a value has another type or is out of its range.
     """
 
-    embedding_dim: int = 100
-    minimum: int = 5
-    limit: int | None = None
+    embedding_dim: Size = 100
+    minimum: Size = 5
+    limit: Size | None = None
     lowercase: bool = False
     digits_to_zero: bool = False
-    window: int = 5
-    negatives: int = 5
-    threshold: float | None = 1e-4
-    learning_rate: float = 0.3
-    epochs: int = 5
-    words_per_step: int = 10_000
-    seed: int = 0
-
-    def __post_init__(self):
-        """Checks the sizes that `count_words` and `SkipGrams` do not check."""
-        for name in ("embedding_dim", "negatives", "epochs"):
-            if getattr(self, name) < 1:
-                raise ValueError(
-                    f"`{name}` must be at least 1. Received: {getattr(self, name)}."
-                )
+    window: Size = 5
+    negatives: Size = 5
+    threshold: Positive | None = 1e-4
+    learning_rate: Positive = 0.3
+    epochs: Size = 5
+    words_per_step: Size = 10_000
+    seed: Count = 0
 
 
 def train_word_vectors(texts, echo=None, **options):

@@ -5,6 +5,7 @@ import os
 import pathlib
 
 from zoo.serving.answers import advise, check_answers
+from zoo.serving.changes import describe_changes
 from zoo.serving.graph import SavedGraph
 from zoo.serving.lint import Finding, judge, lint
 from zoo.serving.probes import make_trials, read_warmup
@@ -50,6 +51,7 @@ def diagnose(directory, timeout=300):
         trials = _with_answers(trials, report)
         findings += check_answers(trials)
     findings.append(_warmup_finding(version, trials, warmup_problems))
+    findings.append(Finding("clients", True, describe_changes(version)))
     return findings
 
 

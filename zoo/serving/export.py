@@ -13,6 +13,7 @@ from tensorflow.saved_model.experimental import TrackableResource
 
 from zoo.files import DENIED, FULL, WriteErrors
 from zoo.serving.answers import advise
+from zoo.serving.changes import warn_of_changes
 from zoo.serving.graph import SavedGraph
 from zoo.serving.lint import lint
 from zoo.serving.session import Request, run_in_c_loader
@@ -51,7 +52,8 @@ def write_version(
     The version is written under a temporary name, which the server ignores. Then a
     self-check loads it as the server does, in a process that imports neither Keras nor
     TensorFlow for Python. It sends the examples and compares the answers with those of
-    the functions. At the end the directory is renamed to its version number.
+    the functions. A warning lists what clients of the last version will find changed.
+    At the end the directory is renamed to its version number.
 
     Several processes may export to the same `base_dir` at the same time. Each gets a
     version of its own.
@@ -81,14 +83,7 @@ def write_version(
     _check_backend()
     base_dir = pathlib.Path(base_dir)
     check_version(base_dir, version)
-    endpoints = {
-        name: _Endpoint(name, signature) for name, signature in signatures.items()
-    }
-    if not endpoints:
-        raise ValueError(
-            "`signatures` must have at least one entry. Received: none. Give "
-            '{"serving_default": Signature(...)}.'
-        )
+    endpoints = _check_signatures(signatures)
     with WriteErrors(base_dir, FULL + DENIED):
         base_dir.mkdir(parents=True, exist_ok=True)
         # The server ignores names that are not integers.
@@ -100,6 +95,7 @@ def write_version(
             _write_extras(staging, base_dir.name, endpoints, extra_files or {})
             if check:
                 _check_answers(staging, endpoints)
+            warn_of_changes(staging, base_dir, version)
             return publish(staging, base_dir, version)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
@@ -112,6 +108,16 @@ def _check_backend():
             f"{keras.config.backend()}. Save the model, set KERAS_BACKEND=tensorflow "
             "and load it in a new process."
         )
+
+
+def _check_signatures(signatures):
+    """The checked signatures, a dict of `_Endpoint`."""
+    if not signatures:
+        raise ValueError(
+            "`signatures` must have at least one entry. Received: none. Give "
+            '{"serving_default": Signature(...)}.'
+        )
+    return {name: _Endpoint(name, signature) for name, signature in signatures.items()}
 
 
 class _Endpoint:

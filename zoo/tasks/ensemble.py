@@ -11,6 +11,7 @@ import tensorflow as tf
 from zoo.files import filling
 from zoo.saving import KerasFile, check_keys
 from zoo.serving import write_version
+from zoo.serving.changes import facts_file
 from zoo.tasks.answering import Answering
 from zoo.tasks.class_labels import ClassLabels
 from zoo.tasks.labelled_files import LabelledFiles
@@ -178,7 +179,13 @@ class TextEnsemble(
             "serving_default": text_signature(model.answer_batch, names, texts)
         }
         tokenizers = {id(m.tokenizer): m.tokenizer for m in model.members}
-        return write_version(directory, signatures, [*tokenizers.values()], version)
+        return write_version(
+            directory,
+            signatures,
+            [*tokenizers.values()],
+            version,
+            extra_files=facts_file([*self.labels]),
+        )
 
     def save_to_preset(self, directory, dtype="float32"):
         """Writes a directory that `zoo.from_preset` reads: a preset for each member.

@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from zoo.layers.lora import merged_weights
 from zoo.serving import Signature, write_version
+from zoo.serving.changes import facts_file
 
 WARMUP_TEXTS = ("A first request, so that the first client need not wait.", "")
 
@@ -62,7 +63,9 @@ def export_task(task, directory, version=None, pair=None, warmup_texts=WARMUP_TE
             {name: value.numpy() for name, value in x.items()},
         )
     # Keras tracks the variables of signatures; those of a model it would store twice.
-    return write_version(directory, signatures, [model.tokenizer], version)
+    facts = facts_file(task.options.get("labels"), task.sequence_length)
+    track = [model.tokenizer]
+    return write_version(directory, signatures, track, version, extra_files=facts)
 
 
 def text_signature(method, names, texts):

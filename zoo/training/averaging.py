@@ -6,6 +6,7 @@ import keras
 import numpy as np
 
 from zoo.files import replacing
+from zoo.ranges import Size, check_value
 from zoo.training.selection import refuse_averages
 
 
@@ -26,14 +27,12 @@ class AverageWeights(keras.callbacks.Callback):
             uninterrupted run. None to keep them in memory.
 
     Raises:
-        ValueError: if `last` is less than 1, or the optimizer has use_ema=True.
+        ValueError: if `last` is out of its range, or the optimizer has use_ema=True.
     """
 
     def __init__(self, last=5, directory=None):
         super().__init__()
-        if last < 1:
-            raise ValueError(f"`last` must be at least 1. Received: {last}.")
-        self.last = last
+        self.last = check_value("last", last, Size)
         self.directory = directory and pathlib.Path(directory)
         self.kept = {}
 

@@ -1,8 +1,8 @@
 """What the optimizers of this package add to those of Keras."""
 
 import contextlib
-import math
-import numbers
+import inspect
+from typing import Annotated
 
 import keras
 import numpy as np
@@ -10,6 +10,30 @@ from keras import ops
 from keras.optimizers.schedules import LearningRateSchedule
 
 from zoo.layers import is_lora
+from zoo.ranges import (
+    Count,
+    NotNegative,
+    Positive,
+    Probability,
+    Range,
+    Size,
+    check_value,
+)
+
+RATE = Annotated[float, Range("at least 0 and finite", lambda rate: rate >= 0)]
+# The arguments of Keras' optimizers.
+RANGES = {
+    **dict.fromkeys(("beta_1", "beta_2"), Probability),
+    "weight_decay": NotNegative | None,
+    **dict.fromkeys(("clipnorm", "clipvalue", "global_clipnorm"), Positive | None),
+    "epsilon": NotNegative,
+    "ema_momentum": Annotated[float, Range("in [0, 1]", lambda x: 0 <= x <= 1)],
+    "ema_overwrite_frequency": Size | None,
+    "gradient_accumulation_steps": Count | None,
+    "initial_accumulator_value": NotNegative,
+    "loss_scale_factor": Positive | None,
+    "use_ema": bool,
+}
 
 
 class SettableRate:
@@ -51,16 +75,13 @@ class SettableRate:
         """The present rate; a number replaces the rate or the schedule for good.
 
         Raises:
-            ValueError: if the number is negative or not finite.
+            ValueError: if the value is a negative number, not finite, or no number.
         """
         return self._get_current_learning_rate()
 
     @learning_rate.setter
     def learning_rate(self, rate):
-        if isinstance(rate, numbers.Real) and not 0 <= rate < math.inf:
-            raise ValueError(
-                f"`learning_rate` must be at least 0 and finite. Received: {rate}."
-            )
+        rate = plain_rate(rate)
         if self._set_rate is not None and not callable(rate):
             self._set_rate.assign(rate)
             self._rate_is_set = True
@@ -177,6 +198,19 @@ class ClipsTheSum:
         return list(zip(grads, (variable for _, variable in kept), strict=True))
 
 
+class CheckedArguments:
+    """Checks the arguments before Keras uses them. NumPy's numbers become Python's."""
+
+    def __init__(self, *args, **kwargs):
+        bound = inspect.signature(super().__init__).bind(*args, **kwargs)
+        given = bound.arguments
+        for name in RANGES.keys() & given.keys():
+            given[name] = check_value(name, given[name], RANGES[name])
+        if "learning_rate" in given:
+            given["learning_rate"] = plain_rate(given["learning_rate"])
+        super().__init__(*bound.args, **bound.kwargs)
+
+
 class WithoutLora:
     """Leaves its state out of files if it trains LoRA, which files hold merged."""
 
@@ -191,8 +225,19 @@ class WithoutLora:
             super().load_own_variables(store)
 
 
-class ZooOptimizer(WithoutLora, SettableRate, WideState, ClipsTheSum):
+class ZooOptimizer(WithoutLora, SettableRate, WideState, ClipsTheSum, CheckedArguments):
     """All of the above; stands before an optimizer of Keras among the bases."""
+
+
+def plain_rate(rate):
+    """A learning rate as a float; a schedule, a function and a tensor do not change.
+
+    Raises:
+        ValueError: if it is a negative number, not finite, or none of these.
+    """
+    if callable(rate) or ops.is_tensor(rate) or isinstance(rate, keras.Variable):
+        return rate
+    return float(check_value("learning_rate", rate, RATE))
 
 
 def wide_dtype(dtype):

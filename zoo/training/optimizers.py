@@ -1,6 +1,5 @@
 """AdamW as BERT uses it, and Adagrad as ELMo does."""
 
-import math
 import re
 import types
 
@@ -8,6 +7,16 @@ import keras
 from keras import ops
 
 from zoo.freezing import layer_groups
+from zoo.ranges import (
+    Count,
+    NotNegative,
+    Positive,
+    Probability,
+    Share,
+    Size,
+    check_value,
+    check_values,
+)
 from zoo.training.optimizer_base import ZooOptimizer, wide_dtype
 from zoo.training.schedules import WarmupLinearDecay
 
@@ -75,9 +84,8 @@ class AdamW(ZooOptimizer, keras.optimizers.AdamW):
         **kwargs: of `keras.optimizers.AdamW`, such as `gradient_accumulation_steps`.
 
     Raises:
-        ValueError: if `layer_decay` is not in (0, 1], if `head_multiplier` is not
-            positive or has no `heads`, if `amsgrad` is True, or if gradients are to be
-            clipped in two ways.
+        ValueError: if a value is out of its range, `head_multiplier` has no `heads`,
+            `amsgrad` is True, or gradients are to be clipped in two ways.
     """
 
     no_decay = re.compile("bias|norm|Norm")
@@ -99,12 +107,12 @@ class AdamW(ZooOptimizer, keras.optimizers.AdamW):
         name="adamw",
         **kwargs,
     ):
-        if not 0 < layer_decay <= 1:
-            raise ValueError(
-                f"`layer_decay` must be in (0, 1]. Received: {layer_decay}."
-            )
+        layer_decay = check_value("layer_decay", layer_decay, Share)
+        check_values(bool, bias_correction=bias_correction)
+        check_values(dict[str, Count] | None, depths=depths)
+        check_values(list[Count] | None, joined=joined)
         check_multiplier(head_multiplier, heads)
-        others = [name for name in ("clipnorm", "clipvalue") if kwargs.get(name)]
+        others = [k for k in ("clipnorm", "clipvalue") if kwargs.get(k) is not None]
         if others and global_clipnorm is not None:
             raise ValueError(
                 f"Gradients are clipped in one way. Received: `{others[0]}` and "
@@ -255,10 +263,8 @@ def lies_in(path, prefix):
 
 def check_multiplier(head_multiplier, heads):
     """Raises ValueError unless the factor of the rate of new heads can be used."""
-    if not 0 < head_multiplier < math.inf:
-        raise ValueError(
-            f"`head_multiplier` must be a positive number. Received: {head_multiplier}."
-        )
+    check_values(Positive, head_multiplier=head_multiplier)
+    check_values(list[str] | None, heads=heads)
     if head_multiplier != 1 and not heads:
         raise ValueError(
             "`head_multiplier` needs `heads`, the names of layers. Received: "
@@ -283,6 +289,7 @@ def layer_depths(backbone, language_model=False):
     Raises:
         ValueError: if a name is not that of a layer of the backbone.
     """
+    check_values(bool, language_model=language_model)
     groups = [*enumerate(layer_groups(backbone))][int(language_model) :]
     return {
         layer: depth
@@ -327,7 +334,15 @@ def finetuning_optimizer(
 
     Returns:
         AdamW.
+
+    Raises:
+        ValueError: if a value is out of its range.
     """
+    check_values(Count, rows=rows)
+    check_values(Size, epochs=epochs, batch_size=batch_size)
+    check_values(NotNegative, learning_rate=learning_rate)
+    check_values(Probability, warmup_share=warmup_share)
+    check_values(Share, layer_decay=layer_decay)
     steps = max(1, -(-rows // batch_size) * epochs)
     schedule = WarmupLinearDecay(learning_rate, int(steps * warmup_share), steps)
     depths = layer_depths(backbone) if layer_decay < 1 else None

@@ -3,10 +3,12 @@
 import contextlib
 import dataclasses
 import math
+from typing import Annotated
 
 import keras
 import numpy as np
 
+from zoo.ranges import CheckedFields, Positive, Range, check_values
 from zoo.training.schedules import PlannedSchedule
 from zoo.training.update_plan import unwrapped
 
@@ -15,8 +17,11 @@ DIVERGED = 4.0  # times the lowest smoothed loss
 MARGIN = 10.0  # between the rate with the lowest loss and the suggestion
 
 
+UPDATES = Annotated[int, Range("an integer of at least 2", lambda n: n >= 2)]
+
+
 @dataclasses.dataclass(frozen=True)
-class RateCurve:
+class RateCurve(CheckedFields):
     """What a learning-rate range test measured.
 
     `zoo.visualize.plot_rate_curve` draws it.
@@ -27,11 +32,24 @@ class RateCurve:
         smoothed: tuple of float (N,), exponential average of the losses, with
             `a_n = 0.9 a_(n-1) + 0.1 loss_n` divided by `1 - 0.9^n`, which corrects the
             bias of the start.
+
+    Raises:
+        ValueError: if these are not tuples of numbers, or their lengths differ.
     """
 
-    rates: tuple
-    losses: tuple
-    smoothed: tuple
+    rates: tuple[Positive, ...]
+    losses: tuple[float, ...]
+    smoothed: tuple[float, ...]
+
+    def __post_init__(self):
+        """Checks the fields, and that their lengths are the same."""
+        super().__post_init__()
+        counts = [len(self.rates), len(self.losses), len(self.smoothed)]
+        if len({*counts}) > 1:
+            raise ValueError(
+                "Each update must have a rate, a loss and a smoothed loss. Received: "
+                f"{counts} of them."
+            )
 
     @property
     def suggestion(self):
@@ -67,13 +85,13 @@ class RangeTest(keras.callbacks.Callback):
 
     def __init__(self, lowest=1e-7, highest=1.0, updates=100):
         super().__init__()
-        if not 0 < lowest < highest < math.inf:
+        check_values(Positive, lowest=lowest, highest=highest)
+        check_values(UPDATES, updates=updates)
+        if lowest >= highest:
             raise ValueError(
-                "`lowest` and `highest` must be positive and rising rates. Received: "
+                "`lowest` must be less than `highest`. Received: "
                 f"lowest={lowest}, highest={highest}."
             )
-        if updates < 2:
-            raise ValueError(f"`updates` must be at least 2. Received: {updates}.")
         self.rates = np.geomspace(lowest, highest, updates).tolist()
 
     def on_train_begin(self, logs=None):

@@ -8,6 +8,7 @@ import keras
 import numpy as np
 
 from zoo.files import replacing
+from zoo.ranges import Count, Size, check_values
 from zoo.training.averaging import AverageWeights
 from zoo.training.optimizer_base import strategy_scope
 
@@ -125,8 +126,7 @@ def train_steps(
         directory: path of the directory of `checkpoint.keras` and `log.csv`.
         every: int, batches between checkpoints and lines of the log, in whole updates.
         callbacks: iterable of keras.callbacks.Callback.
-        sizes: sequence of int (steps,), tokens in each batch, to log tokens per second
-            and hours left.
+        sizes: sequence of int (steps,), tokens in each batch, to log the speed.
         average: int, the trained model is the mean of so many last checkpoints.
 
     Returns:
@@ -137,6 +137,7 @@ def train_steps(
         ValueError: if `every` does not divide `steps`, or is not the checkpoint's.
     """
     check_interval(steps, every)
+    check_values(Size, steps=steps, average=average)
     (directory := pathlib.Path(directory)).mkdir(parents=True, exist_ok=True)
     checkpoint = directory / "checkpoint.keras"
     model = _load(checkpoint, model)
@@ -177,7 +178,9 @@ def _trim(log, epochs):
 
 def check_interval(steps, every):
     """Raises ValueError if `every` does not divide a number of steps."""
-    if every < 1 or steps % every:
+    check_values(Count, steps=steps)
+    check_values(Size, every=every)
+    if steps % every:
         raise ValueError(
             "`every` must divide `steps`, all and the finished ones. Received: "
             f"every={every}, steps={steps}."

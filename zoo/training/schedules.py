@@ -1,13 +1,26 @@
 """Learning rate schedules of BERT, of the Transformer and of ULMFiT."""
 
-import math
-import numbers
+from typing import Annotated
 
 import keras
 from keras import ops
 from keras.optimizers.schedules import LearningRateSchedule
 
+from zoo.ranges import (
+    Count,
+    NotNegative,
+    Positive,
+    Probability,
+    Range,
+    Size,
+    check_value,
+    check_values,
+    fits,
+    plain_value,
+)
+
 UNPLANNED_WARMUP = 50  # updates
+RATIO = Annotated[float, Range("a number of at least 1", lambda ratio: ratio >= 1)]
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -27,18 +40,19 @@ class WarmupLinearDecay(LearningRateSchedule):
         decay_steps: int, updates until the rate is zero, or None for no decay.
 
     Raises:
-        ValueError: if the decay ends before the warm-up.
+        ValueError: if a number is out of its range, or the decay ends before the
+            warm-up.
     """
 
     def __init__(self, peak, warmup_steps=0, decay_steps=None):
-        if decay_steps is not None and decay_steps < max(1, warmup_steps):
+        self.peak = check_value("peak", peak, NotNegative)
+        self.warmup_steps = check_value("warmup_steps", warmup_steps, Count)
+        self.decay_steps = check_value("decay_steps", decay_steps, Size | None)
+        if decay_steps is not None and decay_steps < warmup_steps:
             raise ValueError(
-                "`decay_steps` must be at least `warmup_steps` and 1. Received: "
+                "`decay_steps` must be at least `warmup_steps`. Received: "
                 f"decay_steps={decay_steps}, warmup_steps={warmup_steps}."
             )
-        self.peak = peak
-        self.warmup_steps = warmup_steps
-        self.decay_steps = decay_steps
 
     def __call__(self, step):
         """The learning rate at update `step`."""
@@ -80,13 +94,8 @@ class InverseSquareRoot(LearningRateSchedule):
     """
 
     def __init__(self, peak, warmup_steps=4000):
-        check_learning_rate(peak, "peak")
-        if warmup_steps < 1:
-            raise ValueError(
-                f"`warmup_steps` must be at least 1. Received: {warmup_steps}."
-            )
-        self.peak = peak
-        self.warmup_steps = warmup_steps
+        self.peak = check_learning_rate(peak, "peak")
+        self.warmup_steps = check_value("warmup_steps", warmup_steps, Size)
 
     def __call__(self, step):
         """The learning rate at update `step`."""
@@ -114,14 +123,15 @@ class PlannedSchedule(LearningRateSchedule):
         updates: int, updates of the plan; 0 for no plan.
 
     Raises:
-        ValueError: if `peak` is not positive or not finite.
+        ValueError: if a number is out of its range.
     """
 
     awaits_plan = True
 
     def __init__(self, peak, begin=0, updates=0):
-        check_learning_rate(peak, "peak")
-        self.peak = float(peak)
+        self.peak = check_learning_rate(peak, "peak")
+        check_values(int, begin=begin)
+        check_values(Count, updates=updates)
         self.begin, self.updates = (
             keras.Variable(
                 float(value),
@@ -185,12 +195,8 @@ class PlannedDecay(PlannedSchedule):
     """
 
     def __init__(self, peak, begin=0, updates=0, warmup_share=0.1):
-        if not 0 <= warmup_share < 1:
-            raise ValueError(
-                f"`warmup_share` must be in [0, 1). Received: {warmup_share}."
-            )
         super().__init__(peak, begin, updates)
-        self.warmup_share = warmup_share
+        self.warmup_share = check_value("warmup_share", warmup_share, Probability)
 
     def planned_rate(self, step, updates):
         """The rate at update `step` of a plan of `updates`, both float32."""
@@ -237,18 +243,10 @@ class SlantedTriangle(PlannedSchedule):
     def __init__(
         self, peak, steps=None, cut_fraction=0.1, ratio=32, begin=0, updates=0
     ):
-        if steps is not None and steps < 1:
-            raise ValueError(f"`steps` must be at least 1. Received: {steps}.")
-        if not 0 <= cut_fraction < 1:
-            raise ValueError(
-                f"`cut_fraction` must be in [0, 1). Received: {cut_fraction}."
-            )
-        if not 1 <= ratio < math.inf:
-            raise ValueError(
-                f"`ratio` must be at least 1 and finite. Received: {ratio}."
-            )
+        self.steps = check_value("steps", steps, Size | None)
+        self.cut_fraction = check_value("cut_fraction", cut_fraction, Probability)
+        self.ratio = check_value("ratio", ratio, RATIO)
         super().__init__(peak, *((begin, updates) if steps is None else (0, steps)))
-        self.steps, self.cut_fraction, self.ratio = steps, cut_fraction, ratio
         self.awaits_plan = steps is None
 
     def planned_rate(self, step, updates):
@@ -281,12 +279,16 @@ def check_learning_rate(rate, name="learning_rate"):
         rate: any value.
         name: str, of the argument.
 
+    Returns:
+        float.
+
     Raises:
         ValueError: if it is not a number, not positive or not finite.
     """
-    number = isinstance(rate, numbers.Real) and not isinstance(rate, bool)
-    if not number or not 0 < rate < math.inf:
+    rate = plain_value(rate)
+    if not fits(rate, Positive):
         raise ValueError(
             f"`{name}` must be a positive number. Received: {rate!r:.80}. For a "
             "schedule, compile with `zoo.training.AdamW(schedule)`."
         )
+    return float(rate)

@@ -4,6 +4,7 @@ import math
 
 import keras
 
+from zoo.ranges import Size, check_value
 from zoo.training.update_plan import unwrapped
 
 
@@ -24,17 +25,19 @@ class KeepBest(keras.callbacks.Callback):
         best: float, the best score; of equal scores, the first epoch is kept.
 
     Raises:
-        ValueError: if `patience` is less than 1, or the optimizer has use_ema=True.
+        TypeError: if `score` is not a function.
+        ValueError: if `patience` is out of its range, or the optimizer has
+            use_ema=True.
     """
 
     def __init__(self, score, patience=None):
         super().__init__()
-        if patience is not None and patience < 1:
-            raise ValueError(
-                f"`patience` must be at least 1, or None. Received: {patience}."
+        if not callable(score):
+            raise TypeError(
+                f"`score` must be a function of a model. Received: {score!r:.80}."
             )
         self.score = score
-        self.patience = patience
+        self.patience = check_value("patience", patience, Size | None)
 
     def on_train_begin(self, logs=None):
         """Resets scores and weights."""

@@ -1,8 +1,11 @@
 """Thaws the layers of a backbone from epoch to epoch."""
 
+from typing import Literal
+
 import keras
 
 from zoo.freezing import frozen_layers, layer_groups, layer_tree
+from zoo.ranges import Count, Size, check_value
 from zoo.training.trainable import follow_model
 
 ORDERS = ("gradual", "chain_thaw", "last_layer")
@@ -52,23 +55,15 @@ class GradualUnfreezing(keras.callbacks.Callback):
 
     def __init__(self, backbone=None, epochs_per_group=1, order="gradual", last=None):
         super().__init__()
-        if order not in ORDERS:
-            raise ValueError(
-                f"`order` must be one of {', '.join(ORDERS)}. Received: {order!r}."
-            )
-        if epochs_per_group < 1:
-            raise ValueError(
-                f"`epochs_per_group` must be at least 1. Received: {epochs_per_group}."
-            )
-        if last is not None and (order != "gradual" or last < 0):
-            raise ValueError(
-                '`last` must be at least 0, and `order` must be "gradual". Received: '
-                f"last={last}, order={order!r}."
-            )
         self.backbone = backbone
-        self.epochs_per_group = epochs_per_group
-        self.order = order
-        self.last = last
+        self.epochs_per_group = check_value("epochs_per_group", epochs_per_group, Size)
+        self.order = check_value("order", order, Literal[ORDERS])
+        self.last = check_value("last", last, Count | None)
+        if last is not None and order != "gradual":
+            raise ValueError(
+                f'`last` needs the order "gradual". Received: last={last}, order='
+                f"{order!r}. Leave one of them out."
+            )
 
     def trained(self, epoch, num_groups):
         """What an epoch trains.

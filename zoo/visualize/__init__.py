@@ -18,13 +18,17 @@ _PLACES = {
     "plot_positions": "zoo.visualize.results",
     "plot_rate_curve": "zoo.visualize.results",
     "plot_scatter": "zoo.visualize.results",
-    "plot_tree": "zoo.visualize.structures",
+    "plot_tree": "zoo.visualize.tree_plot",
     "save_attention_page": "zoo.visualize.attention_view",
     "save_spans_page": "zoo.visualize.spans_view",
     "spans_page": "zoo.visualize.spans_view",
 }
 
 __all__ = [*_PLACES]
+
+
+def __dir__():
+    return sorted(__all__)
 
 
 def __getattr__(name):

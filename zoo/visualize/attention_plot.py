@@ -6,8 +6,10 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from zoo.visualize.plain_text import printable
-from zoo.visualize.results import STYLE, save_figure
+from zoo.ranges import check_values
+from zoo.visualize.attention_view import Attention, check_attention
+from zoo.visualize.figures import STYLE, save_figure
+from zoo.visualize.plain_text import printable, to_text
 
 CELL, SMALL = 0.3, 0.9  # inches: a token, and the map of a head
 LARGEST = 12  # inches of a side with all tokens
@@ -32,9 +34,13 @@ def plot_attention(attention, path, layer=None, head=None, title=""):
         pathlib.Path of the file.
 
     Raises:
-        ValueError: if the layer or the head does not exist, or only a head is given.
+        TypeError: if it is no `Attention`.
+        ValueError: if the weights do not fit the tokens, the layer or the head does not
+            exist, or only a head is given.
     """
-    weights = np.asarray(attention.weights, "float64")
+    attention = Attention(*check_attention("attention", attention))
+    weights = attention.weights
+    check_values(int | None, layer=layer, head=head)
     for name, number, count in zip(
         ("layer", "head"), (layer, head), weights.shape, strict=False
     ):
@@ -70,7 +76,7 @@ def _overview(weights, title):
             axes.set_ylabel(layer)
     figure.supxlabel("head")
     figure.supylabel("layer")
-    figure.suptitle(title)
+    figure.suptitle(to_text(title))
     return figure
 
 
@@ -81,7 +87,7 @@ def _map(weights, attention, title):
     figure = Figure(figsize=(width, height))
     axes = figure.subplots()
     image = axes.imshow(weights, cmap="Blues", vmin=0, vmax=weights.max() or 1)
-    axes.set(xlabel="attended token", ylabel="token", title=title)
+    axes.set(xlabel="attended token", ylabel="token", title=to_text(title))
     figure.colorbar(image, ax=axes, label="weight", shrink=0.8)
     box = axes.get_position()
     # In points, of a token: a cell is as wide as it is high.

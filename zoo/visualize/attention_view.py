@@ -5,15 +5,18 @@ import hashlib
 import json
 import pathlib
 import re
+import reprlib
 from typing import NamedTuple
 
 import numpy as np
 
+from zoo.visualize.given_values import to_numbers
 from zoo.visualize.pages import escape, write_page
 
 TEMPLATE = pathlib.Path(__file__).with_name("attention_view.html")
 SCRIPT = TEMPLATE.with_suffix(".js")
 STEPS = 65535  # a weight is stored in 16 bits, so it is off by at most 1 / 131070
+SHAPE = ("layers", "heads", "tokens", "attended tokens")
 TOLERANCE = 1e-3  # of weights that were rounded, outside of [0, 1]
 
 
@@ -93,11 +96,16 @@ def attention_page(attention, title="Attention", model=""):
         str, HTML.
 
     Raises:
-        TypeError: if a token is not a str.
+        TypeError: if it is no dict of `Attention`, or a token is not a str.
         ValueError: if a kind is unknown, the weights do not fit the tokens, or a weight
             is not in [0, 1].
     """
-    unknown = sorted({*attention} - {*KINDS})
+    if not isinstance(attention, dict):
+        raise TypeError(
+            "`attention` must be a dict of kind to `Attention`. Received: "
+            f"{reprlib.repr(attention)}."
+        )
+    unknown = [str(kind) for kind in attention if kind not in KINDS]
     if unknown or not attention:
         raise ValueError(
             f"`attention` must have at least one of the kinds {', '.join(KINDS)}. "
@@ -135,10 +143,8 @@ def save_attention_page(path, attention, title="Attention", model=""):
 
 def _entry(name, attention):
     """What the page holds about a kind, plain values."""
-    weights, tokens, attended = attention
-    weights = np.asarray(weights, "float32")
-    _check(name, weights, tokens, attended)
-    steps = np.rint(np.clip(weights, 0, 1).astype("float64") * STEPS).astype("<u2")
+    weights, tokens, attended = check_attention(name, attention)
+    steps = np.rint(np.clip(weights, 0, 1) * STEPS).astype("<u2")
     kind = KINDS[name]
     return {
         "name": name,
@@ -146,16 +152,28 @@ def _entry(name, attention):
         "note": kind.note,
         "fromName": kind.from_name,
         "toName": kind.to_name,
-        "from": list(tokens),
-        "to": list(attended),
+        "from": tokens,
+        "to": attended,
         "layers": weights.shape[0],
         "heads": weights.shape[1],
         "weights": base64.b64encode(steps.tobytes()).decode(),
     }
 
 
-def _check(name, weights, tokens, attended):
-    """Raises TypeError or ValueError for what `attention_page` does not take."""
+def check_attention(name, attention):
+    """The weights float64, the tokens and the attended tokens; see `attention_page`.
+
+    Raises:
+        TypeError, ValueError: for what `attention_page` does not take.
+    """
+    sides = attention[1:] if isinstance(attention, (list, tuple)) else ()
+    if len(sides) != 2 or not all(hasattr(side, "__iter__") for side in sides):
+        raise TypeError(
+            f"The attention {name!r} must be an `Attention`. Received: "
+            f"{reprlib.repr(attention)}."
+        )
+    tokens, attended = ([*side] for side in sides)
+    weights = to_numbers(f"weights of {name}", attention[0], SHAPE, gaps=True)
     wrong = [token for token in (*tokens, *attended) if not isinstance(token, str)]
     if wrong:
         raise TypeError(
@@ -163,11 +181,11 @@ def _check(name, weights, tokens, attended):
             "and convert ids to tokens first."
         )
     sides = len(tokens), len(attended)
-    if weights.ndim != 4 or weights.shape[2:] != sides or not weights.size:
+    if weights.shape[2:] != sides or not weights.size:
         raise ValueError(
             f"The weights of {name!r} must have the shape (layers, heads, tokens, "
             f"attended tokens). Received: {weights.shape} for {sides[0]} tokens and "
-            f"{sides[1]} attended tokens. Leave out the dimension of the batch."
+            f"{sides[1]} attended tokens."
         )
     outside = ~((weights >= -TOLERANCE) & (weights <= 1 + TOLERANCE))
     if outside.any():
@@ -175,3 +193,4 @@ def _check(name, weights, tokens, attended):
             f"The weights of {name!r} must be in [0, 1]. Received: "
             f"{weights[outside][0]}. Use the output of the softmax."
         )
+    return weights, tokens, attended

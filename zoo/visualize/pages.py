@@ -1,9 +1,9 @@
 """Pages that load nothing: HTML with its styles inside and without scripts."""
 
 import html
-import pathlib
 
 from zoo.files import replacing
+from zoo.visualize.plain_text import to_path, to_text
 
 # A picture of a report has an image inside.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -32,7 +32,7 @@ def make_page(title, body, style):
 
 def escape(text):
     """Text in HTML, in ASCII; half of a surrogate pair is no Unicode."""
-    return html.escape(text).encode("ascii", "xmlcharrefreplace").decode()
+    return html.escape(to_text(text)).encode("ascii", "xmlcharrefreplace").decode()
 
 
 def write_page(path, page):
@@ -45,6 +45,7 @@ def write_page(path, page):
     Returns:
         pathlib.Path of the file.
     """
+    path = to_path(path)
     with replacing(path) as temporary:
         temporary.write_bytes(page.encode())
-    return pathlib.Path(path)
+    return path

@@ -1,6 +1,35 @@
 """Texts as they are shown: on one line, and without control characters."""
 
+import os
+import pathlib
+import reprlib
 import unicodedata
+from types import NoneType
+
+from zoo.ranges import plain_value
+
+
+def to_text(value):
+    """A str: that of a number, such as a label, and "" for None.
+
+    Raises:
+        TypeError: if it is none of these.
+    """
+    value = plain_value(value)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if not isinstance(value, (str, int, float, NoneType)):
+        raise TypeError(
+            f"A name, label or title must be a str. Received: {reprlib.repr(value)}."
+        )
+    return "" if value is None else str(value)
+
+
+def to_path(path):
+    """A path; raises TypeError for what is none."""
+    if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
+        raise TypeError(f"`path` must be a str or a path. Received: {path!r:.80}.")
+    return pathlib.Path(path)
 
 
 def printable(text, limit=None):

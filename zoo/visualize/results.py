@@ -1,46 +1,22 @@
 """Plots of training curves, predictions and positions, without a display."""
 
-import contextlib
-import pathlib
-import warnings
+import reprlib
 
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
-from matplotlib.font_manager import get_font_names
-from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 
-from zoo.files import replacing
-from zoo.visualize.plain_text import printable
+from zoo.ranges import Size, check_value, check_values
+from zoo.visualize.figures import BELOW, COLORS, STYLE, save_figure, shown
+from zoo.visualize.given_values import to_dict, to_numbers, to_texts
+from zoo.visualize.plain_text import printable, to_text
 
-DPI = 150  # of files in pixels
 MOST_NUMBERS = 16  # labels; the cells of a larger confusion matrix show no counts
 MOST_NAMES = 300  # labels; a larger confusion matrix does not name them
 MOST_MARKERS = 12  # values; a longer curve has markers only at values between gaps
 LONGEST_LABEL = 24  # characters
-COLORS = 10  # of Matplotlib's cycle; then come other styles of lines
 LINES = ("-", "--", ":", "-.")
-# A legend below the axes hides no part of a curve.
-BELOW = dict(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2, frameon=False)
-# Beside Matplotlib's own, those that are installed; they have the characters of Asia.
-FONTS = (
-    *("Noto Sans CJK SC", "Noto Sans CJK JP", "WenQuanYi Zen Hei", "PingFang SC"),
-    *("Hiragino Sans", "Apple SD Gothic Neo", "Microsoft YaHei", "Malgun Gothic"),
-    *("Noto Sans Devanagari", "Noto Sans Bengali", "Noto Sans Tamil", "Noto Sans Thai"),
-)
-INSTALLED = {*get_font_names()}
-# Text stays text in SVG, a label with a dollar sign is no formula, and equal data give
-# an equal file on one machine.
-STYLE = {
-    "font.family": ["DejaVu Sans", *(n for n in FONTS if n in INSTALLED), "sans-serif"],
-    "svg.fonttype": "none",
-    "svg.hashsalt": "zoo",
-    "text.parse_math": False,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "savefig.facecolor": "white",
-}
 
 
 def plot_confusion(matrix, labels, path, title=""):
@@ -58,8 +34,18 @@ def plot_confusion(matrix, labels, path, title=""):
 
     Returns:
         pathlib.Path of the file.
+
+    Raises:
+        ValueError: if the matrix has another shape, or a count is negative or not
+            finite.
     """
-    matrix = np.asarray(matrix)
+    matrix = to_numbers("matrix", matrix, ("true labels", "predicted labels"))
+    labels = to_texts("labels", labels, len(matrix))
+    if matrix.shape[0] != matrix.shape[1] or matrix.min() < 0:
+        raise ValueError(
+            "`matrix` must have a row and a column for each label, without negative "
+            f"counts. Received: shape {matrix.shape}, least count {matrix.min():g}."
+        )
     shares = matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1)
     many = len(labels) > MOST_NUMBERS
     side = 1.8 + 0.55 * len(labels)
@@ -79,7 +65,7 @@ def plot_confusion(matrix, labels, path, title=""):
         if len(names) <= MOST_NAMES:
             axes.set_xticks(range(len(names)), names, **turned)
             axes.set_yticks(range(len(names)), names)
-        axes.set(xlabel="predicted", ylabel="true", title=title)
+        axes.set(xlabel="predicted", ylabel="true", title=to_text(title))
         for (i, j), count in np.ndenumerate(matrix):
             if not many:
                 color = "white" if shares[i, j] > shares.max() / 2 else "black"
@@ -98,7 +84,8 @@ def plot_history(
     """Plots training and validation curves of one or more runs.
 
     Args:
-        histories: dict of the name of each run to the `history` dict of Keras' History.
+        histories: dict of the name of each run to what `fit` returned, or the `history`
+            dict of it.
         path: str or path, file to write. The suffix is the format.
         metric: str, a key of the histories. Values of "val_" and this key are plotted
             as dashed lines.
@@ -112,11 +99,19 @@ def plot_history(
         pathlib.Path of the file.
 
     Raises:
-        ValueError: if the numbers of training values and validation values do not fit.
+        ValueError: if a history is no dict, or the numbers of training values and
+            validation values do not fit.
     """
-    curves = {}
-    for name, history in histories.items():
-        train, valid = (history.get(prefix + metric) or [] for prefix in ("", "val_"))
+    curves, metric = {}, to_text(metric)
+    if validation_freq is not None:
+        validation_freq = check_value("validation_freq", validation_freq, Size)
+    for name, history in to_dict("histories", histories).items():
+        history = to_dict(f"history of {name}", getattr(history, "history", history))
+        found = (history.get(f"{prefix}{metric}") for prefix in ("", "val_"))
+        train, valid = (
+            to_numbers(metric, [] if values is None else values, ("epochs",), gaps=True)
+            for values in found
+        )
         curves[f"{name}, training"] = (range(1, len(train) + 1), train)
         places = _validated(len(train) or len(valid), len(valid), validation_freq)
         curves[f"{name}, validation"] = (places, valid)
@@ -150,7 +145,14 @@ def plot_curves(curves, path, title="", xlabel="", ylabel="", pairs=False):
 
     Returns:
         pathlib.Path of the file.
+
+    Raises:
+        ValueError: if a curve does not have as many positions as values, or they are no
+            numbers.
     """
+    words = {"title": title, "xlabel": xlabel, "ylabel": ylabel}
+    check_values(bool, pairs=pairs)
+    curves = {k: _to_curve(k, v) for k, v in to_dict("curves", curves).items()}
     with rc_context(STYLE):
         figure = Figure(figsize=(5, 3.2))
         axes = figure.subplots()
@@ -158,15 +160,27 @@ def plot_curves(curves, path, title="", xlabel="", ylabel="", pairs=False):
             color, odd = divmod(number, 2) if pairs else (number, 0)
             style = color // COLORS * (2 if pairs else 1) + odd
             if len(values):
-                values = np.asarray(values, "float64")
                 options = {"color": f"C{color % COLORS}", "label": shown(name)}
                 options["linestyle"] = LINES[style % len(LINES)]
                 axes.plot(places, values, **options, **_markers(values))
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-        axes.set(xlabel=xlabel, ylabel=ylabel, title=title)
+        axes.set(**{key: to_text(value) for key, value in words.items()})
         if axes.lines:
             axes.legend(**BELOW)
         return save_figure(figure, path)
+
+
+def _to_curve(name, curve):
+    """Positions and values, arrays; raises ValueError for what is no curve."""
+    paired = isinstance(curve, (list, tuple)) and len(curve) == 2
+    parts = curve if paired else ()
+    parts = [to_numbers(name, part, ("values",), gaps=True) for part in parts]
+    if not paired or len(parts[0]) != len(parts[1]):
+        raise ValueError(
+            f"The curve `{name}` must be a pair of positions and values, of one "
+            f"length. Received: {reprlib.repr(curve)}."
+        )
+    return parts
 
 
 def _markers(values):
@@ -189,7 +203,17 @@ def plot_scatter(references, predictions, path, title=""):
 
     Returns:
         pathlib.Path of the file.
+
+    Raises:
+        ValueError: if they are no finite numbers, or their numbers differ.
     """
+    references = to_numbers("references", references, ("texts",))
+    predictions = to_numbers("predictions", predictions, ("texts",))
+    if len(references) != len(predictions):
+        raise ValueError(
+            "Each reference must have a prediction. Received: "
+            f"{len(references)} references and {len(predictions)} predictions."
+        )
     with rc_context(STYLE):
         figure = Figure(figsize=(4.5, 4.2))
         axes = figure.subplots()
@@ -197,7 +221,7 @@ def plot_scatter(references, predictions, path, title=""):
         axes.plot(ends, ends, color="gray", linewidth=1)
         # One picture of the points: a large test set has too many for single shapes.
         axes.scatter(references, predictions, s=9, alpha=0.4, rasterized=True)
-        axes.set(xlabel="true", ylabel="predicted", title=title)
+        axes.set(xlabel="true", ylabel="predicted", title=to_text(title))
         return save_figure(figure, path)
 
 
@@ -211,7 +235,15 @@ def plot_rate_curve(curve, path, title="Learning-rate range test"):
 
     Returns:
         pathlib.Path of the file.
+
+    Raises:
+        TypeError: if it is no such curve.
     """
+    if not all(hasattr(curve, name) for name in ("rates", "losses", "smoothed")):
+        raise TypeError(
+            "`curve` must be a `zoo.training.RateCurve`, such as `find_learning_rate` "
+            f"returns. Received: {reprlib.repr(curve)}."
+        )
     with rc_context(STYLE):
         figure = Figure(figsize=(5, 3.2))
         axes = figure.subplots()
@@ -220,7 +252,9 @@ def plot_rate_curve(curve, path, title="Learning-rate range test"):
         if curve.suggestion is not None:
             label = f"suggestion {curve.suggestion:.2g}"
             axes.axvline(curve.suggestion, ls="--", color="C1", label=label)
-        axes.set(xscale="log", xlabel="learning rate", ylabel="loss", title=title)
+        axes.set(
+            xscale="log", xlabel="learning rate", ylabel="loss", title=to_text(title)
+        )
         axes.legend(**BELOW)
         return save_figure(figure, path)
 
@@ -245,13 +279,7 @@ def plot_positions(table, path, title="Positions"):
         ValueError: if the table does not have two dimensions, is empty, or has a value
             that is not finite.
     """
-    table = np.asarray(table, "float64")
-    if table.ndim != 2 or not table.size or not np.isfinite(table).all():
-        raise ValueError(
-            "`table` must hold finite numbers in the shape (positions, width). "
-            f"Received: shape {table.shape}, "
-            f"{np.count_nonzero(~np.isfinite(table))} values that are not finite."
-        )
+    table = to_numbers("table", table, ("positions", "width"))
     largest = np.quantile(np.abs(table), 0.995) or 1
     ends = {"extend": "both" if np.abs(table).max() > largest else "neither"}
     with rc_context({**STYLE, "axes.spines.top": True, "axes.spines.right": True}):
@@ -262,43 +290,5 @@ def plot_positions(table, path, title="Positions"):
         figure.colorbar(image, ax=axes, label="value", **ends)
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-        axes.set(xlabel="dimension", ylabel="position", title=title)
+        axes.set(xlabel="dimension", ylabel="position", title=to_text(title))
         return save_figure(figure, path)
-
-
-def shown(label):
-    """A label that a legend shows; Matplotlib leaves out those that begin with "_"."""
-    return f" {label}" if label.startswith("_") else label
-
-
-@contextlib.contextmanager
-def silent_glyphs():
-    """Without the warnings about characters that the font does not have."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing from")
-        yield
-
-
-def save_figure(figure, path):
-    """Writes a figure to a file, whose suffix is the format; returns its path.
-
-    Control characters in its texts are replaced. They are not valid in SVG.
-
-    Raises:
-        ValueError: if Matplotlib does not write the format.
-    """
-    path = pathlib.Path(path)
-    if path.suffix.lower()[1:] not in figure.canvas.get_supported_filetypes():
-        raise ValueError(
-            "The name of a picture must end in .svg, .png or .pdf. Received: "
-            f"{str(path)!r}."
-        )
-    for text in figure.findobj(Text):
-        text.set_text("\n".join(map(printable, text.get_text().split("\n"))))
-    # A time would make every file different.
-    times = {".svg": "Date", ".pdf": "CreationDate"}
-    suffix = path.suffix.lower()
-    plain = {"metadata": {times[suffix]: None}} if suffix in times else {}
-    with replacing(path) as temporary, silent_glyphs():
-        figure.savefig(temporary, bbox_inches="tight", dpi=DPI, **plain)
-    return path

@@ -1,6 +1,11 @@
 """A page of texts in which spans are marked, such as names, answers or phrases."""
 
+import reprlib
+
+from zoo.ranges import fits, plain_value
+from zoo.visualize.given_values import to_list
 from zoo.visualize.pages import escape, make_page, write_page
+from zoo.visualize.plain_text import to_text
 
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; }
@@ -34,7 +39,7 @@ def spans_page(texts, spans, title="Spans"):
     Args:
         texts: list of str (N,).
         spans: list (N,) of lists of dict: begin and end int, in characters, and
-            optionally label str and score float, such as from `entities` of a tagger,
+            optionally label and score, such as from `entities` of a tagger,
             `answer_question` of a question answerer, or `zoo.text.phrase_spans`. A span
             from -1 to -1, which means no answer, is ignored.
         title: str.
@@ -43,16 +48,20 @@ def spans_page(texts, spans, title="Spans"):
         str, HTML. The score of a span is shown when the mouse is over it.
 
     Raises:
-        ValueError: if the lengths differ, or a span is empty, outside of its text, or
-            overlaps with another one without one of them being in the other.
+        ValueError: if a text is no str, a span is no such dict, the lengths differ, or
+            a span is empty, outside of its text, or overlaps with another one without
+            one of them being in the other.
     """
-    if isinstance(texts, str) or len(texts) != len(spans):
+    known, rows = to_list(texts), to_list(spans)
+    rows = rows and [*map(to_list, rows)]
+    paired = None not in (known, rows) and len(known) == len(rows)
+    if not paired or None in rows or not all(isinstance(text, str) for text in known):
         raise ValueError(
             "`texts` must be a list of str, and `spans` must have a list for each. "
-            f"Received: {type(texts).__name__} of {len(texts)} and {len(spans)}."
+            f"Received: {reprlib.repr(texts)} and {reprlib.repr(spans)}."
         )
-    spans = [[span for span in own if span["end"] != -1] for own in spans]
-    labels = dict.fromkeys(span.get("label", "") for own in spans for span in own)
+    texts, spans = known, [[*filter(None, map(_to_span, own))] for own in rows]
+    labels = dict.fromkeys(span["label"] for own in spans for span in own)
     colors = {label: COLORS[i % len(COLORS)] for i, label in enumerate(labels)}
     items = "".join(
         f"<li>{_mark(0, colors[label])}{escape(label)}</mark></li>"
@@ -77,6 +86,29 @@ def save_spans_page(path, texts, spans, title="Spans"):
         pathlib.Path of the file.
     """
     return write_page(path, spans_page(texts, spans, title))
+
+
+def _to_span(span):
+    """A span with plain values; None for one that means no answer.
+
+    Raises:
+        ValueError: if it is no such dict.
+    """
+    given = span if isinstance(span, dict) else {}
+    found = {name: plain_value(given.get(name)) for name in ("begin", "end", "score")}
+    try:
+        score = found["score"]
+        found["score"] = None if score in (None, "") else float(score)
+    except (TypeError, ValueError):
+        given = {}
+    if not given or not all(fits(found[name], int) for name in ("begin", "end")):
+        raise ValueError(
+            "A span must be a dict with `begin` and `end`, characters of the text, and "
+            "optionally a `label` and a `score`, a number. Received: "
+            f"{reprlib.repr(span)}."
+        )
+    found["label"] = to_text(given.get("label"))
+    return found if found["end"] != -1 else None
 
 
 def _mark(level, color, score=None):
@@ -124,8 +156,8 @@ def _marked(text, spans, colors):
     begins, ends = {}, {}
     for number, _ in nested:
         span = spans[number]
-        label = span.get("label", "")
-        mark = _mark(levels[number], colors[label], span.get("score"))
+        label = span["label"]
+        mark = _mark(levels[number], colors[label], span["score"])
         begins.setdefault(span["begin"], []).append(mark)
         shown = f"<small>{escape(label)}</small>" if label else ""
         ends.setdefault(span["end"], []).insert(0, f"{shown}</mark>")

@@ -1,6 +1,4 @@
-"""Pictures of trees, maps of vectors and weights of layers, without a display."""
-
-import unicodedata
+"""Pictures of maps of vectors and of weights of layers, without a display."""
 
 import numpy as np
 from matplotlib import rc_context
@@ -8,103 +6,25 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import Bbox
 
-from zoo.visualize.results import (
+from zoo.visualize.figures import (
     BELOW,
     COLORS,
     DPI,
     STYLE,
+    clean_texts,
     save_figure,
     shown,
     silent_glyphs,
 )
+from zoo.visualize.given_values import to_dict, to_list, to_numbers, to_texts
+from zoo.visualize.plain_text import printable, to_text
 
-CHARACTER, LEVEL, GAP = 0.09, 0.55, 0.2  # inches
 LONGEST_TEXT = 40  # characters
 RADIUS = 3  # around a point, without texts; in the unit of the same name
 MARKERS = ("o", "s", "^", "D")  # of points; another one after ten colors
 HATCHES = (None, "//", "..", "xx")  # of bars, likewise
 # Where a text is written beside its point: offset in points, and alignment.
 PLACES = [((4, 3), "left"), ((4, -8), "left"), ((-4, 3), "right"), ((-4, -8), "right")]
-
-
-def plot_tree(tree, path, title=""):
-    """Plots a tree of phrases, with its words in one row at the bottom.
-
-    Args:
-        tree: nested tuples, such as ("S", ("NP", ("NN", "cats")), ...), see
-            `zoo.text.read_tree`. A leaf is a pair of a tag and a word.
-        path: str or path, file to write. The suffix is the format: .svg, .png or .pdf.
-        title: str.
-
-    Returns:
-        pathlib.Path of the file.
-
-    Raises:
-        TypeError: if the tree is one str.
-    """
-    if isinstance(tree, str):
-        raise TypeError(
-            f"A tree must be nested tuples. Received: {tree!r:.60}. Use "
-            "`zoo.text.read_tree`, which reads brackets."
-        )
-    nodes, height = [], _depth(tree)
-    width, _ = _place(tree, 0.0, height, nodes)
-    with rc_context(STYLE):
-        figure = Figure(figsize=(width + 0.4, LEVEL * (height + 1) + 0.4))
-        axes = figure.add_axes((0, 0, 1, 1))  # in inches
-        for (x, y), text, children in nodes:
-            # Lines end above and below the text of a node.
-            for child_x, child_y in children:
-                axes.plot([x, child_x], [y - 0.2, child_y + 0.25], color="0.6", lw=1)
-            # The slanted font has fewer scripts.
-            slanted = not children and y == 0 and text.isascii()
-            word = {"style": "italic"} if slanted else {}
-            axes.text(x, y, text, ha="center", va="center", **word)
-        axes.set(xlim=(-0.2, width + 0.2), ylim=(-0.5, height + 0.5), title=title)
-        axes.axis("off")
-        return save_figure(figure, path)
-
-
-def _depth(tree):
-    """The number of levels above the words."""
-    if len(tree) > 1 and isinstance(tree[1], str):
-        return 1
-    return 1 + max(map(_depth, tree[1:]), default=0)
-
-
-def _size(text):
-    """The width of a text with the gap after it, in inches."""
-    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
-    return (len(text) + wide) * CHARACTER + GAP
-
-
-def _width(tree):
-    """The width of a tree, which has room for the labels of all its phrases."""
-    if len(tree) > 1 and isinstance(tree[1], str):
-        return max(map(_size, tree))
-    return max(_size(tree[0]), sum(map(_width, tree[1:])))
-
-
-def _place(tree, left, level, nodes):
-    """Adds the places of a tree to `nodes`; returns its right end and its middle."""
-    size = _width(tree)
-    if len(tree) == 1:  # a phrase without words
-        nodes.append(((left + size / 2, level), tree[0], []))
-        return left + size, left + size / 2
-    if isinstance(tree[1], str):
-        middle = left + size / 2
-        nodes.append(((middle, 0), tree[1], []))
-        nodes.append(((middle, level), tree[0], [(middle, 0)]))
-        return left + size, middle
-    inner, places = left + (size - sum(map(_width, tree[1:]))) / 2, []
-    for child in tree[1:]:
-        inner, middle = _place(child, inner, level - 1, nodes)
-        places.append((middle, level - 1))
-    half = _size(tree[0]) / 2
-    middle = (places[0][0] + places[-1][0]) / 2
-    middle = min(max(middle, left + half), left + size - half)
-    nodes.append(((middle, level), tree[0], places))
-    return left + size, middle
 
 
 def plot_map(vectors, labels, path, title="", texts=()):
@@ -125,15 +45,14 @@ def plot_map(vectors, labels, path, title="", texts=()):
         pathlib.Path of the file.
 
     Raises:
-        ValueError: if there is no vector, or a number differs.
+        ValueError: if the vectors are no finite numbers, there is none, or a number of
+            labels or texts differs.
     """
-    vectors = np.asarray(vectors, "float64")
-    counts = {len(vectors), len(labels), len(texts) or len(vectors)}
-    if vectors.ndim != 2 or not len(vectors) or len(counts) > 1:
-        raise ValueError(
-            "A map needs vectors, with a label for each. Received: shape "
-            f"{vectors.shape}, {len(labels)} labels and {len(texts)} texts."
-        )
+    vectors = to_numbers("vectors", vectors, ("vectors", "width"))
+    labels = to_texts("labels", labels, len(vectors))
+    given = [] if texts is None else to_list(texts)
+    given = [""] * len(vectors) if given == [] else given or texts
+    texts = [*map(printable, to_texts("texts", given, len(vectors)))]
     centred = vectors - vectors.mean(axis=0)
     _, sizes, axes_of = np.linalg.svd(centred, full_matrices=False)
     points = np.zeros((len(vectors), 2))
@@ -149,8 +68,11 @@ def plot_map(vectors, labels, path, title="", texts=()):
             options = {"marker": MARKERS[number // COLORS % len(MARKERS)]}
             axes.scatter(*points[rows].T, s=18, alpha=0.7, label=shown(name), **options)
         names = (f"direction {i + 1} ({share:.0f} %)" for i, share in enumerate(shares))
-        axes.set(**dict(zip(("xlabel", "ylabel"), names, strict=True)), title=title)
+        axes.set(
+            **dict(zip(("xlabel", "ylabel"), names, strict=True)), title=to_text(title)
+        )
         axes.legend(**BELOW)
+        clean_texts(figure)
         with silent_glyphs():
             _write_texts(axes, points, texts)
         return save_figure(figure, path)
@@ -192,23 +114,20 @@ def plot_layer_weights(weights, path, title=""):
         pathlib.Path of the file.
 
     Raises:
-        ValueError: if there are no weights, or their numbers differ.
+        ValueError: if there are no weights, they are no finite numbers, or their
+            numbers differ.
     """
-    counts = {len(row) for row in weights.values()}
-    if len(counts) != 1:
-        raise ValueError(
-            "All sums must have the same number of layers. Received: "
-            f"{sorted(counts) or 'none'}."
-        )
-    (count,), width = counts, 0.8 / len(weights)
+    rows = to_dict("weights", weights)
+    table = to_numbers("weights", [*rows.values()], ("sums", "layers"))
+    count, width = table.shape[1], 0.8 / len(table)
     with rc_context(STYLE):
         figure = Figure(figsize=(5, 3.2))
         axes = figure.subplots()
-        for number, (name, row) in enumerate(weights.items()):
-            places = np.arange(count) + (number - (len(weights) - 1) / 2) * width
+        for number, (name, row) in enumerate(zip(rows, table, strict=True)):
+            places = np.arange(count) + (number - (len(table) - 1) / 2) * width
             hatch = HATCHES[number // COLORS % len(HATCHES)]
             axes.bar(places, row, width * 0.9, label=shown(name), hatch=hatch)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-        axes.set(xlabel="layer", ylabel="weight", title=title)
+        axes.set(xlabel="layer", ylabel="weight", title=to_text(title))
         axes.legend(**BELOW)
         return save_figure(figure, path)

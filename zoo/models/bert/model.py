@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from zoo.backbone import Backbone
-from zoo.config import check_heads, check_positive, check_probabilities, check_sizes
+from zoo.config import check_heads
 from zoo.layers import (
     LayerNorm,
     MaskedLMHead,
@@ -15,16 +15,8 @@ from zoo.layers import (
     WithScores,
     get_activation,
 )
+from zoo.ranges import CheckedFields, Positive, Probability, Size
 
-SIZES = (
-    "vocabulary_size",
-    "hidden_dim",
-    "num_layers",
-    "num_heads",
-    "intermediate_dim",
-    "max_sequence_length",
-    "num_segments",
-)
 EMBEDDINGS = (
     "token_embedding",
     "segment_embedding",
@@ -35,7 +27,7 @@ EMBEDDINGS = (
 
 
 @dataclasses.dataclass(frozen=True)
-class BERTConfig:
+class BERTConfig(CheckedFields):
     """Sizes and options of a BERT. The defaults are those of BERT-base uncased.
 
     Source: Devlin et al. 2019, section 3, and `modeling.py` of the released code.
@@ -68,27 +60,25 @@ class BERTConfig:
             `num_heads` does not divide `hidden_dim`.
     """
 
-    vocabulary_size: int = 30522
-    hidden_dim: int = 768
-    num_layers: int = 12
-    num_heads: int = 12
-    intermediate_dim: int = 3072
-    max_sequence_length: int = 512
-    num_segments: int = 2
+    vocabulary_size: Size = 30522
+    hidden_dim: Size = 768
+    num_layers: Size = 12
+    num_heads: Size = 12
+    intermediate_dim: Size = 3072
+    max_sequence_length: Size = 512
+    num_segments: Size = 2
     activation: str = "gelu_tanh"
-    dropout: float = 0.1
-    attention_dropout: float = 0.1
-    layer_norm_epsilon: float = 1e-12
-    initializer_range: float = 0.02
+    dropout: Probability = 0.1
+    attention_dropout: Probability = 0.1
+    layer_norm_epsilon: Positive = 1e-12
+    initializer_range: Positive = 0.02
     pad_id: int = 0
     pooler: bool = True
     causal: bool = False
 
     def __post_init__(self):
-        """Checks every field that has a range."""
-        check_sizes(self, SIZES)
-        check_probabilities(self, ("dropout", "attention_dropout"))
-        check_positive(self, ("layer_norm_epsilon", "initializer_range"))
+        """Checks the fields, and which values go together."""
+        super().__post_init__()
         if not 0 <= self.pad_id < self.vocabulary_size:
             raise ValueError(
                 "`pad_id` must be in [0, vocabulary_size). Received: pad_id="

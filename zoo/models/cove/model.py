@@ -1,12 +1,12 @@
 """CoVe: the encoder of a translator, which gives words vectors of their context."""
 
 import dataclasses
+from typing import Literal
 
 import keras
 from keras import ops
 
 from zoo.backbone import Backbone
-from zoo.config import check_probabilities, check_sizes
 from zoo.layers import (
     LSTM,
     AttentionalDecoder,
@@ -15,13 +15,11 @@ from zoo.layers import (
     WordEmbedding,
 )
 from zoo.models.cove.shapes import DIRECTIONS
-
-OUTPUTS = ("first", "last", "all")
-SIZES = ("vocabulary_size", "embedding_dim", "lstm_dim", "num_layers")
+from zoo.ranges import CheckedFields, Positive, Probability, Size
 
 
 @dataclasses.dataclass(frozen=True)
-class CoVeConfig:
+class CoVeConfig(CheckedFields):
     """Sizes and options of a CoVe. The defaults are those of the original model.
 
     Source: McCann et al. 2017, section 3; `cove/encoder.py` of the authors.
@@ -50,31 +48,23 @@ class CoVeConfig:
         ValueError: if a value is out of its range.
     """
 
-    vocabulary_size: int = 30000
-    embedding_dim: int = 300
-    lstm_dim: int = 300
-    num_layers: int = 2
-    output: str = "last"
+    vocabulary_size: Size = 30000
+    embedding_dim: Size = 300
+    lstm_dim: Size = 300
+    num_layers: Size = 2
+    output: Literal["first", "last", "all"] = "last"
     output_words: bool = False
     train_words: bool = False
-    num_zero: int = 4
-    dropout: float = 0.2
-    target_vocabulary_size: int | None = None
-    target_embedding_dim: int = 300
-    max_sequence_length: int | None = None
-    initializer_range: float = 0.1
+    num_zero: Size = 4
+    dropout: Probability = 0.2
+    target_vocabulary_size: Size | None = None
+    target_embedding_dim: Size = 300
+    max_sequence_length: Size | None = None
+    initializer_range: Positive = 0.1
 
     def __post_init__(self):
-        """Checks the values that layers do not check."""
-        targets = ("target_vocabulary_size",) * (
-            self.target_vocabulary_size is not None
-        )
-        check_sizes(self, (*SIZES, "num_zero", "target_embedding_dim", *targets))
-        check_probabilities(self, ("dropout",))
-        if self.output not in OUTPUTS:
-            raise ValueError(
-                f"`output` must be one of {OUTPUTS}. Received: {self.output!r}."
-            )
+        """Checks the fields, and which values go together."""
+        super().__post_init__()
         if self.num_zero > self.vocabulary_size:
             raise ValueError(
                 "`num_zero` must be at most `vocabulary_size`. Received: "

@@ -1,22 +1,30 @@
 """ELMo: a bidirectional language model that reads the characters of words."""
 
 import dataclasses
+from typing import Literal
 
 import keras
 from keras import ops
 
 from zoo.backbone import Backbone
-from zoo.config import check_probabilities, check_sizes
-from zoo.layers import LSTM, CharacterCNN, ScalarMix
+from zoo.layers import LSTM, CharacterCNN, ScalarMix, get_activation
+from zoo.ranges import (
+    CheckedFields,
+    Count,
+    NotNegative,
+    Pairs,
+    Positive,
+    Probability,
+    Size,
+)
 
 FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
 DIRECTIONS = ("forward", "backward")
-SIZES = ("vocabulary_size", "embedding_dim", "num_layers", "lstm_dim", "word_dim")
 MIXES = {None: None, "bilm": 1e-12, "allennlp": 1e-13}
 
 
 @dataclasses.dataclass(frozen=True)
-class ELMoConfig:
+class ELMoConfig(CheckedFields):
     """Sizes and options of an ELMo. The defaults are those of the original model.
 
     Source: Peters et al. 2018, section 3.4; options.json of the released models.
@@ -49,49 +57,37 @@ class ELMoConfig:
         ValueError: if a size is not positive, or another value is not allowed.
     """
 
-    vocabulary_size: int = 262
-    embedding_dim: int = 16
-    filters: tuple = FILTERS
-    num_highways: int = 2
+    vocabulary_size: Size = 262
+    embedding_dim: Size = 16
+    filters: Pairs = FILTERS
+    num_highways: Count = 2
     activation: str = "relu"
-    max_characters: int = 50
-    lstm_dim: int = 4096
-    projection_dim: int = 512
-    num_layers: int = 2
-    cell_clip: float | None = 3.0
-    projection_clip: float | None = 3.0
+    max_characters: Size = 50
+    lstm_dim: Size = 4096
+    projection_dim: Size = 512
+    num_layers: Size = 2
+    cell_clip: Positive | None = 3.0
+    projection_clip: Positive | None = 3.0
     residual: bool = True
-    dropout: float = 0.1
-    mix_layer_norm: str | None = None
+    dropout: Probability = 0.1
+    mix_layer_norm: Literal["bilm", "allennlp"] | None = None
     mix_top_only: bool = False
-    mix_l2: float = 0.0
-    max_sequence_length: int | None = None
-    initializer_range: float = 0.02
+    mix_l2: NotNegative = 0.0
+    max_sequence_length: Size | None = None
+    initializer_range: Positive = 0.02
     pad_character: int | None = None
-    word_vocabulary_size: int = 0
-    word_dim: int = 100
+    word_vocabulary_size: Count = 0
+    word_dim: Size = 100
 
     def __post_init__(self):
-        """Checks the values that layers do not check. JSON's lists become tuples."""
-        filters = tuple(tuple(pair) for pair in self.filters)
-        object.__setattr__(self, "filters", filters)
-        check_sizes(self, SIZES)
-        check_probabilities(self, ("dropout",))
-        words, pad = self.word_vocabulary_size, self.pad_character
-        if not isinstance(words, int) or words < 0:
-            raise ValueError(
-                "`word_vocabulary_size` must be 0 (no words) or a positive integer. "
-                f"Received: {words!r}."
-            )
+        """Checks the fields, and which values go together."""
+        super().__post_init__()
+        get_activation(self.activation)
+        pad = self.pad_character
         if pad is not None and not 0 < pad < self.vocabulary_size:
             raise ValueError(
                 "`pad_character` must be positive and below `vocabulary_size`, or None "
                 f"for the last id. Received: {pad}, and {self.vocabulary_size}."
-            )
-        if self.mix_layer_norm not in MIXES:
-            raise ValueError(
-                f"`mix_layer_norm` must be one of {list(MIXES)}. Received: "
-                f"{self.mix_layer_norm!r}."
             )
 
 

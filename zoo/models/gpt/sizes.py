@@ -2,22 +2,13 @@
 
 import dataclasses
 
-from zoo.config import check_heads, check_positive, check_probabilities, check_sizes
+from zoo.config import check_heads
 from zoo.layers import get_activation
-
-SIZES = (
-    "vocabulary_size",
-    "hidden_dim",
-    "num_layers",
-    "num_heads",
-    "intermediate_dim",
-    "max_sequence_length",
-)
-DROPOUTS = ("dropout", "embedding_dropout", "attention_dropout")
+from zoo.ranges import CheckedFields, Positive, Probability, Size
 
 
 @dataclasses.dataclass(frozen=True)
-class GPTConfig:
+class GPTConfig(CheckedFields):
     """Sizes and options of a GPT. The defaults are those of GPT-2 small.
 
     Source: Radford et al. 2018 and 2019, and the released code. That of GPT-2 has no
@@ -45,24 +36,22 @@ class GPTConfig:
             `hidden_dim`.
     """
 
-    vocabulary_size: int = 50257
-    hidden_dim: int = 768
-    num_layers: int = 12
-    num_heads: int = 12
-    intermediate_dim: int = 3072
-    max_sequence_length: int = 1024
+    vocabulary_size: Size = 50257
+    hidden_dim: Size = 768
+    num_layers: Size = 12
+    num_heads: Size = 12
+    intermediate_dim: Size = 3072
+    max_sequence_length: Size = 1024
     norm_first: bool = True
     activation: str = "gelu_tanh"
-    dropout: float = 0.1
-    embedding_dropout: float = 0.1
-    attention_dropout: float = 0.1
-    layer_norm_epsilon: float = 1e-5
-    initializer_range: float = 0.02
+    dropout: Probability = 0.1
+    embedding_dropout: Probability = 0.1
+    attention_dropout: Probability = 0.1
+    layer_norm_epsilon: Positive = 1e-5
+    initializer_range: Positive = 0.02
 
     def __post_init__(self):
-        """Checks every field that has a range."""
-        check_sizes(self, SIZES)
-        check_probabilities(self, DROPOUTS)
-        check_positive(self, ("layer_norm_epsilon", "initializer_range"))
+        """Checks the fields, and which values go together."""
+        super().__post_init__()
         check_heads(self)
         get_activation(self.activation)

@@ -1,12 +1,12 @@
 """TagLM: a recurrent tagger that also reads the vectors of language models."""
 
 import dataclasses
+from typing import Literal
 
 import keras
 from keras import ops
 
 from zoo.backbone import Backbone
-from zoo.config import check_probabilities, check_sizes
 from zoo.layers import (
     LSTM,
     CharacterCNN,
@@ -14,6 +14,15 @@ from zoo.layers import (
     InferenceModel,
     ScalarMix,
     WordEmbedding,
+)
+from zoo.ranges import (
+    CheckedFields,
+    Count,
+    NotNegative,
+    Pairs,
+    Positive,
+    Probability,
+    Size,
 )
 
 DIRECTIONS = ("forward", "backward")
@@ -24,7 +33,7 @@ LM_LAYERS = {"top": -1, "mix": None}
 
 
 @dataclasses.dataclass(frozen=True)
-class TagLMConfig:
+class TagLMConfig(CheckedFields):
     """Sizes and options of a TagLM.
 
     Source of the defaults: AllenNLP's recipe for named entities, `ner_elmo.jsonnet`
@@ -64,50 +73,39 @@ class TagLMConfig:
             option is unknown or impossible.
     """
 
-    vocabulary_size: int = 0
-    embedding_dim: int = 50
-    num_frozen: int = 0
-    random_stddev: float | None = None
-    character_vocabulary_size: int = 262
-    character_dim: int = 16
-    filters: tuple = ((3, 128),)
-    max_characters: int = 50
-    lstm_dim: int = 200
-    num_layers: int = 2
-    lm_positions: tuple = (1,)
-    lm_layers: str | int | tuple = "top"
+    vocabulary_size: Count = 0
+    embedding_dim: Size = 50
+    num_frozen: Count = 0
+    random_stddev: NotNegative | None = None
+    character_vocabulary_size: Size = 262
+    character_dim: Size = 16
+    filters: Pairs = ((3, 128),)
+    max_characters: Size = 50
+    lstm_dim: Count = 200
+    num_layers: Count = 2
+    lm_positions: tuple[int, ...] = (1,)
+    lm_layers: Literal[(*LM_LAYERS,)] | Count | tuple[int, ...] = "top"
     lm_mix: bool = False
-    lm_mix_l2: float = 0.0
+    lm_mix_l2: NotNegative = 0.0
     lm_trainable: bool = False
-    lm_dropout: float = 0.0
-    dropout: float = 0.5
-    max_sequence_length: int | None = None
-    initializer_range: float = 0.02
+    lm_dropout: Probability = 0.0
+    dropout: Probability = 0.5
+    max_sequence_length: Size | None = None
+    initializer_range: Positive = 0.02
 
     def __post_init__(self):
-        """Checks the values that layers do not check. JSON's lists become tuples."""
-        filters = tuple(tuple(pair) for pair in self.filters)
-        object.__setattr__(self, "filters", filters)
-        object.__setattr__(self, "lm_positions", tuple(self.lm_positions))
-        check_sizes(self, ("vocabulary_size", "lstm_dim", "num_layers"), least=0)
-        check_probabilities(self, ("dropout", "lm_dropout"))
+        """Checks the fields, and which values go together."""
+        super().__post_init__()
         if not all(0 <= place <= self.num_layers for place in self.lm_positions):
             raise ValueError(
                 f"`lm_positions` must be from 0 to {self.num_layers}, the number of "
                 f"layers. Received: {self.lm_positions}."
             )
-        layers = self.lm_layers
-        if isinstance(layers, (list, tuple)):
-            object.__setattr__(self, "lm_layers", tuple(layers))
-            valid = layers and all(type(layer) is int for layer in layers)
-        else:
-            valid = layers in LM_LAYERS or (type(layers) is int and layers >= 0)
-            valid &= not self.lm_mix
-        if not valid:
+        several = isinstance(self.lm_layers, tuple)
+        if self.lm_layers == () or (self.lm_mix and not several):
             raise ValueError(
-                f"`lm_layers` must be one of {[*LM_LAYERS]}, a layer number from 0, or "
-                "a tuple of layer numbers, which `lm_mix` needs. Received: "
-                f"{layers!r}, lm_mix={self.lm_mix}."
+                "A tuple in `lm_layers` must have a layer number, and `lm_mix` needs a "
+                f"tuple. Received: {self.lm_layers!r}, lm_mix={self.lm_mix}."
             )
 
 

@@ -1,19 +1,13 @@
 """The configuration of a Transformer, and published ones of tensor2tensor."""
 
 import dataclasses
+from typing import Literal
 
-from zoo.config import check_heads, check_positive, check_probabilities, check_sizes
-from zoo.layers import get_activation, sinusoids
+from zoo.config import check_heads
+from zoo.layers import get_activation
+from zoo.layers.position_embedding import SINUSOIDS
+from zoo.ranges import CheckedFields, Count, Positive, Probability, Size
 
-SIZES = (
-    "vocabulary_size",
-    "hidden_dim",
-    "num_encoder_layers",
-    "num_heads",
-    "intermediate_dim",
-    "max_sequence_length",
-)
-DROPOUTS = ("dropout", "attention_dropout", "activation_dropout")
 # Fields of `TransformerConfig` that all of them have, see `tensor2tensor.py`. None has
 # `target_space`: it only matters to a model of several problems.
 _ALL = {"positions": "tensor2tensor", "zero_padding": True}
@@ -34,7 +28,7 @@ CONFIGS = {
 
 
 @dataclasses.dataclass(frozen=True)
-class TransformerConfig:
+class TransformerConfig(CheckedFields):
     """Sizes and options of a Transformer. The defaults are those of the paper's base.
 
     Source: Vaswani et al. 2017, section 3 and table 3; `transformer_base_v1` of
@@ -77,40 +71,35 @@ class TransformerConfig:
             unknown, or `num_heads` does not divide `hidden_dim`.
     """
 
-    vocabulary_size: int = 37000
-    target_vocabulary_size: int | None = None
-    hidden_dim: int = 512
-    num_encoder_layers: int = 6
-    num_decoder_layers: int = 6
-    num_heads: int = 8
-    intermediate_dim: int = 2048
-    max_sequence_length: int = 512
+    vocabulary_size: Size = 37000
+    target_vocabulary_size: Size | None = None
+    hidden_dim: Size = 512
+    num_encoder_layers: Size = 6
+    num_decoder_layers: Count = 6
+    num_heads: Size = 8
+    intermediate_dim: Size = 2048
+    max_sequence_length: Size = 512
     activation: str = "relu"
     norm_first: bool = False
     final_layer_norm: bool | None = None
     attention_bias: bool = False
-    positions: str = "paper"
-    first_position: int = 0
+    positions: Literal[("learned", "none", *SINUSOIDS)] = "paper"
+    first_position: Count = 0
     scale_embeddings: bool = True
     zero_padding: bool = False
     target_space: bool = False
     embeddings_layer_norm: bool = False
     tied_output: bool = True
     output_bias: bool = False
-    dropout: float = 0.1
-    attention_dropout: float = 0.0
-    activation_dropout: float = 0.0
-    layer_norm_epsilon: float = 1e-6
+    dropout: Probability = 0.1
+    attention_dropout: Probability = 0.0
+    activation_dropout: Probability = 0.0
+    layer_norm_epsilon: Positive = 1e-6
     pad_id: int = 0
 
     def __post_init__(self):
-        """Checks every field that has a range."""
-        check_sizes(self, SIZES)
-        check_sizes(self, ("num_decoder_layers",), least=0)
-        if self.target_vocabulary_size is not None:
-            check_sizes(self, ("target_vocabulary_size",))
-        check_probabilities(self, DROPOUTS)
-        check_positive(self, ("layer_norm_epsilon",))
+        """Checks the fields, and which values go together."""
+        super().__post_init__()
         smallest = min(self.vocabulary_size, self.target_size)
         if not 0 <= self.pad_id < smallest:
             raise ValueError(
@@ -118,8 +107,6 @@ class TransformerConfig:
             )
         check_heads(self)
         get_activation(self.activation)
-        if self.positions not in ("learned", "none"):
-            sinusoids([0], 2, self.positions)
 
     @property
     def target_size(self):

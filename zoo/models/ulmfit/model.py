@@ -1,27 +1,19 @@
 """The AWD-LSTM of ULMFiT (Howard and Ruder 2018)."""
 
 import dataclasses
+from typing import Literal
 
 import keras
 from keras import ops
 
 from zoo.backbone import Backbone
-from zoo.config import check_probabilities, check_sizes
 from zoo.layers import LSTM, QRNN, EmbeddingDropout, RegularizedLogits
 from zoo.models.ulmfit.shapes import widths
-
-CELLS = ("lstm", "qrnn")
-DROPOUTS = (
-    "embedding_dropout",
-    "input_dropout",
-    "weight_dropout",
-    "hidden_dropout",
-    "output_dropout",
-)
+from zoo.ranges import CheckedFields, NotNegative, Positive, Probability, Size
 
 
 @dataclasses.dataclass(frozen=True)
-class ULMFiTConfig:
+class ULMFiTConfig(CheckedFields):
     """The sizes and dropouts of an AWD-LSTM.
 
     The defaults are those of fastai's language model. The paper's layers have width
@@ -50,31 +42,27 @@ class ULMFiTConfig:
         ValueError: if a value is out of its range.
     """
 
-    vocabulary_size: int = 60000
-    embedding_dim: int = 400
-    lstm_dim: int = 1152
-    num_layers: int = 3
-    cell: str = "lstm"
+    vocabulary_size: Size = 60000
+    embedding_dim: Size = 400
+    lstm_dim: Size = 1152
+    num_layers: Size = 3
+    cell: Literal["lstm", "qrnn"] = "lstm"
     reverse: bool = False
     output_bias: bool = True
-    embedding_dropout: float = 0.02
-    input_dropout: float = 0.25
-    weight_dropout: float = 0.2
-    hidden_dropout: float = 0.15
-    output_dropout: float = 0.1
-    activation_regularization: float = 2.0
-    temporal_regularization: float = 1.0
+    embedding_dropout: Probability = 0.02
+    input_dropout: Probability = 0.25
+    weight_dropout: Probability = 0.2
+    hidden_dropout: Probability = 0.15
+    output_dropout: Probability = 0.1
+    activation_regularization: NotNegative = 2.0
+    temporal_regularization: NotNegative = 1.0
     pad_id: int | None = 1
-    max_sequence_length: int | None = None
-    initializer_range: float = 0.1
+    max_sequence_length: Size | None = None
+    initializer_range: Positive = 0.1
 
     def __post_init__(self):
-        """Checks the values that layers do not check."""
-        sizes = ("vocabulary_size", "embedding_dim", "lstm_dim", "num_layers")
-        check_sizes(self, sizes)
-        check_probabilities(self, DROPOUTS)
-        if self.cell not in CELLS:
-            raise ValueError(f"`cell` must be one of {CELLS}. Received: {self.cell!r}.")
+        """Checks the fields, and which values go together."""
+        super().__post_init__()
         if self.pad_id is not None and not 0 <= self.pad_id < self.vocabulary_size:
             raise ValueError(
                 "`pad_id` must be an id of the vocabulary, or None. Received: "

@@ -1,0 +1,187 @@
+"""Types and ranges of values: declared once as annotations, checked in one place."""
+
+import functools
+import reprlib
+import types
+import typing
+from collections.abc import Callable
+from typing import Annotated, Literal, NamedTuple
+
+LARGEST_INTEGER = 2**31 - 1  # what TensorFlow's int32 holds
+LARGEST_FLOAT = 3.4e38  # of float32; no comparison with NaN holds
+SMALLEST = 1.2e-38  # of float32; smaller positive numbers become 0
+DEEPEST = 2  # lists in lists, such as the filters of a convolution
+# How a message calls the types of JSON.
+WORDS = {
+    bool: "true or false",
+    int: f"an integer of at most {LARGEST_INTEGER}",
+    float: "a number that is finite in float32",
+    str: "a string",
+    tuple: "a list of numbers or strings, or of such lists",
+    list: "a list of numbers or strings, or of such lists",
+    dict: "an object",
+    types.NoneType: "None",
+}
+
+
+class Range(NamedTuple):
+    """The values of a type that are valid; use it as `Annotated[float, Range(...)]`.
+
+    Args:
+        words: str, what a message calls them, such as "a positive number".
+        admits: function of a value of the type to bool.
+    """
+
+    words: str
+    admits: Callable = lambda value: True
+
+
+UP_TO = f"to {LARGEST_INTEGER}"
+Size = Annotated[int, Range(f"an integer from 1 {UP_TO}", lambda n: n >= 1)]
+Count = Annotated[int, Range(f"an integer from 0 {UP_TO}", lambda n: n >= 0)]
+Number = Annotated[float, Range(WORDS[float])]
+Positive = Annotated[
+    float, Range("a positive number that is finite in float32", lambda x: x >= SMALLEST)
+]
+NotNegative = Annotated[
+    float, Range("0 or a positive number that is finite in float32", lambda x: x >= 0)
+]
+Probability = Annotated[float, Range("a number in [0, 1)", lambda x: 0 <= x < 1)]
+Share = Annotated[float, Range("a number in (0, 1]", lambda x: 0 < x <= 1)]
+Pairs = Annotated[
+    tuple[tuple[Size, Size], ...], Range("a list of pairs of positive integers")
+]
+
+
+class CheckedFields:
+    """The base of a frozen dataclass that checks its fields by their annotations.
+
+    NumPy's numbers become those of Python, and lists become tuples where the annotation
+    is a tuple.
+
+    Raises:
+        ValueError: naming the first field that has another type or is out of its range.
+    """
+
+    def __post_init__(self):
+        """Checks every field."""
+        for name, kind in annotations(type(self)).items():
+            value = check_value(name, getattr(self, name), kind)
+            if isinstance(value, list) and list not in kinds_of(kind):
+                value = _tuples(value)
+            object.__setattr__(self, name, value)
+
+
+@functools.cache
+def annotations(checked_class):
+    """The annotations of the fields of a class, with ranges, a dict."""
+    return typing.get_type_hints(checked_class, include_extras=True)
+
+
+def check_values(kind, /, **values):
+    """Checks arguments of one kind; see `check_value`."""
+    for name, value in values.items():
+        check_value(name, value, kind)
+
+
+def check_value(name, value, kind):
+    """Checks a value.
+
+    Args:
+        name: str, the field or argument, for the message.
+        value: any value.
+        kind: an annotation, such as `Size | None`.
+
+    Returns:
+        The value, in which NumPy's numbers are those of Python.
+
+    Raises:
+        ValueError: if it has another type or is out of its range.
+    """
+    value = plain_value(value)
+    if not fits(value, kind):
+        raise ValueError(
+            f"`{name}` must be {describe(kind)}. Received: {reprlib.repr(value)}."
+        )
+    return value
+
+
+def kinds_of(kind):
+    """The types that an annotation admits, without their ranges, a tuple."""
+    origin = typing.get_origin(kind)
+    if origin in (typing.Union, types.UnionType):
+        return tuple(k for part in typing.get_args(kind) for k in kinds_of(part))
+    if origin is Annotated:
+        return kinds_of(typing.get_args(kind)[0])
+    return (origin or kind,)
+
+
+def describe(kind):
+    """What a message calls the values of an annotation, str."""
+    origin, parts = typing.get_origin(kind), typing.get_args(kind)
+    if origin is Annotated:
+        return parts[1].words
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(map(describe, parts))
+    if origin is Literal:
+        return f"one of {', '.join(map(repr, parts))}"
+    return WORDS.get(origin or kind, str(kind))
+
+
+def fits(value, kind, depth=0):
+    """Whether a plain value has the type, and lies in the range, of an annotation.
+
+    Any value has a type that JSON lacks.
+    """
+    origin, parts = typing.get_origin(kind), typing.get_args(kind)
+    if origin is Annotated:
+        return fits(value, parts[0]) and parts[1].admits(value)
+    if origin in (typing.Union, types.UnionType):
+        return any(fits(value, part) for part in parts)
+    if origin is Literal:
+        return any(type(value) is type(part) and value == part for part in parts)
+    if origin in (list, tuple):
+        return isinstance(value, (list, tuple)) and _items_fit(value, origin, parts)
+    if origin is dict:
+        return isinstance(value, dict) and all(
+            fits(item, part)
+            for pair in value.items()
+            for item, part in zip(pair, parts, strict=True)
+        )
+    if kind in (list, tuple):
+        return isinstance(value, (tuple, list)) and all(
+            fits(item, tuple, depth + 1)
+            if isinstance(item, (tuple, list)) and depth + 1 < DEEPEST
+            else fits(item, int | float | str)
+            for item in value
+        )
+    if kind in (int, float):
+        numbers = int if kind is int else (int, float)
+        most = LARGEST_INTEGER if kind is int else LARGEST_FLOAT
+        known = isinstance(value, numbers) and not isinstance(value, bool)
+        return known and abs(value) <= most
+    return kind not in WORDS or isinstance(value, kind)
+
+
+def _items_fit(values, origin, parts):
+    """Whether the items of a list have the types of `list[X]` or `tuple[X, Y]`."""
+    if origin is list or parts[-1] is Ellipsis:
+        return all(fits(value, parts[0]) for value in values)
+    return len(values) == len(parts) and all(map(fits, values, parts))
+
+
+def plain_value(value):
+    """A value in which NumPy's numbers and strings are those of Python."""
+    if isinstance(value, list):
+        return [*map(plain_value, value)]
+    if isinstance(value, tuple):
+        return tuple(map(plain_value, value))
+    if isinstance(value, dict):
+        return {plain_value(key): plain_value(item) for key, item in value.items()}
+    single = getattr(value, "shape", None) == () and hasattr(value, "item")
+    return value.item() if single else value
+
+
+def _tuples(value):
+    """A list and the lists in it, as tuples."""
+    return tuple(map(_tuples, value)) if isinstance(value, (list, tuple)) else value

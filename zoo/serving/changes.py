@@ -1,0 +1,132 @@
+"""What clients of one version of a model find changed in another one."""
+
+import json
+import pathlib
+import reprlib
+import warnings
+
+from zoo.serving.graph import SavedGraph
+from zoo.serving.versions import find_versions, parse_version
+
+FACTS = pathlib.PurePath("assets.extra", "model.json")
+
+
+def facts_file(labels=None, sequence_length=None):
+    """The file of facts that clients depend on and the graph does not show.
+
+    Args:
+        labels: list of str, in the order of the scores; or None.
+        sequence_length: int, tokens after which a text is truncated; or None.
+
+    Returns:
+        dict for `extra_files` of `write_version`.
+    """
+    facts = {"labels": labels, "sequence_length": sequence_length}
+    facts = {name: value for name, value in facts.items() if value is not None}
+    return {FACTS.name: json.dumps(facts, ensure_ascii=False)}
+
+
+def find_earlier(base_dir, number=None):
+    """The highest version below a number, a pathlib.Path; None if there is none.
+
+    Args:
+        base_dir: path of the directory of the model.
+        number: int, or None for the highest version of all.
+    """
+    versions = find_versions(base_dir)
+    below = [n for n in versions if number is None or n < number]
+    return versions[max(below)] if below else None
+
+
+def find_changes(before, after):
+    """Lists what clients of a version find changed in another one.
+
+    Args:
+        before, after: paths of version directories.
+
+    Returns:
+        list of str. It is empty if nothing differs, or `before` is no SavedModel.
+
+    Raises:
+        ValueError: if `after` is no SavedModel.
+    """
+    new, facts = SavedGraph(after).signatures, _read_facts(after)
+    try:
+        old, earlier = SavedGraph(before).signatures, _read_facts(before)
+    except (OSError, ValueError):
+        return []
+    changes = _find_missing("signature {}", old, new)
+    for name in old.keys() & new.keys():
+        for side in ("inputs", "outputs"):
+            what = f"{side[:-1]} {{}} of {name!r}"
+            ends = [getattr(graph[name], side) for graph in (old, new)]
+            changes += _find_missing(what, *ends)
+            changes += [
+                f"{what.format(repr(key))} is {_describe(ends[1][key])} instead of "
+                f"{_describe(ends[0][key])}"
+                for key in ends[0].keys() & ends[1].keys()
+                if _describe(ends[0][key]) != _describe(ends[1][key])
+            ]
+    for name in facts.keys() & earlier.keys():
+        if facts[name] != earlier[name]:
+            values = [reprlib.repr(found[name]) for found in (facts, earlier)]
+            changes.append(f"{name} is {values[0]} instead of {values[1]}")
+    return sorted(changes)
+
+
+def warn_of_changes(staging, base_dir, version):
+    """Warns of what clients of the last version will find changed.
+
+    Args:
+        staging: path of a complete directory that is not published yet.
+        base_dir: path of the directory of the model.
+        version: int, its number, or None for the next one.
+    """
+    before = find_earlier(base_dir, version)
+    changes = find_changes(before, staging) if before else []
+    if changes:
+        warnings.warn(
+            f"Clients of version {before.name} in {base_dir} may fail with the new "
+            f"one: {'; '.join(changes)}. Change them, or export to another directory.",
+            stacklevel=4,
+        )
+
+
+def describe_changes(version):
+    """The reason of the doctor's finding about an earlier version, str."""
+    version = version.resolve()
+    number = parse_version(version.name)
+    before = None if number is None else find_earlier(version.parent, number)
+    if before is None:
+        return "there is no earlier version"
+    changes = find_changes(before, version)
+    if changes:
+        return f"warning: since version {before.name}, {'; '.join(changes)}"
+    return f"clients find the same names, types and labels as in version {before.name}"
+
+
+def _find_missing(what, old, new):
+    """What only one of two dicts has, list of str."""
+    return [
+        *(f"{what.format(repr(name))} is gone" for name in old.keys() - new.keys()),
+        *(f"{what.format(repr(name))} is new" for name in new.keys() - old.keys()),
+    ]
+
+
+def _describe(endpoint):
+    """Type and shape of an input or output, without its name in the graph."""
+    if endpoint.tensor is None:
+        return "ragged or sparse"
+    if endpoint.shape is None:
+        return f"{endpoint.dtype} of unknown shape"
+    sizes = ", ".join("?" if size == -1 else str(size) for size in endpoint.shape)
+    return f"{endpoint.dtype} ({sizes})"
+
+
+def _read_facts(version):
+    """The facts of a version, a dict; empty for an export without them."""
+    try:
+        facts = json.loads(pathlib.Path(version, FACTS).read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return facts if isinstance(facts, dict) else {}
