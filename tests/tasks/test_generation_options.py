@@ -51,14 +51,17 @@ def writers():
     ("options", "message"),
     [
         ({"first_token": 10**6}, "`first_token` must be tokens of the model"),
-        ({"last_token": -1}, "`last_token` must be an integer in"),
+        ({"last_token": -1}, "`last_token` must be an integer from"),
         ({"suppressed": ["a"]}, "`suppressed` must be a list of tokens"),
         ({"suppressed": [10**6]}, "`suppressed` must be tokens of the model"),
         ({"suppressed": range(3000)}, "`suppressed` must"),
-        ({"num_beams": 10000}, r"`num_beams` must be an integer in \[1, 1000\]"),
+        ({"num_beams": 10000}, "`num_beams` must be an integer from 1 to 1000"),
         ({"seed": None}, "`seed` must be an integer"),
         ({"stop": 5}, "`stop` must be a text"),
-        ({"repetition_penalty": None}, "`repetition_penalty` must be a number"),
+        (
+            {"repetition_penalty": None},
+            "`repetition_penalty` must be a positive number",
+        ),
     ],
 )
 def test_wrong_options_raise_errors(writers, kind, options, message):

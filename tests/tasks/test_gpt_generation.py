@@ -187,8 +187,8 @@ def test_a_long_prompt_keeps_its_end(model):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"top_p": 0}, "`top_p` must be a number, in"),
-        ({"temperature": -1.0}, "`temperature` must be a number, positive"),
+        ({"top_p": 0}, "`top_p` must be a number in"),
+        ({"temperature": -1.0}, "`temperature` must be a positive number"),
         ({"max_new_tokens": 97}, "`max_new_tokens` must be at most 96"),
         ({"stop": [""]}, "`stop` must be a text"),
         ({"top_q": 1}, "An option must be one of"),

@@ -268,7 +268,7 @@ def test_the_decoder_reads_the_target_moved_by_one(translator):
         (
             lambda m: m.translate(["a"], num_beams=0),
             ValueError,
-            "num_beams.*integer in",
+            "num_beams.*integer from",
         ),
         (lambda m: m.translate(["a"], max_new_tokens=0), ValueError, "max_new_tokens"),
         (lambda m: m.translate(["a"], max_new_tokens=49), ValueError, "at most 48"),

@@ -2,43 +2,16 @@
 
 import copy
 import dataclasses
-import numbers
-import operator
+from typing import Annotated, Literal
 
-import numpy as np
 from keras import ops
 
-PENALTIES = ("gnmt", "fairseq", "hugging_face", "ctranslate2")
-MAX_TOKENS = 100_000  # of a sequence
-MAX_SEQUENCES = 1000  # of a search, and of those that are returned
-MAX_LENGTH_PENALTY = 8.0  # L^8 of 1,000 tokens is still a number of float32
+from zoo.ranges import CheckedFields, Range, Share
+
+MAX_LENGTH_PENALTY = 8  # L^8 of 1,000 tokens is still a number of float32
 # Smaller and greater numbers are not numbers of float32, or their products are not.
 LOW, HIGH = 1e-30, 1e30
 NO_LIMIT = 2**30  # tokens
-# The least and the greatest value, and whether None is allowed.
-INTEGERS = {
-    "max_new_tokens": (1, MAX_TOKENS, False),
-    "extra_tokens": (1, NO_LIMIT, True),
-    "min_new_tokens": (0, MAX_TOKENS, False),
-    "num_beams": (1, MAX_SEQUENCES, False),
-    "num_return": (1, MAX_SEQUENCES, False),
-    "top_k": (1, NO_LIMIT, True),
-    "no_repeat_ngram_size": (0, 100, False),
-    "first_token": (0, NO_LIMIT, True),
-    "last_token": (0, NO_LIMIT, True),
-    "seed": (0, 2**63 - 1, False),
-}
-# The range in words, a function that tests it, and whether None is allowed.
-NUMBERS = {
-    "temperature": ("positive and finite", lambda x: 0 < x < np.inf, True),
-    "top_p": ("in (0, 1]", lambda x: 0 < x <= 1, True),
-    "repetition_penalty": ("positive and finite", lambda x: 0 < x < np.inf, False),
-    "length_penalty": (
-        f"in [-{MAX_LENGTH_PENALTY}, {MAX_LENGTH_PENALTY}]",
-        lambda x: abs(x) <= MAX_LENGTH_PENALTY,
-        False,
-    ),
-}
 # What stands for None where only a number can.
 NEUTRAL = {
     "extra_tokens": NO_LIMIT,
@@ -50,8 +23,50 @@ NEUTRAL = {
 }
 
 
+def _integers(least, most):
+    """The annotation of the integers in a range."""
+    words = f"an integer from {least} to {most}"
+    return Annotated[int, Range(words, lambda n: least <= n <= most)]
+
+
+def _has_utf8(text):
+    """Whether a text is not empty, and has no half of a surrogate pair."""
+    return text.encode("utf-8", "ignore").decode() == text != ""
+
+
+Tokens = _integers(1, 100_000)  # of a sequence
+FewestTokens = _integers(0, 100_000)
+Sequences = _integers(1, 1000)
+Limit = _integers(1, NO_LIMIT)
+Token = _integers(0, NO_LIMIT)
+# A number below those of float32 counts as the least of them.
+Factor = Annotated[
+    float, Range("a positive number that is finite in float32", lambda x: x > 0)
+]
+Exponent = Annotated[
+    float,
+    Range(
+        f"a number from -{MAX_LENGTH_PENALTY} to {MAX_LENGTH_PENALTY}",
+        lambda x: abs(x) <= MAX_LENGTH_PENALTY,
+    ),
+]
+# Greater than the integers of other options.
+Seed = Annotated[
+    object,
+    Range("an integer in [0, 2**63)", lambda n: type(n) is int and 0 <= n < 2**63),
+]
+Text = Annotated[str, Range("a text", _has_utf8)]
+Texts = Annotated[
+    tuple[Text, ...], Range("a text or a list of texts, none of them empty")
+]
+TokenList = Annotated[
+    tuple[Token, ...], Range("a list of tokens, which are integers of at least 0")
+]
+Penalty = Literal["gnmt", "fairseq", "hugging_face", "ctranslate2"]
+
+
 @dataclasses.dataclass(frozen=True)
-class GenerationOptions:
+class GenerationOptions(CheckedFields):
     """How tokens are chosen. The defaults are those of a greedy search.
 
     Numbers may also be numpy's. They are stored as Python's.
@@ -90,61 +105,46 @@ class GenerationOptions:
         renormalize: whether the probabilities of the tokens that may be chosen sum to
             1, as with `renormalize_logits` of Hugging Face. It changes the scores of
             beams only.
-        seed: of samples, in [0, 2**63).
+        seed: of samples, an integer in [0, 2**63).
 
     Raises:
         ValueError: if a value is not in its range, or samples and beams are combined.
     """
 
-    max_new_tokens: int = 256
-    extra_tokens: int | None = None
-    min_new_tokens: int = 0
-    num_beams: int = 1
-    num_return: int = 1
-    length_penalty: float = 1.0
-    penalty: str = "hugging_face"
-    temperature: float | None = None
-    top_k: int | None = None
-    top_p: float | None = None
-    repetition_penalty: float = 1.0
-    no_repeat_ngram_size: int = 0
-    first_token: int | None = None
-    last_token: int | None = None
-    suppressed: tuple = ()
-    stop: tuple = ()
+    max_new_tokens: Tokens = 256
+    extra_tokens: Limit | None = None
+    min_new_tokens: FewestTokens = 0
+    num_beams: Sequences = 1
+    num_return: Sequences = 1
+    length_penalty: Exponent = 1.0
+    penalty: Penalty = "hugging_face"
+    temperature: Factor | None = None
+    top_k: Limit | None = None
+    top_p: Share | None = None
+    repetition_penalty: Factor = 1.0
+    no_repeat_ngram_size: _integers(0, 100) = 0
+    first_token: Token | None = None
+    last_token: Token | None = None
+    suppressed: TokenList = ()
+    stop: Texts = ()
     renormalize: bool = False
-    seed: int = 0
+    seed: Seed = 0
 
     def __post_init__(self):
         """Checks every field."""
-        for name, (low, high, optional) in INTEGERS.items():
-            self._set(name, _integer(name, getattr(self, name), low, high, optional))
-        for name, rule in NUMBERS.items():
-            self._set(name, _number(name, getattr(self, name), *rule))
-        self._set("suppressed", _tokens(self.suppressed))
-        self._set("stop", _stop_texts(self.stop))
+        for name in ("suppressed", "stop"):
+            object.__setattr__(self, name, _as_tuple(getattr(self, name)))
+        super().__post_init__()
         # They are no fields: numbers in the place of None do not change them.
         drawn = (self.temperature, self.top_k, self.top_p) != (None, None, None)
-        self._set("samples", drawn)
-        self._set("searches", self.num_beams > 1)
-        self._set("resolved", False)
+        searches = self.num_beams > 1
+        self.__dict__.update(samples=drawn, searches=searches, resolved=False)
         if self.min_new_tokens > self.max_new_tokens:
             raise ValueError(
                 "`min_new_tokens` must be in [0, max_new_tokens]. Received: "
                 f"min_new_tokens={self.min_new_tokens}, max_new_tokens="
                 f"{self.max_new_tokens}."
             )
-        if not isinstance(self.penalty, str) or self.penalty not in PENALTIES:
-            raise ValueError(
-                f"`penalty` must be one of {', '.join(PENALTIES)}. Received: "
-                f"{self.penalty!r:.80}."
-            )
-        if not isinstance(self.renormalize, (bool, np.bool_)):
-            raise ValueError(
-                "`renormalize` must be True or False. Received: "
-                f"{self.renormalize!r:.80}."
-            )
-        self._set("renormalize", bool(self.renormalize))
         if self.samples and self.num_beams > 1:
             raise ValueError(
                 "Sampling and beam search cannot be combined. Received: num_beams="
@@ -157,9 +157,6 @@ class GenerationOptions:
                 "`num_return` must be at most `num_beams` without samples. Received: "
                 f"num_return={self.num_return}, num_beams={self.num_beams}."
             )
-
-    def _set(self, name, value):
-        object.__setattr__(self, name, value)
 
     def check_tokens(self, size, end):
         """Raises ValueError if an option names no token of a model, or leaves none.
@@ -205,7 +202,8 @@ class GenerationOptions:
         }
         for name in ("temperature", "top_p", "repetition_penalty"):
             value = values.get(name, getattr(self, name))
-            values[name] = min(max(value, LOW), HIGH)
+            values[name] = float(min(max(value, LOW), HIGH))
+        values["length_penalty"] = float(self.length_penalty)
         return self.with_values(values)
 
     def structure(self):
@@ -222,17 +220,12 @@ class GenerationOptions:
             size: int, V, the tokens of the model.
 
         Returns:
-            dict of the name of a field to a numpy array; of `suppressed` bool (V,).
+            dict of the name of a field to a number; of `suppressed` to V bool.
         """
-        options = self.resolve()
-        values = {n: np.int32(getattr(options, n)) for n in INTEGERS if n != "seed"}
-        values |= {name: np.float32(getattr(options, name)) for name in NUMBERS}
-        suppressed = np.zeros(size, bool)
-        suppressed[[*self.suppressed]] = True
-        values["suppressed"] = suppressed
-        values["seed"] = np.int64(self.seed)
-        values["renormalize"] = np.bool_(self.renormalize)
-        values["samples"] = np.bool_(self.samples)
+        values, never = dict(self.resolve().__dict__), {*self.suppressed}
+        values["suppressed"] = [token in never for token in range(size)]
+        for name in ("penalty", "stop", "searches", "resolved"):
+            del values[name]
         return values
 
     def with_inputs(self, values):
@@ -240,6 +233,17 @@ class GenerationOptions:
         # They are known: one beam is no search, and a search has no samples.
         known = "samples" if self.searches else "num_beams"
         return self.with_values({k: v for k, v in values.items() if k != known})
+
+
+def _as_tuple(value):
+    """A list, a set or an array as a tuple, None as () and a str as a tuple of one."""
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        return (value,)
+    if getattr(value, "ndim", 0) == 1:
+        value = value.tolist()
+    return tuple(value) if isinstance(value, (list, set, frozenset, range)) else value
 
 
 def change_if(condition, change, value):
@@ -250,73 +254,6 @@ def change_if(condition, change, value):
         change: function of a tensor to a tensor of its shape and dtype.
         value: tensor.
     """
-    if isinstance(condition, (bool, np.bool_)):
+    if isinstance(condition, bool):
         return change(value) if condition else value
     return ops.cond(condition, lambda: change(value), lambda: value)
-
-
-def _integer(name, value, low, high, optional):
-    """An option as int, checked."""
-    if value is None and optional:
-        return None
-    known = not isinstance(value, (bool, np.bool_)) and hasattr(value, "__index__")
-    try:
-        number = operator.index(value) if known else low - 1
-    except TypeError:  # an array of several numbers
-        number = low - 1
-    if not low <= number <= high:
-        raise ValueError(
-            f"`{name}` must be an integer in [{low}, {high}]{_or_none(optional)}. "
-            f"Received: {value!r:.80}."
-        )
-    return number
-
-
-def _number(name, value, words, fits, optional):
-    """An option as float, checked."""
-    if value is None and optional:
-        return None
-    known = isinstance(value, (numbers.Real, np.number))
-    known = known and not isinstance(value, (bool, np.bool_, np.complexfloating))
-    try:
-        number = float(value) if known else np.nan
-    except OverflowError:  # an int that no float holds
-        number = np.inf
-    if not fits(number):
-        raise ValueError(
-            f"`{name}` must be a number, {words}{_or_none(optional)}. Received: "
-            f"{value!r:.80}."
-        )
-    return number
-
-
-def _or_none(optional):
-    return ", or None" if optional else ""
-
-
-def _tokens(value):
-    """`suppressed` as a tuple of int, checked."""
-    rule = "`suppressed` must be a list of tokens, which are integers of at least 0."
-    if value is None:
-        return ()
-    if isinstance(value, (str, bytes, dict)) or not hasattr(value, "__iter__"):
-        raise ValueError(f"{rule} Received: {value!r:.80}. Use `[token]` for one.")
-    try:
-        return tuple(_integer("suppressed", t, 0, NO_LIMIT, False) for t in value)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{rule} Received: {value!r:.80}.") from error
-
-
-def _stop_texts(value):
-    """`stop` as a tuple of str, checked."""
-    value = () if value is None else (value,) if isinstance(value, str) else value
-    known = isinstance(value, (list, tuple, set, frozenset, np.ndarray))
-    texts = (*value,) if known and getattr(value, "shape", None) != () else (None,)
-    for text in texts:
-        # Half of a surrogate pair has no UTF-8.
-        if not isinstance(text, str) or not text.encode("utf-8", "ignore"):
-            raise ValueError(
-                "`stop` must be a text or a list of texts, none of them empty. "
-                f"Received: {value!r:.80}."
-            )
-    return tuple(text.encode("utf-8", "ignore").decode() for text in texts)

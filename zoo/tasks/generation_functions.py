@@ -46,8 +46,9 @@ def write_texts(task, texts, lengths, size, options):
 def _values(task, options):
     """What compiled functions take of the options, dict of tensors."""
     values = options.inputs(task.output.shape[-1])
-    values["stop"] = stop_patterns(options.stop)
-    return {name: tf.constant(value) for name, value in values.items()}
+    seed = tf.constant(values.pop("seed"), tf.int64)
+    values = {name: tf.constant(value) for name, value in values.items()}
+    return {**values, "seed": seed, "stop": tf.constant(stop_patterns(options.stop))}
 
 
 def _compile(task, options, values):
