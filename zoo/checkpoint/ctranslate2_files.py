@@ -9,6 +9,7 @@ import numpy as np
 KINDS = ("float32", "int8", "int16", "int32", "float16", "bfloat16")
 SIZES = {4: "float32", 1: "int8", 2: "int16"}
 VERSIONS = range(2, 7)
+MAX_NAMES = 16  # of each array, on average; a shared table has three
 
 
 def read_ctranslate2(path):
@@ -68,6 +69,8 @@ class _Reader:
             for _ in range(self.number("I")):
                 other, known = self.string(), self.string()
                 arrays[other] = arrays[known]
+            if sum(a.nbytes for a in arrays.values()) > MAX_NAMES * len(self.content):
+                raise ValueError("its arrays have too many names")
         return name, arrays
 
     def _array(self, version):

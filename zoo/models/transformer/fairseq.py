@@ -1,6 +1,7 @@
 """Reads Transformers of fairseq."""
 
 import re
+import reprlib
 
 import numpy as np
 
@@ -109,9 +110,11 @@ def read_options(entries, path):
     Raises:
         ValueError: if there are no options.
     """
-    options = _plain(entries.get("args"))
+    try:
+        options, groups = _plain(entries.get("args")), _plain(entries.get("cfg"))
+    except RecursionError as error:
+        raise ValueError(f"The options of `{path}` must not be so deep.") from error
     if options is None:
-        groups = _plain(entries.get("cfg"))
         groups = groups if isinstance(groups, dict) else {}
         options = {}
         for name in ("task", "criterion", "model"):
@@ -128,17 +131,38 @@ def read_options(entries, path):
             options |= {f"{side}_{name}": value for name, value in group.items()}
     # A reference to another option has no value of its own.
     references = {k for k, v in options.items() if isinstance(v, str) and "${" in v}
-    return {k: v for k, v in options.items() if k not in references}
+    return {k: _single(v) for k, v in options.items() if k not in references}
 
 
-def _plain(value):
-    """A stored value without the records of omegaconf."""
+def _plain(value, seen=None):
+    """A stored value without the records of omegaconf, which may refer to each other.
+
+    Args:
+        value: what the pickle holds.
+        seen: dict of the id of a stored dict to its plain one.
+    """
+    seen = {} if seen is None else seen
     if not isinstance(value, dict):
         return value
-    for name in ("_content", "_val"):
-        if name in value:
-            return _plain(value[name])
-    return {key: _plain(item) for key, item in value.items()}
+    if id(value) not in seen:
+        seen[id(value)] = {}  # where a record refers to itself
+        inner = [name for name in ("_content", "_val") if name in value]
+        if inner:
+            seen[id(value)] = _plain(value[inner[0]], seen)
+        else:
+            items = {key: _plain(item, seen) for key, item in value.items()}
+            seen[id(value)] = items
+    return seen[id(value)]
+
+
+def _single(value):
+    """A single value; short text for a container, which is only asked if it is empty.
+
+    A pickle of a few bytes can hold a container that no memory holds as text.
+    """
+    if isinstance(value, (dict, list, tuple, set, frozenset)):
+        return reprlib.repr(value) if value else None
+    return value
 
 
 def rename(arrays):

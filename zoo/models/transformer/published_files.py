@@ -52,8 +52,10 @@ def count_blocks(names, form):
     Returns:
         int.
     """
-    names, count = list(names), 0
-    while any(name.startswith(form.format(i=count)) for name in names):
+    begin, _, end = form.partition("{i}")
+    rests = [n.removeprefix(begin) for n in names if n.startswith(begin)]
+    numbers, count = {rest.partition(end)[0] for rest in rests}, 0
+    while str(count) in numbers:
         count += 1
     return count
 
