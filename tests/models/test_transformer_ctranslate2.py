@@ -125,7 +125,7 @@ def test_files_of_current_converters(tmp_path):
     for name, value, message in (
         ("decoder/alibi", np.int8(1), "must be 0. Received: .* decoder/alibi in"),
         ("decoder/scale_outputs", np.float32(2), "of decoder/scale_outputs in"),
-        ("encoder/activation", np.int8(4), "`activation` must be one of the codes"),
+        ("encoder/activation", np.int8(4), "`activation` must be one of 0, 1"),
         (*more, *more.values(), "must have one table of emb.*embeddings_1"),
     ):
         write(tmp_path, arrays, 6, {**options, name: value})

@@ -16,6 +16,11 @@ from zoo.checkpoint.formats import (
     open_training_checkpoint,
     save_checkpoint,
 )
+from zoo.checkpoint.generation_config import (
+    GENERATION_FILE,
+    read_generation,
+    write_generation,
+)
 from zoo.checkpoint.hdf5_groups import check_hdf5, has_group, rename_groups
 from zoo.checkpoint.hugging_face import (
     HUGGING_FACE_WEIGHTS,
@@ -30,6 +35,7 @@ from zoo.checkpoint.vectors import read_vectors, write_vectors
 
 __all__ = [
     "ACTIVATIONS",
+    "GENERATION_FILE",
     "HUGGING_FACE_WEIGHTS",
     "Checkpoint",
     "Converted",
@@ -50,12 +56,14 @@ __all__ = [
     "open_training_checkpoint",
     "read_ctranslate2",
     "read_flat_yaml",
+    "read_generation",
     "read_json",
     "read_strings",
     "read_vectors",
     "rename_groups",
     "revert",
     "save_checkpoint",
+    "write_generation",
     "write_strings",
     "write_vectors",
 ]

@@ -45,14 +45,14 @@ ACTIVATIONS = {
 }
 
 
-def find_activation(program, value, name, path):
+def find_activation(program, value, name, where):
     """Our name of an activation.
 
     Args:
         program: str, a key of `ACTIVATIONS`.
         value: str or int, what the file says.
         name: str, the name of the option, for the message.
-        path: of the file, for the message.
+        where: str, the file, for the message.
 
     Returns:
         str.
@@ -64,7 +64,7 @@ def find_activation(program, value, name, path):
     if not isinstance(value, (str, int)) or value not in known:
         raise ValueError(
             f"`{name}` must be one of {', '.join(map(repr, known))}. Received: "
-            f"{value!r:.80} in `{path}`."
+            f"{value!r:.80} in {where}."
         )
     return known[value]
 

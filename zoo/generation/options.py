@@ -28,6 +28,8 @@ class GenerationOptions:
         repetition_penalty: divides the positive scores of tokens that were written
             already, and multiplies their negative ones. 1.0 for none. Tokens of a
             prompt do not count. In Hugging Face they do, for models such as GPT.
+        no_repeat_ngram_size: n; no n tokens in a row occur twice in a sequence. 0 for
+            no such limit.
         first_token: token that every sequence begins with, or None.
         last_token: token at the last position that the limits allow, or None for any.
             With the rule "hugging_face", a forced token has the log-probability 0.
@@ -54,6 +56,7 @@ class GenerationOptions:
     top_k: int | None = None
     top_p: float | None = None
     repetition_penalty: float = 1.0
+    no_repeat_ngram_size: int = 0
     first_token: int | None = None
     last_token: int | None = None
     suppressed: tuple = ()

@@ -3,7 +3,7 @@
 import re
 import warnings
 
-from zoo.checkpoint import default_labels, read_json
+from zoo.checkpoint import default_labels, find_activation, read_json
 from zoo.models.bert.model import BERTConfig
 
 # Our field to its name in bert_config.json and in Hugging Face's config.json.
@@ -34,18 +34,6 @@ SPLITTERS = {"word_tokenizer_type": "basic", "subword_tokenizer_type": "wordpiec
 FRAME = "[CLS] A [SEP]"
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 GOOGLE_LAYOUTS = ("google", "model_garden")
-# Google's and the model garden's "gelu" is the approximation with tanh.
-GOOGLE_ACTIVATIONS = {"gelu": "gelu_tanh", "relu": "relu", "tanh": "tanh"}
-HUGGING_FACE_ACTIVATIONS = {
-    "gelu": "gelu",
-    "gelu_new": "gelu_tanh",
-    "gelu_pytorch_tanh": "gelu_tanh",
-    "gelu_fast": "gelu_tanh",
-    "relu": "relu",
-    "silu": "silu",
-    "swish": "silu",
-    "tanh": "tanh",
-}
 # Values that are constants in keras-nlp: in the encoder, and in the masked LM head.
 KERAS_NLP_ENCODER = {"activation": "gelu_tanh", "layer_norm_epsilon": 1e-12}
 KERAS_NLP_HEAD = {"activation": "gelu", "layer_norm_epsilon": 1e-5}
@@ -88,21 +76,18 @@ def read_config(directory, layout):
         return _keras_nlp_config(values, path), {}
     if google:
         _require(values, FIELDS.values(), path)
-        activations, default = GOOGLE_ACTIVATIONS, None
+        program, default = "google", None
     else:
         _check_hugging_face(values, path)
-        activations, default = HUGGING_FACE_ACTIVATIONS, "gelu"
-    activation = values.get("hidden_act", default)
-    if not isinstance(activation, str) or activation not in activations:
-        raise ValueError(
-            f"`hidden_act` must be one of {sorted(activations)}. Received: "
-            f"{activation!r} in `{path}`."
-        )
+        program, default = "hugging_face", "gelu"
     fields = {
         ours: values.get(name, getattr(BERTConfig, ours))
         for ours, name in FIELDS.items()
     }
-    fields["activation"] = activations[activation]
+    activation = values.get("hidden_act", default)
+    fields["activation"] = find_activation(
+        program, activation, "hidden_act", f"`{path}`"
+    )
     fields["layer_norm_epsilon"] = values.get("layer_norm_eps", 1e-12)
     fields["pad_id"] = values.get("pad_token_id") or 0
     return fields, values

@@ -234,6 +234,16 @@ def _object(value):
     return value if isinstance(value, dict) else {}
 
 
+def find_end(tokenizer):
+    """The id of the token that ends a text, int; None without one.
+
+    Args:
+        tokenizer: dict, from `read_tokenizer`, or None.
+    """
+    tokens = tokenizer["vocabulary"] if tokenizer else ()
+    return tokens.index(END) if END in tokens else None
+
+
 def tokenizer_files(layout, tokenizer, config):
     """The files of a tokenizer, dict of name to str; empty without one.
 

@@ -10,13 +10,13 @@ from zoo.checkpoint import (
     find_hugging_face,
     find_tensorflow,
     open_checkpoint,
+    read_generation,
     read_json,
 )
 from zoo.config import make_config
 from zoo.family import Layout, check_size, only_layout
 from zoo.models.gpt import gpt_writing, hub_files, openai_files
-from zoo.models.gpt.bpe_files import read_tokenizer
-from zoo.models.gpt.generation_files import read_generation
+from zoo.models.gpt.bpe_files import find_end, read_tokenizer
 from zoo.models.gpt.model import GPTConfig
 from zoo.models.gpt.shapes import weight_shapes
 from zoo.models.gpt.tables import IGNORED, table
@@ -138,7 +138,7 @@ def read(directory, layout=None, file=None, num_heads=None):
     rows, expected = table(layout, config), dict(weight_shapes(config))
     tokenizer, options = read_tokenizer(directory, layout, config), {}
     if layout == "hugging_face":
-        options = {"generation": read_generation(directory, tokenizer)}
+        options = {"generation": read_generation(directory, find_end(tokenizer))}
     return Converted(
         layout=layout,
         config=config,

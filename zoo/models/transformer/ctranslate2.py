@@ -4,13 +4,11 @@ import re
 
 import numpy as np
 
-from zoo.checkpoint import read_ctranslate2, read_json
+from zoo.checkpoint import find_activation, read_ctranslate2, read_json
 from zoo.models.transformer.model import TransformerConfig
 from zoo.models.transformer.published_files import read_token_lists
 from zoo.models.transformer.tables import FUSED
 
-# CTranslate2's codes of activations, from `ops/activation.h`.
-ACTIVATIONS = {0: "relu", 1: "gelu_tanh", 2: "silu", 3: "gelu", 5: "tanh"}
 CTRANSLATE2_OPTIONS = {
     "activation",
     "alignment_heads",
@@ -83,7 +81,8 @@ def read(directory):
     if tokenizer:
         values["pad_id"] = tokenizer["tokens"].index(tokenizer["pad"])
         others["tokenizer"] = tokenizer
-    return _config(arrays, options, shared, values), arrays, others
+    config = _config(arrays, options, shared, values, f"`{directory}`")
+    return config, arrays, others
 
 
 def _name_table(arrays, directory):
@@ -102,7 +101,7 @@ def _name_table(arrays, directory):
     return named
 
 
-def _config(arrays, options, shared, values):
+def _config(arrays, options, shared, values, where):
     """The config of a CTranslate2 model, from the shapes of its arrays."""
 
     def option(name, default):
@@ -117,12 +116,6 @@ def _config(arrays, options, shared, values):
         names = {name.split("/")[1] for name in arrays if name.startswith(f"{side}/")}
         return sum(name.startswith("layer_") for name in names - {"layer_norm"})
 
-    activation = option("activation", 0)
-    if activation not in ACTIVATIONS:
-        raise ValueError(
-            f"`activation` must be one of the codes {[*ACTIVATIONS]}. Received: "
-            f"{activation}."
-        )
     size, width = arrays[TABLES[0]].shape
     return TransformerConfig(
         vocabulary_size=size,
@@ -132,7 +125,9 @@ def _config(arrays, options, shared, values):
         num_decoder_layers=blocks("decoder"),
         num_heads=option("num_heads", 8),  # of "TransformerBase", which has no option
         intermediate_dim=len(arrays["encoder/layer_0/ffn/linear_0/weight"]),
-        activation=ACTIVATIONS[activation],
+        activation=find_activation(
+            "ctranslate2", option("activation", 0), "activation", where
+        ),
         norm_first=bool(option("pre_norm", 1)),
         attention_bias="encoder/layer_0/self_attention/query/bias" in arrays,
         positions="tensor2tensor",

@@ -5,7 +5,7 @@ import reprlib
 
 import numpy as np
 
-from zoo.checkpoint import open_training_checkpoint
+from zoo.checkpoint import find_activation, open_training_checkpoint
 from zoo.config import make_config
 from zoo.models.transformer.fairseq_dictionaries import read_tokenizer
 from zoo.models.transformer.model import TransformerConfig
@@ -13,13 +13,6 @@ from zoo.models.transformer.tables import SIDES
 
 CHECKPOINTS = ("model.pt", "checkpoint_best.pt", "checkpoint_last.pt")
 PAD, END = 1, 2  # ids; the decoder starts with the end token
-ACTIVATIONS = {
-    "relu": "relu",
-    "gelu": "gelu",
-    "gelu_accurate": "gelu_tanh",
-    "gelu_fast": "gelu_tanh",
-    "tanh": "tanh",
-}
 # Our field to the option that each side has, and its default in `base_architecture`.
 SIDE_OPTIONS = {
     "hidden_dim": ("embed_dim", 512),
@@ -237,12 +230,9 @@ def _read_config(options, arrays, path):
         for ours, option in SIDE_OPTIONS.items()
     }
     fields |= {ours: options.get(*option) for ours, option in OPTIONS.items()}
-    if fields["activation"] not in ACTIVATIONS:
-        raise ValueError(
-            f"`activation_fn` of `{path}` must be one of {', '.join(ACTIVATIONS)}. "
-            f"Received: {fields['activation']!r}."
-        )
-    fields["activation"] = ACTIVATIONS[fields["activation"]]
+    fields["activation"] = find_activation(
+        "fairseq", fields["activation"], "activation_fn", f"`{path}`"
+    )
     fields["activation_dropout"] = (
         fields["activation_dropout"] or options.get("relu_dropout") or 0.0
     )

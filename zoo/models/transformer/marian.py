@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from zoo.checkpoint import open_checkpoint, read_flat_yaml
+from zoo.checkpoint import find_activation, open_checkpoint, read_flat_yaml
 from zoo.config import make_config
 from zoo.models.transformer.model import TransformerConfig
 
-OPTIONS = "special:model.yml"
+OPTIONS, ACTIVATION = "special:model.yml", "transformer-ffn-activation"
 LONGEST = 512  # positions; a file of Marian has no limit
 # Our field to its name in model.yml.
 FIELDS = {
@@ -26,7 +26,6 @@ FIXED = {
     "layer_norm_epsilon": 1e-6,
     "max_sequence_length": LONGEST,
 }
-ACTIVATIONS = {"relu": "relu", "swish": "silu"}
 # Options, and the values that are known here; None for a file without the option.
 KNOWN = {
     "type": ("transformer",),
@@ -132,7 +131,9 @@ def read_config(values, where):
         **FIXED,
         "vocabulary_size": size,
         "target_vocabulary_size": None if shared else size,
-        "activation": ACTIVATIONS[values["transformer-ffn-activation"]],
+        "activation": find_activation(
+            "marian", values.get(ACTIVATION), ACTIVATION, where
+        ),
         "norm_first": ORDERS[order],
         "embeddings_layer_norm": "n" in values["transformer-postprocess-emb"],
         "tied_output": everything or bool(values.get("tied-embeddings")),
@@ -156,7 +157,6 @@ def check_options(values, where):
     inner = values[FIELDS["intermediate_dim"]]
     known = {
         **KNOWN,
-        "transformer-ffn-activation": tuple(ACTIVATIONS),
         "transformer-postprocess-emb": ("d", "", "n", "nd"),
         "transformer-decoder-dim-ffn": (inner, 0, None),
     }
