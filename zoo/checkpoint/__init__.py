@@ -29,6 +29,11 @@ from zoo.checkpoint.hugging_face import (
 )
 from zoo.checkpoint.json_files import read_json
 from zoo.checkpoint.label_names import default_labels
+from zoo.checkpoint.missing_files import (
+    list_names,
+    warn_user,
+    warn_without_tokenizer,
+)
 from zoo.checkpoint.pickles import read_strings, write_strings
 from zoo.checkpoint.table import Row, assign, convert, expand, revert
 from zoo.checkpoint.vectors import read_vectors, write_vectors
@@ -50,6 +55,7 @@ __all__ = [
     "find_model_type",
     "find_tensorflow",
     "has_group",
+    "list_names",
     "name_activation",
     "open_checkpoint",
     "open_state_dict",
@@ -63,6 +69,8 @@ __all__ = [
     "rename_groups",
     "revert",
     "save_checkpoint",
+    "warn_user",
+    "warn_without_tokenizer",
     "write_generation",
     "write_strings",
     "write_vectors",

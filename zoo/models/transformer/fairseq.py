@@ -61,11 +61,15 @@ def recognise(directory):
     return any(directory.glob("*.pt")) and any(directory.glob("dict.*.txt"))
 
 
-def read(directory):
+def read(directory, languages=None):
     """Config, arrays and tokenizer of a fairseq directory.
 
     The directory holds a checkpoint, a `dict.{language}.txt` for each language and,
     optionally, a file of byte-pair codes. Without codes there is no tokenizer.
+
+    Args:
+        directory: `pathlib.Path`.
+        languages: pair of str, see `read_tokenizer`.
     """
     path = _find_checkpoint(directory)
     arrays, entries = open_training_checkpoint(path, "model")
@@ -75,7 +79,7 @@ def read(directory):
     config = _read_config(options, arrays, path)
     _prepare(arrays, config, options, path)
     others = {"options": _task_options(options)}
-    tokenizer = read_tokenizer(directory, options, config)
+    tokenizer = read_tokenizer(directory, options, config, languages)
     return config, arrays, others | ({"tokenizer": tokenizer} if tokenizer else {})
 
 
