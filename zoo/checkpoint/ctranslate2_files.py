@@ -21,8 +21,8 @@ def read_ctranslate2(path):
         path: pathlib.Path.
 
     Returns:
-        Tuple of the name of the model, such as "TransformerBase", and a dict of name to
-        array. Names of one array have the same array.
+        Tuple of the name of the model, such as "TransformerBase"; the version of the
+        file, int; and a dict of name to array. Names of one array have the same array.
 
     Raises:
         ValueError: if the file is damaged, of an unknown version, or has numbers of a
@@ -71,7 +71,7 @@ class _Reader:
                 arrays[other] = arrays[known]
             if sum(a.nbytes for a in arrays.values()) > MAX_NAMES * len(self.content):
                 raise ValueError("its arrays have too many names")
-        return name, arrays
+        return name, version, arrays
 
     def _array(self, version):
         """A name and an array."""

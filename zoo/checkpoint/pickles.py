@@ -89,7 +89,9 @@ def _check_opcodes(file):
         name = opcode.name
         if name in PUTS:
             if argument >= count:
-                raise pickle.UnpicklingError(f"value {count} has number {argument}")
+                raise pickle.UnpicklingError(
+                    f"value {count - 1} has the number {argument}"
+                )
             memo[argument] = stack[-1]
         elif name == "MEMOIZE":
             memo[len(memo)] = stack[-1]

@@ -2,6 +2,7 @@
 
 import json
 
+from zoo.checkpoint import find_hugging_face
 from zoo.family import FAMILIES
 from zoo.presets import RECORD
 
@@ -55,6 +56,8 @@ def name_model(directory):
         if kind in FAMILIES:
             return f"the configuration of a {kind} of Hugging Face without its weights"
         return f"a {kind:.80} of Hugging Face, which zoo does not read (yet)"
+    if config and kind is None and find_hugging_face(directory):
+        return "a model of Hugging Face whose config.json lacks `model_type`"
     if isinstance(name, str) and name:
         if "keras" in str(config.get("registered_name") or config.get("module")):
             return f"a {name:.80} of keras-nlp that zoo cannot read (yet)"

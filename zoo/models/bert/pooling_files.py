@@ -3,7 +3,7 @@
 import re
 import warnings
 
-from zoo.checkpoint import read_json
+from zoo.checkpoint import read_json, warn_user
 
 MODULES, LIMITS = "modules.json", "sentence_bert_config.json"
 PROMPTS = "config_sentence_transformers.json"
@@ -28,6 +28,7 @@ def read_pooling(directory, lowercase=True):
     """
     path = directory / MODULES
     if not path.is_file():
+        _warn_of_modules(directory)
         return {}
     listed = read_json(path, kind=list)
     if not all(isinstance(module, dict) for module in listed):
@@ -48,6 +49,8 @@ def read_pooling(directory, lowercase=True):
     names = {flag: mode for mode, flag in FLAGS.items()}
     # Before version 5, models have a flag for each pooling instead of one word.
     flags = [key for key in pooling if key.startswith("pooling_mode_") and pooling[key]]
+    if not any(key.startswith("pooling_mode") for key in pooling):
+        flags = [FLAGS["mean"]]  # the default
     mode = pooling.get("pooling_mode", [names.get(key, key) for key in flags])
     mode = mode[0] if isinstance(mode, list) and len(mode) == 1 else mode
     if mode not in ("cls", "mean"):
@@ -67,6 +70,15 @@ def read_pooling(directory, lowercase=True):
         "normalize": "Normalize" in modules,
         "sequence_length": limits.get("max_seq_length"),
     }
+
+
+def _warn_of_modules(directory):
+    """Warns of a pooling that no file says to be a part of the model."""
+    for path in sorted(directory.glob("*_Pooling/config.json"))[:1]:
+        warn_user(
+            f"{directory} must hold {MODULES} if {path.parent.name} is a part of the "
+            "model. Received: no such file. Texts get no vectors."
+        )
 
 
 def _warn_of_prompt(directory):

@@ -23,7 +23,7 @@ CNN_OPTIONS = {
     "max_characters_per_token": "max_characters",
     "activation": "activation",
 }
-REQUIRED = ("dim", "projection_dim", "n_layers", "filters", "n_highway")
+REQUIRED = ("dim", "projection_dim", "n_layers", "filters", "n_highway", "activation")
 
 # The names in a training checkpoint that are not weights.
 TRAINING_STATE = r"lm/.+/Adagrad|global_step|train_perplexity"

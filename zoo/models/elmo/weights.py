@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from zoo.checkpoint import Converted, find_tensorflow, save_checkpoint
+from zoo.checkpoint import Converted, find_tensorflow, save_checkpoint, warn_user
 from zoo.config import make_config
 from zoo.family import Layout, check_size, choose_file, only_layout
 from zoo.files import filling
@@ -137,6 +137,10 @@ def _read_training(directory, file=None):
     config = _read_config(directory, path)
     weights = bilm.read_training(path, config)
     if not words:
+        warn_user(
+            f"{directory} must hold {WORDS}, the words of the softmax. Received: no "
+            "such file. The model reads any word, but cannot predict words."
+        )
         return config, weights, {}
     vocabulary = bilm.read_words(words[0], len(weights["softmax/bias"]))
     return config, weights, {"vocabulary": vocabulary}

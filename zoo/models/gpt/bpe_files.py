@@ -3,7 +3,7 @@
 import json
 import warnings
 
-from zoo.checkpoint import read_json
+from zoo.checkpoint import read_json, warn_user, warn_without_tokenizer
 
 END = "<|endoftext|>"  # of GPT-2
 WORD_END = "</w>"  # of GPT-1
@@ -25,8 +25,7 @@ FILES = {
 def read_tokenizer(directory, layout, config):
     """Reads the arguments of the tokenizer of a model.
 
-    OpenAI's programs read `<|endoftext|>` in a text as text, the others as the special
-    token.
+    OpenAI's programs read `<|endoftext|>` as text, the others as the special token.
 
     Args:
         directory: `pathlib.Path`.
@@ -35,8 +34,8 @@ def read_tokenizer(directory, layout, config):
 
     Returns:
         dict of vocabulary and merges, tuples of str, and for GPT-2 of start_token and
-        special_tokens, bools. None if there are no files, or if no tokenizer of ours
-        computes the same; a warning says why.
+        special_tokens, bools. None with a warning, without files or if no tokenizer of
+        ours computes the same.
 
     Raises:
         FileNotFoundError: if one of the two files is missing.
@@ -57,11 +56,13 @@ def read_tokenizer(directory, layout, config):
     if problem is None and ids and config.norm_first and END not in ids:
         problem = f"its vocabulary lacks {END!r}"
     if problem:
-        warnings.warn(
+        warn_user(
             f"The tokenizer of {directory} is not one that zoo has: {problem}. The "
-            "model has no tokenizer; it takes the ids of tokens.",
-            stacklevel=2,
+            "model has no tokenizer; it takes the ids of tokens."
         )
+    elif not ids:
+        names = "tokenizer.json, or " * (layout == "hugging_face")
+        warn_without_tokenizer(directory, names + " and ".join(FILES[layout][0]))
     if problem or not ids:
         return None
     if len(ids) > config.vocabulary_size:

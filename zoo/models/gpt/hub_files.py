@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from zoo.checkpoint import find_activation, read_json
+from zoo.checkpoint import find_activation, find_model_type, read_json
 from zoo.models.gpt.tables import LM_HEAD
 
 KERAS_WEIGHTS = "model.weights.h5"
@@ -80,7 +80,7 @@ def read_hugging_face(path):
         ValueError: if it is damaged, or `GPT` cannot compute the model.
     """
     values = read_json(path)
-    kind = values.get("model_type")
+    kind = find_model_type(values)
     if kind not in (GPT1, GPT2):
         raise ValueError(
             f"`model_type` must be {GPT2!r} or {GPT1!r}. Received: {kind!r} in "

@@ -8,6 +8,7 @@ from zoo.checkpoint import (
     Converted,
     convert,
     find_hugging_face,
+    find_model_type,
     find_tensorflow,
     open_checkpoint,
     read_generation,
@@ -79,7 +80,7 @@ def find_layouts(directory):
     if openai_files.has_checkpoint(directory):
         found.append("openai_gpt2")
     config = read_json(directory / "config.json", optional=True)
-    if config.get("model_type") in (hub_files.GPT1, hub_files.GPT2):
+    if find_model_type(config) in (hub_files.GPT1, hub_files.GPT2):
         if list_files("hugging_face", directory):
             found.append("hugging_face")
     if config.get("class_name") == "GPT2Backbone":

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from zoo.checkpoint import find_activation, read_ctranslate2, read_json
+from zoo.checkpoint import find_activation, read_ctranslate2, read_json, warn_user
 from zoo.models.transformer.model import TransformerConfig
 from zoo.models.transformer.published_files import read_token_lists
 from zoo.models.transformer.tables import FUSED
@@ -27,6 +27,9 @@ UNSUPPORTED = {
     "scale_outputs",
     "start_from_zero_embedding",
 }
+# The number of heads of models whose files do not say it, by the name of the model.
+HEADS = {"": 8, "TransformerBase": 8, "TransformerBig": 16}
+FIRST_WITH_CONFIG = 6  # the version of a model.bin that has a config.json beside it
 # Newer files number the tables of the source, of which there may be several.
 TABLE, NUMBERED_TABLE = "encoder/embeddings/", r"encoder/embeddings_\d+/"
 TABLES = (
@@ -56,8 +59,15 @@ def read(directory):
     CTranslate2, and sinusoids from position 1. Newer directories have a `config.json`,
     which says which special tokens there are.
     """
-    values = read_json(directory / "config.json", optional=True)
-    _, arrays = read_ctranslate2(directory / "model.bin")
+    path = directory / "config.json"
+    values = read_json(path, optional=True)
+    name, version, arrays = read_ctranslate2(directory / "model.bin")
+    if version >= FIRST_WITH_CONFIG and not path.is_file():
+        warn_user(
+            f"{directory} must hold config.json, which says what stands around a "
+            "source. Received: no such file. Nothing is added, and the epsilon is 1e-5."
+        )
+    values["num_heads"] = HEADS.get(name)
     arrays = split_fused(_name_table(arrays, directory))
     known = CTRANSLATE2_OPTIONS | UNSUPPORTED
     options = {k: arrays.pop(k) for k in [*arrays] if _leaf(k) in known}
@@ -123,7 +133,7 @@ def _config(arrays, options, shared, values, where):
         hidden_dim=width,
         num_encoder_layers=blocks("encoder"),
         num_decoder_layers=blocks("decoder"),
-        num_heads=option("num_heads", 8),  # of "TransformerBase", which has no option
+        num_heads=_num_heads(option("num_heads", values["num_heads"]), where),
         intermediate_dim=len(arrays["encoder/layer_0/ffn/linear_0/weight"]),
         activation=find_activation(
             "ctranslate2", option("activation", 0), "activation", where
@@ -139,6 +149,13 @@ def _config(arrays, options, shared, values, where):
         layer_norm_epsilon=values.get("layer_norm_epsilon") or 1e-5,
         pad_id=values.get("pad_id", 0),
     )
+
+
+def _num_heads(value, where):
+    """The number of heads, which newer files say."""
+    if value is None:
+        raise ValueError(f"{where} must hold `num_heads`. Received: none.")
+    return value
 
 
 def _leaf(name):

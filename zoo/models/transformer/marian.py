@@ -2,7 +2,13 @@
 
 import numpy as np
 
-from zoo.checkpoint import find_activation, open_checkpoint, read_flat_yaml
+from zoo.checkpoint import (
+    find_activation,
+    open_checkpoint,
+    read_flat_yaml,
+    warn_user,
+    warn_without_tokenizer,
+)
 from zoo.config import make_config
 from zoo.models.transformer.model import TransformerConfig
 
@@ -217,6 +223,7 @@ def read_tokenizer(directory, pad):
     models = [directory / f"{side}.spm" for side in ("source", "target")]
     vocabularies = sorted(directory.glob("*vocab.yml"))
     if len(vocabularies) != 1 or not all(path.is_file() for path in models):
+        warn_without_tokenizer(directory, "source.spm, target.spm and one *vocab.yml")
         return None
     path = vocabularies[0]
     vocabulary = read_flat_yaml(path.read_text("utf-8"), f"`{path}`")
@@ -236,6 +243,10 @@ def read_search(directory):
     """Options of a generation in `decoder.yml`, a dict; empty without the file."""
     path = directory / "decoder.yml"
     if not path.is_file():
+        warn_user(
+            f"{directory} must hold decoder.yml, which says how Marian searches. "
+            "Received: no such file. The search is greedy unless you pass `num_beams`."
+        )
         return {}
     values = read_flat_yaml(path.read_text("utf-8"), f"`{path}`")
     names = {"num_beams": "beam-size", "length_penalty": "normalize"}

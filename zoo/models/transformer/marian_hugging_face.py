@@ -5,9 +5,11 @@ import numpy as np
 from zoo.checkpoint import (
     find_activation,
     find_hugging_face,
+    find_model_type,
     open_checkpoint,
     read_generation,
     read_json,
+    warn_without_tokenizer,
 )
 from zoo.config import make_config
 from zoo.models.transformer.model import TransformerConfig
@@ -69,7 +71,7 @@ def recognise(directory):
     path = directory / "config.json"
     if not path.is_file() or not find_hugging_face(directory):
         return False
-    return read_json(path).get("model_type") == "marian"
+    return find_model_type(read_json(path)) == "marian"
 
 
 def read(directory):
@@ -181,7 +183,7 @@ def _drop_positions(arrays, config, path):
 
 
 def read_tokenizer(directory, config, end):
-    """The arguments of `zoo.text.MarianTokenizer`, a dict, or None without any file.
+    """The arguments of `zoo.text.MarianTokenizer`, a dict; None without any file.
 
     Args:
         directory: pathlib.Path.
@@ -200,6 +202,7 @@ def read_tokenizer(directory, config, end):
         sizes["target_vocabulary"] = config.target_vocabulary_size
     there = [name for name in names.values() if (directory / name).is_file()]
     if not there:
+        warn_without_tokenizer(directory, ", ".join(names.values()))
         return None
     if len(there) < len(names):
         raise FileNotFoundError(
