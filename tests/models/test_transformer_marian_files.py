@@ -110,7 +110,11 @@ def test_a_bias_may_be_missing_and_an_output_may_have_its_own_kernel(
         ("config.json", {"decoder_layers": 1}, "unused: 'model.decoder.layers.1"),
         ("config.json", {"d_model": "x"}, "`d_model` of .* must be an integer"),
         ("config.json", {"d_model": None}, "must have the values d_model"),
-        ("config.json", {"decoder_ffn_dim": 8}, "must have the same `ffn_dim`"),
+        (
+            "config.json",
+            {"decoder_ffn_dim": 8},
+            "`encoder_ffn_dim` and `decoder_ffn_dim` must be",
+        ),
         ("config.json", {"decoder_start_token_id": 1}, "must be `pad_token_id`"),
         ("config.json", {"activation_function": "mish"}, "`activation_function` must"),
         ("config.json", {"normalize_before": True}, "`normalize_before` must be False"),

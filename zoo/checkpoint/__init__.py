@@ -27,7 +27,7 @@ from zoo.checkpoint.hugging_face import (
     find_hugging_face,
     find_model_type,
 )
-from zoo.checkpoint.json_files import read_json
+from zoo.checkpoint.json_files import naming_absent, read_json
 from zoo.checkpoint.label_names import default_labels
 from zoo.checkpoint.missing_files import (
     list_names,
@@ -57,6 +57,7 @@ __all__ = [
     "has_group",
     "list_names",
     "name_activation",
+    "naming_absent",
     "open_checkpoint",
     "open_state_dict",
     "open_training_checkpoint",

@@ -18,6 +18,16 @@ PROGRAMS = {
     "a model of fastText or word2vec": ("*.vec",),
 }
 
+# Files of a program that need another one beside them, to its name.
+INCOMPLETE = {
+    ("*.safetensors",): "config.json",
+    ("pytorch_model*.bin",): "config.json",
+    ("model.weights.h5",): "config.json",
+    ("*.hdf5",): "*options.json",
+    ("params_*.npy",): "params_shapes.json",
+    ("encoder.json", "*.index"): "hparams.json",
+}
+
 
 def nothing_to_read(directory):
     """Makes the error for a directory that no family can read.
@@ -61,6 +71,10 @@ def name_model(directory):
     if isinstance(name, str) and name:
         if "keras" in str(config.get("registered_name") or config.get("module")):
             return f"a {name:.80} of keras-nlp that zoo cannot read (yet)"
+    for patterns, missing in INCOMPLETE.items():
+        complete = any(directory.glob(missing))
+        if not complete and all(any(directory.glob(name)) for name in patterns):
+            return f"{' and '.join(patterns)} without {missing}"
     for called, patterns in PROGRAMS.items():
         if all(any(directory.glob(pattern)) for pattern in patterns):
             return f"{called}, which zoo does not read (yet)"

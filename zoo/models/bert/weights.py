@@ -12,6 +12,7 @@ from zoo.checkpoint import (
     find_hugging_face,
     find_model_type,
     find_tensorflow,
+    naming_absent,
     open_checkpoint,
     read_json,
     warn_user,
@@ -198,14 +199,15 @@ def read(directory, layout=None, activation=None, file=None):
         fields["activation"] = activation
     where = f"`{config_path(directory, layout)}`"
     names = {} if layout == "keras_nlp" else FIELDS
-    config = make_config(BERTConfig, fields, where, names)
-    check_size(weight_shapes(config), where)
-    rows, parts, ignore = table.choose(config.num_layers, checkpoint)
-    config = dataclasses.replace(config, pooler="pooler" in parts)
-    heads = tuple(part for part in HEADS if part in parts)
-    num_classes = _num_classes(rows, checkpoint)
-    expected = shapes(config, heads, num_classes)
-    weights = convert(checkpoint, rows, expected, ignore, config.num_heads)
+    with naming_absent(config_path(directory, layout), names.values()):
+        config = make_config(BERTConfig, fields, where, names)
+        check_size(weight_shapes(config), where)
+        rows, parts, ignore = table.choose(config.num_layers, checkpoint)
+        config = dataclasses.replace(config, pooler="pooler" in parts)
+        heads = tuple(part for part in HEADS if part in parts)
+        num_classes = _num_classes(rows, checkpoint)
+        expected = shapes(config, heads, num_classes)
+        weights = convert(checkpoint, rows, expected, ignore, config.num_heads)
     classifies = _find_kind(directory, values, num_classes, config.pooler)
     # Other outputs have no label, though Hugging Face writes default names.
     named = 0 if classifies in ("choices", "numbers") else num_classes

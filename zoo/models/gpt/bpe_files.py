@@ -166,7 +166,8 @@ def _read_slow_options(directory, ids):
         problem = "it adds a space before each text"
     elif not ids and values.get("tokenizer_class"):
         names = " and ".join(FILES["hugging_face"][0])
-        problem = f"it is a {values['tokenizer_class']!s:.40} without {names}"
+        kind = f"{values['tokenizer_class']!s:.40}"
+        problem = f"it is a {kind} without {names}, or tokenizer.json"
     return bool(values.get("add_bos_token", False)), problem
 
 

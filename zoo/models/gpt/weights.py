@@ -10,6 +10,7 @@ from zoo.checkpoint import (
     find_hugging_face,
     find_model_type,
     find_tensorflow,
+    naming_absent,
     open_checkpoint,
     read_generation,
     read_json,
@@ -105,13 +106,12 @@ def read(directory, layout=None, file=None, num_heads=None):
             say it; by default a head has 64 units.
 
     Returns:
-        `Converted`. A language model has the head "lm_head", which has no weights of
-        its own.
+        `Converted`. A language model has the head "lm_head", without own weights.
 
     Raises:
         FileNotFoundError: if a file is missing.
-        ValueError: if there is no GPT, or `GPT` cannot compute it. Also if a file is
-            damaged, or the files do not agree.
+        ValueError: if there is no GPT, `GPT` cannot compute it, a file is damaged, or
+            the files do not agree.
     """
     directory = Path(directory)
     layout = layout or recognise(directory)
@@ -134,16 +134,18 @@ def read(directory, layout=None, file=None, num_heads=None):
         checkpoint = open_checkpoint(directory / hub_files.KERAS_WEIGHTS)
     if num_heads is not None:
         fields["num_heads"] = num_heads
-    config = make_config(GPTConfig, fields, f"`{path}`", names)
-    check_size(weight_shapes(config), f"`{path}`")
-    rows, expected = table(layout, config), dict(weight_shapes(config))
+    with naming_absent(path, names.values()):
+        config = make_config(GPTConfig, fields, f"`{path}`", names)
+        check_size(weight_shapes(config), f"`{path}`")
+        rows, expected = table(layout, config), dict(weight_shapes(config))
+        weights = convert(checkpoint, rows, expected, IGNORED[layout], config.num_heads)
     tokenizer, options = read_tokenizer(directory, layout, config), {}
     if layout == "hugging_face":
         options = {"generation": read_generation(directory, find_end(tokenizer))}
     return Converted(
         layout=layout,
         config=config,
-        weights=convert(checkpoint, rows, expected, IGNORED[layout], config.num_heads),
+        weights=weights,
         heads=heads,
         tokenizer=tokenizer,
         options=options,

@@ -3,12 +3,14 @@
 import numpy as np
 
 from zoo.checkpoint import (
+    GENERATION_FILE,
     find_activation,
     find_hugging_face,
     find_model_type,
     open_checkpoint,
     read_generation,
     read_json,
+    warn_user,
     warn_without_tokenizer,
 )
 from zoo.config import make_config
@@ -55,6 +57,7 @@ OPTIONS = {
     "static_position_embeddings": (True, None),
     "is_encoder_decoder": (True, None),
 }
+SEARCH = ("num_beams", "max_length", "bad_words_ids")  # in older config.json
 RULE = {"penalty": "hugging_face", "suppressed": []}  # of a search
 SOURCE_TABLES = ("model.shared.weight", "model.encoder.embed_tokens.weight")
 TARGET_TABLE, LOGITS_TABLE = "model.decoder.embed_tokens.weight", "lm_head.weight"
@@ -84,6 +87,12 @@ def read(directory):
     _drop_positions(arrays, config, path)
     bias = np.zeros((1, config.target_size), "float32")
     arrays.setdefault("final_logits_bias", bias)
+    if not (directory / GENERATION_FILE).is_file() and not {*SEARCH} & {*values}:
+        warn_user(
+            f"{directory} must hold {GENERATION_FILE}, which says how texts are "
+            "searched. Received: no such file, and no such options in config.json. The "
+            "search is greedy unless you pass `num_beams`."
+        )
     end = values.get("eos_token_id", 0)
     tokenizer = read_tokenizer(directory, config, end)
     generation = read_generation(
@@ -107,10 +116,13 @@ def read_config(values, path):
         sides = [values.get(f"{side}_{name}") for side in ("encoder", "decoder")]
         if sides[0] != sides[1]:
             raise ValueError(
-                f"Encoder and decoder must have the same `{name}`. Received: {sides} "
-                f"in `{path}`."
+                f"`encoder_{name}` and `decoder_{name}` must be equal. Received: "
+                f"{sides} in `{path}`."
             )
     start, pad = (values.get(f"{n}_token_id") for n in ("decoder_start", "pad"))
+    if start is None:  # newer files have it among the options of `generate`
+        other = read_json(path.parent / GENERATION_FILE, optional=True)
+        start = other.get("decoder_start_token_id")
     if start != pad:
         raise ValueError(
             "`decoder_start_token_id` must be `pad_token_id`. Received: "
@@ -158,7 +170,8 @@ def _drop_copies(arrays, config, path):
             if not np.array_equal(arrays.pop(name), arrays[found[0]]):
                 raise ValueError(
                     f"{name!r} and {found[0]!r} must be equal, since `{path}` ties "
-                    "them. Received: arrays that differ."
+                    "them by `share_encoder_decoder_embeddings` or by "
+                    "`tie_word_embeddings`. Received: arrays that differ."
                 )
         if found:
             arrays[names[0]] = arrays.pop(found[0])
@@ -219,7 +232,8 @@ def read_tokenizer(directory, config, end):
         if len(vocabulary) != sizes[argument]:
             raise ValueError(
                 "A vocabulary must have a piece for every row of its table. Received: "
-                f"{len(vocabulary)} pieces in `{path}`, and {sizes[argument]} rows."
+                f"{len(vocabulary)} pieces in `{path}`, and {sizes[argument]} rows by "
+                "`vocab_size` or `decoder_vocab_size`."
             )
         ids = [vocabulary.get(mark) for mark in ("<pad>", "</s>")]
         if ids != [config.pad_id, end]:
