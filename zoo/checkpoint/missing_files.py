@@ -1,7 +1,10 @@
 """Warnings about files of a model that are missing or have another name."""
 
+import itertools
 import sys
 import warnings
+
+MOST_PATHS = 1000  # of a directory, which are looked at for a message
 
 
 def warn_user(message):
@@ -29,6 +32,7 @@ def warn_without_tokenizer(directory, names):
 
 def list_names(directory, most=12):
     """The names of some files of a directory for a message, sorted, list of str."""
-    paths = [path for path in directory.rglob("*") if path.is_file()]
+    paths = itertools.islice(directory.rglob("*"), MOST_PATHS)
+    paths = [path for path in paths if path.is_file()]
     names = sorted(str(path.relative_to(directory)) for path in paths)
     return names[:most] + ["..."] * (len(names) > most)
