@@ -37,10 +37,11 @@ ENGINE = {"keras", "tensorflow", "numpy"}
 OFFICIAL_METRICS = {"sacrebleu", "seqeval", "sklearn", "scipy", "threadpoolctl"}
 
 # What a module may import: from zoo, and from other packages. Every module may import
-# `files` and `ranges`; a room of models may also import itself, and a package its own
+# those of `EVERYWHERE`; a room of models may also import itself, and a package its own
 # modules.
+EVERYWHERE = ("files", "ranges", "inflation")
 RULES = {
-    **dict.fromkeys(("files", "ranges", "config", "freezing"), (set(), set())),
+    **dict.fromkeys((*EVERYWHERE, "config", "freezing"), (set(), set())),
     "family": (set(), {"keras"}),
     "ragged_rows": (set(), {"tensorflow"}),
     "text": ({"ragged_rows"}, {"tensorflow", "tensorflow_text", "numpy"}),
@@ -140,7 +141,7 @@ def name(path):
 
 def imports_follow_the_table(path):
     inside, outside = RULES[rule_of(path)]
-    inside = {*inside, "files", "ranges"}
+    inside = {*inside, *EVERYWHERE}
     own = own_package(path)
     for imported in imports(parse(path)):
         top, *rest = imported.split(".")

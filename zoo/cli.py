@@ -14,6 +14,12 @@ from zoo.files import check_file_name
 
 # FloatingPointError: a loss that is not finite.
 ERRORS = (OSError, ValueError, TypeError, KeyError, ImportError, FloatingPointError)
+LANGUAGES = click.option(
+    "--languages",
+    nargs=2,
+    metavar="SOURCE TARGET",
+    help="Languages such as en de, if the files of a translator do not say them.",
+)
 
 
 class Commands(click.Group):
@@ -97,7 +103,8 @@ def list_command(family):
 @click.argument("preset")
 @click.option("--layout", help="The layout to read, if PRESET has several.")
 @click.option("--file", help="The checkpoint to read, if PRESET has several.")
-def info(preset, layout, file):
+@LANGUAGES
+def info(preset, layout, file, languages):
     """Describe a preset as JSON.
 
     PRESET is a name, a directory, or a URI of Hugging Face or Kaggle that was
@@ -105,7 +112,7 @@ def info(preset, layout, file):
     """
     from zoo import registry
 
-    described = registry.describe(preset, layout, file)
+    described = registry.describe(preset, layout, file, languages)
     click.echo(json.dumps(described, indent=2, ensure_ascii=False))
 
 
@@ -133,12 +140,14 @@ def info(preset, layout, file):
 @click.option("--file", help="The checkpoint to read, if SOURCE has several.")
 @click.option("--from", "read_as", help="The layout to read, if SOURCE has several.")
 @click.option("--half", is_flag=True, help="Store float16, only in layout zoo.")
-def convert(source, output, layout, task, heads, file, read_as, half):
+@LANGUAGES
+def convert(source, output, layout, task, heads, file, read_as, half, languages):
     """Convert a preset to another layout."""
     import zoo
 
     task = None if task == "none" else task
-    model = zoo.from_preset(source, task, layout=read_as, file=file)
+    choices = {"layout": read_as, "file": file, "languages": languages}
+    model = zoo.from_preset(source, task, **choices)
     options = {"dtype": "float16" if half else "float32"}
     if heads or layout != "zoo":
         if isinstance(model, zoo.TextEnsemble):

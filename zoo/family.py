@@ -28,6 +28,8 @@ class Layout:
         files: function of a path of a directory to the names of the checkpoints in it,
             among which the argument `file` of `read` chooses; None if `read` has no
             such argument.
+        languages: bool, whether `read` has an argument `languages`, a pair of str: the
+            languages of source and target, which the files may not say.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Layout:
     write: Callable | None = None
     holds: Callable | None = None
     files: Callable | None = None
+    languages: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

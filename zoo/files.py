@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import gzip
+import io
 import json
 import lzma
 import os
@@ -12,6 +13,8 @@ import stat
 import tempfile
 import uuid
 import zlib
+
+from zoo.inflation import BoundedReader
 
 OPENERS = {".gz": gzip.open, ".xz": lzma.open}
 # What reading a damaged file of text raises.
@@ -42,9 +45,16 @@ def open_any(path, mode="rb", **options):
         **options: options of `open`, such as encoding.
 
     Returns:
-        The open file.
+        The open file. Reading it raises ValueError if it grows too much, see
+        `zoo.inflation`.
     """
-    return OPENERS.get(path.suffix, open)(path, mode, **options)
+    opener = OPENERS.get(path.suffix)
+    if opener is None:
+        return open(path, mode, **options)
+    if not mode.startswith("r"):
+        return opener(path, mode, **options)
+    file = io.BufferedReader(BoundedReader(opener(path), path))
+    return io.TextIOWrapper(file, **options) if mode.endswith("t") else file
 
 
 @contextlib.contextmanager

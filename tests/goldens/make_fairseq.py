@@ -9,15 +9,18 @@ fairseq has no wheel for Python 3.11. The Python files of its wheel for 3.8 run 
 if dataclasses may be defaults of fields, see below.
 
 Every parameter is drawn from N(0, 0.3), gains of norms from N(1, 0.3). The sizes are no
-defaults, so that none can be assumed. There are three models:
+defaults, so that none can be assumed. There are four models:
 
 - post_norm: all embeddings shared, sinusoids, options as "args".
 - pre_norm: own embeddings, learned positions, a norm after embeddings, an approximate
   GELU, no scale, options as a record of omegaconf.
 - oldest: post-norm with an output matrix of its own, the names of fairseq 0.5, options
   as a namespace in "cfg".
+- nameless: own embeddings, dictionaries of different sizes, and codes called bpe.code.
+  The languages are None, as in published models, and options with a default are left
+  out.
 
-The last two are in the file format of torch before 1.6.
+The second and the third are in the file format of torch before 1.6.
 """
 
 import argparse
@@ -48,7 +51,8 @@ from fairseq.sequence_generator import SequenceGenerator  # noqa: E402
 
 dataclasses.dataclass = dataclass
 # Chosen so that sentences end at different lengths.
-SEEDS = {"post_norm": 8, "pre_norm": 14, "oldest": 7}
+SEEDS = {"post_norm": 8, "pre_norm": 14, "oldest": 7, "nameless": 5}
+CODES = {"nameless": "bpe.code"}  # others are called bpecodes
 ROWS = 4  # of which all numbers are kept; all 12 rows are searched
 DIRECTORY = pathlib.Path(__file__).parent / "fairseq"
 ENGLISH = (
@@ -124,6 +128,17 @@ MODELS = {
         "max_source_positions": 30,
         "max_target_positions": 30,
     },
+    "nameless": {
+        "source_lang": None,
+        "target_lang": None,
+        "encoder_embed_dim": 8,
+        "encoder_ffn_embed_dim": 12,
+        "encoder_layers": 1,
+        "decoder_layers": 1,
+        "encoder_attention_heads": 4,
+        "decoder_attention_heads": 4,
+        "share_decoder_input_output_embed": True,
+    },
 }
 # Encoder layers of 0.12 have these parameters too. They are 0 until a checkpoint is
 # loaded, and fairseq then replaces them by copies of others.
@@ -140,13 +155,13 @@ def learn_codes(lines, merges):
     return codes.getvalue()
 
 
-def make_dictionary(text, bpe):
+def make_dictionary(text, bpe, padding_factor):
     """A dictionary of the pieces of a text."""
     dictionary = Dictionary()
     for line in text.splitlines():
         for piece in bpe.process_line(line).split():
             dictionary.add_symbol(piece)
-    dictionary.finalize(padding_factor=8)
+    dictionary.finalize(padding_factor=padding_factor)
     return dictionary
 
 
@@ -195,8 +210,9 @@ def save(directory, name, model, args):
     state = model.state_dict()
     if name != "pre_norm":  # as in earlier versions
         state = {key: array for key, array in state.items() if not COPIES.search(key)}
-    if name == "post_norm":
-        content = {"args": args, "model": state}
+    if name in ("post_norm", "nameless"):
+        options = args if name == "post_norm" else argparse.Namespace(**MODELS[name])
+        content = {"args": options, "model": state}
         torch.save(content, directory / "model.pt")
         return
     extra = {"extra_state": {"epoch": 3, "val_loss": np.float64(1.5)}, "args": None}
@@ -250,18 +266,18 @@ def make(name, generator):
     directory = DIRECTORY / name
     directory.mkdir(parents=True)
     codes = learn_codes(ENGLISH + GERMAN, 40)
-    (directory / "bpecodes").write_text(codes, "utf-8")
+    (directory / CODES.get(name, "bpecodes")).write_text(codes, "utf-8")
     bpe = BPE(io.StringIO(codes))
     joined = MODELS[name].get("share_all_embeddings")
     sides = [ENGLISH + GERMAN] * 2 if joined else [ENGLISH, GERMAN]
-    dictionaries = [make_dictionary(text, bpe) for text in sides]
+    factor = 1 if name == "nameless" else 8
+    dictionaries = [make_dictionary(text, bpe, factor) for text in sides]
     for language, dictionary in zip(("en", "de"), dictionaries, strict=True):
         dictionary.save(str(directory / f"dict.{language}.txt"))
     args = argparse.Namespace(**{**COMMON, **MODELS[name]})
     base_architecture(args)
-    pair = dict(
-        zip(("source_dictionary", "target_dictionary"), dictionaries, strict=True)
-    )
+    sides = ("source_dictionary", "target_dictionary")
+    pair = dict(zip(sides, dictionaries, strict=True))
     model = TransformerModel.build_model(args, argparse.Namespace(**pair)).eval()
     draw(model, generator)
     save(directory, name, model, args)

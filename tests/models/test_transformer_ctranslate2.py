@@ -61,17 +61,35 @@ def fused(drawn, config=CONFIG):
     return arrays
 
 
-def write(directory, arrays=None, version=2, options=(), lists=(SOURCE, TARGET)):
-    """Writes a directory; `version` is that of the file."""
+def write(
+    directory,
+    arrays=None,
+    version=2,
+    options=(),
+    lists=(SOURCE, TARGET),
+    name="TransformerSpec",
+    names=(),
+):
+    """Writes a directory.
+
+    Args:
+        directory: pathlib.Path.
+        arrays: dict; by default the drawn weights.
+        version: int, of the file.
+        options: dict of further arrays; None leaves one out.
+        lists: vocabularies of both sides.
+        name: str, of the model.
+        names: pairs of another name of an array, and its own.
+    """
     arrays = {**(fused(draw()) if arrays is None else arrays)}
     arrays |= {"encoder/num_heads": np.int8(2), "decoder/num_heads": np.int8(2)}
-    arrays |= dict(options)
+    arrays = {k: v for k, v in {**arrays, **dict(options)}.items() if v is not None}
 
     def string(text):
         raw = text.encode() + b"\0"
         return struct.pack("<H", len(raw)) + raw
 
-    content = struct.pack("<I", version) + string("TransformerSpec")
+    content = struct.pack("<I", version) + string(name)
     content += struct.pack("<II", 1, len(arrays))
     for name, array in arrays.items():
         array = np.asarray(array)
@@ -83,9 +101,13 @@ def write(directory, arrays=None, version=2, options=(), lists=(SOURCE, TARGET))
             codes = {"float32": 0, "int8": 1, "int16": 2, "int32": 3, "float16": 4}
             content += struct.pack("<BI", codes[array.dtype.name], array.nbytes)
         content += array.tobytes()
-    content += struct.pack("<I", 0) if version >= 3 else b""
+    if version >= 3:
+        content += struct.pack("<I", len(names))
+        content += b"".join(string(text) for pair in names for text in pair)
     directory.mkdir(exist_ok=True)
     (directory / "model.bin").write_bytes(content)
+    if version >= 6 and not (directory / "config.json").is_file():
+        (directory / "config.json").write_text("{}")
     for side, tokens in zip(("source", "target"), lists, strict=False):
         if version < 4:
             text = "".join(f"{token}\n" for token in tokens)
@@ -104,6 +126,30 @@ def test_files_become_our_weights(tmp_path, version):
     assert {*found.weights} == {*drawn}
     for path, array in drawn.items():
         np.testing.assert_array_equal(found.weights[path], array, path)
+
+
+NO_HEADS = dict.fromkeys(("encoder/num_heads", "decoder/num_heads"))
+
+
+def test_the_name_of_older_models_says_the_number_of_heads(tmp_path):
+    for name, heads in (("", 8), ("TransformerBase", 8)):
+        found = weights.read(write(tmp_path, options=NO_HEADS, name=name))
+        assert found.config.num_heads == heads
+    with pytest.raises(ValueError, match="num_heads=16, hidden_dim=8"):
+        weights.read(write(tmp_path, options=NO_HEADS, name="TransformerBig"))
+    with pytest.raises(ValueError, match="must hold `num_heads`. Received: none"):
+        weights.read(write(tmp_path, options=NO_HEADS))
+
+
+def test_an_array_has_few_names(tmp_path):
+    """Many names of one array would be many layers of a small file."""
+    names = [("decoder/other", "encoder/embeddings/weight")] * 3
+    with pytest.raises(ValueError, match="unused: 'decoder/other'"):
+        weights.read(write(tmp_path, version=6, names=names))
+    arrays = {**fused(draw()), "large": np.zeros(10**5, "float32")}
+    many = [(f"encoder/layer_{i}/x", "large") for i in range(50)]
+    with pytest.raises(ValueError, match=r"model\.bin` must .* too many names"):
+        weights.read(write(tmp_path, arrays, version=6, names=many))
 
 
 FLAGS = ("alibi", "alibi_use_positive_positions", "scale_alibi")
@@ -125,7 +171,7 @@ def test_files_of_current_converters(tmp_path):
     for name, value, message in (
         ("decoder/alibi", np.int8(1), "must be 0. Received: .* decoder/alibi in"),
         ("decoder/scale_outputs", np.float32(2), "of decoder/scale_outputs in"),
-        ("encoder/activation", np.int8(4), "`activation` must be one of the codes"),
+        ("encoder/activation", np.int8(4), "`activation` must be one of 0, 1"),
         (*more, *more.values(), "must have one table of emb.*embeddings_1"),
     ):
         write(tmp_path, arrays, 6, {**options, name: value})

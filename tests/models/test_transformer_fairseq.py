@@ -15,7 +15,7 @@ from zoo.models.transformer.weights import read, recognise
 from zoo.serving import diagnose
 
 GOLDENS = pathlib.Path(__file__).parents[1] / "goldens" / "fairseq"
-NAMES = ("post_norm", "pre_norm", "oldest")
+NAMES = ("post_norm", "pre_norm", "oldest", "nameless")
 FILES = {name: "model.pt" for name in NAMES} | {"oldest": "checkpoint_best.pt"}
 OUTPUTS = {name: dict(np.load(GOLDENS / name / "outputs.npz")) for name in NAMES}
 ATOL = 5e-6

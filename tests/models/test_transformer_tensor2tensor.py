@@ -202,7 +202,7 @@ def test_damaged_directories_are_refused(tmp_path):
     other = {"transformer/symbol_modality_2_8/shared/weights_0": np.zeros((2, 8), "f")}
     refused("does not say which of them", {**arrays, **other})
     refused(
-        "unused: 'transformer/body/more'", {**arrays, f"{SPACE[:17]}more": table[:0]}
+        "unused: 'transformer/body/more'", {**arrays, f"{SPACE[:17]}more": np.ones(1)}
     )
     write(tmp_path)
     (tmp_path / "vocab.x.17.subwords").write_text("'a'\n" * 16)

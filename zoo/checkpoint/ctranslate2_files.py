@@ -9,6 +9,7 @@ import numpy as np
 KINDS = ("float32", "int8", "int16", "int32", "float16", "bfloat16")
 SIZES = {4: "float32", 1: "int8", 2: "int16"}
 VERSIONS = range(2, 7)
+MAX_NAMES = 16  # of each array, on average; a shared table has three
 
 
 def read_ctranslate2(path):
@@ -20,8 +21,8 @@ def read_ctranslate2(path):
         path: pathlib.Path.
 
     Returns:
-        Tuple of the name of the model, such as "TransformerBase", and a dict of name to
-        array. Names of one array have the same array.
+        Tuple of the name of the model, such as "TransformerBase"; the version of the
+        file, int; and a dict of name to array. Names of one array have the same array.
 
     Raises:
         ValueError: if the file is damaged, of an unknown version, or has numbers of a
@@ -68,7 +69,9 @@ class _Reader:
             for _ in range(self.number("I")):
                 other, known = self.string(), self.string()
                 arrays[other] = arrays[known]
-        return name, arrays
+            if sum(a.nbytes for a in arrays.values()) > MAX_NAMES * len(self.content):
+                raise ValueError("its arrays have too many names")
+        return name, version, arrays
 
     def _array(self, version):
         """A name and an array."""

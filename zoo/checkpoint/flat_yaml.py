@@ -4,11 +4,12 @@ import json
 import re
 
 SPECIAL = {"true": True, "false": False, "null": None, "~": None, "": None, "[]": []}
-NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 QUOTED = r"""\"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'"""
 PLAIN = r"""[^\s'"\[\]{}#&*!|>%@-].*?|-\S.*?"""
-ENTRY = re.compile(rf"({QUOTED}|{PLAIN}):(?:\s+(.*?))?\s*")
-ITEM = re.compile(r"\s*-\s+(.*?)\s*")
+# Of lines without white space at their ends: a search for it takes long in long lines.
+ENTRY = re.compile(rf"({QUOTED}|{PLAIN}):(?:\s+(.*))?")
+ITEM = re.compile(r"-\s+(.*)")
 
 
 def read_flat_yaml(text, where):
@@ -29,14 +30,14 @@ def read_flat_yaml(text, where):
         if not line.strip() or line.lstrip().startswith("#") or line == "---":
             continue
         try:
-            entry = ENTRY.fullmatch(line)
+            entry = ENTRY.fullmatch(line.rstrip())
             if entry:
                 last = _scalar(entry[1], key=True)
                 if last in found:
                     raise ValueError(f"the key {last!r} occurs twice")
                 found[last] = _scalar(entry[2] or "")
                 continue
-            item = ITEM.fullmatch(line)
+            item = ITEM.fullmatch(line.strip())
             empty = line.strip() == "[]"
             if last is None or not (item or empty):
                 raise ValueError("it is neither `key: value` nor an item of a list")
@@ -69,7 +70,7 @@ def _scalar(text, key=False):
         return [] if value == [] else value
     if NUMBER.fullmatch(text):
         return int(text) if re.fullmatch(r"[-+]?\d+", text) else float(text)
-    if text[0] == "[" and text[-1] == "]":
+    if re.fullmatch(r"\[[^\[\]]*\]", text):
         return [_scalar(part.strip()) for part in text[1:-1].split(",")]
     if text[0] in "[]{}&*!|>%@`" or text.startswith("- "):
         raise ValueError("values of this form are not supported")

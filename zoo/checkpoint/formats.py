@@ -7,6 +7,7 @@ except the shards of a sharded checkpoint, which must be in the same directory.
 import contextlib
 import io
 import json
+import math
 import re
 import zipfile
 import zlib
@@ -18,6 +19,8 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
+from zoo.checkpoint.hdf5_groups import open_datasets
+from zoo.checkpoint.npz_files import open_npz
 from zoo.checkpoint.torch_files import (
     open_torch,
     open_torch_entries,
@@ -41,13 +44,6 @@ READ_ERRORS = (
     zlib.error,
 )
 
-# The files of weights of Hugging Face, in the order in which they are looked for.
-HUGGING_FACE_WEIGHTS = (
-    "model.safetensors",
-    "model.safetensors.index.json",
-    "pytorch_model.bin",
-    "pytorch_model.bin.index.json",
-)
 WRITTEN = (".safetensors", ".h5", ".hdf5", ".npz", ".pth")
 
 
@@ -133,11 +129,6 @@ def find_tensorflow(directory):
     data = {p.name.rpartition(".data-")[0] for p in directory.glob("*.data-*-of-*")}
     paths = sorted(directory.glob("*.index"))
     return [path for path in paths if path.stem in data or "ckpt" in path.name]
-
-
-def find_hugging_face(directory):
-    """The names of Hugging Face's files of weights in a directory, list of str."""
-    return [name for name in HUGGING_FACE_WEIGHTS if (directory / name).is_file()]
 
 
 def open_training_checkpoint(path, key):
@@ -275,11 +266,22 @@ def _open_tensorflow(prefix):
 
     def read(name):
         with _reading(prefix, f"TensorFlow tensor {name!r}", errors):
+            if dtypes[name] == tf.string:  # of a size that is not declared
+                raise ValueError("it holds texts")
             return reader.get_tensor(name)
 
     with _reading(prefix, "TensorFlow checkpoint", errors):
         reader = tf.train.load_checkpoint(str(prefix))
-    return {n: lambda n=n: read(n) for n in reader.get_variable_to_shape_map()}
+        shapes = reader.get_variable_to_shape_map()
+        dtypes = reader.get_variable_to_dtype_map()
+        # TensorFlow reserves memory for a shape before it looks for the values.
+        numbers = [name for name in shapes if dtypes[name] != tf.string]
+        declared = sum(math.prod(shapes[n]) * dtypes[n].size for n in numbers)
+        files = prefix.parent.glob("*.data-*")
+        files = [p for p in files if p.name.startswith(f"{prefix.name}.data-")]
+        if declared > sum(file.stat().st_size for file in files):
+            raise ValueError(f"it declares {declared} bytes, more than its data files")
+    return {name: lambda name=name: read(name) for name in shapes}
 
 
 def _open_safetensors(path):
@@ -288,28 +290,7 @@ def _open_safetensors(path):
 
 
 def _open_hdf5(path):
-    file = h5py.File(path, "r")
-    readers = {}
-
-    def visit(name, item):
-        if not isinstance(item, h5py.Dataset):
-            return
-        # `visititems` does not follow links to other files, but a dataset itself may
-        # store its data in another file.
-        if item.is_virtual or item.external:
-            raise ValueError(f"dataset {name!r} stores its data in another file")
-        readers[name] = lambda: item[()]
-
-    file.visititems(visit)
-    return readers
-
-
-def _open_npz(path):
-    file = np.load(path, allow_pickle=False)
-    # NumPy would return other members as bytes.
-    if not all(name.endswith(".npy") for name in file.zip.namelist()):
-        raise ValueError("it holds members that are not arrays")
-    return {name: lambda name=name: file[name] for name in file.files}
+    return open_datasets(h5py.File(path, "r"), path.stat().st_size)
 
 
 def _open_shards(path):
@@ -338,7 +319,7 @@ FORMATS = {
     ".safetensors": _open_safetensors,
     ".h5": _open_hdf5,
     ".hdf5": _open_hdf5,
-    ".npz": _open_npz,
+    ".npz": open_npz,
     ".bin": open_torch,
     ".pt": open_torch,
     ".pth": open_torch,

@@ -1,8 +1,58 @@
-"""The groups of HDF5 files that Keras wrote."""
+"""The datasets of HDF5 files, and the groups that Keras wrote."""
 
+import math
 import re
 
 import h5py
+
+from zoo.inflation import check_growth
+
+
+def open_datasets(file, size):
+    """Finds the datasets of a file without reading them.
+
+    Args:
+        file: `h5py.File`.
+        size: int, bytes of the file.
+
+    Returns:
+        dict of the path of a dataset to a function that reads the array.
+
+    Raises:
+        ValueError: if a dataset is stored in another file, or all of them declare too
+            much, as compressed or unwritten ones can. Also by a read, if a dataset does
+            not hold numbers.
+    """
+    found, declared = {}, 0
+
+    def visit(name, item):
+        nonlocal declared
+        if not isinstance(item, h5py.Dataset):
+            return
+        # `visititems` does not follow links to other files, but a dataset itself may
+        # store its data in another file.
+        if item.is_virtual or item.external:
+            raise ValueError(f"dataset {name!r} stores its data in another file")
+        declared += math.prod(item.shape or ()) * item.dtype.itemsize
+        found[name] = lambda: _read(item)
+
+    file.visititems(visit)
+    check_growth(declared, size)
+    return found
+
+
+def check_hdf5(file, size):
+    """Checks the datasets of an open binary file; see `open_datasets`."""
+    with h5py.File(file, "r") as opened:
+        open_datasets(opened, size)
+
+
+def _read(dataset):
+    """The array of a dataset."""
+    # Many values can point to one text of any length.
+    if dataset.shape is None or dataset.dtype.hasobject:
+        raise ValueError("it does not hold numbers")
+    return dataset[()]
 
 
 def rename_groups(path, names):

@@ -1,5 +1,6 @@
 """Reads JSON files beside the weights."""
 
+import contextlib
 import json
 
 
@@ -33,3 +34,24 @@ def read_json(path, optional=False, kind=dict):
         name = "an object" if kind is dict else "a list"
         raise ValueError(f"`{path}` must hold {name}. Received: {values!r:.80}.")
     return values
+
+
+@contextlib.contextmanager
+def naming_absent(path, names):
+    """Adds to a ValueError the values that a file leaves out.
+
+    Args:
+        path: `pathlib.Path` of a JSON file.
+        names: iterable of str, values whose defaults may be the cause.
+    """
+    try:
+        yield
+    except ValueError as error:
+        names = {*names}
+        absent = sorted(names - {*read_json(path, optional=True)} if names else ())
+        if not absent:
+            raise
+        raise ValueError(
+            f"{error} `{path}` lacks {', '.join(absent)}; defaults were assumed. Add "
+            "the right values."
+        ) from error

@@ -4,27 +4,28 @@ The errors of this module begin with "it" or "its". `zoo.checkpoint.formats` add
 path of the file.
 """
 
-import collections
-import dataclasses
-import math
-import pickle
+import io
 import re
 import zipfile
 
-import numpy as np
-from ml_dtypes import bfloat16
-
-from zoo.checkpoint.pickles import PlainUnpickler, load
+from zoo.checkpoint.pickles import load
+from zoo.checkpoint.tensor_pickles import (
+    HeaderUnpickler,
+    RecordUnpickler,
+    Tensor,
+    TensorUnpickler,
+)
+from zoo.inflation import check_members, read_member
 
 # The first bytes of every file before version 1.6: the pickle of a number.
 LEGACY_MAGIC = bytes.fromhex("80028a0a6cfc9c46f9206aa850192e")
 LEGACY_VERSION = 1001
-# The modules whose classes and functions may occur beside tensors, as records.
-RECORDED = re.compile(
-    r"(_codecs|argparse|collections|enum|fairseq|fastcore|numpy|omegaconf|pathlib|torch|"
-    r"typing)(\..*)?"
-)
-CONTAINERS = ("bytearray", "complex", "dict", "frozenset", "list", "set", "tuple")
+# How many bytes the pickle of a zip archive may have more than the whole file. Each of
+# them can be an opcode, and torch does not compress it.
+FREE_OPCODES = 2**18
+# How often the elements of a file may occur in its tensors. Tied weights occur twice to
+# four times.
+MAX_VIEWS = 16
 
 
 def open_torch(path):
@@ -42,7 +43,7 @@ def open_torch(path):
         ValueError: if it is not such a file, or does not hold exactly one dict of
             tensors.
     """
-    readers = _readers(*_open(path, _TensorUnpickler))
+    readers = _readers(*_open(path, TensorUnpickler))
     if readers is None:
         raise ValueError("it does not hold exactly one dict of tensors")
     return readers
@@ -63,7 +64,7 @@ def open_torch_entries(path, key):
         ValueError: if it is not such a file, or asks for a class or function of another
             module than those of `RECORDED`.
     """
-    entries, read = _open(path, _RecordUnpickler)
+    entries, read = _open(path, RecordUnpickler)
     readers = (
         _readers(entries.pop(key, None), read) if isinstance(entries, dict) else None
     )
@@ -85,7 +86,7 @@ def open_torch_state(path, key):
     Raises:
         ValueError: as `open_torch_entries`.
     """
-    entries, read = _open(path, _RecordUnpickler)
+    entries, read = _open(path, RecordUnpickler)
     inner = entries.get(key) if isinstance(entries, dict) else None
     readers = _readers(entries if inner is None else inner, read)
     if readers is None:
@@ -96,12 +97,33 @@ def open_torch_state(path, key):
 def _readers(tensors, read):
     """The functions that read the tensors of a dict; None if it holds anything else."""
     if not isinstance(tensors, dict) or not all(
-        isinstance(name, str) and isinstance(tensor, _TorchTensor)
+        isinstance(name, str) and isinstance(tensor, Tensor)
         for name, tensor in tensors.items()
     ):
         return None
+    sizes, shared, seen = {}, {}, 0
+    for name, tensor in tensors.items():
+        key = tensor.storage.key
+        if key in sizes:
+            shared[key] = None
+        sizes[key] = tensor.storage.size
+        seen += tensor.count(name)
+    if seen > MAX_VIEWS * sum(sizes.values()):
+        raise ValueError(
+            f"its {len(tensors)} tensors hold more than {MAX_VIEWS} times the elements "
+            "of its storages"
+        )
+
+    def read_once(storage):
+        content = shared.get(storage.key)
+        if content is None:
+            content = read(storage)
+            if storage.key in shared:
+                shared[storage.key] = content
+        return content
+
     return {
-        name: lambda tensor=tensor: tensor.read(read)
+        name: lambda tensor=tensor: tensor.read(read_once)
         for name, tensor in tensors.items()
     }
 
@@ -111,10 +133,10 @@ def _open(path, unpickler):
 
     Args:
         path: pathlib.Path.
-        unpickler: `_TensorUnpickler` or a subclass.
+        unpickler: `TensorUnpickler` or a subclass.
 
     Returns:
-        the object in it, and a function from the key of a storage to its bytes.
+        the object in it, and a function from a `Storage` to its bytes.
     """
     with open(path, "rb") as file:
         legacy = file.read(len(LEGACY_MAGIC)) == LEGACY_MAGIC
@@ -128,17 +150,26 @@ def _open(path, unpickler):
 
 def _open_zip(path, unpickler):
     """Opens a zip archive; see `_open`."""
-    archive = zipfile.ZipFile(path)
+    archive, size = zipfile.ZipFile(path), path.stat().st_size
+    check_members(archive, size)
     pickles = [n for n in archive.namelist() if re.fullmatch(r"[^/]+/data\.pkl", n)]
     if len(pickles) != 1:
         raise ValueError("it does not hold exactly one `data.pkl`")
+    if archive.getinfo(pickles[0]).file_size > size + FREE_OPCODES:
+        raise ValueError("its pickle is larger than the file")
     root = pickles[0].split("/")[0]
     order = f"{root}/byteorder"
-    if order in archive.namelist() and archive.read(order) != b"little":
+    if order in archive.namelist() and read_member(archive, order) != b"little":
         raise ValueError("its byte order is not little-endian")
-    with archive.open(pickles[0]) as file:
-        tensors = load(unpickler(file))
-    return tensors, lambda key: archive.read(f"{root}/data/{key}")
+    tensors = load(unpickler(io.BytesIO(read_member(archive, pickles[0]))))
+
+    def read(storage):
+        name = f"{root}/data/{storage.key}"
+        if archive.getinfo(name).file_size != storage.num_bytes:
+            raise ValueError("its storage does not match it")
+        return read_member(archive, name)
+
+    return tensors, read
 
 
 def _open_legacy(path, unpickler):
@@ -148,187 +179,33 @@ def _open_legacy(path, unpickler):
     the object, and a list of keys. Then it holds, for each key, the number of elements
     as 8 bytes, and the elements.
     """
-    places = {}
+    places, end = {}, path.stat().st_size
     with open(path, "rb") as file:
         file.seek(len(LEGACY_MAGIC))
-        version, machine = (load(_HeaderUnpickler(file)) for _ in range(2))
+        version, machine = (load(HeaderUnpickler(file)) for _ in range(2))
         if version != LEGACY_VERSION:
             raise ValueError(f"its version is not {LEGACY_VERSION}")
         if not isinstance(machine, dict) or machine.get("little_endian") is not True:
             raise ValueError("its byte order is not little-endian")
         unpickler = unpickler(file)
-        tensors, keys = load(unpickler), load(_HeaderUnpickler(file))
-        if not isinstance(keys, list) or {*map(str, keys)} != {*unpickler.found}:
+        tensors, keys = load(unpickler), load(HeaderUnpickler(file))
+        texts = isinstance(keys, list) and all(isinstance(key, str) for key in keys)
+        if not texts or {*keys} != {*unpickler.found}:
             raise ValueError("its list of storages does not match its tensors")
         for key in keys:
-            dtype, size = unpickler.found[key]
-            if int.from_bytes(file.read(8), "little") != size:
-                raise ValueError(f"its storage {key!r} does not have {size} elements")
-            places[key] = file.tell(), size * np.dtype(dtype).itemsize
-            file.seek(places[key][1], 1)
+            storage = unpickler.found[key]
+            if int.from_bytes(file.read(8), "little") != storage.size:
+                raise ValueError(
+                    f"its storage {key!r} does not have {storage.size} elements"
+                )
+            places[key] = file.tell()
+            if places[key] + storage.num_bytes > end:
+                raise ValueError(f"it ends in storage {key!r}")
+            file.seek(storage.num_bytes, 1)
 
-    def read(key):
-        start, length = places[key]
+    def read(storage):
         with open(path, "rb") as file:
-            file.seek(start)
-            return file.read(length)
+            file.seek(places[storage.key])
+            return file.read(storage.num_bytes)
 
     return tensors, read
-
-
-@dataclasses.dataclass(frozen=True)
-class _TorchTensor:
-    """A view of a stored array.
-
-    Args:
-        dtype: NumPy type of the elements.
-        key: str, the key of the storage.
-        size: int, number of elements of the storage.
-        offset: int, the index of the first element of the view.
-        shape: tuple of int.
-        strides: tuple of int, in elements.
-    """
-
-    dtype: type
-    key: str
-    size: int
-    offset: int
-    shape: tuple
-    strides: tuple
-
-    def read(self, read_storage):
-        """Reads the storage and returns a copy of the view, which must be inside it."""
-        base = np.frombuffer(read_storage(self.key), self.dtype)
-        numbers = (self.offset, *self.shape, *self.strides)
-        if not all(isinstance(n, int) and n >= 0 for n in numbers):
-            raise ValueError("its shape must hold integers that are not negative")
-        # With a stride of 0, a small storage could represent a huge array.
-        count = math.prod(self.shape)
-        if len(base) != self.size or count > self.size:
-            raise ValueError("its storage does not match its shape")
-        last = self.offset + sum(
-            (n - 1) * step for n, step in zip(self.shape, self.strides, strict=True)
-        )
-        if count and last >= self.size:
-            raise ValueError("it exceeds its storage")
-        # NumPy does not check the bounds here. The checks above protect other memory.
-        strides = tuple(step * base.itemsize for step in self.strides)
-        view = np.lib.stride_tricks.as_strided
-        return view(base[self.offset :], self.shape, strides).copy()
-
-
-class _HeaderUnpickler(PlainUnpickler):
-    """Reads the pickles of plain values in a file of a version before 1.6."""
-
-    needs = "no tensor"
-
-
-class _TensorUnpickler(PlainUnpickler):
-    """Accepts tensors in (ordered) dicts, but no other class or function.
-
-    The data of a tensor is stored outside of the pickle. The pickle holds a persistent
-    id for it: ("storage", type, key, device, number of elements).
-
-    Source: `torch.serialization`.
-
-    Args:
-        file: binary file.
-
-    Attributes:
-        found: dict from the key of a storage to its dtype and number of elements.
-    """
-
-    needs = "no tensor"
-    storages = {
-        "FloatStorage": np.float32,
-        "DoubleStorage": np.float64,
-        "HalfStorage": np.float16,
-        "BFloat16Storage": bfloat16,
-        "LongStorage": np.int64,
-        "IntStorage": np.int32,
-        "ShortStorage": np.int16,
-        "CharStorage": np.int8,
-        "ByteStorage": np.uint8,
-        "BoolStorage": np.bool_,
-    }
-
-    def __init__(self, file):
-        super().__init__(file)
-        self.found = {}
-
-    def find_class(self, module, name):
-        """Looks up a global name in a fixed list."""
-        # A pickle can set attributes of the objects that it gets. Bound methods and
-        # str have no attributes to set, so one load cannot change a later one.
-        known = {
-            ("collections", "OrderedDict"): collections.OrderedDict,
-            ("torch._utils", "_rebuild_tensor"): self.rebuild_tensor,
-            ("torch._utils", "_rebuild_tensor_v2"): self.rebuild_tensor,
-            ("torch._utils", "_rebuild_parameter"): self.rebuild_parameter,
-            **{("torch", storage): storage for storage in self.storages},
-        }
-        if (module, name) not in known:
-            return super().find_class(module, name)
-        return known[module, name]
-
-    def persistent_load(self, identifier):
-        """Returns the dtype, the key and the number of elements of a storage."""
-        kind, storage, key, _, size, *part = identifier
-        # The key becomes part of the name of a member of the archive.
-        if kind != "storage" or not re.fullmatch(r"\w+", key):
-            raise pickle.UnpicklingError(f"its storage {key!r} is not valid")
-        found = self.storages[storage], size
-        # Old files may name a part of a storage. No tensor of a model needs that.
-        if any(part) or self.found.setdefault(key, found) != found:
-            raise pickle.UnpicklingError(f"it uses storage {key!r} in different ways")
-        return self.storages[storage], key, size
-
-    def rebuild_tensor(self, storage, offset, shape, strides, *unused):
-        """Replaces `torch._utils._rebuild_tensor_v2` and its predecessor."""
-        return _TorchTensor(*storage, offset, tuple(shape), tuple(strides))
-
-    def rebuild_parameter(self, tensor, *unused):
-        """Replaces `torch._utils._rebuild_parameter`."""
-        return tensor
-
-
-class Record(dict):
-    """The attributes of a stored object, whose class is never imported.
-
-    Its items are also those of a stored mapping. What the class was made with, and the
-    items of a stored list or set, are left out.
-    """
-
-    def __init__(self, *arguments, **options):
-        super().__init__()
-
-    def __setstate__(self, state):
-        """Takes the attributes that a pickle holds."""
-        parts = state if isinstance(state, tuple) else (state,)
-        for part in parts:
-            if isinstance(part, dict):
-                self.update(part)
-
-    def append(self, item):
-        """Leaves the item of a list or set out."""
-
-    add = append
-
-    def extend(self, items):
-        """Leaves the items of a list out."""
-
-    __hash__ = object.__hash__
-
-
-class _RecordUnpickler(_TensorUnpickler):
-    """Accepts also the classes and functions of some modules, as records."""
-
-    def find_class(self, module, name):
-        """Looks up a global name; an object of a recorded module is a new class."""
-        try:
-            return super().find_class(module, name)
-        except pickle.UnpicklingError:
-            container = module in ("builtins", "__builtin__") and name in CONTAINERS
-            if not container and not RECORDED.fullmatch(module):
-                raise
-        return type("Record", (Record,), {})

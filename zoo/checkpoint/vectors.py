@@ -8,6 +8,7 @@ import zlib
 import numpy as np
 
 from zoo.files import OPENERS, open_any, replacing
+from zoo.inflation import most_bytes
 
 # In bytes. A file with a longer word is not a file of vectors.
 LONGEST_WORD = 4096
@@ -75,7 +76,7 @@ def _text_rows(path, file):
     """Yields the words and vectors of a text file."""
     first, count = file.readline(), None
     fields = first.split()
-    if len(fields) == 2 and all(field.isdigit() for field in fields):
+    if len(fields) == 2 and all(map(_is_count, fields)):
         count, width = map(int, fields)
     else:
         yield _text_row(path, 1, first, None) if first.strip() else _none(path)
@@ -90,6 +91,11 @@ def _text_rows(path, file):
             f"`{path}` must hold {count} vectors, as its first line says. Received: "
             f"{found} of them. Download the file again."
         )
+
+
+def _is_count(field):
+    """Whether a field, bytes, is a number of at most nine digits."""
+    return field.isdigit() and len(field) < 10
 
 
 def _none(path):
@@ -132,12 +138,17 @@ def _is_number(field, word):
 def _binary_rows(path, file):
     """Yields the words and vectors of word2vec's binary format."""
     header = file.readline(100).split()
-    if len(header) != 2 or not all(field.isdigit() for field in header):
+    if len(header) != 2 or not all(map(_is_count, header)):
         raise ValueError(
             f"`{path}` must begin with two counts, as files of word2vec do. Received: "
             f"{header!r:.60}. Use a text file if the format is another one."
         )
     count, width = map(int, header)
+    if 4 * width > most_bytes(path.stat().st_size):  # before memory is reserved
+        raise ValueError(
+            f"`{path}` must hold vectors of {width} numbers, as its first line says. "
+            "Received: a file that is too small for one. Download the file again."
+        )
     buffer, place = b"", 0
     for number in range(count):
         while True:

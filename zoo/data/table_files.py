@@ -11,8 +11,11 @@ import re
 import zlib
 
 from zoo.files import OPENERS, open_any
+from zoo.inflation import check_growth
 
 DELIMITERS = ",;\t"  # of CSV
+# Rows that are read at once, and the bytes of a value that Parquet may not store.
+PARQUET_ROWS, PARQUET_VALUE = 128, 16
 # A file in which every field with a quote is quoted as CSV quotes it.
 QUOTED = re.compile(
     r'(?:(?:"[^"]*+(?:""[^"]*+)*+"|[^"\t\r\n]*+)(?:\t|\r\n|\n|\r|\Z))*+'
@@ -263,13 +266,20 @@ def _read_parquet(path, data):
             "pyarrow`, or save the data as CSV."
         ) from error
     try:
-        found = parquet.read_table(io.BytesIO(data))
+        file, rows = parquet.ParquetFile(io.BytesIO(data)), []
+        declared = 0
+        # A file can hold a value once, and use it in every row.
+        for batch in file.iter_batches(PARQUET_ROWS):
+            values = batch.num_rows * max(batch.num_columns, 1)
+            declared += batch.nbytes + PARQUET_VALUE * values
+            check_growth(declared, len(data))
+            columns = [column.to_pylist() for column in batch.columns]
+            rows += map(list, zip(*columns, strict=True))
     except (ValueError, OSError) as error:
         raise ValueError(f"{path} must be a Parquet file. Received: {error}") from error
-    columns = [column.to_pylist() for column in found.columns]
-    rows = [list(row) for row in zip(*columns, strict=True)]
     numbers = list(range(1, len(rows) + 1))
-    return Table(path, list(found.column_names), rows, numbers, "row", header=True)
+    names = list(file.schema_arrow.names)
+    return Table(path, names, rows, numbers, "row", header=True)
 
 
 READERS = {

@@ -8,6 +8,7 @@ import urllib.request
 import zipfile
 
 from zoo.files import filling
+from zoo.inflation import check_members
 
 # The files that are fetched from a repository of Hugging Face. If there are no weights
 # among them, HUB_TORCH_FILES are fetched too.
@@ -111,6 +112,7 @@ def _fetch(url, files, directory):
     with tempfile.TemporaryFile(dir=directory) as local:
         _copy(url, local)
         archive = zipfile.ZipFile(local)
+        check_members(archive, local.seek(0, os.SEEK_END))
         members = {name.split("/")[-1]: name for name in archive.namelist()}
         if not members.keys() >= set(files):
             raise ValueError(f"the archive has only {sorted(members)}")

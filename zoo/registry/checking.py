@@ -19,13 +19,14 @@ COMMON_SIZE = 10**6
 LONGEST_ROW = 10**5  # most tokens of a row and characters of a word
 
 
-def read_source(directory, layout=None, file=None):
+def read_source(directory, layout=None, file=None, languages=None):
     """Reads a directory of any layout.
 
     Args:
         directory: pathlib.Path.
         layout: str, the layout to read if the directory has several.
         file: str, the name of the checkpoint to read if the directory has several.
+        languages: pair of str, see `zoo.from_preset`.
 
     Returns:
         `Source`, whose values were checked as far as possible without building the
@@ -42,13 +43,14 @@ def read_source(directory, layout=None, file=None):
     family, chosen = found
     if chosen is not None:
         with reading(directory, None):
-            source = read_foreign(directory, family, chosen, file)
+            source = read_foreign(directory, family, chosen, file, languages)
     else:
-        if file is not None:
-            raise ValueError(
-                "`file` must be None for a preset of the layout zoo. Received: "
-                f"{file!r} for {directory}. Omit it."
-            )
+        for name, value in (("file", file), ("languages", languages)):
+            if value is not None:
+                raise ValueError(
+                    f"`{name}` must be None for a preset of the layout zoo. Received: "
+                    f"{value!r} for {directory}. Omit it."
+                )
         source = read_own(directory)
     check_source(source)
     return source

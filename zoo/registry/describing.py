@@ -10,11 +10,11 @@ from zoo.saving import top
 from zoo.tasks.ensemble import ensemble_error, find_members
 
 
-def describe(preset, layout=None, file=None):
+def describe(preset, layout=None, file=None, languages=None):
     """Describes what `from_preset` would load. It downloads nothing.
 
     Args:
-        preset, layout, file: see `zoo.from_preset`.
+        preset, layout, file, languages: see `zoo.from_preset`.
 
     Returns:
         dict of plain values: family, layout, config, parameters, tokenizer, task and
@@ -35,7 +35,7 @@ def describe(preset, layout=None, file=None):
         return record
     if members := find_members(directory):
         return {**record, "members": [describe(path) for path in members]}
-    source = read_source(directory, layout, file)
+    source = read_source(directory, layout, file, languages)
     model = build_model(source)  # raises what `from_preset` raises
     backbone = model if source.task is None else model.backbone
     layers = {top(path) for path in source.weights}

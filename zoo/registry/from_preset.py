@@ -41,6 +41,7 @@ def from_preset(
     seed=None,
     layout=None,
     file=None,
+    languages=None,
     learning_rate=None,
     **options,
 ):
@@ -48,9 +49,8 @@ def from_preset(
 
     Args:
         preset: the name of a shipped or published preset, see `zoo.list_presets()`; a
-            directory; or a URI, `hf://owner/name` or `kaggle://owner/...`. Directories
-            of other programs, such as Hugging Face or AllenNLP, are recognised and
-            converted.
+            directory, also one of another program such as Hugging Face's; or a URI,
+            `hf://owner/name` or `kaggle://owner/...`.
         task: name of a task, such as "text_classifier". "auto" makes the saved task,
             or the backbone if none was saved. None makes the backbone, whose
             `.tokenizer` is that of the preset. `zoo.data.Packer` makes its inputs.
@@ -58,10 +58,9 @@ def from_preset(
         load_weights: bool, False leaves the weights random.
         seed: int, of random weights, such as those of a new head; sets Keras' seeds.
         layout: str, one of several layouts of a directory, such as "hugging_face".
-        file: str, the name of one of several checkpoints of another program in a
-            directory, such as "weights.hdf5".
-        learning_rate: float, the peak of the default optimizer of a task, by default
-            that of the preset, the task or the family; see `zoo.tasks.Task.compile`.
+        file: str, one of several checkpoints in a directory, such as "weights.hdf5".
+        languages: pair of str, such as `("en", "de")`, if the files do not say them.
+        learning_rate: float, of the optimizer; see `zoo.tasks.Task.compile`.
         **options: arguments of the task, such as `labels=["no", "yes"]` and
             `sequence_length=128`, and fields of the config, such as `dropout=0.0`. A
             learned table of positions is repeated or cut to `max_sequence_length`.
@@ -72,16 +71,17 @@ def from_preset(
     Raises:
         KeyError: if the name is unknown. The message has the nearest names.
         FileNotFoundError: if files are missing and cannot be fetched.
-        ValueError: if a task, an option, a layout or a file is unknown, if the learning
-            rate is not a positive number, or is given for a backbone, if the preset
-            is damaged or has more than `zoo.family.MOST_VALUES` weights.
+        ValueError: if a task, an option, a layout or a file is unknown, the learning
+            rate is not positive or is given for a backbone, or the preset is damaged
+            or has more than `zoo.family.MOST_VALUES` weights.
     """
     task = task if task in ("auto", None) else find_task(task)
     directory = find_preset(preset)
+    choices = {"layout": layout, "file": file, "languages": languages}
     if members := find_members(directory):
         options |= {"dtype": dtype, "load_weights": load_weights, "seed": seed}
-        return _ensemble(members, task, layout, file, learning_rate, **options)
-    source = read_source(directory, layout, file)
+        return _ensemble(members, task, choices, learning_rate, **options)
+    source = read_source(directory, **choices)
     if learning_rate is not None:
         _check_rate(learning_rate, preset, source.task if task == "auto" else task)
     if seed is not None:
@@ -94,16 +94,17 @@ def from_preset(
     return model
 
 
-def _ensemble(members, task, layout, file, learning_rate, **options):
+def _ensemble(members, task, choices, learning_rate, **options):
     """Makes the ensemble of a directory that `TextEnsemble.save_to_preset` wrote.
 
     Raises:
         ValueError: if another task, layout or file is wanted.
     """
-    if layout not in (None, OWN_LAYOUT) or file is not None:
+    given = {k: v for k, v in choices.items() if v not in (None, OWN_LAYOUT)}
+    if given:
         raise ValueError(
-            "An ensemble has no other layout and no `file`. Received: "
-            f"layout={layout!r}, file={file!r}. Leave them out."
+            f"An ensemble has no other layout and no {' or '.join(choices)}. Received: "
+            f"{given}. Leave them out."
         )
     if task not in ("auto", TextClassifier):
         raise ValueError(

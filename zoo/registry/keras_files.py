@@ -1,5 +1,7 @@
 """Loads `.keras` files."""
 
+import io
+import json
 import lzma
 import pathlib
 import zipfile
@@ -7,10 +9,13 @@ import zlib
 
 import keras
 
-from zoo.registry.former_files import with_present_names
+from zoo.checkpoint import check_hdf5
+from zoo.inflation import check_members, read_member
+from zoo.registry.former_files import WEIGHTS, with_present_names
 from zoo.tasks import Task
 
-KERAS_MEMBERS = ("config.json", "metadata.json", "model.weights.h5")
+CONFIG = "config.json"
+KERAS_MEMBERS = (CONFIG, "metadata.json", WEIGHTS)
 # The errors of `zipfile` for damaged archives.
 DAMAGE = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError),
@@ -19,7 +24,7 @@ DAMAGE = (
 
 
 def check_archive(path, names=()):
-    """Checks a zip archive, and the checksums of all its files.
+    """Checks a zip archive, and the sizes and checksums of all its files.
 
     Args:
         path: pathlib.Path of a file that exists.
@@ -31,6 +36,7 @@ def check_archive(path, names=()):
     with open(path, "rb") as file:
         try:
             with zipfile.ZipFile(file) as archive:
+                check_members(archive, path.stat().st_size)
                 wrong = archive.testzip()
                 if wrong:
                     raise zipfile.BadZipFile(f"the checksum of {wrong} differs")
@@ -38,10 +44,33 @@ def check_archive(path, names=()):
                 if missing:
                     raise zipfile.BadZipFile(f"it lacks {', '.join(missing)}")
         except DAMAGE as error:
-            reason = str(error) or "it ends too early"
-            raise ValueError(
-                f"{path} is damaged: {reason}. Copy the file again, or save it again."
-            ) from error
+            raise _damaged(path, error) from error
+
+
+def check_contents(path):
+    """Checks that a `.keras` file has JSON that is not too deep, and sound weights.
+
+    Args:
+        path: pathlib.Path of a file that `check_archive` has checked.
+
+    Raises:
+        ValueError: otherwise, or if the weights declare too many values.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            json.loads(read_member(archive, CONFIG))
+            weights = io.BytesIO(read_member(archive, WEIGHTS))
+        check_hdf5(weights, path.stat().st_size)
+    except (*DAMAGE, RecursionError) as error:
+        raise _damaged(path, error) from error
+
+
+def _damaged(path, error):
+    """The error for a damaged file, ValueError."""
+    reason = str(error) or "it ends too early"
+    return ValueError(
+        f"{path} is damaged: {reason}. Copy the file again, or save it again."
+    )
 
 
 def load_model(path, **kwargs):
@@ -73,6 +102,7 @@ def load_model(path, **kwargs):
     else:
         # Keras does not check all checksums. It reports a damaged file as missing.
         check_archive(path, KERAS_MEMBERS)
+        check_contents(path)
         with with_present_names(path) as present:
             model = keras.saving.load_model(present, **kwargs)
     if isinstance(model, Task) and not model.compiled and kwargs.get("compile", True):

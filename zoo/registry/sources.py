@@ -163,7 +163,7 @@ def read_own(directory):
     )
 
 
-def read_foreign(directory, family, layout, file=None):
+def read_foreign(directory, family, layout, file=None, languages=None):
     """Reads a directory of another program as a `Source`.
 
     Args:
@@ -171,20 +171,30 @@ def read_foreign(directory, family, layout, file=None):
         family: `zoo.Family`.
         layout: `zoo.Layout`.
         file: str, the name of one of several checkpoints, or None.
+        languages: pair of str, the languages of source and target, or None.
 
     Raises:
-        ValueError: if there is no such file, or a weight is not finite.
+        ValueError: if there is no such file, a weight is not finite, or languages are
+            given for a layout that does not need them.
     """
-    if file is None:
-        found = layout.read(directory)
-    else:
+    options = {}
+    if file is not None:
         names = layout.files(directory) if layout.files else []
         if file not in names:
             raise ValueError(
                 f"`file` must be the name of a checkpoint of {directory}: "
                 f"{', '.join(names) or 'there is no choice'}. Received: {file!r}."
             )
-        found = layout.read(directory, file=file)
+        options["file"] = file
+    if languages is not None:
+        if not layout.languages:
+            raise ValueError(
+                "`languages` must be None for a layout that does not need them. "
+                f"Received: {languages!r:.80} for layout {layout.name!r} in "
+                f"{directory}. Omit it."
+            )
+        options["languages"] = languages
+    found = layout.read(directory, **options)
     check_weights(found.weights, path=directory)
     task = options = None
     for kind in TASKS.values():

@@ -2,6 +2,7 @@
 
 import json
 
+from zoo.checkpoint import find_hugging_face
 from zoo.family import FAMILIES
 from zoo.presets import RECORD
 
@@ -15,6 +16,16 @@ PROGRAMS = {
     "a model of AllenNLP": ("weights.th", "config.json"),
     "a SavedModel of TensorFlow": ("saved_model.pb",),
     "a model of fastText or word2vec": ("*.vec",),
+}
+
+# Files of a program that need another one beside them, to its name.
+INCOMPLETE = {
+    ("*.safetensors",): "config.json",
+    ("pytorch_model*.bin",): "config.json",
+    ("model.weights.h5",): "config.json",
+    ("*.hdf5",): "*options.json",
+    ("params_*.npy",): "params_shapes.json",
+    ("encoder.json", "*.index"): "hparams.json",
 }
 
 
@@ -55,9 +66,15 @@ def name_model(directory):
         if kind in FAMILIES:
             return f"the configuration of a {kind} of Hugging Face without its weights"
         return f"a {kind:.80} of Hugging Face, which zoo does not read (yet)"
+    if config and kind is None and find_hugging_face(directory):
+        return "a model of Hugging Face whose config.json lacks `model_type`"
     if isinstance(name, str) and name:
         if "keras" in str(config.get("registered_name") or config.get("module")):
             return f"a {name:.80} of keras-nlp that zoo cannot read (yet)"
+    for patterns, missing in INCOMPLETE.items():
+        complete = any(directory.glob(missing))
+        if not complete and all(any(directory.glob(name)) for name in patterns):
+            return f"{' and '.join(patterns)} without {missing}"
     for called, patterns in PROGRAMS.items():
         if all(any(directory.glob(pattern)) for pattern in patterns):
             return f"{called}, which zoo does not read (yet)"

@@ -3,7 +3,13 @@
 import re
 import warnings
 
-from zoo.checkpoint import default_labels, read_json
+from zoo.checkpoint import (
+    default_labels,
+    find_activation,
+    read_json,
+    warn_user,
+    warn_without_tokenizer,
+)
 from zoo.models.bert.model import BERTConfig
 
 # Our field to its name in bert_config.json and in Hugging Face's config.json.
@@ -32,20 +38,12 @@ STEPS = {"normalizer": "BertNormalizer", "pre_tokenizer": "BertPreTokenizer"}
 MODEL = {"unk_token": "[UNK]", "continuing_subword_prefix": "##"}
 SPLITTERS = {"word_tokenizer_type": "basic", "subword_tokenizer_type": "wordpiece"}
 FRAME = "[CLS] A [SEP]"
+VOCABULARIES = {
+    "keras_nlp": "assets/tokenizer/vocabulary.txt",
+    "hugging_face": "vocab.txt or tokenizer.json",
+}
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 GOOGLE_LAYOUTS = ("google", "model_garden")
-# Google's and the model garden's "gelu" is the approximation with tanh.
-GOOGLE_ACTIVATIONS = {"gelu": "gelu_tanh", "relu": "relu", "tanh": "tanh"}
-HUGGING_FACE_ACTIVATIONS = {
-    "gelu": "gelu",
-    "gelu_new": "gelu_tanh",
-    "gelu_pytorch_tanh": "gelu_tanh",
-    "gelu_fast": "gelu_tanh",
-    "relu": "relu",
-    "silu": "silu",
-    "swish": "silu",
-    "tanh": "tanh",
-}
 # Values that are constants in keras-nlp: in the encoder, and in the masked LM head.
 KERAS_NLP_ENCODER = {"activation": "gelu_tanh", "layer_norm_epsilon": 1e-12}
 KERAS_NLP_HEAD = {"activation": "gelu", "layer_norm_epsilon": 1e-5}
@@ -88,21 +86,18 @@ def read_config(directory, layout):
         return _keras_nlp_config(values, path), {}
     if google:
         _require(values, FIELDS.values(), path)
-        activations, default = GOOGLE_ACTIVATIONS, None
+        program, default = "google", None
     else:
         _check_hugging_face(values, path)
-        activations, default = HUGGING_FACE_ACTIVATIONS, "gelu"
-    activation = values.get("hidden_act", default)
-    if not isinstance(activation, str) or activation not in activations:
-        raise ValueError(
-            f"`hidden_act` must be one of {sorted(activations)}. Received: "
-            f"{activation!r} in `{path}`."
-        )
+        program, default = "hugging_face", "gelu"
     fields = {
         ours: values.get(name, getattr(BERTConfig, ours))
         for ours, name in FIELDS.items()
     }
-    fields["activation"] = activations[activation]
+    activation = values.get("hidden_act", default)
+    fields["activation"] = find_activation(
+        program, activation, "hidden_act", f"`{path}`"
+    )
     fields["layer_norm_epsilon"] = values.get("layer_norm_eps", 1e-12)
     fields["pad_id"] = values.get("pad_token_id") or 0
     return fields, values
@@ -177,8 +172,8 @@ def read_tokenizer(directory, layout, vocabulary_size, values):
         values: dict of config.json, see `read_config`.
 
     Returns:
-        dict of vocabulary (tuple of str) and lowercase (bool); None if the checkpoint
-        has no vocabulary.
+        dict of vocabulary (tuple of str) and lowercase (bool); None with a warning if
+        the checkpoint has no vocabulary.
 
     Raises:
         ValueError: if the numbers of tokens and rows differ, or if the tokenizer
@@ -186,11 +181,13 @@ def read_tokenizer(directory, layout, vocabulary_size, values):
     """
     path, advice = directory / "vocab.txt", ""
     if layout == "keras_nlp":
-        path = directory / "assets/tokenizer/vocabulary.txt"
+        path = directory / VOCABULARIES[layout]
         vocabulary = _read_vocabulary(path)
         config = read_json(directory / "tokenizer.json", optional=True)
         # `strip_accents` is ignored. It is False even for models without accents.
         lowercase = config.get("config", {}).get("lowercase", False)
+        if vocabulary and not config:
+            lowercase = _infer_lowercase(directory, vocabulary, "tokenizer.json")
     elif layout == "hugging_face":
         vocabulary, lowercase = _hugging_face_tokenizer(directory, values)
         if (directory / "tokenizer.json").is_file():
@@ -200,6 +197,8 @@ def read_tokenizer(directory, layout, vocabulary_size, values):
         vocabulary = _read_vocabulary(path)
         lowercase = _guess_lowercase(directory, vocabulary)
     if vocabulary is None:
+        names = VOCABULARIES.get(layout, path.name)
+        warn_without_tokenizer(directory, names)
         return None
     if len(vocabulary) != vocabulary_size:
         raise ValueError(
@@ -237,8 +236,12 @@ def _hugging_face_tokenizer(directory, values):
             "tokenize_chinese_chars", normalizer.get("handle_chinese_chars", True)
         ),
     }
-    lowercase = options["lowercase"]
     vocabulary = _read_vocabulary(directory / "vocab.txt")
+    if vocabulary and not fast and "do_lower_case" not in config:
+        options["lowercase"] = _infer_lowercase(
+            directory, vocabulary, "`do_lower_case` in tokenizer_config.json", True
+        )
+    lowercase = options["lowercase"]
     if config or fast or vocabulary:
         _check_splitting(directory, config, values, fast)
     if options["strip_accents"] not in (None, lowercase) or options["chinese"] is False:
@@ -312,6 +315,18 @@ def _read_frame(fast):
         return rule.get("type")
     items = rule.get("single") or ()
     return " ".join(part["id"] for item in items for part in item.values())
+
+
+def _infer_lowercase(directory, vocabulary, missing, default=None):
+    """The case of a vocabulary whose options are missing; a warning if it matters."""
+    lowercase = _guess_lowercase(directory, vocabulary)
+    if lowercase != default:
+        warn_user(
+            f"{directory} must hold {missing}, which says whether texts are "
+            "lower-cased. Received: none. By its name or its vocabulary, the model "
+            f"{'lower-cases' if lowercase else 'does not lower-case'} them."
+        )
+    return lowercase
 
 
 def _guess_lowercase(directory, vocabulary):

@@ -3,7 +3,7 @@
 import re
 import warnings
 
-from zoo.checkpoint import read_json
+from zoo.checkpoint import read_json, warn_user
 
 MODULES, LIMITS = "modules.json", "sentence_bert_config.json"
 PROMPTS = "config_sentence_transformers.json"
@@ -28,7 +28,43 @@ def read_pooling(directory, lowercase=True):
     """
     path = directory / MODULES
     if not path.is_file():
+        _warn_of_modules(directory)
         return {}
+    modules = _read_modules(path)
+    pooling = read_json(directory / modules["Pooling"] / "config.json")
+    if "pooling_mode" not in pooling:
+        pooling.setdefault(FLAGS["mean"], True)
+    names = {flag: mode for mode, flag in FLAGS.items()}
+    # Before version 5, models have a flag for each pooling instead of one word.
+    flags = [key for key in pooling if key.startswith("pooling_mode_") and pooling[key]]
+    mode = pooling.get("pooling_mode", [names.get(key, key) for key in flags])
+    mode = mode[0] if isinstance(mode, list) and len(mode) == 1 else mode
+    if mode not in ("cls", "mean"):
+        raise ValueError(
+            f"Pooling must be the first token or the mean. Received: {mode} in "
+            f"`{path.parent}`."
+        )
+    limits = read_json(directory / LIMITS, optional=True)
+    if not limits:
+        warn_user(
+            f"{directory} must hold {LIMITS}, which says how long texts may be. "
+            "Received: no such file. They may be as long as the model allows."
+        )
+    if limits.get("do_lower_case") and not lowercase:
+        raise ValueError(
+            "A model must lower-case texts exactly if its tokenizer does. Received: "
+            f"do_lower_case=true in `{directory / LIMITS}`, and a cased tokenizer."
+        )
+    _warn_of_prompt(directory)
+    return {
+        "pooling": mode,
+        "normalize": "Normalize" in modules,
+        "sequence_length": limits.get("max_seq_length"),
+    }
+
+
+def _read_modules(path):
+    """The modules of a model, dict of the kind of each one to its directory."""
     listed = read_json(path, kind=list)
     if not all(isinstance(module, dict) for module in listed):
         raise ValueError(
@@ -41,32 +77,20 @@ def read_pooling(directory, lowercase=True):
     unknown = set(modules) - {"Transformer", "Pooling", "Normalize"}
     if unknown or not re.fullmatch(r"\w[\w.-]*", modules.get("Pooling", "")):
         raise ValueError(
-            "A sentence-transformers model must be of Transformer, Pooling (in its own "
-            f"directory) and, optionally, Normalize. Received: {modules} in `{path}`."
+            "A sentence-transformers model must be of modules whose `type` is "
+            "Transformer, Pooling (in its own directory) and, optionally, Normalize. "
+            f"Received: {modules} in `{path}`."
         )
-    pooling = read_json(directory / modules["Pooling"] / "config.json")
-    names = {flag: mode for mode, flag in FLAGS.items()}
-    # Before version 5, models have a flag for each pooling instead of one word.
-    flags = [key for key in pooling if key.startswith("pooling_mode_") and pooling[key]]
-    mode = pooling.get("pooling_mode", [names.get(key, key) for key in flags])
-    mode = mode[0] if isinstance(mode, list) and len(mode) == 1 else mode
-    if mode not in ("cls", "mean"):
-        raise ValueError(
-            f"Pooling must be the first token or the mean. Received: {mode} in "
-            f"`{path.parent}`."
+    return modules
+
+
+def _warn_of_modules(directory):
+    """Warns of a pooling that no file says to be a part of the model."""
+    for path in sorted(directory.glob("*_Pooling/config.json"))[:1]:
+        warn_user(
+            f"{directory} must hold {MODULES} if {path.parent.name} is a part of the "
+            "model. Received: no such file. Texts get no vectors."
         )
-    limits = read_json(directory / LIMITS, optional=True)
-    if limits.get("do_lower_case") and not lowercase:
-        raise ValueError(
-            "A model must lower-case texts exactly if its tokenizer does. Received: "
-            f"do_lower_case=true in `{directory / LIMITS}`, and a cased tokenizer."
-        )
-    _warn_of_prompt(directory)
-    return {
-        "pooling": mode,
-        "normalize": "Normalize" in modules,
-        "sequence_length": limits.get("max_seq_length"),
-    }
 
 
 def _warn_of_prompt(directory):

@@ -10,9 +10,12 @@ from zoo.checkpoint import (
     Converted,
     convert,
     find_hugging_face,
+    find_model_type,
     find_tensorflow,
+    naming_absent,
     open_checkpoint,
     read_json,
+    warn_user,
 )
 from zoo.config import make_config
 from zoo.family import Layout, check_size, only_layout
@@ -151,7 +154,7 @@ def find_layouts(directory):
     if config.get("class_name") == "BertBackbone":
         if (directory / "model.weights.h5").is_file():
             found.append("keras_nlp")
-    if config.get("model_type") == "bert":
+    if find_model_type(config) == "bert":
         if find_hugging_face(directory):
             found.append("hugging_face")
     indices = find_tensorflow(directory)
@@ -196,15 +199,16 @@ def read(directory, layout=None, activation=None, file=None):
         fields["activation"] = activation
     where = f"`{config_path(directory, layout)}`"
     names = {} if layout == "keras_nlp" else FIELDS
-    config = make_config(BERTConfig, fields, where, names)
-    check_size(weight_shapes(config), where)
-    rows, parts, ignore = table.choose(config.num_layers, checkpoint)
-    config = dataclasses.replace(config, pooler="pooler" in parts)
-    heads = tuple(part for part in HEADS if part in parts)
-    num_classes = _num_classes(rows, checkpoint)
-    expected = shapes(config, heads, num_classes)
-    weights = convert(checkpoint, rows, expected, ignore, config.num_heads)
-    classifies = _find_kind(directory, values, num_classes)
+    with naming_absent(config_path(directory, layout), names.values()):
+        config = make_config(BERTConfig, fields, where, names)
+        check_size(weight_shapes(config), where)
+        rows, parts, ignore = table.choose(config.num_layers, checkpoint)
+        config = dataclasses.replace(config, pooler="pooler" in parts)
+        heads = tuple(part for part in HEADS if part in parts)
+        num_classes = _num_classes(rows, checkpoint)
+        expected = shapes(config, heads, num_classes)
+        weights = convert(checkpoint, rows, expected, ignore, config.num_heads)
+    classifies = _find_kind(directory, values, num_classes, config.pooler)
     # Other outputs have no label, though Hugging Face writes default names.
     named = 0 if classifies in ("choices", "numbers") else num_classes
     tokenizer = read_tokenizer(directory, layout, config.vocabulary_size, values)
@@ -221,15 +225,25 @@ def read(directory, layout=None, activation=None, file=None):
     )
 
 
-def _find_kind(directory, values, num_classes):
+def _find_kind(directory, values, num_classes, pooler):
     """What a classifier labels, see `Converted`; a warning says why it is None.
 
     Args:
         directory: `Path`.
-        values: dict of config.json.
+        values: dict of config.json, empty in other layouts.
         num_classes: int, 0 without a classifier.
+        pooler: bool, which the class for words does not have.
     """
-    kind = CLASSIFIES.get(next(iter(values.get("architectures") or ()), None))
+    name = next(iter(values.get("architectures") or ()), None)
+    kind = CLASSIFIES.get(name)
+    if values and name is None and num_classes:
+        kind = "texts" if pooler else "words"
+        if num_classes == 1:
+            warn_user(
+                "`architectures` must be in a config.json if a classifier has one "
+                f"output. Received: none in {directory}. The model is read as one that "
+                "gives a number for a text; it may be one of multiple choice."
+            )
     if kind == "texts" and num_classes == 1:
         return "numbers"
     if num_classes > 1 and values.get("problem_type") not in SINGLE_LABEL:

@@ -7,6 +7,7 @@ from zoo.checkpoint import (
     Row,
     convert,
     default_labels,
+    name_activation,
     revert,
     save_checkpoint,
 )
@@ -171,9 +172,7 @@ def _hugging_face(config, heads, head_options, tokenizer, labels, num_classes):
     values |= {
         "model_type": "bert",
         "architectures": [ARCHITECTURES[heads, config.pooler]],
-        "hidden_act": {"gelu_tanh": "gelu_new"}.get(
-            config.activation, config.activation
-        ),
+        "hidden_act": name_activation("hugging_face", config.activation),
         "layer_norm_eps": config.layer_norm_epsilon,
         "pad_token_id": config.pad_id,
     }

@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 
-from zoo.checkpoint import Row, convert, open_checkpoint, revert
+from zoo.checkpoint import Row, convert, open_checkpoint, revert, warn_user
 from zoo.models.elmo.tables import INPUT, RECURRENT, shapes, table
 
 # Key in a section of options.json to our field.
@@ -23,7 +23,9 @@ CNN_OPTIONS = {
     "max_characters_per_token": "max_characters",
     "activation": "activation",
 }
-REQUIRED = ("dim", "projection_dim", "n_layers", "filters", "n_highway")
+REQUIRED = ("dim", "projection_dim", "n_layers", "filters", "n_highway", "activation")
+# What the authors' training leaves out if it is not set, and what AllenNLP assumes.
+ASSUMED = {"use_skip_connections": False, "max_characters_per_token": 50}
 
 # The names in a training checkpoint that are not weights.
 TRAINING_STATE = r"lm/.+/Adagrad|global_step|train_perplexity"
@@ -80,7 +82,15 @@ def read_options(path):
             f"`n_characters` in `{path}` must be 262, or 261 in a file for training. "
             f"Received: {characters}."
         )
-    return {"residual": False, **fields}
+    absent = [key for key in ASSUMED if key not in {**lstm, **cnn}]
+    if absent:
+        assumed = {key: ASSUMED[key] for key in absent}
+        warn_user(
+            f"{path} must hold {', '.join(absent)}, which change what the model "
+            f"computes. Received: none. Assumed: {assumed}."
+        )
+    known = {**LSTM_OPTIONS, **CNN_OPTIONS}
+    return {**{known[key]: value for key, value in ASSUMED.items()}, **fields}
 
 
 def read_hdf5(path, config):

@@ -5,7 +5,13 @@ from pathlib import Path
 
 import numpy as np
 
-from zoo.checkpoint import Converted, find_tensorflow, save_checkpoint
+from zoo.checkpoint import (
+    Converted,
+    find_tensorflow,
+    open_checkpoint,
+    save_checkpoint,
+    warn_user,
+)
 from zoo.config import make_config
 from zoo.family import Layout, check_size, choose_file, only_layout
 from zoo.files import filling
@@ -18,6 +24,7 @@ __all__ = ["layouts", "new_mix", "read", "recognise", "shapes", "write"]
 # The authors' names begin with the sizes.
 OPTIONS = "*options.json"
 WORDS = "vocab*.txt"
+LSTM = "lm/RNN_0/"  # what names of a training checkpoint begin with
 FILES = {"hdf5": "*.hdf5", "tf1": "*.index"}  # the checkpoints of a layout
 
 
@@ -71,11 +78,13 @@ def recognise(directory):
 def find_layouts(directory):
     """Returns the names of all ELMo layouts in a directory, list of str."""
     directory, found = Path(directory), []
-    if any(directory.glob(OPTIONS)):
-        if any(directory.glob("*.hdf5")):
-            found.append("hdf5")
-        if find_tensorflow(directory) or (directory / "checkpoint").is_file():
-            found.append("tf1")
+    options, paths = any(directory.glob(OPTIONS)), find_tensorflow(directory)
+    if options and any(directory.glob("*.hdf5")):
+        found.append("hdf5")
+    if options and (paths or (directory / "checkpoint").is_file()):
+        found.append("tf1")
+    elif any(name.startswith(LSTM) for path in paths for name in open_checkpoint(path)):
+        found.append("tf1")  # `read` says that the options are missing
     if any((directory / name).is_file() for name in many_langs.STATES):
         found.append("many_langs")
     return found
@@ -137,6 +146,10 @@ def _read_training(directory, file=None):
     config = _read_config(directory, path)
     weights = bilm.read_training(path, config)
     if not words:
+        warn_user(
+            f"{directory} must hold {WORDS}, the words of the softmax. Received: no "
+            "such file. The model reads any word, but cannot predict words."
+        )
         return config, weights, {}
     vocabulary = bilm.read_words(words[0], len(weights["softmax/bias"]))
     return config, weights, {"vocabulary": vocabulary}

@@ -3,7 +3,7 @@
 import json
 import warnings
 
-from zoo.checkpoint import read_json
+from zoo.checkpoint import read_json, warn_user, warn_without_tokenizer
 
 END = "<|endoftext|>"  # of GPT-2
 WORD_END = "</w>"  # of GPT-1
@@ -25,8 +25,7 @@ FILES = {
 def read_tokenizer(directory, layout, config):
     """Reads the arguments of the tokenizer of a model.
 
-    OpenAI's programs read `<|endoftext|>` in a text as text, the others as the special
-    token.
+    OpenAI's programs read `<|endoftext|>` as text, the others as the special token.
 
     Args:
         directory: `pathlib.Path`.
@@ -35,8 +34,8 @@ def read_tokenizer(directory, layout, config):
 
     Returns:
         dict of vocabulary and merges, tuples of str, and for GPT-2 of start_token and
-        special_tokens, bools. None if there are no files, or if no tokenizer of ours
-        computes the same; a warning says why.
+        special_tokens, bools. None with a warning, without files or if no tokenizer of
+        ours computes the same.
 
     Raises:
         FileNotFoundError: if one of the two files is missing.
@@ -57,11 +56,13 @@ def read_tokenizer(directory, layout, config):
     if problem is None and ids and config.norm_first and END not in ids:
         problem = f"its vocabulary lacks {END!r}"
     if problem:
-        warnings.warn(
+        warn_user(
             f"The tokenizer of {directory} is not one that zoo has: {problem}. The "
-            "model has no tokenizer; it takes the ids of tokens.",
-            stacklevel=2,
+            "model has no tokenizer; it takes the ids of tokens."
         )
+    elif not ids:
+        names = "tokenizer.json, or " * (layout == "hugging_face")
+        warn_without_tokenizer(directory, names + " and ".join(FILES[layout][0]))
     if problem or not ids:
         return None
     if len(ids) > config.vocabulary_size:
@@ -165,7 +166,8 @@ def _read_slow_options(directory, ids):
         problem = "it adds a space before each text"
     elif not ids and values.get("tokenizer_class"):
         names = " and ".join(FILES["hugging_face"][0])
-        problem = f"it is a {values['tokenizer_class']!s:.40} without {names}"
+        kind = f"{values['tokenizer_class']!s:.40}"
+        problem = f"it is a {kind} without {names}, or tokenizer.json"
     return bool(values.get("add_bos_token", False)), problem
 
 
@@ -232,6 +234,16 @@ def _read_frame(rule):
 def _object(value):
     """The value if it is a dict, else an empty one."""
     return value if isinstance(value, dict) else {}
+
+
+def find_end(tokenizer):
+    """The id of the token that ends a text, int; None without one.
+
+    Args:
+        tokenizer: dict, from `read_tokenizer`, or None.
+    """
+    tokens = tokenizer["vocabulary"] if tokenizer else ()
+    return tokens.index(END) if END in tokens else None
 
 
 def tokenizer_files(layout, tokenizer, config):

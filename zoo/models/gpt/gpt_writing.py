@@ -1,20 +1,28 @@
 """Writes a GPT as a directory that transformers or keras-nlp loads."""
 
 import json
+import warnings
 
-from zoo.checkpoint import HUGGING_FACE_WEIGHTS, revert, save_checkpoint
+from zoo.checkpoint import (
+    ACTIVATIONS,
+    GENERATION_FILE,
+    HUGGING_FACE_WEIGHTS,
+    name_activation,
+    revert,
+    save_checkpoint,
+    write_generation,
+)
 from zoo.files import filling
 from zoo.models.gpt.bpe_files import END, tokenizer_files
-from zoo.models.gpt.generation_files import FILE, write_generation
 from zoo.models.gpt.hub_files import (
     ACTIVATION_FIELDS,
-    ACTIVATIONS,
     FIELDS,
     GPT1,
     GPT2,
     KERAS_NLP,
     KERAS_NLP_SIZES,
     KERAS_WEIGHTS,
+    PROGRAMS,
 )
 from zoo.models.gpt.tables import table
 
@@ -22,8 +30,6 @@ CLASSES = {
     GPT1: ("OpenAIGPTLMHeadModel", "OpenAIGPTTokenizer"),
     GPT2: ("GPT2LMHeadModel", "GPT2Tokenizer"),
 }
-# The name of an activation in new files; it has several.
-NAMES = {GPT1: {"silu": "silu"}, GPT2: {"gelu_tanh": "gelu_new", "silu": "silu"}}
 
 
 def write_hugging_face(directory, contents):
@@ -53,8 +59,15 @@ def write_hugging_face(directory, contents):
         end = list(tokenizer["vocabulary"]).index(END)
     values["bos_token_id"] = values["eos_token_id"] = end
     files["config.json"] = _json(values)
-    if generation := write_generation(contents.options.get("generation")):
-        files[FILE] = _json({**generation, "eos_token_id": end})
+    generation, lost = write_generation(contents.options.get("generation") or {})
+    if lost:
+        warnings.warn(
+            f"{GENERATION_FILE} has no place for the options {', '.join(lost)}. They "
+            "are left out; give them to `generate`.",
+            stacklevel=2,
+        )
+    if generation:
+        files[GENERATION_FILE] = _json({**generation, "eos_token_id": end})
     if tokenizer:
         options = {
             "tokenizer_class": CLASSES[kind][1],
@@ -74,12 +87,12 @@ def _describe(config, kind):
     Raises:
         ValueError: if no model of this kind computes the model.
     """
-    names = {ours: theirs for theirs, ours in ACTIVATIONS[kind].items()}
-    names |= NAMES[kind]
+    activation = name_activation(PROGRAMS[kind], config.activation)
     wide = kind == GPT2 or config.intermediate_dim == 4 * config.hidden_dim
-    if config.activation not in names or not wide:
+    if activation is None or not wide:
+        known = sorted({*ACTIVATIONS[PROGRAMS[kind]].values()})
         raise ValueError(
-            f"A {kind} of Hugging Face has an activation of {sorted(names)}, and an "
+            f"A {kind} of Hugging Face has an activation of {known}, and an "
             "OpenAI GPT with norms after the sub-layers has `intermediate_dim` = 4 "
             f"`hidden_dim`. Received: activation={config.activation!r}, "
             f"intermediate_dim={config.intermediate_dim}, hidden_dim="
@@ -89,7 +102,7 @@ def _describe(config, kind):
     values |= {
         "model_type": kind,
         "architectures": [CLASSES[kind][0]],
-        ACTIVATION_FIELDS[kind]: names[config.activation],
+        ACTIVATION_FIELDS[kind]: activation,
         "tie_word_embeddings": True,
         "dtype": "float32",
     }

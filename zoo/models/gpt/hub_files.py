@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from zoo.checkpoint import read_json
+from zoo.checkpoint import find_activation, find_model_type, read_json
 from zoo.models.gpt.tables import LM_HEAD
 
 KERAS_WEIGHTS = "model.weights.h5"
@@ -43,20 +43,7 @@ DEFAULTS = {
     },
 }
 ACTIVATION_FIELDS = {GPT1: "afn", GPT2: "activation_function"}
-ACTIVATIONS = {
-    # The "gelu" of `OpenAIGPTModel` is the approximation with tanh.
-    GPT1: {"gelu": "gelu_tanh", "relu": "relu", "silu": "silu", "swish": "silu"},
-    GPT2: {
-        "gelu_new": "gelu_tanh",
-        "gelu_pytorch_tanh": "gelu_tanh",
-        "gelu_fast": "gelu_tanh",
-        "gelu": "gelu",
-        "relu": "relu",
-        "silu": "silu",
-        "swish": "silu",
-        "tanh": "tanh",
-    },
-}
+PROGRAMS = {GPT1: "hugging_face_gpt1", GPT2: "hugging_face"}  # of activations
 # Options, and the values that `GPT` computes. The first one is the default.
 OPTIONS = {
     "scale_attn_weights": (True, None),
@@ -93,7 +80,7 @@ def read_hugging_face(path):
         ValueError: if it is damaged, or `GPT` cannot compute the model.
     """
     values = read_json(path)
-    kind = values.get("model_type")
+    kind = find_model_type(values)
     if kind not in (GPT1, GPT2):
         raise ValueError(
             f"`model_type` must be {GPT2!r} or {GPT1!r}. Received: {kind!r} in "
@@ -106,20 +93,15 @@ def read_hugging_face(path):
                 f"`{name}` must be {known[0]!r}; `GPT` computes nothing else. "
                 f"Received: {values[name]!r} in `{path}`."
             )
-    name, known = ACTIVATION_FIELDS[kind], ACTIVATIONS[kind]
-    activation = values[name]
-    if not isinstance(activation, str) or activation not in known:
-        raise ValueError(
-            f"`{name}` must be one of {sorted(known)}. Received: {activation!r} in "
-            f"`{path}`."
-        )
+    name = ACTIVATION_FIELDS[kind]
+    activation = find_activation(PROGRAMS[kind], values[name], name, f"`{path}`")
     fields = {ours: values[theirs] for ours, theirs in FIELDS.items()}
     inner = values.get("n_inner") if kind == GPT2 else None
     if inner is None and isinstance(values["n_embd"], int):
         inner = 4 * values["n_embd"]
     fields |= {
         "intermediate_dim": inner,
-        "activation": known[activation],
+        "activation": activation,
         "norm_first": kind == GPT2,
     }
     return fields, values

@@ -8,15 +8,17 @@ from zoo.checkpoint import (
     Converted,
     convert,
     find_hugging_face,
+    find_model_type,
     find_tensorflow,
+    naming_absent,
     open_checkpoint,
+    read_generation,
     read_json,
 )
 from zoo.config import make_config
 from zoo.family import Layout, check_size, only_layout
 from zoo.models.gpt import gpt_writing, hub_files, openai_files
-from zoo.models.gpt.bpe_files import read_tokenizer
-from zoo.models.gpt.generation_files import read_generation
+from zoo.models.gpt.bpe_files import find_end, read_tokenizer
 from zoo.models.gpt.model import GPTConfig
 from zoo.models.gpt.shapes import weight_shapes
 from zoo.models.gpt.tables import IGNORED, table
@@ -79,7 +81,7 @@ def find_layouts(directory):
     if openai_files.has_checkpoint(directory):
         found.append("openai_gpt2")
     config = read_json(directory / "config.json", optional=True)
-    if config.get("model_type") in (hub_files.GPT1, hub_files.GPT2):
+    if find_model_type(config) in (hub_files.GPT1, hub_files.GPT2):
         if list_files("hugging_face", directory):
             found.append("hugging_face")
     if config.get("class_name") == "GPT2Backbone":
@@ -104,13 +106,12 @@ def read(directory, layout=None, file=None, num_heads=None):
             say it; by default a head has 64 units.
 
     Returns:
-        `Converted`. A language model has the head "lm_head", which has no weights of
-        its own.
+        `Converted`. A language model has the head "lm_head", without own weights.
 
     Raises:
         FileNotFoundError: if a file is missing.
-        ValueError: if there is no GPT, or `GPT` cannot compute it. Also if a file is
-            damaged, or the files do not agree.
+        ValueError: if there is no GPT, `GPT` cannot compute it, a file is damaged, or
+            the files do not agree.
     """
     directory = Path(directory)
     layout = layout or recognise(directory)
@@ -133,16 +134,18 @@ def read(directory, layout=None, file=None, num_heads=None):
         checkpoint = open_checkpoint(directory / hub_files.KERAS_WEIGHTS)
     if num_heads is not None:
         fields["num_heads"] = num_heads
-    config = make_config(GPTConfig, fields, f"`{path}`", names)
-    check_size(weight_shapes(config), f"`{path}`")
-    rows, expected = table(layout, config), dict(weight_shapes(config))
+    with naming_absent(path, names.values()):
+        config = make_config(GPTConfig, fields, f"`{path}`", names)
+        check_size(weight_shapes(config), f"`{path}`")
+        rows, expected = table(layout, config), dict(weight_shapes(config))
+        weights = convert(checkpoint, rows, expected, IGNORED[layout], config.num_heads)
     tokenizer, options = read_tokenizer(directory, layout, config), {}
     if layout == "hugging_face":
-        options = {"generation": read_generation(directory, tokenizer)}
+        options = {"generation": read_generation(directory, find_end(tokenizer))}
     return Converted(
         layout=layout,
         config=config,
-        weights=convert(checkpoint, rows, expected, IGNORED[layout], config.num_heads),
+        weights=weights,
         heads=heads,
         tokenizer=tokenizer,
         options=options,

@@ -4,13 +4,11 @@ import re
 
 import numpy as np
 
-from zoo.checkpoint import read_ctranslate2, read_json
+from zoo.checkpoint import find_activation, read_ctranslate2, read_json, warn_user
 from zoo.models.transformer.model import TransformerConfig
 from zoo.models.transformer.published_files import read_token_lists
 from zoo.models.transformer.tables import FUSED
 
-# CTranslate2's codes of activations, from `ops/activation.h`.
-ACTIVATIONS = {0: "relu", 1: "gelu_tanh", 2: "silu", 3: "gelu", 5: "tanh"}
 CTRANSLATE2_OPTIONS = {
     "activation",
     "alignment_heads",
@@ -29,6 +27,9 @@ UNSUPPORTED = {
     "scale_outputs",
     "start_from_zero_embedding",
 }
+# The number of heads of models whose files do not say it, by the name of the model.
+HEADS = {"": 8, "TransformerBase": 8, "TransformerBig": 16}
+FIRST_WITH_CONFIG = 6  # the version of a model.bin that has a config.json beside it
 # Newer files number the tables of the source, of which there may be several.
 TABLE, NUMBERED_TABLE = "encoder/embeddings/", r"encoder/embeddings_\d+/"
 TABLES = (
@@ -58,8 +59,15 @@ def read(directory):
     CTranslate2, and sinusoids from position 1. Newer directories have a `config.json`,
     which says which special tokens there are.
     """
-    values = read_json(directory / "config.json", optional=True)
-    _, arrays = read_ctranslate2(directory / "model.bin")
+    path = directory / "config.json"
+    values = read_json(path, optional=True)
+    name, version, arrays = read_ctranslate2(directory / "model.bin")
+    if version >= FIRST_WITH_CONFIG and not path.is_file():
+        warn_user(
+            f"{directory} must hold config.json, which says what stands around a "
+            "source. Received: no such file. Nothing is added, and the epsilon is 1e-5."
+        )
+    values["num_heads"] = HEADS.get(name)
     arrays = split_fused(_name_table(arrays, directory))
     known = CTRANSLATE2_OPTIONS | UNSUPPORTED
     options = {k: arrays.pop(k) for k in [*arrays] if _leaf(k) in known}
@@ -83,7 +91,8 @@ def read(directory):
     if tokenizer:
         values["pad_id"] = tokenizer["tokens"].index(tokenizer["pad"])
         others["tokenizer"] = tokenizer
-    return _config(arrays, options, shared, values), arrays, others
+    config = _config(arrays, options, shared, values, f"`{directory}`")
+    return config, arrays, others
 
 
 def _name_table(arrays, directory):
@@ -102,7 +111,7 @@ def _name_table(arrays, directory):
     return named
 
 
-def _config(arrays, options, shared, values):
+def _config(arrays, options, shared, values, where):
     """The config of a CTranslate2 model, from the shapes of its arrays."""
 
     def option(name, default):
@@ -117,12 +126,6 @@ def _config(arrays, options, shared, values):
         names = {name.split("/")[1] for name in arrays if name.startswith(f"{side}/")}
         return sum(name.startswith("layer_") for name in names - {"layer_norm"})
 
-    activation = option("activation", 0)
-    if activation not in ACTIVATIONS:
-        raise ValueError(
-            f"`activation` must be one of the codes {[*ACTIVATIONS]}. Received: "
-            f"{activation}."
-        )
     size, width = arrays[TABLES[0]].shape
     return TransformerConfig(
         vocabulary_size=size,
@@ -130,9 +133,11 @@ def _config(arrays, options, shared, values):
         hidden_dim=width,
         num_encoder_layers=blocks("encoder"),
         num_decoder_layers=blocks("decoder"),
-        num_heads=option("num_heads", 8),  # of "TransformerBase", which has no option
+        num_heads=_num_heads(option("num_heads", values["num_heads"]), where),
         intermediate_dim=len(arrays["encoder/layer_0/ffn/linear_0/weight"]),
-        activation=ACTIVATIONS[activation],
+        activation=find_activation(
+            "ctranslate2", option("activation", 0), "activation", where
+        ),
         norm_first=bool(option("pre_norm", 1)),
         attention_bias="encoder/layer_0/self_attention/query/bias" in arrays,
         positions="tensor2tensor",
@@ -144,6 +149,13 @@ def _config(arrays, options, shared, values):
         layer_norm_epsilon=values.get("layer_norm_epsilon") or 1e-5,
         pad_id=values.get("pad_id", 0),
     )
+
+
+def _num_heads(value, where):
+    """The number of heads, which newer files say."""
+    if value is None:
+        raise ValueError(f"{where} must hold `num_heads`. Received: none.")
+    return value
 
 
 def _leaf(name):

@@ -1,10 +1,11 @@
 """Reads Transformers of fairseq."""
 
 import re
+import reprlib
 
 import numpy as np
 
-from zoo.checkpoint import open_training_checkpoint
+from zoo.checkpoint import find_activation, open_training_checkpoint
 from zoo.config import make_config
 from zoo.models.transformer.fairseq_dictionaries import read_tokenizer
 from zoo.models.transformer.model import TransformerConfig
@@ -12,13 +13,6 @@ from zoo.models.transformer.tables import SIDES
 
 CHECKPOINTS = ("model.pt", "checkpoint_best.pt", "checkpoint_last.pt")
 PAD, END = 1, 2  # ids; the decoder starts with the end token
-ACTIVATIONS = {
-    "relu": "relu",
-    "gelu": "gelu",
-    "gelu_accurate": "gelu_tanh",
-    "gelu_fast": "gelu_tanh",
-    "tanh": "tanh",
-}
 # Our field to the option that each side has, and its default in `base_architecture`.
 SIDE_OPTIONS = {
     "hidden_dim": ("embed_dim", 512),
@@ -67,11 +61,15 @@ def recognise(directory):
     return any(directory.glob("*.pt")) and any(directory.glob("dict.*.txt"))
 
 
-def read(directory):
+def read(directory, languages=None):
     """Config, arrays and tokenizer of a fairseq directory.
 
     The directory holds a checkpoint, a `dict.{language}.txt` for each language and,
     optionally, a file of byte-pair codes. Without codes there is no tokenizer.
+
+    Args:
+        directory: `pathlib.Path`.
+        languages: pair of str, see `read_tokenizer`.
     """
     path = _find_checkpoint(directory)
     arrays, entries = open_training_checkpoint(path, "model")
@@ -81,7 +79,7 @@ def read(directory):
     config = _read_config(options, arrays, path)
     _prepare(arrays, config, options, path)
     others = {"options": _task_options(options)}
-    tokenizer = read_tokenizer(directory, options, config)
+    tokenizer = read_tokenizer(directory, options, config, languages)
     return config, arrays, others | ({"tokenizer": tokenizer} if tokenizer else {})
 
 
@@ -109,9 +107,11 @@ def read_options(entries, path):
     Raises:
         ValueError: if there are no options.
     """
-    options = _plain(entries.get("args"))
+    try:
+        options, groups = _plain(entries.get("args")), _plain(entries.get("cfg"))
+    except RecursionError as error:
+        raise ValueError(f"The options of `{path}` must not be so deep.") from error
     if options is None:
-        groups = _plain(entries.get("cfg"))
         groups = groups if isinstance(groups, dict) else {}
         options = {}
         for name in ("task", "criterion", "model"):
@@ -128,17 +128,38 @@ def read_options(entries, path):
             options |= {f"{side}_{name}": value for name, value in group.items()}
     # A reference to another option has no value of its own.
     references = {k for k, v in options.items() if isinstance(v, str) and "${" in v}
-    return {k: v for k, v in options.items() if k not in references}
+    return {k: _single(v) for k, v in options.items() if k not in references}
 
 
-def _plain(value):
-    """A stored value without the records of omegaconf."""
+def _plain(value, seen=None):
+    """A stored value without the records of omegaconf, which may refer to each other.
+
+    Args:
+        value: what the pickle holds.
+        seen: dict of the id of a stored dict to its plain one.
+    """
+    seen = {} if seen is None else seen
     if not isinstance(value, dict):
         return value
-    for name in ("_content", "_val"):
-        if name in value:
-            return _plain(value[name])
-    return {key: _plain(item) for key, item in value.items()}
+    if id(value) not in seen:
+        seen[id(value)] = {}  # where a record refers to itself
+        inner = [name for name in ("_content", "_val") if name in value]
+        if inner:
+            seen[id(value)] = _plain(value[inner[0]], seen)
+        else:
+            items = {key: _plain(item, seen) for key, item in value.items()}
+            seen[id(value)] = items
+    return seen[id(value)]
+
+
+def _single(value):
+    """A single value; short text for a container, which is only asked if it is empty.
+
+    A pickle of a few bytes can hold a container that no memory holds as text.
+    """
+    if isinstance(value, (dict, list, tuple, set, frozenset)):
+        return reprlib.repr(value) if value else None
+    return value
 
 
 def rename(arrays):
@@ -213,12 +234,9 @@ def _read_config(options, arrays, path):
         for ours, option in SIDE_OPTIONS.items()
     }
     fields |= {ours: options.get(*option) for ours, option in OPTIONS.items()}
-    if fields["activation"] not in ACTIVATIONS:
-        raise ValueError(
-            f"`activation_fn` of `{path}` must be one of {', '.join(ACTIVATIONS)}. "
-            f"Received: {fields['activation']!r}."
-        )
-    fields["activation"] = ACTIVATIONS[fields["activation"]]
+    fields["activation"] = find_activation(
+        "fairseq", fields["activation"], "activation_fn", f"`{path}`"
+    )
     fields["activation_dropout"] = (
         fields["activation_dropout"] or options.get("relu_dropout") or 0.0
     )

@@ -1,70 +1,143 @@
 """Reads the dictionaries and byte-pair codes of fairseq."""
 
+import itertools
 import re
 
+from zoo.checkpoint import warn_without_tokenizer
+
+# The names of published files; the first ones are preferred.
 CODES = ("bpecodes", "code", "codes")
+OTHER_CODES = r"(bpe[._-]?)?codes?([._-]\w+)?"
 SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")
+SIDES = ("source", "target")
+# Names of dictionaries that say the side and not the language.
+SIDE_NAMES = (("source", "src"), ("target", "tgt", "trg"))
 
 
-def read_tokenizer(directory, options, config):
+def read_tokenizer(directory, options, config, languages=None):
     """The arguments of a `zoo.text.BytePairTokenizer`.
 
     Args:
         directory: pathlib.Path.
         options: dict, those of the model; source_lang and target_lang are languages.
         config: `TransformerConfig`.
+        languages: pair of str, the languages of the source and of the target. By
+            default those of the options. If these lack one, as in many published
+            models, the sizes of the dictionaries say which belongs to which side.
 
     Returns:
-        dict, or None if the directory has no byte-pair codes.
+        dict, or None with a warning if the directory has no byte-pair codes.
 
     Raises:
-        ValueError: if a dictionary is missing, is damaged, or does not fit the config.
+        ValueError: if a dictionary is missing, is damaged, or does not fit the config,
+            or if it is not clear to which side it belongs.
     """
-    codes = [directory / name for name in CODES if (directory / name).is_file()]
-    if not codes:
-        return None
-    sides = [
-        read_dictionary(_find_dictionary(directory, options.get(f"{side}_lang")))
-        for side in ("source", "target")
-    ]
-    for side, tokens, rows in zip(
-        ("source", "target"),
-        sides,
-        (config.vocabulary_size, config.target_size),
-        strict=True,
-    ):
-        if len(tokens) != rows:
-            raise ValueError(
-                f"The dictionary of the {side} must have a token for every row of the "
-                f"embedding. Received: {len(tokens)} tokens with the four special "
-                f"ones, {rows} rows, in `{directory}`."
-            )
-    if config.target_vocabulary_size is None and sides[0] != sides[1]:
-        raise ValueError(
-            f"The dictionaries of `{directory}` must be the same, because the options "
-            "say that all embeddings are shared. Received: different tokens."
+    codes = _find_codes(directory)
+    if codes is None:
+        warn_without_tokenizer(
+            directory, "byte-pair codes called bpecodes, code, codes or bpe.codes"
         )
-    lines = _read_text(codes[0]).rstrip("\n").split("\n")
-    several = config.target_vocabulary_size is not None
+        return None
+    sizes = config.vocabulary_size, config.target_size
+    shared = config.target_vocabulary_size is None
+    paths = {p.name[5:-4]: p for p in sorted(directory.glob("dict.*.txt"))}
+    languages = _languages(options, languages, paths)
+    sides = _find_sides(directory, paths, languages, sizes, shared)
     return {
-        "codes": tuple(lines),
+        "codes": tuple(_read_text(codes).rstrip("\n").split("\n")),
         "vocabulary": sides[0],
-        "target_vocabulary": sides[1] if several else None,
+        "target_vocabulary": None if shared else sides[1],
     }
 
 
-def _find_dictionary(directory, language):
-    """The path of a dictionary; of the only one, if the language is unknown."""
-    found = sorted(directory.glob("dict.*.txt"))
-    path = directory / f"dict.{language}.txt"
-    if path in found:
-        return path
-    if language is not None or len({p.read_bytes() for p in found}) != 1:
+def _find_codes(directory):
+    """The path of the byte-pair codes, or None."""
+    found = [directory / name for name in CODES if (directory / name).is_file()]
+    if not found:
+        paths = [path for path in sorted(directory.iterdir()) if path.is_file()]
+        found = [path for path in paths if re.fullmatch(OTHER_CODES, path.name)]
+        if len({path.read_bytes() for path in found}) > 1:
+            raise ValueError(
+                f"`{directory}` must hold one file of byte-pair codes. Received: "
+                f"{', '.join(path.name for path in found)}. Call the right one "
+                f"{CODES[0]}."
+            )
+    return found[0] if found else None
+
+
+def _languages(options, languages, paths):
+    """The languages of both sides, each str or None if it is not known.
+
+    Args:
+        options, languages: see `read_tokenizer`.
+        paths: dict of the language of each dictionary to its path.
+    """
+    if languages is None:
+        found = []
+        for side, names in zip(SIDES, SIDE_NAMES, strict=True):
+            named = next((name for name in names if name in paths), None)
+            found.append(options.get(f"{side}_lang") or named)
+        return tuple(found)
+    pair = isinstance(languages, (tuple, list)) and len(languages) == len(SIDES)
+    if not pair or not all(isinstance(language, str) for language in languages):
         raise ValueError(
-            f"`{directory}` must hold the dictionary of the language {language!r} that "
-            f"the options name. Received: {', '.join(p.name for p in found)}."
+            "`languages` must be two names, of the source and of the target, such as "
+            f'("en", "de"). Received: {languages!r:.80}.'
         )
-    return found[0]
+    return tuple(languages)
+
+
+def _find_sides(directory, paths, languages, sizes, shared):
+    """The tokens of both sides, a pair of tuples of str.
+
+    Args:
+        directory: pathlib.Path.
+        paths: dict of the language of each dictionary to its path.
+        languages: pair of str or None.
+        sizes: pair of int, rows of the embeddings.
+        shared: bool, whether both sides have the same tokens.
+    """
+    names = ", ".join(path.name for path in paths.values())
+    for language in languages:
+        if language is not None and language not in paths:
+            raise ValueError(
+                f"`{directory}` must hold the dictionary of the language {language!r}, "
+                f"dict.{language}.txt. Received: {names}. Rename it, or pass "
+                '`languages=`, such as ("en", "de").'
+            )
+    tokens = {language: read_dictionary(path) for language, path in paths.items()}
+    first = {}  # of equal dictionaries, the first one stands for all
+    same = {name: first.setdefault(found, name) for name, found in tokens.items()}
+    pairs = {
+        (same[source], same[target]): (source, target)
+        for source, target in itertools.product(paths, repeat=len(SIDES))
+        if languages[0] in (None, source) and languages[1] in (None, target)
+        # A dictionary is that of one side, unless it is the only one.
+        if source != target or len(paths) == 1 or languages == (source, target)
+    }
+    fitting = [p for p in pairs if tuple(len(tokens[name]) for name in p) == sizes]
+    if not fitting:
+        counts = {path.name: len(tokens[name]) for name, path in paths.items()}
+        raise ValueError(
+            "A dictionary must have a token for every row of its embedding. Received: "
+            f"{counts} tokens with the four special ones, and {sizes} rows of the "
+            f"source and the target, in `{directory}`."
+        )
+    fitting = [pair for pair in fitting if not shared or pair[0] == pair[1]]
+    if not fitting:
+        raise ValueError(
+            f"The dictionaries of `{directory}` must be the same, because the options "
+            "say that all embeddings are shared. Received: different tokens in "
+            f"{names}."
+        )
+    if len(fitting) > 1:
+        found = [pairs[pair] for pair in fitting]
+        raise ValueError(
+            "The languages of the source and of the target must be known. Received: "
+            f"options of `{directory}` that do not name them, and dictionaries that "
+            f"fit both sides: {names}. Pass `languages=`, such as {found[0]}."
+        )
+    return tuple(tokens[name] for name in fitting[0])
 
 
 def _read_text(path):

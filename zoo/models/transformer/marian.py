@@ -2,11 +2,17 @@
 
 import numpy as np
 
-from zoo.checkpoint import open_checkpoint, read_flat_yaml
+from zoo.checkpoint import (
+    find_activation,
+    open_checkpoint,
+    read_flat_yaml,
+    warn_user,
+    warn_without_tokenizer,
+)
 from zoo.config import make_config
 from zoo.models.transformer.model import TransformerConfig
 
-OPTIONS = "special:model.yml"
+OPTIONS, ACTIVATION = "special:model.yml", "transformer-ffn-activation"
 LONGEST = 512  # positions; a file of Marian has no limit
 # Our field to its name in model.yml.
 FIELDS = {
@@ -26,7 +32,6 @@ FIXED = {
     "layer_norm_epsilon": 1e-6,
     "max_sequence_length": LONGEST,
 }
-ACTIVATIONS = {"relu": "relu", "swish": "silu"}
 # Options, and the values that are known here; None for a file without the option.
 KNOWN = {
     "type": ("transformer",),
@@ -132,7 +137,9 @@ def read_config(values, where):
         **FIXED,
         "vocabulary_size": size,
         "target_vocabulary_size": None if shared else size,
-        "activation": ACTIVATIONS[values["transformer-ffn-activation"]],
+        "activation": find_activation(
+            "marian", values.get(ACTIVATION), ACTIVATION, where
+        ),
         "norm_first": ORDERS[order],
         "embeddings_layer_norm": "n" in values["transformer-postprocess-emb"],
         "tied_output": everything or bool(values.get("tied-embeddings")),
@@ -156,7 +163,6 @@ def check_options(values, where):
     inner = values[FIELDS["intermediate_dim"]]
     known = {
         **KNOWN,
-        "transformer-ffn-activation": tuple(ACTIVATIONS),
         "transformer-postprocess-emb": ("d", "", "n", "nd"),
         "transformer-decoder-dim-ffn": (inner, 0, None),
     }
@@ -217,6 +223,7 @@ def read_tokenizer(directory, pad):
     models = [directory / f"{side}.spm" for side in ("source", "target")]
     vocabularies = sorted(directory.glob("*vocab.yml"))
     if len(vocabularies) != 1 or not all(path.is_file() for path in models):
+        warn_without_tokenizer(directory, "source.spm, target.spm and one *vocab.yml")
         return None
     path = vocabularies[0]
     vocabulary = read_flat_yaml(path.read_text("utf-8"), f"`{path}`")
@@ -236,6 +243,10 @@ def read_search(directory):
     """Options of a generation in `decoder.yml`, a dict; empty without the file."""
     path = directory / "decoder.yml"
     if not path.is_file():
+        warn_user(
+            f"{directory} must hold decoder.yml, which says how Marian searches. "
+            "Received: no such file. The search is greedy unless you pass `num_beams`."
+        )
         return {}
     values = read_flat_yaml(path.read_text("utf-8"), f"`{path}`")
     names = {"num_beams": "beam-size", "length_penalty": "normalize"}

@@ -2,7 +2,17 @@
 
 import numpy as np
 
-from zoo.checkpoint import find_hugging_face, open_checkpoint, read_json
+from zoo.checkpoint import (
+    GENERATION_FILE,
+    find_activation,
+    find_hugging_face,
+    find_model_type,
+    open_checkpoint,
+    read_generation,
+    read_json,
+    warn_user,
+    warn_without_tokenizer,
+)
 from zoo.config import make_config
 from zoo.models.transformer.model import TransformerConfig
 
@@ -39,15 +49,6 @@ FIXED = {
     "output_bias": True,
     "layer_norm_epsilon": 1e-5,
 }
-ACTIVATIONS = {
-    "gelu": "gelu",
-    "gelu_new": "gelu_tanh",
-    "gelu_pytorch_tanh": "gelu_tanh",
-    "relu": "relu",
-    "silu": "silu",
-    "swish": "silu",
-    "tanh": "tanh",
-}
 # Options of earlier versions, and the values that are known here.
 OPTIONS = {
     "normalize_before": (False, None),
@@ -56,30 +57,8 @@ OPTIONS = {
     "static_position_embeddings": (True, None),
     "is_encoder_decoder": (True, None),
 }
-# Our option of a search to its name in generation_config.json, and other options of
-# `generate`, with the values that are known here.
-GENERATION = {
-    "num_beams": "num_beams",
-    "length_penalty": "length_penalty",
-    "repetition_penalty": "repetition_penalty",
-    "renormalize": "renormalize_logits",
-    "last_token": "forced_eos_token_id",
-    "min_new_tokens": "min_length",
-}
-SEARCH_OPTIONS = {
-    "do_sample": (False, None),
-    "early_stopping": (False, None),
-    "no_repeat_ngram_size": (0, None),
-    "encoder_no_repeat_ngram_size": (0, None),
-    "num_beam_groups": (1, None),
-    "diversity_penalty": (0, 0.0, None),
-    "forced_bos_token_id": (None,),
-    "suppress_tokens": (None, []),
-    "begin_suppress_tokens": (None, []),
-    "sequence_bias": (None, {}, []),
-    "max_new_tokens": (None,),
-    "min_new_tokens": (None,),
-}
+SEARCH = ("num_beams", "max_length", "bad_words_ids")  # in older config.json
+RULE = {"penalty": "hugging_face", "suppressed": []}  # of a search
 SOURCE_TABLES = ("model.shared.weight", "model.encoder.embed_tokens.weight")
 TARGET_TABLE, LOGITS_TABLE = "model.decoder.embed_tokens.weight", "lm_head.weight"
 TOKENIZER_FILES = {
@@ -95,7 +74,7 @@ def recognise(directory):
     path = directory / "config.json"
     if not path.is_file() or not find_hugging_face(directory):
         return False
-    return read_json(path).get("model_type") == "marian"
+    return find_model_type(read_json(path)) == "marian"
 
 
 def read(directory):
@@ -108,9 +87,20 @@ def read(directory):
     _drop_positions(arrays, config, path)
     bias = np.zeros((1, config.target_size), "float32")
     arrays.setdefault("final_logits_bias", bias)
+    if not (directory / GENERATION_FILE).is_file() and not {*SEARCH} & {*values}:
+        warn_user(
+            f"{directory} must hold {GENERATION_FILE}, which says how texts are "
+            "searched. Received: no such file, and no such options in config.json. The "
+            "search is greedy unless you pass `num_beams`."
+        )
+    end = values.get("eos_token_id", 0)
+    tokenizer = read_tokenizer(directory, config, end)
+    generation = read_generation(
+        directory, end, config.max_sequence_length, {"forced_eos_token_id": 0}
+    )
     others = {
-        "tokenizer": read_tokenizer(directory, config, values.get("eos_token_id", 0)),
-        "options": {"generation": read_generation(directory, values, config)},
+        "tokenizer": tokenizer,
+        "options": {"generation": {**RULE, **generation}},
     }
     return config, arrays, others
 
@@ -126,10 +116,13 @@ def read_config(values, path):
         sides = [values.get(f"{side}_{name}") for side in ("encoder", "decoder")]
         if sides[0] != sides[1]:
             raise ValueError(
-                f"Encoder and decoder must have the same `{name}`. Received: {sides} "
-                f"in `{path}`."
+                f"`encoder_{name}` and `decoder_{name}` must be equal. Received: "
+                f"{sides} in `{path}`."
             )
     start, pad = (values.get(f"{n}_token_id") for n in ("decoder_start", "pad"))
+    if start is None:  # newer files have it among the options of `generate`
+        other = read_json(path.parent / GENERATION_FILE, optional=True)
+        start = other.get("decoder_start_token_id")
     if start != pad:
         raise ValueError(
             "`decoder_start_token_id` must be `pad_token_id`. Received: "
@@ -139,13 +132,9 @@ def read_config(values, path):
     missing = sorted({*FIELDS.values()} - {*values})
     if missing:
         raise ValueError(f"`{path}` must have the values {', '.join(missing)}.")
-    activation = fields["activation"]
-    if not isinstance(activation, str) or activation not in ACTIVATIONS:
-        raise ValueError(
-            f"`activation_function` must be one of {sorted(ACTIVATIONS)}. Received: "
-            f"{activation!r} in `{path}`."
-        )
-    fields["activation"] = ACTIVATIONS[activation]
+    fields["activation"] = find_activation(
+        "hugging_face", fields["activation"], FIELDS["activation"], f"`{path}`"
+    )
     fields["tied_output"] = values["tie_word_embeddings"]
     names = dict(FIELDS)
     if not values["share_encoder_decoder_embeddings"]:
@@ -181,7 +170,8 @@ def _drop_copies(arrays, config, path):
             if not np.array_equal(arrays.pop(name), arrays[found[0]]):
                 raise ValueError(
                     f"{name!r} and {found[0]!r} must be equal, since `{path}` ties "
-                    "them. Received: arrays that differ."
+                    "them by `share_encoder_decoder_embeddings` or by "
+                    "`tie_word_embeddings`. Received: arrays that differ."
                 )
         if found:
             arrays[names[0]] = arrays.pop(found[0])
@@ -206,7 +196,7 @@ def _drop_positions(arrays, config, path):
 
 
 def read_tokenizer(directory, config, end):
-    """The arguments of `zoo.text.MarianTokenizer`, a dict, or None without any file.
+    """The arguments of `zoo.text.MarianTokenizer`, a dict; None without any file.
 
     Args:
         directory: pathlib.Path.
@@ -225,6 +215,7 @@ def read_tokenizer(directory, config, end):
         sizes["target_vocabulary"] = config.target_vocabulary_size
     there = [name for name in names.values() if (directory / name).is_file()]
     if not there:
+        warn_without_tokenizer(directory, ", ".join(names.values()))
         return None
     if len(there) < len(names):
         raise FileNotFoundError(
@@ -241,7 +232,8 @@ def read_tokenizer(directory, config, end):
         if len(vocabulary) != sizes[argument]:
             raise ValueError(
                 "A vocabulary must have a piece for every row of its table. Received: "
-                f"{len(vocabulary)} pieces in `{path}`, and {sizes[argument]} rows."
+                f"{len(vocabulary)} pieces in `{path}`, and {sizes[argument]} rows by "
+                "`vocab_size` or `decoder_vocab_size`."
             )
         ids = [vocabulary.get(mark) for mark in ("<pad>", "</s>")]
         if ids != [config.pad_id, end]:
@@ -249,38 +241,4 @@ def read_tokenizer(directory, config, end):
                 "The ids of <pad> and </s> must be `pad_token_id` and `eos_token_id`. "
                 f"Received: {ids} in `{path}`, and {[config.pad_id, end]}."
             )
-    return found
-
-
-def read_generation(directory, values, config):
-    """The defaults of `generate`, a dict, see `zoo.generation.GenerationOptions`.
-
-    Args:
-        directory: pathlib.Path. Older uploads have no generation_config.json.
-        values: dict of config.json.
-        config: `TransformerConfig`.
-
-    Raises:
-        ValueError: if a default is set that is not known here.
-    """
-    path = directory / "generation_config.json"
-    if path.is_file():
-        values = read_json(path)
-    else:
-        path, values = directory / "config.json", {"forced_eos_token_id": 0, **values}
-    check_options(values, SEARCH_OPTIONS, path)
-    words = values.get("bad_words_ids") or []
-    if not all(isinstance(word, list) and len(word) == 1 for word in words):
-        raise ValueError(
-            "`bad_words_ids` must be lists of one token each; longer ones are not "
-            f"supported. Received: {words!r:.80} in `{path}`."
-        )
-    found = {"penalty": "hugging_face", "suppressed": [word[0] for word in words]}
-    for ours, name in GENERATION.items():
-        if values.get(name) is not None:
-            found[ours] = values[name]
-    longest = values.get("max_length")
-    if isinstance(longest, int):
-        # Hugging Face counts the first token that the decoder reads.
-        found["max_new_tokens"] = min(longest - 1, config.max_sequence_length)
     return found

@@ -3,14 +3,22 @@
 import base64
 import json
 
-from zoo.checkpoint import HUGGING_FACE_WEIGHTS, Row, convert, revert, save_checkpoint
+from zoo.checkpoint import (
+    GENERATION_FILE,
+    HUGGING_FACE_WEIGHTS,
+    Row,
+    convert,
+    name_activation,
+    revert,
+    save_checkpoint,
+    write_generation,
+)
 from zoo.files import filling
 from zoo.models.transformer.marian_hugging_face import (
-    ACTIVATIONS,
     FIELDS,
     FIXED,
-    GENERATION,
     SOURCE_TABLES,
+    TARGET_TABLE,
     TOKENIZER_FILES,
 )
 from zoo.models.transformer.shapes import weight_shapes
@@ -22,14 +30,14 @@ ALWAYS = {
     "zero_padding": False,
     "embeddings_layer_norm": False,
     "ends_in_norm": False,
-    "tied_output": True,
 }
 
 
 def write(directory, contents):
     """Writes a directory that `transformers.MarianMTModel` and its tokenizer read.
 
-    The directory appears complete or not at all. Tied tables are written once.
+    The directory appears complete or not at all. Tables are written once, but for one
+    that both sides share and the output does not: transformers 5 does not tie it.
 
     Args:
         directory: path of a directory that does not exist or is empty.
@@ -59,6 +67,8 @@ def write(directory, contents):
     arrays = revert(convert(contents.weights, kept, expected), rows)
     if config.target_vocabulary_size is not None:
         arrays[SOURCE_TABLES[1]] = arrays.pop(SOURCE_TABLES[0])
+    elif not config.tied_output:
+        arrays[SOURCE_TABLES[1]] = arrays[TARGET_TABLE] = arrays[SOURCE_TABLES[0]]
     files = tokenizer_files(contents.tokenizer, config)
     vocabulary = (contents.tokenizer or {}).get("vocabulary") or {}
     tokens = {
@@ -69,7 +79,7 @@ def write(directory, contents):
     }
     documents = {
         "config.json": {**describe(config), **tokens},
-        "generation_config.json": {**generation(contents.options, config), **tokens},
+        GENERATION_FILE: {**generation(contents.options, config), **tokens},
     }
     with filling(directory) as partial:
         for name, document in documents.items():
@@ -83,18 +93,18 @@ def write(directory, contents):
 def describe(config):
     """The values of a config.json, dict, but for the special tokens."""
     values = {theirs: getattr(config, ours) for ours, theirs in FIELDS.items()}
-    names = {ours: theirs for theirs, ours in ACTIVATIONS.items()}
-    names |= {"gelu_tanh": "gelu_new", "silu": "swish"}  # they have several names
+    activation = name_activation("hugging_face", config.activation)
     return {
         **values,
         "model_type": "marian",
         "architectures": ["MarianMTModel"],
-        "activation_function": names[config.activation],
+        # The converter of Hugging Face keeps Marian's name.
+        "activation_function": "swish" if activation == "silu" else activation,
         "decoder_attention_heads": config.num_heads,
         "decoder_ffn_dim": config.intermediate_dim,
         "decoder_vocab_size": config.target_size,
         "share_encoder_decoder_embeddings": config.target_vocabulary_size is None,
-        "tie_word_embeddings": True,
+        "tie_word_embeddings": config.tied_output,
         "is_encoder_decoder": True,
         "static_position_embeddings": True,
         "normalize_embedding": False,
@@ -114,22 +124,15 @@ def generation(options, config):
     """
     search = dict(options.get("generation") or {})
     rule = search.pop("penalty", "hugging_face")
-    longest = search.pop("max_new_tokens", None) or options.get("sequence_length")
-    words = search.pop("suppressed", ())
     search.pop("extra_tokens", None)  # there is no such limit
-    known = {ours: theirs for ours, theirs in GENERATION.items() if ours in search}
-    others = sorted({*search} - {*known})
+    longest = options.get("sequence_length") or config.max_sequence_length
+    values, others = write_generation(search, longest)
     if others or (rule != "hugging_face" and search.get("num_beams", 1) > 1):
         raise ValueError(
-            'The rule of Hugging Face is penalty="hugging_face", and its options are '
-            f"{', '.join(GENERATION)}. Received: penalty={rule!r} and {others}. Give "
-            "other options to `translate` when you call it."
+            'The rule of Hugging Face is penalty="hugging_face", and it does not have '
+            f"all options. Received: penalty={rule!r} and {others}. Give such options "
+            "to `translate` when you call it."
         )
-    values = {theirs: search[ours] for ours, theirs in known.items()}
-    # Hugging Face counts the first token that the decoder reads.
-    values["max_length"] = (longest or config.max_sequence_length) + 1
-    if words:
-        values["bad_words_ids"] = [[int(word)] for word in words]
     return values
 
 

@@ -2,7 +2,7 @@
 
 import re
 
-from zoo.checkpoint import open_checkpoint, read_json
+from zoo.checkpoint import find_activation, open_checkpoint, read_json
 from zoo.config import make_config
 from zoo.models.transformer.model import TransformerConfig
 from zoo.models.transformer.published_files import (
@@ -24,7 +24,6 @@ PARTS = {
     "_output_dense": "output_dense",
     "_output_layer_norm": "output_layer_norm",
 }
-ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "silu", "tanh": "tanh"}
 # Our field to the argument of `TransformerEncoder`, whose default is 0.
 DROPOUTS = {
     "dropout": "dropout_rate",
@@ -76,9 +75,9 @@ def read(directory):
         "num_decoder_layers": count_blocks(arrays, _block("decoder", "{i}")),
         "num_heads": query[1],
         "intermediate_dim": inner[1],
-        "activation": ACTIVATIONS[
-            check_option(values, "activation", ACTIVATIONS, path)
-        ],
+        "activation": find_activation(
+            "keras", values.get("activation", "relu"), "activation", f"`{path}`"
+        ),
         "norm_first": values.get("norm_first"),
         "final_layer_norm": True,
         "attention_bias": _block("encoder", 0) + "self_attention/_query_dense/bias"

@@ -1,12 +1,11 @@
 """Reads Transformers of OpenNMT-tf."""
 
-from zoo.checkpoint import open_checkpoint, read_json
+from zoo.checkpoint import find_activation, open_checkpoint, read_json
 from zoo.config import make_config
 from zoo.models.transformer.model import TransformerConfig
 from zoo.models.transformer.published_files import (
     ARGUMENTS,
     GNMT,
-    check_option,
     count_blocks,
     object_arrays,
     read_token_lists,
@@ -18,7 +17,6 @@ TABLES = tuple(
 )
 BLOCK = "{side}/layers/{i}/"
 QUERY = "self_attention/layer/linear_queries/"
-ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "silu", "tanh": "tanh"}
 # Our field to the argument of `opennmt.models.Transformer`, whose default is 0.1.
 DROPOUTS = {
     "dropout": "dropout",
@@ -57,14 +55,16 @@ def read(directory):
     target = arrays.get(TABLES[1])
     bias = arrays.get("decoder/output_layer/bias")
     fields = {ours: values.get(theirs, 0.1) for ours, theirs in DROPOUTS.items()}
-    activation = check_option(values, "ffn_activation", ACTIVATIONS, path)
+    activation = values.get("ffn_activation", "relu")
     fields |= {
         "vocabulary_size": size,
         "target_vocabulary_size": None if target is None else len(target),
         "hidden_dim": width,
         "num_heads": values.get("num_heads"),
         "intermediate_dim": inner.shape[1],
-        "activation": ACTIVATIONS[activation],
+        "activation": find_activation(
+            "keras", activation, "ffn_activation", f"`{path}`"
+        ),
         "norm_first": "encoder/layer_norm/gamma" in arrays,
         "attention_bias": f"{BLOCK.format(side='encoder', i=0)}{QUERY}bias" in arrays,
         "positions": "tensor2tensor",

@@ -3,7 +3,7 @@
 import json
 import re
 
-from zoo.checkpoint import find_tensorflow, open_checkpoint
+from zoo.checkpoint import find_tensorflow, open_checkpoint, warn_without_tokenizer
 
 # Arguments of a model's class, where no other file says them. The user writes it.
 ARGUMENTS = "transformer_config.json"
@@ -52,8 +52,10 @@ def count_blocks(names, form):
     Returns:
         int.
     """
-    names, count = list(names), 0
-    while any(name.startswith(form.format(i=count)) for name in names):
+    begin, _, end = form.partition("{i}")
+    rests = [n.removeprefix(begin) for n in names if n.startswith(begin)]
+    numbers, count = {rest.partition(end)[0] for rest in rests}, 0
+    while str(count) in numbers:
         count += 1
     return count
 
@@ -102,6 +104,7 @@ def find_subwords(directory, sizes, divisor=1):
             lines = path.read_bytes().removesuffix(b"\n").count(b"\n") + 1
             found[path] = lines + -lines % divisor  # a table may have unused rows
     if not found:
+        warn_without_tokenizer(directory, "a vocabulary such as vocab.x.subwords")
         return None
     chosen = [[path for path in found if found[path] == size] for size in sizes]
     if {*sizes} != {*found.values()} or any(len(paths) > 1 for paths in chosen):
@@ -136,6 +139,8 @@ def read_token_lists(directory, sizes, values=None):
     unknown = values.get("unk_token", "<unk>")
     lists = [_read_tokens(directory, side) for side in ("source", "target")]
     if None in lists:
+        names = "source_vocabulary and target_vocabulary, or shared_vocabulary, as .txt"
+        warn_without_tokenizer(directory, f"{names} or .json files")
         return None
     # As in CTranslate2: files of OpenNMT-tf do not have the unknown token.
     lists = [t if unknown in t else (*t, unknown) for t in lists]

@@ -32,6 +32,8 @@ READERS = {
     "opennmt_tf": opennmt_tf,
     "tensor2tensor": tensor2tensor,
 }
+# The layouts whose files may not say the languages of a model.
+WITH_LANGUAGES = ("fairseq",)
 # Functions of a directory and a `Converted`.
 WRITERS = {"hugging_face": marian_writing.write}
 
@@ -44,6 +46,7 @@ def layouts():
             lambda directory, name=name: name in find_layouts(directory),
             functools.partial(read, layout=name),
             WRITERS.get(name),
+            languages=name in WITH_LANGUAGES,
         )
         for name in READERS
     )
@@ -64,12 +67,14 @@ def find_layouts(directory):
     return [name for name, kind in READERS.items() if kind.recognise(directory)]
 
 
-def read(directory, layout=None):
+def read(directory, layout=None, languages=None):
     """Reads a published model; every array in it must be accounted for.
 
     Args:
         directory: str or `pathlib.Path`.
         layout: str, see `recognise`, by which it is found if it is not given.
+        languages: pair of str, the languages of source and target, for a layout of
+            `WITH_LANGUAGES`.
 
     Returns:
         `zoo.checkpoint.Converted`.
@@ -85,7 +90,8 @@ def read(directory, layout=None):
             f"`{directory}` must hold a Transformer of one of the layouts "
             f"{', '.join(READERS)}. Received: {layout!r}."
         )
-    config, arrays, others = READERS[layout].read(directory)
+    options = {} if languages is None else {"languages": languages}
+    config, arrays, others = READERS[layout].read(directory, **options)
     expected = dict(weight_shapes(config, head=True))
     stored = sum(array.size for array in arrays.values())
     check_size(weight_shapes(config, head=True), f"`{directory}`", stored)

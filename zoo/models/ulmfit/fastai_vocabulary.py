@@ -2,7 +2,7 @@
 
 import warnings
 
-from zoo.checkpoint import read_strings
+from zoo.checkpoint import read_strings, warn_without_tokenizer
 
 EXPORT = "export.pkl"  # of `Learner.export`; it holds code
 # The tokens of padding in the order of preference.
@@ -18,8 +18,8 @@ def read_tokenizer(path):
 
     Returns:
         dict of vocabulary (list of str) and version, the arguments of
-        `zoo.text.FastaiTokenizer`; None if there is no list, or if its tokens are
-        pieces of SentencePiece, about which a warning is given.
+        `zoo.text.FastaiTokenizer`; None with a warning if there is no list, or if its
+        tokens are pieces of SentencePiece.
 
     Raises:
         ValueError: if a list is damaged or holds code, if there are several, or if the
@@ -27,6 +27,7 @@ def read_tokenizer(path):
     """
     found = _find_list(path)
     if found is None:
+        warn_without_tokenizer(path.parent, "a list of tokens such as itos.pkl")
         return None
     vocabulary = read_strings(found)
     pieces = sum(token.startswith(PIECE) for token in vocabulary)

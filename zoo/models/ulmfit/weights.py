@@ -4,7 +4,7 @@ import dataclasses
 import functools
 from pathlib import Path
 
-from zoo.checkpoint import Converted, convert, open_state_dict
+from zoo.checkpoint import Converted, convert, open_state_dict, warn_user
 from zoo.config import make_config
 from zoo.family import Layout, check_size, choose_file, only_layout
 from zoo.models.ulmfit.fastai_vocabulary import (
@@ -142,7 +142,7 @@ def read(directory, layout=None, file=None):
     elif "linear_1.weight" in arrays:
         heads = ("classifier",)
     config = _read_config(arrays, path, heads)
-    tokenizer = read_tokenizer(path) if layout == FASTAI else None
+    tokenizer = read_tokenizer(path) if layout == FASTAI else _no_tokenizer(path)
     if tokenizer:
         check_tokens(tokenizer["vocabulary"], config.vocabulary_size, path)
         pad_id = find_pad_id(tokenizer["vocabulary"])
@@ -165,6 +165,14 @@ def read(directory, layout=None, file=None):
         labels=tuple(map(str, range(num_classes))) or None,
         classifies="texts" if num_classes else None,
         options=dict(CLASSIFIER_OPTIONS) if num_classes else {},
+    )
+
+
+def _no_tokenizer(path):
+    """None, with a warning that the layout has no tokens."""
+    warn_user(
+        f"The layout of {path} has no file of tokens. The model has no tokenizer; it "
+        "takes the ids of tokens."
     )
 
 

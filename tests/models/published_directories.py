@@ -1,0 +1,255 @@
+"""A complete directory of every layout of other programs, made or copied."""
+
+import dataclasses
+import json
+import shutil
+
+import numpy as np
+import test_cove
+import test_elmo
+import test_elmo_training
+import test_transformer_ctranslate2 as ctranslate2
+import test_transformer_marian_npz as marian_npz
+import test_transformer_model_garden as garden
+import test_transformer_opennmt as opennmt
+import test_transformer_tensor2tensor as tensor2tensor
+from bert_golden import GOLDEN as BERT
+from bert_golden import save_as_google, save_tensorflow
+from gpt_golden import GOLDEN as GPT
+from gpt_golden import GOLDENS, write_archive, write_checkpoint, write_pair
+from many_langs_reference import write_model as write_many_langs
+from test_ulmfit_files import as_awd_lstm_lm
+from ulmfit_golden import FILES as FASTAI
+from ulmfit_golden import stored, write
+
+from zoo.checkpoint import open_checkpoint, revert, save_checkpoint
+from zoo.models import bert, cove, elmo, gpt, transformer, ulmfit
+from zoo.models.bert import weights as bert_weights
+from zoo.models.bert.tables import LAYOUTS
+from zoo.models.gpt import weights as gpt_weights
+
+
+def layout(family, name):
+    """A layout of a family."""
+    return next(each for each in family.FAMILY.layouts if each.name == name)
+
+
+def copy(source):
+    """A function that copies a directory without the outputs of a golden."""
+
+    def make(directory):
+        ignored = shutil.ignore_patterns("outputs.npz", "texts.json", "*.bin")
+        shutil.copytree(source, directory, ignore=ignored)
+
+    return make
+
+
+def dump(directory, **documents):
+    """Writes JSON files; `__` in a name is a dot."""
+    for name, values in documents.items():
+        path = directory / f"{name}.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(values))
+
+
+def bert_google(directory):
+    save_as_google(directory)
+
+
+def bert_model_garden(directory):
+    golden, end = bert_weights.read(BERT), "/.ATTRIBUTES/VARIABLE_VALUE"
+    rows = LAYOUTS["model_garden"].written(golden.config, golden.heads)
+    arrays = revert(golden.weights, rows, golden.config.num_heads)
+    directory.mkdir()
+    arrays[f"save_counter{end}"] = np.int64(1)
+    save_tensorflow(directory / "bert_model.ckpt", arrays)
+    shutil.copy(BERT / "config.json", directory / "bert_config.json")
+    shutil.copy(BERT / "vocab.txt", directory)
+
+
+def bert_keras_nlp(directory):
+    golden = bert_weights.read(BERT)
+    changes = {"activation": "gelu_tanh", "layer_norm_epsilon": 1e-12, "dropout": 0.05}
+    changes["attention_dropout"] = changes["dropout"]
+    config = dataclasses.replace(golden.config, **changes)
+    body = {k: v for k, v in golden.weights.items() if k.split("/")[0] not in HEADS}
+    bert_weights.write(directory, "keras_nlp", config, body, golden.tokenizer)
+
+
+HEADS = ("masked_lm_head", "next_sentence")
+
+
+def bert_classifier(*architecture, pooler=True, classes=2):
+    """A function that writes a classifier on the golden BERT."""
+
+    def make(directory):
+        copy(BERT)(directory)
+        arrays = dict(open_checkpoint(BERT / "model.safetensors"))
+        kept = {k: v for k, v in arrays.items() if not k.startswith("cls.")}
+        if not pooler:
+            kept = {k: v for k, v in kept.items() if ".pooler." not in k}
+        draw = np.random.default_rng(0)
+        kept["classifier.weight"] = draw.normal(size=(classes, 8)).astype("float32")
+        kept["classifier.bias"] = np.zeros(classes, "float32")
+        save_checkpoint(directory / "model.safetensors", kept)
+        values = json.loads((directory / "config.json").read_text())
+        labels = {str(i): f"label {i}" for i in range(classes)}
+        more = {"id2label": labels} if classes > 1 else {}
+        dump(directory, config={**values, **more, "architectures": [*architecture]})
+
+    return make
+
+
+def bert_sentences(directory):
+    copy(BERT)(directory)
+    modules = [
+        {"idx": n, "name": str(n), "path": path, "type": f"sentence.models.{kind}"}
+        for n, (path, kind) in enumerate(
+            (
+                ("", "Transformer"),
+                ("1_Pooling", "Pooling"),
+                ("2_Normalize", "Normalize"),
+            )
+        )
+    ]
+    flags = {"cls_token": False, "mean_tokens": True, "max_tokens": False}
+    pooling = {f"pooling_mode_{name}": value for name, value in flags.items()}
+    limits = {"max_seq_length": 7, "do_lower_case": False}
+    dump(directory, modules=modules, sentence_bert_config=limits)
+    dump(directory / "1_Pooling", config={"word_embedding_dimension": 8, **pooling})
+
+
+def gpt_pair(kind, vocabulary, merges, make):
+    """A function that writes a golden GPT with a tokenizer of two files."""
+
+    def write_both(directory):
+        make(directory)
+        (directory / "tokenizer.json").unlink(missing_ok=True)
+        write_pair(kind, directory, vocabulary, merges)
+
+    return write_both
+
+
+def gpt_keras_nlp(directory):
+    golden = gpt_weights.read(GPT / "gpt2")
+    rates = dict.fromkeys(("dropout", "embedding_dropout", "attention_dropout"), 0.05)
+    changes = {**rates, "activation": "gelu_tanh", "layer_norm_epsilon": 1e-5}
+    config = dataclasses.replace(golden.config, **changes)
+    contents = dataclasses.replace(golden, config=config, heads=())
+    contents.tokenizer["start_token"] = False
+    layout(gpt, "keras_nlp").write(directory, contents)
+
+
+def marian(directory):
+    marian_npz.save(directory)
+    for name in ("source.spm", "target.spm"):
+        shutil.copy(marian_npz.GOLDEN / name, directory)
+    pieces = ["</s>", "<unk>", *(f"piece{i}" for i in range(2, marian_npz.SIZE))]
+    lines = "".join(f'"{piece}": {i}\n' for i, piece in enumerate(pieces))
+    (directory / "opus.vocab.yml").write_text(lines)
+    (directory / "decoder.yml").write_text("beam-size: 3\nnormalize: 0.6\n")
+
+
+def subwords(write, rows):
+    """A function that writes a model with a vocabulary of subwords."""
+
+    def make(directory):
+        write(directory)
+        (directory / "vocab.x.subwords").write_text("'a'\n" * rows)
+
+    return make
+
+
+def opennmt_tf(directory):
+    opennmt.write(directory)
+    opennmt.write_vocabularies(directory)
+
+
+def ctranslate2_6(directory):
+    ctranslate2.write(directory, version=6)
+    values = {"add_source_eos": True, "layer_norm_epsilon": 1e-3, "unk_token": "<unk>"}
+    dump(directory, config={**values, "bos_token": "<s>", "eos_token": "</s>"})
+
+
+def elmo_hdf5(directory):
+    test_elmo.write_published(test_elmo.make(activation="tanh"), directory)
+
+
+def elmo_tf1(directory):
+    directory.mkdir()
+    dump(directory, options=test_elmo_training.OPTIONS)
+    test_elmo_training.write_checkpoint(directory, test_elmo_training.make_arrays()[1])
+    test_elmo_training.write_words(directory)
+
+
+def awd_lstm_lm(directory):
+    write(directory, as_awd_lstm_lm(stored("lm")), "model.pt")
+
+
+def fastai(directory):
+    directory.mkdir()
+    for name in ("lm.pth", "itos.pkl"):
+        shutil.copy(FASTAI / name, directory)
+
+
+FAIRSEQ, MARIAN = GOLDENS / "fairseq", GOLDENS / "marian"
+# Name to the family, the layout and a function that writes the directory.
+DIRECTORIES = {
+    "bert google": (bert, "google", bert_google),
+    "bert model_garden": (bert, "model_garden", bert_model_garden),
+    "bert hugging_face": (bert, "hugging_face", copy(BERT)),
+    "bert texts": (
+        bert,
+        "hugging_face",
+        bert_classifier("BertForSequenceClassification"),
+    ),
+    "bert words": (
+        bert,
+        "hugging_face",
+        bert_classifier("BertForTokenClassification", pooler=False),
+    ),
+    "bert choices": (
+        bert,
+        "hugging_face",
+        bert_classifier("BertForMultipleChoice", classes=1),
+    ),
+    "bert sentences": (bert, "hugging_face", bert_sentences),
+    "bert keras_nlp": (bert, "keras_nlp", bert_keras_nlp),
+    "gpt1 hugging_face": (gpt, "hugging_face", copy(GPT / "gpt1")),
+    "gpt2 hugging_face": (gpt, "hugging_face", copy(GPT / "gpt2")),
+    "gpt2 of two files": (
+        gpt,
+        "hugging_face",
+        gpt_pair("gpt2", "vocab.json", "merges.txt", copy(GPT / "gpt2")),
+    ),
+    "gpt1 openai": (
+        gpt,
+        "openai_gpt",
+        gpt_pair("gpt1", "encoder_bpe_40000.json", "vocab_40000.bpe", write_archive),
+    ),
+    "gpt2 openai": (
+        gpt,
+        "openai_gpt2",
+        gpt_pair("gpt2", "encoder.json", "vocab.bpe", write_checkpoint),
+    ),
+    "gpt2 keras_nlp": (gpt, "keras_nlp", gpt_keras_nlp),
+    "fairseq post_norm": (transformer, "fairseq", copy(FAIRSEQ / "post_norm")),
+    "fairseq nameless": (transformer, "fairseq", copy(FAIRSEQ / "nameless")),
+    "marian joint": (transformer, "hugging_face", copy(MARIAN / "joint")),
+    "marian separate": (transformer, "hugging_face", copy(MARIAN / "separate")),
+    "marian npz": (transformer, "marian", marian),
+    "tensor2tensor": (
+        transformer,
+        "tensor2tensor",
+        subwords(tensor2tensor.write, 17),
+    ),
+    "model_garden": (transformer, "model_garden", subwords(garden.write, 13)),
+    "opennmt_tf": (transformer, "opennmt_tf", opennmt_tf),
+    "ctranslate2": (transformer, "ctranslate2", ctranslate2_6),
+    "elmo hdf5": (elmo, "hdf5", elmo_hdf5),
+    "elmo tf1": (elmo, "tf1", elmo_tf1),
+    "many_langs": (elmo, "many_langs", write_many_langs),
+    "fastai": (ulmfit, "fastai", fastai),
+    "awd_lstm_lm": (ulmfit, "awd_lstm_lm", awd_lstm_lm),
+    "cove": (cove, "mt_lstm", test_cove.write_files),
+}

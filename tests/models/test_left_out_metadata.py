@@ -1,0 +1,205 @@
+"""A file or a field that a published directory lacks: never a silent difference.
+
+Whatever is left out, the model is the same, or an error or a warning names it, or the
+program that wrote the directory has a default, which stands in `DEFAULTS`.
+"""
+
+import copy
+import json
+import warnings
+
+import numpy as np
+import pytest
+from published_directories import DIRECTORIES
+
+from zoo.registry.checking import read_source
+
+# How messages call some files whose names vary.
+CALLED = {
+    "opus.vocab.yml": "*vocab.yml",
+    "vocab-2016-09-10.txt": "vocab*.txt",
+    "vocab.x.subwords": ".subwords",
+    "source_vocabulary.txt": "source_vocabulary",
+    "target_vocabulary.txt": "target_vocabulary",
+    "source_vocabulary.json": "source_vocabulary",
+    "target_vocabulary.json": "target_vocabulary",
+    "glove.txt": "word vectors",
+    "bpe.code": "byte-pair codes",
+    "bpecodes": "byte-pair codes",
+    "dict.en.txt": "dictionary",
+    "dict.de.txt": "dictionary",
+    **{f"params_{i}.npy": "params_*.npy" for i in range(3)},
+}
+# keras-nlp makes this one with its defaults if it is missing.
+OPTIONAL = ("preprocessor.json",)
+WEIGHTS = (".safetensors", ".h5", ".hdf5", ".npz", ".pt", ".pth", ".bin", ".index")
+WEIGHTS += (".data-00000-of-00001", ".pkl")
+# The defaults of the programs, by the names of their options.
+DEFAULTS = {
+    # Hugging Face: BERT, GPT and Marian
+    "hidden_dropout_prob": 0.1,
+    "attention_probs_dropout_prob": 0.1,
+    "layer_norm_eps": 1e-12,
+    "id2label": {"0": "LABEL_0", "1": "LABEL_1"},
+    "resid_pdrop": 0.1,
+    "embd_pdrop": 0.1,
+    "attn_pdrop": 0.1,
+    "initializer_range": 0.02,
+    "dropout": 0.1,
+    "attention_dropout": 0.0,
+    "activation_dropout": 0.0,
+    "scale_embedding": False,
+    "bad_words_ids": None,
+    "forced_eos_token_id": None,
+    "length_penalty": None,
+    "max_length": None,
+    "num_beams": None,
+    "max_seq_length": None,  # sentence-transformers
+    # keras-nlp
+    "lowercase": False,
+    "add_start_token": True,
+    "class_name": "GPT2Preprocessor",
+    "config": {},
+    # GPT-2 of Hugging Face, and CTranslate2
+    "layer_norm_epsilon": 1e-5,
+    "add_source_eos": False,
+    # the model garden and OpenNMT-tf
+    "activation": "relu",
+    "ffn_activation": "relu",
+    # bilm-tf
+    "cell_clip": None,
+    "proj_clip": None,
+}
+# In these, a default is not that of `DEFAULTS`.
+ERRORS = {"elmo hdf5": {"activation"}, "elmo tf1": {"activation"}}
+
+
+def read(directory):
+    """The content of a directory and the messages of errors and warnings, list."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        try:
+            source, messages = read_source(directory), []
+        except (ValueError, FileNotFoundError) as error:
+            source, messages = None, [str(error)]
+    return source, messages + [str(warning.message) for warning in found]
+
+
+def same(first, second):
+    """Whether two sources describe one model."""
+    fields = ("family", "layout", "config", "tokenizer", "task", "task_options")
+    fields += ("head_options", "defaults")
+    return (
+        all(getattr(first, name) == getattr(second, name) for name in fields)
+        and first.weights.keys() == second.weights.keys()
+        and all(np.array_equal(a, second.weights[k]) for k, a in first.weights.items())
+    )
+
+
+@pytest.fixture(params=DIRECTORIES)
+def published(request, tmp_path):
+    """The name of a row, its directory, and what is read from it."""
+    _, layout, make = DIRECTORIES[request.param]
+    make(tmp_path / "model")
+    source, messages = read(tmp_path / "model")
+    assert source.layout == layout
+    if request.param == "awd_lstm_lm":  # whose layout has no tokens
+        assert len(messages) == 1 and "no tokenizer" in messages[0]
+    else:
+        assert not messages and source.tokenizer is not None
+    return request.param, tmp_path / "model", source
+
+
+def test_no_file_is_missed_in_silence(published):
+    _, directory, source = published
+    for path in [path for path in directory.rglob("*") if path.is_file()]:
+        if path.name.endswith(WEIGHTS) and path.name != "itos.pkl":
+            continue
+        content = path.read_bytes()
+        path.unlink()
+        found, messages = read(directory)
+        path.write_bytes(content)
+        called = CALLED.get(path.name, path.name)
+        named = any(called in message for message in messages)
+        equal = found is not None and same(found, source)
+        assert named or equal or path.name in OPTIONAL, (path.name, messages)
+
+
+def fields(value, begin=()):
+    """The keys of all fields in a JSON document, of objects in objects, too."""
+    if isinstance(value, dict) and len(value) <= 40:
+        for key, item in value.items():
+            yield (*begin, key)
+            yield from fields(item, (*begin, key))
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        yield from fields(value[0], (*begin, 0))
+
+
+def change(document, keys, value=...):
+    """A copy of a document without a field, or with another value of it."""
+    document = copy.deepcopy(document)
+    inner = document
+    for key in keys[:-1]:
+        inner = inner[key]
+    if value is ...:
+        del inner[keys[-1]]
+    else:
+        inner[keys[-1]] = value
+    return document
+
+
+def test_no_field_is_missed_in_silence(published):
+    name, directory, source = published
+    paths = [p for p in directory.rglob("*.json") if "vocab" not in p.name]
+    for path in paths:
+        text = path.read_text()
+        document = json.loads(text)
+        if "encoder" in path.name or path.name == "params_shapes.json":
+            continue  # a vocabulary, and shapes
+        for keys in fields(document):
+            if "vocab" in keys or "id2label" in keys[:-1]:
+                continue
+            path.write_text(json.dumps(change(document, keys)))
+            found, messages = read(directory)
+            key = str(keys[-1])
+            # A tokenizer that is not ours is described as a whole.
+            named = any(key in m or "tokenizer.json" in m for m in messages)
+            named |= path.name == "tokenizer.json" and bool(messages)
+            if not named and not (found and same(found, source)):
+                assert key in DEFAULTS and key not in ERRORS.get(name, ()), keys
+                path.write_text(json.dumps(change(document, keys, DEFAULTS[key])))
+                explicit, _ = read(directory)
+                assert same(found, explicit), (keys, messages)
+        path.write_text(text)
+
+
+@pytest.mark.parametrize("name", [n for n in DIRECTORIES if "hugging_face" in n])
+def test_the_class_says_the_type_of_an_older_model(name, tmp_path):
+    DIRECTORIES[name][2](tmp_path / "model")
+    path = tmp_path / "model" / "config.json"
+    values = json.loads(path.read_text())
+    expected, _ = read(tmp_path / "model")
+    del values["model_type"]
+    path.write_text(json.dumps(values))
+    found, messages = read(tmp_path / "model")
+    assert same(found, expected) and not messages
+    del values["architectures"]
+    path.write_text(json.dumps(values))
+    found, messages = read(tmp_path / "model")
+    assert found is None and "config.json lacks `model_type`" in messages[0]
+
+
+def test_the_heads_say_what_a_classifier_labels(tmp_path):
+    for number, name in enumerate(("bert texts", "bert words", "bert choices")):
+        directory = tmp_path / str(number)
+        DIRECTORIES[name][2](directory)
+        expected, _ = read(directory)
+        path = directory / "config.json"
+        path.write_text(
+            json.dumps(change(json.loads(path.read_text()), ["architectures"]))
+        )
+        found, messages = read(directory)
+        if name == "bert choices":
+            assert "`architectures` must be in a config.json" in messages[0]
+        else:
+            assert same(found, expected) and not messages

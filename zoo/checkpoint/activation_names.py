@@ -1,0 +1,75 @@
+"""The names of activations in the files of other programs."""
+
+KERAS = {
+    "gelu": "gelu",
+    "relu": "relu",
+    "silu": "silu",
+    "swish": "silu",
+    "tanh": "tanh",
+}
+# Program to a dict of its name, or code, of an activation to ours; see
+# `zoo.layers.get_activation`. The first name is the one that is written.
+ACTIVATIONS = {
+    "hugging_face": {
+        "gelu": "gelu",
+        "gelu_python": "gelu",
+        "gelu_new": "gelu_tanh",
+        "gelu_accurate": "gelu_tanh",
+        "gelu_fast": "gelu_tanh",
+        "gelu_pytorch_tanh": "gelu_tanh",
+        "relu": "relu",
+        "silu": "silu",
+        "swish": "silu",
+        "tanh": "tanh",
+    },
+    # The "gelu" of `OpenAIGPTModel` is the approximation with tanh.
+    "hugging_face_gpt1": {
+        "gelu": "gelu_tanh",
+        "relu": "relu",
+        "silu": "silu",
+        "swish": "silu",
+    },
+    # As in Google's code of today and in the model garden.
+    "google": {"gelu": "gelu_tanh", "relu": "relu", "tanh": "tanh"},
+    "fairseq": {
+        "relu": "relu",
+        "gelu": "gelu",
+        "gelu_accurate": "gelu_tanh",
+        "gelu_fast": "gelu_tanh",
+        "tanh": "tanh",
+    },
+    "keras": KERAS,
+    "marian": {"relu": "relu", "swish": "silu"},
+    # From `ops/activation.h`.
+    "ctranslate2": {0: "relu", 1: "gelu_tanh", 2: "silu", 3: "gelu", 5: "tanh"},
+}
+
+
+def find_activation(program, value, name, where):
+    """Our name of an activation.
+
+    Args:
+        program: str, a key of `ACTIVATIONS`.
+        value: str or int, what the file says.
+        name: str, the name of the option, for the message.
+        where: str, the file, for the message.
+
+    Returns:
+        str.
+
+    Raises:
+        ValueError: if we have no such activation.
+    """
+    known = ACTIVATIONS[program]
+    if not isinstance(value, (str, int)) or value not in known:
+        raise ValueError(
+            f"`{name}` must be one of {', '.join(map(repr, known))}. Received: "
+            f"{value!r:.80} in {where}."
+        )
+    return known[value]
+
+
+def name_activation(program, activation):
+    """The name of our activation in the files of a program, str; None without one."""
+    names = [name for name, ours in ACTIVATIONS[program].items() if ours == activation]
+    return names[0] if names else None

@@ -1,0 +1,98 @@
+"""Bounds on what the compressed data of a file may become when it is read."""
+
+import io
+import zipfile
+
+# A file may grow by this factor and by so many bytes more. Weights grow by less than 2
+# and texts by 3 to 10. Files that are made to fill a memory grow by 1,000 or more.
+GROWTH, SLACK = 64, 2**20
+# `zipfile` reads other methods without a bound.
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+
+
+def most_bytes(size):
+    """The most bytes that a file of a size may hold, int."""
+    return GROWTH * size + SLACK
+
+
+def check_growth(declared, size):
+    """Checks how many bytes a file says that it holds, before they are read.
+
+    Args:
+        declared: int, bytes that the file declares.
+        size: int, bytes of the file.
+
+    Raises:
+        ValueError: if the file declares more than `most_bytes`. The message begins
+            with "it", so that the caller can add the path.
+    """
+    if declared > most_bytes(size):
+        raise ValueError(
+            f"it declares {declared} bytes, more than {GROWTH} times its size of {size}"
+        )
+
+
+def check_members(archive, size):
+    """Checks the members of a zip archive before they are read.
+
+    Args:
+        archive: `zipfile.ZipFile`.
+        size: int, bytes of the file.
+
+    Raises:
+        ValueError: as `check_growth`, or if a member is neither stored nor deflated.
+    """
+    members = archive.infolist()
+    other = [member for member in members if member.compress_type not in METHODS]
+    if other:
+        raise ValueError(
+            f"its member {other[0].filename!r:.80} is compressed by method "
+            f"{other[0].compress_type}, which is neither stored nor deflated"
+        )
+    check_growth(sum(member.file_size for member in members), size)
+
+
+def read_member(archive, name):
+    """Reads a member of a zip archive, bytes; not more of them than it declares."""
+    member = archive.getinfo(name)
+    with archive.open(member) as file:
+        return file.read(member.file_size)
+
+
+class BoundedReader(io.RawIOBase):
+    """Reads a compressed file, as long as it does not grow beyond `most_bytes`.
+
+    Args:
+        file: binary file that decompresses.
+        path: pathlib.Path of the compressed file.
+
+    Raises:
+        ValueError: by a read, if the file grows more.
+    """
+
+    def __init__(self, file, path):
+        self._file, self._path = file, path
+        self._size = path.stat().st_size
+        self._left = most_bytes(self._size)
+
+    def readable(self):
+        """True, as `io.BufferedReader` asks."""
+        return True
+
+    def readinto(self, buffer):
+        """Reads into a buffer; returns the number of bytes."""
+        content = self._file.read(len(buffer))
+        self._left -= len(content)
+        if self._left < 0:
+            raise ValueError(
+                f"{self._path} must hold at most {GROWTH} times its size of "
+                f"{self._size} bytes. Received: more. If you trust it, decompress it "
+                "first."
+            )
+        buffer[: len(content)] = content
+        return len(content)
+
+    def close(self):
+        """Closes the file."""
+        self._file.close()
+        super().close()
