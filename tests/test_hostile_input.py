@@ -109,9 +109,16 @@ def _fail(*_):
     raise ValueError("planted")
 
 
-@pytest.mark.parametrize("preset", ["no_such_preset", "./nowhere", "s3://a/b"])
-def test_unknown_presets(preset):
-    with pytest.raises((KeyError, FileNotFoundError, ValueError)):
+@pytest.mark.parametrize(
+    "preset, error, message",
+    [
+        ("no_such_preset", KeyError, "No preset is called 'no_such_preset'"),
+        ("./nowhere", FileNotFoundError, "must exist. Received: './nowhere'"),
+        ("s3://a/b", ValueError, "begins with hf:// or kaggle://. Received: 's3:"),
+    ],
+)
+def test_unknown_presets(preset, error, message):
+    with pytest.raises(error, match=message):
         zoo.from_preset(preset)
 
 
@@ -126,7 +133,7 @@ def test_a_preset_names_no_file_of_the_user(classifier, tmp_path):
         ValueError, match="`vocabulary` must hold the entries. Received"
     ):
         zoo.from_preset(tmp_path / "preset")
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="`model` must hold base64"):
         SentencePieceTokenizer.from_config({"model": str(tmp_path / "secret.model")})
 
 

@@ -51,3 +51,14 @@ def test_ci_runs_the_two_commands():
     assert len(commands) == 2
     assert all("pip install -e" in command for command in commands)
     assert "grep '^python3 -m venv' README.md" in (ROOT / ".ci" / "run").read_text()
+
+
+def test_versions_are_those_of_the_package():
+    setup = (ROOT / "setup.py").read_text("utf-8")
+    (first, above), (oldest, following) = (
+        re.search(rf'{name} ?= ?">=(\d\.\d+),<(\d\.\d+)"', setup).groups()
+        for name in ("python_requires", "TESTED")
+    )
+    last, newest = (f"{v[:2]}{int(v[2:]) - 1}" for v in (above, following))
+    assert f"Python {first} to {last} and TensorFlow {oldest} or {newest}," in README
+    assert f"With TensorFlow {oldest} or {newest}, `model.export" in README

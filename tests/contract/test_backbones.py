@@ -145,6 +145,8 @@ def test_half_precision_is_close_and_finite(family, built, policy):
     backbone, half = built(family), built(family, policy)
     expected, outputs = backbone(inputs), half(inputs)
     real = inputs[family.mask].astype(bool)
+    # Within a fraction of their spread: 0.007 and 0.07 at most with five seeds.
+    bound = {"mixed_float16": 0.02, "mixed_bfloat16": 0.16}[policy]
     for key, value in outputs.items():
         assert keras.backend.standardize_dtype(value.dtype) == HALF[policy]
         value = np.asarray(keras.ops.cast(value, "float32"))
@@ -152,7 +154,8 @@ def test_half_precision_is_close_and_finite(family, built, policy):
         assert np.isfinite(value).all()
         if value.ndim == 3:
             value, close = value[real], close[real]
-        np.testing.assert_allclose(value, close, atol=0.1, err_msg=key)
+        atol = bound * close.std()
+        np.testing.assert_allclose(value, close, atol=atol, err_msg=key)
     assert {v.dtype for v in half.trainable_weights} == {"float32"}
 
 

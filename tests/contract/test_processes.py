@@ -15,14 +15,17 @@ import pytest
 HERE = pathlib.Path(__file__).parent
 
 
-def run(program, *arguments, **environment):
+OTHER_PYTHON = os.environ.get("ZOO_OTHER_PYTHON")
+
+
+def run(program, *arguments, python=sys.executable, **environment):
     path = [str(HERE.parents[1]), str(HERE.parent), os.environ.get("PYTHONPATH", "")]
     done = subprocess.run(
-        [sys.executable, str(HERE / program), *map(str, arguments)],
+        [python, str(HERE / program), *map(str, arguments)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(path), **environment},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=1800,
     )
     assert done.returncode == 0, done.stderr[-3000:]
 
@@ -83,3 +86,25 @@ def test_jax_computes_the_same_without_tensorflow(names, build, tmp_path):
     assert set(results) == set(expected)
     for key, value in expected.items():
         np.testing.assert_allclose(results[key], value, atol=2e-5, err_msg=key)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    OTHER_PYTHON is None, reason="set ZOO_OTHER_PYTHON, a Python with other packages"
+)
+@pytest.mark.parametrize("writer, reader", [(0, 1), (1, 0)], ids=["read", "written"])
+def test_another_tensorflow_gives_the_same_answers(writer, reader, tmp_path):
+    """`.ci/run` has an environment for each release of TensorFlow."""
+    pythons, results = (sys.executable, OTHER_PYTHON), []
+    for number in (writer, reader):
+        path = tmp_path / f"{number}.npz"
+        run("exchange.py", tmp_path / "files", path, python=pythons[number])
+        results.append(dict(np.load(path)))
+    expected, found = results
+    assert found.pop("tensorflow") != expected.pop("tensorflow")
+    assert found.keys() == expected.keys()
+    for key, value in expected.items():
+        if value.dtype.kind == "f":
+            np.testing.assert_allclose(found[key], value, 1e-5, 1e-6, err_msg=key)
+        else:
+            np.testing.assert_array_equal(found[key], value, err_msg=key)

@@ -14,10 +14,7 @@ from zoo.serving.graph import SavedGraph
 from zoo.serving.session import Request, run_in_c_loader
 
 TEXTS, LABELS = tiny.make_texts(8, seed=4)
-BFLOAT16, EXACT = (
-    pytest.param(policy, marks=pytest.mark.slow)
-    for policy in ("mixed_bfloat16", "float32")
-)
+BFLOAT16 = pytest.param("mixed_bfloat16", marks=pytest.mark.slow)
 
 
 def weights_of(model):
@@ -32,7 +29,7 @@ def one_batch(task, case):
 
 
 @pytest.mark.shown("text_classifier", "causal_lm", "translator")
-@pytest.mark.parametrize("policy", ["mixed_float16", BFLOAT16, EXACT])
+@pytest.mark.parametrize("policy", ["mixed_float16", BFLOAT16])
 def test_outputs_are_float32(case, build_task, policy):
     task, exact = build_task(case, dtype=policy), build_task(case)
     x, *_ = one_batch(exact, case)
@@ -42,8 +39,11 @@ def test_outputs_are_float32(case, build_task, policy):
     sizes = {key: x[name].shape[1] for key, name in names.items() if name in x}
     assert tuple(outputs.shape) == (8, *(sizes.get(s, s) for s in case.output))
     assert outputs.dtype == tf.float32
-    expected = exact(x, training=False)
-    np.testing.assert_allclose(outputs, expected, atol=0.25)
+    expected = np.asarray(exact(x, training=False))
+    # Within a fraction of their spread: 0.02 and 0.2 at most with five seeds.
+    bound = {"mixed_float16": 0.04, "mixed_bfloat16": 0.32}[policy]
+    atol = bound * expected[np.abs(expected) < 1e4].std()  # the others are masked
+    np.testing.assert_allclose(outputs, expected, atol=atol)
 
 
 @pytest.mark.shown("text_classifier", "causal_lm", "translator")

@@ -52,7 +52,7 @@ def test_what_is_written_is_read_again(tmp_path):
     write_squad_predictions(tmp_path / "p.json", rows, ["é", "", "x", ""])
     found = json.loads((tmp_path / "p.json").read_text("utf-8"))
     assert found == {"a": "é", "b": "", "c": "x", "d": ""}
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="Received: 1 texts for 4 questions"):
         write_squad_predictions(tmp_path / "q.json", rows, ["too few"])
     assert not (tmp_path / "q.json").exists()
 

@@ -22,6 +22,9 @@ def require_onednn(dtype="float32"):
 
 def final_operations(function, *arguments):
     """The operations that TensorFlow runs, each with what was merged into it."""
+    # The default tests run without it, see `conftest.py`.
+    former = tf.config.optimizer.get_experimental_options()
+    tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": False})
     function.get_concrete_function()
     context.context().enable_graph_collection()
     try:
@@ -29,6 +32,7 @@ def final_operations(function, *arguments):
         metadata = context.context().export_run_metadata()
     finally:
         context.context().disable_graph_collection()
+        tf.config.optimizer.set_experimental_options(former)
     nodes = metadata.function_graphs[-1].post_optimization_graph.node
     return [
         n.op + str(list(n.attr["fused_ops"].list.s)) * (n.op[0] == "_") for n in nodes

@@ -29,12 +29,15 @@ def keep(preset, output, **settings):
 
 def test_other_results_in_the_preset_do_not_count(preset):
     keep(preset, preset / "suite")
+    stored = (preset / "suite" / "settings.json").read_text("utf-8")
+    assert len(json.loads(stored)["sha256"]) == 64
     keep(preset, preset / "glue", seeds=3)
     (preset / "README.md").write_text("new")
     (preset / "model.keras").write_text("a model")
     (preset / "model_report").mkdir()
     (preset / "model_report" / "report.json").write_text("{}")
     keep(preset, preset / "suite")
+    assert (preset / "suite" / "settings.json").read_text("utf-8") == stored
 
 
 @pytest.mark.parametrize("name", ["weights.safetensors", "member/x.txt", "new.txt"])

@@ -157,14 +157,18 @@ def test_tables_are_tracked_where_keras_skips_them(tmp_path, monkeypatch, classi
     # On Python 3.13 the walk of Keras can end in a TypeError, which it swallows; here
     # every walk from a module does.
     children = tf.train.TrackableView.children.__func__
+    failed = []
 
     def fail(cls, obj, save_type="checkpoint", **options):
         if save_type == "savedmodel" and isinstance(obj, tf.Module):
+            failed.append(obj)
             raise TypeError("wrapt")
         return children(cls, obj, save_type, **options)
 
     monkeypatch.setattr(tf.train.TrackableView, "children", classmethod(fail))
-    write_version(tmp_path, classifier.signatures(), classifier.track)
+    version = write_version(tmp_path, classifier.signatures(), classifier.track)
+    assert classifier.tokenizer in failed
+    assert all(finding.passed for finding in diagnose(version))
 
 
 @pytest.mark.parametrize(

@@ -310,7 +310,10 @@ def test_a_dataset_is_read_without_a_warning(classifier, caplog):
 
 def test_a_fit_that_fails_leaves_the_columns(make_task, texts):
     model = make_task(pair=True)
-    for wrong in (["good", "no label"], ["good"]):
-        with pytest.raises(ValueError):
+    for wrong, message in (
+        (["good", "no label"], "must hold labels"),
+        (["good"], "same length"),
+    ):
+        with pytest.raises(ValueError, match=message):
             model.fit(texts[:2], wrong, verbose=0)
     assert model.pair

@@ -236,7 +236,9 @@ def test_a_dataset_of_trees_of_other_sentences(make_parser):
         if right:
             parser.evaluate(dataset, verbose=0)
             continue
-        with pytest.raises(Exception, match="a leaf for every word"):
+        with pytest.raises(
+            tf.errors.InvalidArgumentError, match="a leaf for every word"
+        ):
             parser.evaluate(dataset, verbose=0)
 
 

@@ -195,8 +195,13 @@ def test_a_dataset_stops_at_a_negative_weight(classifier, weight):
     [pytest.param("float64", (), marks=pytest.mark.slow), ("int32", (1,))],
 )
 def test_weights_of_a_dataset_may_be_any_numbers(tagger, kind, width):
-    rows = TEXTS, [" ".join(row) for row in TAGS], np.ones((len(TEXTS), *width), kind)
-    tagger.evaluate(tf.data.Dataset.from_tensors(rows), verbose=0)
+    weights = np.array([3, 0, 1], kind)
+    rows = TEXTS, [" ".join(row) for row in TAGS], weights.reshape(-1, *width)
+    found = tagger.evaluate(tf.data.Dataset.from_tensors(rows), verbose=0)
+    expected = tagger.evaluate(TEXTS, TAGS, sample_weight=weights, verbose=0)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    plain = tagger.evaluate(TEXTS, TAGS, verbose=0)
+    assert abs(found[0] - plain[0]) > 1e-3
 
 
 @pytest.mark.parametrize(

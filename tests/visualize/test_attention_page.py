@@ -81,7 +81,7 @@ def test_a_file_is_written_completely_or_not_at_all(attention, tmp_path):
     content = path.read_bytes().decode("utf-8")
     assert content == attention_page(attention, "Title", "tiny")
     assert "<title>Title</title>" in content and ">tiny<" in content
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="at least one of the kinds"):
         save_attention_page(path, {})
     assert path.read_bytes().decode("utf-8") == content
     assert [p.name for p in path.parent.iterdir()] == ["page.html"]

@@ -148,9 +148,14 @@ def write_squad_predictions(path, questions, texts):
         texts: list of str, the answer to each; "" for no answer.
 
     Raises:
-        ValueError: if an id occurs twice.
+        ValueError: if an id occurs twice, or there is not one text for each question.
     """
     ids = _check_ids(questions)
+    if len(texts) != len(ids):
+        raise ValueError(
+            "`texts` must have one text for each question. Received: "
+            f"{len(texts)} texts for {len(ids)} questions."
+        )
     _write_json(path, dict(zip(ids, map(str, texts), strict=True)))
 
 

@@ -48,7 +48,9 @@ def curl_lines(name, example, url=LOCAL_URL):
 def docker_lines(base_dir, name):
     """Makes shell commands that serve a model with the official Docker image.
 
-    The authors have not tried these commands.
+    The image has TF Serving 2.20. Exports of TensorFlow 2.20 and of 2.21 need that or a
+    later one: the C loader of TensorFlow 2.20 gives the answers of both. The authors
+    have not tried these commands.
 
     Args:
         base_dir: path of the directory of versions, as given to `write_version`.
