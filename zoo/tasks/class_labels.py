@@ -14,6 +14,8 @@ class LabelTargets:
         labels: tuple of str, the names, in the order of the outputs, which are logits.
     """
 
+    stratified = True
+
     def default_loss(self):
         """Softmax cross-entropy over the logits."""
         return keras.losses.SparseCategoricalCrossentropy(
