@@ -5,6 +5,8 @@ import uuid
 import numpy as np
 import tensorflow as tf
 
+from zoo.data.counts import whole_number
+
 # The rows of this many batches are sorted by length together. A larger pool needs less
 # padding and shuffles less.
 POOL = 64
@@ -52,6 +54,10 @@ class Epoch:
         """Assigns a number, int."""
         value = tf.constant(number, tf.int64)
         tf.raw_ops.AssignVariableOp(resource=self._handle, value=value)
+
+    def number(self):
+        """Returns the number, int."""
+        return int(tf.raw_ops.ReadVariableOp(resource=self._handle, dtype=tf.int64))
 
     def dataset(self):
         """Returns a `tf.data.Dataset` with the number as its only element."""
@@ -138,6 +144,9 @@ def plan_batches(
 
 
 def _check_sizes(count, batch_size, token_budget):
+    for name, size in (("batch_size", batch_size), ("token_budget", token_budget)):
+        if size is not None:
+            whole_number(size, name)
     if (batch_size is None) == (token_budget is None):
         raise ValueError(
             "Exactly one of `batch_size` and `token_budget` must be None. Received: "

@@ -15,6 +15,7 @@ class LabelTargets:
     """
 
     output_kind = "logits"
+    stratified = True
 
     def default_loss(self):
         """Softmax cross-entropy over the logits."""

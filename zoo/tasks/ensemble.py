@@ -129,9 +129,9 @@ class TextEnsemble(
             TypeError: if `x` is not text.
             ValueError: if labels are missing or unknown, or lengths differ.
         """
+        x = self._as_texts(x)
         if isinstance(x, tf.data.Dataset):
             x, y, sample_weight = _in_memory(x)
-        x = self._as_texts(x)
         self.members[0].check_data(x, y, "evaluate")
         truth = self.encode_labels(y)
         shares = self.predict(x, batch_size, verbose)

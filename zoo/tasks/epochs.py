@@ -1,8 +1,180 @@
-"""What `fit` does at the beginning of an epoch."""
+"""The epochs of one call of `fit`."""
+
+import dataclasses
+import types
+import warnings
 
 import keras
+import numpy as np
+import tensorflow as tf
 
+from zoo.data import Epoch
+from zoo.data.counts import whole_number
+from zoo.data.read_ahead import ReadAhead, Replay
+from zoo.tasks.text_batches import level_of_caller
+from zoo.tasks.text_streams import count_batches
 from zoo.training import PlanUpdates
+from zoo.training.update_plan import awaits_plan, batches_before
+
+LARGEST_SEED = 2**63 - 1
+BETWEEN_EPOCHS = 2**20  # more than the epochs of any run
+MANY = "with too many batches to count, or without end"
+
+
+@dataclasses.dataclass
+class Run:
+    """What one call of `fit` reads: how many epochs, and in which order.
+
+    The order of the batches depends on the seed, on the epoch, and on the number of
+    batches that the model was trained on before. So three calls for one epoch have the
+    orders of one call for three epochs, and a run that continues with `initial_epoch`
+    has those of a run that was not interrupted.
+
+    Args:
+        epochs, initial_epoch, shuffle, seed, token_budget: as of `fit`.
+        steps: int, `steps_per_epoch`, or None.
+
+    Attributes:
+        number: `zoo.data.Epoch`, which the data read.
+        first: int, what is added to Keras' number of an epoch.
+        count: int, batches of an epoch, or None if they are not known.
+
+    Raises:
+        ValueError: if a number is out of its range.
+    """
+
+    epochs: int
+    initial_epoch: int
+    steps: int | None
+    shuffle: bool
+    seed: int
+    token_budget: int | None
+
+    def __post_init__(self):
+        """Checks the numbers."""
+        self.epochs = whole_number(self.epochs, "epochs", 0)
+        self.initial_epoch = whole_number(self.initial_epoch, "initial_epoch", 0)
+        self.seed = whole_number(self.seed, "seed", 0)
+        if self.seed > LARGEST_SEED:
+            raise ValueError(
+                f"`seed` must be at most {LARGEST_SEED}. Received: {self.seed}."
+            )
+        for name in ("steps", "token_budget"):
+            if getattr(self, name) is not None:
+                known = {"steps": "steps_per_epoch"}.get(name, name)
+                way = "Leave it out for the default."
+                setattr(self, name, whole_number(getattr(self, name), known, 1, way))
+        self.number, self.first, self.count = Epoch(self.initial_epoch), 0, None
+
+    def before(self, optimizer):
+        """The batches that a model was trained on before this run, int."""
+        if optimizer is None:
+            return 0  # Keras raises an error: the model is not compiled
+        steps = self.steps or self.count
+        return batches_before(optimizer, self.initial_epoch, steps, self.epochs)
+
+    def start(self, optimizer, count):
+        """Sets the order of the first epoch, which has `count` batches, int or None."""
+        self.count = count
+        before, steps = self.before(optimizer), self.steps or count
+        whole = steps and before % steps == 0
+        self.first = before // steps if whole else before + BETWEEN_EPOCHS
+        self.number.assign(self.first + self.initial_epoch)
+
+    def permutation(self, count):
+        """The order of `count` batches in the present epoch, iterable of int."""
+        if not self.shuffle:
+            return range(count)
+        seeds = [self.seed, self.number.number()]
+        return np.random.default_rng(seeds).permutation(count).tolist()
+
+    def read(self, x, optimizer):
+        """Data whose batches are counted, if they can be read one by one only.
+
+        With `steps_per_epoch`, a dataset is repeated, as arrays are.
+
+        Args:
+            x: tf.data.Dataset, generator, or other data, which do not change.
+            optimizer: that of the model.
+
+        Returns:
+            the same data, in another form.
+        """
+        plans = optimizer is not None and awaits_plan(optimizer)
+        if isinstance(x, tf.data.Dataset):
+            return self._read_dataset(x, optimizer, plans)
+        if isinstance(x, types.GeneratorType) and not self.steps:
+            x = keep_batches(x)
+        if not self.steps and plans and _is_endless(x):
+            _warn(
+                f"a {type(x).__name__} with too many batches to count, or without end"
+            )
+        return x
+
+    def _read_dataset(self, x, optimizer, plans):
+        """`read` for a dataset."""
+        count = int(x.cardinality())
+        if self.steps or count >= 0 or count == tf.data.INFINITE_CARDINALITY:
+            if not self.steps and count < 0:
+                _warn("a dataset without end")
+            self.start(optimizer, max(count, 0) or None)
+            return x.repeat() if self.steps else x
+        if not plans:
+            self.start(optimizer, None)
+            return x
+        ahead = ReadAhead(x)
+        if ahead.count is None:
+            _warn(f"a dataset {MANY}")
+        self.start(optimizer, ahead.count)
+        return ahead.dataset(self.number)
+
+    def shuffles(self, x):
+        """Whether Keras permutes the rows or the batches of `x`."""
+        return self.shuffle and not isinstance(x, (tf.data.Dataset, KeptBatches))
+
+    def callbacks(self):
+        """What `fit` does by itself, list of keras.callbacks.Callback."""
+        return [SetEpoch(self.number, self.first), PlanUpdates(self.count)]
+
+
+def _is_endless(x):
+    """Whether Keras cannot know how many batches `x` has."""
+    known = isinstance(x, keras.utils.PyDataset) and count_batches(x) is not None
+    return isinstance(x, (types.GeneratorType, keras.utils.PyDataset)) and not known
+
+
+def _warn(received):
+    """Warns that the number of batches is not known."""
+    warnings.warn(
+        "`fit` must know how many batches an epoch has, so that the epoch ends and the "
+        f"learning rate falls to zero. Received: {received}. Give `steps_per_epoch`, "
+        "or use `tf.data.experimental.assert_cardinality`.",
+        stacklevel=level_of_caller(),
+    )
+
+
+def keep_batches(generator):
+    """A generator as `KeptBatches`, unless it has too many batches."""
+    ahead = Replay(generator)
+    if ahead.count() is None:
+        return (batch for batch in ahead)
+    return KeptBatches(ahead.batches)
+
+
+class KeptBatches(keras.utils.PyDataset):
+    """Batches in memory, of a generator that can be read only once."""
+
+    def __init__(self, batches):
+        super().__init__()
+        self.batches = batches
+
+    def __len__(self):
+        """The number of batches."""
+        return len(self.batches)
+
+    def __getitem__(self, index):
+        """One batch."""
+        return self.batches[index]
 
 
 class SetEpoch(keras.callbacks.Callback):
@@ -10,27 +182,27 @@ class SetEpoch(keras.callbacks.Callback):
 
     Args:
         number: `zoo.data.Epoch`, which the data reads.
+        first: int, what is added to Keras' number.
     """
 
-    def __init__(self, number):
+    def __init__(self, number, first=0):
         super().__init__()
-        self.number = number
+        self.number, self.first = number, first
 
     def on_epoch_begin(self, epoch, logs=None):
         """Sets the number."""
-        self.number.assign(epoch)
+        self.number.assign(self.first + epoch)
 
 
-def with_callbacks(callbacks, number, model, epochs):
-    """The callbacks of `fit`, a `SetEpoch` and a `PlanUpdates`, as Keras takes them.
+def with_callbacks(callbacks, own, model, epochs):
+    """The callbacks of `fit` and some more, as Keras takes them.
 
     Args:
         callbacks: as of `fit`.
-        number: `zoo.data.Epoch`, which the data reads.
+        own: list of keras.callbacks.Callback, those that come first.
         model: the model that is trained.
         epochs: int, as of `fit`.
     """
-    own = [SetEpoch(number), PlanUpdates()]
     if isinstance(callbacks, keras.callbacks.CallbackList):
         # Keras has given the model and the parameters to the others already.
         for callback in own:

@@ -19,6 +19,8 @@ class LabelledFiles:
         has_documents: bool, whether `read` takes `documents`, to join the sentences of
             a document.
         split_column: int, the column of texts by whose hash rows are split.
+        stratified: bool, whether a row has one of a few labels, which all have their
+            shares in the rows that are held out.
         calibrated: tuple of str, arguments that `calibrate` chooses for this model.
     """
 
@@ -26,6 +28,7 @@ class LabelledFiles:
     takes_target_file = False
     has_documents = False
     split_column = 0
+    stratified = False
     calibrated = ()
 
     @classmethod

@@ -239,7 +239,8 @@ class MaskedLM(Task):
         return masked.prefetch(2).with_options(untuned())
 
     def _one_batch(self, x, y=None, sample_weight=None):
-        if self.takes_text(self.as_text(x)):
+        x = self.as_text(x)
+        if self.takes_text(x):
             raise TypeError(
                 "One batch of a masked language model must contain its masks. "
                 "Received: text. Use `fit`, or a batch of `batches(texts)`."

@@ -14,6 +14,7 @@ from zoo.data.batching import as_written
 from zoo.tasks.targets import row_weights, weight_tensor
 from zoo.tasks.text_columns import TextColumns
 from zoo.tasks.text_input import check_lengths, count_rows, holds_text, rows_at_once
+from zoo.tasks.text_sources import plain_column
 
 ROWS_PER_CALL = 2048
 
@@ -85,6 +86,7 @@ class TextBatches(TextColumns):
             ValueError: if the task makes its own targets, or one does not fit a text.
         """
         self._refuse_targets(y is not None or sample_weight is not None)
+        y, sample_weight = map(plain_column, (y, sample_weight))
         found = [] if y is None else [self.encode_labels(y)]
         if sample_weight is not None:
             found.append(row_weights(sample_weight))

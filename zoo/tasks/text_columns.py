@@ -9,6 +9,8 @@ from zoo.tasks.text_input import (
     named_columns,
     refuse_input,
 )
+from zoo.tasks.text_sources import plain_columns
+from zoo.tasks.text_streams import text_stream
 
 
 class TextColumns:
@@ -42,14 +44,15 @@ class TextColumns:
     def as_text(self, x):
         """Input of a user in a form that `as_columns` takes.
 
-        A dict or a table with the names of the columns becomes a tuple. Token ids do
-        not change.
+        A dict or a table with the names of the columns becomes a tuple, a column of
+        another package a list, and a stream a dataset. Token ids do not change.
 
         Raises:
             TypeError: if no method of a task takes `x`.
             ValueError: if the names in a dict or a table are not those of the columns.
         """
-        x = named_columns(refuse_input(x))
+        x = text_stream(self, x)
+        x = named_columns(refuse_input(plain_columns(x)))
         if isinstance(x, tf.data.Dataset):
             spec = x.element_spec
             spec = spec[0] if isinstance(spec, tuple) else spec

@@ -5,9 +5,11 @@ import re
 import types
 from collections.abc import Iterator, MappingView, Set
 
-import keras
 import numpy as np
 import tensorflow as tf
+
+from zoo.data.counts import whole_number
+from zoo.tasks.text_sources import table_columns
 
 TAKEN = (
     "Methods such as `fit` and `predict` take a list of strings, a tuple of such "
@@ -64,20 +66,19 @@ def refuse_input(x):
     """Raises TypeError if no method of a task takes `x`.
 
     Returns:
-        `x`; of a generator, whose first batch was read, a new generator.
+        `x`.
     """
     received, way = None, "Put the texts in a list."
     if isinstance(x, (str, bytes)):
         received, way = "one string", "Put it in a list: `[text]`."
     elif x is None or isinstance(x, numbers.Number) or _is_scalar(x):
         received = f"{x!r:.60}"
-    elif isinstance(x, (types.GeneratorType, keras.utils.PyDataset)):
-        first, x = _first_batch(x)
-        if holds_text(first[0] if isinstance(first, tuple) and first else first):
-            received = f"a {type(x).__name__} of texts"
-            way = "Make a `tf.data.Dataset` of it, or one list."
+    elif isinstance(x, types.GeneratorType):
+        return x
     elif isinstance(x, (Iterator, Set, MappingView)):
         received, way = f"a {type(x).__name__}", "Use `list(texts)`."
+    elif isinstance(x, dict) and x and all(map(_is_table, x.values())):
+        received, way = f"a dict of tables {[*x]}", "Choose one of them by its name."
     elif isinstance(x, (list, tuple)) and not holds_text(x):
         if not any(hasattr(part, "shape") for part in x):
             of = f" of {type(x[0]).__name__}s" if x else " without columns"
@@ -87,28 +88,16 @@ def refuse_input(x):
     raise TypeError(f"{TAKEN} Received: {received}. {way}")
 
 
-def _first_batch(x):
-    """The first batch of a generator or a PyDataset, and what yields all batches."""
-    batches = iter(x)
-    for first in batches:
-        if isinstance(x, keras.utils.PyDataset):
-            return first, x
-        return first, _join_generator(first, batches)
-    return {}, x
-
-
-def _join_generator(first, others):
-    yield first
-    yield from others
+def _is_table(x):
+    return table_columns(x) is not None
 
 
 def named_columns(x):
     """A table of text as a dict of columns, or as its only column; else `x`."""
-    table = hasattr(x, "to_numpy") and hasattr(x, "columns")
-    if not table or not holds_text(x):
+    columns = table_columns(x)
+    if columns is None or not any(map(holds_text, columns.values())):
         return x
-    names = list(x.columns)
-    return x[names[0]] if len(names) == 1 else {name: x[name] for name in names}
+    return columns if len(columns) > 1 else next(iter(columns.values()))
 
 
 def count_columns(x):
@@ -258,46 +247,6 @@ def _check_string(value, row, values):
     )
 
 
-def split_rows(data, fraction):
-    """Splits the last `fraction` of the rows off, as Keras does.
-
-    Args:
-        data: tuple of texts, targets and weights. Targets and weights may be None.
-        fraction: float in (0, 1).
-
-    Returns:
-        two tuples like `data`.
-
-    Raises:
-        ValueError: if a part would have no rows, or the texts are a dataset.
-    """
-    x, *others = data
-    if isinstance(x, tf.data.Dataset):
-        raise ValueError(
-            "`validation_split` needs arrays. Received: a dataset. Use its `take` and "
-            "`skip`, and `validation_data`."
-        )
-    count = len(as_columns(x)[0])
-    cut = int(count * (1 - fraction))
-    if not 0 < cut < count:
-        raise ValueError(
-            "`validation_split` must leave rows on both sides. Received: "
-            f"{fraction} of {count} rows. Use `validation_data`."
-        )
-
-    def part(value, rows):
-        if value is None:
-            return None
-        return (value.to_numpy() if hasattr(value, "to_numpy") else value)[rows]
-
-    parts = []
-    for rows in (slice(None, cut), slice(cut, None)):
-        pair = isinstance(x, tuple)
-        texts = tuple(part(c, rows) for c in x) if pair else part(x, rows)
-        parts.append((texts, *(part(other, rows) for other in others)))
-    return tuple(parts)
-
-
 def check_lengths(count, targets):
     """Raises ValueError unless there is one row of targets for each text."""
     if len(targets) != count:
@@ -309,9 +258,20 @@ def check_lengths(count, targets):
 
 def rows_at_once(batch_size, default):
     """The rows of a batch: `batch_size`, checked, or the default for None."""
-    if batch_size is not None and batch_size < 1:
-        raise ValueError(
-            f"`batch_size` must be at least 1. Received: {batch_size}. Leave it out "
-            "for the default."
-        )
-    return default if batch_size is None else batch_size
+    return default if batch_size is None else optional_count(batch_size, "batch_size")
+
+
+def optional_count(value, name):
+    """An integer of at least 1, checked; or None, which stands for the default."""
+    if value is None:
+        return None
+    return whole_number(value, name, 1, "Leave it out for the default.")
+
+
+def check_sizes(batch_size, validation_batch_size, validation_steps, validation_freq):
+    """Arguments of `fit` that count something, checked; see `keras.Model.fit`."""
+    names = "batch_size", "validation_batch_size", "validation_steps"
+    values = batch_size, validation_batch_size, validation_steps
+    if not isinstance(validation_freq, list):  # of the numbers of epochs
+        validation_freq = whole_number(validation_freq, "validation_freq", 1)
+    return *map(optional_count, values, names), validation_freq

@@ -1,20 +1,25 @@
 """Keras' fit, evaluate and predict for models that take text."""
 
 import threading
+import types
 
 import keras
 import numpy as np
 import tensorflow as tf
 
-from zoo.data import Epoch, plan_batches, untuned
-from zoo.tasks.epochs import with_callbacks
+from zoo.data import plan_batches, untuned
+from zoo.tasks.epochs import Run, keep_batches, with_callbacks
+from zoo.tasks.held_out import check_share, split_rows
 from zoo.tasks.text_batches import TextBatches
 from zoo.tasks.text_input import (
     as_columns,
+    check_sizes,
     count_columns,
+    optional_count,
     rows_at_once,
-    split_rows,
 )
+from zoo.tasks.text_sources import plain_column
+from zoo.tasks.text_streams import is_stream, text_stream
 from zoo.token_inputs import check_integers
 
 PREDICTING = threading.RLock()  # Keras keeps the state of a prediction on the model
@@ -55,7 +60,7 @@ class TextTraining(TextBatches):
         seed=0,
         token_budget=None,
     ):
-        """Keras' `fit`, on text or on token ids.
+        """Keras' `fit`, on text or on token ids; returns Keras' `History`.
 
         Batches have texts of similar length; a dataset keeps its own. The rate of the
         default optimizer falls to zero in this `fit`; see `zoo.training.PlanUpdates`.
@@ -64,34 +69,35 @@ class TextTraining(TextBatches):
             x: texts, pairs, a dataset of either, or what Keras takes.
             y: labels; None for a task that makes its own.
             epochs: int; None for that of the preset, or 1 with `steps_per_epoch`.
+            validation_split: float in [0, 1), see `zoo.tasks.held_out`.
             batch_size ... validation_freq: see `keras.Model.fit`.
-            seed, token_budget: see `batches`.
-
-        Returns:
-            keras.callbacks.History.
+            seed, token_budget: see `batches`, and `zoo.tasks.epochs.Run`.
 
         Raises:
             TypeError: if `x` is not a batch, such as one string or a list of pairs.
             ValueError: if labels are missing or unknown, or lengths differ.
         """
-        x, y = self._checked(x, y, "fit")
         epochs = self._number_of_epochs(epochs, steps_per_epoch)
-        callbacks = with_callbacks(callbacks, now := Epoch(initial_epoch), self, epochs)
+        run = Run(epochs, initial_epoch, steps_per_epoch, shuffle, seed, token_budget)
+        sizes = batch_size, validation_batch_size, validation_steps, validation_freq
+        batch_size, rows, steps, often = check_sizes(*sizes)
+        share, rows = check_share(validation_split), rows or batch_size
+        data = self._checked(x, y, "fit", sample_weight, batch_size, run.permutation)
         held_out = self._held_out(validation_data)
-        limits = validation_batch_size or batch_size, validation_steps, token_budget
-        class_weight = self._class_weight(class_weight, x, y)
-        columns = self._training_columns(x)
+        columns = self._training_columns(data[0])
+        data, held_out = self._split(data, share, held_out)
+        class_weight = self._class_weight(class_weight, *data[:2])
+        x, y, sample_weight = run.read(data[0], self.optimizer), *data[1:]
         if self.takes_text(x):
-            x, held_out = self._split((x, y, sample_weight), validation_split, held_out)
-            span = (now, epochs, steps_per_epoch, token_budget)
-            x = self._epochs((*x, batch_size), (shuffle, seed), *span)
-            y = sample_weight = batch_size = validation_split = shuffle = None
-        held_out = held_out and self._evaluation_data(*held_out, *limits)
+            x = self._epochs((x, y, sample_weight, batch_size), run)
+            y = sample_weight = batch_size = share = None
+        held_out = self._evaluation_data(held_out, rows, steps, run.token_budget)
+        callbacks = with_callbacks(callbacks, run.callbacks(), self, run.epochs)
         self.num_columns = columns  # after all checks
         return super().fit(
-            x, y, batch_size, epochs, verbose, callbacks, validation_split, held_out,
-            shuffle, class_weight, sample_weight, initial_epoch, steps_per_epoch,
-            validation_steps, validation_batch_size, validation_freq,
+            x, y, batch_size, run.epochs, verbose, callbacks, share, held_out,
+            run.shuffles(x), class_weight, sample_weight, run.initial_epoch, run.steps,
+            steps, rows, often,
         )  # fmt: skip
 
     def _class_weight(self, class_weight, x, y):
@@ -113,43 +119,54 @@ class TextTraining(TextBatches):
         defaults = self.backbone.defaults_for(self.task_name)
         return (not steps_per_epoch and defaults.get("epochs")) or 1
 
-    def _split(self, data, fraction, held_out):
+    def _split(self, data, share, held_out):
         """Data for training and validation, each a tuple x, y, sample_weight, or None.
 
         Args:
-            data: x, y and sample_weight, as of `fit`; `x` is text.
-            fraction: float, `validation_split`.
+            data: x, y and sample_weight, as of `fit`. Keras splits token ids.
+            share: float, `validation_split`.
             held_out: a tuple of validation data, or None.
         """
         x, *targets = data
-        self.check_columns(count_columns(x))
-        if not fraction or held_out is not None:
+        if not self.takes_text(x):
             return data, held_out
+        self.check_columns(count_columns(x))
+        if not share or held_out is not None:
+            return data, held_out
+        classes = None
         if not isinstance(x, tf.data.Dataset):
             # Before the split, whose parts have other row numbers than the user's data.
-            self.targets(self.text_columns(x), *targets)
-        return split_rows(data, fraction)
+            found = self.targets(self.text_columns(x), *targets)
+            classes = found[0].numpy() if self.stratified else None
+        return split_rows(data, share, classes)
 
-    def _epochs(self, data, order, number, epochs, steps, budget):
+    def _epochs(self, data, run):
         """Batches of text for `fit`.
 
         Args:
             data: x, y, sample_weight and batch_size, as of `batches`.
-            order: shuffle and seed, as of `batches`.
-            number: `zoo.data.Epoch`.
-            epochs, steps: ints, as of `fit`; `steps` may be None.
-            budget: int, `token_budget`, or None.
+            run: `zoo.tasks.epochs.Run`.
         """
-        if not steps or isinstance(data[0], tf.data.Dataset):
-            return self.batches(*data, *order, number, budget)
+        x, *_, batch_size = data
+        order, budget = (run.shuffle, run.seed), run.token_budget
+        if isinstance(x, tf.data.Dataset):
+            return self.batches(*data, *order, run.number, budget)
+        if not run.steps:
+            found = self.batches(*data, *order, run.number, budget)
+            run.start(self.optimizer, int(found.cardinality()))
+            return found
         # One long stream. Each of the user's epochs takes its steps from it.
-        rows = len(as_columns(data[0])[0])
         known = self.rows_are_texts and not budget  # how many batches a pass has
-        shortest = -(-rows // (data[3] or 32)) if known else 1
-        passes = range(-(-epochs * steps // shortest))
+        rows = len(as_columns(x)[0])
+        shortest = -(-rows // (batch_size or 32)) if known else 1
+        first, done = divmod(run.before(self.optimizer), shortest)
+        count = done + run.epochs * run.steps
+        passes = range(first, first - (-count // shortest))
         stream = self.batches(*data, *order, passes, budget)
         # A callback may restore a model, and with it the epoch to begin with.
-        rest = number.dataset().flat_map(lambda epoch: stream.skip(epoch * steps))
+        rest = run.number.dataset().flat_map(
+            lambda epoch: stream.skip(done + epoch * run.steps)
+        )
         return rest.with_options(untuned())
 
     def evaluate(
@@ -174,10 +191,12 @@ class TextTraining(TextBatches):
             ValueError: if labels are missing or unknown, or lengths differ.
         """
         if "_use_cached_eval_dataset" not in kwargs:  # else `fit` has checked the data
-            x, y = self._checked(x, y, "evaluate")
+            batch_size = rows_at_once(batch_size, None)
+            data = self._checked(x, y, "evaluate", sample_weight, batch_size)
+            x, y, sample_weight = data
             if self.takes_text(x):
                 _refuse_steps(x, steps)
-                x = self._evaluation_data(x, y, sample_weight, batch_size)
+                x = self._evaluation_data(data, batch_size)
                 y = sample_weight = batch_size = None
         return super().evaluate(
             x, y, batch_size, verbose, sample_weight, steps, callbacks, return_dict,
@@ -204,6 +223,8 @@ class TextTraining(TextBatches):
         Raises:
             TypeError: if `x` is text, and the outputs of texts differ in shape.
         """
+        batch_size = rows_at_once(batch_size, None)
+        steps = optional_count(steps, "steps")
         order, x = None, self.as_text(x)
         if self.takes_text(x):
             if not self.answers_tokens:
@@ -236,15 +257,15 @@ class TextTraining(TextBatches):
         self, x, y=None, sample_weight=None, class_weight=None, return_dict=False
     ):
         """Keras' `train_on_batch`, on text or on token ids."""
-        x, y = self._checked(x, y, "train_on_batch")
-        class_weight = self._class_weight(class_weight, x, y)
-        x, y, sample_weight = self._one_batch(x, y, sample_weight)
+        data = self._checked(x, y, "train_on_batch", sample_weight)
+        class_weight = self._class_weight(class_weight, *data[:2])
+        x, y, sample_weight = self._one_batch(*data)
         return super().train_on_batch(x, y, sample_weight, class_weight, return_dict)
 
     def test_on_batch(self, x, y=None, sample_weight=None, return_dict=False):
         """Keras' `test_on_batch`, on text or on token ids."""
-        x, y = self._checked(x, y, "test_on_batch")
-        x, y, sample_weight = self._one_batch(x, y, sample_weight)
+        data = self._checked(x, y, "test_on_batch", sample_weight)
+        x, y, sample_weight = self._one_batch(*data)
         return super().test_on_batch(x, y, sample_weight, return_dict)
 
     def predict_on_batch(self, x):
@@ -266,7 +287,7 @@ class TextTraining(TextBatches):
         x, y, weight = data, None, None
         if not texts and self.unpack_rows(data, None)[1] is None:
             x, y, weight = keras.utils.unpack_x_y_sample_weight(data)
-        return *self._checked(x, y, "validation_data"), weight
+        return self._checked(x, y, "validation_data", weight)
 
     def as_text(self, x):
         """See `TextColumns.as_text`. Arrays of token ids are checked."""
@@ -275,25 +296,45 @@ class TextTraining(TextBatches):
             check_integers({name: x[name] for name in self.input if name in x})
         return x
 
-    def _checked(self, x, y, name):
-        """`x` as of `as_text`, and `y`; see `check_data` for arguments and errors."""
-        x, y = self.unpack_rows(x, y)
-        x = self.as_text(x)
-        self.check_data(x, y, name)
-        return x, y
+    def _checked(self, x, y, name, sample_weight=None, batch_size=None, order=None):
+        """x, y and sample_weight as lists, arrays or datasets, checked.
 
-    def _evaluation_data(
-        self, x, y, sample_weight, batch_size, steps=None, budget=None
-    ):
-        """Batches of text; other data as Keras takes it.
+        Args:
+            x, y, name: see `check_data`, also for errors.
+            sample_weight: as of `fit`.
+            batch_size, order: see `text_stream`.
+        """
+        x, y = self.unpack_rows(x, y)
+        if is_stream(x) and y is not None:
+            targets = (y,) if sample_weight is None else (y, sample_weight)
+            x, y, sample_weight = (
+                text_stream(self, x, targets, batch_size, order),
+                None,
+                None,
+            )
+        x = self.as_text(text_stream(self, x, (), batch_size, order))
+        y, sample_weight = map(plain_column, (y, sample_weight))
+        self.check_data(x, y, name)
+        return x, y, sample_weight
+
+    def _evaluation_data(self, data, batch_size, steps=None, budget=None):
+        """Batches of text; other data as Keras takes it, or None.
 
         Without a `batch_size`, they have at most so many tokens as `budget` says.
+
+        Args:
+            data: tuple of x, y and sample_weight, or None.
+            batch_size, steps, budget: ints, or None.
         """
+        if data is None:
+            return None
+        x, y, sample_weight = data
+        if isinstance(x, types.GeneratorType) and steps is None:
+            x = keep_batches(x)  # every epoch reads it
         if self.takes_text(x):
             _refuse_steps(x, steps, "validation_steps")
             budget = budget if batch_size is None else None
-            data = x, y, sample_weight, batch_size
-            return self.batches(*data, token_budget=budget)
+            return self.batches(*data, batch_size, token_budget=budget)
         return x if y is None else (x, y, sample_weight)
 
 

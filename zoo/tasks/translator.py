@@ -125,8 +125,9 @@ class Translator(TranslatedFiles, TextGeneration, Task):
 
     def answer_parts(self, x, batch_size=None):
         """See `Answering`. Warns once that some of the texts are truncated."""
-        if self.takes_text(self.as_text(x)):
-            self.read_lengths(self.as_text(x), self.generation_options())
+        x = self.as_text(x)
+        if self.takes_text(x):
+            self.read_lengths(x, self.generation_options())
         return super().answer_parts(x, batch_size)
 
     def default_loss(self):

@@ -13,13 +13,20 @@ class PlanUpdates(keras.callbacks.Callback):
     the present one. So a run that was stopped after epoch k, and continues with
     `initial_epoch=k` and the same `epochs`, has the rates of an uninterrupted run.
 
-    If Keras does not know the number of steps of an epoch, such as for a generator, the
-    first epoch has no plan. The steps are counted, and the plan is made when the second
-    epoch begins, as if it had begun with the first one.
+    If neither Keras nor `steps` says the number of steps of an epoch, such as for an
+    endless generator, the first epoch has no plan. The steps are counted, and the plan
+    is made when the second epoch begins, as if it had begun with the first one.
 
     Nothing is planned if the optimizer has another schedule. A rate that was set by
     `optimizer.learning_rate = x` stays.
+
+    Args:
+        steps: int, the batches of an epoch where Keras does not know them, or None.
     """
+
+    def __init__(self, steps=None):
+        super().__init__()
+        self.steps = steps
 
     def on_train_begin(self, logs=None):
         """Starts without a plan for this `fit`."""
@@ -29,13 +36,13 @@ class PlanUpdates(keras.callbacks.Callback):
         """Makes the plan before the first update, or once the steps are counted."""
         optimizer = unwrapped(self.model.optimizer)
         schedule = optimizer._learning_rate
-        planned = isinstance(schedule, PlannedSchedule) and schedule.awaits_plan
-        if self.planned or not planned:
+        if self.planned or not awaits_plan(optimizer):
             return
         every = optimizer.gradient_accumulation_steps or 1
         batches = int(keras.ops.convert_to_numpy(optimizer._iterations))
         before = schedule.planned()
-        steps, first = self.params.get("steps"), self.first or (epoch, batches)
+        steps = self.params.get("steps") or self.steps
+        first = self.first or (epoch, batches)
         self.first = first
         if not steps and epoch > first[0]:
             steps = (batches - first[1]) // (epoch - first[0])
@@ -54,6 +61,37 @@ class PlanUpdates(keras.callbacks.Callback):
         if keras.backend.backend() == "jax":
             # A compiled step has taken the former plan for constants.
             self.model.make_train_function(force=True)
+
+
+def awaits_plan(optimizer):
+    """Whether an optimizer has a schedule that needs the number of updates."""
+    schedule = unwrapped(optimizer)._learning_rate
+    return isinstance(schedule, PlannedSchedule) and schedule.awaits_plan
+
+
+def batches_before(optimizer, epoch, steps, epochs):
+    """The batches that a model was trained on before the first epoch of a run.
+
+    Args:
+        optimizer: that of the model, as `epoch` begins.
+        epoch: int, the number of the epoch; the run may have been interrupted.
+        steps: int, batches of an epoch, or None.
+        epochs: int, of the whole run.
+
+    Returns:
+        int, the same for a run that continues as for one that was not interrupted.
+    """
+    optimizer = unwrapped(optimizer)
+    batches = int(keras.ops.convert_to_numpy(optimizer._iterations))
+    schedule = optimizer._learning_rate
+    if not epoch or not isinstance(schedule, PlannedSchedule):
+        return max(batches - epoch * (steps or 0), 0)
+    # Updates that float16 skips are not counted, but the plan knows where it began.
+    every = optimizer.gradient_accumulation_steps or 1
+    begin, updates = schedule.planned()
+    same = steps is None or updates == epochs * steps // every
+    counted = 0 if steps is None else batches - epoch * steps
+    return max(counted, begin * every if same else 0, 0)
 
 
 def unwrapped(optimizer):

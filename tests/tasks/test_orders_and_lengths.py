@@ -1,0 +1,384 @@
+"""What `fit` reads in which order: the same rows learn alike, whatever holds them."""
+
+import random
+import warnings
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+import tiny
+from tiny_gpt import tiny_byte_tokenizer
+
+from zoo.data import read_ahead
+from zoo.registry import build_backbone
+from zoo.tasks import CausalLM, TextClassifier
+from zoo.training import WarmupLinearDecay
+
+EAGER = {"run_eagerly": True}
+RATE, SIZE, EPOCHS = 0.01, 8, 3
+TEXTS, LABELS = tiny.make_texts(24)
+NUMBERS = [tiny.LABELS.index(label) for label in LABELS]
+RAN_OUT = "ignore:Your input ran out of data"
+UNKNOWN = "`fit` must know how many batches an epoch has.*Give `steps_per_epoch`"
+
+
+class Batches(keras.utils.PyDataset):
+    """Texts and labels in batches."""
+
+    def __init__(self, texts, labels, size):
+        super().__init__()
+        self.rows = texts, labels, size
+
+    def __len__(self):
+        return -(-len(self.rows[0]) // self.rows[2])
+
+    def __getitem__(self, index):
+        texts, labels, size = self.rows
+        return (
+            texts[index * size : (index + 1) * size],
+            labels[index * size : (index + 1) * size],
+        )
+
+
+class Rows:
+    """Single rows that can be read several times, and have no length."""
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __iter__(self):
+        return iter(self.rows)
+
+
+def slices(texts, labels, size):
+    return tf.data.Dataset.from_tensor_slices((texts, labels)).batch(size)
+
+
+def generated(texts, labels, size):
+    batches = Batches(texts, labels, size)
+    spec = slices(texts, labels, size).element_spec
+    return tf.data.Dataset.from_generator(lambda: iter(batches), output_signature=spec)
+
+
+def once(texts, labels, size):
+    """A dataset that gives its batches only once."""
+    batches = iter(Batches(texts, labels, size))
+    spec = slices(texts, labels, size).element_spec
+    return tf.data.Dataset.from_generator(lambda: batches, output_signature=spec)
+
+
+def steps(texts, size):
+    return {"steps_per_epoch": -(-len(texts) // size)}
+
+
+# What holds rows, and further arguments of `fit`.
+HOLDERS = {
+    "slices": lambda x, y, n: ((slices(x, y, n),), {}),
+    "generated": lambda x, y, n: ((generated(x, y, n),), {}),
+    "generated, steps": lambda x, y, n: ((generated(x, y, n),), steps(x, n)),
+    "only once": lambda x, y, n: ((once(x, y, n),), {}),
+    "filtered": lambda x, y, n: ((slices(x, y, n).filter(lambda x, y: True),), {}),
+    "repeated, steps": lambda x, y, n: ((slices(x, y, n).repeat(),), steps(x, n)),
+    "a generator": lambda x, y, n: ((iter_of(Batches(x, y, n)),), {}),
+    "a generator, steps": lambda x, y, n: ((iter_of(Batches(x, y, n)),), steps(x, n)),
+    "a generator of rows": lambda x, y, n: (
+        (iter_of(zip(x, y, strict=True)),),
+        {"batch_size": n},
+    ),
+    "streams": lambda x, y, n: ((Rows(x), Rows(y)), {"batch_size": n}),
+    "a PyDataset": lambda x, y, n: ((Batches(x, y, n),), {"shuffle": False}),
+    "validated": lambda x, y, n: (
+        (generated(x, y, n),),
+        {"validation_data": iter_of(Batches(x[:4], y[:4], 2))},
+    ),
+}
+
+
+def iter_of(rows):
+    """A generator."""
+    yield from rows
+
+
+class Seen:
+    """Keeps the rate of every update of a model, and its batch, but does not train.
+
+    Attributes:
+        rates: list of float.
+        batches: list of what a step was given.
+    """
+
+    def __init__(self, model):
+        self.rates, self.batches = [], []
+
+        def train_step(data):
+            self.rates.append(float(model.optimizer.learning_rate))
+            self.batches.append(data)
+            model.optimizer.iterations.assign_add(1)
+            return {"loss": 0.0}
+
+        model.train_step = train_step
+        model.get_metrics_result = lambda: {"loss": 0.0}
+
+    @property
+    def labels(self):
+        """The labels of every batch, lists of int."""
+        return [np.asarray(batch[1]).tolist() for batch in self.batches]
+
+    @property
+    def tokens(self):
+        """The tokens of every batch, lists of lists of int."""
+        return [np.asarray(batch[0]["token_ids"]).tolist() for batch in self.batches]
+
+
+def make(tokenizer, **options):
+    keras.utils.set_random_seed(1)
+    config = {**tiny.CONFIG, "num_layers": 1}
+    model = TextClassifier(
+        build_backbone("bert", config), tokenizer, tiny.LABELS, **options
+    )
+    model.compile(learning_rate=RATE, **EAGER)
+    return model
+
+
+def formula(updates):
+    schedule = WarmupLinearDecay(RATE, updates // 10, updates)
+    return [float(schedule(update)) for update in range(updates)]
+
+
+@pytest.mark.parametrize("name", HOLDERS)
+def test_the_same_rows_make_the_same_updates(name, tokenizer):
+    model = make(tokenizer)
+    seen = Seen(model)
+    data, options = HOLDERS[name](TEXTS, NUMBERS, SIZE)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        if name == "validated":  # Keras says so of held-out rows of unknown number
+            warnings.filterwarnings("ignore", "Your input ran out of data")
+        history = model.fit(*data, epochs=EPOCHS, verbose=0, **options)
+    assert seen.rates == formula(9)
+    assert seen.labels == [NUMBERS[i : i + SIZE] for i in range(0, 24, SIZE)] * EPOCHS
+    held_out = history.history.get("val_loss", range(EPOCHS))
+    assert len(held_out) == EPOCHS and np.isfinite(held_out).all()
+
+
+@pytest.mark.parametrize("kind", ["dataset", "generator"])
+def test_token_ids_of_unknown_number_are_counted_too(kind, tokenizer):
+    model = make(tokenizer)
+    seen = Seen(model)
+    batches = [*model.batches(slices(TEXTS, NUMBERS, SIZE))]
+    data = iter_of(batches)
+    if kind == "dataset":
+        known = model.batches(slices(TEXTS, NUMBERS, SIZE))
+        data = known.filter(lambda x, y: True)
+    model.fit(data, epochs=EPOCHS, verbose=0)
+    assert seen.rates == formula(9)
+    assert seen.labels == [NUMBERS[i : i + SIZE] for i in range(0, 24, SIZE)] * EPOCHS
+
+
+@pytest.mark.filterwarnings(RAN_OUT)
+@pytest.mark.parametrize("name", ["generated", "only once", "a generator"])
+def test_too_many_batches_are_not_counted_but_read(name, tokenizer, monkeypatch):
+    monkeypatch.setattr(read_ahead, "MOST_BATCHES", 2)
+    model = make(tokenizer)
+    seen = Seen(model)
+    data, options = HOLDERS[name](TEXTS, NUMBERS, SIZE)
+    with pytest.warns(UserWarning, match=UNKNOWN):
+        model.fit(*data, epochs=2 if name == "generated" else 1, verbose=0, **options)
+    warm = [float(WarmupLinearDecay(RATE, 50)(step)) for step in range(3)]
+    assert seen.rates == (warm + formula(6)[3:] if name == "generated" else warm)
+    assert seen.labels[:3] == [NUMBERS[i : i + SIZE] for i in range(0, 24, SIZE)]
+
+
+class Endless(Batches):
+    """A PyDataset whose batches do not end."""
+
+    num_batches = None
+
+    def __getitem__(self, index):
+        return super().__getitem__(0)
+
+
+@pytest.mark.parametrize("kind", ["repeated", "tokens", "endless"])
+def test_data_without_end_need_a_number_of_steps(kind, tokenizer):
+    class Stop(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            self.model.stop_training = True
+
+    model = make(tokenizer)
+    data = slices(TEXTS, NUMBERS, SIZE).repeat()
+    if kind == "tokens":
+        data = model.batches(data)
+    if kind == "endless":
+        data = Endless(TEXTS, NUMBERS, SIZE)
+    with pytest.warns(UserWarning, match=f"{UNKNOWN.replace('.*', '.*without end. ')}"):
+        model.fit(data, verbose=0, callbacks=[Stop()])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        model.fit(data, steps_per_epoch=2, verbose=0)
+
+
+def test_every_epoch_reads_a_dataset_anew(tokenizer):
+    model = make(tokenizer)
+    seen = Seen(model)
+    numbers = tf.data.Dataset.from_tensor_slices((TEXTS, NUMBERS)).shuffle(24, seed=3)
+    data = numbers.filter(lambda x, y: True).batch(SIZE)
+    model.fit(data, epochs=2, verbose=0)
+    first, second = seen.labels[:3], seen.labels[3:]
+    assert first != second and sorted(sum(first, [])) == sorted(sum(second, []))
+
+
+def test_epochs_of_another_length_have_as_many_batches(tokenizer):
+    """The second pass has fewer batches, the third one has more."""
+    passes, model = iter([3, 2, 4, 4, 4]), make(tokenizer)
+    seen = Seen(model)
+
+    def batches():
+        for _ in range(next(passes)):
+            yield TEXTS[:SIZE], NUMBERS[:SIZE]
+
+    spec = slices(TEXTS, NUMBERS, SIZE).element_spec
+    data = tf.data.Dataset.from_generator(batches, output_signature=spec)
+    model.fit(data, epochs=3, verbose=0)
+    assert seen.rates == formula(9)
+
+
+# The order of batches ---------------------------------------------------------------
+
+
+def orders(model, calls, *data, **options):
+    """The labels of all batches of some calls of `fit`, a list for each call."""
+    seen, found = Seen(model), []
+    for call in calls:
+        seen.batches = []
+        model.fit(*data, verbose=0, **{"batch_size": SIZE, **options, **call})
+        found.append(seen.labels)
+    return found
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"token_budget": 60, "batch_size": None}, {"steps_per_epoch": 2}]
+)
+def test_repeated_calls_go_on_shuffling(options, tokenizer):
+    model, whole = make(tokenizer), make(tokenizer)
+    found = orders(model, [{"epochs": 1}] * 3, TEXTS, NUMBERS, **options)
+    (expected,) = orders(whole, [{"epochs": 3}], TEXTS, NUMBERS, **options)
+    assert len({str(order) for order in found}) == 3
+    assert sum(found, []) == expected
+    other = make(tokenizer)
+    (order,) = orders(other, [{"epochs": 1, "seed": 1}], TEXTS, NUMBERS, **options)
+    assert order != found[0]
+
+
+def test_calls_that_end_within_an_epoch_go_on_shuffling(tokenizer):
+    class Stop(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            self.model.stop_training = batch == 1
+
+    found = orders(make(tokenizer), [{}] * 4, TEXTS, NUMBERS, callbacks=[Stop()])
+    assert len({str(order) for order in found}) == 4
+
+
+def test_a_py_dataset_is_shuffled_by_the_seed(tokenizer):
+    def run(calls, **options):
+        model = make(tokenizer)
+        seen = Seen(model)
+        for epochs in calls:
+            data = Batches(TEXTS, NUMBERS, SIZE)
+            model.fit(data, epochs=epochs, verbose=0, **options)
+        found = [seen.labels[i : i + 3] for i in range(0, 9, 3)]
+        assert all(sorted(epoch) == sorted(found[0]) for epoch in found)
+        return [*map(str, found)]
+
+    found = run([1, 1, 1])
+    assert found == run([3]) != run([3], seed=1)
+    assert len({*found}) > 1
+    assert len({*run([3], shuffle=False)}) == 1
+
+
+def tokens_of_calls(model, calls, data, **options):
+    """The tokens of all batches of some calls of `fit`."""
+    seen = Seen(model)
+    for epochs in calls:
+        model.fit(data, epochs=epochs, verbose=0, **options)
+    return seen.tokens
+
+
+@pytest.mark.parametrize("kind", ["list", "dataset", "unknown"])
+def test_masks_of_repeated_calls_differ(kind, make_task):
+    data, options = TEXTS, {"batch_size": 24, "shuffle": False}
+    if kind != "list":
+        data, options = tf.data.Dataset.from_tensor_slices(TEXTS).batch(24), {}
+    if kind == "unknown":
+        data = data.filter(lambda x: True)
+    found, whole = (
+        tokens_of_calls(make_task("masked_lm", compile=EAGER), calls, data, **options)
+        for calls in ([1, 1, 1], [3])
+    )
+    assert found == whole and found[0] != found[1] != found[2] != found[0]
+
+
+@pytest.mark.parametrize("kind", ["rows", "packing"])
+def test_streams_and_packed_rows_of_repeated_calls_differ(kind, tokenizer):
+    options, family, config = {"rows": 2, "jitter": True}, "ulmfit", tiny.ULMFIT_CONFIG
+    if kind == "packing":
+        options, family, config = {"packing": "streams"}, "gpt", tiny.GPT_CONFIG
+        tokenizer = tiny_byte_tokenizer()
+    backbone = build_backbone(family, {**config, "num_layers": 1})
+    found = []
+    for calls in ([1, 1], [2]):
+        model = CausalLM(backbone, tokenizer, **options)
+        model.compile(learning_rate=RATE, **EAGER)
+        found.append(tokens_of_calls(model, calls, TEXTS))
+    half = len(found[0]) // 2
+    assert found[0] == found[1] and found[0][:half] != found[0][half:]
+
+
+# Learning ---------------------------------------------------------------------------
+
+
+def draw_reviews(count, seed):
+    """Reviews with one word that tells the label."""
+    draw, texts, numbers = random.Random(seed), [], []
+    for _ in range(count):
+        number = draw.randrange(2)
+        words = draw.choices(tiny.PLAIN[:-3], k=draw.randint(1, 8))
+        words.insert(
+            draw.randint(0, len(words)), draw.choice((tiny.BAD, tiny.GOOD)[number])
+        )
+        texts.append(" ".join(words))
+        numbers.append(number)
+    return texts, numbers
+
+
+@pytest.fixture(scope="module")
+def accuracy(tokenizer):
+    """Function of what holds rows: the mean accuracy of three seeds, held-out rows."""
+    held_out = draw_reviews(500, seed=6)
+
+    def mean(hold):
+        found = []
+        for seed in range(3):
+            keras.utils.set_random_seed(seed)
+            config = {**tiny.CONFIG, "num_layers": 1, "initializer_range": 0.1}
+            backbone = build_backbone("bert", config)
+            model = TextClassifier(backbone, tokenizer, tiny.LABELS, pooling="mean")
+            model.compile(learning_rate=RATE)
+            data, options = hold(*draw_reviews(960, seed=5), 16)
+            model.fit(*data, epochs=1, verbose=0, seed=seed, **options)
+            found.append(model.evaluate(*held_out, verbose=0)[1])
+        return np.mean(found)
+
+    return mean
+
+
+@pytest.fixture(scope="module")
+def accuracy_of_lists(accuracy):
+    return accuracy(lambda x, y, size: ((x, y), {"batch_size": size}))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", HOLDERS)
+def test_the_same_rows_learn_equally_well(name, accuracy, accuracy_of_lists):
+    assert 0.9 < accuracy_of_lists
+    assert abs(accuracy(HOLDERS[name]) - accuracy_of_lists) <= 0.02

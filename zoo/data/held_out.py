@@ -1,0 +1,30 @@
+"""Rows that are held out of the training, in the shares of their classes."""
+
+import numpy as np
+
+
+def held_out_rows(classes, count, places=None):
+    """Chooses rows so that each class has its share of them.
+
+    A class of n of the N rows has `count n / N`, rounded down. The rows that are left
+    go first to the classes that would have none and have two rows or more, then to
+    those with the largest remainders.
+
+    Args:
+        classes: int (N,), the class of each row.
+        count: int, the number of rows to choose, less than N.
+        places: float (N,); the rows with the lowest values of a class are chosen. By
+            default the last ones are.
+
+    Returns:
+        int (count,), row numbers in ascending order.
+    """
+    _, numbers, sizes = np.unique(classes, return_inverse=True, return_counts=True)
+    whole, rest = np.divmod(sizes * count, sizes.sum())
+    first = np.lexsort((-rest, (whole > 0) | (sizes < 2)))
+    whole[first[: count - whole.sum()]] += 1
+    order = -np.arange(len(numbers)) if places is None else places
+    order = np.lexsort((order, numbers))
+    rank = np.empty(len(numbers), int)
+    rank[order] = np.arange(len(numbers)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return np.flatnonzero(rank < whole[numbers])
