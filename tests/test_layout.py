@@ -28,7 +28,7 @@ BELOW_TASKS = {
 BELOW_REGISTRY = {*BELOW_TASKS, "tasks", "models", "visualize"}
 EVERYTHING = {
     *BELOW_REGISTRY,
-    *("registry", "pretraining", "programs", "arguments"),
+    *("registry", "pretraining", "programs", "arguments", "interrupts"),
     *("score_commands", "text_commands", "cli"),
     "__init__",
 }
@@ -36,10 +36,11 @@ FORMATS = {"h5py", "ml_dtypes", "safetensors", "tensorflow"}
 ENGINE = {"keras", "tensorflow", "numpy"}
 OFFICIAL_METRICS = {"sacrebleu", "seqeval", "sklearn", "scipy", "threadpoolctl"}
 
+EVERYWHERE = {"files", "path_checks", "extras", "number_rules", "state_files"}
 # What a module may import: from zoo, and from other packages. Every module may import
-# `files`; a room of models may also import itself, and a package its own modules.
+# `EVERYWHERE`; a room of models also itself, and a package its own modules.
 RULES = {
-    "files": (set(), set()),
+    **dict.fromkeys({*EVERYWHERE, "interrupts"}, (set(), set())),
     "config": (set(), set()),
     "freezing": (set(), set()),
     "family": (set(), {"keras"}),
@@ -141,7 +142,7 @@ def name(path):
 
 def imports_follow_the_table(path):
     inside, outside = RULES[rule_of(path)]
-    inside = {*inside, "files"}
+    inside = {*inside, *EVERYWHERE}
     own = own_package(path)
     for imported in imports(parse(path)):
         top, *rest = imported.split(".")

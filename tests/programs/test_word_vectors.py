@@ -171,10 +171,15 @@ def test_all_words_dropped_from_a_step():
         (["a b"], {}, ValueError, "at least 5 times. Received: texts without"),
         ([], {}, ValueError, "at least 5 times"),
         ("a a a a a", {}, TypeError, "must be an iterable of texts"),
-        (["a"], {"epochs": 0}, ValueError, "`epochs` must be at least 1"),
+        (["a"], {"epochs": 0}, ValueError, "`epochs` must be an integer from 1"),
         (["a"], {"embedding_dim": 0}, ValueError, "`embedding_dim` must be"),
         (["a"], {"minimum": 0}, ValueError, "`minimum` must be"),
-        (["a"], {"minimum": 1, "window": 0}, ValueError, "`window` and"),
+        (
+            ["a"],
+            {"minimum": 1, "window": 0},
+            ValueError,
+            "`window` must be an integer from 1",
+        ),
         (["a"], {"width": 0}, TypeError, "width"),
     ],
 )

@@ -136,7 +136,10 @@ def test_an_older_checkpoint_does_not_say_its_interval(tmp_path):
         file.writestr(FINISHED, "6")
     found = train_steps(None, None, 6, tmp_path, every=3)
     np.testing.assert_array_equal(found.get_weights()[0], model.get_weights()[0])
-    with pytest.raises(ValueError, match="finished ones. Received: every=4, steps=6"):
+    with pytest.raises(
+        ValueError,
+        match="finished ones. Received: every=4, steps=8, finished=6. Give every=2,",
+    ):
         train_steps(None, None, 8, tmp_path, every=4)
 
 

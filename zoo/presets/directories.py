@@ -2,12 +2,12 @@
 
 import difflib
 import functools
-import json
 import os
 import pathlib
 
 from zoo.presets.hubs import cache_root, download
 from zoo.presets.records import RECORD, verified
+from zoo.state_files import read_state
 
 
 def preset_root():
@@ -25,10 +25,15 @@ def preset_root():
 def _directories():
     records = {}
     for path in sorted(preset_root().glob("*/published.json")):
-        records.update(dict.fromkeys(json.loads(path.read_text("utf-8")), path))
+        records.update(dict.fromkeys(_read(path), path))
     for path in sorted(preset_root().glob(f"*/*/{RECORD}")):
         records[path.parent.name] = path  # a shipped preset needs no download
     return records
+
+
+def _read(path):
+    """A record, or a dict of records, of the package, dict."""
+    return read_state(path, "a preset record", dict, "Install keras-context-zoo again.")
 
 
 def list_presets(family=None):
@@ -65,7 +70,7 @@ def preset_info(name):
             "directory must exist. A URI begins with hf:// or kaggle://."
         )
     path = _directories()[name]
-    record = json.loads(path.read_text("utf-8"))
+    record = _read(path)
     record = record if path.name == RECORD else record[name]
     return {"name": name, **record}
 

@@ -1,7 +1,6 @@
 """Pretraining of causal language models with positions, on packed rows."""
 
 import dataclasses
-import json
 
 import numpy as np
 import tensorflow as tf
@@ -18,6 +17,7 @@ from zoo.files import write_json
 from zoo.pretraining.objective import StagedObjective
 from zoo.pretraining.start import finished_language_model
 from zoo.pretraining.token_documents import TokenDocuments
+from zoo.state_files import damaged, read_state
 from zoo.text import GPT2Tokenizer, train_byte_bpe
 
 BATCH_SIZE = 32  # held-out rows
@@ -60,8 +60,11 @@ class CausalRows(TokenDocuments, StagedObjective):
             lines = (line for document in self._documents(files) for line in document)
             size = self.recipe.config_value("vocabulary_size")
             write_json(path, train_byte_bpe(lines, size), ensure_ascii=False)
-        tokens, merges = json.loads(path.read_text("utf-8"))
-        return GPT2Tokenizer(tokens, merges, start_token=True)
+        what, advice = "the vocabulary of a run", "Remove it, and it is made again."
+        found = read_state(path, what, [[str]], advice)
+        if len(found) != 2:
+            raise damaged(path, what, "it must hold tokens and merges", advice)
+        return GPT2Tokenizer(*found, start_token=True)
 
     @staticmethod
     def _documents(paths):

@@ -3,11 +3,14 @@
 import dataclasses
 import itertools
 import os
+import types
+import typing
 
 import numpy as np
 import tensorflow as tf
 
 from zoo.data import SkipGrams
+from zoo.number_rules import RULES, check_number
 from zoo.text import WordTokenizer, count_words
 from zoo.text.wordpiece_training import read_lines
 
@@ -52,7 +55,7 @@ class SkipGramTraining:
         seed: int.
 
     Raises:
-        ValueError: if a size is not positive.
+        ValueError: if a number is out of its range.
     """
 
     embedding_dim: int = 100
@@ -69,12 +72,13 @@ class SkipGramTraining:
     seed: int = 0
 
     def __post_init__(self):
-        """Checks the sizes that `count_words` and `SkipGrams` do not check."""
-        for name in ("embedding_dim", "negatives", "epochs"):
-            if getattr(self, name) < 1:
-                raise ValueError(
-                    f"`{name}` must be at least 1. Received: {getattr(self, name)}."
-                )
+        """Checks the numbers."""
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            optional = types.NoneType in typing.get_args(field.type)
+            if field.name in RULES and not (optional and value is None):
+                value = check_number(field.name, value)
+                object.__setattr__(self, field.name, value)
 
 
 def train_word_vectors(texts, echo=None, **options):
@@ -95,7 +99,7 @@ def train_word_vectors(texts, echo=None, **options):
 
     Raises:
         TypeError: if `texts` is a single str, or holds values of other types.
-        ValueError: if no word occurs `minimum` times, or a size is not positive.
+        ValueError: if no word occurs `minimum` times, or a number is out of its range.
     """
     training = SkipGramTraining(**options)
     if not isinstance(texts, (str, bytes, os.PathLike)):

@@ -18,12 +18,13 @@ DAMAGE = (
 )
 
 
-def check_archive(path, names=()):
+def check_archive(path, names=(), advice="Copy the file again, or save it again."):
     """Checks a zip archive, and the checksums of all its files.
 
     Args:
         path: pathlib.Path of a file that exists.
         names: sequence of str, files that the archive must have.
+        advice: str, the last sentence of an error.
 
     Raises:
         ValueError: if the file is not an archive, is damaged, or lacks a name.
@@ -39,9 +40,7 @@ def check_archive(path, names=()):
                     raise zipfile.BadZipFile(f"it lacks {', '.join(missing)}")
         except DAMAGE as error:
             reason = str(error) or "it ends too early"
-            raise ValueError(
-                f"{path} is damaged: {reason}. Copy the file again, or save it again."
-            ) from error
+            raise ValueError(f"{path} is damaged: {reason}. {advice}") from error
 
 
 def load_model(path, **kwargs):

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import tensorflow as tf
 
+from zoo.number_rules import numbers_checked
 from zoo.text.splitting import SENTENCE_BEGIN, SENTENCE_END, WordSplitter
 from zoo.text.vocabulary import Vocabulary, lookup, save_vocabulary
 from zoo.text.wordpiece_training import read_lines
@@ -208,6 +209,7 @@ def _fill(ids, function, *words):
     return tf.tensor_scatter_nd_update(ids, places, found)
 
 
+@numbers_checked()
 def count_words(texts, minimum=5, limit=None, lowercase=False, digits_to_zero=False):
     """Makes a vocabulary for `WordTokenizer` from the frequent words of texts.
 
@@ -226,8 +228,6 @@ def count_words(texts, minimum=5, limit=None, lowercase=False, digits_to_zero=Fa
         TypeError: if `texts` is a single str, or has an entry of another type.
         ValueError: if `minimum` is less than 1.
     """
-    if minimum < 1:
-        raise ValueError(f"`minimum` must be at least 1. Received: {minimum}.")
     written = collections.Counter()
     for line in read_lines(texts):
         written.update(WORD.findall(line))
