@@ -23,7 +23,7 @@ def check_readable(path, directory=False):
     if not os.path.exists(path):
         raise FileNotFoundError(f"No such {kind}: {path}.")
     if os.path.isdir(path) and not directory:
-        raise IsADirectoryError(f"{path} is a directory. Give a file in it.")
+        raise IsADirectoryError(f"{path} is a directory. Give its files.")
     if directory and not os.path.isdir(path):
         raise NotADirectoryError(f"{path} is a file. Give the directory that has it.")
     if not os.access(path, os.R_OK):

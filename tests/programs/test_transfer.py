@@ -196,7 +196,7 @@ def test_mistakes_are_found_before_the_language_model_is_trained(
     command += ("--output", tmp_path / "m.keras")
     for option, value, message, code in (
         ("--valid", tmp_path / "valid.tsv", "Received: ['new']", 1),
-        ("--learning-rate", 0, "must be a positive number. Received: 0.0", 1),
-        ("--sequence-length", 0, "0 is not in the range x>=1", 2),
+        ("--learning-rate", 0, "must be a number from 1e-12", 2),
+        ("--sequence-length", 0, "must be an integer from 1", 2),
     ):
         assert message in run(*command, option, value, code=code)
