@@ -1,8 +1,8 @@
 """Fine-tunes a preset on every task of the papers, and makes a table of the scores."""
 
+import collections.abc
 import functools
 import itertools
-import numbers
 import os
 import pathlib
 import time
@@ -97,7 +97,7 @@ def evaluate_suite(
 
 def _check_seeds(seeds):
     """The seeds of `evaluate_suite`, a list of int."""
-    if isinstance(seeds, numbers.Integral):
+    if isinstance(seeds, str) or not isinstance(seeds, collections.abc.Iterable):
         seeds = range(check_number("seeds", seeds))
     return [check_number("seed", seed) for seed in seeds]
 
