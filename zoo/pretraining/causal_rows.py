@@ -62,9 +62,11 @@ class CausalRows(TokenDocuments, StagedObjective):
             write_json(path, train_byte_bpe(lines, size), ensure_ascii=False)
         what, advice = "the vocabulary of a run", "Remove it, and it is made again."
         found = read_state(path, what, [[str]], advice)
-        if len(found) != 2:
-            raise damaged(path, what, "it must hold tokens and merges", advice)
-        return GPT2Tokenizer(*found, start_token=True)
+        try:
+            tokens, merges = found
+            return GPT2Tokenizer(tokens, merges, start_token=True)
+        except ValueError as error:
+            raise damaged(path, what, error, advice) from error
 
     @staticmethod
     def _documents(paths):

@@ -17,7 +17,7 @@ from zoo.pretraining.recipes import Recipe, find_held_out, find_train
 from zoo.programs.stored_settings import find_weights
 from zoo.registry.keras_files import KERAS_MEMBERS, check_archive
 from zoo.registry.sources import find_family
-from zoo.state_files import read_state
+from zoo.state_files import damaged, read_state
 from zoo.training import train_steps
 from zoo.training.resume import CHECKPOINT, check_interval, choose_interval
 
@@ -136,8 +136,10 @@ def begin(recipe, output):
         fields.pop(name)
     if path.exists():
         found = read_state(path, "the recipe of a run", dict, ANOTHER)
-        # Fields that the older file lacks have their defaults.
-        found = Recipe.from_json(found, f"the recipe in {path}").to_json()
+        try:  # fields that the older file lacks have their defaults
+            found = Recipe.from_json(found, "it").to_json()
+        except ValueError as error:
+            raise damaged(path, "the recipe of a run", error, ANOTHER) from error
         # The config for fine-tuning is used at the end only, so it may be corrected.
         kept = fields.keys() - {"finetuning_config"}
         differing = sorted(key for key in kept if fields[key] != found.get(key))

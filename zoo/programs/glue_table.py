@@ -12,6 +12,7 @@ config and random weights.
 
 import hashlib
 import json
+import math
 import pathlib
 
 import numpy as np
@@ -152,12 +153,13 @@ def _read_run(path, task, parts):
     """A stored run, with a prediction for each row of valid and dev."""
     predictions = [float] if task == "stsb" else [str]
     shape = {"valid": predictions, "dev": predictions, "rows?": str}
-    found = read_state(path, RUN, shape)
+    found, labels = read_state(path, RUN, shape), {*parts["whole"][1]}
     for part in ("valid", "dev"):
-        sizes = len(found[part]), len(parts[part][1])
-        if sizes[0] != sizes[1]:
-            reason = f"`{part}` has {sizes[0]} predictions for {sizes[1]} rows"
-            raise damaged(path, RUN, reason)
+        if len(found[part]) != len(parts[part][1]):
+            raise damaged(path, RUN, f"`{part}` must have a prediction for each row")
+        fits = math.isfinite if task == "stsb" else labels.__contains__
+        if not all(map(fits, found[part])):
+            raise damaged(path, RUN, f"`{part}` has what the task does not predict")
     return found
 
 

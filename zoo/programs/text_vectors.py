@@ -209,7 +209,7 @@ class _Part:
 
     def skip(self, texts):
         """Skips the texts whose vectors are written already; returns the others."""
-        if not (self.record.is_file() and self.path.is_file()):
+        if not (self.record.exists() and self.path.is_file()):
             self.record.unlink(missing_ok=True)  # before there are no vectors for it
             with self.path.open("wb") as file:
                 file.write(_header(0, self.width))

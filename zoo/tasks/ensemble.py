@@ -265,7 +265,7 @@ def find_members(directory):
         ValueError: if the record is damaged.
     """
     path = pathlib.Path(directory) / RECORD
-    if not path.is_file():
+    if not path.exists():
         return None
     what, advice = "the record of an ensemble", "Save or copy the preset again."
     record = read_state(path, what, {"format": int, "members": int}, advice)
