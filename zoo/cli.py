@@ -1,6 +1,5 @@
 """The command `zoo`. Every subcommand calls the public API."""
 
-import contextlib
 import dataclasses
 import importlib
 import json
@@ -11,44 +10,7 @@ import sys
 import click
 
 from zoo import arguments, score_commands, text_commands
-from zoo.interrupts import ended_by_interrupt
-
-# FloatingPointError: a loss that is not finite.
-ERRORS = (OSError, ValueError, TypeError, KeyError, ImportError, FloatingPointError)
-
-
-class Commands(click.Group):
-    """Prints errors that users can fix as one line, with exit code 1."""
-
-    def main(self, args=None, **options):
-        """Runs the command line; after Ctrl-C, the exit code is 130."""
-        # With `args`, another program calls it, which must not be ended.
-        guard = ended_by_interrupt() if args is None else contextlib.nullcontext()
-        with guard:
-            return super().main(args, **options)
-
-    def invoke(self, context):
-        """Runs a command."""
-        try:
-            return super().invoke(context)
-        except BrokenPipeError:
-            raise  # click ends without a message, as other commands of a pipe
-        except out_of_memory() as error:
-            raise click.ClickException(
-                f"There is not enough memory. Received: {str(error).splitlines()[0]}. "
-                "Give less data at a time, such as a smaller batch size."
-            ) from error
-        except ERRORS as error:
-            message = error.args[0] if isinstance(error, KeyError) else error
-            raise click.ClickException(str(message)) from error
-
-
-def out_of_memory():
-    """The exceptions that mean too little memory, a tuple."""
-    tensorflow = sys.modules.get("tensorflow")
-    if tensorflow is None:
-        return (MemoryError,)
-    return MemoryError, tensorflow.errors.ResourceExhaustedError
+from zoo.command_group import Commands
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -60,12 +60,15 @@ def open_text(path, newline=None):
         The open file.
 
     Raises:
+        OSError: if there is no such file, or it is a directory.
         ValueError: in the block, if the file is damaged or not UTF-8.
     """
     path = pathlib.Path(path)
     try:
         with open_any(path, "rt", encoding="utf-8-sig", newline=newline) as file:
             yield file
+    except IsADirectoryError as error:
+        raise IsADirectoryError(f"{path} is a directory. Give its files.") from error
     except DAMAGED as error:
         raise ValueError(
             f"{path} must be a complete file of text in UTF-8. Received: {error}. "
@@ -185,18 +188,18 @@ def replacing(path):
     """
     path = pathlib.Path(path)
     target = pathlib.Path(os.path.realpath(path))
-    inside = _cannot_be_renamed(target)
-    place = target if inside else target.parent
     # Without the name of the target, which may be as long as the system allows.
     suffix = pathlib.Path(path.name or target.name).suffix
-    temporary = place / f".{uuid.uuid4().hex}{suffix}"
     with WriteErrors(path, FULL + DENIED + NO_PLACE):
+        inside = _cannot_be_renamed(target)
+        place = target if inside else target.parent
+        temporary = place / f".{uuid.uuid4().hex}{suffix}"
         place.mkdir(parents=True, exist_ok=True)
         mode = _mode_of_new_file(temporary)
     with removed_at_end(temporary):
         with WriteErrors(path):
             yield temporary
-        with WriteErrors(path, FULL + DENIED):
+        with WriteErrors(path, FULL + DENIED + NO_PLACE):
             _set_modes(temporary, mode, target)
             if inside and temporary.is_dir():
                 _move_entries(temporary, target)

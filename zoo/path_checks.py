@@ -42,18 +42,13 @@ def check_writable(path):
         OSError: if the directory of the file cannot be written, or made.
         ValueError: if the path is that of a directory or of a device.
     """
-    with WriteErrors(path, FULL + DENIED + NO_PLACE):
-        with contextlib.suppress(FileNotFoundError):
-            os.stat(path)
-        path = pathlib.Path(path)
-        if path.exists() and not path.is_file():
-            kind = "a directory" if path.is_dir() else "a device or a pipe"
-            raise ValueError(
-                f"The output must be a file. Received: {path}, {kind}. Choose another "
-                "name."
-            )
-        nearest = next(part for part in path.absolute().parents if part.exists())
-        tempfile.TemporaryFile(dir=nearest).close()
+    path = pathlib.Path(path)
+    _check_place(path)
+    if path.exists() and not path.is_file():
+        kind = "a directory" if path.is_dir() else "a device or a pipe"
+        raise ValueError(
+            f"The output must be a file. Received: {path}, {kind}. Choose another name."
+        )
 
 
 def check_writable_directory(path):
@@ -67,9 +62,22 @@ def check_writable_directory(path):
         ValueError: if the path is that of a file.
     """
     path = pathlib.Path(path)
+    _check_place(path)
     if path.exists() and not path.is_dir():
         raise ValueError(
             f"The output must be a directory. Received: {path}, which is a file. "
             "Choose another name."
         )
-    check_writable(path / "file")
+
+
+def _check_place(path):
+    """Raises OSError if no file can be made at a path, or in a directory there."""
+    with WriteErrors(path, FULL + DENIED + NO_PLACE):
+        absolute = path.absolute()
+        with contextlib.suppress(FileNotFoundError):
+            os.stat(absolute)
+        nearest = next(p for p in (absolute, *absolute.parents) if p.is_dir())
+        for name in absolute.relative_to(nearest).parts:
+            with contextlib.suppress(FileNotFoundError):
+                os.stat(nearest / name)  # which finds names that are too long
+        tempfile.TemporaryFile(dir=nearest).close()
