@@ -1,5 +1,6 @@
 """Arguments that several commands have, and checks of them without TensorFlow."""
 
+import difflib
 import functools
 import json
 import os
@@ -232,6 +233,18 @@ def check_preset(context, parameter, preset):
     if preset is not None:
         presets.check_preset(preset)
     return preset
+
+
+def check_recipe_name(context, parameter, name):
+    """A callback of click, which returns a recipe that exists."""
+    shipped = [p.parent.name for p in presets.preset_root().glob("*/*/recipe.json")]
+    if name not in shipped and not os.path.isfile(name):
+        near = difflib.get_close_matches(name, shipped, n=3, cutoff=0.0)
+        raise FileNotFoundError(
+            "A recipe must be the name of a shipped preset, or the path of a JSON "
+            f"file. Received: {name!r}. Did you mean {', '.join(near)}?"
+        )
+    return name
 
 
 def check_model(context, parameter, model):

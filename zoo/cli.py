@@ -142,6 +142,7 @@ def convert(source, output, layout, task, heads, file, read_as, half):
     "--recipe",
     default="bert_mini_en_uncased_books",
     show_default=True,
+    callback=arguments.check_recipe_name,
     help="The name of a shipped preset, or a JSON file.",
 )
 @arguments.number_option(

@@ -6,6 +6,9 @@ import click
 
 from zoo import arguments
 
+GLUE = ("sst2", "mrpc", "rte", "cola", "stsb", "qnli", "qqp", "wnli")
+SUITE = (*GLUE, "mnli", "snli", "conll2003", "squad1.1", "squad2.0", "swag", "codah")
+
 
 @click.command()
 @click.argument("preset", callback=arguments.check_preset)
@@ -13,7 +16,7 @@ from zoo import arguments
 @arguments.output_directory("Directory for the results.")
 @click.option(
     "--task",
-    type=click.Choice(["sst2", "mrpc", "rte", "cola", "stsb", "qnli", "qqp", "wnli"]),
+    type=click.Choice(GLUE),
     default="sst2",
     show_default=True,
     help="The task of GLUE.",
@@ -82,9 +85,9 @@ def evaluate(model, data, target, columns):
 @click.option(
     "--task",
     "tasks",
+    type=click.Choice(SUITE),
     multiple=True,
-    help="A task, such as cola or squad1.1. May be repeated. By default all whose "
-    "files are there.",
+    help="May be repeated. By default all whose files are there.",
 )
 @arguments.number_option("--seeds", "Models of each task, with seeds from 0.", 1)
 @arguments.number_option("--epochs", "By default that of the preset, or 3.")

@@ -63,7 +63,7 @@ def preset_info(name):
         KeyError: if there is no such preset. The message has the nearest names.
     """
     if name not in _directories():
-        near = difflib.get_close_matches(name, _directories(), n=3, cutoff=0.5)
+        near = _nearest_names(name.lower())
         hint = f" Did you mean {', '.join(near)}?" if near else ""
         raise KeyError(
             f"No preset is called {name!r}.{hint} `zoo.list_presets()` names all. A "
@@ -73,6 +73,13 @@ def preset_info(name):
     record = _read(path)
     record = record if path.name == RECORD else record[name]
     return {"name": name, **record}
+
+
+def _nearest_names(text):
+    """Up to three names of presets that are like a text, or else have it as a part."""
+    near = difflib.get_close_matches(text, _directories(), n=3, cutoff=0.5)
+    parts = [name for name in _directories() if text in name]
+    return near or difflib.get_close_matches(text, parts, n=3, cutoff=0.0)
 
 
 def shipped_directory(name):
