@@ -276,10 +276,9 @@ def test_a_learning_rate_is_found_first(preset, table, tmp_path):
     model = zoo.load_model(tmp_path / "model.keras")
     peak = model.optimizer._learning_rate.peak
     assert f"{peak:.2g}" == found[1] and 1e-8 < peak < 1
-    for rate, words in (("fast", "'fast' is not a valid float"), ("0", "positive")):
-        run_options = (*options, "--learning-rate", rate)
-        code = 2 if rate == "fast" else 1
-        assert words in run("finetune", preset, *run_options, code=code)
+    for rate in ("fast", "0"):
+        output = run("finetune", preset, *options, "--learning-rate", rate, code=2)
+        assert "`learning_rate` must be a number from 1e-12 to 1,000" in output
 
 
 def test_rows_of_one_context_are_split(tmp_path):
@@ -291,19 +290,7 @@ def test_rows_of_one_context_are_split(tmp_path):
         assert (train[1], valid[1]) == ([1, 2], [3])
 
 
-def test_counts_are_positive_and_pictures_have_a_format(preset, table, tmp_path):
-    output = ["--output", str(tmp_path / "a.keras")]
-    for command, options in (
-        (["finetune", preset], ("--epochs", "--batch-size")),
-        (["glue", preset], ["--examples"]),
-        (["evaluate-suite", preset], ["--rows"]),
-        (["probe", preset, "--test", table, "--output", "a.svg"], ["--limit"]),
-    ):
-        for option in options:
-            arguments = [*output, *command[1:], "--data", table, option, "0"]
-            assert "0 is not in the range x>=1" in run(command[0], *arguments, code=2)
-    wrong = run("fill-mask", preset, "a [MASK]", "-k", "0", code=2)
-    assert "0 is not in the range x>=1" in wrong
+def test_pictures_have_a_format(preset, tmp_path):
     (tmp_path / "a.txt").write_text("a film\n")
     command = ["senses", preset, "film", tmp_path / "a.txt", "--output", "uses"]
     assert "must end in .svg, .png or .pdf. Received: uses" in run(*command, code=2)
@@ -329,7 +316,7 @@ def test_models_that_a_command_does_not_take(preset, model, tmp_path, monkeypatc
     assert "The model must have a task" in output
     output = run("convert", model, tmp_path / "b", code=1)
     assert "must be a directory. Received" in output and "is a file" in output
-    options = ["--layout", "hugging_face", "--half"]
+    options = ["--to", "hugging_face", "--half"]
     output = run("convert", preset, tmp_path / "b", *options, code=1)
     assert "`dtype` must be \"float32\" for the layout 'hugging_face'" in output
 

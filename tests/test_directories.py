@@ -137,7 +137,7 @@ def test_info_describes_directories_of_other_programs(backbone, elmos, tmp_path)
     found = json.loads(info(tmp_path / "p"))
     assert found["layout"] == "hugging_face" and found["task"] is None
     assert found["heads"] == ["masked_lm_head"]
-    found = json.loads(info(elmos[0] / "a", "--layout", "hdf5"))
+    found = json.loads(info(elmos[0] / "a", "--from", "hdf5"))
     assert (found["family"], found["layout"]) == ("elmo", "hdf5")
 
 

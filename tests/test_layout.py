@@ -20,6 +20,7 @@ LONGEST_FILE, LONGEST_FUNCTION = 350, 60
 # The same thing seen from two rooms: an objective trains a task of the same name.
 TWINS = {"masked_lm", "causal_lm", "bidirectional_lm"}
 
+COMMANDS = {"score_commands", "text_commands", "cli"}
 BELOW_TASKS = {
     *("text", "layers", "backbone", "checkpoint", "evaluation", "presets", "data"),
     *("serving", "generation", "training", "saving", "family", "freezing", "config"),
@@ -28,8 +29,8 @@ BELOW_TASKS = {
 BELOW_REGISTRY = {*BELOW_TASKS, "tasks", "models", "visualize"}
 EVERYTHING = {
     *BELOW_REGISTRY,
-    *("registry", "pretraining", "programs", "arguments"),
-    *("score_commands", "text_commands", "cli"),
+    *("registry", "pretraining", "programs", "arguments", "command_group"),
+    *COMMANDS,
     "__init__",
 }
 FORMATS = {"h5py", "ml_dtypes", "safetensors", "tensorflow"}
@@ -39,9 +40,12 @@ OFFICIAL_METRICS = {"sacrebleu", "seqeval", "sklearn", "scipy", "threadpoolctl"}
 # What a module may import: from zoo, and from other packages. Every module may import
 # those of `EVERYWHERE`; a room of models may also import itself, and a package its own
 # modules.
-EVERYWHERE = ("files", "ranges", "inflation")
+EVERYWHERE = {
+    *("files", "path_checks", "state_files", "extras"),
+    *("ranges", "number_rules", "inflation"),
+}
 RULES = {
-    **dict.fromkeys((*EVERYWHERE, "config", "freezing"), (set(), set())),
+    **dict.fromkeys({*EVERYWHERE, "config", "freezing", "interrupts"}, (set(), set())),
     "family": (set(), {"keras"}),
     "ragged_rows": (set(), {"tensorflow"}),
     "text": ({"ragged_rows"}, {"tensorflow", "tensorflow_text", "numpy"}),
@@ -82,17 +86,15 @@ RULES = {
     "pretraining": (BELOW_REGISTRY | {"registry", "programs"}, ENGINE),
     "data/table_files": (set(), {"pyarrow"}),
     "arguments": ({"presets"}, {"click"}),
-    "score_commands": (EVERYTHING, {"click"}),
-    "text_commands": (EVERYTHING, {"click"}),
-    "cli": (EVERYTHING, {"click"}),
+    "command_group": ({"interrupts"}, {"click"}),
+    **dict.fromkeys(COMMANDS, (EVERYTHING, {"click"})),
     "__init__": (EVERYTHING, set()),
     "__main__": ({"cli"}, set()),
 }
 # Where a family or a task is data: no module may ask which one it has.
 GENERIC = {
     *("tasks", "data", "registry", "programs", "pretraining", "saving", "backbone"),
-    *("training", "visualize", "generation", "presets", "cli", "family"),
-    *("score_commands", "text_commands"),
+    *("training", "visualize", "generation", "presets", "family", *COMMANDS),
 }
 
 

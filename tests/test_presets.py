@@ -103,8 +103,8 @@ def test_an_empty_directory_is_filled(tmp_path):
     "text, reason",
     [
         ("{", "Expecting property name"),
-        ("[]", "it holds list, not an object"),
-        ("[" * 100_000, "recursion"),
+        ("[]", "the file must be an object. Received: \\[\\]"),
+        ("[" * 100_000, "its JSON is nested too deeply"),
         ("{}", "the record lacks family, backbone"),
         ('{"family": "bert", "backbone": null}', "`backbone` must be an object"),
         ('{"family": ["bert"], "backbone": {}}', "`family` must be a string"),

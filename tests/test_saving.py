@@ -188,7 +188,7 @@ def test_a_task_says_how_to_leave_its_head_out(pretrained, tmp_path):
 
 def test_the_command_line_chooses_heads(pretrained, tmp_path):
     def convert(name, *options):
-        arguments = ["convert", pretrained, tmp_path / name, "--layout", *options]
+        arguments = ["convert", pretrained, tmp_path / name, "--to", *options]
         result = CliRunner().invoke(main, [str(a) for a in arguments])
         assert result.exit_code == 0, result.output
 

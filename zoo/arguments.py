@@ -1,13 +1,20 @@
 """Arguments that several commands have, and checks of them without TensorFlow."""
 
+import difflib
 import functools
 import json
 import os
-import pathlib
 
 import click
 
-from zoo import files, presets
+from zoo import presets
+from zoo.files import check_empty, check_file_name
+from zoo.number_rules import RULES, check_number, check_numbers
+from zoo.path_checks import (
+    check_readable,
+    check_writable,
+    check_writable_directory,
+)
 
 LABELLED = (
     "File of labelled texts: CSV, TSV, JSON lines or Parquet (.csv, .tsv, .jsonl, "
@@ -20,6 +27,7 @@ TAGGED = (
     "brackets of the Penn Treebank. For questions, the JSON of SQuAD. For choices, the "
     "files of SWAG or CODAH."
 )
+SMALL_BATCHES = " With --documents, a small --batch-size, such as 4, is better."
 PROBED = (
     "For tags of words, a file in CoNLL columns. For trees, brackets of the Penn "
     "Treebank."
@@ -40,20 +48,36 @@ DOCUMENTS = click.option(
     default=None,
     help="For tags of words: the sentences of a document are one text, so that a word "
     "is read with its context in other sentences. Give it for training and for "
-    "evaluation. For training, a small --batch-size, such as 4, is better.",
+    "evaluation.",
 )
 
 
-class Rate(click.ParamType):
-    """A learning rate, or "auto"."""
+class Number(click.ParamType):
+    """A number in the range that its name has everywhere.
 
-    name = "rate|auto"
+    Args:
+        argument: str, the name, see `zoo.number_rules.RULES`.
+        word: str that may be given instead of a number, such as "auto", or None.
+    """
+
+    def __init__(self, argument, word=None):
+        self.argument, self.word = argument, word
+        self.kind = int if RULES[argument].integer else float
+        name = "integer" if self.kind is int else "number"
+        self.name = f"{name}|{word}" if word else name
 
     def convert(self, value, parameter, context):
         """The number, or the word."""
-        if value == "auto":
+        if value == self.word:
             return value
-        return click.FLOAT.convert(value, parameter, context)
+        try:
+            value = self.kind(value)
+        except ValueError:
+            pass  # it stays a string, which is no number
+        try:
+            return check_number(self.argument, value)
+        except ValueError as error:
+            self.fail(str(error), parameter, context)
 
 
 def labelled_data(more_help, required=True, documents=True):
@@ -109,25 +133,46 @@ def target_file(option, sources):
     )
 
 
-def count_option(option, help=None, default=None):
-    """An option of click for a positive integer.
+def number_option(option, help=None, default=None, name=None, word=None, **more):
+    """An option of click for a number.
 
     Args:
-        option: str, its name.
-        help, default: see `click.option`. A default is shown.
+        option: str, its name, which decides the range, see `zoo.number_rules.RULES`.
+        help: str.
+        default: int or float, which is shown; or None.
+        name: str, of the argument of the command, if it differs.
+        word: see `Number`.
+        **more: of `click.option`.
     """
-    known = {} if default is None else {"default": default, "show_default": True}
-    return click.option(option, type=click.IntRange(1), help=help, **known)
+    names = (option,) if name is None else (option, name)
+    kind = Number(option.lstrip("-").replace("-", "_"), word)
+    if default is not None:
+        more |= {"default": default, "show_default": True}
+    return click.option(*names, type=kind, help=help, **more)
 
 
-def seed_option(purpose):
-    """The option `--seed`, by default 0.
+def seed_option(purpose, default=0):
+    """The option `--seed`.
 
     Args:
         purpose: str, what the seed decides, for the help.
+        default: int or None.
     """
-    help = f"Seed of {purpose}."
-    return click.option("--seed", default=0, show_default=True, help=help)
+    return number_option("--seed", f"Seed of {purpose}.", default)
+
+
+def input_directory(help):
+    """The option `--data` for a directory, which is required."""
+    return click.option("--data", required=True, callback=check_folder, help=help)
+
+
+def output_directory(help, default=None):
+    """The option `--output` for a directory, which is required without a default."""
+    known = {} if default is None else {"default": default, "show_default": True}
+    return click.option(
+        "--output", required=default is None, callback=check_new_folder, help=help,
+        **known,
+    )  # fmt: skip
 
 
 def read_lines(file):
@@ -136,48 +181,51 @@ def read_lines(file):
     return [line.removeprefix("\ufeff") for line in lines[:1]] + lines[1:]
 
 
-def check_files(context, parameter, paths):
-    """A callback of click, which returns the paths of files that exist."""
-    return [pathlib.Path(check_data(context, parameter, path)) for path in paths]
+def _callback(check):
+    """A callback of click that checks a path, or each of several, if there is one.
 
-
-def check_data(context, parameter, path):
-    """A callback of click, which returns the path of a file that exists.
-
-    Raises:
-        FileNotFoundError: if there is no such file.
+    Args:
+        check: function of a path, which raises OSError or ValueError.
     """
-    if path is not None and not os.path.exists(path):
-        raise FileNotFoundError(f"No such file: {path}.")
-    return path
+
+    def call(context, parameter, path):
+        for one in path if parameter.multiple or parameter.nargs < 0 else [path]:
+            if one is not None:
+                check(one)
+        return path
+
+    return call
+
+
+def _check_picture(path):
+    if not path.lower().endswith((".svg", ".png", ".pdf")):
+        raise click.BadParameter(f"It must end in .svg, .png or .pdf. Received: {path}")
+    check_writable(path)
+
+
+def _check_new_model(path):
+    check_file_name(path)
+    check_writable(path)
+
+
+def _check_new_preset(path):
+    check_empty(path)
+    check_writable_directory(path)
+
+
+check_data = _callback(check_readable)
+check_folder = _callback(functools.partial(check_readable, directory=True))
+check_new_file = _callback(check_writable)
+check_new_folder = _callback(check_writable_directory)
+check_new_preset = _callback(_check_new_preset)
+check_new_model = _callback(_check_new_model)
+check_picture = _callback(_check_picture)
 
 
 def check_no_input(output, inputs):
     """Raises ValueError if a file to write is one of the files to read."""
     if os.path.realpath(output) in map(os.path.realpath, inputs):
         raise ValueError(f"`--output` must not be a file to read. Received: {output}.")
-
-
-def check_new_file(output, inputs):
-    """Checks that a file can be written, and is none of the files to read.
-
-    Raises:
-        OSError: if the directory of the file cannot be written.
-        ValueError: if a file to write is one of those to read, or a directory.
-    """
-    check_no_input(output, inputs)
-    files.check_writable(output)
-
-
-def check_picture(context, parameter, path):
-    """A callback of click, which returns the path of a picture.
-
-    Raises:
-        click.BadParameter: if the suffix is that of no picture.
-    """
-    if path is not None and not path.lower().endswith((".svg", ".png", ".pdf")):
-        raise click.BadParameter(f"It must end in .svg, .png or .pdf. Received: {path}")
-    return path
 
 
 def check_preset(context, parameter, preset):
@@ -187,11 +235,25 @@ def check_preset(context, parameter, preset):
     return preset
 
 
+def check_recipe_name(context, parameter, name):
+    """A callback of click, which returns a recipe that exists."""
+    shipped = [p.parent.name for p in presets.preset_root().glob("*/*/recipe.json")]
+    if name not in shipped and not os.path.isfile(name):
+        near = difflib.get_close_matches(name, shipped, n=3, cutoff=0.0)
+        raise FileNotFoundError(
+            "A recipe must be the name of a shipped preset, or the path of a JSON "
+            f"file. Received: {name!r}. Did you mean {', '.join(near)}?"
+        )
+    return name
+
+
 def check_model(context, parameter, model):
     """A callback of click, which returns a `.keras` file or a preset that exists."""
-    if os.fspath(model).endswith(".keras"):
-        return check_data(context, parameter, model)
-    return check_preset(context, parameter, model)
+    if not os.fspath(model).endswith(".keras"):
+        return check_preset(context, parameter, model)
+    if not os.path.exists(model):
+        raise FileNotFoundError(f"No such file: {model}.")
+    return model
 
 
 def parse_options(context, parameter, values):
@@ -212,9 +274,9 @@ def parse_options(context, parameter, values):
             )
         try:
             found[name] = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             found[name] = value
-    return found
+    return check_numbers(found)
 
 
 def check_recipe(recipe, options):

@@ -10,30 +10,14 @@ import sys
 import click
 
 from zoo import arguments, score_commands, text_commands
-from zoo.files import check_file_name
+from zoo.command_group import Commands
 
-# FloatingPointError: a loss that is not finite.
-ERRORS = (OSError, ValueError, TypeError, KeyError, ImportError, FloatingPointError)
 LANGUAGES = click.option(
     "--languages",
     nargs=2,
     metavar="SOURCE TARGET",
     help="Languages such as en de, if the files of a translator do not say them.",
 )
-
-
-class Commands(click.Group):
-    """Prints errors that users can fix as one line, with exit code 1."""
-
-    def invoke(self, context):
-        """Runs a command."""
-        try:
-            return super().invoke(context)
-        except BrokenPipeError:
-            raise  # click ends without a message, as other commands of a pipe
-        except ERRORS as error:
-            message = error.args[0] if isinstance(error, KeyError) else error
-            raise click.ClickException(str(message)) from error
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -55,18 +39,15 @@ def main(modules):
 
 @main.command()
 @arguments.labelled_data("By default movie reviews.", False, documents=False)
-@click.option(
-    "--output",
-    default="zoo_quickstart",
-    show_default=True,
-    help="Directory for the report, the model and the export.",
+@arguments.output_directory(
+    "Directory for the report, the model and the export.", "zoo_quickstart"
 )
 @click.option(
     "--preset",
     callback=arguments.check_preset,
     help="By default bert_mini_en_uncased_distilled.",
 )
-@arguments.count_option("--epochs", "Passes over the training data.", 3)
+@arguments.number_option("--epochs", "Passes over the training data.", 3)
 @arguments.seed_option("the new weights, the order of the texts, and dropout")
 def quickstart(data, columns, output, preset, epochs, seed):
     """Fine-tune a preset on movie reviews, and export it.
@@ -100,8 +81,8 @@ def list_command(family):
 
 
 @main.command()
-@click.argument("preset")
-@click.option("--layout", help="The layout to read, if PRESET has several.")
+@click.argument("preset", callback=arguments.check_preset)
+@click.option("--from", "layout", help="The layout to read, if PRESET has several.")
 @click.option("--file", help="The checkpoint to read, if PRESET has several.")
 @LANGUAGES
 def info(preset, layout, file, languages):
@@ -118,9 +99,10 @@ def info(preset, layout, file, languages):
 
 @main.command()
 @click.argument("source", callback=arguments.check_preset)
-@click.argument("output", type=click.Path())
+@click.argument("output", callback=arguments.check_new_preset)
 @click.option(
-    "--layout",
+    "--to",
+    "layout",
     default="zoo",
     show_default=True,
     help="The layout to write: zoo, or another of the family, such as hugging_face.",
@@ -162,30 +144,26 @@ def convert(source, output, layout, task, heads, file, read_as, half, languages)
 
 @main.command()
 @click.argument("family", required=False)
-@click.option("--data", required=True, help="Directory with the training files.")
-@click.option(
-    "--output",
-    required=True,
-    help="Directory for the vocabulary, the checkpoint, the log and the preset.",
+@arguments.input_directory("Directory with the training files.")
+@arguments.output_directory(
+    "Directory for the vocabulary, the checkpoint, the log and the preset."
 )
 @click.option(
     "--recipe",
     default="bert_mini_en_uncased_books",
     show_default=True,
+    callback=arguments.check_recipe_name,
     help="The name of a shipped preset, or a JSON file.",
 )
-@click.option(
+@arguments.number_option(
     "--every",
-    default=100,
-    show_default=True,
-    help="Updates between checkpoints. A run that continues must have the same number. "
-    "The weights depend on it if the recipe has `average`.",
+    "Updates between checkpoints; by default about 100. If it does not divide the "
+    "updates of the recipe, a number near it is used. A run that continues has the "
+    "same number. The weights depend on it if the recipe has `average`.",
 )
-@click.option(
-    "--seed",
-    type=int,
-    help="Seed of the weights, the order of the texts, and the masks; by default that "
-    "of the recipe.",
+@arguments.seed_option(
+    "the weights, the order of the texts, and the masks; by default that of the recipe",
+    None,
 )
 @click.option("--tensorboard", is_flag=True, help="Also log to OUTPUT/tensorboard.")
 def pretrain(family, data, output, recipe, every, seed, tensorboard):
@@ -195,13 +173,16 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard):
     recipe = pretraining.find_recipe(recipe, family)
     if seed is not None:
         recipe = dataclasses.replace(recipe, seed=seed)
-    pretraining.run(recipe, data, output, every, tensorboard)
+    interval = pretraining.choose_interval(recipe.steps, output, every)
+    if interval != every:
+        click.echo(f"checkpoints: --every {interval}")
+    pretraining.run(recipe, data, output, interval, tensorboard)
     click.echo(pathlib.Path(output) / "preset")
 
 
 @main.command()
 @click.argument("preset", callback=arguments.check_preset)
-@arguments.labelled_data(arguments.TAGGED)
+@arguments.labelled_data(arguments.TAGGED + arguments.SMALL_BATCHES)
 @click.option(
     "--valid",
     callback=arguments.check_data,
@@ -209,9 +190,15 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard):
 )
 @arguments.target_file("--target", "--data")
 @arguments.target_file("--valid-target", "--valid")
-@click.option("--output", required=True, help="The .keras file to write.")
+@click.option(
+    "--output",
+    required=True,
+    callback=arguments.check_new_model,
+    help="The .keras file to write.",
+)
 @click.option(
     "--report",
+    callback=arguments.check_new_folder,
     help="Directory of the report; by default that of OUTPUT: m_report for m.keras.",
 )
 @click.option(
@@ -228,25 +215,24 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard):
     "--scheme",
     help="For tags of spans: IOB1, IOB2, BIOES or BILOU; by default found in the data.",
 )
-@arguments.count_option(
+@arguments.number_option(
     "--epochs",
     "By default that of the preset, or 3. With --recipe: one for the head, one for "
     "each group of layers, and 3 for all.",
 )
-@arguments.count_option("--batch-size", "Texts of an update; by default 32.")
-@arguments.count_option(
+@arguments.number_option("--batch-size", "Texts of an update; by default 32.")
+@arguments.number_option(
     "--token-budget",
     "Maximum number of tokens of an update, with padding; instead of --batch-size.",
 )
-@click.option(
+@arguments.number_option(
     "--learning-rate",
-    type=arguments.Rate(),
-    help="By default that of the preset or family. auto: found by a range test first.",
+    "By default that of the preset or family. auto: found by a range test first.",
+    word="auto",
 )
-@click.option(
+@arguments.number_option(
     "--layer-decay",
-    type=float,
-    help="Factor of the learning rate from a group of layers to the group below it; by "
+    "Factor of the learning rate from a group of layers to the group below it; by "
     "default 1, or 1 / 2.6 with --recipe.",
 )
 @click.option(
@@ -255,10 +241,9 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard):
     help="ulmfit: first fine-tune the language model on the texts, then train the "
     "classifier, and unfreeze one more group of layers in each epoch.",
 )
-@click.option(
+@arguments.number_option(
     "--language-model-epochs",
-    type=click.IntRange(0),
-    help="For --recipe: epochs of the language model; by default 1.",
+    "For --recipe: epochs of the language model; by default 1.",
 )
 @click.option(
     "--unlabeled",
@@ -272,7 +257,7 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard):
     help="Keep the weights of the epoch with the best score on the validation data. "
     "The scores of the report are then a little too high.",
 )
-@arguments.count_option(
+@arguments.number_option(
     "--sequence-length",
     "Longer texts are truncated. Taggers and question answerers read them in windows "
     "of this length instead.",
@@ -295,7 +280,6 @@ def finetune(
 
     The command also writes a report with scores, curves and errors.
     """
-    check_file_name(output)  # before the training, not after it
     from zoo.programs import finetuning
 
     report = report or f"{os.fspath(output).removesuffix('.keras')}_report"
@@ -311,9 +295,9 @@ def finetune(
 
 @main.command()
 @click.argument("model", callback=arguments.check_model)
-@click.argument("directory", type=click.Path())
+@click.argument("directory", callback=arguments.check_new_folder)
 @click.option("--task", help="The task to export, if MODEL is a preset.")
-@click.option("--version", type=int, help="By default one more than the highest.")
+@arguments.number_option("--version", "By default one more than the highest.")
 def export(model, directory, task, version):
     """Export a model as a new version for TF Serving, and check it."""
     from zoo.programs import loading
@@ -323,7 +307,7 @@ def export(model, directory, task, version):
 
 
 @main.command()
-@click.argument("directory", type=click.Path())
+@click.argument("directory", callback=arguments.check_folder)
 def doctor(directory):
     """Report what in a SavedModel would fail in TF Serving, and why."""
     from zoo.serving import diagnose, format_findings

@@ -10,7 +10,6 @@ import os
 import pathlib
 import shutil
 import stat
-import tempfile
 import uuid
 import zlib
 
@@ -28,7 +27,9 @@ DAMAGED = (
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
+NO_PLACE = (errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP)
 ADVICE = {
+    **dict.fromkeys(NO_PLACE, "Choose another path, whose parents are directories."),
     **dict.fromkeys(FULL, "Free some space, or write to another place."),
     **dict.fromkeys(DENIED, "Choose a place where you have permission to write."),
 }
@@ -69,12 +70,15 @@ def open_text(path, newline=None):
         The open file.
 
     Raises:
+        OSError: if there is no such file, or it is a directory.
         ValueError: in the block, if the file is damaged or not UTF-8.
     """
     path = pathlib.Path(path)
     try:
         with open_any(path, "rt", encoding="utf-8-sig", newline=newline) as file:
             yield file
+    except IsADirectoryError as error:
+        raise IsADirectoryError(f"{path} is a directory. Give its files.") from error
     except DAMAGED as error:
         raise ValueError(
             f"{path} must be a complete file of text in UTF-8. Received: {error}. "
@@ -106,27 +110,6 @@ def check_file_name(path, zipped=True):
         )
 
 
-def check_writable(path):
-    """Checks that a file can be written, before long work.
-
-    Args:
-        path: str or path. An existing file may be replaced later.
-
-    Raises:
-        OSError: if the directory of the file cannot be written, or made.
-        ValueError: if the path is that of a directory.
-    """
-    path = pathlib.Path(path)
-    if path.is_dir():
-        raise ValueError(
-            f"The output must be a file. Received: {path}, a directory. Choose another "
-            "name."
-        )
-    nearest = next(part for part in path.absolute().parents if part.exists())
-    with WriteErrors(path, FULL + DENIED):
-        tempfile.TemporaryFile(dir=nearest).close()
-
-
 def check_empty(directory):
     """Checks that a directory is empty or does not exist.
 
@@ -150,7 +133,8 @@ class WriteErrors(contextlib.AbstractContextManager):
 
     Args:
         path: the path to name in the message.
-        numbers: tuple of int, the error numbers to replace: `FULL`, `DENIED` or both.
+        numbers: tuple of int, the error numbers to replace: `FULL`, `DENIED` and
+            `NO_PLACE`.
 
     Raises:
         OSError: with the number of the error that occurred.
@@ -214,26 +198,49 @@ def replacing(path):
     """
     path = pathlib.Path(path)
     target = pathlib.Path(os.path.realpath(path))
-    inside = _cannot_be_renamed(target)
-    place = target if inside else target.parent
     # Without the name of the target, which may be as long as the system allows.
     suffix = pathlib.Path(path.name or target.name).suffix
-    temporary = place / f".{uuid.uuid4().hex}{suffix}"
-    with WriteErrors(path, FULL + DENIED):
+    with WriteErrors(path, FULL + DENIED + NO_PLACE):
+        inside = _cannot_be_renamed(target)
+        place = target if inside else target.parent
+        temporary = place / f".{uuid.uuid4().hex}{suffix}"
         place.mkdir(parents=True, exist_ok=True)
         mode = _mode_of_new_file(temporary)
-    try:
+    with removed_at_end(temporary):
         with WriteErrors(path):
             yield temporary
-        with WriteErrors(path, FULL + DENIED):
+        with WriteErrors(path, FULL + DENIED + NO_PLACE):
             _set_modes(temporary, mode, target)
             if inside and temporary.is_dir():
                 _move_entries(temporary, target)
             else:
                 os.replace(temporary, target)
+
+
+UNFINISHED = set()  # temporary files and directories, which an interrupt must remove
+
+
+@contextlib.contextmanager
+def removed_at_end(path):
+    """Removes a temporary file or directory at the end of the block, if it exists.
+
+    Args:
+        path: pathlib.Path.
+    """
+    UNFINISHED.add(path)
+    try:
+        yield
     finally:
         with contextlib.suppress(OSError):
-            _remove(temporary)
+            _remove(path)
+        UNFINISHED.discard(path)
+
+
+def remove_unfinished():
+    """Removes all temporary files and directories, before the process is ended."""
+    for path in [*UNFINISHED]:
+        with contextlib.suppress(OSError):
+            _remove(path)
 
 
 @contextlib.contextmanager

@@ -30,10 +30,12 @@ class Range(NamedTuple):
     Args:
         words: str, what a message calls them, such as "a positive number".
         admits: function of a value of the type to bool.
+        checks_type: bool, whether `admits` also checks the type.
     """
 
     words: str
     admits: Callable = lambda value: True
+    checks_type: bool = False
 
 
 UP_TO = f"to {LARGEST_INTEGER}"
@@ -135,7 +137,8 @@ def fits(value, kind, depth=0):
     """
     origin, parts = typing.get_origin(kind), typing.get_args(kind)
     if origin is Annotated:
-        return fits(value, parts[0]) and parts[1].admits(value)
+        known = parts[1].checks_type or fits(value, parts[0])
+        return known and parts[1].admits(value)
     if origin in (typing.Union, types.UnionType):
         return any(fits(value, part) for part in parts)
     if origin is Literal:

@@ -6,31 +6,31 @@ import click
 
 from zoo import arguments
 
+GLUE = ("sst2", "mrpc", "rte", "cola", "stsb", "qnli", "qqp", "wnli")
+SUITE = (*GLUE, "mnli", "snli", "conll2003", "squad1.1", "squad2.0", "swag", "codah")
+
 
 @click.command()
 @click.argument("preset", callback=arguments.check_preset)
-@click.option(
-    "--data",
-    required=True,
-    callback=arguments.check_data,
-    help="Directory of the GLUE files.",
-)
-@click.option("--output", required=True, help="Directory for the results.")
+@arguments.input_directory("Directory of the GLUE files.")
+@arguments.output_directory("Directory for the results.")
 @click.option(
     "--task",
+    type=click.Choice(GLUE),
     default="sst2",
     show_default=True,
-    help="sst2, mrpc, rte, cola, stsb, qnli, qqp or wnli.",
+    help="The task of GLUE.",
 )
-@arguments.count_option("--examples", "Training examples; by default all.")
-@arguments.count_option("--seeds", "Runs per network.", 5)
-@arguments.count_option("--epochs", "Passes over the training data.", 3)
-@click.option(
-    "--rate",
-    "rates",
-    type=float,
+@arguments.number_option(
+    "--rows", "Maximum number of training rows; by default all.", name="examples"
+)
+@arguments.number_option("--seeds", "Runs per network.", 5)
+@arguments.number_option("--epochs", "Passes over the training data.", 3)
+@arguments.number_option(
+    "--learning-rate",
+    "One to try; by default 1e-4, 3e-4 and 1e-3. May be repeated.",
+    name="rates",
     multiple=True,
-    help="A learning rate to try; by default 1e-4, 3e-4 and 1e-3. May be repeated.",
 )
 @click.option(
     "--arm",
@@ -75,30 +75,25 @@ def evaluate(model, data, target, columns):
 
 @click.command("evaluate-suite")
 @click.argument("preset", callback=arguments.check_preset)
-@click.option(
-    "--data",
-    required=True,
-    callback=arguments.check_data,
-    help="Directory with a directory for each task: CoLA, SST-2 and the others of "
+@arguments.input_directory(
+    "Directory with a directory for each task: CoLA, SST-2 and the others of "
     "GLUE; snli, conll2003, squad1.1, squad2.0, swag and codah. Files keep their "
     "official names, such as SST-2/train.tsv, conll2003/eng.train, "
-    "squad1.1/train-v1.1.json and swag/val.csv, and may end in .gz.",
+    "squad1.1/train-v1.1.json and swag/val.csv, and may end in .gz."
 )
-@click.option("--output", required=True, help="Directory for results and the table.")
+@arguments.output_directory("Directory for results and the table.")
 @click.option(
     "--task",
     "tasks",
+    type=click.Choice(SUITE),
     multiple=True,
-    help="A task, such as cola or squad1.1. May be repeated. By default all whose "
-    "files are there.",
+    help="May be repeated. By default all whose files are there.",
 )
-@arguments.count_option("--seeds", "Models of each task, with seeds from 0.", 1)
-@arguments.count_option("--epochs", "By default that of the preset, or 3.")
-@arguments.count_option("--batch-size", "Rows of an update; by default 32.")
-@click.option(
-    "--learning-rate", type=float, help="By default that of the preset or family."
-)
-@arguments.count_option("--rows", "Maximum number of training rows; by default all.")
+@arguments.number_option("--seeds", "Models of each task, with seeds from 0.", 1)
+@arguments.number_option("--epochs", "By default that of the preset, or 3.")
+@arguments.number_option("--batch-size", "Rows of an update; by default 32.")
+@arguments.number_option("--learning-rate", "By default that of the preset or family.")
+@arguments.number_option("--rows", "Maximum number of training rows; by default all.")
 @click.option("--dtype", help="Dtype policy of Keras, such as mixed_bfloat16.")
 def evaluate_suite(preset, data, output, tasks, **options):
     """Fine-tune a preset on the tasks of the papers, and write their table.
@@ -130,11 +125,9 @@ def evaluate_suite(preset, data, output, tasks, **options):
     callback=arguments.check_picture,
     help="A picture of the scores to write: .svg, .png or .pdf.",
 )
-@arguments.count_option(
-    "--limit", "Rows of each file that are used, the first ones.", 2000
-)
+@arguments.number_option("--rows", "Maximum number of rows of each file.", 2000)
 @arguments.seed_option("the classifiers")
-def probe(preset, data, test, task, columns, output, limit, seed):
+def probe(preset, data, test, task, columns, output, rows, seed):
     """Measure what each layer of a preset knows, by linear classifiers.
 
     The classifiers read the vectors of texts, words or phrases. The preset is not
@@ -146,7 +139,7 @@ def probe(preset, data, test, task, columns, output, limit, seed):
 
     kind = trainable_task(task) if task else zoo.TextClassifier
     parts = [labelled_rows.read_rows(kind, path, **columns) for path in (data, test)]
-    result = zoo.probe(preset, *parts, task, limit=limit, seed=seed)
+    result = zoo.probe(preset, *parts, task, limit=rows, seed=seed)
     click.echo(layer_table.format_table(result))
     if output:
         click.echo(layer_table.plot({preset: result}, output, kind.task_name))

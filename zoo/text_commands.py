@@ -21,6 +21,7 @@ from zoo import arguments
 )
 @click.option(
     "--page",
+    callback=arguments.check_new_file,
     help="Also write a page, .html, that marks names and other spans, phrases, or "
     "answers in the texts.",
 )
@@ -31,6 +32,7 @@ from zoo import arguments
 )
 @click.option(
     "--output",
+    callback=arguments.check_new_file,
     help="The file of the answers to --data, as the official scorer of SQuAD reads it.",
 )
 def predict(model, texts, pair, page, data, output):
@@ -49,7 +51,7 @@ def predict(model, texts, pair, page, data, output):
             f"{page}."
         )
     if data:
-        arguments.check_new_file(output, [data])
+        arguments.check_no_input(output, [data])
     loaded = loading.load(model)
     if data:
         click.echo(f"{output}: {loaded.answer_file(data, output)} answers")
@@ -92,7 +94,7 @@ def _check_page(loaded, page):
 @click.command("fill-mask")
 @click.argument("preset", callback=arguments.check_preset)
 @click.argument("texts", nargs=-1, required=True)
-@arguments.count_option("-k", "Candidates per [MASK].", 5)
+@arguments.number_option("-k", "Candidates per [MASK].", 5)
 def fill_mask(preset, texts, k):
     """Print the most probable tokens for every [MASK] in the texts."""
     import zoo
@@ -112,6 +114,7 @@ def fill_mask(preset, texts, k):
 @click.option(
     "--output",
     required=True,
+    callback=arguments.check_new_file,
     help="The file to write: a page, .html, or a picture, .svg, .png or .pdf.",
 )
 @click.option(
@@ -119,15 +122,12 @@ def fill_mask(preset, texts, k):
     help="For a picture of a model that translates: encoder, decoder or cross. The "
     "default is cross.",
 )
-@click.option(
+@arguments.number_option(
     "--layer",
-    type=int,
-    help="For a picture, from 0; by default a small map of each head of all layers.",
+    "For a picture, from 0; by default a small map of each head of all layers.",
 )
-@click.option(
-    "--head",
-    type=int,
-    help="For a picture of a layer, from 0; by default the mean of its heads.",
+@arguments.number_option(
+    "--head", "For a picture of a layer, from 0; by default the mean of its heads."
 )
 def attend(preset, text, target, output, kind, layer, head):
     """Write a page or a picture that shows what the tokens of a text attend to.
@@ -143,21 +143,29 @@ def attend(preset, text, target, output, kind, layer, head):
 
 
 text_files = click.argument(
-    "files", nargs=-1, required=True, callback=arguments.check_files
+    "files",
+    nargs=-1,
+    required=True,
+    type=click.Path(path_type=pathlib.Path),
+    callback=arguments.check_data,
 )
 
 
 @click.command()
 @click.argument("preset", callback=arguments.check_preset)
 @text_files
-@click.option("--output", required=True, help="The .npy file to write.")
 @click.option(
+    "--output",
+    required=True,
+    callback=arguments.check_new_file,
+    help="The .npy file to write.",
+)
+@arguments.number_option(
     "--layer",
-    "layers",
-    type=int,
-    multiple=True,
-    help="A layer whose vectors are used, 0 for the embeddings, -1 for the last layer. "
+    "A layer whose vectors are used, 0 for the embeddings, -1 for the last layer. "
     "May be repeated.",
+    name="layers",
+    multiple=True,
 )
 @click.option(
     "--pooling",
@@ -167,8 +175,8 @@ text_files = click.argument(
 @click.option(
     "--normalize", is_flag=True, default=None, help="Scale each vector to length 1."
 )
-@arguments.count_option("--sequence-length", "Longer texts are truncated.")
-@arguments.count_option("--batch-size", "Texts read together; by default 32.")
+@arguments.number_option("--sequence-length", "Longer texts are truncated.")
+@arguments.number_option("--batch-size", "Texts read together; by default 32.")
 @click.option("--dtype", help="Dtype policy of Keras, such as mixed_bfloat16.")
 def embed(preset, files, output, layers, **options):
     """Write a vector for each line of text files.
@@ -179,9 +187,9 @@ def embed(preset, files, output, layers, **options):
     """
     import zoo
 
-    paths = [pathlib.Path(file) for file in files]
+    arguments.check_no_input(output, files)
     options["verbose"] = int(sys.stdout.isatty())
-    vectors = zoo.embed(paths, preset, layers or None, output=output, **options)
+    vectors = zoo.embed(files, preset, layers or None, output=output, **options)
     click.echo(f"{output}: {len(vectors)} vectors of {vectors.shape[1]} numbers")
 
 
@@ -189,29 +197,19 @@ def embed(preset, files, output, layers, **options):
 @click.argument("preset", callback=arguments.check_preset)
 @click.argument("word")
 @text_files
-@click.option(
+@arguments.number_option(
     "--layer",
-    "layers",
-    type=int,
-    multiple=True,
-    default=[-1],
-    help="A layer whose vectors are used, 0 for the embeddings. May be repeated. By "
+    "A layer whose vectors are used, 0 for the embeddings. May be repeated. By "
     "default the last one.",
+    name="layers",
+    multiple=True,
 )
-@arguments.count_option("--groups", "Number of groups.", 2)
-@click.option(
-    "--limit",
-    type=click.IntRange(2),
-    default=500,
-    show_default=True,
-    help="Maximum number of uses. The first ones are taken.",
+@arguments.number_option("--groups", "Number of groups.", 2)
+@arguments.number_option(
+    "--limit", "Maximum number of uses. The first ones are taken.", 500
 )
-@click.option(
-    "--neighbours",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    help="Number of most similar uses that are printed below each use.",
+@arguments.number_option(
+    "--neighbours", "Number of most similar uses that are printed below each use.", 0
 )
 @click.option(
     "--output",
@@ -228,8 +226,7 @@ def senses(preset, word, files, layers, groups, limit, neighbours, output):
     import zoo
     from zoo.visualize.plain_text import printable
 
-    paths = [pathlib.Path(file) for file in files]
-    uses = zoo.find_uses(preset, word, paths, layers, limit=limit)
+    uses = zoo.find_uses(preset, word, files, layers or [-1], limit=limit)
     found, labels = uses.groups(min(groups, len(uses))), [""] * len(uses)
     for number, group in enumerate(found, start=1):
         click.echo(f"group {number}: {len(group)} of {len(uses)} uses")
@@ -246,18 +243,17 @@ def senses(preset, word, files, layers, groups, limit, neighbours, output):
 
 @click.command()
 @text_files
-@click.option("--output", required=True, help="The text file to write.")
 @click.option(
-    "--embedding-dim", default=100, show_default=True, help="Numbers in a vector."
+    "--output",
+    required=True,
+    callback=arguments.check_new_file,
+    help="The text file to write.",
 )
-@click.option(
-    "--minimum", default=5, show_default=True, help="Rarer words are ignored."
-)
+@arguments.number_option("--embedding-dim", "Numbers in a vector.", 100)
+@arguments.number_option("--minimum", "Rarer words are ignored.", 5)
 @click.option("--lowercase", is_flag=True, help="Convert the texts to lower case.")
-@click.option(
-    "--window", default=5, show_default=True, help="Neighbouring words on each side."
-)
-@arguments.count_option("--epochs", "Passes over the texts.", 5)
+@arguments.number_option("--window", "Neighbouring words on each side.", 5)
+@arguments.number_option("--epochs", "Passes over the texts.", 5)
 @arguments.seed_option("the vectors at the start, and of the words that are drawn")
 def vectors(files, output, **options):
     """Learn word vectors from text files.
@@ -269,7 +265,7 @@ def vectors(files, output, **options):
     from zoo.checkpoint.vectors import check_text_name
 
     check_text_name(output)
-    arguments.check_new_file(output, files)
+    arguments.check_no_input(output, files)
     write_vectors(output, *zoo.train_word_vectors(files, click.echo, **options))
     click.echo(output)
 
@@ -282,17 +278,16 @@ def vectors(files, output, **options):
     required=True,
     help="The kind of tokenizer.",
 )
-@click.option("--size", type=int, required=True, help="The largest number of tokens.")
+@arguments.number_option("--size", "The largest number of tokens.", required=True)
 @click.option(
     "--output",
     required=True,
     help="The file to write; for bpe and byte_bpe, a directory.",
 )
 @click.option("--cased", is_flag=True, help="Keep upper case, for wordpiece.")
-@click.option(
+@arguments.number_option(
     "--character-coverage",
-    type=float,
-    help="Share of the characters with a token of their own, for wordpiece and "
+    "Share of the characters with a token of their own, for wordpiece and "
     "sentencepiece.",
 )
 def vocabulary(files, kind, size, output, cased, character_coverage):

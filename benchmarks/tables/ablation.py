@@ -19,7 +19,7 @@ import sys
 import click
 import numpy as np
 
-from benchmarks.files import write_whole
+from benchmarks.files import read_json, write_whole
 from benchmarks.table import insert
 
 FOLDER = pathlib.Path(__file__).parents[1] / "ablation"
@@ -27,8 +27,8 @@ RESULTS = FOLDER / "results"
 SEEDS = (0, 1)
 # The mean of the tokens, since [CLS] of a left-to-right model sees no other token.
 GLUE = ["--arm", "preset", "--pooling", "mean", "--seeds", 2, "--epochs", 3]
-GLUE += ["--rate", 3e-4, "--rate", 1e-3]
-TASKS = {"mrpc": [], "sst2": ["--examples", 5000]}
+GLUE += ["--learning-rate", 3e-4, "--learning-rate", 1e-3]
+TASKS = {"mrpc": [], "sst2": ["--rows", 5000]}
 # Recipe: its name and numbers in the paper, table 5, for BERT-base on the dev sets.
 PAPER = {
     "full": ("BERT", "84.4", "88.4", "86.7", "92.7", "88.5"),
@@ -72,12 +72,12 @@ def train(runs, data, recipe, seed):
         path = FOLDER / f"{recipe}.json"
         zoo("pretrain", "bert", "--recipe", path, "--seed", seed, "--data", data,
             "--output", run)  # fmt: skip
-    found = {"valid": json.loads((run / "report.json").read_text("utf-8"))["valid"]}
+    found = {"valid": read_json(run / "report.json", dict, ["valid"])["valid"]}
     for task, options in TASKS.items():
         zoo("glue", run / "preset", "--data", data / "glue", "--output", run / task,
             "--task", task, *GLUE, *options)  # fmt: skip
         (path,) = [p for p in (run / task).glob("*.json") if p.stem.count("-") == 1]
-        found[task] = json.loads(path.read_text("utf-8"))["preset"]
+        found[task] = read_json(path, dict, ["preset"])["preset"]
     return found
 
 
@@ -112,7 +112,7 @@ def results():
     found = {}
     for recipe in PAPER:
         paths = sorted(RESULTS.glob(f"{recipe}-*.json"))
-        found[recipe] = [json.loads(path.read_text("utf-8")) for path in paths]
+        found[recipe] = [read_json(path, dict, ("valid", *TASKS)) for path in paths]
     return found
 
 

@@ -27,7 +27,7 @@ import click
 import numpy as np
 
 import zoo
-from benchmarks.files import write_whole
+from benchmarks.files import read_json, write_whole
 from benchmarks.table import insert
 from benchmarks.tables.f1_counts import f1, f1_interval
 from benchmarks.tables.labelled_sets import read_words
@@ -157,7 +157,7 @@ def stored(key, compute=None):
     if not path.exists() and compute:
         click.echo(key)
         write_whole(path, json.dumps(compute(), separators=(",", ":")) + "\n")
-    return json.loads(path.read_text("utf-8")) if path.exists() else None
+    return read_json(path, dict, SETS) if path.exists() else None
 
 
 def mean_f1(counts, names):
@@ -210,7 +210,7 @@ def render(results):
 
 def run(data, vectors, arms):
     """Computes the missing results of some arms."""
-    recipe = json.loads((SHIPPED / "recipe.json").read_text("utf-8"))
+    recipe = read_json(SHIPPED / "recipe.json")
     train = read_train(data, recipe)
     sets = {name: read_words(data / path) for name, path in SETS.items()}
     vectors = read_unit_vectors(vectors)

@@ -18,7 +18,7 @@ import pathlib
 
 import click
 
-from benchmarks.files import write_whole
+from benchmarks.files import read_json, write_whole
 from zoo.visualize import plot_history
 
 NOTES = "notes.md"
@@ -69,11 +69,6 @@ def ship(run, preset):
     write_json(preset / "preset.json", record | card | {"defaults": defaults})
 
 
-def read_json(path):
-    """The value in a JSON file."""
-    return json.loads(path.read_text("utf-8"))
-
-
 def write_json(path, value):
     """Writes a JSON file. If it fails, the old file is kept."""
     write_whole(path, json.dumps(value, indent=2) + "\n")
@@ -115,10 +110,10 @@ def glue_command(name, number, results):
     settings = results["settings"]
     words = ["zoo glue", name, f"--data GLUE --output RUN{number}"]
     words += ["--task", results["task"]]
-    words += ["--examples", results["examples"], "--epochs", settings["epochs"]]
+    words += ["--rows", results["examples"], "--epochs", settings["epochs"]]
     words += ["--seeds", settings["seeds"]]
     for rate in results["preset"]["searched"]:
-        words += ["--rate", f"{float(rate):g}"]
+        words += ["--learning-rate", f"{float(rate):g}"]
     for option in ("pooling", "dtype"):
         if option in settings:
             words += [f"--{option}", settings[option]]
@@ -272,7 +267,7 @@ def main(preset, run, glue):
         ship(run, preset)
     if glue:
         path = preset / "glue.json"
-        known = read_json(path) if path.exists() else []
+        known = read_json(path, list) if path.exists() else []
         write_json(path, collect(known, glue))
     log = read_log(preset / "log.csv")
     for curve in log:
@@ -283,7 +278,7 @@ def main(preset, run, glue):
 def card(preset):
     """Makes the card of the preset in a folder, str. It ends with `notes.md`."""
     record, glue = read_json(preset / "preset.json"), preset / "glue.json"
-    results = read_json(glue) if glue.exists() else []
+    results = read_json(glue, list) if glue.exists() else []
     notes = preset / NOTES
     more = "\n" + notes.read_text("utf-8") if notes.exists() else ""
     return render(preset.name, record, read_log(preset / "log.csv"), results) + more

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import stats
 
 from benchmarks.circumstances import circumstances, cores
-from benchmarks.files import write_whole
+from benchmarks.files import read_json, write_whole
 from benchmarks.table import insert, short_commit
 
 FOLDER = pathlib.Path(__file__).parents[1] / "defaults"
@@ -38,6 +38,7 @@ ENCODERS = (
     "ulmfit_mini_en_books",
     "gpt_mini_en_books",
 )
+FIELDS = ("commit", "date", "hardware", "versions", "cpu_seconds")  # of every result
 PACKAGES = ("tensorflow", "keras", "scikit-learn", "scipy")
 
 
@@ -105,7 +106,7 @@ def stored(name, compute=None, folder=None, options=None):
         write_whole(path, json.dumps(found, separators=(",", ":")) + "\n")
     if not path.exists():
         return None
-    found, asked = json.loads(path.read_text("utf-8")), json.loads(json.dumps(options))
+    found, asked = read_json(path, dict, FIELDS), json.loads(json.dumps(options))
     # Older results have no options.
     if asked is not None and found.get("options", asked) != asked:
         raise ValueError(

@@ -18,7 +18,6 @@ that match, such as `--cells "stsb-*"`. The tables are written to `suite/README.
 
 import functools
 import importlib.metadata
-import json
 import pathlib
 import tempfile
 
@@ -27,6 +26,7 @@ import keras
 import tensorflow as tf
 
 import zoo
+from benchmarks.files import read_json
 from benchmarks.tables.stored_results import (
     ENCODERS,
     choose_cells,
@@ -39,7 +39,7 @@ from benchmarks.tables.stored_results import (
 )
 
 FOLDER = pathlib.Path(__file__).parents[1] / "suite"
-RECIPES = json.loads((FOLDER / "recipes.json").read_text("utf-8"))
+RECIPES = read_json(FOLDER / "recipes.json")
 SEEDS = 3
 ZOO, TRANSFORMERS = LIBRARIES = ("minilm_zoo", "minilm_transformers")
 ROWS = 4000  # for the training of a preset

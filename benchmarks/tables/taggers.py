@@ -27,7 +27,7 @@ import click
 import numpy as np
 
 import zoo
-from benchmarks.files import write_whole
+from benchmarks.files import read_json, write_whole
 from benchmarks.table import insert
 from benchmarks.tables.f1_counts import f1, f1_interval
 from benchmarks.tables.remembering import adapt, remembering
@@ -263,7 +263,7 @@ def stored(name, arm, fitted=None):
             click.echo(f"{name}: {arm}, rate {rate:g}, seed {seed}")
             found = json.dumps(fitted(rate, seed), separators=(",", ":"))
             write_whole(path, found + "\n")
-        return json.loads(path.read_text("utf-8")) if path.exists() else None
+        return read_json(path, dict, ("dev", "counts")) if path.exists() else None
 
     return once
 
@@ -303,7 +303,7 @@ def tables():
             parts.append(f"`{name}`:\n\n{render(name, found)}")
         path = FOLDER / "results" / f"{name}-perplexity.json"
         if path.exists():
-            before, after = json.loads(path.read_text("utf-8"))
+            before, after = read_json(path, list)
             parts.append(
                 "Perplexity of the language model on the development set: "
                 f"{before:.1f}; trained on the words of the training set {after:.1f}.\n"

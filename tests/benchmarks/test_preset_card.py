@@ -107,8 +107,9 @@ def test_a_run_is_shipped(preset_card, run, preset, tmp_path):
         "+6.0 (+4.0 to +8.1) | 85.9 |" in card
     )
     assert (
-        "zoo glue bert_of_test --data GLUE --output RUN1 --task sst2 --examples 1000 "
-        "--epochs 5 --seeds 2 --rate 0.0003 --rate 0.001 --pooling mean" in card
+        "zoo glue bert_of_test --data GLUE --output RUN1 --task sst2 --rows 1000 "
+        "--epochs 5 --seeds 2 --learning-rate 0.0003 --learning-rate 0.001 "
+        "--pooling mean" in card
     )
 
 

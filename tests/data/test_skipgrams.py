@@ -91,8 +91,8 @@ def test_a_step_without_pairs():
     "arguments, message",
     [
         ((IDS[:0], [0, 0, 0]), "must have a word"),
-        ((IDS, OFFSETS, 0), "`window` and `words_per_step` must be at least 1"),
-        ((IDS, OFFSETS, 1, None, 0), "`window` and `words_per_step` must be at least"),
+        ((IDS, OFFSETS, 0), "`window` must be an integer from 1 to 1,000"),
+        ((IDS, OFFSETS, 1, None, 0), "`words_per_step` must be an integer"),
     ],
 )
 def test_impossible_corpora_are_refused(arguments, message):

@@ -80,7 +80,7 @@ def test_an_assessment_has_the_scores_of_any_rows():
 
 def test_an_assessment_without_sacrebleu(monkeypatch):
     monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
-    with pytest.warns(UserWarning, match="BLEU and chrF need sacrebleu. Install it"):
+    with pytest.warns(UserWarning, match="BLEU and chrF need sacrebleu. Run `pip"):
         found = assess_texts(REFERENCES, HYPOTHESES)
     assert found.values() == {"exact_match": 0.25}
     assert found.errors.tolist() == [1, 1, 0, 1]

@@ -242,7 +242,7 @@ def test_a_repeated_token_is_less_probable():
     [
         (
             {"num_beams": 0},
-            "`num_beams` must be an integer from 1 to 1000. Received: 0",
+            "`num_beams` must be an integer from 1 to 1,000. Received: 0",
         ),
         ({"max_new_tokens": 0}, "`max_new_tokens` must be an integer from"),
         ({"num_beams": True}, "`num_beams` must be an integer from"),

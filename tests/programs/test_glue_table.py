@@ -41,8 +41,8 @@ def folder(tmp_path_factory, tokenizer):
 @pytest.mark.slow
 def test_both_arms_are_searched_and_scored(folder, tmp_path):
     arguments = ["glue", folder / "preset", "--data", folder, "--output", tmp_path]
-    arguments += ["--seeds", 2, "--epochs", 1, "--rate", 1e-2, "--rate", 1e-4]
-    arguments += ["--examples", 60]
+    arguments += ["--seeds", 2, "--epochs", 1, "--rows", 60]
+    arguments += ["--learning-rate", 1e-2, "--learning-rate", 1e-4]
     first = CliRunner().invoke(main, list(map(str, arguments)))
     assert first.exit_code == 0, first.output
     results = json.loads((tmp_path / "sst2-60.json").read_text())

@@ -152,7 +152,7 @@ def test_the_directory_is_checked_before_the_training(preset, tmp_path):
     texts, labels = tiny.make_texts(32)
     data = write_table(tmp_path / "train.tsv", texts, labels)
     output, _ = finetune(preset, data, tmp_path, "--report", data, code=1)
-    assert "The report must be a directory. Received:" in output
+    assert "The output must be a directory. Received:" in output
     assert "rows for training" not in output
     output, _ = finetune(preset, data, tmp_path, "--report", data / "r", code=1)
     assert "train.tsv" in output and "rows for training" not in output

@@ -334,7 +334,12 @@ def test_files_without_labels_are_refused(preset, tmp_path, monkeypatch):
 
 def test_results_of_other_programs_are_left_alone(tmp_path):
     """`zoo glue` has files with similar names."""
-    for name in ("sst2-67349", "sst2-67349-preset-0.001-0", "sst2-0"):
-        content = {"scores": {}} if name == "sst2-0" else {"dev": []}
+    result = {"scores": {"dev.tsv": {"accuracy": 1.0}}, "baselines": {}, "train": 4,
+              "seconds": 1, "test_seconds": 0.5}  # fmt: skip
+    for name, content in (
+        ("sst2-67349", {"task": "sst2", "examples": 67349}),
+        ("sst2-67349-preset-0.001-0", {"dev": []}),
+        ("sst2-0", result),
+    ):
         (tmp_path / f"{name}.json").write_text(json.dumps(content))
-    assert task_suite.collect(tmp_path) == {"sst2": [{"scores": {}}]}
+    assert task_suite.collect(tmp_path) == {"sst2": [result]}

@@ -186,7 +186,7 @@ def test_mistakes_are_found_before_the_language_model_is_trained(
     monkeypatch.setattr(zoo.tasks.Task, "fit", None)
     with pytest.raises(ValueError, match=r"Received: \['new'\]"):
         zoo.finetune_ulmfit(preset, TEXTS, LABELS, None, (["a film"], ["new"]))
-    with pytest.raises(ValueError, match="must be a positive number. Received: 0"):
+    with pytest.raises(ValueError, match="must be a number from 1e-12 .* Received: 0"):
         zoo.finetune_ulmfit(preset, TEXTS, LABELS, learning_rate=0)
     with pytest.raises(ValueError, match="The output must be a file. Received"):
         (tmp_path / "a.keras").mkdir()
@@ -196,7 +196,7 @@ def test_mistakes_are_found_before_the_language_model_is_trained(
     command += ("--output", tmp_path / "m.keras")
     for option, value, message, code in (
         ("--valid", tmp_path / "valid.tsv", "Received: ['new']", 1),
-        ("--learning-rate", 0, "must be a positive number. Received: 0.0", 1),
-        ("--sequence-length", 0, "0 is not in the range x>=1", 2),
+        ("--learning-rate", 0, "must be a number from 1e-12", 2),
+        ("--sequence-length", 0, "must be an integer from 1", 2),
     ):
         assert message in run(*command, option, value, code=code)

@@ -55,7 +55,7 @@ def writers():
         ({"suppressed": ["a"]}, "`suppressed` must be a list of tokens"),
         ({"suppressed": [10**6]}, "`suppressed` must be tokens of the model"),
         ({"suppressed": range(3000)}, "`suppressed` must"),
-        ({"num_beams": 10000}, "`num_beams` must be an integer from 1 to 1000"),
+        ({"num_beams": 10000}, "`num_beams` must be an integer from 1 to 1,000"),
         ({"seed": None}, "`seed` must be an integer"),
         ({"stop": 5}, "`stop` must be a text"),
         (

@@ -249,7 +249,7 @@ def test_errors(tmp_path):
         FastaiTokenizer(good, version="v3")
     with pytest.raises(ValueError, match="`size` must hold the 9 special tokens"):
         train_fastai_vocabulary(["a"], 8)
-    with pytest.raises(ValueError, match="`minimum_count` must be at least 1"):
+    with pytest.raises(ValueError, match="`minimum_count` must be an integer from 1"):
         train_fastai_vocabulary(["a"], minimum_count=0)
     with pytest.raises(TypeError, match="Put it in a list"):
         train_fastai_vocabulary("a b")

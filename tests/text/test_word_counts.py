@@ -60,7 +60,7 @@ def test_files_are_counted_as_texts(tmp_path):
     assert count_words([], 1) == [] and count_words(["", " "], 1) == []
     with pytest.raises(TypeError, match="must be an iterable of texts"):
         count_words("a b")
-    with pytest.raises(ValueError, match="`minimum` must be at least 1"):
+    with pytest.raises(ValueError, match="`minimum` must be an integer from 1"):
         count_words(["a"], 0)
 
 

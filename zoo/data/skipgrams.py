@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 
 from zoo.data.token_streams import SentenceOrder
+from zoo.number_rules import check_number
 
 
 @dataclasses.dataclass
@@ -31,7 +32,7 @@ class SkipGrams:
         seed: int.
 
     Raises:
-        ValueError: if the corpus has no word, or a size is not positive.
+        ValueError: if the corpus has no word, or a number is out of its range.
     """
 
     ids: np.ndarray
@@ -44,11 +45,9 @@ class SkipGrams:
     def __post_init__(self):
         """Counts the words and the steps of an epoch."""
         self.offsets = np.asarray(self.offsets, np.int64)
-        if self.window < 1 or self.words_per_step < 1:
-            raise ValueError(
-                "`window` and `words_per_step` must be at least 1. Received: window="
-                f"{self.window}, words_per_step={self.words_per_step}."
-            )
+        for name in ("window", "words_per_step", "seed", "threshold"):
+            if name != "threshold" or self.threshold is not None:
+                setattr(self, name, check_number(name, getattr(self, name)))
         self.total = int(self.offsets[-1] - self.offsets[0])
         if self.total < 1:
             raise ValueError("The corpus must have a word. Received: none.")
@@ -93,7 +92,7 @@ class SkipGrams:
         """
         ids, sentences, windows = self.words(step)
         centres, contexts = [ids[:0]], [ids[:0]]
-        for distance in range(1, self.window + 1):
+        for distance in range(1, min(self.window, len(ids)) + 1):
             left, right = ids[:-distance], ids[distance:]
             together = sentences[:-distance] == sentences[distance:]
             after = together & (windows[:-distance] >= distance)

@@ -68,7 +68,10 @@ def write_word_corpus(sentences, tokenizer, directory):
         if not counts:
             raise ValueError("A corpus must have words. Received: none.")
         offsets = np.cumsum(np.concatenate(lengths))
-        ranked = sorted(counts.keys() - {*MARKERS}, key=lambda w: (-counts[w], w))
+        # Ctrl-C cannot end a sort, and two plain ones are faster than one by pairs.
+        ranked = sorted(
+            sorted(counts.keys() - {*MARKERS}), key=counts.get, reverse=True
+        )
         ranked = [*MARKERS, *ranked]
         _save_array(temporary / "offsets.npy", offsets)
         _save_array(temporary / "counts.npy", np.array([counts[w] for w in ranked]))

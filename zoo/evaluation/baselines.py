@@ -11,6 +11,7 @@ import warnings
 import numpy as np
 
 from zoo.evaluation.bracketing import PUNCTUATION, read_brackets
+from zoo.extras import missing_package
 
 ROWS, CHARACTERS = 50_000, 10_000_000  # of the texts for training
 WEIGHTS = 500_000  # of a linear model, for all labels together
@@ -236,10 +237,8 @@ def _need_scikit_learn():
     try:
         import sklearn  # noqa: F401
     except ImportError as error:
-        raise ImportError(
-            "The TF-IDF baseline needs scikit-learn. Run "
-            "`pip install 'keras-context-zoo[eval]'`."
-        ) from error
+        message = missing_package("The TF-IDF baseline needs", "scikit-learn", "eval")
+        raise ImportError(message) from error
 
 
 def _without_words(texts):

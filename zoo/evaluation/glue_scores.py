@@ -6,6 +6,7 @@ import importlib
 import numpy as np
 
 from zoo.evaluation.classification import accuracy, check_pairs
+from zoo.extras import missing_package
 
 BINARY = (0, 1)
 ENTAILMENT = ("entailment", "not_entailment")
@@ -104,9 +105,9 @@ def import_library(name):
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise ImportError(
-            f"This function needs {name}. Run `pip install 'keras-context-zoo[eval]'`."
-        ) from error
+        package = name.partition(".")[0].replace("sklearn", "scikit-learn")
+        message = missing_package("This function needs", package, "eval")
+        raise ImportError(message) from error
 
 
 def _matthews(references, predictions):

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 
 from zoo.evaluation.assessment import Assessment
+from zoo.extras import missing_package
 
 
 def group_references(sources, targets):
@@ -140,8 +141,6 @@ def _metrics():
     try:
         from sacrebleu.metrics import BLEU, CHRF
     except ImportError as error:
-        raise ImportError(
-            "BLEU and chrF need sacrebleu. Install it with "
-            '`pip install "keras-context-zoo[eval]"`.'
-        ) from error
+        message = missing_package("BLEU and chrF need", "sacrebleu", "eval")
+        raise ImportError(message) from error
     return {"bleu": BLEU(), "chrf": CHRF()}

@@ -3,8 +3,10 @@
 import numpy as np
 
 from zoo.evaluation.glue_scores import import_library
+from zoo.number_rules import numbers_checked
 
 
+@numbers_checked()
 def group_vectors(vectors, count, seed=0):
     """Divides vectors into groups by k-means, the best of 10 runs.
 

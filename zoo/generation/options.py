@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from keras import ops
 
+from zoo.number_rules import NumberRule
 from zoo.ranges import CheckedFields, Range, Share
 
-MAX_LENGTH_PENALTY = 8  # L^8 of 1,000 tokens is still a number of float32
 # Smaller and greater numbers are not numbers of float32, or their products are not.
 LOW, HIGH = 1e-30, 1e30
 NO_LIMIT = 2**30  # tokens
@@ -23,38 +23,24 @@ NEUTRAL = {
 }
 
 
-def _integers(least, most):
-    """The annotation of the integers in a range."""
-    words = f"an integer from {least} to {most}"
-    return Annotated[int, Range(words, lambda n: least <= n <= most)]
-
-
 def _has_utf8(text):
     """Whether a text is not empty, and has no half of a surrogate pair."""
     return text.encode("utf-8", "ignore").decode() == text != ""
 
 
-Tokens = _integers(1, 100_000)  # of a sequence
-FewestTokens = _integers(0, 100_000)
-Sequences = _integers(1, 1000)
-Limit = _integers(1, NO_LIMIT)
-Token = _integers(0, NO_LIMIT)
+Tokens = NumberRule(1, 100_000).kind  # of a sequence
+FewestTokens = NumberRule(0, 100_000).kind
+Sequences = NumberRule(1, 1000).kind
+Limit = NumberRule(1, NO_LIMIT).kind
+Token = NumberRule(0, NO_LIMIT).kind
+NgramSize = NumberRule(0, 100).kind
+Seed = NumberRule(0, 2**63 - 1).kind
 # A number below those of float32 counts as the least of them.
 Factor = Annotated[
     float, Range("a positive number that is finite in float32", lambda x: x > 0)
 ]
-Exponent = Annotated[
-    float,
-    Range(
-        f"a number from -{MAX_LENGTH_PENALTY} to {MAX_LENGTH_PENALTY}",
-        lambda x: abs(x) <= MAX_LENGTH_PENALTY,
-    ),
-]
-# Greater than the integers of other options.
-Seed = Annotated[
-    object,
-    Range("an integer in [0, 2**63)", lambda n: type(n) is int and 0 <= n < 2**63),
-]
+# L^8 of 1,000 tokens is still a number of float32.
+Exponent = NumberRule(-8, 8, integer=False).kind
 Text = Annotated[str, Range("a text", _has_utf8)]
 Texts = Annotated[
     tuple[Text, ...], Range("a text or a list of texts, none of them empty")
@@ -122,7 +108,7 @@ class GenerationOptions(CheckedFields):
     top_k: Limit | None = None
     top_p: Share | None = None
     repetition_penalty: Factor = 1.0
-    no_repeat_ngram_size: _integers(0, 100) = 0
+    no_repeat_ngram_size: NgramSize = 0
     first_token: Token | None = None
     last_token: Token | None = None
     suppressed: TokenList = ()

@@ -2,12 +2,12 @@
 
 import difflib
 import functools
-import json
 import os
 import pathlib
 
 from zoo.presets.hubs import cache_root, download
 from zoo.presets.records import RECORD, verified
+from zoo.state_files import read_state
 
 
 def preset_root():
@@ -25,10 +25,15 @@ def preset_root():
 def _directories():
     records = {}
     for path in sorted(preset_root().glob("*/published.json")):
-        records.update(dict.fromkeys(json.loads(path.read_text("utf-8")), path))
+        records.update(dict.fromkeys(_read(path), path))
     for path in sorted(preset_root().glob(f"*/*/{RECORD}")):
         records[path.parent.name] = path  # a shipped preset needs no download
     return records
+
+
+def _read(path):
+    """A record, or a dict of records, of the package, dict."""
+    return read_state(path, "a preset record", dict, "Install keras-context-zoo again.")
 
 
 def list_presets(family=None):
@@ -58,16 +63,23 @@ def preset_info(name):
         KeyError: if there is no such preset. The message has the nearest names.
     """
     if name not in _directories():
-        near = difflib.get_close_matches(name, _directories(), n=3, cutoff=0.5)
+        near = _nearest_names(name.lower())
         hint = f" Did you mean {', '.join(near)}?" if near else ""
         raise KeyError(
             f"No preset is called {name!r}.{hint} `zoo.list_presets()` names all. A "
             "directory must exist. A URI begins with hf:// or kaggle://."
         )
     path = _directories()[name]
-    record = json.loads(path.read_text("utf-8"))
+    record = _read(path)
     record = record if path.name == RECORD else record[name]
     return {"name": name, **record}
+
+
+def _nearest_names(text):
+    """Up to three names of presets that are like a text, or else have it as a part."""
+    near = difflib.get_close_matches(text, _directories(), n=3, cutoff=0.5)
+    parts = [name for name in _directories() if text in name]
+    return near or difflib.get_close_matches(text, parts, n=3, cutoff=0.0)
 
 
 def shipped_directory(name):

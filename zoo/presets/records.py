@@ -6,9 +6,11 @@ import math
 import pathlib
 
 from zoo.files import filling, replacing
-from zoo.presets.schema import FORMAT, WORDS, check_record
+from zoo.presets.schema import FORMAT, check_record
+from zoo.state_files import WORDS, damaged, read_state
 
 RECORD = "preset.json"
+KIND, ADVICE = "a preset record", "Save or fetch the preset again."
 WEIGHTS = "weights.safetensors"
 # The smallest number that a cast to the dtype rounds to infinity.
 INFINITE = {"float32": 2.0**128 - 2.0**103, "float16": 65520.0}
@@ -45,11 +47,9 @@ def read_preset(directory):
 
 def _read_record(path):
     """Reads a record, and converts it to the newest format."""
+    record = read_state(path, KIND, dict, ADVICE)
+    version = record.get("format", 1)
     try:
-        record = json.loads(path.read_text("utf-8"))
-        if not isinstance(record, dict):
-            raise ValueError(f"it holds {type(record).__name__}, not an object")
-        version = record.get("format", 1)
         if type(version) is not int or version < 1:
             raise ValueError(
                 f"`format` must be {WORDS[int]}. Received: {version!r:.80}"
@@ -58,10 +58,8 @@ def _read_record(path):
             if version == 1:
                 record = _from_format_1(record)
             check_record(record)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(
-            f"{path} is not a preset record: {error}. Save or fetch the preset again."
-        ) from error
+    except ValueError as error:
+        raise damaged(path, KIND, error, ADVICE) from error
     if version > FORMAT:
         raise ValueError(
             f"{path.parent} has preset format {version}; this version reads formats "
@@ -142,7 +140,7 @@ def add_to_record(directory, fields):
         fields: dict of plain values.
     """
     path = pathlib.Path(directory) / RECORD
-    record = {**fields, **json.loads(path.read_text("utf-8"))}
+    record = {**fields, **read_state(path, KIND, dict, ADVICE)}
     text = json.dumps(record, indent=2, ensure_ascii=False)
     with replacing(path) as temporary:
         temporary.write_text(text + "\n", "utf-8")

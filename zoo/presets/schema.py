@@ -2,36 +2,31 @@
 
 import math
 import reprlib
+import types
+
+from zoo.state_files import WORDS, check_shape
 
 FORMAT = 2
-WORDS = {dict: "an object", str: "a string", int: "an integer"}
-# Field to its type and to whether it is required. Other fields may be None.
-FIELDS = {
-    "family": (str, True),
-    "backbone": (dict, True),
-    "parameters": (int, False),
-    "weights": (dict, False),
-    "tokenizer": (dict, False),
-    "task": (dict, False),
-    "head_options": (dict, False),
-    "parts": (dict, False),
-    "defaults": (dict, False),
-    "quantized": (dict, False),
+TOKENIZER = {
+    "class_name?": str,
+    "arguments?": dict,
+    "files?": {str: (str, types.NoneType)},
 }
-# The same for the objects in a record.
-OBJECTS = {
-    "weights": {"file": (str, True), "sha256": (str, True)},
-    "tokenizer": {
-        "class_name": (str, False),
-        "arguments": (dict, False),
-        "files": (dict, False),
-    },
-    "task": {"name": (str, True), "options": (dict, False)},
+# What a record holds, see `zoo.state_files.check_shape`.
+SHAPE = {
+    "family": str,
+    "backbone": dict,
+    "parameters?": int,
+    "weights?": {"file": str, "sha256": str},
+    "tokenizer?": TOKENIZER,
+    "task?": {"name": str, "options?": dict},
+    "head_options?": dict,
+    "parts?": dict,
+    "defaults?": dict,
+    "quantized?": dict,
 }
-PARTS = (
-    {"preset": (str, True), "sha256": (str, True)},
-    {"family": (str, True), "backbone": (dict, True), "tokenizer": (dict, False)},
-)
+NAMED_PART = {"preset": str, "sha256": str}
+PART = {"family": str, "backbone": dict, "tokenizer?": dict}
 POOLINGS = ("pooled", "cls", "mean", "compare")
 
 
@@ -46,16 +41,10 @@ def check_record(record):
     Raises:
         ValueError: if a field is wrong. The message names it.
     """
-    _check(record, FIELDS, "the record")
-    for name, fields in OBJECTS.items():
-        if record.get(name):
-            _check(record[name], fields, f"`{name}`")
-    files = (record.get("tokenizer") or {}).get("files") or {}
-    for name, checksum in files.items():
-        _check_type(checksum, str, f"`tokenizer.files.{name}`", required=False)
+    check_shape(record, SHAPE, "the record")
     for name, part in (record.get("parts") or {}).items():
         named = isinstance(part, dict) and "preset" in part
-        _check(part, PARTS[0 if named else 1], f"`parts.{name}`")
+        check_shape(part, NAMED_PART if named else PART, f"`parts.{name}`")
     check_defaults(record.get("defaults") or {})
 
 
@@ -67,30 +56,8 @@ def check_defaults(defaults, where="defaults"):
     for name, value in defaults.items():
         _check_default(f"{where}.{name}", value)
     for name, values in (defaults.get("tasks") or {}).items():
-        _check_type(values, dict, f"`{where}.tasks.{name}`")
+        check_shape(values, dict, f"`{where}.tasks.{name}`")
         check_defaults(values, f"{where}.tasks.{name}")
-
-
-def _check(values, fields, where):
-    """Checks an object and the types of its fields."""
-    _check_type(values, dict, where)
-    missing = [name for name, (_, required) in fields.items() if required]
-    missing = [name for name in missing if name not in values]
-    if missing:
-        raise ValueError(f"{where} lacks {', '.join(missing)}")
-    for name, (kind, required) in fields.items():
-        inside = "" if where == "the record" else where.strip("`") + "."
-        _check_type(values.get(name), kind, f"`{inside}{name}`", required)
-
-
-def _check_type(value, kind, where, required=True):
-    """Checks one value. None is valid if the field is not required."""
-    if value is None and not required:
-        return
-    if not isinstance(value, kind) or isinstance(value, bool):
-        raise ValueError(
-            f"{where} must be {WORDS[kind]}. Received: {reprlib.repr(value)}"
-        )
 
 
 def _check_default(where, value):

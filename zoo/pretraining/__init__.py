@@ -11,6 +11,7 @@ from zoo.pretraining.recipes import Recipe, find_recipe, register_objective
 from zoo.pretraining.running import run
 from zoo.pretraining.tagger import TaggerTraining
 from zoo.pretraining.translation import Translation
+from zoo.training.resume import choose_interval
 
 for kind in (
     MaskedPretraining,
@@ -25,4 +26,4 @@ for kind in (
 ):
     register_objective(kind)
 
-__all__ = ["Recipe", "find_recipe", "register_objective", "run"]
+__all__ = ["Recipe", "choose_interval", "find_recipe", "register_objective", "run"]

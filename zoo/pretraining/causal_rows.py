@@ -1,7 +1,6 @@
 """Pretraining of causal language models with positions, on packed rows."""
 
 import dataclasses
-import json
 
 import numpy as np
 import tensorflow as tf
@@ -19,6 +18,7 @@ from zoo.pretraining.objective import StagedObjective
 from zoo.pretraining.start import finished_language_model
 from zoo.pretraining.token_documents import TokenDocuments
 from zoo.ranges import CheckedFields, Size
+from zoo.state_files import damaged, read_state
 from zoo.text import GPT2Tokenizer, train_byte_bpe
 
 BATCH_SIZE = 32  # held-out rows
@@ -61,8 +61,13 @@ class CausalRows(TokenDocuments, StagedObjective):
             lines = (line for document in self._documents(files) for line in document)
             size = self.recipe.config_value("vocabulary_size")
             write_json(path, train_byte_bpe(lines, size), ensure_ascii=False)
-        tokens, merges = json.loads(path.read_text("utf-8"))
-        return GPT2Tokenizer(tokens, merges, start_token=True)
+        what, advice = "the vocabulary of a run", "Remove it, and it is made again."
+        found = read_state(path, what, [[str]], advice)
+        try:
+            tokens, merges = found
+            return GPT2Tokenizer(tokens, merges, start_token=True)
+        except ValueError as error:
+            raise damaged(path, what, error, advice) from error
 
     @staticmethod
     def _documents(paths):

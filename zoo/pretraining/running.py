@@ -1,25 +1,31 @@
 """Runs a recipe: from text files to a preset."""
 
-import json
 import pathlib
 import shutil
+import types
 
 import keras
 
 from zoo import presets
 from zoo.files import DAMAGED, write_json
+from zoo.number_rules import numbers_checked
+from zoo.path_checks import check_readable, check_writable_directory
 from zoo.presets import find_preset, sha256
 from zoo.pretraining.recipes import Recipe, find_held_out, find_train
 from zoo.pretraining.start import check_configs
 from zoo.programs.stored_settings import find_weights
+from zoo.registry.keras_files import KERAS_MEMBERS, check_archive
+from zoo.state_files import damaged, read_state
 from zoo.training import train_steps
-from zoo.training.resume import check_interval
+from zoo.training.resume import CHECKPOINT, check_interval, choose_interval
 
 # The latter has the sizes of the files, and the checksum of the preset at the start.
 RECIPE, FILES = "recipe.json", "files.json"
+ANOTHER = "Give another output directory, or restore the file."
 
 
-def run(recipe, data, output, every=100, tensorboard=False):
+@numbers_checked()
+def run(recipe, data, output, every=None, tensorboard=False):
     """Pretrains a model. If a run was stopped, the next call continues it.
 
     Args:
@@ -27,7 +33,7 @@ def run(recipe, data, output, every=100, tensorboard=False):
         data: directory with the text.
         output: directory for the vocabulary, the examples, the checkpoint, the log, the
             report, and the preset.
-        every: int, updates between checkpoints.
+        every: int, updates between checkpoints, see `choose_interval`.
         tensorboard: bool, whether files for TensorBoard are written, too.
 
     Returns:
@@ -36,10 +42,16 @@ def run(recipe, data, output, every=100, tensorboard=False):
     Raises:
         FileNotFoundError: if there are no files of the recipe.
         ValueError: if `output` has a run of another recipe, of other files or with
-            another `every`, `every` does not divide the number of updates, or the
-            recipe has a mistake.
+            another `every`, or a damaged file, `every` does not divide the number of
+            updates, or the recipe has a mistake.
     """
     output = pathlib.Path(output)
+    check_readable(data, directory=True)
+    check_writable_directory(output)
+    if (output / CHECKPOINT).exists():
+        check_archive(output / CHECKPOINT, KERAS_MEMBERS, ANOTHER)
+    if every is None:
+        every = choose_interval(recipe.steps, output)
     check_interval(recipe.steps, every)
     check_recipe(recipe, data, output)
     begin(recipe, output)
@@ -114,9 +126,11 @@ def begin(recipe, output):
     for name in ("card", "defaults"):  # these may be written later
         fields.pop(name)
     if path.exists():
-        found = json.loads(path.read_text("utf-8"))
-        # Fields that the older file lacks have their defaults.
-        found = Recipe.from_json(found, f"the recipe in {path}").to_json()
+        found = read_state(path, "the recipe of a run", dict, ANOTHER)
+        try:  # fields that the older file lacks have their defaults
+            found = Recipe.from_json(found, "it").to_json()
+        except ValueError as error:
+            raise damaged(path, "the recipe of a run", error, ANOTHER) from error
         # The config for fine-tuning is used at the end only, so it may be corrected.
         kept = fields.keys() - {"finetuning_config"}
         differing = sorted(key for key in kept if fields[key] != found.get(key))
@@ -145,7 +159,10 @@ def check_files(recipe, data, output):
     patterns = [*recipe.train, *recipe.valid]
     files = sorted({file for pattern in patterns for file in data.glob(pattern)})
     sizes = {file.relative_to(data).as_posix(): file.stat().st_size for file in files}
-    stored = json.loads(path.read_text("utf-8")) if path.exists() else None
+    stored = None
+    if path.exists():
+        shape = {str: (int, str, types.NoneType)}
+        stored = read_state(path, "the record of the files of a run", shape, ANOTHER)
     if sizes and recipe.start and recipe.start in (stored or [recipe.start]):
         weights = find_weights(find_preset(recipe.start))
         sizes[recipe.start] = weights and sha256(weights)

@@ -9,6 +9,8 @@ import tensorflow as tf
 from zoo import registry, visualize
 from zoo.backbone import Backbone
 from zoo.data import Packer
+from zoo.number_rules import numbers_checked
+from zoo.path_checks import check_writable
 from zoo.programs.loading import load_one
 from zoo.tasks import Task, Translator
 from zoo.tasks.translator import SourcePacker
@@ -24,6 +26,7 @@ GREEDY = {
 LONGEST_TITLE = 80  # characters
 
 
+@numbers_checked()
 def attend(model, text, target=None, output=None, *, kind=None, layer=None, head=None):
     """Returns the attention weights of a model for a text, with its tokens.
 
@@ -82,6 +85,8 @@ def _check_output(output, part):
             "The output must end in .html, .svg, .png or .pdf. Received: "
             f"{str(output)!r}."
         )
+    if output is not None:
+        check_writable(output)
     if part and suffix in ("", ".html"):
         raise ValueError(
             "Only a picture has one kind, layer or head. Received: "

@@ -5,6 +5,7 @@ import sys
 import time
 
 from zoo.evaluation import sample_rows
+from zoo.number_rules import check_number, numbers_checked
 from zoo.programs.data_summary import (
     data_lines,
     describe_data,
@@ -21,7 +22,6 @@ from zoo.programs.progress import (
 )
 from zoo.programs.report import (
     assess_model,
-    check_directory,
     describe_model,
     format_scores,
     predict_baselines,
@@ -34,6 +34,7 @@ ROWS = 32  # of an update
 AUTO = "auto"  # the learning rate that a range test suggests
 
 
+@numbers_checked(skip=("learning_rate",))
 def run(
     preset,
     data,
@@ -75,9 +76,8 @@ def run(
     """
     options = {name: value for name, value in options.items() if value is not None}
     check_batches(**options)
-    check_output(output)
+    check_output(output, report)
     kind = trainable_task(task) if task else default_task(preset)
-    check_directory(report)
     names = ("data", "targets", "validation data", "validation targets")
     files = dict(zip(names, (data, target, valid, valid_target), strict=True))
     labels, parts = read_parts(kind, *files.values(), columns or {})
@@ -321,11 +321,13 @@ def search(model, rows, layer_decay, sizes, seed, echo):
 
 
 def check_batches(batch_size=None, token_budget=None, learning_rate=None, **options):
-    """Raises ValueError if the options of batches exclude each other."""
+    """Raises ValueError if options of batches are wrong, or exclude each other."""
+    if learning_rate not in (None, AUTO):
+        check_number("learning_rate", learning_rate)
     if token_budget is None:
         return
     received = {"batch_size": batch_size, "token_budget": token_budget}
-    if token_budget < 1 or batch_size is not None or learning_rate == AUTO:
+    if batch_size is not None or learning_rate == AUTO:
         raise ValueError(
             "`token_budget` must be positive, without `batch_size` and without the "
             f"search for a learning rate. Received: {received}, learning_rate="

@@ -12,6 +12,7 @@ config and random weights.
 
 import hashlib
 import json
+import math
 import pathlib
 
 import numpy as np
@@ -19,17 +20,22 @@ import numpy as np
 from zoo.data import read_glue
 from zoo.evaluation import bootstrap_interval, evaluate_glue, glue_metrics
 from zoo.files import write_json
+from zoo.number_rules import check_number, numbers_checked
+from zoo.path_checks import check_writable_directory
 from zoo.programs.labelled_rows import take
 from zoo.programs.loading import load_one
 from zoo.programs.progress import check_loss
 from zoo.programs.stored_settings import keep_settings
+from zoo.state_files import damaged, read_state
 from zoo.tasks import TextClassifier, TextRegressor
 from zoo.training import finetuning_optimizer
 
+RUN = "a run of such a comparison"
 ARMS = {"preset": True, "random": False}
 LARGEST_SEARCH = 1000  # most examples of the split that chooses the learning rate
 
 
+@numbers_checked()
 def compare(
     preset,
     data,
@@ -68,13 +74,12 @@ def compare(
 
     Raises:
         FloatingPointError: if the loss of a run is not finite.
-        ValueError: if there are too few training examples, an arm is unknown, the
-            preset is an ensemble, or `output` has runs of another preset, weights, data
-            or settings.
+        ValueError: if there are too few training examples, a number is out of range, an
+            arm is unknown, the preset is an ensemble, or `output` has damaged runs, or
+            runs of another preset, weights, data or settings.
     """
-    arms, rates = tuple(arms), sorted(rates)
-    if not arms or not {*arms} <= ARMS.keys():
-        raise ValueError(f"`arms` must be of {list(ARMS)}. Received: {arms}.")
+    arms, rates = _check_choices(arms, rates)
+    check_writable_directory(output)
     parts = split(data, task, examples)
     settings = {"epochs": epochs, "batch_size": batch_size, **options}
     run = _cached_runs(preset, data, pathlib.Path(output), task, parts, settings, echo)
@@ -89,6 +94,17 @@ def compare(
     path = pathlib.Path(output) / f"{task}-{results['examples']}.json"
     write_json(path, results, indent=2)
     return results
+
+
+def _check_choices(arms, rates):
+    """Checks and returns the arms and the rates of `compare`; the rates are sorted."""
+    rates = sorted(check_number("learning_rate", rate) for rate in rates)
+    if not rates:
+        raise ValueError("`rates` must have a learning rate. Received: none.")
+    arms = tuple(arms)
+    if not arms or not {*arms} <= ARMS.keys():
+        raise ValueError(f"`arms` must be of {list(ARMS)}. Received: {arms}.")
+    return arms, rates
 
 
 def _search(task, parts, run, arm, rates, seeds):
@@ -122,7 +138,7 @@ def _cached_runs(preset, data, output, task, parts, settings, echo):
             echo(f"{task}: {arm}, rate {rate:g}, seed {seed}")
             found = finetune(preset, task, parts, arm, rate, seed, **settings)
             write_json(path, {**found, "rows": rows})
-        found = json.loads(path.read_text("utf-8"))
+        found = _read_run(path, task, parts)
         if found.pop("rows", rows) != rows:  # older runs have none
             raise ValueError(
                 "All runs must have the same rows. Received: other data than those of "
@@ -131,6 +147,20 @@ def _cached_runs(preset, data, output, task, parts, settings, echo):
         return found
 
     return run
+
+
+def _read_run(path, task, parts):
+    """A stored run, with a prediction for each row of valid and dev."""
+    predictions = [float] if task == "stsb" else [str]
+    shape = {"valid": predictions, "dev": predictions, "rows?": str}
+    found, labels = read_state(path, RUN, shape), {*parts["whole"][1]}
+    for part in ("valid", "dev"):
+        if len(found[part]) != len(parts[part][1]):
+            raise damaged(path, RUN, f"`{part}` must have a prediction for each row")
+        fits = math.isfinite if task == "stsb" else labels.__contains__
+        if not all(map(fits, found[part])):
+            raise damaged(path, RUN, f"`{part}` has what the task does not predict")
+    return found
 
 
 def split(data, task, examples):

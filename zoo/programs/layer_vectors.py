@@ -7,6 +7,7 @@ import tensorflow as tf
 from zoo import registry
 from zoo.backbone import Backbone
 from zoo.data import Packer, WordWindowPacker
+from zoo.number_rules import numbers_checked
 from zoo.programs.text_vectors import check_texts
 from zoo.tasks import Task
 from zoo.tasks.text_input import as_columns, join_words
@@ -37,6 +38,7 @@ def load_encoder(preset, options, **more):
     return preset
 
 
+@numbers_checked()
 def embed_words(texts, preset, layers=(-1,), *, batch_size=ROWS, **options):
     """Computes a vector for each word of texts.
 

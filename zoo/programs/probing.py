@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from zoo.data import untuned
 from zoo.layers import ScalarMix
+from zoo.number_rules import numbers_checked
 from zoo.programs.labelled_rows import draw_rows
 from zoo.programs.layer_examples import EXAMPLES
 from zoo.programs.layer_vectors import load_encoder
@@ -49,6 +50,7 @@ class ProbeResult:
         return float(np.dot(self.weights, np.arange(len(self.weights))))
 
 
+@numbers_checked()
 def probe(preset, train, test, task=None, *, seed=0, limit=LIMIT, **options):
     """Measures what each layer of a model knows.
 

@@ -5,24 +5,29 @@ import time
 import keras
 import numpy as np
 
-from zoo.files import check_file_name, check_writable
+from zoo.files import check_file_name
+from zoo.path_checks import check_writable, check_writable_directory
 
 POINTS = 50  # at most, in the curve of the loss
 
 
-def check_output(path):
-    """Checks that the file of a model can be written, before the training.
+def check_output(path, report=None):
+    """Checks that a model and its report can be written, before the training.
 
     Args:
-        path: of the file, or None for no file.
+        path: of the file of the model, or None for no file.
+        report: path of the directory of the report, or None for no report.
 
     Raises:
-        OSError: if the directory of the file cannot be written.
-        ValueError: if the name does not end in `.keras`, or is that of a directory.
+        OSError: if a directory cannot be written.
+        ValueError: if the name does not end in `.keras`, or is that of a directory, or
+            the report is a file.
     """
     if path is not None:
         check_file_name(path)
         check_writable(path)
+    if report is not None:
+        check_writable_directory(report)
 
 
 def check_loss(history, epoch=-1):

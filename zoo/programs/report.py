@@ -9,32 +9,15 @@ import keras
 import tensorflow as tf
 
 from zoo import __version__
-from zoo.files import check_writable, replacing
+from zoo.extras import missing_package
+from zoo.files import replacing
 from zoo.programs.report_page import render
 from zoo.visualize.plain_text import printable
 
 WORST = 20  # errors that are shown
 LONGEST = 300  # characters of a text that are shown
 PAIRS = 20  # confused pairs of labels that are listed
-NO_PICTURES = (
-    "Pictures need matplotlib. Run `pip install 'keras-context-zoo[quickstart]'`."
-)
-
-
-def check_directory(directory):
-    """Raises ValueError or OSError if a report cannot be written to a directory.
-
-    Args:
-        directory: path, or None for no report.
-    """
-    if directory is None:
-        return
-    if pathlib.Path(directory).is_file():
-        raise ValueError(
-            f"The report must be a directory. Received: {directory}, which is a file. "
-            "Choose another name with `--report`."
-        )
-    check_writable(pathlib.Path(directory) / "report.json")
+NO_PICTURES = missing_package("Pictures need", "matplotlib", "quickstart")
 
 
 def predict_baselines(model, sample, texts, echo):

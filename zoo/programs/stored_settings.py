@@ -8,6 +8,7 @@ import pathlib
 
 from zoo.files import write_json
 from zoo.presets import list_presets, preset_info, sha256
+from zoo.state_files import read_state
 
 SETTINGS, REPORT = "settings.json", "report.json"
 CHECKSUM = "sha256"  # of the weights or of all files; None if it is not known
@@ -43,10 +44,10 @@ def keep_settings(output, preset, data, settings, pages=()):
     known = {"preset": name, "data": os.path.abspath(data), **settings}
     older = json.loads(json.dumps(known))
     known = older | _describe_weights(name, output)
-    found = _read(path)
-    foreign = [path] if path.exists() and not {"preset", "data"} <= {*found} else []
-    if not found:
-        foreign += [output / page for page in pages if (output / page).exists()]
+    found = _read_settings(path)
+    foreign = [
+        output / page for page in pages if not found and (output / page).exists()
+    ]
     if foreign:
         raise FileExistsError(
             f"{foreign[0]} is not of such results. Give another directory."
@@ -88,13 +89,23 @@ def describe_function(function):
     return f"{name}({', '.join(told)})" if told else name
 
 
+def _read_settings(path):
+    """The stored settings, a dict; empty if there are none."""
+    shape, advice = {"preset": str, "data": str}, "Give another directory."
+    try:
+        return read_state(path, "of such results", shape, advice)
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise FileExistsError(str(error)) from error
+
+
 def _read(path):
     """The object in a JSON file, a dict; empty if there is none."""
     try:
-        found = json.loads(path.read_text("utf-8"))
-    except (FileNotFoundError, ValueError):
+        return read_state(path, "an object", dict)
+    except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _describe_weights(preset, output):

@@ -10,6 +10,7 @@ from zoo import registry
 from zoo.freezing import freeze_layers, frozen_layers
 from zoo.models.taglm import TagLM, TagLMConfig
 from zoo.models.taglm.model import PIECES
+from zoo.number_rules import numbers_checked
 from zoo.tasks import TokenClassifier
 from zoo.tasks.text_input import join_words
 from zoo.text import TaggerTokenizer, count_words, extend_tokenizer, match_vectors
@@ -17,6 +18,7 @@ from zoo.text import TaggerTokenizer, count_words, extend_tokenizer, match_vecto
 EPOCHS = 10  # of `fit` by default, since most of the weights are new
 
 
+@numbers_checked(skip=("minimum",))  # which may be None
 def make_tagger(
     words,
     tags,

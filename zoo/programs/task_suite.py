@@ -1,30 +1,38 @@
 """Fine-tunes a preset on every task of the papers, and makes a table of the scores."""
 
+import collections.abc
 import functools
 import itertools
-import json
-import numbers
 import os
 import pathlib
 import time
 
 import keras
-import numpy as np
 
 from zoo.evaluation import sample_rows
 from zoo.evaluation.glue_scores import import_library
 from zoo.files import replacing, write_json
+from zoo.number_rules import check_number, numbers_checked
+from zoo.path_checks import check_writable_directory
 from zoo.presets import sha256
 from zoo.programs.finetuning import preset_epochs
 from zoo.programs.labelled_rows import draw_rows, split_off, take
 from zoo.programs.loading import load_one
 from zoo.programs.progress import check_loss
 from zoo.programs.stored_settings import describe_function, keep_settings
+from zoo.programs.suite_results import (
+    collect,
+    format_table,
+    main_score,
+    read_result,
+    stored_results,
+)
 from zoo.programs.suite_tasks import SUITE
 
 BATCH_SIZE = 32
 
 
+@numbers_checked(skip=("seeds",))
 def evaluate_suite(
     preset, data, output, tasks=None, seeds=1, *, fit=None, echo=print, **settings
 ):
@@ -67,10 +75,10 @@ def evaluate_suite(
     for library in ("sklearn", "scipy"):  # before the training
         import_library(library)
     settings = {name: value for name, value in settings.items() if value is not None}
+    seeds = _check_seeds(seeds)
     chosen, output = _choose(data, tasks, echo), pathlib.Path(output)
     _check_settings(output, preset, data, fit, settings)
-    seeds = range(seeds) if isinstance(seeds, numbers.Integral) else list(seeds)
-    files = {name: _check_files(output, name, paths) for name, paths in chosen.items()}
+    files = _check_files(output, chosen)
     diverged = []
     for name, seed in itertools.product(chosen, seeds):
         path, task = output / f"{name}-{seed}.json", SUITE[name]
@@ -82,9 +90,16 @@ def evaluate_suite(
     if diverged:
         raise FloatingPointError("\n".join(diverged))
     return {
-        name: [_read_json(output / f"{name}-{seed}.json") for seed in seeds]
+        name: [read_result(output / f"{name}-{seed}.json", name) for seed in seeds]
         for name in chosen
     }
+
+
+def _check_seeds(seeds):
+    """The seeds of `evaluate_suite`, a list of int."""
+    if isinstance(seeds, str) or not isinstance(seeds, collections.abc.Iterable):
+        seeds = range(check_number("seeds", seeds))
+    return [check_number("seed", seed) for seed in seeds]
 
 
 def _store(path, files, echo, preset, task, paths, seed, **options):
@@ -95,19 +110,8 @@ def _store(path, files, echo, preset, task, paths, seed, **options):
     except FloatingPointError as error:
         return [f"{path.stem}: {error}"]
     write_json(path, {**found, "files": files}, indent=1)
-    echo(f"  {_main(found, task):.1f}, {found['seconds']:.0f} s")
+    echo(f"  {main_score(found, task):.1f}, {found['seconds']:.0f} s")
     return []
-
-
-def _read_json(path):
-    return json.loads(path.read_text("utf-8"))
-
-
-def _stored_results(output, name):
-    """Pairs of path and result of a task; `zoo glue` may have its own files beside."""
-    paths = sorted(pathlib.Path(output).glob(f"{name}-*.json"))
-    found = zip(paths, map(_read_json, paths), strict=True)
-    return [(path, result) for path, result in found if "scores" in result]
 
 
 def _choose(data, tasks, echo):
@@ -136,15 +140,22 @@ def _choose(data, tasks, echo):
 
 def _check_settings(output, preset, data, fit, settings):
     """Stores what results depend on, or raises ValueError if others are stored."""
+    check_writable_directory(output)
     if fit is not None:
         settings = {**settings, "fit": describe_function(fit)}
     keep_settings(output, preset, data, settings, pages=("README.md",))
 
 
-def _check_files(output, name, paths):
+def _check_files(output, chosen):
+    """The checksums of the files of each task; also reads the results of all tasks."""
+    collect(output)  # a damaged one is an error before the training
+    return {name: _checksums(output, name, paths) for name, paths in chosen.items()}
+
+
+def _checksums(output, name, paths):
     """The checksums of the files of a task, which all of its results must have."""
     files = {path.name: sha256(path) for path in paths}
-    for path, result in _stored_results(output, name):
+    for path, result in stored_results(output, name):
         stored = result.get("files", files)  # older results have none
         if stored != files:
             changed = [file for file in files if files[file] != stored.get(file)]
@@ -257,69 +268,6 @@ def _baselines(model, task, train, test):
         name: task.scores(model, test[1], predict(*sample, test[0]))
         for name, predict in model.baselines.items()
     }
-
-
-def _main(found, task):
-    """The most important score of a result, in percent."""
-    return 100 * next(iter(found["scores"].values()))[task.metric]
-
-
-def collect(output):
-    """Reads all results of a directory.
-
-    Args:
-        output: path.
-
-    Returns:
-        dict, see `evaluate_suite`, in the order of `SUITE`.
-    """
-    found = {name: _stored_results(output, name) for name in SUITE}
-    return {name: [row for _, row in rows] for name, rows in found.items() if rows}
-
-
-def format_table(results):
-    """A Markdown table with a row for each task.
-
-    Args:
-        results: see `collect`.
-
-    Returns:
-        str.
-    """
-    heads = ("task", "rows", "score", "preset", "seeds", "best baseline", "BERT base")
-    heads += ("minutes", "other scores")
-    lines = ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
-    for name, seeds in results.items():
-        task = SUITE[name]
-        scores = [_main(found, task) for found in seeds]
-        cell = f"{np.mean(scores):.1f}"
-        if len(scores) > 1:
-            cell += f" ± {np.std(scores, ddof=1):.1f}"
-        cells = [task.title, f"{seeds[0]['train']:,}", task.metric, cell]
-        cells += [str(len(seeds)), _best_baseline(seeds[0]["baselines"], task.metric)]
-        minutes = np.mean([f["seconds"] + f["test_seconds"] for f in seeds]) / 60
-        cells += [task.paper, f"{minutes:.1f}", _other_scores(seeds, task)]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
-
-
-def _other_scores(seeds, task):
-    """All scores but the most important one, the means over seeds, as text."""
-    told = []
-    for place, file in enumerate(seeds[0]["scores"]):
-        scores = [found["scores"][file] for found in seeds]
-        names = [name for name in scores[0] if place or name != task.metric]
-        cells = [f"{n} {100 * np.mean([s[n] for s in scores]):.1f}" for n in names]
-        if cells:
-            told.append((f"{file}: " if place else "") + ", ".join(cells))
-    return "; ".join(told)
-
-
-def _best_baseline(baselines, metric):
-    if not baselines:
-        return ""
-    name = max(baselines, key=lambda name: baselines[name][metric])
-    return f"{100 * baselines[name][metric]:.1f} ({name})"
 
 
 def _write_page(output, preset, settings):

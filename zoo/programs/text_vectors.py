@@ -13,19 +13,18 @@ import keras
 import numpy as np
 
 from zoo import registry
-from zoo.files import (
-    NOTHING_WRITTEN,
-    WriteErrors,
-    check_writable,
-    open_text,
-    replacing,
-)
+from zoo.files import NOTHING_WRITTEN, WriteErrors, open_text, write_json
+from zoo.number_rules import numbers_checked
+from zoo.path_checks import check_readable, check_writable
+from zoo.state_files import read_state
 from zoo.tasks import TextEmbedder
 
 TEXTS, CHARACTERS = 4096, 2**24  # after which a block ends
 HEADER = 128  # bytes of the header of a .npy file
+RECORD = {"model": str, "rows": int, "texts": str}
 
 
+@numbers_checked()
 def embed(
     texts,
     preset,
@@ -63,8 +62,7 @@ def embed(
         ValueError: if the output is not a `.npy` file, options are given for a model,
             or there are vectors of other texts or of another model to continue.
     """
-    if output is not None and pathlib.Path(output).suffix != ".npy":
-        raise ValueError(f"`output` must end in .npy. Received: {str(output)!r}.")
+    _check_output(output)
     listed = isinstance(texts, (list, tuple)) and not paths_in(texts)
     total = len(texts) if listed else None  # for the progress bar
     texts = read_strings(texts)
@@ -86,6 +84,13 @@ def embed(
             bar.add(len(block))
         part.finish()
     return np.load(output, mmap_mode="r")
+
+
+def _check_output(output):
+    if output is not None:
+        if pathlib.Path(output).suffix != ".npy":
+            raise ValueError(f"`output` must end in .npy. Received: {str(output)!r}.")
+        check_writable(output)
 
 
 @contextlib.contextmanager
@@ -123,10 +128,7 @@ def read_strings(texts):
     check_texts(texts)
     paths = paths_in(texts)
     for path in paths:
-        if pathlib.Path(path).is_dir():
-            raise IsADirectoryError(f"{path} is a directory. Give its files.")
-        if not pathlib.Path(path).exists():
-            raise FileNotFoundError(f"No such file: {path}.")
+        check_readable(path)
         if not pathlib.Path(path).is_file():
             raise ValueError(
                 f"{path} must be a regular file, since it may be read again. Received: "
@@ -197,7 +199,6 @@ class _Part:
     """
 
     def __init__(self, output, model):
-        check_writable(output)
         output.parent.mkdir(parents=True, exist_ok=True)
         self.output = output
         self.path = output.with_name(f"{output.name}.part")
@@ -208,21 +209,19 @@ class _Part:
 
     def skip(self, texts):
         """Skips the texts whose vectors are written already; returns the others."""
-        if not (self.record.is_file() and self.path.is_file()):
+        if not (self.record.exists() and self.path.is_file()):
             self.record.unlink(missing_ok=True)  # before there are no vectors for it
             with self.path.open("wb") as file:
                 file.write(_header(0, self.width))
             return texts
-        record = json.loads(self.record.read_text("utf-8"))
-        for text in itertools.islice(texts, record["rows"]):
-            self._count(text)
-        known = {
-            "model": self.model,
-            "rows": self.rows,
-            "texts": self.digest.hexdigest(),
-        }
-        size = HEADER + 4 * self.width * self.rows
-        if record != known or self.path.stat().st_size < size:
+        advice = "Remove it to start again."
+        record = read_state(self.record, "a record of vectors", RECORD, advice)
+        size = HEADER + 4 * self.width * record["rows"]
+        complete = HEADER <= size <= self.path.stat().st_size
+        if complete:
+            for text in itertools.islice(texts, record["rows"]):
+                self._count(text)
+        if not complete or record != self._state():
             raise ValueError(
                 f"{self.path} has vectors of other texts or of another model, or is "
                 f"damaged. Received: {record['rows']} vectors. Remove {self.record} to "
@@ -241,11 +240,12 @@ class _Part:
             os.fsync(file.fileno())
         for text in texts:
             self._count(text)
-        record = {"model": self.model, "rows": self.rows}
-        with replacing(self.record) as temporary:
-            temporary.write_text(
-                json.dumps({**record, "texts": self.digest.hexdigest()}), "utf-8"
-            )
+        write_json(self.record, self._state())
+
+    def _state(self):
+        """What is stored of the vectors so far, a dict."""
+        digest = self.digest.hexdigest()
+        return {"model": self.model, "rows": self.rows, "texts": digest}
 
     def _count(self, text):
         self.rows += 1

@@ -19,6 +19,7 @@ import keras
 
 from zoo import registry
 from zoo.files import open_text
+from zoo.number_rules import numbers_checked
 from zoo.programs.data_summary import data_lines, describe_data
 from zoo.programs.finetuning import ROWS, fit, prepare
 from zoo.programs.loading import load_one
@@ -35,6 +36,7 @@ LANGUAGE_MODEL = {"global_clipnorm": 0.3, "weight_decay": 1e-7}
 CLASSIFIER = {"global_clipnorm": 25.0, "weight_decay": 1e-6}
 
 
+@numbers_checked()
 def finetune_ulmfit(
     preset,
     texts,

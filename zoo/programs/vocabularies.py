@@ -3,7 +3,9 @@
 import inspect
 import pathlib
 
-from zoo.files import check_empty, check_writable, filling, replacing, write_json
+from zoo.files import check_empty, filling, replacing, write_json
+from zoo.number_rules import numbers_checked
+from zoo.path_checks import check_writable
 from zoo.text import (
     BytePairTokenizer,
     GPT2Tokenizer,
@@ -60,6 +62,7 @@ KINDS = {
 }
 
 
+@numbers_checked()
 def learn_vocabulary(texts, kind, size, output, **options):
     """Learns a vocabulary from texts and writes it. Equal texts give equal files.
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from zoo import visualize
 from zoo.evaluation import group_vectors
+from zoo.number_rules import check_number, numbers_checked
 from zoo.programs.layer_vectors import load_encoder, word_vectors
 from zoo.programs.text_vectors import read_strings
 
@@ -66,6 +67,7 @@ class WordUses:
             list of dict: use int, its number, similarity float, the cosine, and text
             str, see `excerpt`.
         """
+        count = check_number("neighbours", count)
         similar = self.directions @ self.directions[number]
         others = [
             i for i, s in enumerate(self.sentences) if s != self.sentences[number]
@@ -109,6 +111,7 @@ class WordUses:
         return visualize.plot_map(self.vectors, labels, path, title, texts)
 
 
+@numbers_checked()
 def find_uses(preset, words, texts, layers=(-1,), *, limit=LIMIT, **options):
     """Finds words in texts, and computes their vectors there.
 

@@ -8,7 +8,8 @@ import numpy as np
 import tensorflow as tf
 
 from zoo.data import SkipGrams
-from zoo.ranges import CheckedFields, Count, Positive, Size
+from zoo.number_rules import RULES
+from zoo.ranges import CheckedFields
 from zoo.text import WordTokenizer, count_words
 from zoo.text.wordpiece_training import read_lines
 
@@ -56,18 +57,18 @@ class SkipGramTraining(CheckedFields):
         ValueError: if a value has another type or is out of its range.
     """
 
-    embedding_dim: Size = 100
-    minimum: Size = 5
-    limit: Size | None = None
+    embedding_dim: RULES["embedding_dim"].kind = 100
+    minimum: RULES["minimum"].kind = 5
+    limit: RULES["limit"].kind | None = None
     lowercase: bool = False
     digits_to_zero: bool = False
-    window: Size = 5
-    negatives: Size = 5
-    threshold: Positive | None = 1e-4
-    learning_rate: Positive = 0.3
-    epochs: Size = 5
-    words_per_step: Size = 10_000
-    seed: Count = 0
+    window: RULES["window"].kind = 5
+    negatives: RULES["negatives"].kind = 5
+    threshold: RULES["threshold"].kind | None = 1e-4
+    learning_rate: RULES["learning_rate"].kind = 0.3
+    epochs: RULES["epochs"].kind = 5
+    words_per_step: RULES["words_per_step"].kind = 10_000
+    seed: RULES["seed"].kind = 0
 
 
 def train_word_vectors(texts, echo=None, **options):
@@ -88,7 +89,7 @@ def train_word_vectors(texts, echo=None, **options):
 
     Raises:
         TypeError: if `texts` is a single str, or holds values of other types.
-        ValueError: if no word occurs `minimum` times, or a size is not positive.
+        ValueError: if no word occurs `minimum` times, or a number is out of its range.
     """
     training = SkipGramTraining(**options)
     if not isinstance(texts, (str, bytes, os.PathLike)):

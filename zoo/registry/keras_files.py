@@ -23,12 +23,13 @@ DAMAGE = (
 )
 
 
-def check_archive(path, names=()):
+def check_archive(path, names=(), advice="Copy the file again, or save it again."):
     """Checks a zip archive, and the sizes and checksums of all its files.
 
     Args:
         path: pathlib.Path of a file that exists.
         names: sequence of str, files that the archive must have.
+        advice: str, the last sentence of an error.
 
     Raises:
         ValueError: if the file is not an archive, is damaged, or lacks a name.
@@ -44,7 +45,7 @@ def check_archive(path, names=()):
                 if missing:
                     raise zipfile.BadZipFile(f"it lacks {', '.join(missing)}")
         except DAMAGE as error:
-            raise _damaged(path, error) from error
+            raise _damaged(path, error, advice) from error
 
 
 def check_contents(path):
@@ -65,12 +66,10 @@ def check_contents(path):
         raise _damaged(path, error) from error
 
 
-def _damaged(path, error):
+def _damaged(path, error, advice="Copy the file again, or save it again."):
     """The error for a damaged file, ValueError."""
     reason = str(error) or "it ends too early"
-    return ValueError(
-        f"{path} is damaged: {reason}. Copy the file again, or save it again."
-    )
+    return ValueError(f"{path} is damaged: {reason}. {advice}")
 
 
 def load_model(path, **kwargs):

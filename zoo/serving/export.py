@@ -2,7 +2,6 @@
 
 import dataclasses
 import pathlib
-import shutil
 import tempfile
 from collections.abc import Callable
 
@@ -11,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.saved_model.experimental import TrackableResource
 
-from zoo.files import DENIED, FULL, WriteErrors
+from zoo.files import DENIED, FULL, NO_PLACE, WriteErrors, removed_at_end
 from zoo.serving.answers import advise
 from zoo.serving.changes import warn_of_changes
 from zoo.serving.graph import SavedGraph
@@ -84,21 +83,18 @@ def write_version(
     base_dir = pathlib.Path(base_dir)
     check_version(base_dir, version)
     endpoints = _check_signatures(signatures)
-    with WriteErrors(base_dir, FULL + DENIED):
+    with WriteErrors(base_dir, FULL + DENIED + NO_PLACE):
         base_dir.mkdir(parents=True, exist_ok=True)
         # The server ignores names that are not integers.
         staging = pathlib.Path(tempfile.mkdtemp(prefix=".tmp-", dir=base_dir))
-    try:
-        with WriteErrors(base_dir):
-            staging.chmod(0o755)
-            _save(staging, endpoints, track)
-            _write_extras(staging, base_dir.name, endpoints, extra_files or {})
-            if check:
-                _check_answers(staging, endpoints)
-            warn_of_changes(staging, base_dir, version)
-            return publish(staging, base_dir, version)
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
+    with removed_at_end(staging), WriteErrors(base_dir):
+        staging.chmod(0o755)
+        _save(staging, endpoints, track)
+        _write_extras(staging, base_dir.name, endpoints, extra_files or {})
+        if check:
+            _check_answers(staging, endpoints)
+        warn_of_changes(staging, base_dir, version)
+        return publish(staging, base_dir, version)
 
 
 def _check_backend():

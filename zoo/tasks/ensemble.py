@@ -12,6 +12,7 @@ from zoo.files import filling
 from zoo.saving import KerasFile, check_keys
 from zoo.serving import write_version
 from zoo.serving.changes import facts_file
+from zoo.state_files import damaged, read_state
 from zoo.tasks.answering import Answering
 from zoo.tasks.class_labels import ClassLabels
 from zoo.tasks.labelled_files import LabelledFiles
@@ -271,19 +272,14 @@ def find_members(directory):
         ValueError: if the record is damaged.
     """
     path = pathlib.Path(directory) / RECORD
-    if not path.is_file():
+    if not path.exists():
         return None
-    try:
-        record = json.loads(path.read_text("utf-8"))
-    except ValueError:
-        record = None
-    count = record.get("members") if isinstance(record, dict) else None
-    if type(count) is not int or not 2 <= count <= MOST or record.get("format") != 1:
-        raise ValueError(
-            f"{path} must have format 1 and 2 to {MOST} members. Received: "
-            f"{record!r:.80}."
-        )
-    return member_paths(directory, count)
+    what, advice = "the record of an ensemble", "Save or copy the preset again."
+    record = read_state(path, what, {"format": int, "members": int}, advice)
+    if not 2 <= record["members"] <= MOST or record["format"] != 1:
+        reason = f"it must have format 1 and 2 to {MOST} members. Received: {record!r}"
+        raise damaged(path, what, reason, advice)
+    return member_paths(directory, record["members"])
 
 
 def ensemble_error(preset):

@@ -2,6 +2,7 @@
 
 import collections
 
+from zoo.number_rules import numbers_checked
 from zoo.text.bpe_tokenizer import END
 from zoo.text.pair_joining import join_pairs
 from zoo.text.wordpiece_training import read_lines
@@ -10,6 +11,7 @@ SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")  # in the order of fairseq
 CONTINUATION = "@@"
 
 
+@numbers_checked()
 def train_bpe(texts, vocabulary_size=None, num_merges=None, min_count=2):
     """Learns codes and a vocabulary for `BytePairTokenizer`.
 

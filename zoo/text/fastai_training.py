@@ -6,6 +6,7 @@ import itertools
 import numpy as np
 import tensorflow as tf
 
+from zoo.number_rules import numbers_checked
 from zoo.text.fastai_rules import NULL
 from zoo.text.fastai_splitting import SPECIALS, FastaiSplitter
 from zoo.text.wordpiece_training import read_lines
@@ -13,6 +14,7 @@ from zoo.text.wordpiece_training import read_lines
 BATCH = 256  # texts
 
 
+@numbers_checked()
 def train_fastai_vocabulary(texts, size=60000, minimum_count=3):
     """Makes a vocabulary for `FastaiTokenizer` from the frequent tokens of texts.
 
@@ -42,10 +44,6 @@ def train_fastai_vocabulary(texts, size=60000, minimum_count=3):
         raise ValueError(
             f"`size` must hold the {len(SPECIALS)} special tokens. Received: "
             f"size={size}."
-        )
-    if minimum_count < 1:
-        raise ValueError(
-            f"`minimum_count` must be at least 1. Received: {minimum_count}."
         )
     counts = count_tokens(texts)
     common = [t for t, count in counts.most_common(size) if count >= minimum_count]

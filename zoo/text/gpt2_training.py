@@ -5,6 +5,7 @@ import itertools
 
 import tensorflow as tf
 
+from zoo.number_rules import numbers_checked
 from zoo.text.gpt2_splitting import split_pieces
 from zoo.text.gpt2_tokenizer import END, byte_symbols
 from zoo.text.pair_joining import join_pairs
@@ -13,6 +14,7 @@ from zoo.text.wordpiece_training import read_lines
 BATCH = 4096  # lines
 
 
+@numbers_checked()
 def train_byte_bpe(texts, vocabulary_size, min_count=2):
     """Learns the vocabulary and the merges of `GPT2Tokenizer`.
 

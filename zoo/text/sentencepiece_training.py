@@ -3,9 +3,10 @@
 import collections
 import re
 
+from zoo.number_rules import numbers_checked
 from zoo.text.pair_joining import join_pairs
 from zoo.text.sentencepiece_model import SPACE, encode_model
-from zoo.text.wordpiece_training import check_coverage, read_lines
+from zoo.text.wordpiece_training import read_lines
 
 MARKS = ("<pad>", "<unk>", "<s>", "</s>")
 NUM_BYTES = 256
@@ -14,6 +15,7 @@ LONGEST = 50  # characters; longer words are not learned from
 RUN = re.compile(r"\w+|[^\w\s]+")
 
 
+@numbers_checked()
 def train_sentencepiece(texts, vocabulary_size, character_coverage=0.9999):
     """Learns a model for `SentencePieceTokenizer`.
 
@@ -40,7 +42,6 @@ def train_sentencepiece(texts, vocabulary_size, character_coverage=0.9999):
         ValueError: if `vocabulary_size` is too small for the characters, or
             `character_coverage` is not in (0, 1].
     """
-    check_coverage(character_coverage, 0.9999)
     words = collections.Counter()
     for line in read_lines(texts):
         words.update(line.split())

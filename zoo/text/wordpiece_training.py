@@ -8,6 +8,7 @@ import tensorflow as tf
 import tensorflow_text as tf_text
 
 from zoo.files import open_text
+from zoo.number_rules import numbers_checked
 from zoo.text import final_sigma, unicode_classes
 from zoo.text.pair_joining import join_pairs
 from zoo.text.wordpiece import SPECIALS
@@ -20,6 +21,7 @@ _MAX_WORD = 50
 _ALWAYS = "".join(map(chr, range(0x21, 0x7F))) + "–—‘’“”…£€°"
 
 
+@numbers_checked()
 def train_wordpiece(
     texts, vocabulary_size, lowercase=True, character_coverage=0.99999, min_count=2
 ):
@@ -55,7 +57,6 @@ def train_wordpiece(
         ValueError: if `vocabulary_size` is too small for the characters, or if
             `character_coverage` is not in (0, 1].
     """
-    check_coverage(character_coverage, 0.99999)
     counts = count_words(texts, lowercase)
     alphabet = _alphabet(counts, lowercase, character_coverage)
     tokens = list(SPECIALS) + _single_pieces(alphabet)
@@ -80,15 +81,6 @@ def train_wordpiece(
             known.add(piece)
             tokens.append(piece)
     return tokens
-
-
-def check_coverage(coverage, default):
-    """Raises ValueError if `character_coverage` is not in (0, 1]."""
-    if not 0 < coverage <= 1:
-        raise ValueError(
-            "`character_coverage` must be in (0, 1]. Received: "
-            f"character_coverage={coverage}. The default is {default}."
-        )
 
 
 def count_words(texts, lowercase=True):

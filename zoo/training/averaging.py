@@ -1,12 +1,14 @@
 """The mean of the weights of the last checkpoints."""
 
 import pathlib
+import zipfile
 
 import keras
 import numpy as np
 
 from zoo.files import replacing
 from zoo.ranges import Size, check_value
+from zoo.state_files import damaged
 from zoo.training.selection import refuse_averages
 
 
@@ -86,8 +88,13 @@ class AverageWeights(keras.callbacks.Callback):
         """The weights of an epoch, list of arrays."""
         if not self.directory:
             return self.kept[epoch]
-        with np.load(self._path(epoch)) as arrays:
-            return [arrays[f"arr_{i}"] for i in range(len(arrays.files))]
+        path = self._path(epoch)
+        try:
+            with np.load(path) as arrays:
+                return [arrays[f"arr_{i}"] for i in range(len(arrays.files))]
+        except (zipfile.BadZipFile, EOFError, KeyError, ValueError) as error:
+            advice = "Remove it, and the mean is over the other epochs."
+            raise damaged(path, "the weights of an epoch", error, advice) from error
 
 
 def _storable(weight):

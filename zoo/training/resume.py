@@ -1,17 +1,22 @@
 """Training that continues after an interruption."""
 
+import math
 import pathlib
 import time
 import zipfile
+import zlib
 
 import keras
 import numpy as np
 
 from zoo.files import replacing
 from zoo.ranges import Count, Size, check_values
+from zoo.state_files import damaged
 from zoo.training.averaging import AverageWeights
 from zoo.training.optimizer_base import strategy_scope
 
+CHECKPOINT = "checkpoint.keras"
+INTERVAL = 100  # batches between checkpoints, about
 # Numbers in a checkpoint.
 FINISHED, EVERY = "finished_batches.txt", "batches_of_an_epoch.txt"
 
@@ -139,10 +144,10 @@ def train_steps(
     check_interval(steps, every)
     check_values(Size, steps=steps, average=average)
     (directory := pathlib.Path(directory)).mkdir(parents=True, exist_ok=True)
-    checkpoint = directory / "checkpoint.keras"
+    checkpoint = directory / CHECKPOINT
     model = _load(checkpoint, model)
     _check_same_interval(checkpoint, every)
-    check_interval(start := _finished_batches(checkpoint, model), every)
+    check_interval(steps, every, start := _finished_batches(checkpoint, model))
     _trim(log := directory / "log.csv", start // every)
     means = [AverageWeights(average, directory / "last_weights")] * (average > 1)
     progress = [] if sizes is None else [Throughput(sizes, start)]
@@ -169,21 +174,54 @@ def _trim(log, epochs):
     """Drops the lines of a log after some epochs, whose checkpoints are missing."""
     if not log.exists():
         return
-    text = log.read_bytes().decode("utf-8")
-    head, *lines = text.splitlines(keepends=True) or [""]
-    kept = [x for x in lines if x.endswith("\n") and int(x.split(",")[0]) < epochs]
+    try:
+        text = log.read_bytes().decode("utf-8")
+        head, *lines = text.splitlines(keepends=True) or [""]
+        kept = [x for x in lines if x.endswith("\n") and int(x.split(",")[0]) < epochs]
+    except ValueError as error:
+        advice = "Remove it to continue without its lines."
+        raise damaged(log, "the log of a run", error, advice) from error
     with replacing(log) as temporary:
         temporary.write_bytes((head + "".join(kept)).encode("utf-8"))
 
 
-def check_interval(steps, every):
-    """Raises ValueError if `every` does not divide a number of steps."""
+def choose_interval(steps, directory, every=None):
+    """Chooses the number of batches between the checkpoints of a run.
+
+    Args:
+        steps: int, batches in total.
+        directory: path of the run.
+        every: int, the number that is wanted; None for that of the checkpoint in
+            `directory`, or about 100.
+
+    Returns:
+        int, the largest divisor of `steps` up to `every`. But if that is less than a
+        tenth of `every`, the smallest divisor above.
+    """
+    if every is None:
+        stored = _read_number(pathlib.Path(directory) / CHECKPOINT, EVERY)
+        every = stored or INTERVAL
+    return _nearest_divisor(steps, every)
+
+
+def _nearest_divisor(steps, every):
+    small = [d for d in range(1, math.isqrt(steps) + 1) if steps % d == 0]
+    divisors = sorted({*small, *(steps // d for d in small)})
+    low = max(d for d in divisors if d <= every)
+    above = [d for d in divisors if d > low]
+    return above[0] if above and 10 * low < every else low
+
+
+def check_interval(steps, every, finished=0):
+    """Raises ValueError if `every` does not divide the steps and the finished ones."""
     check_values(Count, steps=steps)
     check_values(Size, every=every)
-    if steps % every:
+    if steps % every or finished % every:
+        better = _nearest_divisor(math.gcd(steps, finished) or 1, every)
         raise ValueError(
             "`every` must divide `steps`, all and the finished ones. Received: "
-            f"every={every}, steps={steps}."
+            f"every={every}, steps={steps}, finished={finished}. Give every={better}, "
+            f"on the command line `--every {better}`."
         )
 
 
@@ -194,7 +232,8 @@ def _check_same_interval(checkpoint, every):
         raise ValueError(
             "`every` must be that of the checkpoint, which numbers the lines of the "
             f"log. Received: every={every} for {checkpoint} with {stored}. Give "
-            f"{stored}, or another directory."
+            f"every={stored}, on the command line `--every {stored}`, or another "
+            "directory."
         )
 
 
@@ -223,8 +262,12 @@ def _read_number(checkpoint, name):
     """A number in a checkpoint, int; None without it or without a checkpoint."""
     if not checkpoint.exists():
         return None
-    with zipfile.ZipFile(checkpoint) as file:
-        return int(file.read(name)) if name in file.namelist() else None
+    try:
+        with zipfile.ZipFile(checkpoint) as file:
+            return int(file.read(name)) if name in file.namelist() else None
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError) as error:
+        advice = "Restore it, or give another directory."
+        raise damaged(checkpoint, "a checkpoint", error, advice) from error
 
 
 def _updates(model):

@@ -5,6 +5,8 @@ The names are imported when they are first used, since only the plots need matpl
 
 import importlib
 
+from zoo.extras import missing_package
+
 _PLACES = {
     "Attention": "zoo.visualize.attention_view",
     "attention": "zoo.programs.attend",
@@ -37,7 +39,5 @@ def __getattr__(name):
     try:
         return getattr(importlib.import_module(_PLACES[name]), name)
     except ModuleNotFoundError as error:
-        raise ImportError(
-            f"{name} needs {error.name}. Run "
-            "`pip install 'keras-context-zoo[quickstart]'`."
-        ) from error
+        message = missing_package(f"{name} needs", error.name, "quickstart")
+        raise ImportError(message) from error
