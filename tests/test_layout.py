@@ -41,9 +41,13 @@ OFFICIAL_METRICS = {"sacrebleu", "seqeval", "sklearn", "scipy", "threadpoolctl"}
 # those of `EVERYWHERE`; a room of models may also import itself, and a package its own
 # modules.
 EVERYWHERE = {
-    *("files", "path_checks", "state_files", "extras"),
-    *("ranges", "number_rules", "inflation"),
-}
+    "files",
+    "path_checks",
+    "state_files",
+    "extras",
+    "ranges",
+    "inflation",
+} | {"number_rules"}
 RULES = {
     **dict.fromkeys({*EVERYWHERE, "config", "freezing", "interrupts"}, (set(), set())),
     "family": (set(), {"keras"}),

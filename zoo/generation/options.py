@@ -12,6 +12,7 @@ from zoo.ranges import CheckedFields, Range, Share
 # Smaller and greater numbers are not numbers of float32, or their products are not.
 LOW, HIGH = 1e-30, 1e30
 NO_LIMIT = 2**30  # tokens
+MAX_TOKENS = 10**7  # of a list; a vocabulary has fewer
 # What stands for None where only a number can.
 NEUTRAL = {
     "extra_tokens": NO_LIMIT,
@@ -229,7 +230,8 @@ def _as_tuple(value):
         return (value,)
     if getattr(value, "ndim", 0) == 1:
         value = value.tolist()
-    return tuple(value) if isinstance(value, (list, set, frozenset, range)) else value
+    known = isinstance(value, (list, set, frozenset, range))
+    return tuple(value) if known and len(value) <= MAX_TOKENS else value
 
 
 def change_if(condition, change, value):
