@@ -15,11 +15,13 @@ from zoo.serving import Signature, write_version
 from zoo.text import count_words, train_wordpiece
 
 READ_FILE, READ_FOLDER = "a file to read", "a directory to read"
+RUN_FOLDER = "a directory to read, which may be missing when a run continues"
 FILE, FOLDER = "a file to write", "a directory to write"
 # What a callback checks, and how the names of such files end.
 KINDS = {
     arguments.check_data: (READ_FILE, ""),
     arguments.check_folder: (READ_FOLDER, ""),
+    arguments.check_run_data: (RUN_FOLDER, ""),
     arguments.check_new_file: (FILE, ""),
     arguments.check_new_model: (FILE, ".keras"),
     arguments.check_picture: (FILE, ".svg"),
@@ -52,6 +54,8 @@ def files(tmp_path):
 
 def wrong_paths(kind):
     """Dict of wrong paths, in `files`, to what the message says."""
+    if kind == RUN_FOLDER:
+        return {"train.tsv": "is a file. Give the directory that has it."}
     if kind in (READ_FILE, READ_FOLDER):
         paths = dict.fromkeys(("none", "train.tsv/a", LONG, "loop"), "No such ")
         other = {"folder": "is a directory. Give its files."}

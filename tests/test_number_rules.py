@@ -13,7 +13,7 @@ import zoo
 from zoo.arguments import Number
 from zoo.cli import main
 from zoo.evaluation import group_vectors
-from zoo.number_rules import RULES, NumberRule, check_number
+from zoo.number_rules import RULES, NumberRule, check_number, check_numbers
 from zoo.pretraining import run as pretrain
 from zoo.programs import finetuning, glue_table, quickstart
 from zoo.programs.vocabularies import learn_vocabulary
@@ -144,6 +144,18 @@ def test_lists_of_numbers():
         finetuning.run("p", "d", learning_rate=-1)
     output = run("finetune", "p", "--option", "head_dropout=NaN", code=1)
     assert "`head_dropout` must be a number from 0 to 0.9999. Received: nan" in output
+
+
+def test_options_of_tasks_and_configs_are_not_restricted():
+    options = {
+        "head": "biattentive",
+        "window": 2000,
+        "vocabulary_size": 0,
+        "rows": None,
+    }
+    assert check_numbers(options) == options
+    with pytest.raises(ValueError, match="`sequence_length` must be an integer"):
+        check_numbers({**options, "sequence_length": 1.5})
 
 
 def test_the_numbers_of_numpy_are_numbers():

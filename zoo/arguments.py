@@ -161,9 +161,10 @@ def seed_option(purpose, default=0):
     return number_option("--seed", f"Seed of {purpose}.", default)
 
 
-def input_directory(help):
+def input_directory(help, callback=None):
     """The option `--data` for a directory, which is required."""
-    return click.option("--data", required=True, callback=check_folder, help=help)
+    callback = callback or check_folder
+    return click.option("--data", required=True, callback=callback, help=help)
 
 
 def output_directory(help, default=None):
@@ -197,6 +198,11 @@ def _callback(check):
     return call
 
 
+def _check_run_data(path):
+    if os.path.exists(path):
+        check_readable(path, directory=True)
+
+
 def _check_picture(path):
     if not path.lower().endswith((".svg", ".png", ".pdf")):
         raise click.BadParameter(f"It must end in .svg, .png or .pdf. Received: {path}")
@@ -215,6 +221,7 @@ def _check_new_preset(path):
 
 check_data = _callback(check_readable)
 check_folder = _callback(functools.partial(check_readable, directory=True))
+check_run_data = _callback(_check_run_data)  # a run may continue without its data
 check_new_file = _callback(check_writable)
 check_new_folder = _callback(check_writable_directory)
 check_new_preset = _callback(_check_new_preset)

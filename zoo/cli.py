@@ -144,7 +144,9 @@ def convert(source, output, layout, task, heads, file, read_as, half, languages)
 
 @main.command()
 @click.argument("family", required=False)
-@arguments.input_directory("Directory with the training files.")
+@arguments.input_directory(
+    "Directory with the training files.", arguments.check_run_data
+)
 @arguments.output_directory(
     "Directory for the vocabulary, the checkpoint, the log and the preset."
 )

@@ -22,7 +22,8 @@ def ended_by_interrupt():
     for threads at its end. So another thread ends the process if the block has not
     ended after a second. Temporary files are removed.
     """
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not ours or threading.current_thread() is not threading.main_thread():
         yield  # it is ignored, such as under nohup, or another program handles it
         return
     pressed = threading.Event()

@@ -89,6 +89,8 @@ RULES = {
     "window": NumberRule(1, 1000),
     "words_per_step": NumberRule(1, 100_000),
 }
+# As options of tasks and configs, these mean something else.
+OTHER_OPTIONS = {"embedding_dim", "head", "vocabulary_size", "window"}
 
 
 def check_number(name, value):
@@ -99,9 +101,9 @@ def check_number(name, value):
 
 
 def check_numbers(values, skip=()):
-    """A copy of a dict of arguments, in which numbers are checked; None is kept."""
+    """A copy of a dict of options, in which numbers are checked; None is kept."""
     given = {name for name, value in values.items() if value is not None}
-    known = given & {*RULES} - {*skip}
+    known = given & {*RULES} - {*skip} - OTHER_OPTIONS
     return values | {name: check_number(name, values[name]) for name in known}
 
 

@@ -58,7 +58,7 @@ def test_a_network_for_pairs_is_trained_scored_and_asked(preset, tmp_path):
     lines = run("predict", model, "--pair", "a good\tfilm").splitlines()
     assert set(json.loads(lines[0])) == {"label", "score", "scores", "labels"}
     output = run("predict", model, "a good film", code=1)
-    assert "takes pairs of texts. Received: 1 columns" in output
+    assert "must have 2 texts, separated by tabs. Received" in output
 
 
 @pytest.mark.slow

@@ -154,6 +154,9 @@ def test_the_directory_is_checked_before_the_training(preset, tmp_path):
     output, _ = finetune(preset, data, tmp_path, "--report", data, code=1)
     assert "The output must be a directory. Received:" in output
     assert "rows for training" not in output
+    inside = tmp_path / "m.keras" / "r"
+    output, _ = finetune(preset, data, tmp_path, "--report", inside, code=1)
+    assert "The report must be beside the model. Received:" in output
     output, _ = finetune(preset, data, tmp_path, "--report", data / "r", code=1)
     assert "train.tsv" in output and "rows for training" not in output
 

@@ -282,7 +282,7 @@ def test_wrong_arguments(preset, tmp_path):
     command += ["--output", tmp_path / "run"]
     output = run(*command, code=1)
     assert "put train.tsv, dev.tsv in a directory CoLA" in " ".join(output.split())
-    assert "`tasks` must be of cola, sst2" in run(*command, "--task", "x", code=1)
+    assert "'x' is not one of 'sst2'" in run(*command, "--task", "x", code=2)
     with pytest.raises(ValueError, match=r"Received: \['qnl'\]"):
         task_suite.evaluate_suite(preset, tmp_path, tmp_path / "run", "qnl")
     assert not (tmp_path / "run").exists()

@@ -46,7 +46,8 @@ def run(recipe, data, output, every=None, tensorboard=False):
             updates, or the recipe has a mistake.
     """
     output = pathlib.Path(output)
-    check_readable(data, directory=True)
+    if pathlib.Path(data).exists():
+        check_readable(data, directory=True)
     check_writable_directory(output)
     if (output / CHECKPOINT).exists():
         check_archive(output / CHECKPOINT, KERAS_MEMBERS, ANOTHER)

@@ -1,5 +1,6 @@
 """What `zoo finetune` says, records and checks during the training."""
 
+import pathlib
 import time
 
 import keras
@@ -21,13 +22,19 @@ def check_output(path, report=None):
     Raises:
         OSError: if a directory cannot be written.
         ValueError: if the name does not end in `.keras`, or is that of a directory, or
-            the report is a file.
+            the report is a file, or is in the file of the model.
     """
     if path is not None:
         check_file_name(path)
         check_writable(path)
     if report is not None:
         check_writable_directory(report)
+        report = pathlib.Path(report).absolute()
+        if path and pathlib.Path(path).absolute() in (report, *report.parents):
+            raise ValueError(
+                f"The report must be beside the model. Received: {report} for {path}. "
+                "Choose another name."
+            )
 
 
 def check_loss(history, epoch=-1):
