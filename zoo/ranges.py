@@ -130,7 +130,7 @@ def describe(kind):
     if origin in (list, tuple) and (origin is list or parts[-1] is Ellipsis):
         return f"a list whose items are {describe(parts[0])}"
     if origin is tuple:
-        return f"a list of {', '.join(map(describe, parts))}"
+        return f"a list of {len(parts)} items: {', '.join(map(describe, parts))}"
     return WORDS.get(origin or kind, str(kind))
 
 
