@@ -325,13 +325,13 @@ def test_presets_hold_no_code():
 
 
 def public_imports():
-    """(file, import) of every `zoo` import in the benchmarks and in the README."""
+    """(file, import) of every `zoo` import in the benchmarks, the README and cards."""
     for path in sorted((ROOT / "benchmarks").rglob("*.py")):
         yield from ((path, node) for node in ast.walk(parse(path)))
-    readme = ROOT / "README.md"
-    text = readme.read_text("utf-8") if readme.exists() else ""
-    for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
-        yield from ((readme, node) for node in ast.walk(ast.parse(block)))
+    for page in (ROOT / "README.md", *(ROOT / "presets").rglob("README.md")):
+        text = page.read_text("utf-8") if page.exists() else ""
+        for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+            yield from ((page, node) for node in ast.walk(ast.parse(block)))
 
 
 def is_public(module):

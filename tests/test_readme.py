@@ -1,27 +1,95 @@
-"""Runs what the README shows."""
+"""Runs what the README and the cards of families and presets show."""
 
+import builtins
 import pathlib
+import pkgutil
 import re
+import symtable
 
 import pytest
 
 ROOT = pathlib.Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text("utf-8")
+README = ROOT / "README.md"
+CARDS = sorted((ROOT / "presets").glob("**/README.md"))
+PAGES = [README, *CARDS]
+QUICK = ("elmo", "bert_mini_en_uncased_distilled")  # whose blocks run in seconds
 
 
-def blocks(language):
-    """The fenced blocks of one language, in order."""
-    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+def blocks(page, language="python"):
+    """The fenced blocks of one language in a page, in order."""
+    text = page.read_text("utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+def name(page):
+    return page.parent.name
+
+
+def run_blocks(page):
+    """Runs the Python blocks of a page one after the other; returns their names."""
+    names = {}
+    for block in blocks(page):
+        exec(compile(block, str(page), "exec"), names)
+    return names
 
 
 @pytest.mark.slow
 def test_python_blocks_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    names = {}
-    for block in blocks("python"):
-        exec(compile(block, "README.md", "exec"), names)
+    names = run_blocks(README)
     assert (tmp_path / "exports" / "sentiment" / "1" / "saved_model.pb").is_file()
     assert names["vectors"].shape == (2, 256)
+
+
+@pytest.mark.parametrize(
+    "card",
+    [
+        pytest.param(card, marks=() if name(card) in QUICK else pytest.mark.slow)
+        for card in CARDS
+        if blocks(card)
+    ],
+    ids=name,
+)
+def test_python_blocks_of_a_card_run(card, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run_blocks(card)
+
+
+def undefined_names(page):
+    """The names that the Python blocks of a page use and neither make nor import."""
+    defined, found = {*dir(builtins)}, []
+    for block in blocks(page):
+        tables = [symtable.symtable(block, str(page), "exec")]
+        symbols = tables[0].get_symbols()
+        defined |= {s.get_name() for s in symbols if s.is_assigned() or s.is_imported()}
+        for table in tables:
+            tables += table.get_children()
+            found += [
+                symbol.get_name()
+                for symbol in table.get_symbols()
+                if symbol.is_global() and symbol.get_name() not in defined
+            ]
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_blocks_define_the_names_that_they_use(page):
+    assert not undefined_names(page)
+    fences = re.findall(r"^```(.*)$", page.read_text("utf-8"), re.MULTILINE)
+    # Another language would hide a block from these tests.
+    assert {*fences[::2]} <= {"python", "sh"} and {*fences[1::2]} <= {""}
+
+
+def test_an_undefined_name_is_found(tmp_path):
+    page = tmp_path / "README.md"
+    page.write_text(
+        "```python\nx = zoo.probe(print)\n```\n```python\nimport zoo\n```\n"
+    )
+    assert undefined_names(page) == ["zoo"]
+    page.write_text(
+        "```python\ndef f(a):\n    return a + b\n\n\n[c for c in f(1)]\n```\n"
+    )
+    assert undefined_names(page) == ["b"]
 
 
 def test_commands_exist():
@@ -29,25 +97,32 @@ def test_commands_exist():
 
     from zoo.cli import main
 
-    context = click.Context(main)
-    shown = re.findall(r"^zoo ([\w-]+)", "\n".join(blocks("sh")), re.MULTILINE)
-    assert len(shown) > 4
-    assert set(shown) <= set(main.list_commands(context))
-    listed = re.search(r"`zoo quickstart`(.*?); each has", README, re.DOTALL)[1]
-    named = {"quickstart", *re.findall(r"`([\w-]+)`", listed)}
-    assert named == set(main.list_commands(context))
+    known = {*main.list_commands(click.Context(main))}
+    for page in PAGES:
+        commands = "\n".join(blocks(page, "sh"))
+        shown = re.findall(r"^zoo ([\w-]+)", commands, re.MULTILINE)
+        assert {*shown} <= known and (page != README or len(shown) > 4)
+    text = README.read_text("utf-8")
+    listed = re.search(r"`zoo quickstart`(.*?); each has", text, re.DOTALL)[1]
+    assert {"quickstart", *re.findall(r"`([\w-]+)`", listed)} == known
 
 
-def test_names_of_the_readme_exist():
-    import zoo
+def named(page):
+    """The names in a page that begin with `zoo.`, such as "zoo.text.read_trees"."""
+    found = re.findall(r"\bzoo(?:\.[a-zA-Z_]\w*)+", page.read_text("utf-8"))
+    return [name for name in found if not name.endswith((".md", ".json"))]
 
-    names = set(re.findall(r"`zoo\.(\w+)[`(.]", README))
-    assert len(names) > 9
-    assert not [name for name in names if not hasattr(zoo, name)]
+
+def test_names_in_the_text_exist():
+    names = {name for page in PAGES for name in named(page)}
+    assert len(names) > 50
+    for dotted in sorted(names):
+        pkgutil.resolve_name(dotted)
 
 
 def test_ci_runs_the_two_commands():
-    commands = [line for line in README.split("\n") if line.startswith("python3 -m")]
+    lines = README.read_text("utf-8").split("\n")
+    commands = [line for line in lines if line.startswith("python3 -m")]
     assert len(commands) == 2
     assert all("pip install -e" in command for command in commands)
     assert "grep '^python3 -m venv' README.md" in (ROOT / ".ci" / "run").read_text()

@@ -127,6 +127,12 @@ def describe(kind):
         return " or ".join(map(describe, parts))
     if origin is Literal:
         return f"one of {', '.join(map(repr, parts))}"
+    if origin is dict:
+        return f"{WORDS[dict]} whose values are {describe(parts[1])}"
+    if origin in (list, tuple) and (origin is list or parts[-1] is Ellipsis):
+        return f"a list whose items are {describe(parts[0])}"
+    if origin is tuple:
+        return f"a list of {len(parts)} items: {', '.join(map(describe, parts))}"
     return WORDS.get(origin or kind, str(kind))
 
 

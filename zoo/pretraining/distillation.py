@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import tensorflow as tf
@@ -29,14 +29,19 @@ from zoo.pretraining.text_and_words import (
     count_words,
 )
 from zoo.programs.vocabularies import learn_vocabulary
-from zoo.ranges import CheckedFields, Count, NotNegative, Size
+from zoo.ranges import CheckedFields, Count, NotNegative, Range, Size
 from zoo.tasks import TextEmbedder
 from zoo.text import WordPieceTokenizer
 
 POOLING = {"pooling": "mean", "normalize": True}
 ALIGNED = 16384  # texts by which the teacher's vectors are turned to the student's
 ROWS_AT_ONCE = 128
-Fields = Literal["words"] | list[Count] | list[str] | None  # of `zoo.data.read_texts`
+# The argument `fields` of `zoo.data.read_texts`.
+FIELDS = '"words", a list of columns or of names, or None'
+Fields = Annotated[
+    Literal["words"] | list[Count] | list[str] | None,
+    Range(FIELDS, lambda fields: fields != []),
+]
 
 
 @dataclasses.dataclass(frozen=True)

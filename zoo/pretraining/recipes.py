@@ -112,7 +112,7 @@ class Recipe(CheckedFields):
         check_patterns("train", self.train, least=1)
         check_patterns("valid", self.valid)
         check_defaults(self.defaults)
-        with naming("The recipe"):
+        with naming("The recipe, which is stored as JSON,"):
             self.to_json()
         config_class = find_family(self.family).backbone.config_class
         for name in ("config", "finetuning_config"):

@@ -12,8 +12,10 @@ from zoo.data import Packer
 from zoo.number_rules import numbers_checked
 from zoo.path_checks import check_writable
 from zoo.programs.loading import load_one
+from zoo.ranges import check_values
 from zoo.tasks import Task, Translator
 from zoo.tasks.translator import SourcePacker
+from zoo.visualize.plain_text import to_path
 
 SCORES = "attention_scores"  # how the names of such outputs end
 GREEDY = {
@@ -60,6 +62,8 @@ def attend(model, text, target=None, output=None, *, kind=None, layer=None, head
     Example:
         zoo.attend("bert_mini_en_uncased_distilled", "A film.", output="a.html")
     """
+    check_values(str, text=text)
+    check_values(str | None, target=target, kind=kind)
     part = {"kind": kind, "layer": layer, "head": head}
     _check_output(output, {key: v for key, v in part.items() if v is not None})
     name = "" if isinstance(model, (Backbone, Task)) else os.fspath(model)
@@ -79,7 +83,7 @@ attention = attend  # its name in `zoo.visualize`
 
 def _check_output(output, part):
     """Raises ValueError if an output is not a page or picture, or has no parts."""
-    suffix = "" if output is None else pathlib.Path(output).suffix.lower()
+    suffix = "" if output is None else to_path(output, "output").suffix.lower()
     if output is not None and suffix not in (".html", ".svg", ".png", ".pdf"):
         raise ValueError(
             "The output must end in .html, .svg, .png or .pdf. Received: "

@@ -47,7 +47,8 @@ class RateSearch:
         columns = self.num_columns
         self.make_train_function()  # which builds the optimizer
         # Each epoch has a batch; the callback ends the training.
-        epochs = updates * (unwrapped(self.optimizer).gradient_accumulation_steps or 1)
+        every = unwrapped(self.optimizer).gradient_accumulation_steps or 1
+        epochs = len(test.rates) * every
         plan = {"verbose": 0, "callbacks": [test], "seed": seed}
         try:
             with unchanged(self):

@@ -25,10 +25,10 @@ def to_text(value):
     return "" if value is None else str(value)
 
 
-def to_path(path):
+def to_path(path, name="path"):
     """A path; raises TypeError for what is none."""
     if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
-        raise TypeError(f"`path` must be a str or a path. Received: {path!r:.80}.")
+        raise TypeError(f"`{name}` must be a str or a path. Received: {path!r:.80}.")
     return pathlib.Path(path)
 
 
