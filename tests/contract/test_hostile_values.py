@@ -120,6 +120,8 @@ WRITERS = ("generate", "translate", "summarize", "parse")
 def make_tasks():
     """One small task of each kind, with texts and targets."""
     for case in cases.TASKS:
+        if case.name == "pair_ranker":
+            continue  # a user's own, which checks little
         family = case.family
         keras.utils.set_random_seed(3)
         backbone = build_backbone(family.family, family.config)

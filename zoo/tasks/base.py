@@ -5,11 +5,13 @@ import keras
 from zoo.data import Packer
 from zoo.family import FAMILIES
 from zoo.layers import QuantizedModel
+from zoo.ranges import Share, check_values, plain_value
 from zoo.saving import KerasFile
 from zoo.tasks.answering import Answering
 from zoo.tasks.distribution import DistributedTraining
 from zoo.tasks.labelled_files import LabelledFiles
 from zoo.tasks.losses import named_metrics
+from zoo.tasks.option_kinds import check_options
 from zoo.tasks.rate_search import RateSearch
 from zoo.tasks.signatures import export_task
 from zoo.tasks.targets import target_numbers, target_tensor
@@ -95,9 +97,10 @@ class Task(
         pair=False,
         name=None,
     ):
+        check_options(locals())
         super().__init__(inputs=inputs, outputs=outputs, name=name or self.task_name)
         self.dtype_policy = backbone.dtype_policy  # float16 needs a loss scale
-        self.options = options
+        self.options = plain_value(options)
         self.num_columns = len(self.columns if pair else self.required_columns)
         longest = backbone.config.max_sequence_length
         sequence_length = longest if sequence_length is None else sequence_length
@@ -327,6 +330,7 @@ class Task(
         Raises:
             ValueError: if a number is out of its range.
         """
+        check_values(Share, layer_decay=layer_decay)
         if learning_rate is None:
             learning_rate = self.default_learning_rate
         multiplier = self.default_head_multiplier

@@ -7,6 +7,7 @@ from keras import ops
 from zoo.data import NextWordPacker
 from zoo.layers import CarriedState, KeepState, SampledSoftmax
 from zoo.tasks.base import Task
+from zoo.tasks.option_kinds import check_options
 from zoo.tasks.token_metrics import Likelihood, Perplexity
 
 
@@ -70,6 +71,7 @@ class BidirectionalLM(Task):
                 "A bidirectional language model needs a backbone of two directions. "
                 f"Received: one of family {backbone.family!r}."
             )
+        check_options(locals())
         vocabulary = tokenizer.vocabulary if tokenizer else None
         if num_words is None and vocabulary is None:
             raise ValueError(

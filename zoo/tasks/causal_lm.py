@@ -8,6 +8,7 @@ from zoo.data import Packer
 from zoo.tasks.base import Task
 from zoo.tasks.causal_batches import TrainsOnRows
 from zoo.tasks.label_smoothing import SmoothedCrossentropy
+from zoo.tasks.option_kinds import check_options
 from zoo.tasks.text_continuation import TextContinuation
 from zoo.tasks.text_losses import text_losses
 from zoo.tasks.token_metrics import TokenAccuracy, TokenPerplexity
@@ -93,12 +94,7 @@ class CausalLM(TrainsOnRows, TextContinuation, Task):
                 f" Received: one of family {backbone.family!r}, which does not. Build "
                 "a BERT with `causal=True`."
             )
-        if any(n is not None and n < 1 for n in (rows, window, stride)):
-            raise ValueError(
-                "`rows`, `window` and `stride` must be at least 1. Received: rows="
-                f"{rows}, window={window}, stride={stride}. Leave `rows` out if each "
-                "row is one text."
-            )
+        check_options(locals())
         self.check_packing(backbone, packing, rows)
         head = backbone.make_token_head(head_activation, head_layer_norm_epsilon)
         inputs = backbone.make_inputs(backbone.config)

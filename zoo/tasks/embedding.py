@@ -6,6 +6,7 @@ from keras import ops
 
 from zoo.layers import Pooling
 from zoo.tasks.base import Task
+from zoo.tasks.option_kinds import check_options
 from zoo.tasks.pooling import check_pooled_token
 
 
@@ -81,6 +82,7 @@ class TextEmbedder(Task):
         **kwargs,
     ):
         self.check_encodes(backbone)
+        check_options({**locals(), "pooling": None})  # has more of them
         check_pooled_token(backbone, pooling)
         inputs = backbone.make_inputs(backbone.config)
         if layers is None:

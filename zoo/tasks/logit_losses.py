@@ -7,7 +7,7 @@ import re
 import keras
 from keras import ops
 
-from zoo.tasks.losses import FunctionLoss, map_leaves
+from zoo.tasks.losses import FunctionLoss, interpret, map_leaves
 
 CROSSENTROPY = "sparse_categorical_crossentropy"
 # Functions of Keras by their names: those of class numbers; those of scores on any
@@ -100,9 +100,12 @@ def fit_metrics(metrics, task):
 
 
 def _fit_loss(task, given):
-    if given is None or task.output_kind is None:
+    if given is None:
+        return None
+    guessed = isinstance(given, str) and given in ("crossentropy", "ce")
+    loss = interpret("loss", CROSSENTROPY if guessed else given)
+    if task.output_kind is None:
         return given
-    loss = keras.losses.get(CROSSENTROPY if given in ("crossentropy", "ce") else given)
     loss = loss.function if isinstance(loss, FunctionLoss) else loss
     function, options = _parts(given, loss)
     if not _of_keras(function):
@@ -121,10 +124,12 @@ def _fit_loss(task, given):
 
 def _fit_metric(task, given):
     smart = isinstance(given, str) and given.lower() in ("accuracy", "acc")
-    if given is None or task.output_kind is None or smart:  # Keras chooses the accuracy
+    if given is None or smart:  # Keras chooses the accuracy
         return given
-    metric = CROSSENTROPY if given in ("crossentropy", "ce") else given
-    metric = keras.metrics.get(metric)
+    guessed = isinstance(given, str) and given in ("crossentropy", "ce")
+    metric = interpret("metrics", CROSSENTROPY if guessed else given)
+    if task.output_kind is None:
+        return given
     function, options = _parts(given, metric)
     ready = task.output_kind == "logits" and _name_of(function) in METRICS
     if not _of_keras(function) or ready:

@@ -130,6 +130,29 @@ def map_leaves(function, nest):
     return function(nest)
 
 
+def interpret(argument, given):
+    """A loss or a metric of `compile` as a function or an object of Keras.
+
+    Args:
+        argument: "loss" or "metrics".
+        given: its name, its config, a function, a class or an object.
+
+    Raises:
+        ValueError: if it is something else, or Keras has no such loss or metric.
+    """
+    get = keras.losses.get if argument == "loss" else keras.metrics.get
+    error = None
+    if isinstance(given, (str, dict)) or callable(given):
+        try:
+            return get(given)
+        except (ValueError, TypeError, KeyError) as cause:
+            error = cause
+    raise ValueError(
+        f"`{argument}` must be names, functions or objects of Keras. Received: "
+        f"{given!r:.80}. Leave it out for the default."
+    ) from error
+
+
 def with_weighted_mean(loss):
     """The losses of `compile`, whose means become means over weights.
 
@@ -153,7 +176,7 @@ def _with_weighted_mean(loss):
             f"`loss` must say which crossentropy. Received: {loss!r}. Leave it out, "
             "or use `keras.losses.SparseCategoricalCrossentropy(from_logits=True)`."
         )
-    loss = keras.losses.get(loss)
+    loss = interpret("loss", loss)
     if not isinstance(loss, keras.losses.Loss):
         return FunctionLoss(loss)
     if loss.reduction in ("sum_over_batch_size", "mean"):

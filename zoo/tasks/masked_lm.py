@@ -10,6 +10,7 @@ from zoo.layers import output_layer
 from zoo.tasks.answering import as_numpy
 from zoo.tasks.base import Task
 from zoo.tasks.label_smoothing import SmoothedCrossentropy
+from zoo.tasks.option_kinds import check_options
 from zoo.tasks.token_metrics import TokenAccuracy, TokenCrossentropy
 
 EPOCH_SEEDS = 2**32  # distance of the masks' seeds between two epochs
@@ -94,11 +95,7 @@ class MaskedLM(Task):
                 "A masked language model needs a tokenizer with a token for masks. "
                 f"Received: {type(tokenizer).__name__}. Use `zoo.CausalLM`."
             )
-        if not 0 < mask_rate < 1 or max_predictions < 1:
-            raise ValueError(
-                "`mask_rate` must be between 0 and 1, and `max_predictions` at least 1."
-                f" Received: {mask_rate} and {max_predictions}."
-            )
+        check_options(locals())
         inputs = backbone.make_inputs(backbone.config)
         positions = keras.Input((None,), dtype="int32", name="mask_positions")
         encoded = backbone.at_positions(inputs, positions)

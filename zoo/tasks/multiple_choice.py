@@ -22,6 +22,7 @@ from zoo.tasks.delimiter_head import (
     sequence_inputs,
     split_rows,
 )
+from zoo.tasks.option_kinds import check_options
 from zoo.tasks.pooling import default_pooling, pooled_vector
 from zoo.tasks.sequence_head import merge_head_options, same_width
 
@@ -77,11 +78,7 @@ class MultipleChoice(LabelTargets, ChoiceFiles, Task):
         **kwargs,
     ):
         self.check_encodes(backbone)
-        if type(num_choices) is not int or num_choices < 2:
-            raise ValueError(
-                "`num_choices` must be an int of at least 2. Received: "
-                f"{num_choices!r}."
-            )
+        check_options(locals())
         if head is None:
             adds = backbone.adds_tokens and pooling is None
             head = "delimiter" if adds else "linear"

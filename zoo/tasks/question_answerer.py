@@ -1,7 +1,6 @@
 """The task of finding the answer to a question in a text."""
 
 import functools
-import numbers
 
 import keras
 import numpy as np
@@ -15,11 +14,10 @@ from zoo.tasks.answer_spans import token_places
 from zoo.tasks.base import Task
 from zoo.tasks.delimiter_head import delimiter_framing, special_embedding
 from zoo.tasks.finding_answers import FindsAnswers
+from zoo.tasks.option_kinds import check_options
 from zoo.tasks.question_files import QuestionFiles, answer_list
 
 SEQUENCE_LENGTH = 384  # of Devlin et al. 2019
-MAX_LENGTH = 10**6  # tokens of an answer
-MAX_ANSWERS = 1000
 PADDING = -1e9  # the score of a token that is padding
 LAST = 2**31 - 1  # the largest position that int32 holds
 INSIDE = "An answer must be in its context, or both positions -1."
@@ -88,19 +86,7 @@ class QuestionAnswerer(QuestionFiles, FindsAnswers, Task):
         **kwargs,
     ):
         self.check_encodes(backbone)
-        for key, value, most in (
-            ("answer_length", answer_length, MAX_LENGTH),
-            ("num_answers", num_answers, MAX_ANSWERS),
-        ):
-            if type(value) is not int or not 1 <= value <= most:
-                raise ValueError(
-                    f"`{key}` must be an int in [1, {most}]. Received: {value!r:.80}."
-                )
-        number = isinstance(null_threshold, (numbers.Real, type(None)))
-        if not number or null_threshold != null_threshold:  # which is NaN
-            raise ValueError(
-                f"`null_threshold` must be a number. Received: {null_threshold!r}."
-            )
+        check_options(locals())
         longest = backbone.config.max_sequence_length or SEQUENCE_LENGTH
         inputs = backbone.make_inputs(backbone.config)
         outputs = self._logits(backbone, inputs)

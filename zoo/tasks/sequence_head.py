@@ -22,6 +22,7 @@ from zoo.tasks.delimiter_head import (
     sequence_inputs,
     split_rows,
 )
+from zoo.tasks.option_kinds import check_options
 from zoo.tasks.pooling import default_pooling, pooled_vector
 from zoo.tasks.separate_texts import (
     compared_vector,
@@ -112,6 +113,7 @@ class SequenceHead(Task):
         both_orders, options, **kwargs,
     ):  # fmt: skip
         self.check_encodes(backbone)
+        check_options({**locals(), "head_dropout": dropout})
         pair = kwargs.get("pair", False)
         if head is None:
             head = default_head(backbone, self.task_name, pair, pooling)

@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from zoo.data.counts import whole_number
+from zoo.ranges import LARGEST_INTEGER
 from zoo.tasks.text_sources import table_columns
 
 TAKEN = (
@@ -83,6 +84,8 @@ def refuse_input(x):
         if not any(hasattr(part, "shape") for part in x):
             of = f" of {type(x[0]).__name__}s" if x else " without columns"
             received = f"a {type(x).__name__}{of}"
+    elif not any(hasattr(x, name) for name in ("__iter__", "shape", "__getitem__")):
+        received = f"a {type(x).__name__}"
     if received is None:
         return x
     raise TypeError(f"{TAKEN} Received: {received}. {way}")
@@ -265,7 +268,8 @@ def optional_count(value, name):
     """An integer of at least 1, checked; or None, which stands for the default."""
     if value is None:
         return None
-    return whole_number(value, name, 1, "Leave it out for the default.")
+    number = whole_number(value, name, 1, "Leave it out for the default.")
+    return min(number, LARGEST_INTEGER)
 
 
 def check_sizes(batch_size, validation_batch_size, validation_steps, validation_freq):

@@ -12,6 +12,7 @@ from zoo.tasks.base import Task
 from zoo.tasks.blocks import in_blocks
 from zoo.tasks.chain import CRFLoss, TagAccuracy
 from zoo.tasks.label_values import label_names
+from zoo.tasks.option_kinds import check_options
 from zoo.tasks.tagged_files import TaggedFiles
 from zoo.tasks.tagging import TagsWords
 from zoo.tasks.targets import label_ids, label_rows, name_tensor
@@ -82,6 +83,7 @@ class TokenClassifier(TaggedFiles, TagsWords, Task):
         **kwargs,
     ):
         self.check_encodes(backbone)
+        check_options(locals())
         labels = label_names(labels)
         if any(label.split() != [label] for label in labels):
             raise ValueError(

@@ -7,6 +7,7 @@ import tensorflow as tf
 from zoo.data import Packer, bucket_length
 from zoo.tasks.base import Task
 from zoo.tasks.label_smoothing import SmoothedCrossentropy
+from zoo.tasks.option_kinds import check_options
 from zoo.tasks.targets import as_array
 from zoo.tasks.text_generation import TextGeneration
 from zoo.tasks.text_input import encode_text
@@ -80,6 +81,7 @@ class Translator(TranslatedFiles, TextGeneration, Task):
                 f"{type(self).__name__} needs a backbone with an encoder and a decoder."
                 f" Received: one of family {backbone.family!r}."
             )
+        check_options(locals())
         decoder, head = backbone.make_decoder(), backbone.make_token_head()
         inputs = decoder.make_inputs(backbone.config)
         logits = head(decoder(inputs)[self.vectors])
