@@ -1,0 +1,286 @@
+"""2,000 random values of options and arguments: each works, or is refused by us.
+
+A value may be refused by an error of this package, not by one of NumPy, TensorFlow or
+Keras. A value that the documentation excludes must be refused. The arguments are those
+in the signatures of the public methods, so that a new one is tried too.
+"""
+
+import collections
+import dataclasses
+import decimal
+import inspect
+import math
+import numbers
+import pathlib
+import random
+import resource
+import shutil
+import signal
+import warnings
+
+import cases
+import keras
+import numpy as np
+import pytest
+import tiny
+
+import zoo
+from zoo.generation import GenerationOptions
+
+SEED, TRIALS = 0, 2_000
+SECONDS = 60  # of processor time for a call
+MEMORY = 8 << 30  # bytes that all calls together may add
+ROOT = str(pathlib.Path(zoo.__file__).parent)
+TEXTS, LABELS = tiny.make_texts(4, seed=4)
+REFUSALS = (ValueError, TypeError, KeyError, OSError)
+
+SMALL = [0, 1, -1, 2, 3, -7, 1.0, 1.5, -0.5, 0.5, 0.0, -0.0]
+LARGE = [999, 10**6, -(10**9), 2**31, 2**32, 2**63, 2**70, 1e30, -1e30]
+TINY = [1e-3, 1e-12, 1e-39, 1e-50, 1e-320]
+NO_NUMBERS = [math.nan, math.inf, -math.inf]
+OF_NUMPY = [
+    *(np.int64(3), np.int8(-1), np.uint64(2**63), np.int32(0), np.bool_(True)),
+    *(np.float32(0.5), np.float16(2), np.float64(math.nan), np.float32(math.inf)),
+    *(np.array(3), np.array(0.5), np.array([1, 2]), np.array([]), np.array(["a"])),
+    *(np.zeros((2, 2)), np.array([None]), np.array([math.nan, 1.0])),
+]
+TEXTUAL = ["", "a", "8", "nan", "auto", " ", "\ud800", "x" * 999, b"a", b"\xff"]
+CONTAINERS = [
+    *([], [1], ["a"], [None], [[]], [1.5], [10**9], [-1], (), (1, 2), ("a",)),
+    *({}, {"a": 1}, {0: 1.0}, {1: -1.0}, {"good": math.nan}, set(), {1}, range(3)),
+]
+OTHERS = [None, True, False, 1j, decimal.Decimal(2), object(), print, int, ...]
+VALUES = [
+    *(SMALL * 3 + LARGE + TINY + NO_NUMBERS * 2),
+    *(OF_NUMPY + TEXTUAL + CONTAINERS + OTHERS),
+]
+
+
+@dataclasses.dataclass(frozen=True)
+class Range:
+    """The numbers that an argument may be, as its docstring says.
+
+    Args:
+        low, high: the ends.
+        whole: whether it is an integer.
+        optional: whether it may be None.
+        open: which ends do not belong to it, "low", "high" or "both".
+    """
+
+    low: float
+    high: float = math.inf
+    whole: bool = False
+    optional: bool = False
+    open: str = ""
+
+    def excludes(self, value):
+        """Whether a value is surely none of them; arrays and 2.0 for 2 are left out."""
+        if value is None:
+            return not self.optional
+        if isinstance(value, (bool, np.bool_)):
+            return True
+        if isinstance(value, (np.ndarray, decimal.Decimal)):
+            return False
+        if not isinstance(value, numbers.Real) or math.isnan(value):
+            return True
+        low = value < self.low or value == self.low and self.open in ("low", "both")
+        high = value > self.high or value == self.high and self.open in ("high", "both")
+        return low or high or self.whole and value != math.floor(value)
+
+
+COUNT = Range(1, whole=True)
+COUNT_OR_NONE = Range(1, whole=True, optional=True)
+SHARE = Range(0, 1, open="high")
+FINITE = Range(-math.inf, open="both")
+RANGES = {
+    **dict.fromkeys(("max_new_tokens", "num_beams", "num_return", "k"), COUNT),
+    **dict.fromkeys(("updates", "num_choices", "num_answers", "answer_length"), COUNT),
+    **dict.fromkeys(("max_predictions", "question_length", "stride"), COUNT),
+    **dict.fromkeys(("batch_size", "epochs", "steps_per_epoch"), COUNT_OR_NONE),
+    **dict.fromkeys(("steps", "validation_steps", "top_k"), COUNT_OR_NONE),
+    **dict.fromkeys(("extra_tokens", "validation_batch_size"), COUNT_OR_NONE),
+    **dict.fromkeys(("token_budget", "sequence_length", "head_dim"), COUNT_OR_NONE),
+    **dict.fromkeys(("head_dropout", "validation_split", "mask_rate"), SHARE),
+    **dict.fromkeys(("initial_epoch", "min_new_tokens"), Range(0, whole=True)),
+    "seed": Range(0, whole=True),
+    "version": Range(0, whole=True, optional=True),
+    "first_token": Range(0, 10**5, whole=True, optional=True),
+    "last_token": Range(0, 10**5, whole=True, optional=True),
+    "temperature": Range(0, optional=True, open="both"),
+    "top_p": Range(0, 1, optional=True, open="low"),
+    "repetition_penalty": Range(0, open="both"),
+    "length_penalty": FINITE,
+    "learning_rate": Range(0, optional=True, open="high"),
+    "lowest": Range(0, open="both"),
+    "highest": Range(0, open="both"),
+    "null_threshold": Range(-math.inf, optional=True),
+}
+
+
+@dataclasses.dataclass
+class Subject:
+    """A class of tasks, how one is made, and valid calls: method to its arguments."""
+
+    kind: type
+    make: object
+    calls: dict
+    task: object = None
+
+    def call(self, method, options):
+        """Calls a method; those that may change the task have a new one each time."""
+        if method == "__init__":
+            return self.make(**options)
+        if self.task is None:
+            self.task = self.make()
+            self.task.compile(run_eagerly=True)
+        task = self.task
+        if method in CHANGING:
+            self.task = None
+        found = getattr(task, method)(**options)
+        return next(iter(found), None) if method == "batches" else found
+
+
+CHANGING = (
+    *("fit", "train_on_batch", "find_learning_rate", "find_null_threshold"),
+    *("compile", "quantize"),
+)
+NEVER = {"self", "args", "kwargs", "callbacks", "backbone", "tokenizer", "name"}
+# An endless progress bar, files in strange places, and what Keras alone documents.
+NEVER |= {"verbose", "filepath", "directory", "config", "custom_objects"}
+NEVER |= {"optimizer", "loss", "metrics", "weighted_metrics"}
+WRITING = ("generate", "translate", "summarize")
+# It has the family of the translator.
+(TRANSLATOR,) = (case for case in cases.TASKS if case.task == "translator")
+SUMMARIZER = dataclasses.replace(TRANSLATOR, task="summarizer", called="translator")
+
+
+def calls_of(case, task, folder):
+    """The public methods that a user calls, with valid arguments."""
+    x, y = cases.columns_of(task, TEXTS), case.targets(TEXTS, LABELS)
+    data, quiet = {"x": x, "y": y}, {"verbose": 0}
+    calls = {
+        "__init__": {},
+        "compile": {},
+        "fit": data | quiet,
+        "evaluate": data | quiet,
+        "predict": {"x": x} | quiet,
+        "answer": {"x": x},
+        "batches": data,
+        "train_on_batch": data,
+        "test_on_batch": data,
+        "predict_on_batch": {"x": x},
+        "encode_labels": {"y": y},
+        "find_learning_rate": data | {"updates": 2},
+        "find_null_threshold": data,
+        "save": {"filepath": folder / "a.keras"},
+        "save_to_preset": {"directory": folder / "preset"},
+        "quantize": {"mode": "int8"},
+        "fill_mask": {"texts": ["a [MASK]"]},
+        "choose": {"text": TEXTS[0], "choices": TEXTS[1:]},
+        "score": data,
+        **dict.fromkeys(("tag", "entities", "tagged_texts"), {"texts": x}),
+        **dict.fromkeys(WRITING, {"texts": TEXTS, "max_new_tokens": 3}),
+    }
+    return {name: given for name, given in calls.items() if hasattr(task, name)}
+
+
+def arguments_of(kind, method):
+    """Names of the arguments of a method, those of its `**options` too."""
+    names = {*inspect.signature(getattr(kind, method)).parameters} - NEVER
+    if method in WRITING:
+        names |= {field.name for field in dataclasses.fields(GenerationOptions)}
+    if method == "__init__":
+        names |= {"sequence_length"}
+    return sorted(names - {"options"})
+
+
+@pytest.fixture
+def subjects(build, tokenizers, tmp_path):
+    """A subject for each task of the table, and for the summarizer."""
+    found = []
+    for case in (*cases.TASKS, SUMMARIZER):
+        backbone = build(case.family)
+        tokenizer = tokenizers[case.family.name]
+
+        def make(case=case, backbone=backbone, tokenizer=tokenizer, **options):
+            options = {**case.options, **options}
+            return zoo.tasks.TASKS[case.task](backbone, tokenizer, **options)
+
+        task = make()
+        found.append(Subject(type(task), make, calls_of(case, task, tmp_path)))
+    return found
+
+
+@pytest.fixture(autouse=True)
+def limits():
+    """Bounds on time and memory, and tracebacks that Keras has not cut."""
+
+    def stop(*_):
+        raise TimeoutError(f"more than {SECONDS} s")
+
+    former = signal.signal(signal.SIGPROF, stop)
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    pages = int(pathlib.Path("/proc/self/statm").read_text().split()[0])
+    size = pages * resource.getpagesize() + MEMORY
+    resource.setrlimit(resource.RLIMIT_AS, (size, hard))
+    keras.config.disable_traceback_filtering()
+    yield
+    keras.config.enable_traceback_filtering()
+    resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+    signal.signal(signal.SIGPROF, former)
+
+
+def fault_of(subject, method, name, value, folder):
+    """What is wrong with the outcome of a call, or None."""
+    options = {**subject.calls[method], name: value}
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            subject.call(method, options)
+    except REFUSALS as error:
+        return None if is_ours(error) else describe(error)
+    except Exception as error:  # the raw errors that are looked for
+        return describe(error)
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        for path in folder.iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    allowed = RANGES.get(name)
+    return "is accepted" if allowed and allowed.excludes(value) else None
+
+
+def is_ours(error):
+    """Whether code of this package raised it."""
+    trace = error.__traceback__
+    while trace.tb_next:
+        trace = trace.tb_next
+    return trace.tb_frame.f_code.co_filename.startswith(ROOT) and str(error) != ""
+
+
+def describe(error):
+    """The class and the beginning of the message of an error."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:90]}"
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("eagerly")
+@pytest.mark.filterwarnings("ignore")
+def test_each_value_works_or_is_refused(subjects, tmp_path):
+    choose, faults = random.Random(SEED), collections.Counter()
+    rows = [
+        (subject, method, name)
+        for subject in subjects
+        for method in subject.calls
+        for name in arguments_of(subject.kind, method)
+    ]
+    for _ in range(TRIALS):
+        subject, method, name = choose.choice(rows)
+        value = choose.choice(VALUES)
+        fault = fault_of(subject, method, name, value, tmp_path)
+        if fault:
+            call = f"{subject.kind.__name__}.{method}({name}={value!r:.40})"
+            faults[f"{call}: {fault}"] += 1
+    if faults:
+        text = f"{len(faults)} faults:\n" + "\n".join(sorted(faults))
+        pytest.fail(text, pytrace=False)
