@@ -5,6 +5,7 @@ import functools
 import importlib.util
 import json
 import pathlib
+import socket
 
 import pytest
 
@@ -133,3 +134,19 @@ def test_the_checksum_that_we_saw_is_that_of_the_installed_file(tmp_path, monkey
         ValueError, match="model.safetensors is not the file of the rec"
     ):
         presets.find_preset("all_minilm_l6_v2_en")
+
+
+@pytest.mark.network
+def test_a_published_preset_is_what_its_record_says(tmp_path, monkeypatch):
+    """Its files are downloaded, and the checksum of its weights is compared."""
+    try:
+        socket.create_connection(("huggingface.co", 443), timeout=9).close()
+    except OSError as error:
+        pytest.skip(f"huggingface.co cannot be reached: {error}")
+    monkeypatch.setenv("ZOO_HOME", str(tmp_path))
+    name = "all_minilm_l6_v2_en"
+    backbone = zoo.from_preset(name, task=None)
+    assert dataclasses.asdict(backbone.config) == PUBLISHED[name]["backbone"]
+    assert backbone.count_params() == PUBLISHED[name]["parameters"]
+    found = zoo.embed(["A cat sits.", "A cat is sitting.", "Taxes rise."], name)
+    assert found[0] @ found[1] > 0.5 > found[0] @ found[2]

@@ -1,211 +1,288 @@
-"""Random values for every option and argument of the public methods of every task.
+"""2,000 random values of options and arguments: each works, or is refused by us.
 
-A call either works, or raises an error of ours, whose last line of code is in `zoo`. A
-value that the docstrings exclude must not work.
+A value may be refused by an error of this package, not by one of NumPy, TensorFlow or
+Keras. A value that the documentation excludes must be refused. The arguments are those
+in the signatures of the public methods, so that a new one is tried too.
 """
 
-import functools
+import collections
+import dataclasses
+import decimal
 import inspect
 import math
 import numbers
 import pathlib
 import random
+import resource
+import shutil
+import signal
 import warnings
 
 import cases
 import keras
 import numpy as np
 import pytest
-import tensorflow as tf
 import tiny
-from cases import columns_of
 
 import zoo
-from zoo.registry import build_backbone
-from zoo.tasks import TASKS
+from zoo.generation import GenerationOptions
 
-ROOT = pathlib.Path(zoo.__file__).parent
-CALLS = int(__import__("os").environ.get("CALLS", 2000))
-FLOATS = (0.5, -0.5, 1.0, 1.5, 1e-9, 1e-39, 1e-300, 1e30, 1e39, 1e300, -1e300)
-INTEGERS = (0, 1, 2, 3, 7, -1, -7, 2**31 - 1, 2**31, 2**32, 2**63 - 1, 2**63, 10**30)
-NUMPY = (
-    *(np.int64(2), np.int8(-1), np.uint64(2**64 - 1), np.float32(0.5), np.bool_(True)),
-    *(
-        np.float32("nan"),
-        np.float64("inf"),
-        np.array(2),
-        np.array([1, 2]),
-        np.array([]),
-    ),
-    *(np.array([0.5, np.nan]), np.array(["a", "b"]), np.array([None, "a"], object)),
-)
-OTHERS = (
-    *(None, True, False, math.nan, math.inf, -math.inf, 1j),
-    *("", "a", "8", "auto", "\ud800", "a" * 300, b"a", b"\xff"),
-    *(
-        [],
-        [1],
-        [-1],
-        ["a"],
-        [""],
-        [None],
-        [[1, 2], [3]],
-        (),
-        (1,),
-        ("a",),
-        {},
-        {"a": 1},
-    ),
-    *({1, 2}, range(3), range(10**6), object(), len, int),
-)
-VALUES = (*FLOATS, *INTEGERS, *NUMPY, *OTHERS)
+SEED, TRIALS = 0, int(__import__("os").environ.get("CALLS", 2000))
+SECONDS = 60  # of processor time for a call
+MEMORY = 8 << 30  # bytes that all calls together may add
+ROOT = str(pathlib.Path(zoo.__file__).parent)
+TEXTS, LABELS = tiny.make_texts(4, seed=4)
+REFUSALS = (ValueError, TypeError, KeyError, OSError)
+
+SMALL = [0, 1, -1, 2, 3, -7, 1.0, 1.5, -0.5, 0.5, 0.0, -0.0]
+LARGE = [999, 10**6, -(10**9), 2**31, 2**32, 2**63, 2**70, 1e30, -1e30]
+TINY = [1e-3, 1e-12, 1e-39, 1e-50, 1e-320]
+NO_NUMBERS = [math.nan, math.inf, -math.inf]
+OF_NUMPY = [
+    *(np.int64(3), np.int8(-1), np.uint64(2**63), np.int32(0), np.bool_(True)),
+    *(np.float32(0.5), np.float16(2), np.float64(math.nan), np.float32(math.inf)),
+    *(np.array(3), np.array(0.5), np.array([1, 2]), np.array([]), np.array(["a"])),
+    *(np.zeros((2, 2)), np.array([None]), np.array([math.nan, 1.0])),
+]
+TEXTUAL = ["", "a", "8", "nan", "auto", " ", "\ud800", "x" * 999, b"a", b"\xff"]
+CONTAINERS = [
+    *([], [1], ["a"], [None], [[]], [1.5], [10**9], [-1], (), (1, 2), ("a",)),
+    *({}, {"a": 1}, {0: 1.0}, {1: -1.0}, {"good": math.nan}, set(), {1}, range(3)),
+]
+OTHERS = [None, True, False, 1j, decimal.Decimal(2), object(), print, int, ...]
+VALUES = [
+    *(SMALL * 3 + LARGE + TINY + NO_NUMBERS * 2),
+    *(OF_NUMPY + TEXTUAL + CONTAINERS + OTHERS),
+]
 
 
-def is_integer(value, least=0, most=2**63 - 1):
-    plain = value.item() if getattr(value, "shape", None) == () else value
-    known = isinstance(plain, numbers.Integral) and not isinstance(plain, bool)
-    return known and least <= plain <= most
+@dataclasses.dataclass(frozen=True)
+class Range:
+    """The numbers that an argument may be, as its docstring says.
+
+    Args:
+        low, high: the ends.
+        whole: whether it is an integer.
+        optional: whether it may be None.
+        open: which ends do not belong to it, "low", "high" or "both".
+    """
+
+    low: float
+    high: float = math.inf
+    whole: bool = False
+    optional: bool = False
+    open: str = ""
+
+    def excludes(self, value):
+        """Whether a value is surely none of them; arrays and 2.0 for 2 are left out."""
+        if value is None:
+            return not self.optional
+        if isinstance(value, (bool, np.bool_)):
+            return True
+        if isinstance(value, (np.ndarray, decimal.Decimal)):
+            return False
+        if not isinstance(value, numbers.Real) or math.isnan(value):
+            return True
+        low = value < self.low or value == self.low and self.open in ("low", "both")
+        high = value > self.high or value == self.high and self.open in ("high", "both")
+        return low or high or self.whole and value != math.floor(value)
 
 
-def is_number(value, admits):
-    plain = value.item() if getattr(value, "shape", None) == () else value
-    known = isinstance(plain, numbers.Real) and not isinstance(plain, bool)
-    return known and bool(admits(plain))
-
-
-def count(value):
-    return value is None or is_integer(value, 1)
-
-
-def positive(value):
-    return value is None or is_number(value, lambda x: 0 < x < math.inf)
-
-
-# What the docstrings admit, for the arguments whose range they give. A value that is
-# not admitted must raise an error.
-ADMITTED = {
-    **dict.fromkeys(
-        (
-            *("batch_size", "steps_per_epoch", "token_budget", "validation_batch_size"),
-            *("max_new_tokens", "num_beams", "num_return", "top_k", "extra_tokens"),
-            *("num_answers", "rank"),
-        ),
-        count,
-    ),
-    **dict.fromkeys(("epochs", "initial_epoch"), lambda v: v is None or is_integer(v)),
-    "seed": is_integer,
-    "validation_split": lambda v: v is None or is_number(v, lambda x: 0 <= x < 1),
-    "learning_rate": positive,
-    "temperature": positive,
-    "repetition_penalty": positive,
-    "top_p": lambda v: v is None or is_number(v, lambda x: 0 < x <= 1),
-    "length_penalty": lambda v: is_number(v, lambda x: abs(x) <= 8),
-    "no_repeat_ngram_size": lambda v: is_integer(v, 0, 100),
-    "min_new_tokens": is_integer,
-    "head_dropout": lambda v: is_number(v, lambda x: 0 <= x < 1),
-    "mask_rate": lambda v: is_number(v, lambda x: 0 < x <= 1),
-    "layer_decay": lambda v: is_number(v, lambda x: 0 < x <= 1),
-    "sequence_length": count,
+COUNT = Range(1, whole=True)
+COUNT_OR_NONE = Range(1, whole=True, optional=True)
+SHARE = Range(0, 1, open="high")
+RANGES = {
+    **dict.fromkeys(("max_new_tokens", "num_beams", "num_return", "k"), COUNT),
+    **dict.fromkeys(("updates", "num_choices", "num_answers", "answer_length"), COUNT),
+    **dict.fromkeys(("max_predictions", "question_length", "stride"), COUNT),
+    **dict.fromkeys(("batch_size", "epochs", "steps_per_epoch"), COUNT_OR_NONE),
+    **dict.fromkeys(("steps", "validation_steps", "top_k"), COUNT_OR_NONE),
+    **dict.fromkeys(("extra_tokens", "validation_batch_size"), COUNT_OR_NONE),
+    **dict.fromkeys(("token_budget", "sequence_length", "head_dim"), COUNT_OR_NONE),
+    **dict.fromkeys(("head_dropout", "validation_split", "mask_rate"), SHARE),
+    **dict.fromkeys(("initial_epoch", "min_new_tokens"), Range(0, whole=True)),
+    "seed": Range(0, whole=True),
+    "version": Range(0, whole=True, optional=True),
+    "first_token": Range(0, 10**5, whole=True, optional=True),
+    "last_token": Range(0, 10**5, whole=True, optional=True),
+    "temperature": Range(0, optional=True, open="both"),
+    "top_p": Range(0, 1, optional=True, open="low"),
+    "repetition_penalty": Range(0, open="both"),
+    "length_penalty": Range(-8, 8),
+    "learning_rate": Range(0, optional=True, open="high"),
+    "lowest": Range(0, open="both"),
+    "highest": Range(0, open="both"),
+    "null_threshold": Range(-math.inf, optional=True),
 }
-# Where Keras itself decides, or any value has a meaning.
-FREE = {
-    *("self", "kwargs", "callbacks", "verbose", "return_dict", "name", "backbone"),
-    *("shuffle", "tokenizer", "validation_data", "run_eagerly", "jit_compile", "steps"),
-    *("auto_scale_loss", "optimizer", "return_scores", "stream", "return_attention"),
-}
-OURS = (ValueError, TypeError, KeyError, FileNotFoundError, FileExistsError)
-WRITERS = ("generate", "translate", "summarize", "parse")
 
 
-def make_tasks():
-    """One small task of each kind, with texts and targets."""
-    for case in cases.TASKS:
-        if case.name == "pair_ranker":
-            continue  # a user's own, which checks little
-        family = case.family
-        keras.utils.set_random_seed(3)
-        backbone = build_backbone(family.family, family.config)
-        same = [f for f in cases.FAMILIES if f.family == family.family and f.tokenizer]
-        task = TASKS[case.task](backbone, same[0].tokenizer(), **case.options)
-        texts, labels = tiny.make_texts(8)
-        yield task, case, columns_of(task, texts), case.targets(texts, labels)
+@dataclasses.dataclass
+class Subject:
+    """A class of tasks, how one is made, and valid calls: method to its arguments."""
+
+    kind: type
+    make: object
+    calls: dict
+    task: object = None
+
+    def call(self, method, options):
+        """Calls a method; those that may change the task have a new one each time."""
+        if method == "__init__":
+            return self.make(**options)
+        if self.task is None:
+            self.task = self.make()
+            self.task.compile(run_eagerly=True)
+        task = self.task
+        if method in CHANGING:
+            self.task = None
+        found = getattr(task, method)(**options)
+        return next(iter(found), None) if method == "batches" else found
 
 
-def calls_of(task, case, x, y):
-    """Methods of a task with arguments that work, and those that are replaced."""
-    data = {"x": x} if y is None else {"x": x, "y": y}
-    options = inspect.signature(type(task).__init__).parameters
-    given = {"backbone": task.backbone, "tokenizer": task.tokenizer, **case.options}
-    yield "new", type(task), given, options
-    for name in ("fit", "evaluate", "train_on_batch", "test_on_batch"):
-        fixed = data | ({"verbose": 0} if name in ("fit", "evaluate") else {})
-        parameters = {*inspect.signature(getattr(task, name)).parameters}
-        yield name, getattr(task, name), fixed, parameters - {"kwargs"}
-    yield "compile", task.compile, {}, {"loss", "metrics", "learning_rate"}
-    yield "answer", task.answer, {"x": x}, {"x", "batch_size"}
-    if task.answers_tokens:
-        yield "predict", task.predict, {"x": x, "verbose": 0}, {"x", "batch_size"}
-        yield "predict_on_batch", task.predict_on_batch, {"x": x}, {"x"}
-    fields = {*zoo.generation.GenerationOptions.__dataclass_fields__}
-    for name in WRITERS:
-        if hasattr(task, name):
-            fixed = {"texts": x, "max_new_tokens": 4}
-            yield name, getattr(task, name), fixed, {"texts", "batch_size", *fields}
-    yield (
-        "default_optimizer",
-        task.default_optimizer,
-        {},
-        {"learning_rate", "layer_decay"},
-    )
+CHANGING = (
+    *("fit", "train_on_batch", "find_learning_rate", "find_null_threshold"),
+    *("compile", "quantize"),
+)
+NEVER = {"self", "args", "kwargs", "callbacks", "backbone", "tokenizer", "name"}
+# An endless progress bar, files in strange places, and what Keras alone documents.
+NEVER |= {"verbose", "filepath", "directory", "config", "custom_objects"}
+NEVER |= {"optimizer"}
+WRITING = ("generate", "translate", "summarize")
+# It has the family of the translator.
+(TRANSLATOR,) = (case for case in cases.TASKS if case.task == "translator")
+SUMMARIZER = dataclasses.replace(TRANSLATOR, task="summarizer", called="translator")
 
 
-def innermost(error):
-    """The file of the code that raised an error."""
+def calls_of(case, task, folder):
+    """The public methods that a user calls, with valid arguments."""
+    x, y = cases.columns_of(task, TEXTS), case.targets(TEXTS, LABELS)
+    data, quiet = {"x": x, "y": y}, {"verbose": 0}
+    calls = {
+        "__init__": {},
+        "compile": {},
+        "default_optimizer": {},
+        "fit": data | quiet,
+        "evaluate": data | quiet,
+        "predict": {"x": x} | quiet,
+        "answer": {"x": x},
+        "batches": data,
+        "train_on_batch": data,
+        "test_on_batch": data,
+        "predict_on_batch": {"x": x},
+        "encode_labels": {"y": y},
+        "find_learning_rate": data | {"updates": 2},
+        "find_null_threshold": data,
+        "save": {"filepath": folder / "a.keras"},
+        "save_to_preset": {"directory": folder / "preset"},
+        "quantize": {"mode": "int8"},
+        "fill_mask": {"texts": ["a [MASK]"]},
+        "choose": {"text": TEXTS[0], "choices": TEXTS[1:]},
+        "score": data,
+        **dict.fromkeys(("tag", "entities", "tagged_texts"), {"texts": x}),
+        **dict.fromkeys(WRITING, {"texts": TEXTS, "max_new_tokens": 3}),
+    }
+    return {name: given for name, given in calls.items() if hasattr(task, name)}
+
+
+def arguments_of(kind, method):
+    """Names of the arguments of a method, those of its `**options` too."""
+    names = {*inspect.signature(getattr(kind, method)).parameters} - NEVER
+    if method in WRITING:
+        names |= {field.name for field in dataclasses.fields(GenerationOptions)}
+    if method == "__init__":
+        names |= {"sequence_length"}
+    return sorted(names - {"options"})
+
+
+@pytest.fixture
+def subjects(build, tokenizers, tmp_path):
+    """A subject for each task of the table, and for the summarizer."""
+    found = []
+    for case in (*cases.TASKS, SUMMARIZER):
+        backbone = build(case.family)
+        tokenizer = tokenizers[case.family.name]
+
+        def make(case=case, backbone=backbone, tokenizer=tokenizer, **options):
+            options = {**case.options, **options}
+            return zoo.tasks.TASKS[case.task](backbone, tokenizer, **options)
+
+        task = make()
+        found.append(Subject(type(task), make, calls_of(case, task, tmp_path)))
+    return found
+
+
+@pytest.fixture(autouse=True)
+def limits():
+    """Bounds on time and memory, and tracebacks that Keras has not cut."""
+
+    def stop(*_):
+        raise TimeoutError(f"more than {SECONDS} s")
+
+    former = signal.signal(signal.SIGPROF, stop)
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    pages = int(pathlib.Path("/proc/self/statm").read_text().split()[0])
+    size = pages * resource.getpagesize() + MEMORY
+    resource.setrlimit(resource.RLIMIT_AS, (size, hard))
+    keras.config.disable_traceback_filtering()
+    yield
+    keras.config.enable_traceback_filtering()
+    resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+    signal.signal(signal.SIGPROF, former)
+
+
+def fault_of(subject, method, name, value, folder):
+    """What is wrong with the outcome of a call, or None."""
+    options = {**subject.calls[method], name: value}
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            subject.call(method, options)
+    except REFUSALS as error:
+        return None if is_ours(error) else describe(error)
+    except Exception as error:  # the raw errors that are looked for
+        return describe(error)
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        for path in folder.iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    allowed = RANGES.get(name)
+    return "is accepted" if allowed and allowed.excludes(value) else None
+
+
+def is_ours(error):
+    """Whether code of this package raised it, with a message that says the value."""
     trace = error.__traceback__
     while trace.tb_next:
         trace = trace.tb_next
-    return pathlib.Path(trace.tb_frame.f_code.co_filename)
+    return trace.tb_frame.f_code.co_filename.startswith(ROOT) and "Received" in str(
+        error
+    )
 
 
-def judge(name, value, call):
-    """What is wrong with a call, str; None if nothing is."""
-    try:
-        call()
-    except OURS as error:
-        place = innermost(error)
-        if not place.is_relative_to(ROOT):
-            return f"{type(error).__name__} in {place.name}: {str(error)[:150]}"
-        if "Received" not in str(error):
-            return f"a message without what was received: {str(error)[:150]}"
-    except Exception as error:  # all other types are wrong
-        return f"{type(error).__name__}: {str(error)[:150]}"
-    else:
-        if name in ADMITTED and not ADMITTED[name](value):
-            return "it was accepted"
-    return None
+def describe(error):
+    """The class and the beginning of the message of an error."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:90]}"
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("eagerly")
 @pytest.mark.filterwarnings("ignore")
-def test_wrong_values_raise_errors_of_ours():
-    draw, values = random.Random(20), (*VALUES, tf.constant([1, 2]))
-    table = []
-    for task, case, x, y in make_tasks():
-        for method, function, given, names in calls_of(task, case, x, y):
-            names = sorted({*names} - FREE)
-            table += [(task, case, method, function, given, name) for name in names]
-    found, seen = {}, 0
-    while seen < CALLS:
-        task, case, method, function, given, name = draw.choice(table)
-        value = draw.choice(values)
-        seen += 1
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            call = functools.partial(function, **{**given, name: value})
-            wrong = judge(name, value, call)
-        if method == "compile":
-            task.compile()
-        if wrong:
-            found.setdefault((method, name, repr(value)[:60]), (case.name, wrong))
-    lines = [f"{key}: {value}" for key, value in sorted(found.items())]
-    assert not found, f"{len(lines)} faults in {seen} calls\n" + "\n".join(lines)
+def test_each_value_works_or_is_refused(subjects, tmp_path):
+    choose, faults = random.Random(SEED), collections.Counter()
+    rows = [
+        (subject, method, name)
+        for subject in subjects
+        for method in subject.calls
+        for name in arguments_of(subject.kind, method)
+    ]
+    for _ in range(TRIALS):
+        subject, method, name = choose.choice(rows)
+        value = choose.choice(VALUES)
+        fault = fault_of(subject, method, name, value, tmp_path)
+        if fault:
+            call = f"{subject.kind.__name__}.{method}({name}={value!r:.40})"
+            faults[f"{call}: {fault}"] += 1
+    if faults:
+        text = f"{len(faults)} faults:\n" + "\n".join(sorted(faults))
+        pytest.fail(text, pytrace=False)
