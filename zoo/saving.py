@@ -5,6 +5,7 @@ import pathlib
 import reprlib
 import shutil
 import warnings
+from typing import Literal
 
 import keras
 import numpy as np
@@ -15,6 +16,7 @@ from zoo.family import FAMILIES
 from zoo.files import check_file_name, replacing
 from zoo.layers import is_lora, merged_weights, quantization_words
 from zoo.presets import check_weights, read_preset, shipped_directory, write_preset
+from zoo.ranges import check_values
 
 SPARE_HEADS = "spare_heads.safetensors"
 # What Keras writes into a directory with `zipped=False`.
@@ -50,6 +52,9 @@ def save_preset(backbone, task, directory, layout="zoo", dtype="float32", heads=
             model or `dtype`, if a weight is not finite or not finite in `dtype`,
             or if a layer is quantized, but not to int8.
     """
+    check_values(Literal["float32", "float16"], dtype=dtype)
+    check_values(str, layout=layout)
+    check_values(list[str] | tuple[str, ...] | None, heads=heads)
     arrays = model_arrays(backbone, task)
     spare = backbone.spare_heads if task is None or task.pretrains else {}
     arrays = {**spare, **arrays}

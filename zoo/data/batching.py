@@ -76,6 +76,15 @@ def epoch_numbers(epochs):
     """
     if isinstance(epochs, Epoch):
         return epochs.dataset()
+    if isinstance(epochs, range):
+        bounds = epochs.start, epochs.stop, epochs.step
+        return tf.data.Dataset.range(*bounds, output_type=tf.int64)
+    if isinstance(epochs, (str, bytes, dict)) or not hasattr(epochs, "__len__"):
+        raise ValueError(
+            "`epochs` must be a list of numbers of epochs, such as `range(3)`. "
+            f"Received: {epochs!r:.60}."
+        )
+    epochs = [whole_number(epoch, "epochs", 0) for epoch in epochs]
     return tf.data.Dataset.from_tensor_slices(tf.constant(list(epochs), tf.int64))
 
 
@@ -125,6 +134,7 @@ def plan_batches(
     lengths = tf.cast(lengths, tf.int64)
     count = int(lengths.shape[0])
     _check_sizes(count, batch_size, token_budget)
+    seed = whole_number(seed, "seed", 0, most=2**63 - 1)
     numbers = epoch_numbers(epochs)
     bounds = _bounds(lengths.numpy(), batch_size, token_budget)
 

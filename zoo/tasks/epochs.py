@@ -54,11 +54,7 @@ class Run:
         """Checks the numbers."""
         self.epochs = whole_number(self.epochs, "epochs", 0)
         self.initial_epoch = whole_number(self.initial_epoch, "initial_epoch", 0)
-        self.seed = whole_number(self.seed, "seed", 0)
-        if self.seed > LARGEST_SEED:
-            raise ValueError(
-                f"`seed` must be at most {LARGEST_SEED}. Received: {self.seed}."
-            )
+        self.seed = whole_number(self.seed, "seed", 0, most=LARGEST_SEED)
         for name in ("steps", "token_budget"):
             if getattr(self, name) is not None:
                 known = {"steps": "steps_per_epoch"}.get(name, name)

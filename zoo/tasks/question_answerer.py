@@ -181,7 +181,8 @@ class QuestionAnswerer(QuestionFiles, FindsAnswers, Task):
         if isinstance(y, (list, tuple)):
             first = [(answer_list(row, i) or [None])[0] for i, row in enumerate(y)]
             y = [(-1, -1) if a is None else (a[1], a[1] + len(a[0])) for a in first]
-        y = np.asarray(y, "int64").reshape(-1, 2) if len(y) == 0 else np.asarray(y)
+        y = np.asarray(y)
+        y = y.reshape(-1, 2).astype("int64") if y.size == 0 else y
         if y.ndim != 2 or y.shape[1] != 2 or y.dtype.kind not in "iu":
             raise ValueError(
                 "`y` must be a list of answers, or an int array (B, 2) with the "

@@ -78,17 +78,24 @@ def refuse_input(x):
         return x
     elif isinstance(x, (Iterator, Set, MappingView)):
         received, way = f"a {type(x).__name__}", "Use `list(texts)`."
+    elif isinstance(x, dict) and any(map(_is_single, x.values())):
+        received, way = "a dict of single values", "Give a batch of each."
     elif isinstance(x, dict) and x and all(map(_is_table, x.values())):
         received, way = f"a dict of tables {[*x]}", "Choose one of them by its name."
     elif isinstance(x, (list, tuple)) and not holds_text(x):
         if not any(hasattr(part, "shape") for part in x):
             of = f" of {type(x[0]).__name__}s" if x else " without columns"
             received = f"a {type(x).__name__}{of}"
-    elif not any(hasattr(x, name) for name in ("__iter__", "shape", "__getitem__")):
+    elif _is_single(x):
         received = f"a {type(x).__name__}"
     if received is None:
         return x
     raise TypeError(f"{TAKEN} Received: {received}. {way}")
+
+
+def _is_single(x):
+    """Whether a value of a dict is no column, batch or nest of them."""
+    return not any(hasattr(x, name) for name in ("__iter__", "shape", "__getitem__"))
 
 
 def _is_table(x):
