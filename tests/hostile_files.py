@@ -167,6 +167,11 @@ def npy(shape, content=b""):
     return file.getvalue() + content
 
 
+def npy_header(text):
+    """A file of NumPy with any text as its header."""
+    return b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text
+
+
 def write_tensorflow(path):
     """The values of a large array are missing."""
     import tensorflow as tf
@@ -238,6 +243,14 @@ CHECKPOINTS = {
         lambda p: write_members(
             p, {"a.npy": npy((4,), bytes(MANY))}, sizes={"a.npy": 2**10}
         ),
+    ),
+    "npz: a deep header": (
+        ".npz",
+        lambda p: write_members(p, {"a.npy": npy_header(b"(" * 9000)}),
+    ),
+    "npz: a header of another kind": (
+        ".npz",
+        lambda p: write_members(p, {"a.npy": npy_header(b"{'a': 'b'\n(")}),
     ),
     "npz: a single array": (".npz", of(npy((2**32,)))),
     "hdf5: unwritten": (".h5", write_hdf5),

@@ -44,6 +44,7 @@ from zoo.data import read_conll, read_labelled, read_squad
 from zoo.models.gpt import read as read_gpt
 from zoo.models.transformer.fairseq import read_options
 from zoo.registry import load_model
+from zoo.text import FastaiTokenizer, GPT2Tokenizer
 
 GOLDENS = pathlib.Path(__file__).parent / "goldens"
 
@@ -168,6 +169,16 @@ COMPRESSED = {
     ".gz": gzip.compress(bytes(MANY)),
     ".xz": lzma.compress(bytes(MANY), preset=0),  # with a small dictionary
 }
+
+
+@pytest.mark.parametrize("make", [FastaiTokenizer, lambda p: GPT2Tokenizer(p, ())])
+@pytest.mark.parametrize("text", ["[" * 10**5, f"[{'1' * 10**5}]", "{"])
+def test_vocabularies_in_json(tmp_path, make, text):
+    (tmp_path / "vocab.json").write_text(text)
+    with refused(r"vocab\.json` must be JSON. Received: "):
+        make(tmp_path / "vocab.json")
+
+
 READERS = {
     "table.csv": read_labelled,
     "table.jsonl": read_labelled,

@@ -29,11 +29,7 @@ from zoo.checkpoint.hugging_face import (
 )
 from zoo.checkpoint.json_files import naming_absent, read_json
 from zoo.checkpoint.label_names import default_labels
-from zoo.checkpoint.missing_files import (
-    list_names,
-    warn_user,
-    warn_without_tokenizer,
-)
+from zoo.checkpoint.missing_files import warn_user, warn_without_tokenizer
 from zoo.checkpoint.pickles import read_strings, write_strings
 from zoo.checkpoint.table import Row, assign, convert, expand, revert
 from zoo.checkpoint.vectors import read_vectors, write_vectors
@@ -55,7 +51,6 @@ __all__ = [
     "find_model_type",
     "find_tensorflow",
     "has_group",
-    "list_names",
     "name_activation",
     "naming_absent",
     "open_checkpoint",

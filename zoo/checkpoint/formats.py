@@ -9,6 +9,7 @@ import io
 import json
 import math
 import re
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -39,6 +40,9 @@ READ_ERRORS = (
     LookupError,
     EOFError,
     RuntimeError,
+    ArithmeticError,
+    SyntaxError,
+    tokenize.TokenError,
     SafetensorError,
     zipfile.BadZipFile,
     zlib.error,

@@ -1,8 +1,7 @@
 """The defaults of `generate` in the files of Hugging Face, for all families."""
 
-import warnings
-
 from zoo.checkpoint.json_files import read_json
+from zoo.checkpoint.missing_files import warn_user
 
 GENERATION_FILE, OLDER_FILE = "generation_config.json", "config.json"
 # Our options, and their names there. Those of samples count with `do_sample` only.
@@ -87,16 +86,14 @@ def read_generation(directory, end=None, longest=None, defaults=None):
     if longest is not None:
         unknown.discard("min_length")
     elif found.get("repetition_penalty", 1) != 1:
-        warnings.warn(
+        warn_user(
             "The tokens of a prompt do not count for `repetition_penalty`. Received: "
-            f"{found['repetition_penalty']} in {path}, where they do.",
-            stacklevel=2,
+            f"{found['repetition_penalty']} in {path}, where they do."
         )
     if unknown:
-        warnings.warn(
+        warn_user(
             f"zoo does not have the options {', '.join(sorted(unknown))} of {path}. "
-            "They are ignored, so generated texts differ from those of Hugging Face.",
-            stacklevel=2,
+            "They are ignored, so generated texts differ from those of Hugging Face."
         )
     return found
 

@@ -1,4 +1,6 @@
-"""What all readers of Hugging Face's files share: names of files and of activations."""
+"""What all readers of Hugging Face share: names of files and types of models."""
+
+import re
 
 # The files of weights, in the order in which they are looked for.
 HUGGING_FACE_WEIGHTS = (
@@ -34,11 +36,5 @@ def find_model_type(values):
         return values["model_type"]
     kinds = values.get("architectures")
     name = kinds[0] if isinstance(kinds, list) and kinds else None
-    for prefix, kind in PREFIXES.items():
-        if (
-            isinstance(name, str)
-            and name.startswith(f"{prefix}")
-            and (name.removeprefix(prefix)[:1].isupper())
-        ):
-            return kind
-    return None
+    found = re.match(rf"({'|'.join(PREFIXES)})[A-Z]", str(name))
+    return PREFIXES[found[1]] if found else None

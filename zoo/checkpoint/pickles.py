@@ -21,8 +21,6 @@ UNPICKLE_ERRORS = (
     TypeError,
     ValueError,
 )
-
-
 PUTS = ("PUT", "BINPUT", "LONG_BINPUT")
 GETS = ("GET", "BINGET", "LONG_BINGET")
 FREE = ("PROTO", "FRAME")

@@ -31,10 +31,22 @@ def encode(value, file):
 def decode(content, file):
     """The value of the bytes of a file, see `encode`; bytes instead of base64."""
     if file.endswith(".json"):
-        return json.loads(content)
+        return parse_json(content, file)
     if not file.endswith(".txt"):
         return content
     return tuple(content.decode("utf-8").split("\n")[:-1])
+
+
+def parse_json(content, path):
+    """The values of the content of a JSON file.
+
+    Raises:
+        ValueError: if it is not JSON, or too deep. The message names the path.
+    """
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"`{path}` must be JSON. Received: {error}.") from error
 
 
 def without_paths(arguments, files):

@@ -1,13 +1,13 @@
 """Texts to the ids of fastai's ULMFiT, and back, inside the TensorFlow graph."""
 
 import collections.abc
-import json
 import os
 import pathlib
 
 import tensorflow as tf
 
 from zoo.ragged_rows import row_ids
+from zoo.text.contents import parse_json
 from zoo.text.fastai_joining import join_tokens
 from zoo.text.fastai_rules import NULL
 from zoo.text.fastai_splitting import (
@@ -199,7 +199,7 @@ def _read(source):
                 f"`vocabulary` must be an existing file. Received: {str(path)!r}. Give "
                 "the path of a JSON file with a list of tokens, or the list itself."
             )
-        source = json.loads(path.read_bytes())
+        source = parse_json(path.read_bytes(), path)
     if not isinstance(source, collections.abc.Sequence):
         source = [source]
     wrong = [token for token in source if not isinstance(token, str)]

@@ -2,7 +2,6 @@
 
 import collections.abc
 import functools
-import json
 import os
 import pathlib
 
@@ -12,6 +11,7 @@ from zoo.ragged_rows import join, row_ids
 from zoo.text import offsets
 from zoo.text.bpe_merging import BytePairMerger, constant
 from zoo.text.bpe_tokenizer import VERSION, parse_codes
+from zoo.text.contents import parse_json
 from zoo.text.gpt2_splitting import split_pieces
 from zoo.text.tokenizer import Framing, Tokenizer
 
@@ -242,7 +242,7 @@ def read_tokens(source):
         ValueError: if the file is not JSON, or the ids are not 0, 1, 2 and so on.
     """
     if isinstance(source, (str, os.PathLike)):
-        source = json.loads(_read_file(source, "vocabulary"))
+        source = parse_json(_read_file(source, "vocabulary"), source)
     if isinstance(source, collections.abc.Mapping):
         if sorted(source.values()) != [*range(len(source))]:
             raise ValueError(
