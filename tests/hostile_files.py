@@ -17,24 +17,20 @@ MANY = 2**24  # bytes or values; the tests allow half of them
 EMPTY = {"0": b"\0" * 16}
 
 
-def tower(height, begin=b")", pair=b"\x86"):
+def tower(height, begin=b")", pair=b"\x86", mark=b""):
     """Opcodes of a value that holds another one twice, and so on; its hash takes long.
 
     Args:
         height: int, at most 254.
-        begin: bytes, the opcode of the innermost value.
+        begin: bytes, the opcodes of the innermost value.
         pair: bytes, the opcode that joins two values.
+        mark: bytes, what stands before two values.
     """
-    mark = b"(" if pair == b"\x91" else b""  # of a frozenset
-    levels = (mark + b"h" + bytes([i]) for i in range(height))
-    return (
-        begin
-        + b"q\0"
-        + b"".join(
-            level + b"h" + bytes([i]) + pair + b"q" + bytes([i + 1])
-            for i, level in enumerate(levels)
-        )
-    )
+    found = begin + b"q\0" + b"0"
+    for i in range(height):
+        inner = b"h" + bytes([i])
+        found += mark + inner + inner + pair + b"q" + bytes([i + 1]) + b"0"
+    return found + b"h" + bytes([height])
 
 
 def colliding(count):
@@ -54,7 +50,7 @@ PICKLES = {
     "a tower in a dict of protocol 0": b"(" + tower(40) + b"Nd.",
     "a tower in a set": b"\x80\x04\x8f(" + tower(40) + b"\x90.",
     "a tower in a frozenset": b"\x80\x04(" + tower(40) + b"\x91.",
-    "a tower of frozensets": b"\x80\x04}" + tower(40, b"(\x91", b"\x91") + b"Ns.",
+    "a tower of frozensets": b"\x80\x04}" + tower(40, b"(\x91", b"\x91", b"(") + b"Ns.",
     "integers of one hash": b"\x80\x02}(" + colliding(2000) + b"u.",
     "many tuples as keys": b"\x80\x02}(" + pairs(2000) + b"u.",
     "a number of 2**31": b"\x80\x02Nr\xff\xff\xff\x7f.",
@@ -150,12 +146,9 @@ def write_large_storage(path):
 
 def write_containers_as_keys(path):
     """The list of storages of a file of torch 0.4 holds lists of lists."""
-    lists = b"]q\0" + b"".join(
-        b"](h" + bytes([i]) + b"h" + bytes([i]) + b"eq" + bytes([i + 1])
-        for i in range(40)
-    )
+    lists = b"]" + tower(40, b"]", b"e", b"](") + b"a"
     head = [pickle.dumps(v, 2) for v in (1001, {"little_endian": True}, {})]
-    path.write_bytes(LEGACY_MAGIC + b"".join(head) + b"\x80\x02" + lists + b"\x85.")
+    path.write_bytes(LEGACY_MAGIC + b"".join(head) + b"\x80\x02" + lists + b".")
     return path
 
 
