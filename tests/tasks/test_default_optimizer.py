@@ -116,7 +116,12 @@ def test_every_kind_of_data_has_a_known_number_of_updates(make_default, texts, l
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Your input ran out of data")
-def test_an_unknown_number_of_batches_is_counted(make_default, texts, labels, tmp_path):
+@pytest.mark.filterwarnings("ignore:`fit` must know how many batches")
+def test_an_unknown_number_of_batches_is_counted(
+    make_default, texts, labels, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("zoo.data.read_ahead.MOST_BATCHES", 1)
+
     def dataset():
         data = tf.data.Dataset.from_tensor_slices((texts, labels))
         return data.batch(8).filter(lambda x, y: True)

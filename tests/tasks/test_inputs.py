@@ -119,10 +119,6 @@ def test_a_task_that_makes_its_targets_takes_none(models, name):
         assert np.isfinite(model.train_on_batch(TEXTS)).all()
 
 
-def generator():
-    yield TEXTS, LABELS
-
-
 def made(x):
     """A value, or what a function makes of it: a new one for every call."""
     return x() if callable(x) else x
@@ -142,12 +138,6 @@ NOT_TAKEN = [
     ([[1, 2], [3]], "Received: a list of lists"),
     ([{"text": "a"}], "Received: a list of dicts"),
     ((), "Received: a tuple without columns"),
-    (
-        lambda: (text for text in TEXTS),
-        "Received: a generator of texts.*tf.data.Dataset",
-    ),
-    (generator, "Received: a generator of texts"),
-    (Batches((np.array(TEXTS), np.zeros(3))), "Received: a Batches of texts"),
 ]
 
 

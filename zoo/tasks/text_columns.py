@@ -51,8 +51,8 @@ class TextColumns:
             TypeError: if no method of a task takes `x`.
             ValueError: if the names in a dict or a table are not those of the columns.
         """
-        x = text_stream(self, x)
-        x = named_columns(refuse_input(plain_columns(x)))
+        x = text_stream(self, named_columns(x))
+        x = refuse_input(plain_columns(x))
         if isinstance(x, tf.data.Dataset):
             spec = x.element_spec
             spec = spec[0] if isinstance(spec, tuple) else spec

@@ -163,9 +163,9 @@ def _replayed(part):
 def _texts_of(item):
     """The parts of the texts of an item, list of columns."""
     texts = item[0] if isinstance(item, tuple) and item else item
-    if isinstance(texts, dict):
-        return [*texts.values()]
-    return [*texts] if isinstance(texts, tuple) else [texts]
+    parts = texts.values() if isinstance(texts, dict) else texts
+    parts = parts if isinstance(texts, (dict, tuple)) else [texts]
+    return [*map(plain_column, parts)]
 
 
 def _is_text(item):
