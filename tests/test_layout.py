@@ -40,14 +40,8 @@ OFFICIAL_METRICS = {"sacrebleu", "seqeval", "sklearn", "scipy", "threadpoolctl"}
 # What a module may import: from zoo, and from other packages. Every module may import
 # those of `EVERYWHERE`; a room of models may also import itself, and a package its own
 # modules.
-EVERYWHERE = {
-    "files",
-    "path_checks",
-    "state_files",
-    "extras",
-    "ranges",
-    "inflation",
-} | {"number_rules"}
+EVERYWHERE = {*("files", "path_checks", "state_files", "extras"), "inflation"}
+EVERYWHERE |= {"ranges", "number_rules"}
 RULES = {
     **dict.fromkeys({*EVERYWHERE, "config", "freezing", "interrupts"}, (set(), set())),
     "family": (set(), {"keras"}),

@@ -48,16 +48,14 @@ def save_preset(backbone, task, directory, layout="zoo", dtype="float32", heads=
 
     Raises:
         FileExistsError: if the directory is not empty.
-        ValueError: if the layout or a head is unknown, if the layout cannot hold the
-            model or `dtype`, if a weight is not finite or not finite in `dtype`,
-            or if a layer is quantized, but not to int8.
+        ValueError: if the layout or a head is unknown, the layout cannot hold the model
+            or `dtype`, a weight is not finite in `dtype`, or a layer is quantized, but
+            not to int8.
     """
     check_values(Literal["float32", "float16"], dtype=dtype)
-    check_values(str, layout=layout)
     check_values(list[str] | tuple[str, ...] | None, heads=heads)
-    arrays = model_arrays(backbone, task)
     spare = backbone.spare_heads if task is None or task.pretrains else {}
-    arrays = {**spare, **arrays}
+    arrays = {**spare, **model_arrays(backbone, task)}
     record = task and task.preset_record()
     if layout != "zoo":
         if dtype != "float32":

@@ -85,11 +85,13 @@ def read_generation(directory, end=None, longest=None, defaults=None):
         found |= {name: value for name, value in sampled.items() if value}
     if longest is not None:
         unknown.discard("min_length")
-    elif found.get("repetition_penalty", 1) != 1:
-        warn_user(
-            "The tokens of a prompt do not count for `repetition_penalty`. Received: "
-            f"{found['repetition_penalty']} in {path}, where they do."
-        )
+    else:
+        for name, neutral in (("repetition_penalty", 1), ("no_repeat_ngram_size", 0)):
+            if found.get(name, neutral) != neutral:
+                warn_user(
+                    f"The tokens of a prompt do not count for `{name}`. Received: "
+                    f"{found[name]} in {path}, where they do."
+                )
     if unknown:
         warn_user(
             f"zoo does not have the options {', '.join(sorted(unknown))} of {path}. "

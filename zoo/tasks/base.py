@@ -171,8 +171,6 @@ class Task(
         """Adds the inputs that can be derived from the others."""
         return {**to_tensors(inputs, self.input), **self.backbone.complete(inputs)}
 
-    # What a subclass gives -----------------------------------------------------
-
     def default_loss(self):
         """The loss that `compile` uses when none is given."""
         raise NotImplementedError
@@ -208,7 +206,7 @@ class Task(
 
     @property
     def trainable_weights(self):
-        """Those that the graph uses; see `unused_layers`."""
+        """The same, see `trainable_variables`."""
         return self._used(super().trainable_weights)
 
     def _used(self, variables):
@@ -221,7 +219,7 @@ class Task(
 
     def head_layers(self):
         """Names of the layers whose weights are not the backbone's, tuple of str."""
-        own = {id(variable) for variable in self.backbone.variables}
+        own = {*map(id, self.backbone.variables)}
         heads = {v.path.split("/")[0] for v in self.weights if id(v) not in own}
         return tuple(sorted(heads))
 
@@ -236,8 +234,6 @@ class Task(
             dict, or None if it is not.
         """
         return None
-
-    # Training ------------------------------------------------------------------
 
     def compile(
         self,
@@ -333,7 +329,6 @@ class Task(
         check_values(Share, layer_decay=layer_decay)
         if learning_rate is None:
             learning_rate = self.default_learning_rate
-        multiplier = self.default_head_multiplier
         warmup_share = FAMILIES[self.backbone.family].warmup_share
         with self.distribute_strategy.scope():
             return AdamW(
@@ -341,7 +336,7 @@ class Task(
                 global_clipnorm=1.0,
                 layer_decay=layer_decay,
                 depths=layer_depths(self.backbone) if layer_decay < 1 else None,
-                head_multiplier=multiplier if self.new_heads else 1.0,
+                head_multiplier=self.default_head_multiplier if self.new_heads else 1,
                 heads=self.new_heads,
             )
 

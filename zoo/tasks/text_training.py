@@ -9,7 +9,6 @@ import tensorflow as tf
 
 from zoo.data import plan_batches, untuned
 from zoo.tasks.epochs import Run, keep_batches, with_callbacks
-from zoo.tasks.held_out import check_share, split_rows
 from zoo.tasks.text_batches import TextBatches
 from zoo.tasks.text_input import (
     as_columns,
@@ -20,6 +19,7 @@ from zoo.tasks.text_input import (
 )
 from zoo.tasks.text_sources import plain_column
 from zoo.tasks.text_streams import is_stream, text_stream
+from zoo.tasks.validation_split import check_share, split_rows
 from zoo.token_inputs import check_integers
 
 PREDICTING = threading.RLock()  # Keras keeps the state of a prediction on the model
@@ -69,7 +69,7 @@ class TextTraining(TextBatches):
             x: texts, pairs, a dataset of either, or what Keras takes.
             y: labels; None for a task that makes its own.
             epochs: int; None for that of the preset, or 1 with `steps_per_epoch`.
-            validation_split: float in [0, 1), see `zoo.tasks.held_out`.
+            validation_split: float in [0, 1), see `zoo.tasks.validation_split`.
             batch_size ... validation_freq: see `keras.Model.fit`.
             seed, token_budget: see `batches`, and `zoo.tasks.epochs.Run`.
 
@@ -83,8 +83,10 @@ class TextTraining(TextBatches):
         batch_size, rows, steps, often = check_sizes(*sizes)
         share, rows = check_share(validation_split), rows or batch_size
         data = self._checked(x, y, "fit", sample_weight, batch_size, run.permutation)
-        held_out = self._held_out(validation_data)
-        columns = self._training_columns(data[0])
+        held_out, columns = (
+            self._held_out(validation_data),
+            self._training_columns(data[0]),
+        )
         data, held_out = self._split(data, share, held_out)
         class_weight = self._class_weight(class_weight, *data[:2])
         x, y, sample_weight = run.read(data[0], self.optimizer), *data[1:]
