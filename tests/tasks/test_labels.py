@@ -90,6 +90,10 @@ def test_targets_that_are_no_label_or_several(case):
     if case != "dates":
         with pytest.raises(tf.errors.InvalidArgumentError, match="`y` must hold label"):
             label_tensor(tf.constant(y), names)
+    if case == "one batch":
+        message = "As labels, 1 is '1', 2 is '2'. As class numbers, 0 is '1', 1 is '2'"
+        with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+            label_tensor(tf.constant(y), names)
     with pytest.raises(ValueError, match="`class_weight` must"):
         class_weights(dict.fromkeys(np.asarray(y).tolist(), 1.0), names)
 

@@ -12,14 +12,14 @@ from zoo.tasks.losses import FunctionLoss, interpret, map_leaves
 CROSSENTROPY = "sparse_categorical_crossentropy"
 # Functions of Keras by their names: those of class numbers; those of scores on any
 # scale; and what needs probabilities beside the crossentropies with `from_logits`.
-OF_CLASS_NUMBERS = (CROSSENTROPY, "categorical_generalized_cross_entropy")
-OF_SCORES = (
+CLASS_NUMBER_LOSSES = (CROSSENTROPY, "categorical_generalized_cross_entropy")
+SCORE_LOSSES = (
     *("hinge", "squared_hinge", "categorical_hinge"),
     *("categorical_accuracy", "top_k_categorical_accuracy"),
 )
-OF_PROBABILITIES = "kl_divergence", "poisson", "dice", "tversky", "ctc", "circle"
+PROBABILITY_LOSSES = "kl_divergence", "poisson", "dice", "tversky", "ctc", "circle"
 # Metrics of Keras that take class numbers and logits, or any numbers.
-METRICS = (
+READY_METRICS = (
     *("Mean", "Sum", "MeanMetricWrapper"),
     *("sparse_categorical_accuracy", "sparse_top_k_categorical_accuracy"),
 )
@@ -30,7 +30,7 @@ class LossError(ValueError):
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class OfLogits:
+class LogitsFunction:
     """A function of targets and logits, made of a loss of Keras.
 
     Class numbers become rows of 0 and 1, unless the loss takes numbers. Logits become
@@ -53,11 +53,11 @@ class OfLogits:
             y_true = ops.squeeze(y_true, -1)
         if len(y_true.shape) < ranks[1]:
             y_true = ops.cast(y_true, "int32")
-            if self.__name__ not in OF_CLASS_NUMBERS:
+            if self.__name__ not in CLASS_NUMBER_LOSSES:
                 y_true = ops.one_hot(y_true, y_pred.shape[-1] or ops.shape(y_pred)[-1])
             elif self.padding is not None:
                 y_true = ops.where(y_true == self.padding, 0, y_true)
-        if self.__name__ not in OF_SCORES and not _from_logits(self.loss):
+        if self.__name__ not in SCORE_LOSSES and not _from_logits(self.loss):
             y_pred = ops.softmax(y_pred)
         if isinstance(self.loss, keras.losses.Loss):
             return self.loss.call(y_true, y_pred)
@@ -114,11 +114,13 @@ def _fit_loss(task, given):
     if task.output_kind != "logits":
         return given
     if not isinstance(loss, keras.losses.Loss) or isinstance(given, (str, type)):
-        fitted = OfLogits(function, _with_logits(function, options), task.padding_label)
+        fitted = LogitsFunction(
+            function, _with_logits(function, options), task.padding_label
+        )
         return FunctionLoss(fitted, given if isinstance(given, str) else None)
     if _name_of(loss) == CROSSENTROPY and options["ignore_class"] == task.padding_label:
         return loss
-    fitted = OfLogits(loss, padding=task.padding_label)
+    fitted = LogitsFunction(loss, padding=task.padding_label)
     return FunctionLoss(fitted, loss.name, loss.reduction, dtype=loss.dtype)
 
 
@@ -131,13 +133,15 @@ def _fit_metric(task, given):
     if task.output_kind is None:
         return given
     function, options = _parts(given, metric)
-    ready = task.output_kind == "logits" and _name_of(function) in METRICS
+    ready = task.output_kind == "logits" and _name_of(function) in READY_METRICS
     if not _of_keras(function) or ready:
         return given
     _check("metrics", task, given, function, options)
     if task.output_kind != "logits" or not inspect.isfunction(function):
         return given
-    fitted = OfLogits(function, _with_logits(function, options), task.padding_label)
+    fitted = LogitsFunction(
+        function, _with_logits(function, options), task.padding_label
+    )
     name = given if isinstance(given, str) else getattr(metric, "name", None)
     return keras.metrics.MeanMetricWrapper(fitted, name or fitted.__name__)
 
@@ -201,7 +205,7 @@ def _check(argument, task, given, function, options):
         classes = name.startswith(("categorical", "sparse", "top_k"))
         binary = name.startswith("binary") and said
         one = name == "cosine_similarity" and task.output_shape[-1] == 1
-        wrong = classes or one or name in OF_PROBABILITIES
+        wrong = classes or one or name in PROBABILITY_LOSSES
         wrong |= _from_logits(function) and not binary
     else:
         wrong = True

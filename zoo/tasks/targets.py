@@ -137,9 +137,8 @@ def label_tensor(y, labels):
         numbers = tf.where(right, numbers, whole)
         right |= tf.reduce_all(inside) & tf.reduce_all(found <= 1)
     elif names:
-        message += (
-            f" Class numbers would be confused with them: {[*enumerate(labels)]}."
-        )
+        numbers_of = ", ".join(f"{i} is {label!r}" for i, label in enumerate(labels))
+        message += f" As class numbers, {numbers_of}. Give the names of the labels."
     with tf.control_dependencies([tf.debugging.Assert(right, [message, y])]):
         return tf.identity(numbers)
 
