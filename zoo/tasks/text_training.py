@@ -9,7 +9,6 @@ import tensorflow as tf
 
 from zoo.data import plan_batches, untuned
 from zoo.tasks.epochs import Run, keep_batches, with_callbacks
-from zoo.tasks.held_out import check_share, split_rows
 from zoo.tasks.text_batches import TextBatches
 from zoo.tasks.text_input import (
     as_columns,
@@ -20,6 +19,7 @@ from zoo.tasks.text_input import (
 )
 from zoo.tasks.text_sources import plain_column
 from zoo.tasks.text_streams import is_stream, text_stream
+from zoo.tasks.validation_rows import check_share, split_rows
 
 PREDICTING = threading.RLock()  # Keras keeps the state of a prediction on the model
 
@@ -67,7 +67,7 @@ class TextTraining(TextBatches):
             x: texts, pairs, a dataset of either, or what Keras takes.
             y: labels; None for a task that makes its own.
             epochs: int; None for that of the preset, or 1 with `steps_per_epoch`.
-            validation_split: float in [0, 1), see `zoo.tasks.held_out`.
+            validation_split: float in [0, 1), see `zoo.tasks.validation_rows`.
             batch_size ... validation_freq: see `keras.Model.fit`.
             seed, token_budget: see `batches`, and `zoo.tasks.epochs.Run`.
 
@@ -81,10 +81,9 @@ class TextTraining(TextBatches):
         batch_size, rows, steps, often = check_sizes(*sizes)
         share, rows = check_share(validation_split), rows or batch_size
         data = self._checked(x, y, "fit", sample_weight, batch_size, run.permutation)
-        held_out = self._held_out(validation_data)
         class_weight = class_weight and self.encode_class_weight(class_weight)
         columns = self._training_columns(data[0])
-        data, held_out = self._split(data, share, held_out)
+        data, held_out = self._split(data, share, self._held_out(validation_data))
         x, y, sample_weight = run.read(data[0], self.optimizer), *data[1:]
         if self.takes_text(x):
             x = self._epochs((x, y, sample_weight, batch_size), run)
@@ -184,6 +183,7 @@ class TextTraining(TextBatches):
         """
         if "_use_cached_eval_dataset" not in kwargs:  # else `fit` has checked the data
             batch_size = rows_at_once(batch_size, None)
+            steps = optional_count(steps, "steps")
             data = self._checked(x, y, "evaluate", sample_weight, batch_size)
             x, y, sample_weight = data
             if self.takes_text(x):

@@ -1,4 +1,4 @@
-"""What `fit` reads in which order: the same rows learn alike, whatever holds them."""
+"""The same rows learn equally well, whatever holds them."""
 
 import random
 import warnings
@@ -8,37 +8,16 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
-from tiny_gpt import tiny_byte_tokenizer
+from light_fits import NUMBERS, RATE, SIZE, TEXTS, Batches, Seen, make, slices
 
 from zoo.data import read_ahead
 from zoo.registry import build_backbone
-from zoo.tasks import CausalLM, TextClassifier
+from zoo.tasks import TextClassifier
 from zoo.training import WarmupLinearDecay
 
-EAGER = {"run_eagerly": True}
-RATE, SIZE, EPOCHS = 0.01, 8, 3
-TEXTS, LABELS = tiny.make_texts(24)
-NUMBERS = [tiny.LABELS.index(label) for label in LABELS]
+EPOCHS = 3
 RAN_OUT = "ignore:Your input ran out of data"
 UNKNOWN = "`fit` must know how many batches an epoch has.*Give `steps_per_epoch`"
-
-
-class Batches(keras.utils.PyDataset):
-    """Texts and labels in batches."""
-
-    def __init__(self, texts, labels, size):
-        super().__init__()
-        self.rows = texts, labels, size
-
-    def __len__(self):
-        return -(-len(self.rows[0]) // self.rows[2])
-
-    def __getitem__(self, index):
-        texts, labels, size = self.rows
-        return (
-            texts[index * size : (index + 1) * size],
-            labels[index * size : (index + 1) * size],
-        )
 
 
 class Rows:
@@ -49,10 +28,6 @@ class Rows:
 
     def __iter__(self):
         return iter(self.rows)
-
-
-def slices(texts, labels, size):
-    return tf.data.Dataset.from_tensor_slices((texts, labels)).batch(size)
 
 
 def generated(texts, labels, size):
@@ -98,47 +73,6 @@ HOLDERS = {
 def iter_of(rows):
     """A generator."""
     yield from rows
-
-
-class Seen:
-    """Keeps the rate of every update of a model, and its batch, but does not train.
-
-    Attributes:
-        rates: list of float.
-        batches: list of what a step was given.
-    """
-
-    def __init__(self, model):
-        self.rates, self.batches = [], []
-
-        def train_step(data):
-            self.rates.append(float(model.optimizer.learning_rate))
-            self.batches.append(data)
-            model.optimizer.iterations.assign_add(1)
-            return {"loss": 0.0}
-
-        model.train_step = train_step
-        model.get_metrics_result = lambda: {"loss": 0.0}
-
-    @property
-    def labels(self):
-        """The labels of every batch, lists of int."""
-        return [np.asarray(batch[1]).tolist() for batch in self.batches]
-
-    @property
-    def tokens(self):
-        """The tokens of every batch, lists of lists of int."""
-        return [np.asarray(batch[0]["token_ids"]).tolist() for batch in self.batches]
-
-
-def make(tokenizer, **options):
-    keras.utils.set_random_seed(1)
-    config = {**tiny.CONFIG, "num_layers": 1}
-    model = TextClassifier(
-        build_backbone("bert", config), tokenizer, tiny.LABELS, **options
-    )
-    model.compile(learning_rate=RATE, **EAGER)
-    return model
 
 
 def formula(updates):
@@ -241,97 +175,6 @@ def test_epochs_of_another_length_have_as_many_batches(tokenizer):
     data = tf.data.Dataset.from_generator(batches, output_signature=spec)
     model.fit(data, epochs=3, verbose=0)
     assert seen.rates == formula(9)
-
-
-# The order of batches ---------------------------------------------------------------
-
-
-def orders(model, calls, *data, **options):
-    """The labels of all batches of some calls of `fit`, a list for each call."""
-    seen, found = Seen(model), []
-    for call in calls:
-        seen.batches = []
-        model.fit(*data, verbose=0, **{"batch_size": SIZE, **options, **call})
-        found.append(seen.labels)
-    return found
-
-
-@pytest.mark.parametrize(
-    "options", [{}, {"token_budget": 60, "batch_size": None}, {"steps_per_epoch": 2}]
-)
-def test_repeated_calls_go_on_shuffling(options, tokenizer):
-    model, whole = make(tokenizer), make(tokenizer)
-    found = orders(model, [{"epochs": 1}] * 3, TEXTS, NUMBERS, **options)
-    (expected,) = orders(whole, [{"epochs": 3}], TEXTS, NUMBERS, **options)
-    assert len({str(order) for order in found}) == 3
-    assert sum(found, []) == expected
-    other = make(tokenizer)
-    (order,) = orders(other, [{"epochs": 1, "seed": 1}], TEXTS, NUMBERS, **options)
-    assert order != found[0]
-
-
-def test_calls_that_end_within_an_epoch_go_on_shuffling(tokenizer):
-    class Stop(keras.callbacks.Callback):
-        def on_train_batch_end(self, batch, logs=None):
-            self.model.stop_training = batch == 1
-
-    found = orders(make(tokenizer), [{}] * 4, TEXTS, NUMBERS, callbacks=[Stop()])
-    assert len({str(order) for order in found}) == 4
-
-
-def test_a_py_dataset_is_shuffled_by_the_seed(tokenizer):
-    def run(calls, **options):
-        model = make(tokenizer)
-        seen = Seen(model)
-        for epochs in calls:
-            data = Batches(TEXTS, NUMBERS, SIZE)
-            model.fit(data, epochs=epochs, verbose=0, **options)
-        found = [seen.labels[i : i + 3] for i in range(0, 9, 3)]
-        assert all(sorted(epoch) == sorted(found[0]) for epoch in found)
-        return [*map(str, found)]
-
-    found = run([1, 1, 1])
-    assert found == run([3]) != run([3], seed=1)
-    assert len({*found}) > 1
-    assert len({*run([3], shuffle=False)}) == 1
-
-
-def tokens_of_calls(model, calls, data, **options):
-    """The tokens of all batches of some calls of `fit`."""
-    seen = Seen(model)
-    for epochs in calls:
-        model.fit(data, epochs=epochs, verbose=0, **options)
-    return seen.tokens
-
-
-@pytest.mark.parametrize("kind", ["list", "dataset", "unknown"])
-def test_masks_of_repeated_calls_differ(kind, make_task):
-    data, options = TEXTS, {"batch_size": 24, "shuffle": False}
-    if kind != "list":
-        data, options = tf.data.Dataset.from_tensor_slices(TEXTS).batch(24), {}
-    if kind == "unknown":
-        data = data.filter(lambda x: True)
-    found, whole = (
-        tokens_of_calls(make_task("masked_lm", compile=EAGER), calls, data, **options)
-        for calls in ([1, 1, 1], [3])
-    )
-    assert found == whole and found[0] != found[1] != found[2] != found[0]
-
-
-@pytest.mark.parametrize("kind", ["rows", "packing"])
-def test_streams_and_packed_rows_of_repeated_calls_differ(kind, tokenizer):
-    options, family, config = {"rows": 2, "jitter": True}, "ulmfit", tiny.ULMFIT_CONFIG
-    if kind == "packing":
-        options, family, config = {"packing": "streams"}, "gpt", tiny.GPT_CONFIG
-        tokenizer = tiny_byte_tokenizer()
-    backbone = build_backbone(family, {**config, "num_layers": 1})
-    found = []
-    for calls in ([1, 1], [2]):
-        model = CausalLM(backbone, tokenizer, **options)
-        model.compile(learning_rate=RATE, **EAGER)
-        found.append(tokens_of_calls(model, calls, TEXTS))
-    half = len(found[0]) // 2
-    assert found[0] == found[1] and found[0][:half] != found[0][half:]
 
 
 # Learning ---------------------------------------------------------------------------
