@@ -1,10 +1,10 @@
-"""The order in which repeated calls of `fit` read the same rows."""
+"""The order of batches: no call of `fit` repeats that of another one."""
 
 import keras
 import pytest
 import tensorflow as tf
 import tiny
-from test_unknown_lengths import EAGER, NUMBERS, RATE, SIZE, TEXTS, Batches, Seen, make
+from light_fits import EAGER, NUMBERS, RATE, SIZE, TEXTS, Batches, Seen, make
 from tiny_gpt import tiny_byte_tokenizer
 
 from zoo.registry import build_backbone
@@ -21,8 +21,12 @@ def orders(model, calls, *data, **options):
     return found
 
 
+BUDGET = {"token_budget": 60, "batch_size": None}
+
+
 @pytest.mark.parametrize(
-    "options", [{}, {"token_budget": 60, "batch_size": None}, {"steps_per_epoch": 2}]
+    "options",
+    [{}, {"steps_per_epoch": 2}, pytest.param(BUDGET, marks=pytest.mark.slow)],
 )
 def test_repeated_calls_go_on_shuffling(options, tokenizer):
     model, whole = make(tokenizer), make(tokenizer)
@@ -97,6 +101,3 @@ def test_streams_and_packed_rows_of_repeated_calls_differ(kind, tokenizer):
         found.append(tokens_of_calls(model, calls, TEXTS))
     half = len(found[0]) // 2
     assert found[0] == found[1] and found[0][:half] != found[0][half:]
-
-
-# Learning ---------------------------------------------------------------------------

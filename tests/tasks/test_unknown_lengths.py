@@ -1,4 +1,4 @@
-"""What `fit` reads in which order: the same rows learn alike, whatever holds them."""
+"""The same rows learn equally well, whatever holds them."""
 
 import random
 import warnings
@@ -8,36 +8,16 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
+from light_fits import NUMBERS, RATE, SIZE, TEXTS, Batches, Seen, make, slices
 
 from zoo.data import read_ahead
 from zoo.registry import build_backbone
 from zoo.tasks import TextClassifier
 from zoo.training import WarmupLinearDecay
 
-EAGER = {"run_eagerly": True}
-RATE, SIZE, EPOCHS = 0.01, 8, 3
-TEXTS, LABELS = tiny.make_texts(24)
-NUMBERS = [tiny.LABELS.index(label) for label in LABELS]
+EPOCHS = 3
 RAN_OUT = "ignore:Your input ran out of data"
 UNKNOWN = "`fit` must know how many batches an epoch has.*Give `steps_per_epoch`"
-
-
-class Batches(keras.utils.PyDataset):
-    """Texts and labels in batches."""
-
-    def __init__(self, texts, labels, size):
-        super().__init__()
-        self.rows = texts, labels, size
-
-    def __len__(self):
-        return -(-len(self.rows[0]) // self.rows[2])
-
-    def __getitem__(self, index):
-        texts, labels, size = self.rows
-        return (
-            texts[index * size : (index + 1) * size],
-            labels[index * size : (index + 1) * size],
-        )
 
 
 class Rows:
@@ -48,10 +28,6 @@ class Rows:
 
     def __iter__(self):
         return iter(self.rows)
-
-
-def slices(texts, labels, size):
-    return tf.data.Dataset.from_tensor_slices((texts, labels)).batch(size)
 
 
 def generated(texts, labels, size):
@@ -97,47 +73,6 @@ HOLDERS = {
 def iter_of(rows):
     """A generator."""
     yield from rows
-
-
-class Seen:
-    """Keeps the rate of every update of a model, and its batch, but does not train.
-
-    Attributes:
-        rates: list of float.
-        batches: list of what a step was given.
-    """
-
-    def __init__(self, model):
-        self.rates, self.batches = [], []
-
-        def train_step(data):
-            self.rates.append(float(model.optimizer.learning_rate))
-            self.batches.append(data)
-            model.optimizer.iterations.assign_add(1)
-            return {"loss": 0.0}
-
-        model.train_step = train_step
-        model.get_metrics_result = lambda: {"loss": 0.0}
-
-    @property
-    def labels(self):
-        """The labels of every batch, lists of int."""
-        return [np.asarray(batch[1]).tolist() for batch in self.batches]
-
-    @property
-    def tokens(self):
-        """The tokens of every batch, lists of lists of int."""
-        return [np.asarray(batch[0]["token_ids"]).tolist() for batch in self.batches]
-
-
-def make(tokenizer, **options):
-    keras.utils.set_random_seed(1)
-    config = {**tiny.CONFIG, "num_layers": 1}
-    model = TextClassifier(
-        build_backbone("bert", config), tokenizer, tiny.LABELS, **options
-    )
-    model.compile(learning_rate=RATE, **EAGER)
-    return model
 
 
 def formula(updates):
@@ -242,7 +177,7 @@ def test_epochs_of_another_length_have_as_many_batches(tokenizer):
     assert seen.rates == formula(9)
 
 
-# The order of batches ---------------------------------------------------------------
+# Learning ---------------------------------------------------------------------------
 
 
 def draw_reviews(count, seed):

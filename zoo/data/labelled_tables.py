@@ -120,14 +120,19 @@ def hash_split(texts, parts):
     """
     split = {name: [] for name, _ in parts}
     for row, text in enumerate(texts):
-        digest = hashlib.sha256(text.encode("utf-8", "ignore")).digest()
-        place, bound = int.from_bytes(digest[:8], "big") / 2**64, 0.0
+        place, bound = hash_place(text), 0.0
         for name, share in parts:
             bound += share
             if place < bound or name == parts[-1][0]:
                 split[name].append(row)
                 break
     return split
+
+
+def hash_place(text):
+    """A number in [0, 1) that depends on a text only, float."""
+    digest = hashlib.sha256(text.encode("utf-8", "ignore")).digest()
+    return int.from_bytes(digest[:8], "big") / 2**64
 
 
 def as_numbers(labels, source="the data", places=None):

@@ -3,6 +3,8 @@
 import numpy as np
 
 from zoo.data import hash_split
+from zoo.data.held_out import held_out_rows
+from zoo.data.labelled_tables import hash_place
 
 
 def read_rows(kind, path, target=None, **columns):
@@ -59,21 +61,26 @@ def read_parts(kind, data, target, valid, valid_target, columns):
     if valid:
         chosen = rows, read_rows(kind, valid, valid_target, **columns)
     else:
-        chosen = split_off(*rows, kind.split_column)
+        chosen = split_off(*rows, kind.split_column, kind.stratified)
     return rows[1], dict(zip(("training", "validation"), chosen, strict=True))
 
 
-def split_off(texts, labels, column=0):
+def split_off(texts, labels, column=0, stratified=False):
     """Splits rows by a hash: nine tenths for training, one tenth for validation.
 
     Args:
         texts: list, or a tuple of columns.
         labels: list.
         column: int, that of the hash. Rows with the same text in it are together.
+        stratified: bool, whether every label has its share of the validation, see
+            `zoo.data.held_out.held_out_rows`.
     """
     chosen = texts[column] if isinstance(texts, tuple) else texts
     whole = [text if isinstance(text, str) else " ".join(text) for text in chosen]
-    split = hash_split(whole, [("valid", 0.1), ("train", 0.9)])
+    if stratified:
+        split = _split_by_label(whole, labels)
+    else:
+        split = hash_split(whole, [("valid", 0.1), ("train", 0.9)])
     if not split["valid"]:  # possible with few rows
         split = {"train": split["train"][:-1], "valid": split["train"][-1:]}
     elif not split["train"]:
@@ -84,6 +91,21 @@ def split_off(texts, labels, column=0):
             f"{len(whole)} rows. Give more rows, or a file for validation."
         )
     return [take(texts, labels, split[name]) for name in ("train", "valid")]
+
+
+def _split_by_label(texts, labels):
+    """Row numbers "train" and "valid"; of each label, the lowest hashes are "valid"."""
+    first = {}
+    for row, text in enumerate(texts):
+        first.setdefault(text, row)
+    count = min(max(round(len(first) / 10), 1), len(first) - 1)
+    classes, places = [labels[row] for row in first.values()], map(hash_place, first)
+    chosen = {*held_out_rows(classes, count, [*places])} if count else {}
+    valid = {text for number, text in enumerate(first) if number in chosen}
+    return {
+        name: [row for row, text in enumerate(texts) if (text in valid) == held_out]
+        for name, held_out in (("train", False), ("valid", True))
+    }
 
 
 def take(texts, labels, rows):

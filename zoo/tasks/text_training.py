@@ -19,7 +19,7 @@ from zoo.tasks.text_input import (
 )
 from zoo.tasks.text_sources import plain_column
 from zoo.tasks.text_streams import is_stream, text_stream
-from zoo.tasks.validation_split import check_share, split_rows
+from zoo.tasks.validation_rows import check_share, split_rows
 from zoo.token_inputs import check_integers
 
 PREDICTING = threading.RLock()  # Keras keeps the state of a prediction on the model
@@ -69,7 +69,7 @@ class TextTraining(TextBatches):
             x: texts, pairs, a dataset of either, or what Keras takes.
             y: labels; None for a task that makes its own.
             epochs: int; None for that of the preset, or 1 with `steps_per_epoch`.
-            validation_split: float in [0, 1), see `zoo.tasks.validation_split`.
+            validation_split: float in [0, 1), see `zoo.tasks.validation_rows`.
             batch_size ... validation_freq: see `keras.Model.fit`.
             seed, token_budget: see `batches`, and `zoo.tasks.epochs.Run`.
 
@@ -83,11 +83,8 @@ class TextTraining(TextBatches):
         batch_size, rows, steps, often = check_sizes(*sizes)
         share, rows = check_share(validation_split), rows or batch_size
         data = self._checked(x, y, "fit", sample_weight, batch_size, run.permutation)
-        held_out, columns = (
-            self._held_out(validation_data),
-            self._training_columns(data[0]),
-        )
-        data, held_out = self._split(data, share, held_out)
+        columns = self._training_columns(data[0])
+        data, held_out = self._split(data, share, self._held_out(validation_data))
         class_weight = self._class_weight(class_weight, *data[:2])
         x, y, sample_weight = run.read(data[0], self.optimizer), *data[1:]
         if self.takes_text(x):
@@ -194,6 +191,7 @@ class TextTraining(TextBatches):
         """
         if "_use_cached_eval_dataset" not in kwargs:  # else `fit` has checked the data
             batch_size = rows_at_once(batch_size, None)
+            steps = optional_count(steps, "steps")
             data = self._checked(x, y, "evaluate", sample_weight, batch_size)
             x, y, sample_weight = data
             if self.takes_text(x):
