@@ -41,7 +41,7 @@ EVERYWHERE = {"files", "path_checks", "extras", "number_rules", "state_files"}
 # What a module may import: from zoo, and from other packages. Every module may import
 # `EVERYWHERE`; a room of models also itself, and a package its own modules.
 RULES = {
-    **dict.fromkeys({*EVERYWHERE, "interrupts"}, (set(), set())),
+    **dict.fromkeys(EVERYWHERE, (set(), set())),
     "config": (set(), set()),
     "freezing": (set(), set()),
     "family": (set(), {"keras"}),
@@ -84,7 +84,7 @@ RULES = {
     "pretraining": (BELOW_REGISTRY | {"registry", "programs"}, ENGINE),
     "data/table_files": (set(), {"pyarrow"}),
     "arguments": ({"presets"}, {"click"}),
-    "command_group": ({"interrupts"}, {"click"}),
+    "command_group": (set(), {"click"}),
     **dict.fromkeys(COMMANDS, (EVERYTHING, {"click"})),
     "__init__": (EVERYTHING, set()),
     "__main__": ({"cli"}, set()),
