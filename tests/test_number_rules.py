@@ -146,6 +146,17 @@ def test_lists_of_numbers():
     assert "`head_dropout` must be a number from 0 to 0.9999. Received: nan" in output
 
 
+def test_layers(make_task):
+    model = make_task("text_embedder")
+    for layers in ([0.5], "x", [math.nan], [True], 1.5, [[0]], [10**30]):
+        with pytest.raises(ValueError, match="`layer` must be an integer from"):
+            zoo.embed_words(["a film"], model.backbone, layers)
+        with pytest.raises(ValueError, match="`layer` must be an integer from"):
+            zoo.TextEmbedder(model.backbone, layers=layers)
+    (found,) = zoo.embed_words(["a film"], model.backbone, np.int64(-1))
+    assert found.shape[:2] == (2, 1)
+
+
 def test_options_of_tasks_and_configs_are_not_restricted():
     options = {
         "head": "biattentive",

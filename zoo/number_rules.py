@@ -1,5 +1,6 @@
 """The range of each number that users give, checked before any work."""
 
+import collections.abc
 import dataclasses
 import functools
 import inspect
@@ -96,6 +97,13 @@ OTHER_OPTIONS = {"embedding_dim", "head", "vocabulary_size", "window"}
 def check_number(name, value):
     """The number of an argument; see `NumberRule.check`."""
     return RULES[name].check(name, value)
+
+
+def check_layers(layers):
+    """The numbers of layers, a list of int, of one number or an iterable of them."""
+    if isinstance(layers, str) or not isinstance(layers, collections.abc.Iterable):
+        layers = [layers]
+    return [check_number("layer", layer) for layer in layers]
 
 
 def check_numbers(values, skip=()):
