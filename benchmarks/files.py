@@ -21,7 +21,7 @@ def read_json(path, kind=dict, fields=()):
         value, reason = None, getattr(error, "strerror", None) or str(error)
     else:
         reason = f"{value!r:.80}"
-    if not isinstance(value, kind) or not {*fields} <= {*value}:
+    if not isinstance(value, kind) or not all(name in value for name in fields):
         words = ", ".join(fields) or "such results"
         raise ValueError(
             f"{path} must hold JSON, a {kind.__name__} with {words}. Received: "

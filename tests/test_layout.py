@@ -43,7 +43,7 @@ OFFICIAL_METRICS = {"sacrebleu", "seqeval", "sklearn", "scipy", "threadpoolctl"}
 EVERYWHERE = {*("files", "path_checks", "state_files", "extras"), "inflation"}
 EVERYWHERE |= {"ranges", "number_rules"}
 RULES = {
-    **dict.fromkeys({*EVERYWHERE, "config", "freezing", "interrupts"}, (set(), set())),
+    **dict.fromkeys({*EVERYWHERE, "config", "freezing"}, (set(), set())),
     "family": (set(), {"keras"}),
     "ragged_rows": (set(), {"tensorflow"}),
     "text": ({"ragged_rows"}, {"tensorflow", "tensorflow_text", "numpy"}),
@@ -84,7 +84,7 @@ RULES = {
     "pretraining": (BELOW_REGISTRY | {"registry", "programs"}, ENGINE),
     "data/table_files": (set(), {"pyarrow"}),
     "arguments": ({"presets"}, {"click"}),
-    "command_group": ({"interrupts"}, {"click"}),
+    "command_group": (set(), {"click"}),
     **dict.fromkeys(COMMANDS, (EVERYTHING, {"click"})),
     "__init__": (EVERYTHING, set()),
     "__main__": ({"cli"}, set()),

@@ -123,7 +123,7 @@ def test_arguments_out_of_range_are_errors(function, name):
 
 
 @pytest.mark.parametrize(
-    "name", [*{f.name for f in dataclasses.fields(SkipGramTraining)} & {*RULES}]
+    "name", sorted({f.name for f in dataclasses.fields(SkipGramTraining)} & {*RULES})
 )
 def test_word_vectors(name):
     for number in [*wrong_numbers(RULES[name]), "3", True]:
@@ -144,6 +144,17 @@ def test_lists_of_numbers():
         finetuning.run("p", "d", learning_rate=-1)
     output = run("finetune", "p", "--option", "head_dropout=NaN", code=1)
     assert "`head_dropout` must be a number from 0 to 0.9999. Received: nan" in output
+
+
+def test_layers(make_task):
+    model = make_task("text_embedder")
+    for layers in ([0.5], "x", [math.nan], [True], 1.5, [[0]], [10**30]):
+        with pytest.raises(ValueError, match="`layer` must be an integer from"):
+            zoo.embed_words(["a film"], model.backbone, layers)
+        with pytest.raises(ValueError, match="`layer` must be an integer from"):
+            zoo.TextEmbedder(model.backbone, layers=layers)
+    (found,) = zoo.embed_words(["a film"], model.backbone, np.int64(-1))
+    assert found.shape[:2] == (2, 1)
 
 
 def test_options_of_tasks_and_configs_are_not_restricted():

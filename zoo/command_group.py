@@ -1,14 +1,20 @@
 """How all commands end: with a result, an error of one line, or after Ctrl-C."""
 
 import contextlib
+import os
+import signal
 import sys
+import threading
+import time
 
 import click
 
-from zoo.interrupts import ended_by_interrupt
+from zoo.files import remove_unfinished
 
 # FloatingPointError: a loss that is not finite.
 ERRORS = (OSError, ValueError, TypeError, KeyError, ImportError, FloatingPointError)
+INTERRUPTED = 130  # the exit code of a program that Ctrl-C ends, as in a shell
+SECONDS = 1.0  # for the command to end by itself
 
 
 class Commands(click.Group):
@@ -47,7 +53,56 @@ def describe(error):
 
 def out_of_memory():
     """The exceptions that mean too little memory, a tuple."""
-    tensorflow = sys.modules.get("tensorflow")
-    if tensorflow is None:
-        return (MemoryError,)
-    return MemoryError, tensorflow.errors.ResourceExhaustedError
+    errors = getattr(sys.modules.get("tensorflow"), "errors", None)
+    return (MemoryError, *([errors.ResourceExhaustedError] if errors else []))
+
+
+@contextlib.contextmanager
+def ended_by_interrupt():
+    """Ends the process with exit code 130 if Ctrl-C is pressed in the block.
+
+    Python raises KeyboardInterrupt between two of its own instructions. But one call of
+    TensorFlow may take minutes, other code may catch the exception, and Python waits
+    for threads at its end. So another thread ends the process if the block has not
+    ended after a second. Temporary files are removed.
+    """
+    ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not ours or threading.current_thread() is not threading.main_thread():
+        yield  # it is ignored, such as under nohup, or another program handles it
+        return
+    pressed = threading.Event()
+
+    def interrupt(number, frame):
+        pressed.set()
+        raise KeyboardInterrupt
+
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer)  # written to even while TensorFlow runs
+    signal.signal(signal.SIGINT, interrupt)
+    threading.Thread(target=_watch, args=(reader,), daemon=True).start()
+    try:
+        yield
+    finally:
+        if pressed.is_set():
+            for stream in (sys.stdout, sys.stderr):
+                with contextlib.suppress(OSError, ValueError):
+                    stream.flush()
+            _end()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.set_wakeup_fd(-1)
+        os.close(writer)  # which also ends the thread
+
+
+def _watch(reader):
+    """Waits for the number of a signal, and then ends the process."""
+    signals = iter(lambda: os.read(reader, 1), b"")
+    if bytes([signal.SIGINT]) in signals:
+        time.sleep(SECONDS)
+        _end()
+    os.close(reader)
+
+
+def _end():
+    remove_unfinished()
+    os._exit(INTERRUPTED)  # `sys.exit` waits for threads

@@ -1,5 +1,6 @@
 """The range of each number that users give, checked before any work."""
 
+import collections.abc
 import dataclasses
 import functools
 import inspect
@@ -98,6 +99,13 @@ def check_number(name, value):
     rule = RULES[name]
     number = check_value(name, value, rule.kind)
     return number if rule.integer else float(number)
+
+
+def check_layers(layers):
+    """The numbers of layers, a list of int, of one number or an iterable of them."""
+    if isinstance(layers, str) or not isinstance(layers, collections.abc.Iterable):
+        layers = [layers]
+    return [check_number("layer", layer) for layer in layers]
 
 
 def check_numbers(values, skip=()):

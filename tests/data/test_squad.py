@@ -96,6 +96,7 @@ def test_wrong_entries_are_named(tmp_path, changes, message):
     [
         ("[", "complete JSON file"),
         ("[" * 100_000, "complete JSON file"),
+        ('{"data": 1' + "0" * 5000 + "}", "a.json must be a complete JSON file"),
         ("[]", "no list 'data' in"),
         ('{"data": [3]}', "no list 'paragraphs' in 3"),
         ('{"data": [{"paragraphs": [{"qas": [{}]}]}]}', "no text 'context'"),

@@ -62,11 +62,12 @@ def read_squad(path):
             question.
     """
     path = pathlib.Path(path)
+    with open_text(path) as file:
+        text = file.read()
     try:
-        with open_text(path) as file:
-            content = json.load(file)
+        content = json.loads(text)
         json.dumps(content, ensure_ascii=False).encode()  # no half of a surrogate pair
-    except (json.JSONDecodeError, RecursionError, UnicodeEncodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(
             f"{path} must be a complete JSON file. Received: {error}."
         ) from error

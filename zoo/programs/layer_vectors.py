@@ -7,7 +7,7 @@ import tensorflow as tf
 from zoo import registry
 from zoo.backbone import Backbone
 from zoo.data import Packer, WordWindowPacker
-from zoo.number_rules import numbers_checked
+from zoo.number_rules import check_layers, numbers_checked
 from zoo.programs.text_vectors import check_texts
 from zoo.tasks import Task
 from zoo.tasks.text_input import as_columns, join_words
@@ -106,7 +106,7 @@ def word_vectors(model, sentences, chosen=None, batch_size=ROWS, places=None):
     packer = WordWindowPacker(backbone.tokenizer, longest)
     (texts,) = as_columns(join_words(list(sentences)))
     every, count, width = _layers(backbone, name)
-    numbers = list(range(count)) if chosen is None else list(chosen)
+    numbers = list(range(count)) if chosen is None else check_layers(chosen)
     if not numbers or any(not -count <= number < count for number in numbers):
         raise ValueError(
             f"The layers must be numbers in [-{count}, {count}). Received: {numbers}. "

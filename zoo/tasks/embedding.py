@@ -5,6 +5,7 @@ import tensorflow as tf
 from keras import ops
 
 from zoo.layers import Pooling
+from zoo.number_rules import check_layers
 from zoo.tasks.base import Task
 from zoo.tasks.option_kinds import check_options
 from zoo.tasks.pooling import check_pooled_token
@@ -88,7 +89,7 @@ class TextEmbedder(Task):
         if layers is None:
             sequence = backbone(inputs)["sequence_output"]
         else:
-            layers = [layers] if isinstance(layers, int) else [int(i) for i in layers]
+            layers = check_layers(layers)
             sequence = concatenated_layers(backbone, inputs, layers)
         vector = Pooling(pooling, normalize, dtype="float32", name="pooling")(
             sequence, inputs["padding_mask"]
