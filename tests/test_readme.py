@@ -135,5 +135,6 @@ def test_versions_are_those_of_the_package():
         for name in ("python_requires", "TESTED")
     )
     last, newest = (f"{v[:2]}{int(v[2:]) - 1}" for v in (above, following))
-    assert f"Python {first} to {last} and TensorFlow {oldest} or {newest}," in README
-    assert f"With TensorFlow {oldest} or {newest}, `model.export" in README
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert f"Python {first} to {last} and TensorFlow {oldest} or {newest}," in readme
+    assert f"With TensorFlow {oldest} or {newest}, `model.export" in readme

@@ -86,6 +86,7 @@ def read(reader, directory):
     """The generation that a reader finds, without warnings and Marian's rule."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "The tokens of a prompt do not count")
         layout = "hugging_face"
         found = FAMILIES[reader].FAMILY.layouts
         found = next(kind for kind in found if kind.name == layout).read(directory)

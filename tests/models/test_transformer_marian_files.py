@@ -125,7 +125,7 @@ def test_a_bias_may_be_missing_and_an_output_may_have_its_own_kernel(
         (
             "generation_config.json",
             {"num_beams": "4"},
-            "`num_beams` must be a positive",
+            "`num_beams` must be an integer",
         ),
     ],
 )

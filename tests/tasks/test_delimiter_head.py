@@ -210,7 +210,7 @@ def test_long_texts_lose_tokens_of_the_longer_one():
         ({"pooling": "mean"}, "has its own pooling"),
         (
             {"task": MultipleChoice, "num_choices": 1},
-            "`num_choices` must be an int of at least 2",
+            "`num_choices` must be an integer of at least 2",
         ),
         ({"task": MultipleChoice, "head": "other"}, "`head` must be one of"),
     ],

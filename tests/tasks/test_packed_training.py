@@ -82,7 +82,7 @@ def test_what_does_not_fit_raises():
     with pytest.raises(ValueError, match="A recurrent backbone takes `rows`"):
         make(family="ulmfit", packing="documents")
     for stride in (-1, 0):
-        with pytest.raises(ValueError, match="`stride` must be at least 1"):
+        with pytest.raises(ValueError, match="`stride` must be an integer from 1"):
             make(stride=stride)
     model = make(packing="streams")
     with pytest.raises(ValueError, match="takes a list of texts"):

@@ -247,7 +247,7 @@ def test_wrong_questions(model, backbone):
     with pytest.raises(TypeError, match="questions and contexts. Received: dict"):
         model.answer({"token_ids": np.ones((1, 4), "int32")})
     for name in ("answer_length", "num_answers", "stride", "question_length"):
-        with pytest.raises(ValueError, match=f"`{name}` must be an int .*Received: 0"):
+        with pytest.raises(ValueError, match=f"`{name}` must be an int.*Received: 0"):
             build(backbone, **{name: 0})
 
 

@@ -77,7 +77,7 @@ def test_short_vectors_become_unit_vectors_too():
     pooling = Pooling("mean", normalize=True)
     rows = pooling(np.full((2, 3, 4), 1e-3, "float32"), np.array([[1, 1, 0], [0] * 3]))
     np.testing.assert_allclose(rows, [[0.5] * 4, [0.0] * 4], atol=1e-6)
-    with pytest.raises(ValueError, match="one of .'cls', 'last'.*Received: 'min'"):
+    with pytest.raises(ValueError, match="one of 'cls', 'last'.*Received: 'min'"):
         Pooling("min")
 
 
@@ -134,7 +134,10 @@ def test_compare_tells_the_segments_of_a_pair_apart(make_task, texts):
     [
         ({"labels": 1}, "two or more different names"),
         ({"labels": ["a", "a"]}, "two or more different names"),
-        ({"pooling": "max"}, "one of pooled, cls, mean, compare. Received: 'max'"),
+        (
+            {"pooling": "max"},
+            "one of 'pooled', 'cls'.* Received: 'max'",
+        ),
         ({"fields": {"pooler": False}, "pooling": "pooled"}, "no pooled output"),
         ({"sequence_length": 33}, "at most 32.*Received: 33"),
         ({"fields": {"vocabulary_size": 50}}, "more tokens than the backbone"),

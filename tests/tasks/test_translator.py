@@ -241,7 +241,7 @@ def test_batches_by_a_budget(translator):
         assert size * len(y) <= 64 or len(y) == 1
         rows += len(y)
     assert rows == 100
-    held_out = translator._evaluation_data(sources, targets, None, None, budget=64)
+    held_out = translator._evaluation_data((sources, targets, None), None, budget=64)
     assert all(len(y) * y.shape[1] <= 64 or len(y) == 1 for _, y, _ in held_out)
     with pytest.raises(ValueError, match="Exactly one of `batch_size`"):
         translator.fit(sources, targets, batch_size=2, token_budget=64)

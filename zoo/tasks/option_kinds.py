@@ -27,7 +27,6 @@ KINDS = {
     "head_layer_norm_epsilon": Positive | None,
     "jitter": bool,
     "label_smoothing": Probability,
-    "layers": int | list[int] | tuple[int, ...] | None,
     "lm_weight": NotNegative | None,
     "mask_rate": Rate,
     "max_predictions": Size,
