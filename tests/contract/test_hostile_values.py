@@ -27,7 +27,7 @@ import tiny
 import zoo
 from zoo.generation import GenerationOptions
 
-SEED, TRIALS = 0, int(__import__("os").environ.get("CALLS", 2000))
+SEED, TRIALS = 0, 2_000
 SECONDS = 60  # of processor time for a call
 MEMORY = 8 << 30  # bytes that all calls together may add
 ROOT = str(pathlib.Path(zoo.__file__).parent)
