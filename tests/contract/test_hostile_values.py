@@ -85,7 +85,7 @@ class Range:
             return True
         low = value < self.low or value == self.low and self.open in ("low", "both")
         high = value > self.high or value == self.high and self.open in ("high", "both")
-        return low or high or self.whole and value != math.floor(value)
+        return low or high or self.whole and value % 1 != 0
 
 
 COUNT = Range(1, whole=True)
