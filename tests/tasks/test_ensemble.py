@@ -198,8 +198,9 @@ def test_a_preset_directory_is_described_and_converted(ensemble, tmp_path):
     assert names == {"text_classifier"}
     output = run("convert", tmp_path / "a", tmp_path / "c", "--head", "x", code=1)
     assert "An ensemble has one layout, zoo" in output
+    record = tmp_path / "a" / "ensemble.json"  # any file
     for command in (
-        ("finetune", tmp_path / "a", "--data", tmp_path / "a", "--output", "m.keras"),
+        ("finetune", tmp_path / "a", "--data", record, "--output", "m.keras"),
         ("attend", tmp_path / "a", "a film", "--output", tmp_path / "a.html"),
     ):
         assert "is an ensemble. Name one of" in run(*command, code=1)
