@@ -14,9 +14,8 @@ PUBLISHED = json.loads((ROOT / "presets/transformer/published.json").read_text("
 
 
 @pytest.fixture
-def published_opus_mt(monkeypatch):
+def published_opus_mt():
     """The maker of the records, which is importable from the checkout only."""
-    monkeypatch.syspath_prepend(ROOT)
     from benchmarks.tables import published_opus_mt
 
     return published_opus_mt

@@ -1,7 +1,6 @@
 """What the tests of ULMFiT's table read."""
 
 import dataclasses
-import pathlib
 
 import keras
 import pytest
@@ -12,13 +11,10 @@ import zoo
 from zoo.models.ulmfit import ULMFiT, ULMFiTConfig
 from zoo.text import FastaiTokenizer, train_fastai_vocabulary
 
-ROOT = pathlib.Path(__file__).parents[2]
-
 
 @pytest.fixture
 def transfer(monkeypatch, tmp_path):
     """The module under test, with small sets and folders of its own."""
-    monkeypatch.syspath_prepend(ROOT)
     from benchmarks.tables import transfer
 
     folder = tmp_path / "transfer"

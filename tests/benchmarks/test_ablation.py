@@ -9,9 +9,8 @@ FOLDER = pathlib.Path(__file__).parents[2] / "benchmarks" / "ablation"
 
 
 @pytest.fixture
-def ablation(monkeypatch):
+def ablation():
     """The module under test; `benchmarks` is importable from the checkout only."""
-    monkeypatch.syspath_prepend(FOLDER.parents[1])
     from benchmarks.tables import ablation
 
     return ablation

@@ -4,7 +4,6 @@ import contextlib
 import gzip
 import importlib
 import json
-import pathlib
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ import pytest
 BFLOAT16 = pytest.param(
     "bfloat16", marks=[pytest.mark.half_precision, pytest.mark.slow]
 )
-ROOT = pathlib.Path(__file__).parents[2]
 STEP = {"ROWS": 4, "LENGTH": 9, "VOCABULARY": 60, "EMBEDDING": 6, "WIDTH": 10}
 CLASSIFIER = {"embedding_dim": 6, "lstm_dim": 10, "num_layers": 2}
 
@@ -20,7 +18,6 @@ CLASSIFIER = {"embedding_dim": 6, "lstm_dim": 10, "num_layers": 2}
 @pytest.fixture(autouse=True)
 def benchmarks(monkeypatch):
     """Makes `benchmarks` importable, which it is from the checkout only."""
-    monkeypatch.syspath_prepend(ROOT)
     for name in ("awd_lstm_step", "awd_lstm_classify"):
         module = importlib.import_module(f"benchmarks.{name}")
         # TensorFlow has run already, when its threads cannot be set any more.

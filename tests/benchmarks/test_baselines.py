@@ -1,18 +1,13 @@
 """Baselines of the table of defaults: that they learn what can be learned."""
 
-import pathlib
-
 import numpy as np
 import pytest
 import tiny
 
-ROOT = pathlib.Path(__file__).parents[2]
-
 
 @pytest.fixture
-def baselines(monkeypatch):
+def baselines():
     """The module under test; `benchmarks` is importable from the checkout only."""
-    monkeypatch.syspath_prepend(ROOT)
     from benchmarks.tables import baselines
 
     return baselines

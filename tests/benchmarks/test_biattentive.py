@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import pathlib
 import types
 
 import click.testing
@@ -15,13 +14,10 @@ import zoo
 from zoo.models.elmo import ELMo, ELMoConfig
 from zoo.text import CharacterTokenizer
 
-ROOT = pathlib.Path(__file__).parents[2]
-
 
 @pytest.fixture
 def biattentive(monkeypatch, tmp_path):
     """The module under test, with small sets and folders of its own."""
-    monkeypatch.syspath_prepend(ROOT)
     from benchmarks.tables import biattentive
 
     folder = tmp_path / "biattentive"
@@ -123,8 +119,7 @@ def test_cells_are_computed_once(biattentive, monkeypatch, tmp_path):
         run(biattentive.main, [*command, "--dtype", "float32"], catch_exceptions=False)
 
 
-def test_readme_shows_the_results(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT)
+def test_readme_shows_the_results():
     from benchmarks.table import insert
     from benchmarks.tables import biattentive
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import pathlib
 
 import click.testing
 import numpy as np
@@ -14,13 +13,10 @@ import zoo
 from zoo.models.elmo import ELMo, ELMoConfig
 from zoo.text import CharacterTokenizer
 
-ROOT = pathlib.Path(__file__).parents[2]
-
 
 @pytest.fixture
 def defaults(monkeypatch, tmp_path):
     """The module under test, with small labelled sets and folders of its own."""
-    monkeypatch.syspath_prepend(ROOT)
     from benchmarks.tables import defaults, stored_results
 
     folder = tmp_path / "defaults"
@@ -228,8 +224,7 @@ def test_a_best_rate_is_another_one(defaults, monkeypatch, rate, shown):
     assert f"| 100.0 | 1 | 3 | 0.1 | {shown}" in defaults.preset_table("p", {})
 
 
-def test_readme_shows_the_results(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT)
+def test_readme_shows_the_results():
     from benchmarks.table import insert
     from benchmarks.tables import defaults, sentence_vectors, stored_results
 

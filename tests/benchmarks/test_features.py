@@ -2,17 +2,14 @@
 
 import gzip
 import json
-import pathlib
 
 import pytest
 
-ROOT = pathlib.Path(__file__).parents[2]
 SENTENCES = ("EU I-ORG\n\n", "UN I-ORG\nin O\n\n", "Rome I-LOC\n\n")
 
 
 @pytest.fixture
 def features(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(ROOT)
     from benchmarks.tables import features
 
     monkeypatch.setattr(features, "FOLDER", tmp_path)

@@ -1,17 +1,13 @@
 """The time of a new token in longer texts: what is measured and compared."""
 
 import json
-import pathlib
 
 import pytest
-
-ROOT = pathlib.Path(__file__).parents[2]
 
 
 @pytest.fixture
 def lengths(monkeypatch):
     """The module under test, with peers that only record how they are called."""
-    monkeypatch.syspath_prepend(ROOT)
     from benchmarks import generation_lengths
 
     called = []

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import pathlib
 
 import click.testing
 import keras
@@ -15,13 +14,10 @@ from tiny_gpt import tiny_byte_tokenizer
 import zoo
 from zoo.models.gpt import GPT, GPTConfig
 
-ROOT = pathlib.Path(__file__).parents[2]
-
 
 @pytest.fixture
 def finetuning(monkeypatch, tmp_path):
     """The module under test, with small sets and folders of its own."""
-    monkeypatch.syspath_prepend(ROOT)
     from benchmarks.tables import gpt_finetuning
 
     folder = tmp_path / "gpt_finetuning"

@@ -2,19 +2,15 @@
 
 import dataclasses
 import gzip
-import pathlib
 import random
 
 import pytest
 import tiny
 
-ROOT = pathlib.Path(__file__).parents[2]
-
 
 @pytest.fixture
-def sets(monkeypatch):
+def sets():
     """The module under test; `benchmarks` is importable from the checkout only."""
-    monkeypatch.syspath_prepend(ROOT)
     from benchmarks.tables import labelled_sets
 
     return labelled_sets

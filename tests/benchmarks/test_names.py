@@ -3,7 +3,6 @@
 import collections
 import gzip
 import json
-import pathlib
 
 import click.testing
 import numpy as np
@@ -15,7 +14,6 @@ from zoo.data import read_conll
 from zoo.models.elmo import ELMo, ELMoConfig
 from zoo.text import CharacterTokenizer
 
-ROOT = pathlib.Path(__file__).parents[2]
 SETS = ("wikigold/train", "wikigold/valid", "wikigold/test", "btc/a", "btc/f")
 NOTES = "<!-- results -->\n<!-- end of results -->\n"
 
@@ -23,7 +21,6 @@ NOTES = "<!-- results -->\n<!-- end of results -->\n"
 @pytest.fixture
 def names(monkeypatch, tmp_path):
     """The module under test, with folders of its own."""
-    monkeypatch.syspath_prepend(ROOT)
     from benchmarks.tables import names
 
     monkeypatch.setattr(names, "FOLDER", tmp_path / "names")
@@ -128,8 +125,7 @@ def test_an_arm_reads_what_it_is_called_after(names, data, recipe, elmo, arm):
     assert float(model.optimizer.learning_rate) == 0
 
 
-def test_features_see_the_word_and_its_neighbours(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT)
+def test_features_see_the_word_and_its_neighbours():
     from benchmarks.tables.linear_chain import features, shape
 
     assert [*map(shape, ("John", "12-13", "U.S.", "a"))] == ["Xx", "0-0", "X.X.", "x"]
@@ -196,8 +192,7 @@ def test_the_chain_with_the_best_penalties_is_shown(names):
     assert names.CHAIN not in names.read_results()
 
 
-def test_the_notes_show_the_results(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT)
+def test_the_notes_show_the_results():
     from benchmarks.tables import names
 
     text = names.NOTES.read_text("utf-8")

@@ -1,7 +1,6 @@
 """Perplexities of words: what is predicted, and to which word it belongs."""
 
 import json
-import pathlib
 
 import click.testing
 import keras
@@ -17,7 +16,6 @@ from zoo.models.gpt import GPT, GPTConfig
 from zoo.models.ulmfit import ULMFiT, ULMFiTConfig
 from zoo.text import CharacterTokenizer, FastaiTokenizer, train_fastai_vocabulary
 
-ROOT = pathlib.Path(__file__).parents[2]
 LINES = [
     "The film was good, and [UNK] the plot!",
     "A dull story.",
@@ -31,7 +29,6 @@ WORDS = sum(len(line.split()) for line in LINES)
 @pytest.fixture
 def perplexities(monkeypatch, tmp_path):
     """The module under test, with a small file and folders of its own."""
-    monkeypatch.syspath_prepend(ROOT)
     from benchmarks.tables import perplexities
 
     (tmp_path / "text.txt").write_text("\n".join(LINES) + "\n", "utf-8")
@@ -44,7 +41,6 @@ def perplexities(monkeypatch, tmp_path):
 @pytest.fixture(autouse=True)
 def word_losses(monkeypatch):
     """The module of the losses, with small streams."""
-    monkeypatch.syspath_prepend(ROOT)
     from benchmarks.tables import word_losses
 
     for name, size in {"ROWS": 1, "WINDOW": 7, "STEPS": 1}.items():

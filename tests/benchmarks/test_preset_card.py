@@ -43,9 +43,8 @@ RESULTS = {
 
 
 @pytest.fixture
-def preset_card(monkeypatch):
+def preset_card():
     """The module under test; `benchmarks` is importable from the checkout only."""
-    monkeypatch.syspath_prepend(ROOT)
     from benchmarks.tables import preset_card
 
     return preset_card

@@ -1,7 +1,6 @@
 """The workloads of questions and of vectors, at tiny sizes."""
 
 import importlib
-import pathlib
 
 import numpy as np
 import pytest
@@ -9,14 +8,12 @@ import tiny
 
 from zoo.data import Answer, Question, write_squad
 
-ROOT = pathlib.Path(__file__).parents[2]
 SIZES = (2, 16, 2, 32)
 
 
 @pytest.fixture(autouse=True)
-def benchmarks(monkeypatch):
+def benchmarks():
     """Makes `benchmarks` importable, which it is from the checkout only."""
-    monkeypatch.syspath_prepend(ROOT)
 
 
 @pytest.fixture

@@ -4,12 +4,10 @@ import contextlib
 import gzip
 import importlib
 import importlib.util
-import pathlib
 
 import numpy as np
 import pytest
 
-ROOT = pathlib.Path(__file__).parents[2]
 LIBRARIES = {"allennlp": ("allennlp", "torch"), "bilm_tf": ("bilm", "tf_keras")}
 SHORT = "Too short for this ."
 LINES = [" = A Heading of enough words to be taken = ", "", f"{SHORT} One two three ."]
@@ -18,7 +16,6 @@ LINES = [" = A Heading of enough words to be taken = ", "", f"{SHORT} One two th
 @pytest.fixture(autouse=True)
 def benchmarks(monkeypatch):
     """Makes `benchmarks` importable, which it is from the checkout only."""
-    monkeypatch.syspath_prepend(ROOT)
     for name in ("elmo_forward", "lstm"):
         module = importlib.import_module(f"benchmarks.{name}")
         # TensorFlow has run already, when its threads cannot be set any more.

@@ -47,7 +47,6 @@ PEERS = {
 @pytest.fixture
 def run(monkeypatch):
     """The module under test; `benchmarks` is importable from the checkout only."""
-    monkeypatch.syspath_prepend(ROOT)
     from benchmarks import run
 
     monkeypatch.setattr(run, "PAUSE", 0)

@@ -1,14 +1,12 @@
 """The tables of word senses and of probes: their data, scores and rows."""
 
 import json
-import pathlib
 
 import numpy as np
 import pytest
 
 import zoo
 
-ROOT = pathlib.Path(__file__).parents[2]
 CIRCUMSTANCES = {
     "commit": "0123456789",
     "date": "2026-01-01T00:00Z",
@@ -16,11 +14,6 @@ CIRCUMSTANCES = {
     "hardware": "a processor",
     "cpu_seconds": 60.0,
 }
-
-
-@pytest.fixture(autouse=True)
-def path(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT)
 
 
 def test_sentences_have_their_word_once_and_all_senses():

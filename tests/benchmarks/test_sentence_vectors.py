@@ -2,20 +2,17 @@
 
 import collections
 import gzip
-import pathlib
 
 import click.testing
 import numpy as np
 import pytest
 
-ROOT = pathlib.Path(__file__).parents[2]
 TABLE = {"a": np.array([1.0, 0.0]), "b": np.array([0.0, 1.0])}
 
 
 @pytest.fixture
 def vectors(monkeypatch, tmp_path):
     """The module under test, with a folder of its own."""
-    monkeypatch.syspath_prepend(ROOT)
     from benchmarks.tables import sentence_vectors, stored_results
 
     folder = tmp_path / "defaults"

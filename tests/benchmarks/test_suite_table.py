@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import pathlib
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ import tiny
 import zoo
 from zoo.text import WordPieceTokenizer
 
-ROOT = pathlib.Path(__file__).parents[2]
 TEXTS, LABELS = tiny.make_texts(40, seed=5)
 NUMBERS = [float(label == "good") for label in LABELS]
 ORDERS = [" ".join(words) for words in itertools.permutations(tiny.GOOD[:4])]
@@ -56,11 +54,6 @@ CASES = {
         {},
     ),
 }
-
-
-@pytest.fixture(autouse=True)
-def path(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT)
 
 
 @pytest.mark.slow

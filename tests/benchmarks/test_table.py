@@ -20,9 +20,8 @@ ROW = {
 
 
 @pytest.fixture
-def table(monkeypatch):
+def table():
     """The module under test; `benchmarks` is importable from the checkout only."""
-    monkeypatch.syspath_prepend(ROOT)
     from benchmarks import table
 
     return table

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import pathlib
 
 import click.testing
 import numpy as np
@@ -13,7 +12,6 @@ import zoo
 from zoo.models.elmo import ELMo, ELMoConfig
 from zoo.text import CharacterTokenizer
 
-ROOT = pathlib.Path(__file__).parents[2]
 VECTORS = [*tiny.GOOD, "the"], np.arange(24, dtype="float32").reshape(6, 4)
 
 
@@ -30,7 +28,6 @@ def preset(tmp_path_factory):
 @pytest.fixture
 def taggers(monkeypatch, tmp_path, preset):
     """The module under test, with tiny models, and folders of its own."""
-    monkeypatch.syspath_prepend(ROOT)
     from benchmarks.tables import taggers
 
     small = {"embedding_dim": 4, "filters": ((2, 3),), "lstm_dim": 4}
@@ -218,8 +215,7 @@ def test_a_search_takes_the_best_rate(taggers):
     assert missing is None
 
 
-def test_readme_shows_the_results(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT)
+def test_readme_shows_the_results():
     from benchmarks.tables import taggers
 
     if not (taggers.FOLDER / "results").is_dir():

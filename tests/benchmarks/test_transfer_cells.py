@@ -1,7 +1,6 @@
 """The table of ULMFiT's recipe: which cells are computed, and what is shown."""
 
 import json
-import pathlib
 
 import click.testing
 import numpy as np
@@ -10,7 +9,6 @@ import tiny
 
 import zoo
 
-ROOT = pathlib.Path(__file__).parents[2]
 TEXTS, LABELS = tiny.make_texts(40)
 
 
@@ -158,8 +156,7 @@ def test_the_accuracy_has_an_interval(transfer):
     )
 
 
-def test_readme_shows_the_results(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT)
+def test_readme_shows_the_results():
     from benchmarks.table import insert
     from benchmarks.tables import transfer
 

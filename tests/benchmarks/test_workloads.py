@@ -33,7 +33,6 @@ SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 @pytest.fixture(autouse=True)
 def benchmarks(monkeypatch):
     """Makes `benchmarks` importable, which it is from the checkout only."""
-    monkeypatch.syspath_prepend(ROOT)
     peers = importlib.import_module("benchmarks.peers")
     for name in LIMITED:
         module = importlib.import_module(f"benchmarks.{name}")
