@@ -32,10 +32,10 @@ def counted(lowercase, digits):
     counts = {}
     for text in CORPUS:
         text = text.decode("utf-8", "ignore") if isinstance(text, bytes) else text
-        for word in re.split("[ \u3000\u00a0\n]+", text):
+        for word in re.split("[ \u3000\u00a0\n\x1c]+", text):
             word = word.lower() if lowercase else word
             word = re.sub(r"\d", "0", word) if digits else word
-            if word and word.upper() not in ("<S>", "<UNK>") and word != "\x1cd":
+            if word and word.upper() not in ("<S>", "<UNK>"):
                 counts[word] = counts.get(word, 0) + 1
     return counts
 

@@ -4,6 +4,7 @@ import tensorflow as tf
 
 from zoo.ragged_rows import owners, row_ids
 from zoo.text.offsets import to_characters
+from zoo.text.white_space import is_blank
 
 NEVER = -1e9  # the score of what is no answer
 SPARE = 4  # times as many answers are kept, of which several may have the same text
@@ -197,8 +198,7 @@ def _distinct_answers(spans, windows, contexts, count):
         for name in ("begins", "ends")
     )
     texts = _parts(contexts, begins, ends)
-    blank = tf.strings.length(tf.strings.strip(texts)) == 0
-    scores = tf.where(blank | _repeated(texts), NEVER, scores)
+    scores = tf.where(is_blank(texts) | _repeated(texts), NEVER, scores)
     scores, index = tf.math.top_k(scores, count)
     real = scores > NEVER / 2
     chosen = (

@@ -6,6 +6,7 @@ from zoo.data import Packer
 from zoo.tasks.stop_texts import trim_texts
 from zoo.tasks.text_generation import TextGeneration
 from zoo.tasks.windows import read_windows
+from zoo.text.white_space import SPACE, strip
 
 
 class TextContinuation(TextGeneration):
@@ -130,7 +131,7 @@ class TextContinuation(TextGeneration):
         after = places > tf.reduce_max(ends, axis=1, keepdims=True)
         prompts = tf.ragged.boolean_mask(ids, after & (mask > 0))
         own = tf.strings.length(self.tokenizer.detokenize(prompts))
-        blank = tf.strings.regex_full_match(texts, r"(?s)(.*\s)?")
+        blank = tf.strings.regex_full_match(texts, f"(?s)(.*{SPACE})?")
         blank &= not self.tokenizer.lossless
 
         def write(tokens, done=None):
@@ -140,6 +141,6 @@ class TextContinuation(TextGeneration):
             )
             more = trim_texts(more, options, done)
             # A text that ends with white space has the space already.
-            return texts + tf.where(blank, tf.strings.strip(more), more)
+            return texts + tf.where(blank, strip(more), more)
 
         return write

@@ -17,6 +17,7 @@ from zoo.tasks.tagged_files import TaggedFiles
 from zoo.tasks.tagging import TagsWords
 from zoo.tasks.targets import label_ids, label_rows, name_tensor
 from zoo.tasks.text_input import join_words
+from zoo.text.white_space import split_words
 
 DECODERS = ("softmax", "crf")
 PAIRS = 2**24  # of tags, whose scores are computed together
@@ -191,7 +192,7 @@ class TokenClassifier(TaggedFiles, TagsWords, Task):
     def check_tensors(self, columns, y):
         """`check_rows` in a tf.data pipeline."""
         words = self.tokenizer.split(columns[0])[0].row_lengths()
-        equal = tf.reduce_all(words == tf.strings.split(y).row_lengths())
+        equal = tf.reduce_all(words == split_words(y)[0].row_lengths())
         tf.debugging.Assert(equal, ["A sentence must have a label for every word."])
 
     def per_row(self, columns, rows, targets):
@@ -199,7 +200,7 @@ class TokenClassifier(TaggedFiles, TagsWords, Task):
         windows, words = rows.pop("windows"), rows["word_positions"]
         if not targets:
             return rows, targets
-        labels = words.with_values(tf.strings.split(targets[0]).values)
+        labels = words.with_values(split_words(targets[0])[0].values)
         others = [ragged_rows.repeat(target, windows) for target in targets[1:]]
         return rows, [ragged_rows.join(labels, " "), *others]
 
@@ -208,7 +209,7 @@ class TokenClassifier(TaggedFiles, TagsWords, Task):
         if y is None:
             return x
         positions = x["word_positions"]
-        labels = tf.strings.split(y)
+        labels = split_words(y)[0]
         numbers = tf.cast(name_tensor(labels.values, self.labels), tf.int32)
         dense = labels.with_values(numbers).to_tensor(-1, shape=tf.shape(positions))
         dense = tf.where(positions >= 0, dense, -1)

@@ -2,7 +2,6 @@
 
 import collections
 import itertools
-import re
 
 import numpy as np
 import tensorflow as tf
@@ -31,10 +30,6 @@ RESERVED |= {token.lower() for token in RESERVED}
 HASHES = 2**30
 WORDS = 2**16  # that are normalized at once
 MODES = ("unk", "random", "class")
-# The same words as in `split_words`. Python's `str.split` has four more separators.
-WORD = re.compile(
-    "[^\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+"
-)
 
 
 class WordTokenizer(WordSplitter):
@@ -232,7 +227,7 @@ def count_words(texts, minimum=5, limit=None, lowercase=False, digits_to_zero=Fa
     """
     written = collections.Counter()
     for line in read_lines(texts):
-        written.update(WORD.findall(line))
+        written.update(line.split())
     tokenizer = WordTokenizer([], lowercase, digits_to_zero)
     counts, words = collections.Counter(), iter(written.items())
     while batch := list(itertools.islice(words, WORDS)):
@@ -326,4 +321,4 @@ def match_vectors(tokenizer, words, vectors):
 
 def _is_word(word):
     """Whether a text can produce the word, and a vocabulary file can hold it."""
-    return bool(WORD.fullmatch(word)) and word == word.strip() and word not in RESERVED
+    return word.split() == [word] and word not in RESERVED
