@@ -83,6 +83,21 @@ def test_a_config_makes_the_same_task(case, family, build_task):
     assert [v.path for v in copy.weights] == [v.path for v in task.weights]
 
 
+@pytest.mark.shown("text_regressor", "causal_lm", "translator")
+def test_keras_clones_a_task(case, build_task):
+    """With weights of its own, as many as before, some of them shared by layers."""
+    task = build_task(case)
+    clone = keras.models.clone_model(task)
+    assert not {id(v) for v in clone.variables} & {id(v) for v in task.variables}
+    assert (weights_of(clone) != weights_of(task)).any()
+    clone.set_weights(task.get_weights())
+    x, *_ = one_batch(task, case)
+    np.testing.assert_allclose(clone(x), task(x), atol=1e-6)
+    # With a function for each layer, Keras does what it does with any graph.
+    shared = keras.models.clone_model(task, clone_function=lambda layer: layer)
+    assert {id(v) for v in shared.variables} <= {id(v) for v in task.variables}
+
+
 def test_a_preset_holds_the_task(case, family, build_task, tmp_path):
     task = build_task(case, family)
     task.save_to_preset(tmp_path / "preset")

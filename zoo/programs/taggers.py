@@ -12,6 +12,7 @@ from zoo.models.taglm import TagLM, TagLMConfig
 from zoo.models.taglm.model import PIECES
 from zoo.number_rules import numbers_checked
 from zoo.tasks import TokenClassifier
+from zoo.tasks.task_files import without_state
 from zoo.tasks.text_input import join_words
 from zoo.text import TaggerTokenizer, count_words, extend_tokenizer, match_vectors
 
@@ -134,7 +135,7 @@ def extend_vocabulary(model, words, vectors):
     for task in (model, copy):
         freeze_layers(task, frozen)
     if model.compiled:
-        copy.compile_from_config({**model.get_compile_config(), "has_state": False})
+        copy.compile_from_config(without_state(model.get_compile_config()))
     return copy
 
 

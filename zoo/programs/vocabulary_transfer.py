@@ -9,6 +9,7 @@ from zoo.freezing import freeze_layers, frozen_layers
 from zoo.models.ulmfit import ULMFiT
 from zoo.saving import model_arrays, preset_variables
 from zoo.tasks import Task
+from zoo.tasks.task_files import without_state
 from zoo.text import Tokenizer
 
 # The arrays with a row for every token.
@@ -65,7 +66,7 @@ def transfer_vocabulary(model, vocabulary):
     assign({v.path: v for v in preset_variables(copy)}, arrays)
     freeze_layers(copy, frozen_layers(model))
     if task and task.compiled:
-        copy.compile_from_config({**task.get_compile_config(), "has_state": False})
+        copy.compile_from_config(without_state(task.get_compile_config()))
     return copy
 
 

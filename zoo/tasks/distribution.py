@@ -16,6 +16,7 @@ from zoo.tasks.losses import (
     weighted_values,
     with_weighted_mean,
 )
+from zoo.tasks.task_files import split_state, without_state
 from zoo.training.trainable import follow_model
 
 KEYS = itertools.count(1000, 1000)
@@ -252,14 +253,11 @@ class DistributedTraining(STEPS):
     def get_compile_config(self):
         """Keras' record of `compile`, and whether the optimizer has a state."""
         config = super().get_compile_config()
-        if config and not self.optimizer.built:
-            config = {**config, "has_state": False}
-        return config
+        return config if not config or self.optimizer.built else without_state(config)
 
     def compile_from_config(self, config):
         """Compiles as the saved model was, with room for the optimizer's state."""
-        config = dict(config)
-        has_state = config.pop("has_state", True)
+        config, has_state = split_state(config)
         config = keras.saving.deserialize_keras_object(config)
         try:
             self.compile(**config)

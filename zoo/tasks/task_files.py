@@ -2,6 +2,7 @@
 
 import contextlib
 import contextvars
+import inspect
 import warnings
 
 import keras
@@ -24,6 +25,36 @@ def uncompiled():
         yield
     finally:
         COMPILES.reset(token)
+
+
+def without_state(config):
+    """A record of `compile` whose optimizer has no state to load.
+
+    The optimizer's record says it, since a model of Keras, such as a clone, takes no
+    other entry of the whole record.
+    """
+    optimizer = config["optimizer"]
+    if not isinstance(optimizer, dict):
+        optimizer = keras.saving.serialize_keras_object(keras.optimizers.get(optimizer))
+    return {**config, "optimizer": {**optimizer, "has_state": False}}
+
+
+def split_state(config):
+    """A record of `compile`, and whether its optimizer has a state to load."""
+    config, optimizer = dict(config), config["optimizer"]
+    has_state = config.pop("has_state", True)  # where files of 0.1 have it
+    return config, has_state and not (
+        isinstance(optimizer, dict) and optimizer.get("has_state") is False
+    )
+
+
+def _clones(function):
+    """Whether a function is that of `keras.models.clone_model` without arguments."""
+    for _ in range(2):  # Keras 3.15 wraps a function of a layer
+        function = inspect.getclosurevars(function).nonlocals.get("clone_function")
+        if function is None:
+            return False
+    return function.__name__ == "_clone_layer"
 
 
 class TaskFiles:
@@ -124,6 +155,17 @@ class TaskFiles:
         for name, state in states.items():
             if name in store:
                 state.assign(store[name])
+
+    def _run_through_graph(self, inputs, **call):
+        """Keras' method, for `keras.models.clone_model` with the layers of a copy.
+
+        Keras 3.15 clones each layer alone. Then layers no longer share weights, and
+        weights that the outputs do not need are lost.
+        """
+        if {"call_fn", "operation_fn"} <= {*call} and _clones(call["operation_fn"]):
+            with uncompiled():
+                return type(self).from_config(self.get_config())(inputs)
+        return super()._run_through_graph(inputs, **call)
 
     def get_config(self):
         """Plain values: backbone, tokenizer with its vocabulary, and options."""
