@@ -136,7 +136,12 @@ def test_documents_are_read_if_the_task_has_them(preset, tmp_path):
     assert "must have lines such as -DOCSTART-" in " ".join(output.split())
     data = ("--data", path, "--output", tmp_path / "model.keras", "--documents")
     output = run("finetune", preset, *data, "--task", "text_regressor", code=1)
-    assert "Only a task that tags words reads documents" in " ".join(output.split())
+    assert "Only a task that tags words has `documents`" in " ".join(output.split())
+    path.write_text("the O\n\tB-X\nfilm B-X\n")
+    output = " ".join(run("probe", preset, *words, code=1).split())
+    assert "has 1 lines without a word: 2." in output and "--skip-empty" in output
+    with pytest.warns(UserWarning, match="1 lines without a word: 2. They are sk"):
+        run("probe", preset, *words, "--skip-empty-words")
 
 
 @pytest.mark.parametrize("label", ["nan", "inf", "-inf", "1e39", "good", "1,5"])

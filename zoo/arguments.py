@@ -42,14 +42,13 @@ COLUMNS = {
 }
 
 
-DOCUMENTS = click.option(
-    "--documents",
-    is_flag=True,
-    default=None,
-    help="For tags of words: the sentences of a document are one text, so that a word "
-    "is read with its context in other sentences. Give it for training and for "
+WORDS = {
+    "documents": "For tags of words: the sentences of a document are one text, so that "
+    "a word is read with its context in other sentences. Give it for training and for "
     "evaluation.",
-)
+    "skip_empty_words": "For tags of words: lines without a word are skipped, and a "
+    "warning counts them.",
+}
 
 
 class Number(click.ParamType):
@@ -80,33 +79,32 @@ class Number(click.ParamType):
             self.fail(str(error), parameter, context)
 
 
-def labelled_data(more_help, required=True, documents=True):
+def labelled_data(more_help, required=True, words=True):
     """A decorator that adds `--data` and the options of its columns to a command.
 
-    The command receives `data`, and `columns`, a dict of the given columns, and of
-    documents if it is given, for `read` of a task.
+    The command receives `data`, and `columns`, a dict of the given columns and flags,
+    for `read` of a task.
 
     Args:
         more_help: str, what the help of `--data` says about this command.
         required: bool, whether `--data` is required.
-        documents: bool, whether there is `--documents`.
+        words: bool, whether there are the flags of words, such as `--documents`.
     """
-    names = (*COLUMNS, "documents")
+    flags = WORDS if words else {}
 
     def add_options(command):
         @functools.wraps(command)
         def with_columns(**options):
-            given = {name: options.pop(name, None) for name in names}
+            given = {name: options.pop(name, None) for name in (*COLUMNS, *flags)}
             columns = {name: c for name, c in given.items() if c is not None}
             return command(columns=columns, **options)
 
-        if documents:
-            with_columns = DOCUMENTS(with_columns)
-        for name, text in reversed(COLUMNS.items()):
+        for name, text in reversed((COLUMNS | flags).items()):
+            kind = {"metavar": "COLUMN"}
+            if name in flags:
+                kind = {"is_flag": True, "default": None}
             option = "--" + name.replace("_", "-")
-            with_columns = click.option(option, metavar="COLUMN", help=text)(
-                with_columns
-            )
+            with_columns = click.option(option, help=text, **kind)(with_columns)
         return click.option(
             "--data",
             required=required,

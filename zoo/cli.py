@@ -38,7 +38,7 @@ def main(modules):
 
 
 @main.command()
-@arguments.labelled_data("By default movie reviews.", False, documents=False)
+@arguments.labelled_data("By default movie reviews.", False, words=False)
 @arguments.output_directory(
     "Directory for the report, the model and the export.", "zoo_quickstart"
 )

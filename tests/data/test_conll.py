@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from zoo.data import read_conll, write_conll
+from zoo.data import read_conll, read_texts, write_conll
 from zoo.evaluation import find_spans
 
 NER = """-DOCSTART- -X- O O
@@ -135,9 +135,9 @@ def test_bad_lines_are_refused(tmp_path):
     with pytest.raises(ValueError, match="1 columns in line 1"):
         (tmp_path / "a.txt").write_text("b\n")
         read_conll(tmp_path / "a.txt")
-    for line in ("a\t", "\tO", "a\t\u00a0", "a\t "):
+    for line in ("a\t", "a\t\u00a0", "a\t "):
         (tmp_path / "a.txt").write_text(f"b\tO\n{line}\n", "utf-8")
-        with pytest.raises(ValueError, match="a word and a tag.* without in line 2"):
+        with pytest.raises(ValueError, match="have a tag.* without in line 2"):
             read_conll(tmp_path / "a.txt")
     for words, tags in (([["a b"]], [["O"]]), ([[""]], [["O"]])):
         with pytest.raises(ValueError, match="contain spaces"):
@@ -145,6 +145,29 @@ def test_bad_lines_are_refused(tmp_path):
     with pytest.raises(ValueError, match="lengths \\[1, 2\\] in sentence 0"):
         write_conll(tmp_path / "b.txt", [["a"]], [["O", "O"]])
     assert not (tmp_path / "b.txt").exists()
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("a\tO", "\tO", " \tO", "\u00a0\tO", "b\tI-X"),
+        ("a O", " O", "  O", "\u2028 O", "b I-X"),
+        ("a NN B-NP O", " NN B-NP O", "  . O O", "\u00a0 NN O O", "b NN O I-X"),
+    ],
+)
+def test_lines_without_a_word_are_listed_or_skipped(tmp_path, lines):
+    path = tmp_path / "a.txt"
+    path.write_text("\n".join([*lines, "", lines[0], *lines[1:2] * 30]), "utf-8")
+    with pytest.raises(ValueError) as error:
+        read_conll(path)
+    assert "a.txt has 33 lines without a word: 2, 3, 4, 8, 9, " in str(error.value)
+    assert ", 24, .... Fill them in, or use `skip_empty" in str(error.value)
+    with pytest.warns(UserWarning, match="has 33 lines without a word: 2, 3.* skipped"):
+        found = read_conll(path, skip_empty_words=True)
+    assert found == ([["a", "b"], ["a"]], [["O", "I-X"], ["O"]])
+    path.write_text("\n".join([lines[0], "", *lines[1:2] * 2]), "utf-8")
+    with pytest.warns(UserWarning, match="has 2 lines"):
+        assert list(read_texts(path, "words")) == ["a"]
 
 
 def test_words_with_other_spaces_are_written_as_they_were_read(tmp_path):

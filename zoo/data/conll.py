@@ -3,6 +3,7 @@
 import itertools
 import pathlib
 import re
+import warnings
 
 from zoo.files import open_any, open_text, replacing
 
@@ -14,7 +15,7 @@ SPACES = re.compile(r"[ \t\r\n]")  # what separates columns and lines
 _NO_WORD = re.compile(r"\d+[-.]\d+(\t[^\t]*){9}")
 
 
-def read_conll(path, word=None, tag=None, documents=False):
+def read_conll(path, word=None, tag=None, documents=False, skip_empty_words=False):
     """Reads words and tags from a file with one word per line.
 
     Columns are separated by tabs if the line has a tab, else by spaces. An empty line
@@ -28,42 +29,47 @@ def read_conll(path, word=None, tag=None, documents=False):
         path: str or path, a UTF-8 file, plain, `.gz` or `.xz`.
         word, tag: int, or str with its digits, numbers of the two columns, from 0;
             negative numbers count from the last column. By default the first and the
-            last column. In a file whose name ends in `.conllu`, with or without `.gz`
-            or `.xz`, they are 1 and 3, the universal part of speech.
+            last column; in a `.conllu` file 1 and 3, the universal part of speech.
         documents: bool, whether the sentences of a document are joined. A document
             begins with `-DOCSTART-`, `#begin document` or `# newdoc`. If a sentence
             begins with a tag I-X of IOB1 after a tag of the same X, it becomes B-X, a
             label that the sentences may not have.
+        skip_empty_words: bool, whether lines are skipped whose word is empty or white
+            space, as some published files have them. A warning counts them.
 
     Returns:
         The words and the tags of all sentences or documents, two lists of lists of str.
 
     Raises:
         FileNotFoundError: if there is no such file.
-        ValueError: if a line has too few columns, no word or no tag, or other columns
-            than its sentence while they are counted from the last one, the file is not
+        ValueError: if a line has too few columns, no word or tag, or other columns than
+            its sentence while they are counted from the last one, the file is not
             UTF-8, `word` or `tag` is not a number, or no document begins in the file.
     """
     path = pathlib.Path(path)
     universal = ".conllu" in path.suffixes
-    chosen = (1, 3) if universal else (0, -1)
     remarks = (*REMARKS, "#") if universal else REMARKS
-    columns = zip((word, tag), chosen, strict=True)
-    word, tag = (_column_number(b if a is None else a) for a, b in columns)
+    word = _column_number(word, 1 if universal else 0)
+    tag = _column_number(tag, 3 if universal else -1)
     if not path.exists():
         raise FileNotFoundError(f"No such file: {path}.")
-    sentences, rows, begins, width = [], [], [], 0
+    sentences, rows, begins, width, wordless = [], [], [], 0, []
     with open_text(path) as file:
         for number, line in enumerate(itertools.chain(file, [""]), start=1):
+            fields = _split(line, max(width, 2))
             if line.startswith(BEGINS) and (line.startswith(DOCUMENT) or not rows):
                 begins.append(len(sentences) + bool(rows))
-            fields = _split(line)
             if not any(fields) or fields[0] == DOCUMENT:
                 sentences.append(rows)
                 rows = []
             elif not (_NO_WORD.match(line) or line.startswith(remarks) and not rows):
                 width = width if rows else len(fields)
-                rows.append(_chosen(path, number, fields, word, tag, width))
+                row = _chosen(path, number, fields, word, tag, width)
+                if row[0].strip():
+                    rows.append(row)
+                else:
+                    wordless.append(number)
+    _report_empty_words(path, wordless, skip_empty_words)
     if documents:
         sentences = _joined(sentences, begins, path)
     sentences = [rows for rows in sentences if rows]
@@ -92,9 +98,9 @@ def _joined(sentences, begins, path):
     return found
 
 
-def _column_number(column):
+def _column_number(column, default):
     try:
-        return int(column)
+        return default if column is None else int(column)
     except ValueError as error:
         raise ValueError(
             "Columns of words and tags must be numbers from 0. Received: "
@@ -102,12 +108,30 @@ def _column_number(column):
         ) from error
 
 
-def _split(line):
-    """Splits a line into fields; an empty line has one empty field."""
+def _report_empty_words(path, lines, skip):
+    """Warns of the numbers of lines without a word, or raises ValueError."""
+    if not lines:
+        return
+    shown = [*map(str, lines[:20]), *(["..."] if len(lines) > 20 else [])]
+    received = f"{path} has {len(lines)} lines without a word: {', '.join(shown)}."
+    if not skip:
+        raise ValueError(
+            f"Every line with a tag must have a word. Received: {received} Fill them "
+            "in, or use `skip_empty_words=True`, `--skip-empty-words` of a command."
+        )
+    warnings.warn(f"{received} They are skipped, with their tags.", stacklevel=3)
+
+
+def _split(line, width):
+    """Splits a line into fields; an empty line has one empty field.
+
+    After a space at its start, a line with one field less than `width` has no word.
+    """
     line = line.rstrip("\r\n")
     if "\t" in line:
         return [field.strip(" ") for field in line.split("\t")]
-    return re.split(" +", line.strip(" "))
+    fields = re.split(" +", line.strip(" "))
+    return ["", *fields] if line[:1] == " " and 0 < len(fields) == width - 1 else fields
 
 
 def _chosen(path, number, fields, word, tag, width):
@@ -125,9 +149,9 @@ def _chosen(path, number, fields, word, tag, width):
             "Pass the numbers of the two columns."
         )
     found = fields[wanted[0]], fields[wanted[1]]
-    if not all(field.strip() for field in found):
+    if not found[1].strip():
         raise ValueError(
-            f"Every line of {path} must have a word and a tag. Received: one without "
+            f"Every line of {path} must have a tag. Received: one without "
             f"in line {number}: {fields!r:.80}. Fill it in, or remove the line."
         )
     return found

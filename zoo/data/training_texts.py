@@ -31,7 +31,8 @@ def read_texts(path, fields=None):
     if fields is None:
         texts = _documents(path)
     elif fields == "words":
-        texts = (" ".join(words) for words in read_conll(path)[0])
+        sentences, _ = read_conll(path, skip_empty_words=True)
+        texts = map(" ".join, sentences)
     elif all(isinstance(field, int) for field in fields):
         texts = _columns(path, fields)
     elif all(isinstance(field, str) for field in fields) and isinstance(fields, list):

@@ -6,6 +6,8 @@ from zoo.data import hash_split
 from zoo.data.held_out import held_out_rows
 from zoo.data.labelled_tables import hash_place
 
+OF_WORDS = ("documents", "skip_empty_words")  # options of tasks that tag words
+
 
 def read_rows(kind, path, target=None, **columns):
     """Reads rows for a task from a file, or from one of sources and one of targets.
@@ -13,18 +15,20 @@ def read_rows(kind, path, target=None, **columns):
     Args:
         kind: class of the task.
         path, target: of the files; `target` may be None.
-        **columns: text_column, pair_column, label_column and documents, for `read` of
-            the task.
+        **columns: text_column, pair_column, label_column, documents and
+            skip_empty_words, for `read` of the task.
 
     Raises:
-        ValueError: if the task has no documents or reads one file only, or the files
+        ValueError: if the task reads no words but has such options, or reads one file
+            only, or the files
             cannot be read.
     """
-    if columns.get("documents") and not kind.has_documents:
-        raise ValueError(
-            "Only a task that tags words reads documents. Received: documents=True for "
-            f"task {kind.task_name!r}. Leave it out."
-        )
+    for option in OF_WORDS:
+        if columns.get(option) and not kind.reads_words:
+            raise ValueError(
+                f"Only a task that tags words has `{option}`. Received: {option}=True "
+                f"for task {kind.task_name!r}. Leave it out."
+            )
     if not target:
         return kind.read(path, **columns)
     if not kind.takes_target_file:

@@ -16,8 +16,8 @@ class LabelledFiles:
             predictions a report compares with those of the model.
         takes_target_file: bool, whether `read` takes `target`, the path of a file with
             a label for each line of the other file.
-        has_documents: bool, whether `read` takes `documents`, to join the sentences of
-            a document.
+        reads_words: bool, whether `read` takes `documents` and `skip_empty_words` of
+            `zoo.data.read_conll`.
         split_column: int, the column of texts by whose hash rows are split.
         stratified: bool, whether a row has one of a few labels, which all have their
             shares in the rows that are held out.
@@ -26,7 +26,7 @@ class LabelledFiles:
 
     baselines = {}
     takes_target_file = False
-    has_documents = False
+    reads_words = False
     split_column = 0
     stratified = False
     calibrated = ()

@@ -20,7 +20,7 @@ class TaggedFiles(LabelledFiles):
     """
 
     baselines = {"most frequent tag of each word": most_frequent_tags}
-    has_documents = True
+    reads_words = True
 
     @classmethod
     def read(
@@ -30,17 +30,19 @@ class TaggedFiles(LabelledFiles):
         pair_column=None,
         label_column=None,
         documents=False,
+        skip_empty_words=False,
     ):
         """Reads words and tags from a file of columns, see `zoo.data.read_conll`.
 
-        With `documents`, the sentences of a document are one text.
+        With `documents`, the sentences of a document are one text. With
+        `skip_empty_words`, lines without a word are skipped.
         """
         if pair_column is not None:
             raise ValueError(
                 "Tags belong to the words of one text. Received: "
                 f"pair_column={pair_column!r}. Leave it out."
             )
-        return read_conll(path, text_column, label_column, documents)
+        return read_conll(path, text_column, label_column, documents, skip_empty_words)
 
     @classmethod
     def data_options(cls, labels):
