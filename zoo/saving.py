@@ -52,6 +52,7 @@ def save_preset(backbone, task, directory, layout="zoo", dtype="float32", heads=
             or `dtype`, a weight is not finite in `dtype`, or a layer is quantized, but
             not to int8.
     """
+    check_values(str, layout=layout)
     check_values(Literal["float32", "float16"], dtype=dtype)
     check_values(list[str] | tuple[str, ...] | None, heads=heads)
     spare = backbone.spare_heads if task is None or task.pretrains else {}
@@ -211,6 +212,8 @@ class KerasFile:
                 directory holds something other than a saved model.
             ValueError: if the name has another ending.
         """
+        check_values(bool, overwrite=overwrite)
+        check_values(bool | None, zipped=zipped)
         if "://" in str(filepath):
             super().save(filepath, overwrite=overwrite, zipped=zipped, **kwargs)
             return

@@ -107,6 +107,27 @@ def to_tensors(inputs, names):
     }
 
 
+def check_inputs(x, names):
+    """Raises ValueError for token ids in a dict or an array that lack the inputs.
+
+    Args:
+        x: data of any form; other forms are not checked.
+        names: names of the inputs.
+    """
+    if isinstance(x, dict):
+        known = {name: x[name] for name in names if name in x}
+        check_integers(known)
+        received = None if known else f"a dict with {[*x]}"
+    else:
+        array = hasattr(x, "shape") and hasattr(x, "dtype") and not is_text(x)
+        received = f"an array of {x.dtype}" if array and len(names) > 1 else None
+    if received:
+        raise ValueError(
+            f"Token ids must be in a dict of {', '.join(names)}. Received: {received}. "
+            "Give texts, or the output of the `preprocessor`."
+        )
+
+
 def check_integers(inputs):
     """Raises ValueError if an array or list in a dict has what int32 does not hold."""
     for name, values in inputs.items():

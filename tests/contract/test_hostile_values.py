@@ -26,6 +26,7 @@ import tiny
 
 import zoo
 from zoo.generation import GenerationOptions
+from zoo.text import ParsingTokenizer, list_tokens, read_tree, train_sentencepiece
 
 SEED, TRIALS = 0, 2_000
 SECONDS = 60  # of processor time for a call
@@ -95,11 +96,13 @@ RANGES = {
     **dict.fromkeys(("max_new_tokens", "num_beams", "num_return", "k"), COUNT),
     **dict.fromkeys(("updates", "num_choices", "num_answers", "answer_length"), COUNT),
     **dict.fromkeys(("max_predictions", "question_length", "stride"), COUNT),
-    **dict.fromkeys(("batch_size", "epochs", "steps_per_epoch"), COUNT_OR_NONE),
+    **dict.fromkeys(("batch_size", "steps_per_epoch"), COUNT_OR_NONE),
+    "epochs": Range(0, whole=True, optional=True),
     **dict.fromkeys(("steps", "validation_steps", "top_k"), COUNT_OR_NONE),
     **dict.fromkeys(("extra_tokens", "validation_batch_size"), COUNT_OR_NONE),
     **dict.fromkeys(("token_budget", "sequence_length", "head_dim"), COUNT_OR_NONE),
-    **dict.fromkeys(("head_dropout", "validation_split", "mask_rate"), SHARE),
+    **dict.fromkeys(("head_dropout", "mask_rate"), SHARE),
+    "validation_split": dataclasses.replace(SHARE, optional=True),
     **dict.fromkeys(("initial_epoch", "min_new_tokens"), Range(0, whole=True)),
     "seed": Range(0, whole=True),
     "version": Range(0, whole=True, optional=True),
@@ -141,7 +144,7 @@ class Subject:
 
 CHANGING = (
     *("fit", "train_on_batch", "find_learning_rate", "find_null_threshold"),
-    *("compile", "quantize"),
+    *("compile", "quantize", "set_generation"),
 )
 NEVER = {"self", "args", "kwargs", "callbacks", "backbone", "tokenizer", "name"}
 # An endless progress bar, files in strange places, and what Keras alone documents.
@@ -149,7 +152,10 @@ NEVER |= {"verbose", "filepath", "directory", "config", "custom_objects"}
 NEVER |= {"optimizer", "return_dict"}
 # Keras checks it before it calls `quantize` of a task.
 NEVER |= {"mode"}
-WRITING = ("generate", "translate", "summarize")
+NO_NUMBER = {("batches", "epochs")}  # a list of numbers
+LONG = {"epochs", "steps_per_epoch", "updates"}  # as much work as is asked for
+TEXT_LISTS = ("['a']", "('a',)", "array(['a'], dtype='<U1')")
+WRITING = ("generate", "translate", "summarize")  # and `parse`
 # It has the family of the translator.
 (TRANSLATOR,) = (case for case in cases.TASKS if case.task == "translator")
 SUMMARIZER = dataclasses.replace(TRANSLATOR, task="summarizer", called="translator")
@@ -180,8 +186,13 @@ def calls_of(case, task, folder):
         "fill_mask": {"texts": ["a [MASK]"]},
         "choose": {"text": TEXTS[0], "choices": TEXTS[1:]},
         "score": data,
+        "answer_question": {"question": TEXTS[0], "context": TEXTS[1]},
+        "token_lengths": {"x": x},
+        "set_generation": {"generation": {}},
+        "export": {"directory": folder / "exports"},
         **dict.fromkeys(("tag", "entities", "tagged_texts"), {"texts": x}),
         **dict.fromkeys(WRITING, {"texts": TEXTS, "max_new_tokens": 3}),
+        "parse": {"sentences": TEXTS, "max_new_tokens": 3},
     }
     return {name: given for name, given in calls.items() if hasattr(task, name)}
 
@@ -189,17 +200,38 @@ def calls_of(case, task, folder):
 def arguments_of(kind, method):
     """Names of the arguments of a method, those of its `**options` too."""
     names = {*inspect.signature(getattr(kind, method)).parameters} - NEVER
-    if method in WRITING:
+    if method in (*WRITING, "parse"):
         names |= {field.name for field in dataclasses.fields(GenerationOptions)}
     if method == "__init__":
         names |= {"sequence_length"}
-    return sorted(names - {"options"})
+    if method == "export":
+        names |= {"warmup_texts"}
+    return sorted(names - {"options", "kwargs"})
+
+
+def parser(build, folder):
+    """The subject of a parser of two kinds of phrases."""
+    tokens = list_tokens([read_tree("(S (NP (DT a) (NN film)) (VP (VB is)))")])
+    sentences = train_sentencepiece(tiny.make_texts(60)[0], 330)
+    tokenizer = ParsingTokenizer(sentences, tokens)
+    sizes = tokenizer.vocabulary_size, tokenizer.target_vocabulary_size
+    names = "vocabulary_size", "target_vocabulary_size"
+    backbone = build(TRANSLATOR.family, **dict(zip(names, sizes, strict=True)))
+
+    def make(**options):
+        return zoo.Parser(backbone, tokenizer, **options)
+
+    trees = [
+        f"(S {' '.join(f'(NN {word})' for word in text.split())})" for text in TEXTS
+    ]
+    case = cases.Case("parser", {}, lambda texts, labels: trees, ("T", sizes[1]))
+    return Subject(zoo.Parser, make, calls_of(case, make(), folder))
 
 
 @pytest.fixture
 def subjects(build, tokenizers, tmp_path):
-    """A subject for each task of the table, and for the summarizer."""
-    found = []
+    """A subject for each task of the table, the summarizer and the parser."""
+    found = [parser(build, tmp_path)]
     for case in (*cases.TASKS[:-1], SUMMARIZER):  # the last one is a user's own
         backbone = build(case.family)
         tokenizer = tokenizers[case.family.name]
@@ -240,6 +272,8 @@ def fault_of(subject, method, name, value, folder):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             subject.call(method, options)
+    except TimeoutError as error:
+        return None if name in LONG else describe(error)
     except REFUSALS as error:
         return None if is_ours(error) else describe(error)
     except Exception as error:  # the raw errors that are looked for
@@ -248,7 +282,7 @@ def fault_of(subject, method, name, value, folder):
         signal.setitimer(signal.ITIMER_PROF, 0)
         for path in folder.iterdir():
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-    allowed = RANGES.get(name)
+    allowed = None if (method, name) in NO_NUMBER else RANGES.get(name)
     return "is accepted" if allowed and allowed.excludes(value) else None
 
 
@@ -288,3 +322,25 @@ def test_each_value_works_or_is_refused(subjects, tmp_path):
     if faults:
         text = f"{len(faults)} faults:\n" + "\n".join(sorted(faults))
         pytest.fail(text, pytrace=False)
+
+
+@pytest.mark.usefixtures("eagerly")
+def test_an_export_refuses_values_before_its_work(build_task, tmp_path):
+    """It takes too long for many trials."""
+    task = build_task(cases.TASKS[0])
+    subject = Subject(type(task), None, {"export": {"directory": tmp_path / "a"}}, task)
+    excluded = [value for value in VALUES if RANGES["version"].excludes(value)]
+    wrong = {"version": [*excluded, 0, np.array([1, 2])]}
+    wrong["pair"] = [
+        v for v in VALUES if not isinstance(v, (bool, np.bool_, type(None)))
+    ]
+    wrong["warmup_texts"] = [v for v in VALUES if repr(v) not in TEXT_LISTS]
+    for name, values in wrong.items():
+        for value in values:
+            try:
+                subject.call("export", {**subject.calls["export"], name: value})
+            except REFUSALS as error:
+                assert is_ours(error), (name, value, error)
+            else:
+                pytest.fail(f"{name}={value!r} is accepted")
+    assert not (tmp_path / "a").exists()

@@ -74,18 +74,29 @@ def epoch_numbers(epochs):
         epochs: iterable of int; or an `Epoch`, for one whose number is read when the
             iteration starts.
     """
+    epochs = check_epochs(epochs)
     if isinstance(epochs, Epoch):
         return epochs.dataset()
     if isinstance(epochs, range):
         bounds = epochs.start, epochs.stop, epochs.step
         return tf.data.Dataset.range(*bounds, output_type=tf.int64)
-    if isinstance(epochs, (str, bytes, dict)) or not hasattr(epochs, "__len__"):
+    return tf.data.Dataset.from_tensor_slices(tf.constant(epochs, tf.int64))
+
+
+def check_epochs(epochs):
+    """Numbers of epochs as an `Epoch`, a range or a list of int; see `epoch_numbers`.
+
+    Raises:
+        ValueError: if they are something else.
+    """
+    if isinstance(epochs, (Epoch, range)):
+        return epochs
+    if not isinstance(epochs, (list, tuple)) and not np.ndim(epochs):
         raise ValueError(
             "`epochs` must be a list of numbers of epochs, such as `range(3)`. "
             f"Received: {epochs!r:.60}."
         )
-    epochs = [whole_number(epoch, "epochs", 0) for epoch in epochs]
-    return tf.data.Dataset.from_tensor_slices(tf.constant(list(epochs), tf.int64))
+    return [whole_number(epoch, "epochs", 0) for epoch in epochs]
 
 
 def untuned():

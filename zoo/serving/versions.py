@@ -12,6 +12,8 @@ import os
 import pathlib
 import re
 
+from zoo.ranges import plain_value
+
 LARGEST_VERSION = 2**63 - 1
 
 # An integer as `absl::SimpleAtoi` reads it: white space around it is ignored.
@@ -77,11 +79,8 @@ def check_version(base_dir, version):
     if version is None:
         _next_version(base_dir)
         return
-    if (
-        isinstance(version, bool)
-        or not isinstance(version, int)
-        or not 1 <= version <= LARGEST_VERSION
-    ):
+    version = plain_value(version)
+    if type(version) is not int or not 1 <= version <= LARGEST_VERSION:
         raise ValueError(
             f"`version` must be an integer from 1 to {LARGEST_VERSION}, because the "
             f"server ignores other names. Received: version={version!r}. Omit "

@@ -9,14 +9,21 @@ import numpy as np
 import tensorflow as tf
 
 from zoo.files import filling
+from zoo.ranges import check_values
 from zoo.saving import KerasFile, check_keys
 from zoo.serving import write_version
 from zoo.serving.changes import facts_file
+from zoo.serving.versions import check_version
 from zoo.state_files import damaged, read_state
 from zoo.tasks.answering import Answering
 from zoo.tasks.class_labels import ClassLabels
 from zoo.tasks.labelled_files import LabelledFiles
-from zoo.tasks.signatures import WARMUP_TEXTS, float32_clone, text_signature
+from zoo.tasks.signatures import (
+    WARMUP_TEXTS,
+    example_texts,
+    float32_clone,
+    text_signature,
+)
 from zoo.tasks.targets import row_weights
 from zoo.tasks.text_classifier import TextClassifier
 from zoo.tasks.text_columns import TextColumns
@@ -170,12 +177,14 @@ class TextEnsemble(
 
         See `zoo.tasks.signatures.export_task` for arguments and errors.
         """
+        check_values(bool | None, pair=pair)
+        check_version(pathlib.Path(directory), version)
+        texts = example_texts(warmup_texts)
         model = TextEnsemble([float32_clone(member) for member in self.members])
         pair = self.pair if pair is None else pair
         names = self.columns if pair else self.required_columns
         for member in self.members:
             member.check_columns(len(names))
-        texts = np.array(list(warmup_texts), dtype=object)
         signatures = {
             "serving_default": text_signature(model.answer_batch, names, texts)
         }

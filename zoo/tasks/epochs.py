@@ -11,6 +11,7 @@ import tensorflow as tf
 from zoo.data import Epoch
 from zoo.data.counts import whole_number
 from zoo.data.read_ahead import ReadAhead, Replay
+from zoo.ranges import check_values
 from zoo.tasks.text_batches import level_of_caller
 from zoo.tasks.text_streams import count_batches
 from zoo.training import PlanUpdates
@@ -51,7 +52,8 @@ class Run:
     token_budget: int | None
 
     def __post_init__(self):
-        """Checks the numbers."""
+        """Checks the values."""
+        check_values(bool, shuffle=self.shuffle)
         self.epochs = whole_number(self.epochs, "epochs", 0)
         self.initial_epoch = whole_number(self.initial_epoch, "initial_epoch", 0)
         self.seed = whole_number(self.seed, "seed", 0, most=LARGEST_SEED)

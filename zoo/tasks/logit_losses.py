@@ -3,6 +3,7 @@
 import functools
 import inspect
 import re
+import types
 
 import keras
 from keras import ops
@@ -96,6 +97,10 @@ def fit_losses(losses, task):
 
 def fit_metrics(metrics, task):
     """The metrics of `compile` for the outputs of a task; see `fit_losses`."""
+    if not isinstance(metrics, (list, tuple, dict, types.NoneType)):
+        raise LossError(
+            f"Metrics must be a list. Received: {metrics!r:.60}. Use `[metric]`."
+        )
     return map_leaves(functools.partial(_fit_metric, task), metrics)
 
 

@@ -5,8 +5,9 @@ import numpy as np
 import tensorflow as tf
 
 from zoo.data import Epoch, Packer, mask_tokens, untuned
-from zoo.data.batching import as_written
+from zoo.data.batching import as_written, check_epochs
 from zoo.layers import output_layer
+from zoo.number_rules import check_number
 from zoo.tasks.answering import as_numpy
 from zoo.tasks.base import Task
 from zoo.tasks.label_smoothing import SmoothedCrossentropy
@@ -206,7 +207,7 @@ class MaskedLM(Task):
         Raises:
             ValueError: if targets or weights are given.
         """
-        epochs = epochs if isinstance(epochs, Epoch) else list(epochs)
+        epochs = check_epochs(epochs)
         rows = super().batches(
             x, y, sample_weight, batch_size, shuffle, seed, epochs, token_budget
         )
@@ -260,8 +261,7 @@ class MaskedLM(Task):
             ValueError: if a text has no [MASK] within the sequence length, or `k` is
                 less than 1.
         """
-        if k < 1:
-            raise ValueError(f"`k` must be at least 1. Received: {k}.")
+        k = check_number("k", k)
         single = isinstance(texts, (str, bytes))
         columns = self.text_columns([texts] if single else texts)
         size = self.predict_batch_size

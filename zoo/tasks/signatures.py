@@ -1,12 +1,16 @@
 """From a task to the signatures that TF Serving offers."""
 
+import pathlib
+
 import keras
 import numpy as np
 import tensorflow as tf
 
 from zoo.layers.lora import merged_weights
+from zoo.ranges import check_values
 from zoo.serving import Signature, write_version
 from zoo.serving.changes import facts_file
+from zoo.serving.versions import check_version
 
 WARMUP_TEXTS = ("A first request, so that the first client need not wait.", "")
 
@@ -30,7 +34,7 @@ def export_task(task, directory, version=None, pair=None, warmup_texts=WARMUP_TE
         version: int; by default one more than the highest there.
         pair: bool, whether a request has the optional columns; by default as the data
             that `fit` was given.
-        warmup_texts: strings that the server answers before its first client, and
+        warmup_texts: list of str that the server answers before its first client, and
             the self-check compares.
 
     Returns:
@@ -45,12 +49,14 @@ def export_task(task, directory, version=None, pair=None, warmup_texts=WARMUP_TE
             "An export takes strings, so the task needs a tokenizer. Received: a task "
             "without one. Give `tokenizer=` when you make it."
         )
+    check_values(bool | None, pair=pair)
+    check_version(pathlib.Path(directory), version)
+    texts = example_texts(warmup_texts)
     model = float32_clone(task)
     names = task.columns[: task.num_columns]
     if pair is not None:
         names = task.columns if pair else task.required_columns
     task.check_columns(len(names))
-    texts = np.array(list(warmup_texts), dtype=object)
     signatures = {
         key: text_signature(method, names, texts)
         for key, method in model.serving_methods().items()
@@ -66,6 +72,15 @@ def export_task(task, directory, version=None, pair=None, warmup_texts=WARMUP_TE
     facts = facts_file(task.options.get("labels"), task.sequence_length)
     track = [model.tokenizer]
     return write_version(directory, signatures, track, version, extra_files=facts)
+
+
+def example_texts(texts):
+    """`warmup_texts`, checked, as an array of str (B,)."""
+    texts = texts.tolist() if isinstance(texts, np.ndarray) else texts
+    check_values(list[str] | tuple[str, ...], warmup_texts=texts)
+    if not texts:
+        raise ValueError("`warmup_texts` must have a text. Received: none.")
+    return np.array(texts, dtype=object)
 
 
 def text_signature(method, names, texts):

@@ -11,9 +11,16 @@ import tensorflow as tf
 
 from zoo.data import plan_batches, untuned
 from zoo.data.batching import as_written
+from zoo.ranges import check_values
 from zoo.tasks.targets import row_weights, weight_tensor
 from zoo.tasks.text_columns import TextColumns
-from zoo.tasks.text_input import check_lengths, count_rows, holds_text, rows_at_once
+from zoo.tasks.text_input import (
+    check_lengths,
+    count_rows,
+    holds_text,
+    optional_count,
+    rows_at_once,
+)
 from zoo.tasks.text_sources import plain_column
 
 ROWS_PER_CALL = 2048
@@ -145,12 +152,14 @@ class TextBatches(TextColumns):
                     "and `y` or `sample_weight`. Zip them into the dataset."
                 )
             return self._dataset_batches(self.as_text(x))
+        check_values(bool, shuffle=shuffle)
+        budget = optional_count(token_budget, "token_budget")
         columns = self.text_columns(x)
         targets = self.targets(columns, y, sample_weight)
         rows, targets = self.per_row(columns, self._tokenise(columns), targets)
         lengths = self.row_lengths(rows, targets)
-        size = rows_at_once(batch_size, None if token_budget else 32)
-        plan = plan_batches(lengths, size, shuffle, seed, epochs, token_budget)
+        size = rows_at_once(batch_size, None if budget else 32)
+        plan = plan_batches(lengths, size, shuffle, seed, epochs, budget)
         return self._gathered(rows, plan, targets)
 
     def row_lengths(self, rows, targets=()):

@@ -6,6 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from zoo.generation import GenerationOptions, generate
+from zoo.ranges import check_values
 from zoo.tasks.generation_functions import stream_texts, write_texts
 from zoo.tasks.sample_numbers import sample_numbers
 from zoo.tasks.stop_texts import stop_finder, trim_texts
@@ -66,7 +67,7 @@ class TextGeneration:
         if unknown:
             raise ValueError(
                 f"An option must be one of {', '.join(known)}. Received: "
-                f"{', '.join(sorted(unknown))}."
+                f"{', '.join(sorted(map(str, unknown)))}."
             )
         options = GenerationOptions(**options)
         suppressed = (*options.suppressed, *self.never_written())
@@ -305,6 +306,7 @@ class TextGeneration:
                 f"text. Received: {type(self.tokenizer).__name__}. Give the model one "
                 "when you make it."
             )
+        check_values(bool, return_scores=return_scores, stream=stream)
         several = "num_return" in options
         options = self.generation_options(**options)
         columns = self.text_columns(texts)

@@ -19,8 +19,8 @@ from zoo.tasks.text_input import (
 )
 from zoo.tasks.text_sources import plain_column
 from zoo.tasks.text_streams import is_stream, text_stream
-from zoo.tasks.validation_rows import check_share, split_rows
-from zoo.token_inputs import check_integers
+from zoo.tasks.validation_rows import check_parts, check_share, split_rows
+from zoo.token_inputs import check_inputs
 
 PREDICTING = threading.RLock()  # Keras keeps the state of a prediction on the model
 
@@ -69,7 +69,7 @@ class TextTraining(TextBatches):
             x: texts, pairs, a dataset of either, or what Keras takes.
             y: labels; None for a task that makes its own.
             epochs: int; None for that of the preset, or 1 with `steps_per_epoch`.
-            validation_split: float in [0, 1), see `zoo.tasks.validation_rows`.
+            validation_split: float in [0, 1) or None, see `zoo.tasks.validation_rows`.
             batch_size ... validation_freq: see `keras.Model.fit`.
             seed, token_budget: see `batches`, and `zoo.tasks.epochs.Run`.
 
@@ -116,7 +116,7 @@ class TextTraining(TextBatches):
         if epochs is not None:
             return epochs
         defaults = self.backbone.defaults_for(self.task_name)
-        return (not steps_per_epoch and defaults.get("epochs")) or 1
+        return (steps_per_epoch is None and defaults.get("epochs")) or 1
 
     def _split(self, data, share, held_out):
         """Data for training and validation, each a tuple x, y, sample_weight, or None.
@@ -280,6 +280,7 @@ class TextTraining(TextBatches):
         """`validation_data` as a tuple x, y, sample_weight, checked; or None."""
         if data is None:
             return None
+        check_parts(data)
         # A tuple holds arguments; a list may, as in Keras, unless it holds texts.
         texts = isinstance(data, list) and (
             len(data) not in (1, 2, 3) or isinstance(data[0], (str, bytes))
@@ -292,8 +293,7 @@ class TextTraining(TextBatches):
     def as_text(self, x):
         """See `TextColumns.as_text`. Arrays of token ids are checked."""
         x = super().as_text(x)
-        if isinstance(x, dict):
-            check_integers({name: x[name] for name in self.input if name in x})
+        check_inputs(x, self.input)
         return x
 
     def _checked(self, x, y, name, sample_weight=None, batch_size=None, order=None):

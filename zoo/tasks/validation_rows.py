@@ -21,6 +21,15 @@ def check_share(share):
     return float(share or 0)
 
 
+def check_parts(data):
+    """Raises ValueError unless a tuple of `validation_data` has 1 to 3 parts."""
+    if isinstance(data, tuple) and len(data) not in (1, 2, 3):
+        raise ValueError(
+            "`validation_data` must be a dataset or a tuple of texts, labels and, "
+            f"optionally, weights. Received: {len(data)} parts. Leave it out for none."
+        )
+
+
 def split_rows(data, share, classes=None):
     """Splits rows for validation off.
 

@@ -92,7 +92,7 @@ class RangeTest(keras.callbacks.Callback):
                 "`lowest` must be less than `highest`. Received: "
                 f"lowest={lowest}, highest={highest}."
             )
-        self.rates = np.geomspace(lowest, highest, updates).tolist()
+        self.rates = np.geomspace(float(lowest), float(highest), updates).tolist()
 
     def on_train_begin(self, logs=None):
         """Starts without losses."""
