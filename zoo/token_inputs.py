@@ -119,8 +119,10 @@ def check_inputs(x, names):
         check_integers(known)
         received = None if known else f"a dict with {[*x]}"
     else:
-        array = hasattr(x, "shape") and hasattr(x, "dtype") and not is_text(x)
-        received = f"an array of {x.dtype}" if array and len(names) > 1 else None
+        dtype = getattr(x, "dtype", None)
+        dtype = str(getattr(dtype, "name", dtype))
+        numbers = dtype.startswith(("int", "uint", "float", "bfloat", "bool"))
+        received = f"an array of {dtype}" if numbers and len(names) > 1 else None
     if received:
         raise ValueError(
             f"Token ids must be in a dict of {', '.join(names)}. Received: {received}. "

@@ -140,7 +140,7 @@ def test_concatenated_layers_are_kept(tmp_path):
     copy = zoo.load_model(tmp_path / "a.keras")
     assert copy.backbone.config.lm_layers == (-1, 0)
     assert copy.tag(["the film"]) == model.tag(["the film"])
-    for layers, message in (((-9,), "from -3 to 2"), ((), "a tuple of layer numbers")):
+    for layers, message in (((-9,), "from -3 to 2"), ((), "must have a layer number")):
         with pytest.raises(ValueError, match=message):
             make(lm_layers=layers, **ALONE)
 

@@ -15,7 +15,7 @@ from zoo.text import FastaiTokenizer
 from zoo.text.fastai_splitting import SPECIALS
 
 WORDS = sorted({word for text in tiny.make_texts(60)[0] for word in text.split()})
-TEXTS = ["a good film", "", "bad " * 3 + "the end", " ".join(WORDS * 2)]
+TEXTS = ["a good film", "", "bad " * 3 + "the end", " ".join(WORDS * 3)]
 
 
 @functools.cache

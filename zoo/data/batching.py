@@ -55,26 +55,29 @@ class Epoch:
         value = tf.constant(number, tf.int64)
         tf.raw_ops.AssignVariableOp(resource=self._handle, value=value)
 
+    def read(self):
+        """Returns the number, an int64 tensor; in a dataset, that of the iteration."""
+        return tf.raw_ops.ReadVariableOp(resource=self._handle, dtype=tf.int64)
+
     def number(self):
         """Returns the number, int."""
-        return int(tf.raw_ops.ReadVariableOp(resource=self._handle, dtype=tf.int64))
+        return int(self.read())
 
     def dataset(self):
         """Returns a `tf.data.Dataset` with the number as its only element."""
-        handle = self._handle
-        return tf.data.Dataset.from_tensors(0).map(
-            lambda _: tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.int64)
-        )
+        return tf.data.Dataset.from_tensors(0).map(lambda _: self.read())
 
 
 def epoch_numbers(epochs):
     """The numbers of epochs as a `tf.data.Dataset` of int64.
 
     Args:
-        epochs: iterable of int; or an `Epoch`, for one whose number is read when the
-            iteration starts.
+        epochs: iterable of int; an `Epoch`, for one whose number is read when the
+            iteration starts; or such a dataset, of known length.
     """
     epochs = check_epochs(epochs)
+    if isinstance(epochs, tf.data.Dataset):
+        return epochs
     if isinstance(epochs, Epoch):
         return epochs.dataset()
     if isinstance(epochs, range):
@@ -84,12 +87,12 @@ def epoch_numbers(epochs):
 
 
 def check_epochs(epochs):
-    """Numbers of epochs as an `Epoch`, a range or a list of int; see `epoch_numbers`.
+    """Numbers of epochs, checked, with a list of int for other sequences of them.
 
     Raises:
         ValueError: if they are something else.
     """
-    if isinstance(epochs, (Epoch, range)):
+    if isinstance(epochs, (Epoch, range, tf.data.Dataset)):
         return epochs
     if not isinstance(epochs, (list, tuple)) and not np.ndim(epochs):
         raise ValueError(
@@ -130,8 +133,7 @@ def plan_batches(
         batch_size: int, rows per batch; the last batch may have fewer.
         shuffle: bool.
         seed: int.
-        epochs: iterable of int, e.g. range(3); or an `Epoch`, for one epoch whose
-            number is read when the iteration starts.
+        epochs: iterable of int, e.g. range(3), or what `epoch_numbers` takes.
         token_budget: int, instead of `batch_size`: bound of rows times longest length
             in a batch. A row longer than the budget is a batch of its own.
 

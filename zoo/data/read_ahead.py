@@ -77,20 +77,18 @@ class ReadAhead:
         self.whole, self.ahead = dataset, Replay(iter(dataset))
         self.count = self.ahead.count()
 
-    def dataset(self, epoch):
+    def dataset(self, in_first_epoch):
         """The same batches.
 
         Args:
-            epoch: `zoo.data.Epoch`, whose number is now that of the first epoch.
+            in_first_epoch: function of nothing to bool.
 
         Returns:
             tf.data.Dataset, of known length if the batches were counted.
         """
-        first = epoch.number()
 
         def read():
-            later = self._later if epoch.number() != first else iter
-            return later(self.ahead)
+            return iter(self.ahead) if in_first_epoch() else self._later(self.ahead)
 
         spec = self.whole.element_spec
         found = tf.data.Dataset.from_generator(read, output_signature=spec)

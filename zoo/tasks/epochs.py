@@ -37,7 +37,9 @@ class Run:
 
     Attributes:
         number: `zoo.data.Epoch`, which the data read.
+        earlier: `zoo.data.Epoch`, the batches that the model was trained on before.
         first: int, what is added to Keras' number of an epoch.
+        begins: int, Keras' number of the first epoch of this run.
         count: int, batches of an epoch, or None if they are not known.
 
     Raises:
@@ -62,22 +64,34 @@ class Run:
                 known = {"steps": "steps_per_epoch"}.get(name, name)
                 way = "Leave it out for the default."
                 setattr(self, name, whole_number(getattr(self, name), known, 1, way))
-        self.number, self.first, self.count = Epoch(self.initial_epoch), 0, None
+        self.number, self.earlier = Epoch(self.initial_epoch), Epoch(0)
+        self.first, self.begins = 0, self.initial_epoch
+        self.count, self.counts = None, False
 
-    def before(self, optimizer):
-        """The batches that a model was trained on before this run, int."""
-        if optimizer is None:
-            return 0  # Keras raises an error: the model is not compiled
+    def set_count(self, count):
+        """Says that an epoch has `count` batches, int or None, in an own order."""
+        self.count, self.counts = count, True
+
+    def begin(self, optimizer, epoch):
+        """Sets the order of the epochs from `epoch` on, the first one of this run."""
         steps = self.steps or self.count
-        return batches_before(optimizer, self.initial_epoch, steps, self.epochs)
+        before = batches_before(optimizer, epoch, steps, self.epochs)
+        self.earlier.assign(before)
+        self.begins = epoch
+        if self.counts:
+            whole = steps and before % steps == 0
+            self.first = before // steps if whole else before + BETWEEN_EPOCHS
 
-    def start(self, optimizer, count):
-        """Sets the order of the first epoch, which has `count` batches, int or None."""
-        self.count = count
-        before, steps = self.before(optimizer), self.steps or count
-        whole = steps and before % steps == 0
-        self.first = before // steps if whole else before + BETWEEN_EPOCHS
-        self.number.assign(self.first + self.initial_epoch)
+    def in_first_epoch(self):
+        """Whether the present epoch is the first one of this run."""
+        return self.number.number() == self.first + self.begins
+
+    def passes(self, size):
+        """The numbers of the passes over data of `size` batches, for all epochs."""
+        count = -(-(size - 1 + self.epochs * self.steps) // size)
+        return tf.data.Dataset.range(count).map(
+            lambda number: self.earlier.read() // size + number
+        )
 
     def permutation(self, count):
         """The order of `count` batches in the present epoch, iterable of int."""
@@ -100,7 +114,7 @@ class Run:
         """
         plans = optimizer is not None and awaits_plan(optimizer)
         if isinstance(x, tf.data.Dataset):
-            return self._read_dataset(x, optimizer, plans)
+            return self._read_dataset(x, plans)
         if isinstance(x, types.GeneratorType) and not self.steps:
             x = keep_batches(x)
         if not self.steps and plans and _is_endless(x):
@@ -109,22 +123,22 @@ class Run:
             )
         return x
 
-    def _read_dataset(self, x, optimizer, plans):
+    def _read_dataset(self, x, plans):
         """`read` for a dataset."""
         count = int(x.cardinality())
         if self.steps or count >= 0 or count == tf.data.INFINITE_CARDINALITY:
             if not self.steps and count < 0:
                 _warn("a dataset without end")
-            self.start(optimizer, max(count, 0) or None)
+            self.set_count(max(count, 0) or None)
             return x.repeat() if self.steps else x
         if not plans:
-            self.start(optimizer, None)
+            self.set_count(None)
             return x
         ahead = ReadAhead(x)
         if ahead.count is None:
             _warn(f"a dataset {MANY}")
-        self.start(optimizer, ahead.count)
-        return ahead.dataset(self.number)
+        self.set_count(ahead.count)
+        return ahead.dataset(self.in_first_epoch)
 
     def shuffles(self, x):
         """Whether Keras permutes the rows or the batches of `x`."""
@@ -132,7 +146,7 @@ class Run:
 
     def callbacks(self):
         """What `fit` does by itself, list of keras.callbacks.Callback."""
-        return [SetEpoch(self.number, self.first), PlanUpdates(self.count)]
+        return [SetEpoch(self), PlanUpdates(self.count)]
 
 
 def _is_endless(x):
@@ -176,20 +190,21 @@ class KeptBatches(keras.utils.PyDataset):
 
 
 class SetEpoch(keras.callbacks.Callback):
-    """Sets the number of the epoch when an epoch begins.
+    """Sets the number of the epoch that a `Run` reads when an epoch begins.
 
-    Args:
-        number: `zoo.data.Epoch`, which the data reads.
-        first: int, what is added to Keras' number.
+    Before the first one, another callback may have restored the model.
     """
 
-    def __init__(self, number, first=0):
+    def __init__(self, run):
         super().__init__()
-        self.number, self.first = number, first
+        self.run, self.begun = run, False
 
     def on_epoch_begin(self, epoch, logs=None):
         """Sets the number."""
-        self.number.assign(self.first + epoch)
+        if not self.begun:
+            self.run.begin(self.model.optimizer, epoch)
+        self.begun = True
+        self.run.number.assign(self.run.first + epoch)
 
 
 def with_callbacks(callbacks, own, model, epochs):

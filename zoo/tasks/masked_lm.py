@@ -5,7 +5,7 @@ import numpy as np
 import tensorflow as tf
 
 from zoo.data import Epoch, Packer, mask_tokens, untuned
-from zoo.data.batching import as_written, check_epochs
+from zoo.data.batching import as_written, check_epochs, epoch_numbers
 from zoo.layers import output_layer
 from zoo.number_rules import check_number
 from zoo.tasks.answering import as_numpy
@@ -228,12 +228,16 @@ class MaskedLM(Task):
         elif isinstance(x, tf.data.Dataset):
             masked = rows.enumerate().map(example)
         else:
-            numbers, steps = tf.constant(epochs, tf.int64), len(rows) // len(epochs)
-            masked = rows.enumerate().map(
-                lambda step, x: example(
-                    numbers[step // steps] * EPOCH_SEEDS + step % steps, x
+            numbers = epoch_numbers(epochs)
+            count = len(rows) // len(numbers)
+            steps = numbers.flat_map(
+                lambda epoch: tf.data.Dataset.range(count).map(
+                    lambda step: epoch * EPOCH_SEEDS + step
                 )
             )
+            masked = tf.data.Dataset.zip(steps, rows).map(example)
+            size = tf.data.experimental.assert_cardinality(len(rows))
+            masked = masked.apply(size)
         return masked.prefetch(2).with_options(untuned())
 
     def _one_batch(self, x, y=None, sample_weight=None):

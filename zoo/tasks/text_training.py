@@ -152,19 +152,16 @@ class TextTraining(TextBatches):
             return self.batches(*data, *order, run.number, budget)
         if not run.steps:
             found = self.batches(*data, *order, run.number, budget)
-            run.start(self.optimizer, int(found.cardinality()))
+            run.set_count(int(found.cardinality()))
             return found
         # One long stream. Each of the user's epochs takes its steps from it.
         known = self.rows_are_texts and not budget  # how many batches a pass has
         rows = len(as_columns(x)[0])
-        shortest = -(-rows // (batch_size or 32)) if known else 1
-        first, done = divmod(run.before(self.optimizer), shortest)
-        count = done + run.epochs * run.steps
-        passes = range(first, first - (-count // shortest))
-        stream = self.batches(*data, *order, passes, budget)
+        size = -(-rows // (batch_size or 32)) if known else 1
+        stream = self.batches(*data, *order, run.passes(size), budget)
         # A callback may restore a model, and with it the epoch to begin with.
         rest = run.number.dataset().flat_map(
-            lambda epoch: stream.skip(done + epoch * run.steps)
+            lambda epoch: stream.skip(run.earlier.read() % size + epoch * run.steps)
         )
         return rest.with_options(untuned())
 
