@@ -154,8 +154,8 @@ def test_half_precision_is_close_and_finite(family, built, policy):
         assert np.isfinite(value).all()
         if value.ndim == 3:
             value, close = value[real], close[real]
-        atol = bound * close.std()
-        np.testing.assert_allclose(value, close, atol=atol, err_msg=key)
+        assert close.std() > 1e-3, key
+        np.testing.assert_allclose(value, close, atol=bound * close.std(), err_msg=key)
     assert {v.dtype for v in half.trainable_weights} == {"float32"}
 
 

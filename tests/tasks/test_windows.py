@@ -80,7 +80,8 @@ def test_a_compiled_graph_reads_in_windows():
 def test_states_under_a_16_bit_policy():
     model, exact = make(dtype="mixed_bfloat16"), make()
     found = model.predict(TEXTS, verbose=0)
-    np.testing.assert_allclose(found, exact.predict(TEXTS, verbose=0), atol=0.3)
+    expected = exact.predict(TEXTS, verbose=0)  # of spread 0.02; 0.0004 apart
+    np.testing.assert_allclose(found, expected, atol=0.002)
     head = CausalLM(model.backbone, model.tokenizer)
     assert np.isfinite(head.answer(TEXTS)["log_probability"]).all()
 

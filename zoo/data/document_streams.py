@@ -7,8 +7,10 @@ import pathlib
 import numpy as np
 import tensorflow as tf
 
+from zoo.data.counts import check_corpus
 from zoo.data.token_streams import SentenceOrder
 from zoo.files import replacing
+from zoo.ranges import Size, check_values
 
 TEXTS = 256  # in one call of the tokenizer
 SHORTEST = 5  # tokens of a window with jitter
@@ -56,7 +58,8 @@ class DocumentStreams:
 
     def __post_init__(self):
         """Counts the steps of an epoch."""
-        self.offsets = np.asarray(self.offsets, np.int64)
+        self.ids, self.offsets = check_corpus(self.ids, self.offsets)
+        check_values(Size, batch_size=self.batch_size, steps=self.steps)
         self.places = int(self.offsets[-1] - self.offsets[0])
         self.length = (self.places - 1) // self.batch_size
         if self.length < 1:

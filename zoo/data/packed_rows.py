@@ -4,7 +4,9 @@ import dataclasses
 
 import numpy as np
 
+from zoo.data.counts import check_corpus
 from zoo.data.token_streams import SentenceOrder
+from zoo.ranges import Size, check_values
 
 
 @dataclasses.dataclass
@@ -45,7 +47,8 @@ class PackedRows:
 
     def __post_init__(self):
         """Counts the steps of an epoch."""
-        self.offsets = np.asarray(self.offsets, np.int64)
+        self.ids, self.offsets = check_corpus(self.ids, self.offsets)
+        check_values(Size, batch_size=self.batch_size, length=self.length)
         self.places = int(self.offsets[-1] - self.offsets[0])
         if self.places < 2:
             raise ValueError(

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 
+from zoo.data.counts import check_corpus
 from zoo.data.token_streams import SentenceOrder
 from zoo.number_rules import check_number
 
@@ -44,7 +45,7 @@ class SkipGrams:
 
     def __post_init__(self):
         """Counts the words and the steps of an epoch."""
-        self.offsets = np.asarray(self.offsets, np.int64)
+        self.ids, self.offsets = check_corpus(self.ids, self.offsets)
         for name in ("window", "words_per_step", "seed", "threshold"):
             if name != "threshold" or self.threshold is not None:
                 setattr(self, name, check_number(name, getattr(self, name)))

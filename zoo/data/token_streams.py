@@ -4,6 +4,9 @@ import dataclasses
 
 import numpy as np
 
+from zoo.data.counts import check_corpus
+from zoo.ranges import Size, check_values
+
 
 class SentenceOrder:
     """The order of sentences in an epoch. It depends on seed and epoch only.
@@ -75,7 +78,8 @@ class TokenStreams:
 
     def __post_init__(self):
         """Counts the steps of an epoch."""
-        self.offsets = np.asarray(self.offsets, np.int64)
+        self.ids, self.offsets = check_corpus(self.ids, self.offsets)
+        check_values(Size, batch_size=self.batch_size, steps=self.steps)
         # A sentence of n words has n + 1 places, each with a token to read and a token
         # to predict.
         self.places = int(self.offsets[-1] - self.offsets[0]) + len(self.offsets) - 1
