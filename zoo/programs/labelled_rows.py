@@ -19,9 +19,8 @@ def read_rows(kind, path, target=None, **columns):
             skip_empty_words, for `read` of the task.
 
     Raises:
-        ValueError: if the task reads no words but has such options, or reads one file
-            only, or the files
-            cannot be read.
+        ValueError: if the task reads no words but has such options, it reads one file
+            only, or the files cannot be read.
     """
     for option in OF_WORDS:
         if columns.get(option) and not kind.reads_words:
