@@ -122,6 +122,7 @@ def check_inputs(x, names):
         dtype = getattr(x, "dtype", None)
         dtype = str(getattr(dtype, "name", dtype))
         numbers = dtype.startswith(("int", "uint", "float", "bfloat", "bool"))
+        numbers = numbers and 0 not in x.shape  # which may stand for no texts
         received = f"an array of {dtype}" if numbers and len(names) > 1 else None
     if received:
         raise ValueError(

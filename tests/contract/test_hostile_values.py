@@ -153,7 +153,8 @@ NEVER |= {"optimizer", "return_dict"}
 # Keras checks it before it calls `quantize` of a task.
 NEVER |= {"mode"}
 NO_NUMBER = {("batches", "epochs")}  # a list of numbers
-LONG = {"epochs", "steps_per_epoch", "updates"}  # as much work as is asked for
+# As much work as is asked for. To stop it would leave Keras within a layer's call.
+LONG = {"epochs", "steps_per_epoch", "updates"}
 TEXT_LISTS = ("['a']", "('a',)", "array(['a'], dtype='<U1')")
 WRITING = ("generate", "translate", "summarize")  # and `parse`
 # It has the family of the translator.
@@ -272,8 +273,6 @@ def fault_of(subject, method, name, value, folder):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             subject.call(method, options)
-    except TimeoutError as error:
-        return None if name in LONG else describe(error)
     except REFUSALS as error:
         return None if is_ours(error) else describe(error)
     except Exception as error:  # the raw errors that are looked for
@@ -284,6 +283,11 @@ def fault_of(subject, method, name, value, folder):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     allowed = None if (method, name) in NO_NUMBER else RANGES.get(name)
     return "is accepted" if allowed and allowed.excludes(value) else None
+
+
+def asks_for_much(name, value):
+    """Whether a value is a number of steps or epochs that takes long."""
+    return name in LONG and isinstance(value, numbers.Real) and value > 9
 
 
 def is_ours(error):
@@ -314,7 +318,7 @@ def test_each_value_works_or_is_refused(subjects, tmp_path):
     ]
     for _ in range(TRIALS):
         subject, method, name = choose.choice(rows)
-        value = choose.choice(VALUES)
+        value = choose.choice([v for v in VALUES if not asks_for_much(name, v)])
         fault = fault_of(subject, method, name, value, tmp_path)
         if fault:
             call = f"{subject.kind.__name__}.{method}({name}={value!r:.40})"
