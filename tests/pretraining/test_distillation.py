@@ -268,6 +268,11 @@ def test_student_learns_the_vectors_of_words(teacher, folder):
     np.testing.assert_allclose(found.predict([text], verbose=0), expected, atol=5e-3)
 
 
+def test_a_teacher_is_found_before_the_texts_are_read(tmp_path):
+    with pytest.raises((KeyError, FileNotFoundError), match="no_such_teacher"):
+        Distillation(Recipe(**recipe("no_such_teacher")), tmp_path, tmp_path / "run")
+
+
 @pytest.mark.slow
 def test_vectors_of_words_need_word_pieces(folder):
     backbone = registry.build_backbone("elmo", tiny.ELMO_CONFIG)

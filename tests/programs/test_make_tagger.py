@@ -293,6 +293,10 @@ def test_long_sentences_are_left_out_and_every_epoch_is_another(root, data):
 
 
 def test_impossible_recipes_are_refused(root, data):
+    missing = {"name": "token_classifier", "tagger": {"language_models": ["no_model"]}}
+    write_conll(data / "train.tsv", [["a"] * 11], [["O"] * 11])  # a later error
+    with pytest.raises((KeyError, FileNotFoundError), match="no_model"):
+        pretraining.run(recipe(objective=missing), data, data / "z", every=5)
     with pytest.raises(ValueError, match="must have one stage. Received"):
         pretraining.run(recipe(stages=[[10, 4, 5], [9, 4, 5]]), data, data / "a", 5)
     write_conll(data / "train.tsv", [["a"] * 11], [["O"] * 11])

@@ -115,6 +115,7 @@ class Distillation(StagedObjective):
 
     def __init__(self, recipe, data, output):
         self.recipe, self.options = recipe, recipe.options
+        self.teacher = Teacher(self.options.teacher, output / "teacher")
         files, texts = find_train(data, recipe.train, recipe.valid), {}
         for pattern in recipe.train:
             own = [path for path in find_files(data, [pattern]) if path in files]
@@ -136,7 +137,6 @@ class Distillation(StagedObjective):
         # One list for all, so that a text in several files is computed once.
         distinct = list(dict.fromkeys(itertools.chain(*texts.values())))
         distinct, lengths = self._short(distinct)
-        self.teacher = Teacher(self.options.teacher, output / "teacher")
         vectors = self.teacher.embed(distinct)
         self.axes = self._axes(distinct, vectors, output / "axes.npy")
         place = {text: number for number, text in enumerate(distinct)}

@@ -9,6 +9,7 @@ from zoo.config import check_fields
 from zoo.data import read_conll
 from zoo.evaluation import convert_tags
 from zoo.evaluation.spans import SCHEMES
+from zoo.presets import find_preset
 from zoo.pretraining.learned_vectors import check_vectors, learn_vectors
 from zoo.pretraining.objective import Objective, only_stage
 from zoo.pretraining.optimizer import make_optimizer
@@ -87,7 +88,10 @@ class TaggerTraining(Objective):
     Options = TaggerOptions
 
     def __init__(self, recipe, data, output):
-        self.recipe, self.data, self.output = recipe, data, output
+        self.recipe, self.options = recipe, recipe.options
+        self.data, self.output = data, output
+        for preset in self.options.tagger.get("language_models") or ():
+            find_preset(preset)  # before the files are read
         ((longest, self.rows, _),) = recipe.stages
         paths = find_train(data, recipe.train, recipe.valid)
         files = [self._read(path) for path in paths]
