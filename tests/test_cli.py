@@ -139,8 +139,8 @@ def test_documents_are_read_if_the_task_has_them(preset, tmp_path):
     assert "Only a task that tags words has `documents`" in " ".join(output.split())
     path.write_text("the O\n\tB-X\nfilm B-X\n")
     output = " ".join(run("probe", preset, *words, code=1).split())
-    assert "has 1 lines without a word: 2." in output and "--skip-empty" in output
-    with pytest.warns(UserWarning, match="1 lines without a word: 2. They are sk"):
+    assert "has 1 line without a word: 2." in output and "--skip-empty" in output
+    with pytest.warns(UserWarning, match="1 line without a word: 2. They are sk"):
         run("probe", preset, *words, "--skip-empty-words")
 
 

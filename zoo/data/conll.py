@@ -113,7 +113,8 @@ def _report_empty_words(path, lines, skip):
     if not lines:
         return
     shown = [*map(str, lines[:20]), *(["..."] if len(lines) > 20 else [])]
-    received = f"{path} has {len(lines)} lines without a word: {', '.join(shown)}."
+    noun = "line" if len(lines) == 1 else "lines"
+    received = f"{path} has {len(lines)} {noun} without a word: {', '.join(shown)}."
     if not skip:
         raise ValueError(
             f"Every line with a tag must have a word. Received: {received} Fill them "

@@ -6,8 +6,7 @@ import warnings
 
 from zoo.data.table_columns import choose_columns
 from zoo.data.table_files import read_table
-
-LARGEST = 3.4e38  # of a float32, nearly
+from zoo.ranges import LARGEST_FLOAT
 
 
 def read_labelled(
@@ -156,7 +155,7 @@ def as_numbers(labels, source="the data", places=None):
             number = float(label)
         except ValueError:
             number = math.nan
-        if not abs(number) <= LARGEST:  # nor is NaN
+        if not abs(number) <= LARGEST_FLOAT:  # nor is NaN
             place = places[row] if places else f"row {row + 1}"
             raise ValueError(
                 f"Every label of {source} must be a finite number. Received: "

@@ -26,7 +26,7 @@ SHAPE = {
     "quantized?": dict,
 }
 NAMED_PART = {"preset": str, "sha256": str}
-PART = {"family": str, "backbone": dict, "tokenizer?": dict}
+UNNAMED_PART = {"family": str, "backbone": dict, "tokenizer?": dict}
 POOLINGS = ("pooled", "cls", "mean", "compare")
 
 
@@ -44,7 +44,7 @@ def check_record(record):
     check_shape(record, SHAPE, "the record")
     for name, part in (record.get("parts") or {}).items():
         named = isinstance(part, dict) and "preset" in part
-        check_shape(part, NAMED_PART if named else PART, f"`parts.{name}`")
+        check_shape(part, NAMED_PART if named else UNNAMED_PART, f"`parts.{name}`")
     check_defaults(record.get("defaults") or {})
 
 

@@ -30,7 +30,7 @@ from zoo.programs.report import (
 from zoo.training import KeepBest
 
 EPOCHS = 3  # for presets that have no number of epochs
-ROWS = 32  # of an update
+ROWS_OF_UPDATE = 32
 AUTO = "auto"  # the learning rate that a range test suggests
 
 
@@ -132,7 +132,7 @@ def train(
     """
     sizes = {"batch_size": batch_size, "token_budget": token_budget}
     if token_budget is None and batch_size is None:
-        sizes["batch_size"] = ROWS
+        sizes["batch_size"] = ROWS_OF_UPDATE
     content = {"data": describe_data(kind, parts)}
     echo("\n".join(data_lines(content["data"])))
     model = load_one(preset, kind.task_name, seed=seed, **options)

@@ -12,7 +12,7 @@ from zoo.programs.text_vectors import check_texts
 from zoo.tasks import Task
 from zoo.tasks.text_input import as_columns, join_words
 
-ROWS = 32  # texts that a model reads together
+ROWS_AT_ONCE = 32  # texts that a model reads together
 BYTES = 2**17  # and the most bytes of them, if they were as long as the longest one
 OUTPUTS = ("layer_outputs", "encoder_layer_outputs")  # the second one of a translator
 
@@ -39,7 +39,7 @@ def load_encoder(preset, options, **more):
 
 
 @numbers_checked()
-def embed_words(texts, preset, layers=(-1,), *, batch_size=ROWS, **options):
+def embed_words(texts, preset, layers=(-1,), *, batch_size=ROWS_AT_ONCE, **options):
     """Computes a vector for each word of texts.
 
     Words are separated by white space. The vector of a word is that of its first token,
@@ -75,7 +75,7 @@ def embed_words(texts, preset, layers=(-1,), *, batch_size=ROWS, **options):
     return np.split(vectors, np.cumsum(counts)[:-1]) if len(counts) else []
 
 
-def word_vectors(model, sentences, chosen=None, batch_size=ROWS, places=None):
+def word_vectors(model, sentences, chosen=None, batch_size=ROWS_AT_ONCE, places=None):
     """Computes the vectors of all words in all layers, or of some.
 
     The vector of a word is that of its first token, as in `zoo.TokenClassifier`.
@@ -155,7 +155,7 @@ def _words(layers, x):
     return tf.boolean_mask(hidden, positions >= 0).numpy()
 
 
-def text_vectors(model, texts, batch_size=ROWS):
+def text_vectors(model, texts, batch_size=ROWS_AT_ONCE):
     """Computes the mean vectors of texts in all layers.
 
     Args:

@@ -21,7 +21,7 @@ from zoo import registry
 from zoo.files import open_text
 from zoo.number_rules import numbers_checked
 from zoo.programs.data_summary import data_lines, describe_data
-from zoo.programs.finetuning import ROWS, fit, prepare
+from zoo.programs.finetuning import ROWS_OF_UPDATE, fit, prepare
 from zoo.programs.loading import load_one
 from zoo.programs.progress import EpochLines, check_loss, check_output
 from zoo.programs.report import describe_model
@@ -47,7 +47,7 @@ def finetune_ulmfit(
     language_model_epochs=1,
     seed=0,
     output=None,
-    batch_size=ROWS,
+    batch_size=ROWS_OF_UPDATE,
     learning_rate=None,
     layer_decay=LAYER_DECAY,
     **options,
@@ -214,7 +214,7 @@ def train(
     seed=0,
     echo=print,
     epochs=None,
-    batch_size=ROWS,
+    batch_size=ROWS_OF_UPDATE,
     learning_rate=None,
     layer_decay=LAYER_DECAY,
     language_model_epochs=1,

@@ -20,7 +20,7 @@ PACKINGS = ("streams", "documents")
 BATCH_SIZE = 32
 
 
-class TrainsOnRows:
+class RowTraining:
     """Streams of a model that carries states, and packed rows of another model.
 
     A task has `options` with rows, window, jitter and packing, see `zoo.CausalLM`.

@@ -6,7 +6,7 @@ from keras import ops
 
 from zoo.data import Packer
 from zoo.tasks.base import Task
-from zoo.tasks.causal_batches import TrainsOnRows
+from zoo.tasks.causal_batches import RowTraining
 from zoo.tasks.label_smoothing import SmoothedCrossentropy
 from zoo.tasks.option_kinds import check_options
 from zoo.tasks.text_continuation import TextContinuation
@@ -16,7 +16,7 @@ from zoo.tasks.windows import WINDOW
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class CausalLM(TrainsOnRows, TextContinuation, Task):
+class CausalLM(RowTraining, TextContinuation, Task):
     """Predicts every token of a row from the tokens before it.
 
     The loss is the mean over all tokens but the first of each row. A backbone that

@@ -215,7 +215,7 @@ class TensorFlowSteps:
         super()._maybe_symbolic_build(data_batch=data_batch)
 
 
-class WholeSteps:
+class StepsOfOtherBackends:
     """The steps of other backends, which have the rows of all devices.
 
     Their loss in the logs is Keras': the mean over batches, weighted by their rows.
@@ -224,7 +224,9 @@ class WholeSteps:
     distribute_strategy = tf.distribute.get_strategy()  # TensorFlow's, of one replica
 
 
-STEPS = TensorFlowSteps if keras.backend.backend() == "tensorflow" else WholeSteps
+STEPS = (
+    TensorFlowSteps if keras.backend.backend() == "tensorflow" else StepsOfOtherBackends
+)
 
 
 class DistributedTraining(STEPS):

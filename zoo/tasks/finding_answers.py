@@ -17,7 +17,7 @@ BEST = 20  # beginnings and ends that are combined, as in the released code of B
 QUESTIONS, BYTES = 256, 2**20  # of contexts, whose answers are compared together
 
 
-class FindsAnswers:
+class SpanDecoding:
     """The answers of a task whose outputs are scores of tokens.
 
     A task has `options` with num_answers, answer_length and null_threshold, see

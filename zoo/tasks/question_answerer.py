@@ -13,7 +13,7 @@ from zoo.layers import output_layer
 from zoo.tasks.answer_spans import token_places
 from zoo.tasks.base import Task
 from zoo.tasks.delimiter_head import delimiter_framing, special_embedding
-from zoo.tasks.finding_answers import FindsAnswers
+from zoo.tasks.finding_answers import SpanDecoding
 from zoo.tasks.option_kinds import check_options
 from zoo.tasks.question_files import QuestionFiles, answer_list
 
@@ -24,7 +24,7 @@ INSIDE = "An answer must be in its context, or both positions -1."
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class QuestionAnswerer(QuestionFiles, FindsAnswers, Task):
+class QuestionAnswerer(QuestionFiles, SpanDecoding, Task):
     """Finds the part of a text that answers a question.
 
     `logits = x W + b`, two numbers for each token: the score that it is the first token

@@ -16,7 +16,7 @@ from zoo.tasks.tagging import WORD_KEYS, spans_of_text
 class TaggedFiles(LabelledFiles):
     """What a tagger reads from files, trains on, scores, answers and reports with.
 
-    A subclass has `labels`, `options`, and the methods of `TagsWords`.
+    A subclass has `labels`, `options`, and the methods of `Tagging`.
     """
 
     baselines = {"most frequent tag of each word": most_frequent_tags}

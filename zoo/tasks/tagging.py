@@ -13,7 +13,7 @@ WORD_KEYS = {
 }
 
 
-class TagsWords:
+class Tagging:
     """What a task does that has a tag for every word of a text, see `TokenClassifier`.
 
     A subclass has `answer`, which returns words, tags, scores, begins and ends.
@@ -90,7 +90,7 @@ class TagsWords:
 
 
 def spans_of_text(text, words):
-    """The spans of a text, see `TagsWords.entities`.
+    """The spans of a text, see `Tagging.entities`.
 
     Args:
         text: str.

@@ -14,7 +14,7 @@ from zoo.tasks.chain import CRFLoss, TagAccuracy
 from zoo.tasks.label_values import label_names
 from zoo.tasks.option_kinds import check_options
 from zoo.tasks.tagged_files import TaggedFiles
-from zoo.tasks.tagging import TagsWords
+from zoo.tasks.tagging import Tagging
 from zoo.tasks.targets import label_ids, label_rows, name_tensor
 from zoo.tasks.text_input import join_words
 from zoo.text.white_space import split_words
@@ -25,7 +25,7 @@ ROWS = 32  # the least number of rows in a block; a long text has many rows
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class TokenClassifier(TaggedFiles, TagsWords, Task):
+class TokenClassifier(TaggedFiles, Tagging, Task):
     """Predicts one of several labels for every word: parts of speech, names, chunks.
 
     `logits = dropout(x_first) W + b`, where x_first is the vector of the first piece of

@@ -30,7 +30,7 @@ WANTED = (
     "A CoVe is a directory with the state dict of its MT-LSTM, such as "
     "wmtlstm-8f474287.pth"
 )
-ROWS = [
+WEIGHT_ROWS = [
     Row(f"{side}_{{i}}/{ours}", f"{theirs}_l{{i}}{suffix}", operation)
     for side, suffix in (("forward", ""), ("backward", "_reverse"))
     for ours, theirs, operation in (
@@ -141,7 +141,7 @@ def read(directory, file=None):
     check_size(weight_shapes(config), where)
     expected = dict(weight_shapes(config))
     expected.pop(WORD_TABLE)
-    weights = convert(arrays, expand(ROWS, config.num_layers), expected)
+    weights = convert(arrays, expand(WEIGHT_ROWS, config.num_layers), expected)
     return Converted(
         layout=NAME,
         config=config,

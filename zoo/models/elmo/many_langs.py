@@ -14,7 +14,7 @@ from zoo.models.elmo.tables import shapes, weight_shapes
 STATES = ("token_embedder.pkl", "encoder.pkl")
 PAD = "<pad>"
 
-ROWS = [Row("token_encoder/embeddings", "char_emb_layer.embedding.weight")]
+TOKEN_ROWS = [Row("token_encoder/embeddings", "char_emb_layer.embedding.weight")]
 FILTER_ROWS = [
     Row("token_encoder/convolution_{i}/kernel", "convolutions.{i}.weight", "transpose"),
     Row("token_encoder/convolution_{i}/bias", "convolutions.{i}.bias"),
@@ -124,7 +124,7 @@ def read(directory):
 
 def table(config):
     """Returns the rows between both state dicts and the weights of a config."""
-    rows = ROWS + expand(FILTER_ROWS, len(config.filters))
+    rows = TOKEN_ROWS + expand(FILTER_ROWS, len(config.filters))
     rows += expand(HIGHWAY_ROWS, config.num_highways)
     prefix = "token_encoder/"
     if config.word_vocabulary_size:
