@@ -124,6 +124,13 @@ def moments(variables):
     return [len(numbers), *(part.sum() for part in sums)]
 
 
+def columns(model, texts):
+    """The answers for as many columns as the task needs, which hold the same texts."""
+    number = len(model.required_columns)
+    turned = [[*texts[i:], *texts[:i]] for i in range(number)]
+    return model.answer(turned[0] if number == 1 else tuple(turned))
+
+
 def sequence_output(model, texts):
     """A backbone's output for texts."""
     packed = zoo.data.Packer(model.tokenizer, LENGTH)((texts,))
@@ -184,6 +191,7 @@ def of_streams(function):
 
 ASKS = {
     "answer": lambda model, texts: model.answer(texts),
+    "columns": columns,
     "answer_pairs": lambda model, pairs: model.answer(tuple(pairs)),
     "sequence_output": sequence_output,
     "predict": predict,

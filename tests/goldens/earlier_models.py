@@ -1,4 +1,4 @@
-"""Tiny models of version 0.1.0, which `make_earlier_files.py` saves."""
+"""Tiny models that `make_earlier_files.py` saves."""
 
 import numpy as np
 
@@ -30,6 +30,7 @@ INPUTS = {
         "very very bad, the film",
     ],
     "short": ["a film", "the"],
+    "reviews": ["the film is good .", "a dull movie , not fine", "so bad !"],
     "labels": ["good", "bad", "fine", "bad", "good"],
     "pairs": [["the film", "good , bad"], ["is not dull", "a Great \u00e9t\u00e9 !"]],
     "masked": ["the [MASK] is very [MASK]", "a Great film [MASK] .", "no mask"],
@@ -198,8 +199,8 @@ def language_model(rows=None):
     backbone = elmo(PREDICTED)
     options = {"num_words": len(PREDICTED) + 2, "num_samples": 6, "rows": rows}
     if not rows:
-        return make("language_model", backbone, **options)
-    task = make("language_model", backbone, adagrad(), **options)
+        return make("bidirectional_lm", backbone, **options)
+    task = make("bidirectional_lm", backbone, adagrad(), **options)
     first, second = streams(task, rows)
     task.train_on_batch(*first)
     task.evaluate(second[0], second[1], sample_weight=second[2], verbose=0)
