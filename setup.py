@@ -33,7 +33,7 @@ setup(
     packages=[*find_packages(include=["zoo", "zoo.*"]), "zoo._presets"],
     package_dir={"zoo._presets": "presets"},
     package_data={
-        "zoo": ["text/*.npz", "visualize/*.html", "visualize/*.js"],
+        "zoo": ["text/*/*.npz", "visualize/*.html", "visualize/*.js"],
         "zoo._presets": ["*/*", "*/*/*"],
     },
     install_requires=[
@@ -65,7 +65,7 @@ setup(
         "test": [*TEST, "tf-models-official==2.20.0"],
         "test-latest": [*TEST, "tensorflow>=2.21"],
     },
-    entry_points={"console_scripts": ["zoo = zoo.cli:main"]},
+    entry_points={"console_scripts": ["zoo = zoo.commands.main:main"]},
     classifiers=[
         "Programming Language :: Python :: 3.11",
         "Programming Language :: Python :: 3.12",

@@ -2,7 +2,7 @@
 
 import click.testing
 
-from zoo.cli import main
+from zoo.commands.main import main
 
 
 def run(*arguments, code=0, stdin=None):

@@ -16,7 +16,7 @@ from zoo.backbone import Backbone
 from zoo.data import Packer
 from zoo.layers import Pooling
 from zoo.tasks import Task
-from zoo.tasks.targets import name_tensor
+from zoo.tasks.inputs.targets import name_tensor
 from zoo.text import Framing, WordTokenizer
 
 

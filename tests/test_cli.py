@@ -9,7 +9,7 @@ import tiny
 from click.testing import CliRunner
 from commands import run
 
-from zoo.cli import main
+from zoo.commands.main import main
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +114,7 @@ def test_finetune_passes_options_to_the_task(preset, table, tmp_path):
 
 def test_rows_for_validation_are_never_none(tmp_path):
     import zoo
-    from zoo.programs import labelled_rows
+    from zoo.programs.finetune import labelled_rows
 
     for count in range(2, 9):
         texts = [f"text {row}" for row in range(count)]
@@ -287,7 +287,7 @@ def test_a_learning_rate_is_found_first(preset, table, tmp_path):
 
 
 def test_rows_of_one_context_are_split(tmp_path):
-    from zoo.programs import labelled_rows
+    from zoo.programs.finetune import labelled_rows
 
     for number in range(40):  # of some contexts, the hash chooses the validation
         rows = ["q1", "q2", "q3"], [f"context {number}"] * 3

@@ -10,10 +10,10 @@ import pytest
 import tiny
 from commands import run
 
-from zoo import score_commands
-from zoo.cli import main
-from zoo.extras import missing_package
-from zoo.programs.suite_tasks import SUITE
+from zoo.checks.extras import missing_package
+from zoo.commands import score_commands
+from zoo.commands.main import main
+from zoo.programs.scores.suite_tasks import SUITE
 
 SOURCES = sorted((pathlib.Path(__file__).parents[1] / "zoo").rglob("*.py"))
 WRONG_NAMES = {
@@ -32,7 +32,7 @@ WRONG_NAMES = {
 }
 PROGRAM = f"""
 import click.testing, sys
-from zoo.cli import main
+from zoo.commands.main import main
 
 for line in {list(WRONG_NAMES)!r}:
     result = click.testing.CliRunner().invoke(main, line.split())

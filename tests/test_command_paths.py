@@ -6,11 +6,11 @@ import click
 import pytest
 from commands import run
 
-from zoo import arguments
 from zoo.checkpoint import write_vectors
-from zoo.cli import main
+from zoo.commands import arguments
+from zoo.commands.main import main
 from zoo.data import read_conll, read_glue, read_labelled
-from zoo.files import replacing, write_json
+from zoo.files.whole_files import replacing, write_json
 from zoo.serving import Signature, write_version
 from zoo.text import count_words, train_wordpiece
 

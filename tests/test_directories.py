@@ -10,7 +10,7 @@ import tiny
 from click.testing import CliRunner
 
 import zoo
-from zoo.cli import main
+from zoo.commands.main import main
 from zoo.registry import build_backbone, describe
 from zoo.text import WordPieceTokenizer
 

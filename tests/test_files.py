@@ -13,7 +13,7 @@ from disk import full_disk
 from safetensors.numpy import save_file
 
 import zoo
-from zoo.files import WriteErrors, filling, replacing
+from zoo.files.whole_files import WriteErrors, filling, replacing
 from zoo.registry import build_backbone
 
 

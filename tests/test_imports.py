@@ -22,7 +22,7 @@ heavy = {HEAVY}
 after = {{"import zoo": [name for name in heavy if name in sys.modules]}}
 zoo.preset_info(zoo.list_presets()[0])
 after["list_presets"] = [name for name in heavy if name in sys.modules]
-import zoo.serving.doctor, zoo.cli
+import zoo.serving.doctor, zoo.commands.main
 after["the command line"] = [name for name in heavy if name in sys.modules]
 print(json.dumps([seconds, after]))
 """
@@ -45,7 +45,7 @@ def test_importing_costs_nothing():
 MISSING = f"""
 import json, sys
 import click.testing
-from zoo.cli import main
+from zoo.commands.main import main
 
 for command in json.load(sys.stdin):
     result = click.testing.CliRunner().invoke(main, command.split())

@@ -38,8 +38,8 @@ WORK = {
 }
 PROGRAM = """
 import hashlib, sys, threading, time
-from zoo.cli import main
-from zoo.files import replacing
+from zoo.commands.main import main
+from zoo.files.whole_files import replacing
 
 def catch():
     while True:

@@ -10,14 +10,15 @@ import pytest
 from commands import run
 
 import zoo
-from zoo.arguments import Number
-from zoo.cli import main
+from zoo.checks.number_rules import RULES, NumberRule, check_number, check_numbers
+from zoo.commands.arguments import Number
+from zoo.commands.main import main
 from zoo.evaluation import group_vectors
-from zoo.number_rules import RULES, NumberRule, check_number, check_numbers
 from zoo.pretraining import run as pretrain
-from zoo.programs import finetuning, glue_table, quickstart
-from zoo.programs.vocabularies import learn_vocabulary
-from zoo.programs.word_vectors import SkipGramTraining
+from zoo.programs.finetune import finetuning, quickstart
+from zoo.programs.scores import glue_table
+from zoo.programs.vectors.word_vectors import SkipGramTraining
+from zoo.programs.vocabulary.vocabularies import learn_vocabulary
 from zoo.text import (
     count_words,
     train_bpe,

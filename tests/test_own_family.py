@@ -12,7 +12,7 @@ import tiny
 from click.testing import CliRunner
 
 import zoo
-from zoo.cli import main
+from zoo.commands.main import main
 
 HERE = pathlib.Path(__file__).parent
 VOCABULARY = [*tiny.PLAIN, *tiny.GOOD, *tiny.BAD]

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import tiny
 
-from zoo.config import make_config
+from zoo.backbone.config import make_config
 from zoo.pretraining import Recipe
 from zoo.pretraining.recipes import OBJECTIVES
-from zoo.programs.word_vectors import SkipGramTraining
+from zoo.programs.vectors.word_vectors import SkipGramTraining
 from zoo.registry import FAMILIES
 
 NAN, INFINITE = float("nan"), float("inf")

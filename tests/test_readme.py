@@ -95,7 +95,7 @@ def test_an_undefined_name_is_found(tmp_path):
 def test_commands_exist():
     import click
 
-    from zoo.cli import main
+    from zoo.commands.main import main
 
     known = {*main.list_commands(click.Context(main))}
     for page in PAGES:

@@ -11,7 +11,7 @@ import tiny
 from click.testing import CliRunner
 
 import zoo
-from zoo.cli import main
+from zoo.commands.main import main
 from zoo.family import FAMILIES
 from zoo.registry import build_backbone
 from zoo.text import WordPieceTokenizer

@@ -10,12 +10,13 @@ import tiny
 
 import zoo
 from benchmarks.tables import stored_results
+from zoo.files.state_files import check_shape
 from zoo.presets import find_preset, read_preset
 from zoo.pretraining import Recipe, running
 from zoo.pretraining.causal_rows import CausalRows
-from zoo.programs import glue_table, task_suite, text_vectors
-from zoo.state_files import check_shape
-from zoo.tasks.ensemble import find_members
+from zoo.programs.scores import glue_table, task_suite
+from zoo.programs.vectors import text_vectors
+from zoo.tasks.classifiers.ensemble import find_members
 from zoo.training import AverageWeights
 from zoo.training.resume import CHECKPOINT, _trim, choose_interval
 

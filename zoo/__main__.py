@@ -1,6 +1,6 @@
 """`python -m zoo` is the command `zoo`."""
 
-from zoo.cli import main
+from zoo.commands.main import main
 
 if __name__ == "__main__":
     main()

@@ -5,7 +5,7 @@ import lzma
 
 import pytest
 
-from zoo.data.glue import read_glue
+from zoo.data.files.glue import read_glue
 
 FILES = {
     "CoLA/train.tsv": 'a1\t1\t\tHe said "no.\na1\t0\t*\t "Said" he\'s no. \n',

@@ -4,13 +4,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from zoo.data import (
-    TokenStreams,
-    read_word_corpus,
-    stream_batches,
-    word_corpus,
-    write_word_corpus,
-)
+from zoo.data import TokenStreams, read_word_corpus, stream_batches, write_word_corpus
+from zoo.data.files import word_corpus
 from zoo.text import CharacterTokenizer
 
 SENTENCES = ["a b c", "b  a", "", "[UNK] b <S>", "c\u00a0a", "b"]

@@ -10,8 +10,8 @@ import pytest
 import tensorflow as tf
 
 from zoo.layers import AttentionalDecoder
-from zoo.layers import attentional_decoder as module
-from zoo.layers.attentional_steps import run_plain
+from zoo.layers.attention import attentional_decoder as module
+from zoo.layers.attention.attentional_steps import run_plain
 
 ROWS, LENGTH, WIDTH, SOURCE = 3, 5, 4, 6
 

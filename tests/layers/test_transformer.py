@@ -12,7 +12,7 @@ from zoo.layers import (
     SinusoidalPositions,
     TransformerBlock,
 )
-from zoo.layers.transformer import WithScores
+from zoo.layers.attention.transformer import WithScores
 
 
 @pytest.mark.parametrize("causal", [False, True])

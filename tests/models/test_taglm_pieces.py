@@ -12,7 +12,7 @@ import zoo
 from zoo.models.elmo import ELMo, ELMoConfig
 from zoo.registry import build_backbone
 from zoo.text import CharacterTokenizer, TaggerTokenizer, WordPieceTokenizer
-from zoo.text.tagger_tokenizer import in_pieces
+from zoo.text.words.tagger_tokenizer import in_pieces
 
 TEXTS, _ = tiny.make_texts(24, seed=5)
 WORDS, TAGS = [text.split() for text in TEXTS], tiny.make_tags(TEXTS)

@@ -14,7 +14,7 @@ from torch_pickles import Tensor, Touch, dump, write_zip
 
 import zoo
 from zoo.checkpoint import open_training_checkpoint
-from zoo.cli import main
+from zoo.commands.main import main
 from zoo.models.transformer.fairseq import read_options
 from zoo.models.transformer.weights import read
 

@@ -4,7 +4,7 @@ import json
 
 import click.testing
 
-from zoo.cli import main
+from zoo.commands.main import main
 
 
 def finetune(preset, data, directory, *options, code=0):

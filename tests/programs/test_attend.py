@@ -7,7 +7,7 @@ import pytest
 import tiny
 
 import zoo
-from zoo.cli import main
+from zoo.commands.main import main
 from zoo.registry import build_backbone
 from zoo.text import (
     ParsingTokenizer,

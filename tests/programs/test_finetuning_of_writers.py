@@ -9,9 +9,9 @@ from commands import run
 
 import zoo
 from zoo.evaluation import group_references, translation_scores
-from zoo.files import open_any
-from zoo.programs import loading
-from zoo.programs.labelled_rows import read_parts, split_off
+from zoo.files.whole_files import open_any
+from zoo.programs.finetune import loading
+from zoo.programs.finetune.labelled_rows import read_parts, split_off
 from zoo.registry import build_backbone
 from zoo.text import (
     ParsingTokenizer,

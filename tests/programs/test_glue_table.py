@@ -9,8 +9,8 @@ import pytest
 import tiny
 from click.testing import CliRunner
 
-from zoo.cli import main
-from zoo.programs import glue_table
+from zoo.commands.main import main
+from zoo.programs.scores import glue_table
 from zoo.registry import build_backbone
 from zoo.tasks import Task
 

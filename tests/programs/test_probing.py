@@ -10,9 +10,9 @@ from click.testing import CliRunner
 from tiny_translator import make_translator
 
 import zoo
-from zoo.cli import main
-from zoo.programs import layer_vectors, probing
-from zoo.programs.layer_vectors import text_vectors, word_vectors
+from zoo.commands.main import main
+from zoo.programs.vectors import layer_vectors, probing
+from zoo.programs.vectors.layer_vectors import text_vectors, word_vectors
 from zoo.registry import build_backbone
 from zoo.text import (
     CharacterTokenizer,
@@ -213,7 +213,7 @@ def test_words_texts_and_phrases(backbone, monkeypatch):
 
 
 def test_the_baseline_of_phrases_knows_their_first_and_last_words():
-    from zoo.programs.layer_examples import EXAMPLES
+    from zoo.programs.vectors.layer_examples import EXAMPLES
 
     other = "(S (NP (DT the) (NN film)) (VP (VBD was) (ADJP (RB so) (JJ poor))))"
     predict = EXAMPLES[zoo.Parser].predict
@@ -225,7 +225,7 @@ def test_the_baseline_of_phrases_knows_their_first_and_last_words():
 
 
 def test_a_phrase_has_its_first_and_its_last_word(backbone):
-    from zoo.programs.layer_examples import phrases_and_labels
+    from zoo.programs.vectors.layer_examples import phrases_and_labels
 
     sentences = ["the film was good", "a plot was very bad"]
     vectors, labels = phrases_and_labels(backbone, sentences, TREES)

@@ -7,8 +7,8 @@ import pytest
 import tiny
 from commands import run
 
-from zoo.cli import main
-from zoo.programs import quickstart
+from zoo.commands.main import main
+from zoo.programs.finetune import quickstart
 from zoo.registry import build_backbone
 from zoo.text import WordPieceTokenizer
 

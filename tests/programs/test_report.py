@@ -12,9 +12,9 @@ import tiny
 from report_runs import finetune, write_table
 
 import zoo
-from zoo.programs import finetuning
-from zoo.programs.data_summary import data_lines, describe_data
-from zoo.programs.progress import check_output
+from zoo.programs.finetune import finetuning
+from zoo.programs.finetune.data_summary import data_lines, describe_data
+from zoo.programs.finetune.progress import check_output
 from zoo.visualize.plain_text import printable
 
 
@@ -195,7 +195,7 @@ def test_a_classifier_is_trained_on_jax(preset, tmp_path):
     texts, labels = tiny.make_texts(32)
     data = write_table(tmp_path / "train.tsv", texts, labels)
     command = ["finetune", preset, "--data", data, "--output", tmp_path / "m.keras"]
-    program = "import sys; from zoo.cli import main; main(sys.argv[1:])"
+    program = "import sys; from zoo.commands.main import main; main(sys.argv[1:])"
     subprocess.run(
         [sys.executable, "-c", program, *map(str, command), "--batch-size", "8"],
         env={**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"},

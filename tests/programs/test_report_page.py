@@ -12,8 +12,8 @@ from report_runs import finetune, write_table
 import zoo
 from zoo.data import write_conll
 from zoo.evaluation import assess_classes
-from zoo.programs.report import assess_model
-from zoo.programs.report_page import render
+from zoo.programs.finetune.report import assess_model
+from zoo.programs.finetune.report_page import render
 from zoo.visualize.plain_text import printable
 
 HOSTILE = [
@@ -237,7 +237,7 @@ def test_taggers(preset, tmp_path):
 
 
 def test_a_task_without_an_assessment_reports_its_scores(classified, make_task):
-    from zoo.programs.report import assess_model
+    from zoo.programs.finetune.report import assess_model
 
     class Plain(zoo.TextClassifier):
         predict_labels = zoo.tasks.Task.predict_labels

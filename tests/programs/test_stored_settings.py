@@ -6,8 +6,8 @@ import json
 import pytest
 
 from zoo.presets import preset_info
-from zoo.programs import task_suite
-from zoo.programs.stored_settings import describe_function, keep_settings
+from zoo.programs.scores import task_suite
+from zoo.programs.scores.stored_settings import describe_function, keep_settings
 
 
 @pytest.fixture

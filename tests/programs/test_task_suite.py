@@ -8,8 +8,8 @@ import tiny
 from commands import run
 
 from zoo.data import Answer, Question, write_squad
-from zoo.programs import task_suite
-from zoo.programs.suite_tasks import SUITE
+from zoo.programs.scores import task_suite
+from zoo.programs.scores.suite_tasks import SUITE
 
 PAIR = ("entailment", "not_entailment")
 NLI = ("contradiction", "entailment", "neutral")

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from disk import full_disk
 
 import zoo
-from zoo.cli import main
-from zoo.programs import text_vectors
+from zoo.commands.main import main
+from zoo.programs.vectors import text_vectors
 
 TEXTS, _ = tiny.make_texts(23, seed=6)
 

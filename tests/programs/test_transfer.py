@@ -9,7 +9,7 @@ import tiny
 from commands import run
 
 import zoo
-from zoo.programs import transfer
+from zoo.programs.finetune import transfer
 from zoo.registry import build_backbone
 from zoo.text import WordPieceTokenizer
 from zoo.training import SlantedTriangle

@@ -8,7 +8,7 @@ import click.testing
 import pytest
 import tiny
 
-from zoo.cli import main
+from zoo.commands.main import main
 from zoo.text import (
     BytePairTokenizer,
     FastaiTokenizer,

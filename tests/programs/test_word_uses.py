@@ -7,8 +7,8 @@ import pytest
 from click.testing import CliRunner
 
 import zoo
-from zoo.cli import main
-from zoo.programs.layer_vectors import word_vectors
+from zoo.commands.main import main
+from zoo.programs.vectors.layer_vectors import word_vectors
 
 TEXTS = [
     "The film was good.",

@@ -9,7 +9,12 @@ import pytest
 import zoo
 from zoo.checkpoint import read_vectors, write_vectors
 from zoo.data import SkipGrams
-from zoo.programs.word_vectors import chunk_size, encode_corpus, gradients, sum_rows
+from zoo.programs.vectors.word_vectors import (
+    chunk_size,
+    encode_corpus,
+    gradients,
+    sum_rows,
+)
 from zoo.text import WordTokenizer
 
 CLASSES = [["cat", "dog", "cow"], ["red", "blue", "green"], ["one", "two", "three"]]

@@ -12,7 +12,7 @@ import zoo
 from zoo.registry import build_backbone
 from zoo.tasks import CausalLM
 from zoo.text import FastaiTokenizer
-from zoo.text.fastai_splitting import SPECIALS
+from zoo.text.english.fastai_splitting import SPECIALS
 
 WORDS = sorted({word for text in tiny.make_texts(60)[0] for word in text.split()})
 TEXTS = ["a good film", "", "bad " * 3 + "the end", " ".join(WORDS * 3)]

@@ -9,7 +9,7 @@ import zoo
 from zoo.registry import build_backbone
 from zoo.tasks import MultipleChoice
 from zoo.text import GPT2Tokenizer, WordPieceTokenizer
-from zoo.text.gpt2_tokenizer import END, byte_symbols
+from zoo.text.byte_pairs.gpt2_tokenizer import END, byte_symbols
 
 CHOICES = ["good", "a bad film", "", "lovely plot", "the end"]
 

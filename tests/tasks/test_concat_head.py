@@ -10,7 +10,7 @@ from eager import without_graphs
 import zoo
 from zoo.registry import build_backbone
 from zoo.tasks import TextClassifier
-from zoo.tasks.concat_head import BatchNormalization
+from zoo.tasks.heads.concat_head import BatchNormalization
 from zoo.text import CharacterTokenizer, WordPieceTokenizer
 
 BACKBONES = {
@@ -68,9 +68,9 @@ def test_neighbours_and_padding_do_not_change_an_answer():
 
 @pytest.mark.slow
 def test_replicas_have_the_same_moments(two_replicas, monkeypatch):
-    monkeypatch.setattr("zoo.tasks.concat_head.HIDDEN_DROPOUT", 0.0)
+    monkeypatch.setattr("zoo.tasks.heads.concat_head.HIDDEN_DROPOUT", 0.0)
     # The layer of several replicas, also without them: it differs for one row.
-    own = "zoo.tasks.concat_head.BatchNormalization"
+    own = "zoo.tasks.heads.concat_head.BatchNormalization"
     monkeypatch.setattr(own, keras.layers.BatchNormalization)
     texts, labels = tiny.make_texts(9)  # the last batch has one row, one replica none
     found = []

@@ -17,9 +17,9 @@ from zoo.models.gpt import GPT, GPTConfig
 from zoo.models.gpt.shapes import weight_shapes
 from zoo.models.gpt.tables import table
 from zoo.tasks import CausalLM
-from zoo.tasks.sample_numbers import sample_numbers
+from zoo.tasks.writers.sample_numbers import sample_numbers
 from zoo.text import GPT2Tokenizer
-from zoo.text.gpt2_tokenizer import END, byte_symbols
+from zoo.text.byte_pairs.gpt2_tokenizer import END, byte_symbols
 
 GOLDEN = json.loads(
     (pathlib.Path(__file__).parents[1] / "goldens/gpt_generation.json").read_text()

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from zoo.tasks import TASKS
-from zoo.tasks.text_input import as_columns, holds_text
+from zoo.tasks.inputs.text_input import as_columns, holds_text
 
 TEXTS, LABELS = ["good film", "so dull", "a plot"], ["good", "bad", "good"]
 WORDS = [text.split() for text in TEXTS]

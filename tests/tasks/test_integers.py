@@ -5,8 +5,8 @@ import pytest
 import tensorflow as tf
 
 from zoo.data import read_records
-from zoo.data.tfrecords import NAMES
-from zoo.tasks.targets import label_ids, label_tensor
+from zoo.data.files.tfrecords import NAMES
+from zoo.tasks.inputs.targets import label_ids, label_tensor
 
 X = ["a film"], ["a good film"]
 WRAPS = 2**32

@@ -13,8 +13,8 @@ from sklearn.utils.class_weight import compute_class_weight
 from zoo.data import read_labelled
 from zoo.evaluation import convert_tags, span_scores
 from zoo.tasks import TokenClassifier
-from zoo.tasks.label_values import as_labels, label_names, spelling
-from zoo.tasks.targets import class_weights, label_ids, label_tensor
+from zoo.tasks.inputs.label_values import as_labels, label_names, spelling
+from zoo.tasks.inputs.targets import class_weights, label_ids, label_tensor
 
 # Labels, targets, and the class numbers of the targets.
 EQUAL = {

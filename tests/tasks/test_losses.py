@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 from two_heads import WEIGHTS, X, Y, make_model, weights_of
 
-from zoo.tasks.losses import FunctionLoss, with_weighted_mean
+from zoo.tasks.losses.weighted_means import FunctionLoss, with_weighted_mean
 
 
 def mean_cube(y_true, y_pred):

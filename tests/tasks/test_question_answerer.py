@@ -9,7 +9,7 @@ import tiny
 import zoo
 from zoo.data import Answer, Question
 from zoo.registry import build_backbone
-from zoo.tasks import finding_answers
+from zoo.tasks.questions import span_decoding as finding_answers
 from zoo.text import WordPieceTokenizer
 from zoo.training import AdamW
 
@@ -144,7 +144,7 @@ def assert_equal(ours, theirs):
 def test_many_questions_are_compared_in_parts(model, monkeypatch):
     rows = make_questions(9)
     whole = model.answer(rows)
-    monkeypatch.setattr("zoo.tasks.finding_answers.QUESTIONS", 2)
+    monkeypatch.setattr("zoo.tasks.questions.span_decoding.QUESTIONS", 2)
     for name, value in model.answer(rows).items():
         assert_equal(value, whole[name])
 

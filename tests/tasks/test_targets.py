@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 import tiny
 
-from zoo.tasks.targets import (
+from zoo.tasks.inputs.targets import (
     class_weights,
     label_ids,
     label_rows,

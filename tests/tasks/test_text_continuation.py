@@ -9,7 +9,8 @@ import tiny
 from test_causal_streams import TEXTS, make
 
 from zoo.registry import build_backbone
-from zoo.tasks import CausalLM, windows
+from zoo.tasks import CausalLM
+from zoo.tasks.inputs import windows
 from zoo.text import WordPieceTokenizer
 
 PROMPTS = ["the film", "", "a good good bad film", "The"]

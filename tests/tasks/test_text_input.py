@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from zoo.tasks.targets import label_ids, label_tensor
-from zoo.tasks.text_input import as_columns, count_columns, holds_text, join_words
+from zoo.tasks.inputs.targets import label_ids, label_tensor
+from zoo.tasks.inputs.text_input import (
+    as_columns,
+    count_columns,
+    holds_text,
+    join_words,
+)
 
 TEXTS = ["good film", "so dull", "a café"]
 BYTES = [text.encode() for text in TEXTS]

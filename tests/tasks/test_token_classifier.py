@@ -11,8 +11,8 @@ from eager import without_graphs
 
 import zoo
 from zoo.layers import crf
-from zoo.tasks import token_classifier
-from zoo.tasks.text_input import join_words
+from zoo.tasks.inputs.text_input import join_words
+from zoo.tasks.taggers import token_classifier
 
 TEXTS = tiny.make_texts(24)[0]
 TAGS = tiny.make_tags(TEXTS)

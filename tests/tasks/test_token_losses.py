@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from zoo.tasks.label_smoothing import KINDS, SmoothedCrossentropy, probabilities
-from zoo.tasks.token_metrics import TokenCrossentropy
+from zoo.tasks.losses.label_smoothing import KINDS, SmoothedCrossentropy, probabilities
+from zoo.tasks.losses.token_metrics import TokenCrossentropy
 
 CLASSES = 7
 LABELS = np.array([[1, 3, 6], [2, 0, 3]], "int32")

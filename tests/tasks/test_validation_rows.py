@@ -7,8 +7,8 @@ import pytest
 from light_fits import Seen, make
 
 from zoo.data.held_out import held_out_rows
-from zoo.programs.labelled_rows import split_off
-from zoo.tasks.validation_rows import split_rows
+from zoo.programs.finetune.labelled_rows import split_off
+from zoo.tasks.inputs.validation_rows import split_rows
 
 RARE = ["good"] * 992 + ["bad"] * 8
 

@@ -7,7 +7,9 @@ import tensorflow as tf
 import tiny
 
 from zoo.registry import build_backbone
-from zoo.tasks import CausalLM, TextClassifier, sequence_head, windows
+from zoo.tasks import CausalLM, TextClassifier
+from zoo.tasks.heads import sequence_head
+from zoo.tasks.inputs import windows
 from zoo.text import CharacterTokenizer, WordPieceTokenizer
 
 LONG = "the end of a film was not so good , but two or three in it ! " * 12

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from zoo.tasks.text_input import join_words
+from zoo.tasks.inputs.text_input import join_words
 
 TEXTS, LABELS = ["good film", "so dull", "a plot"], ["good", "bad", "good"]
 WORDS = [text.split() for text in TEXTS]

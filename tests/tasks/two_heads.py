@@ -3,7 +3,7 @@
 import keras
 import numpy as np
 
-from zoo.tasks.distribution import DistributedTraining
+from zoo.tasks.fitting.distribution import DistributedTraining
 
 ROWS = 7
 DRAW = np.random.default_rng(0)

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from zoo.text import BytePairTokenizer, train_bpe
-from zoo.text.bpe_merging import BytePairMerger
+from zoo.text.byte_pairs.bpe_merging import BytePairMerger
 from zoo.text.tokenizer import describe_tokenizer, restore_tokenizer
 
 PATH = pathlib.Path(__file__).parents[1] / "goldens" / "subword_nmt.json"

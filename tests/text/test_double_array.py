@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 import tensorflow_text as tf_text
 
-from zoo.text import double_array
+from zoo.text.wordpieces import double_array
 
 ALL_CODES = [c for c in range(0x110000) if not 0xD800 <= c < 0xE000]
 

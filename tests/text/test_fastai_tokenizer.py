@@ -11,9 +11,9 @@ import tensorflow as tf
 
 from zoo.serving.graph import TEXT_OPS
 from zoo.text import FastaiTokenizer, train_fastai_vocabulary
-from zoo.text.fastai_rules import NULL
-from zoo.text.fastai_splitting import SPECIALS, FastaiSplitter
-from zoo.text.html_entities import named_references, unescape
+from zoo.text.english.fastai_rules import NULL
+from zoo.text.english.fastai_splitting import SPECIALS, FastaiSplitter
+from zoo.text.english.html_entities import named_references, unescape
 from zoo.text.tokenizer import describe_tokenizer, restore_tokenizer
 
 GOLDENS = pathlib.Path(__file__).parents[1] / "goldens"

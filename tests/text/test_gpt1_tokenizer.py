@@ -14,8 +14,8 @@ import pytest
 import tensorflow as tf
 
 from zoo.serving.graph import TEXT_OPS
-from zoo.text.gpt1_cleaning import character_normalizer, clean, entity_table
-from zoo.text.gpt1_tokenizer import GPT1Tokenizer
+from zoo.text.english.gpt1_cleaning import character_normalizer, clean, entity_table
+from zoo.text.english.gpt1_tokenizer import GPT1Tokenizer
 
 GOLDENS = pathlib.Path(__file__).parents[1] / "goldens"
 GOLDEN = json.loads((GOLDENS / "gpt1.json").read_text("utf-8"))

@@ -11,8 +11,12 @@ import pytest
 import tensorflow as tf
 
 from zoo.text import GPT2Tokenizer, train_byte_bpe
-from zoo.text.gpt2_splitting import split_pieces
-from zoo.text.gpt2_tokenizer import END, byte_symbols, without_partial_character
+from zoo.text.byte_pairs.gpt2_splitting import split_pieces
+from zoo.text.byte_pairs.gpt2_tokenizer import (
+    END,
+    byte_symbols,
+    without_partial_character,
+)
 from zoo.text.tokenizer import describe_tokenizer, restore_tokenizer
 
 regex = pytest.importorskip("regex")

@@ -15,7 +15,7 @@ from zoo.text import (
     GPT2Tokenizer, SubwordTokenizer, UnicodeSpeller, WordPieceTokenizer, WordTokenizer,
     train_byte_bpe, train_sentencepiece, SentencePieceTokenizer,
 )
-from zoo.text.gpt1_tokenizer import LINE_BREAK
+from zoo.text.english.gpt1_tokenizer import LINE_BREAK
 
 goldens = pathlib.Path(sys.argv[1])
 read = lambda name: json.loads((goldens / name).read_text("utf-8"))

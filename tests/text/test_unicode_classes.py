@@ -7,8 +7,8 @@ import pathlib
 import numpy as np
 import pytest
 
-from zoo.text import unicode_classes
-from zoo.text.wordpiece_training import count_words
+from zoo.text.learning.wordpiece_training import count_words
+from zoo.text.wordpieces import unicode_classes
 
 MAKER = pathlib.Path(__file__).parents[1] / "goldens" / "make_unicode14.py"
 # All of planes 0 and 1, the compatibility ideographs, and the others at steps.

@@ -14,7 +14,7 @@ import tiny
 
 import zoo
 from zoo.registry import build_backbone
-from zoo.tasks.answer_spans import best_answers
+from zoo.tasks.questions.answer_spans import best_answers
 from zoo.text import (
     CharacterTokenizer,
     FastaiTokenizer,

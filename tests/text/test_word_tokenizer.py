@@ -16,7 +16,7 @@ from zoo.data import Packer, WordPacker
 from zoo.text import (
     WordTokenizer,
 )
-from zoo.text.word_tokenizer import CLASSES
+from zoo.text.words.word_tokenizer import CLASSES
 
 ROOT = pathlib.Path(__file__).parents[2]
 VOCABULARY = ["the", "cat", "Paris", "paris", "Bonn", "0000", "1st", "\u00e9t\u00e9"]

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from zoo.text import WordPieceTokenizer, train_wordpiece
-from zoo.text.wordpiece_training import count_words
+from zoo.text.learning.wordpiece_training import count_words
 
 TEXTS = ["low lower lowest", "New newer newest, café!", "low low new 中中 ΟΣ"] * 3
 

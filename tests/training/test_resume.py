@@ -10,7 +10,7 @@ import tensorflow as tf
 import tiny
 
 from zoo.data import pair_batches, read_records, unmask, write_records
-from zoo.data.corpus import tokenize_documents
+from zoo.data.files.corpus import tokenize_documents
 from zoo.registry import build_backbone
 from zoo.tasks import MaskedLM
 from zoo.training import AdamW, WarmupLinearDecay, train_steps

@@ -28,7 +28,7 @@ from zoo.checkpoint.torch_files import (
     open_torch_state,
 )
 from zoo.checkpoint.torch_writing import write_torch
-from zoo.files import replacing
+from zoo.files.whole_files import replacing
 
 # The exceptions that libraries raise if a file is damaged.
 READ_ERRORS = (

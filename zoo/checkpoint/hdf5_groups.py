@@ -5,7 +5,7 @@ import re
 
 import h5py
 
-from zoo.inflation import check_growth
+from zoo.files.inflation import check_growth
 
 
 def open_datasets(file, size):

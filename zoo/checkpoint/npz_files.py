@@ -5,7 +5,7 @@ import zipfile
 
 import numpy as np
 
-from zoo.inflation import check_members
+from zoo.files.inflation import check_members
 
 
 def open_npz(path):

@@ -6,7 +6,7 @@ import pickletools
 import reprlib
 from pathlib import Path
 
-from zoo.files import replacing
+from zoo.files.whole_files import replacing
 
 # The exceptions that unpickling raises if bytes are not a pickle of plain values.
 UNPICKLE_ERRORS = (

@@ -15,7 +15,7 @@ from zoo.checkpoint.tensor_pickles import (
     Tensor,
     TensorUnpickler,
 )
-from zoo.inflation import check_members, read_member
+from zoo.files.inflation import check_members, read_member
 
 # The first bytes of every file before version 1.6: the pickle of a number.
 LEGACY_MAGIC = bytes.fromhex("80028a0a6cfc9c46f9206aa850192e")

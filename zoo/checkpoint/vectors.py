@@ -7,8 +7,8 @@ import zlib
 
 import numpy as np
 
-from zoo.files import OPENERS, open_any, replacing
-from zoo.inflation import most_bytes
+from zoo.files.inflation import most_bytes
+from zoo.files.whole_files import OPENERS, open_any, replacing
 
 # In bytes. A file with a longer word is not a file of vectors.
 LONGEST_WORD = 4096

@@ -1,6 +1,5 @@
 """From files and token ids to batches: packing, batching by length, masking."""
 
-from zoo.data.alternative_packing import AlternativesPacker
 from zoo.data.batching import (
     Epoch,
     bucket_length,
@@ -8,32 +7,17 @@ from zoo.data.batching import (
     plan_batches,
     untuned,
 )
-from zoo.data.bitext import read_bitext
-from zoo.data.choices import read_choices
-from zoo.data.conll import read_conll, write_conll
-from zoo.data.corpus import read_documents, split_sentences, tokenize_documents
-from zoo.data.document_streams import (
-    DocumentStreams,
-    document_batches,
-    read_token_ids,
-    tokenize_texts,
-    write_documents,
-    write_token_ids,
-)
-from zoo.data.glue import read_glue
-from zoo.data.labelled_tables import (
+from zoo.data.files.bitext import read_bitext
+from zoo.data.files.choices import read_choices
+from zoo.data.files.conll import read_conll, write_conll
+from zoo.data.files.corpus import read_documents, split_sentences, tokenize_documents
+from zoo.data.files.glue import read_glue
+from zoo.data.files.labelled_tables import (
     as_numbers,
     hash_split,
     read_labelled,
 )
-from zoo.data.masking import mask_tokens
-from zoo.data.packed_rows import PackedRows
-from zoo.data.packing import NextWordPacker, Packer, WordPacker
-from zoo.data.pairs import Pair, draw_pairs, pair_batches
-from zoo.data.question_packing import QuestionPacker
-from zoo.data.separate_packing import COLUMN_PREFIXES, SeparatePacker, features_of
-from zoo.data.skipgrams import SkipGrams
-from zoo.data.squad import (
+from zoo.data.files.squad import (
     Answer,
     Question,
     check_answers,
@@ -41,16 +25,32 @@ from zoo.data.squad import (
     write_squad,
     write_squad_predictions,
 )
-from zoo.data.tfrecords import read_records, unmask, write_records
-from zoo.data.token_streams import TokenStreams
-from zoo.data.training_texts import read_texts
-from zoo.data.word_corpus import (
+from zoo.data.files.tfrecords import read_records, unmask, write_records
+from zoo.data.files.training_texts import read_texts
+from zoo.data.files.word_corpus import (
     WordCorpus,
     read_word_corpus,
     stream_batches,
     write_word_corpus,
 )
-from zoo.data.word_windows import WordWindowPacker
+from zoo.data.rows.alternative_packing import AlternativesPacker
+from zoo.data.rows.packing import NextWordPacker, Packer, WordPacker
+from zoo.data.rows.question_packing import QuestionPacker
+from zoo.data.rows.separate_packing import COLUMN_PREFIXES, SeparatePacker, features_of
+from zoo.data.rows.word_windows import WordWindowPacker
+from zoo.data.streams.document_streams import (
+    DocumentStreams,
+    document_batches,
+    read_token_ids,
+    tokenize_texts,
+    write_documents,
+    write_token_ids,
+)
+from zoo.data.streams.masking import mask_tokens
+from zoo.data.streams.packed_rows import PackedRows
+from zoo.data.streams.pairs import Pair, draw_pairs, pair_batches
+from zoo.data.streams.skipgrams import SkipGrams
+from zoo.data.streams.token_streams import TokenStreams
 
 __all__ = [
     "COLUMN_PREFIXES",

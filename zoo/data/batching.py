@@ -5,7 +5,7 @@ import uuid
 import numpy as np
 import tensorflow as tf
 
-from zoo.data.counts import whole_number
+from zoo.checks.counts import whole_number
 
 # The rows of this many batches are sorted by length together. A larger pool needs less
 # padding and shuffles less.

@@ -10,8 +10,8 @@ import warnings
 
 import numpy as np
 
+from zoo.checks.extras import missing_package
 from zoo.evaluation.bracketing import PUNCTUATION, read_brackets
-from zoo.extras import missing_package
 
 ROWS, CHARACTERS = 50_000, 10_000_000  # of the texts for training
 WEIGHTS = 500_000  # of a linear model, for all labels together

@@ -5,8 +5,8 @@ import importlib
 
 import numpy as np
 
+from zoo.checks.extras import missing_package
 from zoo.evaluation.classification import accuracy, check_pairs
-from zoo.extras import missing_package
 
 BINARY = (0, 1)
 ENTAILMENT = ("entailment", "not_entailment")

@@ -4,8 +4,8 @@ import warnings
 
 import numpy as np
 
+from zoo.checks.extras import missing_package
 from zoo.evaluation.assessment import Assessment
-from zoo.extras import missing_package
 
 
 def group_references(sources, targets):

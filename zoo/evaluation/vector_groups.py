@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from zoo.checks.number_rules import numbers_checked
 from zoo.evaluation.glue_scores import import_library
-from zoo.number_rules import numbers_checked
 
 
 @numbers_checked()

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from keras import ops
 
-from zoo.number_rules import NumberRule
-from zoo.ranges import CheckedFields, Range, Share
+from zoo.checks.number_rules import NumberRule
+from zoo.checks.ranges import CheckedFields, Range, Share
 
 # Smaller and greater numbers are not numbers of float32, or their products are not.
 LOW, HIGH = 1e-30, 1e30

@@ -2,17 +2,25 @@
 
 from zoo.layers.activations import get_activation
 from zoo.layers.alternatives import MergeRows, SplitRows
-from zoo.layers.attention import MultiHeadAttention
-from zoo.layers.attentional_decoder import AttentionalDecoder
-from zoo.layers.awd import EmbeddingDropout, RegularizedLogits
+from zoo.layers.attention.attention import MultiHeadAttention
+from zoo.layers.attention.attentional_decoder import AttentionalDecoder
+from zoo.layers.attention.caching import empty_cache, entry_index, visible_entries
+from zoo.layers.attention.causal_mask import CausalMask
+from zoo.layers.attention.encoder_decoder import EncoderDecoder
+from zoo.layers.attention.position_embedding import (
+    PositionEmbedding,
+    SinusoidalPositions,
+    sinusoids,
+)
+from zoo.layers.attention.transformer import (
+    TransformerBlock,
+    TransformerEncoderBlock,
+    WithScores,
+)
 from zoo.layers.biattention import AttentivePooling, Biattention
-from zoo.layers.caching import empty_cache, entry_index, visible_entries
-from zoo.layers.carried_state import CarriedState, KeepState, StatefulModel
-from zoo.layers.causal_mask import CausalMask
 from zoo.layers.character_cnn import CharacterCNN, Highway
 from zoo.layers.concat_pooling import ConcatPooling
 from zoo.layers.crf import CRF
-from zoo.layers.encoder_decoder import EncoderDecoder
 from zoo.layers.frozen_models import FirstPieces, InferenceModel
 from zoo.layers.heads import (
     ComparedSegments,
@@ -22,15 +30,8 @@ from zoo.layers.heads import (
     output_layer,
 )
 from zoo.layers.lora import enable_lora, is_lora, merged_weights
-from zoo.layers.lstm import LSTM
 from zoo.layers.maxout import Maxout
 from zoo.layers.normalization import LayerNorm
-from zoo.layers.position_embedding import (
-    PositionEmbedding,
-    SinusoidalPositions,
-    sinusoids,
-)
-from zoo.layers.qrnn import QRNN
 from zoo.layers.quantization import (
     QuantizedModel,
     apply_quantization,
@@ -39,13 +40,12 @@ from zoo.layers.quantization import (
     quantization_words,
     quantize_layers,
 )
+from zoo.layers.recurrent.awd import EmbeddingDropout, RegularizedLogits
+from zoo.layers.recurrent.carried_state import CarriedState, KeepState, StatefulModel
+from zoo.layers.recurrent.lstm import LSTM
+from zoo.layers.recurrent.qrnn import QRNN
 from zoo.layers.sampled_softmax import SampledSoftmax
 from zoo.layers.scalar_mix import ScalarMix
-from zoo.layers.transformer import (
-    TransformerBlock,
-    TransformerEncoderBlock,
-    WithScores,
-)
 from zoo.layers.word_embedding import WordEmbedding
 
 __all__ = [

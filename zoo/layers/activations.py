@@ -6,7 +6,7 @@ from typing import Literal
 import keras
 from keras import ops
 
-from zoo.ranges import check_values
+from zoo.checks.ranges import check_values
 
 
 def gelu_tanh(x):

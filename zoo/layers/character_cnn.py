@@ -5,9 +5,9 @@ import math
 import keras
 from keras import ops
 
+from zoo.checks.ranges import Count, Number, Pairs, Size, check_values
 from zoo.layers.activations import get_activation
 from zoo.layers.quantization import CompositeLayer
-from zoo.ranges import Count, Number, Pairs, Size, check_values
 
 # At most 2 to this power words are computed at once.
 BLOCK_POWER = 7

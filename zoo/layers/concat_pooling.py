@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from zoo.ranges import check_values
+from zoo.checks.ranges import check_values
 
 
 @keras.saving.register_keras_serializable(package="zoo")

@@ -3,8 +3,8 @@
 import keras
 from keras import ops
 
-from zoo.layers.scan import custom_gradient, scan
-from zoo.ranges import check_values
+from zoo.checks.ranges import check_values
+from zoo.layers.recurrent.scan import custom_gradient, scan
 
 # The score of an impossible transition. Sums of such scores are still finite.
 IMPOSSIBLE = -1e9

@@ -6,11 +6,11 @@ from typing import Literal
 import keras
 from keras import ops
 
+from zoo.checks.ranges import NotNegative, Positive, Size, check_values
 from zoo.layers.activations import get_activation
-from zoo.layers.attention import sizes
+from zoo.layers.attention.attention import sizes
 from zoo.layers.normalization import LayerNorm
 from zoo.layers.quantization import CompositeLayer
-from zoo.ranges import NotNegative, Positive, Size, check_values
 
 POOLINGS = ("cls", "last", "mean", "max")
 

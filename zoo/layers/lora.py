@@ -3,8 +3,8 @@
 import keras
 from keras import ops
 
+from zoo.checks.ranges import Positive, Size, check_values
 from zoo.layers.quantization import reset_functions
-from zoo.ranges import Positive, Size, check_values
 
 ADAPTED = (keras.layers.Dense, keras.layers.Embedding)
 

@@ -3,8 +3,8 @@
 import keras
 from keras import ops
 
+from zoo.checks.ranges import Size, check_value
 from zoo.layers.quantization import CompositeLayer
-from zoo.ranges import Size, check_value
 
 
 @keras.saving.register_keras_serializable(package="zoo")

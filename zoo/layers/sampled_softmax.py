@@ -5,7 +5,7 @@ import math
 import keras
 from keras import ops
 
-from zoo.ranges import Count, Size, check_value, check_values
+from zoo.checks.ranges import Count, Size, check_value, check_values
 
 BLOCK = 4096  # targets whose logits are computed at once
 

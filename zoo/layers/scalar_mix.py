@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from zoo.ranges import NotNegative, Positive, check_values
+from zoo.checks.ranges import NotNegative, Positive, check_values
 
 
 @keras.saving.register_keras_serializable(package="zoo")

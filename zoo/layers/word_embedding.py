@@ -5,8 +5,8 @@ import math
 import keras
 from keras import ops
 
+from zoo.checks.ranges import Count, NotNegative, Size, check_values
 from zoo.layers.quantization import MatrixLayer, int8_values
-from zoo.ranges import Count, NotNegative, Size, check_values
 
 # Bits of a random number. Numbers of this many bits and a half fit float32 exactly.
 BITS = 23

@@ -5,9 +5,9 @@ import functools
 import os
 import pathlib
 
+from zoo.files.state_files import read_state
 from zoo.presets.hubs import cache_root, download
 from zoo.presets.records import RECORD, verified
-from zoo.state_files import read_state
 
 
 def preset_root():

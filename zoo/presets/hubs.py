@@ -7,8 +7,8 @@ import tempfile
 import urllib.request
 import zipfile
 
-from zoo.files import filling
-from zoo.inflation import check_members
+from zoo.files.inflation import check_members
+from zoo.files.whole_files import filling
 
 # The files that are fetched from a repository of Hugging Face. If there are no weights
 # among them, HUB_TORCH_FILES are fetched too.

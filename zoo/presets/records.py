@@ -5,9 +5,9 @@ import json
 import math
 import pathlib
 
-from zoo.files import filling, replacing
+from zoo.files.state_files import WORDS, damaged, read_state
+from zoo.files.whole_files import filling, replacing
 from zoo.presets.schema import FORMAT, check_record
-from zoo.state_files import WORDS, damaged, read_state
 
 RECORD = "preset.json"
 KIND, ADVICE = "a preset record", "Save or fetch the preset again."

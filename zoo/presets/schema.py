@@ -4,7 +4,7 @@ import math
 import reprlib
 import types
 
-from zoo.state_files import WORDS, check_shape
+from zoo.files.state_files import WORDS, check_shape
 
 FORMAT = 2
 TOKENIZER = {
@@ -12,7 +12,7 @@ TOKENIZER = {
     "arguments?": dict,
     "files?": {str: (str, types.NoneType)},
 }
-# What a record holds, see `zoo.state_files.check_shape`.
+# What a record holds, see `zoo.files.state_files.check_shape`.
 SHAPE = {
     "family": str,
     "backbone": dict,

@@ -5,7 +5,8 @@ import dataclasses
 import tensorflow as tf
 
 from zoo import registry
-from zoo.config import check_options, naming
+from zoo.backbone.config import check_options, naming
+from zoo.checks.ranges import CheckedFields, Size
 from zoo.data import (
     TokenStreams,
     read_documents,
@@ -19,7 +20,6 @@ from zoo.pretraining.objective import Objective, only_stage
 from zoo.pretraining.optimizer import make_optimizer
 from zoo.pretraining.recipes import find_held_out, find_train
 from zoo.pretraining.start import finished_model, start_model, start_tokenizer
-from zoo.ranges import CheckedFields, Size
 from zoo.tasks import BidirectionalLM
 
 EVALUATION_STEPS = 5  # words per batch; the full softmax takes much memory

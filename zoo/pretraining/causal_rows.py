@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import tensorflow as tf
 
+from zoo.checks.ranges import CheckedFields, Size
 from zoo.data import (
     PackedRows,
     document_batches,
@@ -12,13 +13,12 @@ from zoo.data import (
     tokenize_documents,
     write_token_ids,
 )
-from zoo.data.corpus import UNKNOWN_MARK
-from zoo.files import write_json
+from zoo.data.files.corpus import UNKNOWN_MARK
+from zoo.files.state_files import damaged, read_state
+from zoo.files.whole_files import write_json
 from zoo.pretraining.objective import StagedObjective
 from zoo.pretraining.start import finished_language_model
 from zoo.pretraining.token_documents import TokenDocuments
-from zoo.ranges import CheckedFields, Size
-from zoo.state_files import damaged, read_state
 from zoo.text import GPT2Tokenizer, train_byte_bpe
 
 BATCH_SIZE = 32  # held-out rows

@@ -6,6 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from zoo import registry
+from zoo.checks.ranges import CheckedFields, Size
 from zoo.data import (
     DocumentStreams,
     document_batches,
@@ -13,13 +14,12 @@ from zoo.data import (
     untuned,
     write_documents,
 )
-from zoo.data.corpus import UNKNOWN_MARK
+from zoo.data.files.corpus import UNKNOWN_MARK
 from zoo.pretraining.objective import Objective, only_stage
 from zoo.pretraining.start import finished_language_model
 from zoo.pretraining.token_documents import TokenDocuments
-from zoo.programs.vocabularies import learn_vocabulary
-from zoo.ranges import CheckedFields, Size
-from zoo.text.fastai_splitting import UNKNOWN
+from zoo.programs.vocabulary.vocabularies import learn_vocabulary
+from zoo.text.english.fastai_splitting import UNKNOWN
 
 
 @dataclasses.dataclass(frozen=True)

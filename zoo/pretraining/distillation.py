@@ -9,8 +9,9 @@ import tensorflow as tf
 from keras import ops
 
 from zoo import registry
+from zoo.checks.ranges import CheckedFields, Count, NotNegative, Range, Size
 from zoo.data import read_texts
-from zoo.files import replacing
+from zoo.files.whole_files import replacing
 from zoo.pretraining.distillation_loss import DistillationLoss, TextCosine
 from zoo.pretraining.objective import StagedObjective
 from zoo.pretraining.optimizer import make_optimizer
@@ -28,8 +29,7 @@ from zoo.pretraining.text_and_words import (
     agreeing_words,
     count_words,
 )
-from zoo.programs.vocabularies import learn_vocabulary
-from zoo.ranges import CheckedFields, Count, NotNegative, Range, Size
+from zoo.programs.vocabulary.vocabularies import learn_vocabulary
 from zoo.tasks import TextEmbedder
 from zoo.text import WordPieceTokenizer
 

@@ -5,12 +5,12 @@ import itertools
 import numpy as np
 import tensorflow as tf
 
+from zoo.backbone.config import check_fields
 from zoo.checkpoint import read_vectors, write_vectors
-from zoo.config import check_fields
 from zoo.pretraining.recipes import check_patterns, find_files
-from zoo.programs.word_vectors import SkipGramTraining, train_word_vectors
+from zoo.programs.vectors.word_vectors import SkipGramTraining, train_word_vectors
 from zoo.text import CharacterTokenizer
-from zoo.text.wordpiece_training import read_lines
+from zoo.text.learning.wordpiece_training import read_lines
 
 VECTORS = "vectors.txt"
 LINES = 2048  # lines of text that are split into words at a time

@@ -6,6 +6,7 @@ import functools
 import numpy as np
 import tensorflow as tf
 
+from zoo.checks.ranges import CheckedFields, Size
 from zoo.data import (
     pair_batches,
     read_documents,
@@ -15,13 +16,12 @@ from zoo.data import (
     unmask,
     write_records,
 )
-from zoo.files import replacing
+from zoo.files.whole_files import replacing
 from zoo.pretraining.objective import StagedObjective
 from zoo.pretraining.optimizer import make_optimizer
 from zoo.pretraining.recipes import find_files, find_train
 from zoo.pretraining.start import finished_model, start_model, start_tokenizer
-from zoo.programs.vocabularies import learn_vocabulary
-from zoo.ranges import CheckedFields, Size
+from zoo.programs.vocabulary.vocabularies import learn_vocabulary
 from zoo.tasks import MaskedLM
 from zoo.text import WordPieceTokenizer
 

@@ -6,7 +6,7 @@ from typing import Literal
 from zoo.pretraining.translation import Translation, WritingOptions
 from zoo.tasks import Parser
 from zoo.text import ParsingTokenizer, linearize, list_tokens, read_tree
-from zoo.text.linear_trees import LINEARIZATIONS
+from zoo.text.parsing.linear_trees import LINEARIZATIONS
 
 
 @dataclasses.dataclass(frozen=True)

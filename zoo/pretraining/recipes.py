@@ -7,9 +7,8 @@ import pathlib
 from typing import Annotated, Literal
 
 from zoo import presets
-from zoo.config import check_fields, make_config, naming
-from zoo.presets.schema import check_defaults
-from zoo.ranges import (
+from zoo.backbone.config import check_fields, make_config, naming
+from zoo.checks.ranges import (
     CheckedFields,
     Count,
     NotNegative,
@@ -18,6 +17,7 @@ from zoo.ranges import (
     Range,
     Size,
 )
+from zoo.presets.schema import check_defaults
 from zoo.registry.sources import find_family
 
 OBJECTIVES = {}  # name to class, see `register_objective`

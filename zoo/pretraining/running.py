@@ -7,15 +7,15 @@ import types
 import keras
 
 from zoo import presets
-from zoo.files import DAMAGED, write_json
-from zoo.number_rules import numbers_checked
-from zoo.path_checks import check_readable, check_writable_directory
+from zoo.checks.number_rules import numbers_checked
+from zoo.files.path_checks import check_readable, check_writable_directory
+from zoo.files.state_files import damaged, read_state
+from zoo.files.whole_files import DAMAGED, write_json
 from zoo.presets import find_preset, sha256
 from zoo.pretraining.recipes import Recipe, find_held_out, find_train
 from zoo.pretraining.start import check_configs
-from zoo.programs.stored_settings import find_weights
+from zoo.programs.scores.stored_settings import find_weights
 from zoo.registry.keras_files import KERAS_MEMBERS, check_archive
-from zoo.state_files import damaged, read_state
 from zoo.training import train_steps
 from zoo.training.resume import CHECKPOINT, check_interval, choose_interval
 

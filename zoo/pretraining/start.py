@@ -5,9 +5,9 @@ import dataclasses
 import keras
 
 from zoo import registry
-from zoo.config import make_config
+from zoo.backbone.config import make_config
+from zoo.backbone.saving import preset_variables
 from zoo.registry.sources import find_family
-from zoo.saving import preset_variables
 
 
 def check_configs(recipe):

@@ -5,7 +5,8 @@ from typing import Literal
 
 import numpy as np
 
-from zoo.config import check_fields
+from zoo.backbone.config import check_fields
+from zoo.checks.ranges import CheckedFields, Count, Positive, Probability, Size
 from zoo.data import read_conll
 from zoo.evaluation import convert_tags
 from zoo.evaluation.spans import SCHEMES
@@ -15,11 +16,10 @@ from zoo.pretraining.objective import Objective, only_stage
 from zoo.pretraining.optimizer import make_optimizer
 from zoo.pretraining.recipes import DTYPES, find_held_out, find_train
 from zoo.pretraining.start import start_model
-from zoo.programs.taggers import make_tagger
-from zoo.ranges import CheckedFields, Count, Positive, Probability, Size
+from zoo.programs.vocabulary.taggers import make_tagger
 from zoo.tasks import TokenClassifier
-from zoo.tasks.token_classifier import DECODERS
-from zoo.text.word_tokenizer import MODES
+from zoo.tasks.taggers.token_classifier import DECODERS
+from zoo.text.words.word_tokenizer import MODES
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,10 +6,10 @@ import hashlib
 import numpy as np
 
 from zoo import registry
-from zoo.files import replacing
+from zoo.files.whole_files import replacing
 from zoo.presets import find_preset, sha256
 from zoo.pretraining.text_and_words import TextAndWordEmbedder, embed_words
-from zoo.programs.stored_settings import find_weights
+from zoo.programs.scores.stored_settings import find_weights
 from zoo.tasks import TextEmbedder
 
 TEXTS_PER_FILE = 65536

@@ -5,7 +5,8 @@ from typing import Literal
 
 import numpy as np
 
-from zoo.config import naming
+from zoo.backbone.config import naming
+from zoo.checks.ranges import CheckedFields, Count, Probability
 from zoo.data import plan_batches, read_bitext
 from zoo.generation import GenerationOptions
 from zoo.pretraining.learned_vectors import (
@@ -17,10 +18,9 @@ from zoo.pretraining.objective import StagedObjective
 from zoo.pretraining.optimizer import make_optimizer
 from zoo.pretraining.recipes import find_held_out, find_train
 from zoo.pretraining.start import finished_model, start_model, start_tokenizer
-from zoo.programs.vocabularies import learn_vocabulary
-from zoo.ranges import CheckedFields, Count, Probability
+from zoo.programs.vocabulary.vocabularies import learn_vocabulary
 from zoo.tasks import Translator
-from zoo.tasks.label_smoothing import KINDS
+from zoo.tasks.losses.label_smoothing import KINDS
 from zoo.text import (
     BitextTokenizer,
     SentencePieceTokenizer,
@@ -28,7 +28,7 @@ from zoo.text import (
     extend_tokenizer,
     match_vectors,
 )
-from zoo.text.word_tokenizer import SPECIALS
+from zoo.text.words.word_tokenizer import SPECIALS
 
 MODEL = "sentencepiece.model"
 TEXTS_AT_ONCE = 65536

@@ -6,7 +6,7 @@ import reprlib
 
 import tensorflow as tf
 
-from zoo.config import ERRORS, make_config, naming
+from zoo.backbone.config import ERRORS, make_config, naming
 from zoo.registry.sources import find_family, tokenizer_classes
 from zoo.tasks.task_files import uncompiled
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from zoo.config import LARGEST_OPTION, check_labels, check_options, make_config
+from zoo.backbone.config import LARGEST_OPTION, check_labels, check_options, make_config
 from zoo.family import check_size
 from zoo.registry.building import reading
 from zoo.registry.sources import (

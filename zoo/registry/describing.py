@@ -2,12 +2,12 @@
 
 import os
 
+from zoo.backbone.saving import top
 from zoo.presets import find_preset, list_presets, preset_info
 from zoo.registry.building import task_arguments
 from zoo.registry.checking import read_source
 from zoo.registry.from_preset import build_model
-from zoo.saving import top
-from zoo.tasks.ensemble import ensemble_error, find_members
+from zoo.tasks.classifiers.ensemble import ensemble_error, find_members
 
 
 def describe(preset, layout=None, file=None, languages=None):

@@ -9,6 +9,7 @@ import warnings
 import keras
 import numpy as np
 
+from zoo.backbone.saving import preset_variables, top
 from zoo.checkpoint import assign
 from zoo.layers import quantization_configs
 from zoo.presets import find_preset, list_presets, preset_info, shipped_directory
@@ -21,9 +22,8 @@ from zoo.registry.building import (
 )
 from zoo.registry.checking import read_source
 from zoo.registry.sources import OWN_LAYOUT, find_family
-from zoo.saving import preset_variables, top
 from zoo.tasks import TASKS, Task, TextClassifier, TextEnsemble, find_task
-from zoo.tasks.ensemble import find_members
+from zoo.tasks.classifiers.ensemble import find_members
 from zoo.training.schedules import check_learning_rate
 
 # The paths of learned tables of positions.

@@ -10,7 +10,7 @@ import zlib
 import keras
 
 from zoo.checkpoint import check_hdf5
-from zoo.inflation import check_members, read_member
+from zoo.files.inflation import check_members, read_member
 from zoo.registry.former_files import WEIGHTS, with_present_names
 from zoo.tasks import Task
 

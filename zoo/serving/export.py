@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.saved_model.experimental import TrackableResource
 
-from zoo.files import DENIED, FULL, NO_PLACE, WriteErrors, removed_at_end
+from zoo.files.whole_files import DENIED, FULL, NO_PLACE, WriteErrors, removed_at_end
 from zoo.serving.answers import advise
 from zoo.serving.changes import warn_of_changes
 from zoo.serving.graph import SavedGraph

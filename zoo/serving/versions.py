@@ -12,7 +12,7 @@ import os
 import pathlib
 import re
 
-from zoo.ranges import plain_value
+from zoo.checks.ranges import plain_value
 
 LARGEST_VERSION = 2**63 - 1
 

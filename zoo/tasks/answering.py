@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from zoo.tasks.text_input import rows_at_once
+from zoo.tasks.inputs.text_input import rows_at_once
 
 MAX_FUNCTIONS = 8  # compiled ones of a model, some 40 MB each
 FUNCTIONS = threading.Lock()

@@ -2,23 +2,23 @@
 
 import keras
 
+from zoo.backbone.saving import KerasFile
+from zoo.backbone.token_inputs import to_tensors
+from zoo.checks.ranges import Share, check_values, plain_value
 from zoo.data import Packer
 from zoo.family import FAMILIES
 from zoo.layers import QuantizedModel
-from zoo.ranges import Share, check_values, plain_value
-from zoo.saving import KerasFile
 from zoo.tasks.answering import Answering
-from zoo.tasks.distribution import DistributedTraining
+from zoo.tasks.fitting.distribution import DistributedTraining
+from zoo.tasks.fitting.rate_search import RateSearch
+from zoo.tasks.fitting.text_training import TextTraining
+from zoo.tasks.inputs.targets import target_numbers, target_tensor
+from zoo.tasks.inputs.text_input import holds_text
 from zoo.tasks.labelled_files import LabelledFiles
-from zoo.tasks.losses import named_metrics
+from zoo.tasks.losses.weighted_means import named_metrics
 from zoo.tasks.option_kinds import check_options
-from zoo.tasks.rate_search import RateSearch
 from zoo.tasks.signatures import export_task
-from zoo.tasks.targets import target_numbers, target_tensor
 from zoo.tasks.task_files import COMPILES, TaskFiles
-from zoo.tasks.text_input import holds_text
-from zoo.tasks.text_training import TextTraining
-from zoo.token_inputs import to_tensors
 from zoo.training import AdamW, PlannedDecay, layer_depths
 
 

@@ -2,8 +2,7 @@
 
 from typing import Annotated, Literal
 
-from zoo.presets.schema import POOLINGS
-from zoo.ranges import (
+from zoo.checks.ranges import (
     NotNegative,
     Number,
     Positive,
@@ -12,6 +11,7 @@ from zoo.ranges import (
     Size,
     check_value,
 )
+from zoo.presets.schema import POOLINGS
 
 Rate = Annotated[float, Range("a number in (0, 1)", lambda x: 0 < x < 1)]
 Choices = Annotated[int, Range("an integer of at least 2", lambda n: n >= 2)]

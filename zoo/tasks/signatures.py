@@ -6,8 +6,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from zoo.checks.ranges import check_values
 from zoo.layers.lora import merged_weights
-from zoo.ranges import check_values
 from zoo.serving import Signature, write_version
 from zoo.serving.changes import facts_file
 from zoo.serving.versions import check_version

@@ -8,10 +8,10 @@ import warnings
 import keras
 
 from zoo.backbone import Backbone
+from zoo.backbone.config import check_options, naming
+from zoo.backbone.freezing import freeze_layers, frozen_layers, layer_tree
+from zoo.backbone.saving import check_keys, restore_part, save_preset
 from zoo.checkpoint import default_labels
-from zoo.config import check_options, naming
-from zoo.freezing import freeze_layers, frozen_layers, layer_tree
-from zoo.saving import check_keys, restore_part, save_preset
 
 # Whether a new task is compiled; Keras compiles those that it loads from files.
 COMPILES = contextvars.ContextVar("COMPILES", default=True)
@@ -73,7 +73,7 @@ class TaskFiles:
     def save_to_preset(self, directory, layout="zoo", dtype="float32", heads=None):
         """Writes a directory that `zoo.from_preset` reads.
 
-        See `zoo.saving.save_preset` for arguments and errors.
+        See `zoo.backbone.saving.save_preset` for arguments and errors.
         """
         self.backbone.tokenizer = self.tokenizer
         save_preset(self.backbone, self, directory, layout, dtype, heads)

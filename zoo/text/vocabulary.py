@@ -7,7 +7,7 @@ import pathlib
 import numpy as np
 import tensorflow as tf
 
-from zoo.files import replacing
+from zoo.files.whole_files import replacing
 
 
 class Vocabulary:

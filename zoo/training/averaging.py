@@ -6,9 +6,9 @@ import zipfile
 import keras
 import numpy as np
 
-from zoo.files import replacing
-from zoo.ranges import Size, check_value
-from zoo.state_files import damaged
+from zoo.checks.ranges import Size, check_value
+from zoo.files.state_files import damaged
+from zoo.files.whole_files import replacing
 from zoo.training.selection import refuse_averages
 
 

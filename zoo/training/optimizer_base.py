@@ -9,8 +9,7 @@ import numpy as np
 from keras import ops
 from keras.optimizers.schedules import LearningRateSchedule
 
-from zoo.layers import is_lora
-from zoo.ranges import (
+from zoo.checks.ranges import (
     Count,
     NotNegative,
     Positive,
@@ -19,6 +18,7 @@ from zoo.ranges import (
     Size,
     check_value,
 )
+from zoo.layers import is_lora
 
 RATE = Annotated[float, Range("at least 0 and finite", lambda rate: rate >= 0)]
 # The arguments of Keras' optimizers.

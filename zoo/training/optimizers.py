@@ -6,8 +6,8 @@ import types
 import keras
 from keras import ops
 
-from zoo.freezing import layer_groups
-from zoo.ranges import (
+from zoo.backbone.freezing import layer_groups
+from zoo.checks.ranges import (
     Count,
     NotNegative,
     Positive,

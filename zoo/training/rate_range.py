@@ -8,7 +8,7 @@ from typing import Annotated
 import keras
 import numpy as np
 
-from zoo.ranges import CheckedFields, Positive, Range, check_values
+from zoo.checks.ranges import CheckedFields, Positive, Range, check_values
 from zoo.training.schedules import PlannedSchedule
 from zoo.training.update_plan import unwrapped
 

@@ -9,9 +9,9 @@ import zlib
 import keras
 import numpy as np
 
-from zoo.files import replacing
-from zoo.ranges import Count, Size, check_values
-from zoo.state_files import damaged
+from zoo.checks.ranges import Count, Size, check_values
+from zoo.files.state_files import damaged
+from zoo.files.whole_files import replacing
 from zoo.training.averaging import AverageWeights
 from zoo.training.optimizer_base import strategy_scope
 

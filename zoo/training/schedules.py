@@ -6,7 +6,7 @@ import keras
 from keras import ops
 from keras.optimizers.schedules import LearningRateSchedule
 
-from zoo.ranges import (
+from zoo.checks.ranges import (
     Count,
     NotNegative,
     Positive,

@@ -4,7 +4,7 @@ import math
 
 import keras
 
-from zoo.ranges import Size, check_value
+from zoo.checks.ranges import Size, check_value
 from zoo.training.update_plan import unwrapped
 
 

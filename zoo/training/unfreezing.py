@@ -4,8 +4,8 @@ from typing import Literal
 
 import keras
 
-from zoo.freezing import frozen_layers, layer_groups, layer_tree
-from zoo.ranges import Count, Size, check_value
+from zoo.backbone.freezing import frozen_layers, layer_groups, layer_tree
+from zoo.checks.ranges import Count, Size, check_value
 from zoo.training.trainable import follow_model
 
 ORDERS = ("gradual", "chain_thaw", "last_layer")

@@ -5,11 +5,11 @@ The names are imported when they are first used, since only the plots need matpl
 
 import importlib
 
-from zoo.extras import missing_package
+from zoo.checks.extras import missing_package
 
 _PLACES = {
     "Attention": "zoo.visualize.attention_view",
-    "attention": "zoo.programs.attend",
+    "attention": "zoo.programs.vectors.attend",
     "attention_page": "zoo.visualize.attention_view",
     "plot_attention": "zoo.visualize.attention_plot",
     "plot_confusion": "zoo.visualize.results",

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from zoo.ranges import check_values
+from zoo.checks.ranges import check_values
 from zoo.visualize.attention_view import Attention, check_attention
 from zoo.visualize.figures import STYLE, save_figure
 from zoo.visualize.plain_text import printable, to_text

@@ -6,7 +6,7 @@ import warnings
 from matplotlib.font_manager import get_font_names
 from matplotlib.text import Text
 
-from zoo.files import replacing
+from zoo.files.whole_files import replacing
 from zoo.visualize.plain_text import printable, to_path, to_text
 
 DPI = 150  # of files in pixels

@@ -2,7 +2,7 @@
 
 import html
 
-from zoo.files import replacing
+from zoo.files.whole_files import replacing
 from zoo.visualize.plain_text import to_path, to_text
 
 # A picture of a report has an image inside.

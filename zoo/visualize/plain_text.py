@@ -6,7 +6,7 @@ import reprlib
 import unicodedata
 from types import NoneType
 
-from zoo.ranges import plain_value
+from zoo.checks.ranges import plain_value
 
 
 def to_text(value):

@@ -7,7 +7,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from zoo.ranges import Size, check_value, check_values
+from zoo.checks.ranges import Size, check_value, check_values
 from zoo.visualize.figures import BELOW, COLORS, STYLE, save_figure, shown
 from zoo.visualize.given_values import to_dict, to_numbers, to_texts
 from zoo.visualize.plain_text import printable, to_text

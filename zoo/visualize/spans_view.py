@@ -2,7 +2,7 @@
 
 import reprlib
 
-from zoo.ranges import fits, plain_value
+from zoo.checks.ranges import fits, plain_value
 from zoo.visualize.given_values import to_list
 from zoo.visualize.pages import escape, make_page, write_page
 from zoo.visualize.plain_text import to_text

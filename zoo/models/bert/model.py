@@ -6,7 +6,8 @@ import keras
 from keras import ops
 
 from zoo.backbone import Backbone
-from zoo.config import check_heads
+from zoo.backbone.config import check_heads
+from zoo.checks.ranges import CheckedFields, Positive, Probability, Size
 from zoo.layers import (
     LayerNorm,
     MaskedLMHead,
@@ -15,7 +16,6 @@ from zoo.layers import (
     WithScores,
     get_activation,
 )
-from zoo.ranges import CheckedFields, Positive, Probability, Size
 
 EMBEDDINGS = (
     "token_embedding",

@@ -5,6 +5,7 @@ import functools
 import warnings
 from pathlib import Path
 
+from zoo.backbone.config import make_config
 from zoo.checkpoint import (
     HUGGING_FACE_WEIGHTS,
     Converted,
@@ -17,7 +18,6 @@ from zoo.checkpoint import (
     read_json,
     warn_user,
 )
-from zoo.config import make_config
 from zoo.family import Layout, check_size, only_layout
 from zoo.models.bert.metadata import (
     FIELDS,

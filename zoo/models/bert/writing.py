@@ -11,7 +11,7 @@ from zoo.checkpoint import (
     revert,
     save_checkpoint,
 )
-from zoo.files import filling
+from zoo.files.whole_files import filling
 from zoo.models.bert import metadata
 from zoo.models.bert.metadata import (
     FIELDS,

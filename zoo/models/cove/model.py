@@ -7,6 +7,7 @@ import keras
 from keras import ops
 
 from zoo.backbone import Backbone
+from zoo.checks.ranges import CheckedFields, Positive, Probability, Size
 from zoo.layers import (
     LSTM,
     AttentionalDecoder,
@@ -15,7 +16,6 @@ from zoo.layers import (
     WordEmbedding,
 )
 from zoo.models.cove.shapes import DIRECTIONS
-from zoo.ranges import CheckedFields, Positive, Probability, Size
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from zoo.backbone.config import make_config
 from zoo.checkpoint import (
     Converted,
     Row,
@@ -13,9 +14,8 @@ from zoo.checkpoint import (
     open_state_dict,
     read_vectors,
 )
-from zoo.config import make_config
 from zoo.family import Layout, check_size, choose_file
-from zoo.files import open_text
+from zoo.files.whole_files import open_text
 from zoo.models.cove.model import CoVeConfig
 from zoo.models.cove.shapes import weight_shapes
 

@@ -5,8 +5,8 @@ from pathlib import PurePath
 
 import numpy as np
 
+from zoo.backbone.config import make_config
 from zoo.checkpoint import Row, convert, expand, open_checkpoint, read_json
-from zoo.config import make_config
 from zoo.family import check_size
 from zoo.models.elmo.model import ELMoConfig
 from zoo.models.elmo.tables import shapes, weight_shapes

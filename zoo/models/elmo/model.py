@@ -7,8 +7,7 @@ import keras
 from keras import ops
 
 from zoo.backbone import Backbone
-from zoo.layers import LSTM, CharacterCNN, ScalarMix, get_activation
-from zoo.ranges import (
+from zoo.checks.ranges import (
     CheckedFields,
     Count,
     NotNegative,
@@ -17,6 +16,7 @@ from zoo.ranges import (
     Probability,
     Size,
 )
+from zoo.layers import LSTM, CharacterCNN, ScalarMix, get_activation
 
 FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
 DIRECTIONS = ("forward", "backward")

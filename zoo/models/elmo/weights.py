@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from zoo.backbone.config import make_config
 from zoo.checkpoint import (
     Converted,
     find_tensorflow,
@@ -12,9 +13,8 @@ from zoo.checkpoint import (
     save_checkpoint,
     warn_user,
 )
-from zoo.config import make_config
 from zoo.family import Layout, check_size, choose_file, only_layout
-from zoo.files import filling
+from zoo.files.whole_files import filling
 from zoo.models.elmo import bilm, many_langs
 from zoo.models.elmo.model import ELMoConfig
 from zoo.models.elmo.tables import new_mix, shapes, table, weight_shapes

@@ -12,7 +12,7 @@ from zoo.checkpoint import (
     save_checkpoint,
     write_generation,
 )
-from zoo.files import filling
+from zoo.files.whole_files import filling
 from zoo.models.gpt.bpe_files import END, tokenizer_files
 from zoo.models.gpt.hub_files import (
     ACTIVATION_FIELDS,

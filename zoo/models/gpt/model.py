@@ -204,8 +204,8 @@ class GPT(Backbone):
         Returns:
             dict: position int32 (R,), the tokens that were read; seen bool (R, C), the
             entries of the cache that a row attends to; and source, which has B rows: a
-            dict of cache, see `zoo.layers.caching`, and used int32 (B,), later entries
-            in use.
+            dict of cache, see `zoo.layers.attention.caching`, and used int32 (B,),
+            later entries in use.
         """
         config = self.config
         width = config.hidden_dim // config.num_heads

@@ -2,9 +2,9 @@
 
 import dataclasses
 
-from zoo.config import check_heads
+from zoo.backbone.config import check_heads
+from zoo.checks.ranges import CheckedFields, Positive, Probability, Size
 from zoo.layers import get_activation
-from zoo.ranges import CheckedFields, Positive, Probability, Size
 
 
 @dataclasses.dataclass(frozen=True)

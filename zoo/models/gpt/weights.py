@@ -3,6 +3,7 @@
 import functools
 from pathlib import Path
 
+from zoo.backbone.config import make_config
 from zoo.checkpoint import (
     HUGGING_FACE_WEIGHTS,
     Converted,
@@ -15,7 +16,6 @@ from zoo.checkpoint import (
     read_generation,
     read_json,
 )
-from zoo.config import make_config
 from zoo.family import Layout, check_size, only_layout
 from zoo.models.gpt import gpt_writing, hub_files, openai_files
 from zoo.models.gpt.bpe_files import find_end, read_tokenizer

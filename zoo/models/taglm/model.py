@@ -7,15 +7,7 @@ import keras
 from keras import ops
 
 from zoo.backbone import Backbone
-from zoo.layers import (
-    LSTM,
-    CharacterCNN,
-    FirstPieces,
-    InferenceModel,
-    ScalarMix,
-    WordEmbedding,
-)
-from zoo.ranges import (
+from zoo.checks.ranges import (
     CheckedFields,
     Count,
     NotNegative,
@@ -23,6 +15,14 @@ from zoo.ranges import (
     Positive,
     Probability,
     Size,
+)
+from zoo.layers import (
+    LSTM,
+    CharacterCNN,
+    FirstPieces,
+    InferenceModel,
+    ScalarMix,
+    WordEmbedding,
 )
 
 DIRECTIONS = ("forward", "backward")

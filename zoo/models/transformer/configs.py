@@ -3,10 +3,10 @@
 import dataclasses
 from typing import Literal
 
-from zoo.config import check_heads
+from zoo.backbone.config import check_heads
+from zoo.checks.ranges import CheckedFields, Count, Positive, Probability, Size
 from zoo.layers import get_activation
-from zoo.layers.position_embedding import SINUSOIDS
-from zoo.ranges import CheckedFields, Count, Positive, Probability, Size
+from zoo.layers.attention.position_embedding import SINUSOIDS
 
 # Fields of `TransformerConfig` that all of them have, see `tensor2tensor.py`. None has
 # `target_space`: it only matters to a model of several problems.

@@ -5,8 +5,8 @@ import reprlib
 
 import numpy as np
 
+from zoo.backbone.config import make_config
 from zoo.checkpoint import find_activation, open_training_checkpoint
-from zoo.config import make_config
 from zoo.models.transformer.fairseq_dictionaries import read_tokenizer
 from zoo.models.transformer.model import TransformerConfig
 from zoo.models.transformer.tables import SIDES

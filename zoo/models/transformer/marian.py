@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from zoo.backbone.config import make_config
 from zoo.checkpoint import (
     find_activation,
     open_checkpoint,
@@ -9,7 +10,6 @@ from zoo.checkpoint import (
     warn_user,
     warn_without_tokenizer,
 )
-from zoo.config import make_config
 from zoo.models.transformer.model import TransformerConfig
 
 OPTIONS, ACTIVATION = "special:model.yml", "transformer-ffn-activation"

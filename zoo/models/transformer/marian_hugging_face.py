@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from zoo.backbone.config import make_config
 from zoo.checkpoint import (
     GENERATION_FILE,
     find_activation,
@@ -13,7 +14,6 @@ from zoo.checkpoint import (
     warn_user,
     warn_without_tokenizer,
 )
-from zoo.config import make_config
 from zoo.models.transformer.model import TransformerConfig
 
 # Our field to its name in config.json.

@@ -13,7 +13,7 @@ from zoo.checkpoint import (
     save_checkpoint,
     write_generation,
 )
-from zoo.files import filling
+from zoo.files.whole_files import filling
 from zoo.models.transformer.marian_hugging_face import (
     FIELDS,
     FIXED,

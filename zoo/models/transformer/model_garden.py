@@ -2,8 +2,8 @@
 
 import re
 
+from zoo.backbone.config import make_config
 from zoo.checkpoint import find_activation, open_checkpoint, read_json
-from zoo.config import make_config
 from zoo.models.transformer.model import TransformerConfig
 from zoo.models.transformer.published_files import (
     ARGUMENTS,

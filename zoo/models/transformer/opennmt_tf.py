@@ -1,7 +1,7 @@
 """Reads Transformers of OpenNMT-tf."""
 
+from zoo.backbone.config import make_config
 from zoo.checkpoint import find_activation, open_checkpoint, read_json
-from zoo.config import make_config
 from zoo.models.transformer.model import TransformerConfig
 from zoo.models.transformer.published_files import (
     ARGUMENTS,

@@ -4,8 +4,8 @@ import re
 
 import numpy as np
 
+from zoo.backbone.config import make_config, naming
 from zoo.checkpoint import open_checkpoint, read_json
-from zoo.config import make_config, naming
 from zoo.models.transformer.model import TransformerConfig
 from zoo.models.transformer.published_files import (
     GNMT,

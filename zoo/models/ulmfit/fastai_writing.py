@@ -3,7 +3,7 @@
 import numpy as np
 
 from zoo.checkpoint import revert, save_checkpoint, write_strings
-from zoo.files import filling
+from zoo.files.whole_files import filling
 from zoo.models.ulmfit.tables import table
 
 

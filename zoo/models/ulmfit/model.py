@@ -7,9 +7,9 @@ import keras
 from keras import ops
 
 from zoo.backbone import Backbone
+from zoo.checks.ranges import CheckedFields, NotNegative, Positive, Probability, Size
 from zoo.layers import LSTM, QRNN, EmbeddingDropout, RegularizedLogits
 from zoo.models.ulmfit.shapes import widths
-from zoo.ranges import CheckedFields, NotNegative, Positive, Probability, Size
 
 
 @dataclasses.dataclass(frozen=True)

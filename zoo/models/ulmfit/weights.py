@@ -4,8 +4,8 @@ import dataclasses
 import functools
 from pathlib import Path
 
+from zoo.backbone.config import make_config
 from zoo.checkpoint import Converted, convert, open_state_dict, warn_user
-from zoo.config import make_config
 from zoo.family import Layout, check_size, choose_file, only_layout
 from zoo.models.ulmfit.fastai_vocabulary import (
     EXPORT,

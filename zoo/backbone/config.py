@@ -1,0 +1,178 @@
+"""Plain values, such as those of a JSON file, checked before a model is built."""
+
+import contextlib
+import dataclasses
+import difflib
+import inspect
+import reprlib
+
+from zoo.checks.ranges import WORDS, annotations, describe, fits, plain_value
+
+LARGEST_OPTION = 10**7  # of a task, such as its labels, where no weights are known
+LONGEST_MESSAGE = 1000
+# What code raises on values that describe no model.
+ERRORS = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+)
+
+
+@contextlib.contextmanager
+def naming(what, path="", errors=ERRORS):
+    """Turns the errors of damaged values into one that names where they stand.
+
+    Args:
+        what: str, such as "`task` of my_preset/preset.json".
+        path: the file; an error that names it already is raised as it is.
+        errors: tuple of exceptions.
+
+    Raises:
+        ValueError: instead of what the block raises.
+    """
+    try:
+        yield
+    except errors as error:
+        cause = error
+        if isinstance(error, TypeError) and isinstance(error.__context__, TypeError):
+            cause = error.__context__  # Keras' own message repeats the whole config
+        text = str(cause.args[0] if isinstance(cause, KeyError) else cause)
+        if isinstance(error, ValueError) and str(path or what) in text:
+            raise
+        if not isinstance(error, ValueError):
+            text = f"{type(error).__name__}: {text}"
+        if len(text) > LONGEST_MESSAGE:
+            text = f"{text[:LONGEST_MESSAGE]}..."
+        raise ValueError(f"{what} cannot be used: {text}") from error
+
+
+def check_heads(config):
+    """Raises ValueError unless the heads of an attention divide the width."""
+    if config.hidden_dim % config.num_heads:
+        raise ValueError(
+            "`num_heads` must divide `hidden_dim`. Received: "
+            f"num_heads={config.num_heads}, hidden_dim={config.hidden_dim}."
+        )
+
+
+def check_options(function, options, where, most=LARGEST_OPTION):
+    """Checks saved arguments of a class before they are used.
+
+    An argument must have the type of its default. Without a default, or if that is
+    None, any plain value is admitted.
+
+    Args:
+        function: the constructor.
+        options: dict of name to plain value.
+        where: str, what the options stand in, for messages.
+        most: int, the largest number that is admitted, and the most labels.
+
+    Raises:
+        ValueError: naming the option.
+    """
+    known = inspect.signature(function).parameters
+    check_labels(options.get("labels"), where, most)
+    for name, value in options.items():
+        kind = type(known[name].default) if name in known else None
+        if name in ("labels", "name") or value is None:
+            continue
+        if name == "sequence_length":
+            kind = int
+        if kind in (bool, int, float, str) and not fits(value, kind):
+            raise ValueError(
+                f"`{name}` in {where} must be {WORDS[kind]}. Received: "
+                f"{reprlib.repr(value)}."
+            )
+        if type(value) is int and abs(value) > most:
+            raise ValueError(
+                f"`{name}` in {where} must be at most {most}. Received: {value}."
+            )
+
+
+def check_labels(labels, where, most=LARGEST_OPTION):
+    """Checks the labels of a saved task: different strings, or their number.
+
+    Raises:
+        ValueError: if they are something else, or more than `most`.
+    """
+    number = labels if type(labels) is int else None
+    if isinstance(labels, (list, tuple)):
+        words = all(isinstance(label, str) for label in labels)
+        number = len(labels) if words and len({*labels}) == len(labels) else None
+    if labels is not None and number is None:
+        raise ValueError(
+            f"`labels` in {where} must be a list of different strings. Received: "
+            f"{reprlib.repr(labels)}."
+        )
+    if number is not None and number > most:
+        raise ValueError(
+            f"`labels` in {where} must be at most {most}, as many as there are values "
+            f"for them. Received: {number} labels."
+        )
+
+
+def make_config(config_class, values, where, names=None):
+    """Makes a config of plain values, and checks them.
+
+    Args:
+        config_class: a dataclass.
+        values: dict of the name of a field to a plain value.
+        where: what the values are, for messages, such as the path of a file.
+        names: dict of the name of a field to its name in the file, where it differs.
+
+    Returns:
+        config_class.
+
+    Raises:
+        ValueError: if `values` is not a dict, or a field is unknown, missing, of
+            another type or out of its range. The message names `where` and the field.
+    """
+    if not isinstance(values, dict):
+        raise ValueError(
+            f"{where} must be an object. Received: {reprlib.repr(values)}."
+        )
+    values = check_fields(where, config_class, values, names)
+    missing = [
+        (names or {}).get(field.name, field.name)
+        for field in dataclasses.fields(config_class)
+        if field.name not in values
+        and field.default is dataclasses.MISSING
+        and field.default_factory is dataclasses.MISSING
+    ]
+    if missing:
+        raise ValueError(f"{where} must have {', '.join(missing)}. Received: none.")
+    with naming(where):
+        return config_class(**values)
+
+
+def check_fields(where, config_class, values, names=None):
+    """Checks each of some fields of a config; see `make_config`.
+
+    Returns:
+        dict of the values, in which NumPy's numbers are those of Python.
+
+    Raises:
+        ValueError: naming the unknown key and the nearest field, or the field that has
+            another type or is out of its range.
+    """
+    known, kinds = dataclasses.fields(config_class), annotations(config_class)
+    known = [field.name for field in known]
+    with naming(where):
+        values = plain_value(values)
+    for key, value in values.items():
+        if key not in known:
+            near = difflib.get_close_matches(str(key)[:80], known, n=1, cutoff=0.0)
+            raise ValueError(
+                f"Unknown option of {where}. Received: {reprlib.repr(key)}. Did you "
+                f"mean {near[0]!r}? It takes {', '.join(known)}."
+            )
+        if not fits(value, kinds[key]):
+            called = (names or {}).get(key, key)
+            raise ValueError(
+                f"`{called}` of {where} must be {describe(kinds[key])}. Received: "
+                f"{reprlib.repr(value)}."
+            )
+    return values

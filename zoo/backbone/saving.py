@@ -1,0 +1,313 @@
+"""Models as preset directories and as `.keras` files."""
+
+import dataclasses
+import pathlib
+import reprlib
+import shutil
+import warnings
+from typing import Literal
+
+import keras
+import numpy as np
+
+from zoo.backbone.config import naming
+from zoo.checkpoint import Converted, open_checkpoint, save_checkpoint
+from zoo.checks.ranges import check_values
+from zoo.family import FAMILIES
+from zoo.files.whole_files import check_file_name, replacing
+from zoo.layers import is_lora, merged_weights, quantization_words
+from zoo.presets import check_weights, read_preset, shipped_directory, write_preset
+
+SPARE_HEADS = "spare_heads.safetensors"
+# What Keras writes into a directory with `zipped=False`.
+KERAS_DIRECTORY = {"assets", "config.json", "metadata.json", "model.weights.h5"}
+
+
+def preset_variables(model):
+    """A model's variables that a preset stores: not the states of a run, nor LoRA's."""
+    return [
+        v for v in model.weights if "carried_state" not in v.path and not is_lora(v)
+    ]
+
+
+def save_preset(backbone, task, directory, layout="zoo", dtype="float32", heads=None):
+    """Writes a preset directory, whole or not at all.
+
+    A backbone, and a task that pretrains, also write the pretraining heads that came
+    with the preset and that no task uses.
+
+    Args:
+        backbone: `zoo.backbone.Backbone`, with its tokenizer if it has one.
+        task: `zoo.tasks.Task` on the backbone, or None.
+        directory: path; must not exist, or be empty.
+        layout: "zoo", or another layout that the family writes, e.g. "hugging_face".
+        dtype: "float32" or "float16", of the stored weights that are not int8; for
+            layout "zoo" only.
+        heads: tuple of str, the heads that are written; for other layouts than "zoo".
+            By default the task's own heads, and those others that the layout can hold.
+
+    Raises:
+        FileExistsError: if the directory is not empty.
+        ValueError: if the layout or a head is unknown, the layout cannot hold the model
+            or `dtype`, a weight is not finite in `dtype`, or a layer is quantized, but
+            not to int8.
+    """
+    check_values(str, layout=layout)
+    check_values(Literal["float32", "float16"], dtype=dtype)
+    check_values(list[str] | tuple[str, ...] | None, heads=heads)
+    spare = backbone.spare_heads if task is None or task.pretrains else {}
+    arrays = {**spare, **model_arrays(backbone, task)}
+    record = task and task.preset_record()
+    if layout != "zoo":
+        if dtype != "float32":
+            raise ValueError(
+                f'`dtype` must be "float32" for the layout {layout!r}. Received: '
+                f'{dtype!r}. Only layout "zoo" stores weights in 16 bits.'
+            )
+        _write_foreign(backbone, task, arrays, directory, layout, heads)
+        return
+    if heads is not None:
+        raise ValueError(
+            f'Layout "zoo" writes every head. Received: heads={tuple(heads)}. Leave '
+            "`heads` out, or choose another layout."
+        )
+    record = {
+        "family": backbone.family,
+        "backbone": dataclasses.asdict(backbone.config),
+        "parameters": int(sum(array.size for array in arrays.values())),
+        "task": record,
+        "head_options": backbone.head_options,
+        "defaults": dict(backbone.defaults),
+        "quantized": quantization_words((task or backbone).quantized_layers()),
+    }
+    if backbone.parts:
+        record["parts"] = {}
+        for name, part in backbone.parts.items():
+            record["parts"][name], arrays = _part_record(name, part, arrays)
+    files = None
+    if backbone.tokenizer:
+        arguments, files = backbone.tokenizer.to_files()
+        kind = type(backbone.tokenizer).__name__
+        record["tokenizer"] = {"class_name": kind, "arguments": arguments}
+    write_preset(directory, record, arrays, files, dtype)
+
+
+def model_arrays(backbone, task=None):
+    """Dict of path to float32 or int8 array: what a preset of a model stores."""
+    paths, values = backbone.variable_paths(), merged_weights(task or backbone)
+    arrays = {
+        paths.get(id(v), v.path): np.asarray(values[id(v)])
+        for v in preset_variables(task or backbone)
+    }
+    return {
+        path: array if array.dtype == "int8" else array.astype("float32")
+        for path, array in arrays.items()
+    }
+
+
+def top(path):
+    """The first part of a variable's path: the name of the layer."""
+    return path.split("/")[0]
+
+
+def _write_foreign(backbone, task, arrays, directory, layout, heads):
+    """Writes a directory that another program reads."""
+    layouts = {known.name: known for known in FAMILIES[backbone.family].layouts}
+    writers = [name for name, known in layouts.items() if known.write]
+    if layout not in writers:
+        raise ValueError(
+            f"`layout` must be one of {['zoo', *writers]} for family "
+            f"{backbone.family!r}. Received: {layout!r}."
+        )
+    if any(array.dtype == "int8" for array in arrays.values()):
+        raise ValueError(
+            f'Only layout "zoo" can hold int8 weights. Received: {layout!r}, and a '
+            "quantized model. Save the model with this layout before `quantize`."
+        )
+    saved = task.preset_record()["options"] if task else {}
+    tokenizer = backbone.tokenizer and backbone.tokenizer.get_config()
+    contents = Converted(
+        layout,
+        backbone.config,
+        arrays,
+        tokenizer=tokenizer,
+        options={**backbone.head_options, **saved},
+        classifies=task and task.classifies,
+    )
+    own = {top(path) for path in model_arrays(backbone)}
+    found = tuple(dict.fromkeys(top(path) for path in arrays if top(path) not in own))
+    chosen = _choose_heads(layouts[layout], contents, found, backbone, heads)
+    kept = {path: a for path, a in arrays.items() if top(path) in {*own, *chosen}}
+    check_weights(kept, "float32")
+    contents = dataclasses.replace(contents, weights=kept, heads=chosen)
+    layouts[layout].write(directory, contents)
+
+
+def _choose_heads(layout, contents, found, backbone, heads):
+    """The heads that are written, a tuple of those that were found."""
+    if heads is not None:
+        unknown = [head for head in heads if head not in found]
+        if unknown or isinstance(heads, str):
+            raise ValueError(
+                f"`heads` must be a tuple of names out of {found}, the heads of this "
+                f"model. Received: {heads!r}."
+            )
+        return tuple(head for head in found if head in heads)
+    spare = {top(path) for path in backbone.spare_heads}
+    if layout.holds is None or not spare & {*found}:
+        return found
+    held = layout.holds(dataclasses.replace(contents, heads=found))
+    left = tuple(head for head in found if head in spare and head not in held)
+    if left:
+        warnings.warn(
+            f"Layout {layout.name!r} cannot hold {', '.join(left)} of this model: it "
+            'is left out. Layout "zoo" keeps all heads; `heads=` chooses among them.',
+            stacklevel=5,
+        )
+    return tuple(head for head in found if head not in left)
+
+
+def _part_record(name, part, arrays):
+    """How a preset names a part, and the arrays that it stores besides.
+
+    A part that has not changed since it was loaded from a shipped preset is not stored
+    again: the record refers to that preset.
+    """
+    own = {k: v for k, v in arrays.items() if k.startswith(f"{name}/")}
+    if part.origin:
+        known = read_preset(shipped_directory(part.origin))
+        same = type(part.config)(**known[0]["backbone"]) == part.config and all(
+            np.array_equal(array, known[1].get(path.removeprefix(f"{name}/")))
+            for path, array in own.items()
+        )
+        if same:
+            record = {"preset": part.origin, "sha256": known[0]["weights"]["sha256"]}
+            return record, {k: v for k, v in arrays.items() if k not in own}
+    record = {"family": part.family, "backbone": dataclasses.asdict(part.config)}
+    if part.tokenizer:
+        kind = type(part.tokenizer).__name__
+        record["tokenizer"] = {"class_name": kind, **part.tokenizer.get_config()}
+    return record, arrays
+
+
+class KerasFile:
+    """Overrides `save` of `keras.Model`: the file is complete, or it is not there."""
+
+    def save(self, filepath, overwrite=True, zipped=None, **kwargs):
+        """Writes a `.keras` file, which `zoo.load_model` reads in any process.
+
+        The file gets its name once it is complete. If the writer fails or is killed,
+        a file that was there before does not change.
+
+        Args:
+            filepath: str or path that ends in `.keras`; with `zipped=False` a
+                directory; or an address such as `hf://owner/name`, where Keras writes
+                as it does for any model.
+            overwrite: bool, whether a file that exists is replaced.
+            zipped: bool, False for a directory instead of one file.
+            **kwargs: of `keras.Model.save`.
+
+        Raises:
+            FileExistsError: if the file exists and `overwrite` is False, or if a
+                directory holds something other than a saved model.
+            ValueError: if the name has another ending.
+        """
+        check_values(bool, overwrite=overwrite)
+        check_values(bool | None, zipped=zipped)
+        if "://" in str(filepath):
+            super().save(filepath, overwrite=overwrite, zipped=zipped, **kwargs)
+            return
+        zipped = zipped is None or zipped
+        path = pathlib.Path(filepath).absolute()
+        check_file_name(path, zipped)
+        if path.exists() and not overwrite:
+            raise FileExistsError(
+                f"{path} exists. Received: overwrite=False. Choose another name, or "
+                "pass overwrite=True."
+            )
+        if not zipped:
+            _check_directory(path)
+        with replacing(path) as temporary:
+            super().save(temporary, zipped=zipped, **kwargs)
+            if not zipped and path.is_dir():
+                _clear(path, temporary.name)
+
+
+def _check_directory(path):
+    """Refuses to replace a directory that is not a saved model."""
+    if not path.exists():
+        return
+    names = {p.name for p in path.iterdir()} if path.is_dir() else {path.name}
+    if names - KERAS_DIRECTORY:
+        raise FileExistsError(
+            f"{path} holds something other than a saved model. Received: "
+            f"{sorted(names)[:5]}. Choose another directory."
+        )
+
+
+def _clear(directory, kept):
+    """Empties a directory but for one name, so that another can take its place."""
+    for path in [path for path in directory.iterdir() if path.name != kept]:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def save_spare_heads(backbone, directory):
+    """Writes the spare heads of a backbone among the assets of a `.keras` file."""
+    if backbone.spare_heads:
+        path = pathlib.Path(directory) / SPARE_HEADS
+        save_checkpoint(path, dict(backbone.spare_heads))
+
+
+def load_spare_heads(backbone, directory):
+    """Reads what `save_spare_heads` wrote.
+
+    Args:
+        backbone: `zoo.backbone.Backbone`.
+        directory: path; None or without the file if the model had no spare heads.
+    """
+    path = directory and pathlib.Path(directory) / SPARE_HEADS
+    if path and path.is_file():
+        backbone.spare_heads = dict(open_checkpoint(path))
+
+
+def restore_part(config, name, kind, owner):
+    """Restores a part of a model from Keras' record of it.
+
+    Args:
+        config: dict of the model, see `get_config`.
+        name: str, the key of the part.
+        kind: class that the part must have; None if it must be callable.
+        owner: str, the class of the model, for messages.
+
+    Returns:
+        An instance of `kind`, or None if the config has no such part.
+
+    Raises:
+        ValueError: if the record is damaged, or of another class.
+    """
+    if config.get(name) is None:
+        return None
+    what = f"`{name}` in the config of {owner}"
+    with naming(what):
+        part = keras.saving.deserialize_keras_object(config[name])
+    if not (isinstance(part, kind) if kind else callable(part)):
+        raise ValueError(
+            f"{what} must be a {kind.__name__ if kind else 'tokenizer'}. Received: "
+            f"{reprlib.repr(config[name])}."
+        )
+    return part
+
+
+def check_keys(config, names, owner):
+    """Checks that a config is a dict with some keys.
+
+    Raises:
+        ValueError: naming the key that is missing.
+    """
+    values = config if isinstance(config, dict) else {}
+    missing = [name for name in names if values.get(name) is None]
+    if missing:
+        raise ValueError(
+            f"The config of {owner} must have {', '.join(missing)}. Received: "
+            f"{reprlib.repr(config)}."
+        )

@@ -1,0 +1,1 @@
+"""Checks of what users give, and their messages."""

@@ -1,0 +1,317 @@
+"""Commands that ask a model about texts, or learn from files of texts."""
+
+import json
+import os
+import pathlib
+import sys
+
+import click
+
+from zoo.commands import arguments
+
+
+@click.command()
+@click.argument("model", callback=arguments.check_model)
+@click.argument("texts", nargs=-1)
+@click.option(
+    "--pair",
+    is_flag=True,
+    help="Each text is a pair, separated by a tab. This is the default for a model "
+    "that was trained on pairs.",
+)
+@click.option(
+    "--page",
+    callback=arguments.check_new_file,
+    help="Also write a page, .html, that marks names and other spans, phrases, or "
+    "answers in the texts.",
+)
+@click.option(
+    "--data",
+    callback=arguments.check_data,
+    help="Instead of texts: a file of SQuAD, with or without true answers.",
+)
+@click.option(
+    "--output",
+    callback=arguments.check_new_file,
+    help="The file of the answers to --data, as the official scorer of SQuAD reads it.",
+)
+def predict(model, texts, pair, page, data, output):
+    """Print the answer to each text as a line of JSON.
+
+    The texts are arguments, or lines of standard input. For a task with several
+    columns, such as a question and its context, each has all columns, separated by
+    tabs.
+    """
+    from zoo.programs.finetune import labelled_rows, loading
+
+    if bool(data) != bool(output) or data and (texts or pair or page):
+        raise ValueError(
+            "`--data` needs `--output`, and no other option or text. Received: "
+            f"data {data}, output {output}, {len(texts)} texts, pair {pair}, page "
+            f"{page}."
+        )
+    if data:
+        arguments.check_no_input(output, [data])
+    loaded = loading.load(model)
+    if data:
+        click.echo(f"{output}: {loaded.answer_file(data, output)} answers")
+        return
+    if page:
+        _check_page(loaded, page)
+    rows = list(texts) or arguments.read_lines(sys.stdin)
+    if pair and len(loaded.columns) == 1:
+        raise ValueError(
+            "`--pair` needs a task that reads pairs of texts. Received: a "
+            f"{type(loaded).__name__}. Leave it out."
+        )
+    pair = pair or loaded.pair
+    count = len(loaded.columns if pair else loaded.required_columns)
+    x, answers = labelled_rows.split_columns(rows, count), []
+    for answer in loaded.answer_rows(x):
+        click.echo(json.dumps(answer, ensure_ascii=False))
+        if page:
+            answers.append(answer)
+    if page:
+        from zoo.visualize import save_spans_page
+
+        title = os.path.basename(os.path.normpath(model))
+        save_spans_page(page, *loaded.marked_texts(x, answers), title)
+
+
+def _check_page(loaded, page):
+    """Raises ValueError if there is no page of the answers of a model."""
+    from zoo.tasks.labelled_files import LabelledFiles
+
+    if not page.endswith(".html"):
+        raise ValueError(f"The page must end in .html. Received: {page!r}.")
+    if type(loaded).marked_texts is LabelledFiles.marked_texts:
+        raise ValueError(
+            "A page needs answers that are parts of a text. Received: --page for a "
+            f"{type(loaded).__name__}. Leave it out."
+        )
+
+
+@click.command("fill-mask")
+@click.argument("preset", callback=arguments.check_preset)
+@click.argument("texts", nargs=-1, required=True)
+@arguments.number_option("-k", "Candidates per [MASK].", 5)
+def fill_mask(preset, texts, k):
+    """Print the most probable tokens for every [MASK] in the texts."""
+    import zoo
+
+    model = zoo.from_preset(preset, task=zoo.MaskedLM.task_name)
+    for text, masks in zip(texts, model.fill_mask(list(texts), k), strict=True):
+        click.echo(text)
+        for mask in masks:
+            found = ", ".join(f"{token} {score:.3f}" for token, score in mask)
+            click.echo(f"  {found}")
+
+
+@click.command()
+@click.argument("preset", callback=arguments.check_model)
+@click.argument("text")
+@click.argument("target", required=False)
+@click.option(
+    "--output",
+    required=True,
+    callback=arguments.check_new_file,
+    help="The file to write: a page, .html, or a picture, .svg, .png or .pdf.",
+)
+@click.option(
+    "--kind",
+    help="For a picture of a model that translates: encoder, decoder or cross. The "
+    "default is cross.",
+)
+@arguments.number_option(
+    "--layer",
+    "For a picture, from 0; by default a small map of each head of all layers.",
+)
+@arguments.number_option(
+    "--head", "For a picture of a layer, from 0; by default the mean of its heads."
+)
+def attend(preset, text, target, output, kind, layer, head):
+    """Write a page or a picture that shows what the tokens of a text attend to.
+
+    PRESET may also be a `.keras` file. TARGET is for models that translate: what the
+    decoder writes. By default it is the translation by greedy search. The page opens
+    in any browser and needs no network.
+    """
+    import zoo
+
+    zoo.attend(preset, text, target, output, kind=kind, layer=layer, head=head)
+    click.echo(output)
+
+
+text_files = click.argument(
+    "files",
+    nargs=-1,
+    required=True,
+    type=click.Path(path_type=pathlib.Path),
+    callback=arguments.check_data,
+)
+
+
+@click.command()
+@click.argument("preset", callback=arguments.check_preset)
+@text_files
+@click.option(
+    "--output",
+    required=True,
+    callback=arguments.check_new_file,
+    help="The .npy file to write.",
+)
+@arguments.number_option(
+    "--layer",
+    "A layer whose vectors are used, 0 for the embeddings, -1 for the last layer. "
+    "May be repeated.",
+    name="layers",
+    multiple=True,
+)
+@click.option(
+    "--pooling",
+    type=click.Choice(["cls", "last", "mean", "max"]),
+    help="How the vectors of the tokens become one vector.",
+)
+@click.option(
+    "--normalize", is_flag=True, default=None, help="Scale each vector to length 1."
+)
+@arguments.number_option("--sequence-length", "Longer texts are truncated.")
+@arguments.number_option("--batch-size", "Texts read together; by default 32.")
+@click.option("--dtype", help="Dtype policy of Keras, such as mixed_bfloat16.")
+def embed(preset, files, output, layers, **options):
+    """Write a vector for each line of text files.
+
+    FILES are UTF-8, plain, .gz or .xz. Options that are not given have the values of
+    the preset. If the command is stopped, the same command continues after the last
+    vectors.
+    """
+    import zoo
+
+    arguments.check_no_input(output, files)
+    options["verbose"] = int(sys.stdout.isatty())
+    vectors = zoo.embed(files, preset, layers or None, output=output, **options)
+    click.echo(f"{output}: {len(vectors)} vectors of {vectors.shape[1]} numbers")
+
+
+@click.command()
+@click.argument("preset", callback=arguments.check_preset)
+@click.argument("word")
+@text_files
+@arguments.number_option(
+    "--layer",
+    "A layer whose vectors are used, 0 for the embeddings. May be repeated. By "
+    "default the last one.",
+    name="layers",
+    multiple=True,
+)
+@arguments.number_option("--groups", "Number of groups.", 2)
+@arguments.number_option(
+    "--limit", "Maximum number of uses. The first ones are taken.", 500
+)
+@arguments.number_option(
+    "--neighbours", "Number of most similar uses that are printed below each use.", 0
+)
+@click.option(
+    "--output",
+    callback=arguments.check_picture,
+    help="A picture of the uses to write: .svg, .png or .pdf.",
+)
+def senses(preset, word, files, layers, groups, limit, neighbours, output):
+    """Show groups of similar uses of a word in text files.
+
+    Each line of FILES is a text. The groups are found by k-means in the vectors that
+    the word has in its contexts. Of each group, the command prints the most typical
+    uses.
+    """
+    import zoo
+    from zoo.visualize.plain_text import printable
+
+    uses = zoo.find_uses(preset, word, files, layers or [-1], limit=limit)
+    found, labels = uses.groups(min(groups, len(uses))), [""] * len(uses)
+    for number, group in enumerate(found, start=1):
+        click.echo(f"group {number}: {len(group)} of {len(uses)} uses")
+        for use in group[:5]:
+            click.echo(f"  {printable(uses.excerpt(use))}")
+            for other in uses.neighbours(use, neighbours):
+                text = printable(other["text"])
+                click.echo(f"    {other['similarity']:.2f}  {text}")
+        for use in group:
+            labels[use] = f"group {number}"
+    if output:
+        click.echo(uses.plot(output, labels, f"Uses of {word!r}", shown=3))
+
+
+@click.command()
+@text_files
+@click.option(
+    "--output",
+    required=True,
+    callback=arguments.check_new_file,
+    help="The text file to write.",
+)
+@arguments.number_option("--embedding-dim", "Numbers in a vector.", 100)
+@arguments.number_option("--minimum", "Rarer words are ignored.", 5)
+@click.option("--lowercase", is_flag=True, help="Convert the texts to lower case.")
+@arguments.number_option("--window", "Neighbouring words on each side.", 5)
+@arguments.number_option("--epochs", "Passes over the texts.", 5)
+@arguments.seed_option("the vectors at the start, and of the words that are drawn")
+def vectors(files, output, **options):
+    """Learn word vectors from text files.
+
+    Each line of FILES is a sentence or a paragraph.
+    """
+    import zoo
+    from zoo.checkpoint import write_vectors
+    from zoo.checkpoint.vectors import check_text_name
+
+    check_text_name(output)
+    arguments.check_no_input(output, files)
+    write_vectors(output, *zoo.train_word_vectors(files, click.echo, **options))
+    click.echo(output)
+
+
+@click.command()
+@text_files
+@click.option(
+    "--kind",
+    type=click.Choice(["wordpiece", "sentencepiece", "bpe", "byte_bpe", "fastai"]),
+    required=True,
+    help="The kind of tokenizer.",
+)
+@arguments.number_option("--size", "The largest number of tokens.", required=True)
+@click.option(
+    "--output",
+    required=True,
+    help="The file to write; for bpe and byte_bpe, a directory.",
+)
+@click.option("--cased", is_flag=True, help="Keep upper case, for wordpiece.")
+@arguments.number_option(
+    "--character-coverage",
+    "Share of the characters with a token of their own, for wordpiece and "
+    "sentencepiece.",
+)
+def vocabulary(files, kind, size, output, cased, character_coverage):
+    """Learn the vocabulary of a tokenizer from text files.
+
+    FILES are UTF-8, plain, .gz or .xz. All of them together make one vocabulary, for
+    example of two languages. An existing file OUTPUT is replaced.
+
+    A tokenizer of zoo.text reads what is written: WordPieceTokenizer("OUTPUT"), with
+    --cased and lowercase=False; SentencePieceTokenizer("OUTPUT"); for bpe
+    BytePairTokenizer("OUTPUT/codes.txt", "OUTPUT/vocabulary.txt"); for byte_bpe
+    GPT2Tokenizer("OUTPUT/vocabulary.json", "OUTPUT/merges.txt"). For fastai, OUTPUT is
+    a JSON file, and the tokenizer FastaiTokenizer("OUTPUT").
+    """
+    from zoo.programs.vocabulary.vocabularies import learn_vocabulary
+
+    arguments.check_no_input(output, files)
+    if cased and kind != "wordpiece":
+        raise ValueError(f"Only wordpiece takes --cased. Received: --kind {kind}.")
+    options = {"lowercase": False if cased else None}
+    options["character_coverage"] = character_coverage
+    options = {name: value for name, value in options.items() if value is not None}
+    learn_vocabulary(files, kind, size, output, **options)
+    click.echo(output)
+
+
+COMMANDS = (predict, fill_mask, attend, embed, senses, vectors, vocabulary)

@@ -1,0 +1,63 @@
+"""Files of texts and their translations."""
+
+from zoo.files.whole_files import open_text
+
+
+def read_bitext(path, target=None, columns=(0, 1)):
+    """Reads pairs of a source and a target text.
+
+    Args:
+        path: UTF-8 file, plain, `.gz` or `.xz`. With one file, each line has columns
+            that are separated by tabs, without a header; empty lines are ignored. With
+            two files, each line is a text.
+        target: path of the file with the targets, or None.
+        columns: pair of ints, the columns of source and target in one file, from 0.
+
+    Returns:
+        two lists of str of the same length.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: if a column is not a number, a line has too few columns, the files
+            have different numbers of lines, or a file is damaged or not UTF-8. The
+            message names the file and the line.
+    """
+    lines = _read_lines(path)
+    if target is not None:
+        others = _read_lines(target)
+        if len(lines) != len(others):
+            raise ValueError(
+                "The two files must have the same number of lines. Received: "
+                f"{len(lines)} in {path}, {len(others)} in {target}."
+            )
+        return lines, others
+    columns = [_column_number(column) for column in columns]
+    found = [], []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        cells = line.split("\t")
+        if len(cells) <= max(columns):
+            raise ValueError(
+                f"Every line must have at least {max(columns) + 1} columns, separated "
+                f"by tabs. Received: {len(cells)} in line {number} of {path}: "
+                f"{line!r:.60}"
+            )
+        for side, column in zip(found, columns, strict=True):
+            side.append(cells[column].strip())
+    return found
+
+
+def _column_number(column):
+    if not str(column).isdecimal():
+        raise ValueError(
+            "Columns of sources and targets must be numbers from 0. Received: "
+            f"{column!r}."
+        )
+    return int(column)
+
+
+def _read_lines(path):
+    """The lines of a file without their ends."""
+    with open_text(path, newline="\n") as file:
+        return [line.rstrip("\r\n") for line in file]

@@ -1,0 +1,139 @@
+"""Files of beginnings with several endings: SWAG, CODAH, and tables like them."""
+
+import re
+
+from zoo.data.files.table_columns import plain_name
+from zoo.data.files.table_files import read_table
+
+# Names of columns, without upper case, spaces and punctuation.
+SWAG = ("sent1", "sent2")
+TEXTS = ("text", "prompt", "context", "premise", "ctx")
+QUESTION = "question"
+LABELS = ("label", "answer", "gold", "correct")
+NUMBERED = re.compile(r"(.*\D)(\d+)")
+
+
+def read_choices(path):
+    """Reads texts, the choices for each, and the numbers of the right choices.
+
+    The suffix of the file decides how it is read, see `read_labelled`. With a header,
+    the columns are found by their names:
+
+    - the text: text, prompt, context, premise or ctx; a question follows it, or is the
+      text. In SWAG, the text is `sent1`, and every choice begins with `sent2`;
+    - the choices: the same name with the numbers 0, 1, 2 ... or 1, 2, 3 ..., such as
+      `ending0` and `choice_1`;
+    - the number of the right choice, from 0: label, answer, gold or correct.
+
+    A file without a header has the columns of CODAH: a category, the text, the choices,
+    and the number of the right one.
+
+    Source: Zellers et al. 2018, SWAG; Chen et al. 2019, CODAH.
+
+    Args:
+        path: str or path.
+
+    Returns:
+        tuple of lists of str: the texts, the first choices, the second ones and so on;
+        and list of int.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: if the file cannot be read, columns are missing, rows have different
+            numbers of choices, or a number is not that of a choice. The message names
+            the line.
+    """
+    table = read_table(path)
+    found = _named_columns(table)
+    first = 0 if table.header or found is None else 1
+    texts, begins, choices, label = found or _columns_of_codah(table)
+    rows = range(first, len(table.rows))
+    if not rows:
+        raise ValueError(f"{table.path} must have rows. Received: only a header.")
+    columns = tuple(
+        [" ".join(_text(table, row, part) for part in parts) for row in rows]
+        for parts in (texts, *((*begins, choice) for choice in choices))
+    )
+    return columns, [_number(table, row, label, len(choices)) for row in rows]
+
+
+def _named_columns(table):
+    """The columns of a table with a header, or None.
+
+    They are those of texts, those that begin every choice, choices, and labels.
+    """
+    names = [plain_name(name) for name in table.names]
+    texts, begins = [name for name in TEXTS if name in names], []
+    if {*SWAG} <= {*names}:
+        texts, begins = SWAG[:1], SWAG[1:]
+    elif len(texts) > 1:
+        raise ValueError(
+            f"{table.path} must have one column of texts. Received: "
+            f"{', '.join(texts)}. Remove or rename the others."
+        )
+    elif QUESTION in names:
+        texts.append(QUESTION)
+    label = next((name for name in LABELS if name in names), None)
+    choices = _numbered(names, (*texts, *begins))
+    if texts and label and choices:
+        texts, begins = ([names.index(name) for name in own] for own in (texts, begins))
+        return texts, begins, choices, names.index(label)
+    if table.header or texts or label or choices:
+        raise ValueError(
+            f"{table.path} must have columns of a text, of choices with numbers such "
+            "as `choice_0` and `choice_1`, and of the number of the right choice. "
+            f"Received: {table.names}. Rename them."
+        )
+    return None
+
+
+def _numbered(names, others):
+    """The columns that have one name with the numbers 0, 1 ... or 1, 2 ..."""
+    groups = {}
+    for column, name in enumerate(names):
+        match = NUMBERED.fullmatch(name)
+        if match and name not in others:
+            group = groups.setdefault(match[1], {})
+            if int(match[2]) in group:
+                return []
+            group[int(match[2])] = column
+    groups = [own for own in groups.values() if len(own) > 1]
+    if len(groups) != 1:
+        return []
+    (group,), size = groups, len(groups[0])
+    if {*group} not in ({*range(size)}, {*range(1, size + 1)}):
+        return []
+    return [group[number] for number in sorted(group)]
+
+
+def _columns_of_codah(table):
+    """The columns of a table without a header; see `_named_columns`."""
+    count = len(table.names)
+    if count < 5:
+        raise ValueError(
+            f"{table.path} must have a category, a text, two or more choices and the "
+            f"number of the right one. Received: {count} columns in the first line: "
+            f"{table.names!r:.80}. Add them, or a header."
+        )
+    return [1], [], [*range(2, count - 1)], count - 1
+
+
+def _text(table, row, column):
+    value = table.rows[row][column]
+    if not isinstance(value, str):
+        raise ValueError(
+            f"Every text and choice of {table.path} must be a string. Received: "
+            f"{value!r:.40} in {table.place(row)}. All rows must have the same number "
+            "of choices."
+        )
+    return value
+
+
+def _number(table, row, column, count):
+    value = str(table.rows[row][column]).strip()
+    if not value.isdecimal() or int(value) >= count:
+        raise ValueError(
+            f"The number of the right choice must be 0 to {count - 1}. Received: "
+            f"{value!r:.40} in {table.place(row)} of {table.path}."
+        )
+    return int(value)

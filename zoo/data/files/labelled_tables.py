@@ -1,0 +1,165 @@
+"""Labelled texts from tables, and splits that never change."""
+
+import hashlib
+import math
+import warnings
+
+from zoo.checks.ranges import LARGEST_FLOAT
+from zoo.data.files.table_columns import choose_columns
+from zoo.data.files.table_files import read_table
+
+
+def read_labelled(
+    path, text_column=None, pair_column=None, label_column=None, numbers=False
+):
+    """Reads texts and labels from a CSV, TSV, JSON or Parquet file.
+
+    The suffix of the file decides how it is read. Text is in UTF-8, or in UTF-16 with a
+    byte order mark. All but Parquet may be compressed, with the further suffix `.gz` or
+    `.xz`.
+
+    - `.csv`: separated by commas, semicolons or tabs, with the quotes of RFC 4180.
+    - `.tsv`, `.txt` or no suffix: separated by tabs. Quotes are characters, as in GLUE,
+      unless the whole file is quoted as pandas does it: every field with a quote begins
+      and ends with one, and the quotes inside are doubled. Then they are removed.
+    - `.jsonl`, `.ndjson`, `.json`: one object per line, or one list of objects.
+    - `.parquet`: needs the package pyarrow.
+
+    Columns are found by known names in the header, such as text, sentence or review;
+    label, class or category; and for pairs sentence1 and sentence2, or premise and
+    hypothesis. Upper case, spaces and punctuation are ignored. If one of two columns
+    has a known name, the other is found too. A file with two columns and no header
+    needs no names: labels are the column of numbers, else the one with fewer different
+    values. Blank rows are ignored, and rows with the `gold_label` "-" of SNLI and MNLI,
+    on whose label the annotators did not agree.
+
+    Args:
+        path: str or path.
+        text_column, pair_column, label_column: str or int, the name of a column or its
+            number from 0, which Parquet and JSON do not have. `pair_column` has the
+            second texts of pairs. With only `text_column`, the texts are not pairs.
+        numbers: bool, whether labels are numbers.
+
+    Returns:
+        texts, list of str, or for pairs a tuple of two lists; labels, list of str
+        without white space around them, or list of float. Empty texts are kept, with a
+        warning.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: if the file cannot be read, the columns are missing or ambiguous,
+            it is unclear whether the first line is a header, or a row has no label or
+            another number of columns. The message names the line.
+    """
+    table = read_table(path)
+    columns, first = choose_columns(table, text_column, pair_column, label_column)
+    rows = _agreed(table, range(first, len(table.rows)), columns["label"])
+    if not rows:
+        found = "only a header" if first == len(table.rows) else 'only labels "-"'
+        raise ValueError(f"{table.path} must have rows with labels. Received: {found}.")
+    labels = [_label(table, row, columns["label"]) for row in rows]
+    if numbers:
+        labels = as_numbers(labels, table.path, [table.place(row) for row in rows])
+    texts = _texts(table, rows, columns["text"])
+    if "pair" in columns:
+        texts = texts, _texts(table, rows, columns["pair"])
+    return texts, labels
+
+
+def _agreed(table, rows, column):
+    """The numbers of the rows that have a label, in the files of SNLI and MNLI."""
+    if table.names[column] != "gold_label":
+        return rows
+    return [row for row in rows if table.rows[row][column] != "-"]
+
+
+def _label(table, row, column):
+    """The label of a row as str."""
+    value = table.rows[row][column]
+    kinds = (str, bool, int, float)
+    label = str(value).strip() if isinstance(value, kinds) else ""
+    if not label or value != value:  # NaN
+        raise ValueError(
+            f"Every row of {table.path} must have a label, a text or a number. "
+            f"Received: {value!r:.40} in {table.place(row)}: "
+            f"{table.rows[row]!r:.80}. Fill it in, or remove the row."
+        )
+    return label
+
+
+def _texts(table, rows, column):
+    """A column of texts."""
+    texts = [table.rows[row][column] for row in rows]
+    for row, text in zip(rows, texts, strict=True):
+        if not isinstance(text, str):
+            raise ValueError(
+                f"Every text of {table.path} must be a string. Received: "
+                f"{text!r:.40} in {table.place(row)}, column "
+                f"{table.names[column]!r}. Convert it, or remove the row."
+            )
+    empty = [row for row, text in zip(rows, texts, strict=True) if not text.strip()]
+    if empty:
+        warnings.warn(
+            f"{table.path} has rows with an empty text: {len(empty)}, the first in "
+            f"{table.place(empty[0])}. They are kept.",
+            stacklevel=3,
+        )
+    return texts
+
+
+def hash_split(texts, parts):
+    """Splits rows by a hash of their text, so that a split never changes.
+
+    Args:
+        texts: list of str (N,).
+        parts: list of (name, share), the shares adding up to 1.
+
+    Returns:
+        dict of name to list of row numbers; equal texts are always together.
+    """
+    split = {name: [] for name, _ in parts}
+    for row, text in enumerate(texts):
+        place, bound = hash_place(text), 0.0
+        for name, share in parts:
+            bound += share
+            if place < bound or name == parts[-1][0]:
+                split[name].append(row)
+                break
+    return split
+
+
+def hash_place(text):
+    """A number in [0, 1) that depends on a text only, float."""
+    digest = hashlib.sha256(text.encode("utf-8", "ignore")).digest()
+    return int.from_bytes(digest[:8], "big") / 2**64
+
+
+def as_numbers(labels, source="the data", places=None):
+    """Converts labels to numbers that a regressor can be trained on.
+
+    Args:
+        labels: list of str or float.
+        source: what the message calls the place where they come from.
+        places: list of str, where each label is in the source; by default its row.
+
+    Returns:
+        list of float.
+
+    Raises:
+        ValueError: if a label is not a number, is not finite, or is too large for
+            float32.
+    """
+    found = []
+    for row, label in enumerate(labels):
+        try:
+            number = float(label)
+        except ValueError:
+            number = math.nan
+        if not abs(number) <= LARGEST_FLOAT:  # nor is NaN
+            place = places[row] if places else f"row {row + 1}"
+            raise ValueError(
+                f"Every label of {source} must be a finite number. Received: "
+                f"{label!r:.40} in {place}. Correct the row, or remove it."
+            )
+        found.append(number)
+    return found

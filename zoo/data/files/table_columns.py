@@ -1,0 +1,240 @@
+"""Finds the columns of texts and labels in a table, and whether it has a header."""
+
+import shlex
+
+# Names of columns, without upper case, spaces and punctuation.
+TEXTS = {
+    *("text", "texts", "sentence", "sentences", "phrase", "paragraph", "passage"),
+    *("review", "reviewtext", "reviewbody", "comment", "commenttext", "commentbody"),
+    *("content", "utterance", "tweet", "tweettext", "message", "post", "statement"),
+    *("question", "questiontext", "query", "document", "article", "body"),
+    *("title", "headline", "description", "shortdescription", "abstract", "summary"),
+}
+PAIRS = [
+    *(("sentence1", "sentence2"), ("sentencea", "sentenceb"), ("text1", "text2")),
+    *(("texta", "textb"), ("text", "textpair"), ("premise", "hypothesis")),
+    *(("question1", "question2"), ("1string", "2string"), ("question", "sentence")),
+    *(("question", "answer"), ("question", "passage"), ("query", "passage")),
+    *(("query", "document"), ("claim", "evidence"), ("headline", "body")),
+]
+LABELS = {
+    *("label", "labels", "class", "classindex", "category", "target", "intent"),
+    *("sentiment", "topic", "emotion", "polarity", "rating", "stars", "score"),
+    *("goldlabel", "entailmentlabel", "entailmentjudgment", "relatedness"),
+    *("relatednessscore", "similarity", "isduplicate", "quality"),
+}
+ROLES = {"text": "texts", "pair": "second texts", "label": "labels"}
+
+
+def choose_columns(table, text=None, pair=None, label=None):
+    """Finds the columns of a table, see `zoo.data.read_labelled`.
+
+    Args:
+        table: `zoo.data.files.table_files.Table`.
+        text, pair, label: str or int, the name of a column or its number from 0, or
+            None to find it by its name.
+
+    Returns:
+        dict with the numbers of the columns "text", "label" and, for pairs, "pair";
+        int, the number of the first row after the header, 0 or 1.
+
+    Raises:
+        ValueError: if columns are missing or ambiguous, or if it is unclear whether
+            the first line is a header.
+    """
+    given = {"text": text, "pair": pair, "label": label}
+    given = {role: column for role, column in given.items() if column is not None}
+    if "pair" in given and "text" not in given:
+        raise ValueError(
+            "A column of second texts needs a column of first texts. Received: "
+            f"pair_column={pair!r}, text_column=None. Give both."
+        )
+    found = {role: _number(table, role, column) for role, column in given.items()}
+    if len({*found.values()}) < len(found):
+        raise ValueError(
+            f"The columns of {table.path} for texts and labels must differ. Received: "
+            f"{given}. {_list_columns(table)}"
+        )
+    # A number says nothing about the header, a name does.
+    named = any(_as_number(table, column) is None for column in given.values())
+    candidates = _known_columns(table.names, found)
+    for role, columns in candidates.items():
+        if len(columns) == 1:
+            named = True
+            found[role] = columns[0][0]
+            if len(columns[0]) == 2:
+                found["pair"] = columns[0][1]
+    if len(table.names) == 2 and len(found) == 1:
+        other = "label" if "text" in found else "text"
+        found[other] = 1 - next(iter(found.values()))
+    elif len(table.names) == 2 and not (table.header or any(candidates.values())):
+        found = found or _guess_columns(table)
+    if not {"text", "label"} <= {*found}:
+        raise ValueError(_ask_for_columns(table, found, candidates))
+    return found, 0 if table.header else _header_rows(table, found, named)
+
+
+def _as_number(table, column):
+    """The number of a column that was given as one, or None. JSON has no numbers."""
+    if isinstance(column, str) and column.isdecimal() and not table.header:
+        return int(column)
+    return None if isinstance(column, str) else int(column)
+
+
+def _number(table, role, column):
+    """The number of a column that a user named or numbered."""
+    number = _as_number(table, column)
+    if number is not None and not table.header and 0 <= number < len(table.names):
+        return number
+    matches = [i for i, name in enumerate(table.names) if name == column]
+    if not matches and isinstance(column, str):
+        wanted = plain_name(column)
+        matches = [
+            i for i, name in enumerate(table.names) if plain_name(name) == wanted
+        ]
+    if len(matches) != 1:
+        raise ValueError(
+            f"`{role}_column` must be one column of {table.path}. Received: "
+            f"{column!r}, which is {len(matches) or 'none'} of them. "
+            f"{_list_columns(table)}"
+        )
+    return matches[0]
+
+
+def plain_name(name):
+    """A name in lower case, without spaces and punctuation."""
+    return "".join(filter(str.isalnum, str(name).casefold()))
+
+
+def _known_columns(names, found):
+    """Columns with known names for the roles that are not found yet.
+
+    `text` and `label` take precedence over other names of their role.
+
+    Returns:
+        dict of "text" and "label" to lists of tuples of the numbers of columns; a tuple
+        for texts has two numbers if they are a pair.
+    """
+    free = {
+        i: plain_name(name) for i, name in enumerate(names) if i not in found.values()
+    }
+
+    def called(name):
+        return [i for i, plain in free.items() if plain == name]
+
+    candidates = {}
+    if "text" not in found:
+        pairs = [(i, j) for a, b in PAIRS for i in called(a) for j in called(b)]
+        of_pairs = {i for pair in pairs for i in pair}
+        single = [i for i, plain in free.items() if plain in TEXTS]
+        literal = [i for i in called("text") if not pairs]
+        rest = [i for i in literal or single if i not in of_pairs]
+        candidates["text"] = pairs + [(i,) for i in rest]
+    if "label" not in found:
+        known = [i for i, plain in free.items() if plain in LABELS]
+        candidates["label"] = [(i,) for i in called("label") or known]
+    return candidates
+
+
+def _guess_columns(table):
+    """Columns of a file of two columns without known names, or an empty dict.
+
+    The labels are the column of numbers, else the column with fewer different values.
+    """
+    first, second = zip(*table.rows, strict=True)
+    numeric = [all(map(_is_number, column[1:])) for column in (first, second)]
+    counts = len({*first}), len({*second})
+    if numeric[0] != numeric[1]:
+        label = numeric.index(True)
+    elif counts[0] != counts[1]:
+        label = int(counts[1] < counts[0])
+    else:
+        return {}
+    return {"text": 1 - label, "label": label}
+
+
+def _is_number(value):
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _header_rows(table, found, named):
+    """1 if the first row is a header, 0 if it is not.
+
+    A header is not a number, and does not occur again in the column of labels.
+    """
+    labels = [row[found["label"]].strip() for row in table.rows]
+    numbered = [name for name in table.names if name]
+    if len(numbered) > 1 and numbered == [str(i) for i in range(len(numbered))]:
+        return 1  # the names that pandas gives to columns without names
+    is_row = _is_number(labels[0]) or labels[0] in labels[1:]
+    if not is_row and (named or plain_name(labels[0]) in LABELS):
+        return 1
+    if is_row and not named:
+        return 0
+    reason = f"`{labels[0]:.40}` occurs only once as a label"
+    advice = f"If it is, name the columns: {_options(found, table.names)}."
+    if named:
+        advice = "If it is, correct the labels."
+        reason = f"`{labels[0]:.40}` is a number"
+        if labels[0] in labels[1:]:
+            again = labels.index(labels[0], 1)
+            reason = f"`{labels[0]:.40}` is also the label in {table.place(again)}"
+    raise ValueError(
+        f"It must be clear whether the first line of {table.path} is a header. "
+        f"Received: {table.names!r:.200}, where {reason}. {advice} If it is not, "
+        "insert a header such as `text` and `label`."
+    )
+
+
+def _options(found, names):
+    """Options of the command line, and of Python, that choose columns."""
+    names = [name if len(name) <= 40 else "NAME" for name in map(str, names)]
+    chosen = [(role, names[found[role]]) for role in ROLES if role in found]
+    shell = " ".join(f"--{role}-column {shlex.quote(name)}" for role, name in chosen)
+    python = ", ".join(f"{role}_column={name!r}" for role, name in chosen)
+    return f"`{shell}`, or in Python {python}"
+
+
+def _list_columns(table):
+    names = [repr(str(name)[:40]) for name in table.names]
+    if not table.header:
+        names = [f"{i} {name}" for i, name in enumerate(names)]
+    more = ", ..." if len(names) > 20 else ""
+    return f"Its columns are {', '.join(names[:20])}{more}."
+
+
+def _ask_for_columns(table, found, candidates):
+    """The message for a table whose columns are missing or ambiguous."""
+    missing = [role for role in ("text", "label") if role not in found]
+    reasons = []
+    for role in missing:
+        numbers = dict.fromkeys(i for c in candidates.get(role, ()) for i in c)
+        names = " and ".join(repr(table.names[i]) for i in numbers)
+        reasons.append(
+            f"{names} may be the {ROLES[role]}"
+            if names
+            else f"no column has a known name for {ROLES[role]}"
+        )
+    names = [*table.names, "NAME"]
+    example = dict(found)
+    for role in missing:
+        columns = candidates.get(role) or [(len(names) - 1,)]
+        example[role] = columns[0][0]
+    advice = f"Name the columns: {_options(example, names)}"
+    if "pair" not in example and "text" in missing:
+        advice += "; for pairs, name the second texts with `--pair-column`"
+    if not table.header:
+        advice += "; in a file without a header, give numbers from 0 for names"
+    if len(table.names) == 1 and not table.header:
+        advice += (
+            ". Columns are separated by tabs in .tsv and .txt, and by commas, "
+            "semicolons or tabs in .csv"
+        )
+    return (
+        f"The columns of {table.path} must be clear. Received: {'; '.join(reasons)}. "
+        f"{_list_columns(table)} {advice}."
+    )

@@ -1,0 +1,1 @@
+"""Rows of token ids for a model, made of texts."""

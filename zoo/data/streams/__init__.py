@@ -1,0 +1,1 @@
+"""Rows of token ids for pretraining, made of a corpus."""

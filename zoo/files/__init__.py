@@ -1,0 +1,1 @@
+"""Files and paths: whole-or-nothing writing, bounds and checks."""

@@ -1,0 +1,83 @@
+"""Checks of paths that users give, before long work."""
+
+import contextlib
+import os
+import pathlib
+import tempfile
+
+from zoo.files.whole_files import DENIED, FULL, NO_PLACE, WriteErrors
+
+
+def check_readable(path, directory=False):
+    """Checks that a file can be read.
+
+    Args:
+        path: str or path.
+        directory: bool, whether it must be a directory instead.
+
+    Raises:
+        FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError: if
+            it cannot.
+    """
+    kind = "directory" if directory else "file"
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"No such {kind}: {path}.")
+    if os.path.isdir(path) and not directory:
+        raise IsADirectoryError(f"{path} is a directory. Give its files.")
+    if directory and not os.path.isdir(path):
+        raise NotADirectoryError(f"{path} is a file. Give the directory that has it.")
+    if not os.access(path, os.R_OK):
+        raise PermissionError(
+            f"The {kind} must be readable. Received: {path}. Change its permissions."
+        )
+
+
+def check_writable(path):
+    """Checks that a file can be written.
+
+    Args:
+        path: str or path. An existing file may be replaced later.
+
+    Raises:
+        OSError: if the directory of the file cannot be written, or made.
+        ValueError: if the path is that of a directory or of a device.
+    """
+    path = pathlib.Path(path)
+    _check_place(path)
+    if path.exists() and not path.is_file():
+        kind = "a directory" if path.is_dir() else "a device or a pipe"
+        raise ValueError(
+            f"The output must be a file. Received: {path}, {kind}. Choose another name."
+        )
+
+
+def check_writable_directory(path):
+    """Checks that files can be written to a directory, which may not exist yet.
+
+    Args:
+        path: str or path.
+
+    Raises:
+        OSError: if the directory cannot be written, or made.
+        ValueError: if the path is that of a file.
+    """
+    path = pathlib.Path(path)
+    _check_place(path)
+    if path.exists() and not path.is_dir():
+        raise ValueError(
+            f"The output must be a directory. Received: {path}, which is a file. "
+            "Choose another name."
+        )
+
+
+def _check_place(path):
+    """Raises OSError if no file can be made at a path, or in a directory there."""
+    with WriteErrors(path, FULL + DENIED + NO_PLACE):
+        absolute = path.absolute()
+        with contextlib.suppress(FileNotFoundError):
+            os.stat(absolute)
+        nearest = next(p for p in (absolute, *absolute.parents) if p.is_dir())
+        for name in absolute.relative_to(nearest).parts:
+            with contextlib.suppress(FileNotFoundError):
+                os.stat(nearest / name)  # which finds names that are too long
+        tempfile.TemporaryFile(dir=nearest).close()

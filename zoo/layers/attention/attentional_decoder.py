@@ -1,0 +1,186 @@
+"""A recurrent decoder with attention to a source and input feeding."""
+
+import keras
+from keras import ops
+
+from zoo.checks.ranges import NotNegative, Probability, Size, check_values
+from zoo.layers.attention.attentional_steps import run_plain, run_trained
+from zoo.layers.quantization import MatrixLayer
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class AttentionalDecoder(MatrixLayer):
+    """LSTMs that write a target, with attention to the vectors of a source.
+
+    With the vector e_t of the token that is read, the attentional vector a_t and the
+    vectors m_s of the source:
+
+    `h_t = lstm([e_t; a_{t-1}], h_{t-1})`, of the last layer,
+    `p_ts = softmax_s(h_t (m_s A))`, over the tokens of the source,
+    `a_t = tanh([sum_s p_ts m_s; h_t] C)`.
+
+    The LSTMs have the gates i, f, g, o in this order and no separate forget bias, as
+    in PyTorch. The first a is zero. Dropout acts on e_t, between the layers and on a_t;
+    the next step reads a_t after dropout. The softmax and the cells are float32 under
+    every policy.
+
+    Source: Luong et al. 2015, sections 3.1 ("general") and 3.3 (input feeding);
+    OpenNMT-py, `InputFeedRNNDecoder`. There e_t has no dropout.
+
+    Args:
+        vocabulary_size: int, V, tokens of the target.
+        embedding_dim: int, E, width of e_t.
+        units: int, W, width of the LSTMs and of a_t.
+        num_layers: int, N, LSTMs.
+        dropout: float in [0, 1).
+        initializer_range: float, bound of the uniform initial weights.
+
+    Inputs:
+        token_ids int (B, T), the tokens that are read; memory (B, L, M), the vectors of
+        the source; memory_mask (B, L), 1 = token; hidden and cell (B, N, W), the states
+        before the first token.
+
+    Returns:
+        (B, T, W), the attentional vectors.
+
+    Raises:
+        ValueError: if a size is not positive, or `dropout` is not in [0, 1).
+    """
+
+    def __init__(
+        self,
+        vocabulary_size,
+        embedding_dim,
+        units,
+        num_layers=2,
+        dropout=0.0,
+        initializer_range=0.1,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        check_values(
+            Size,
+            vocabulary_size=vocabulary_size,
+            embedding_dim=embedding_dim,
+            units=units,
+            num_layers=num_layers,
+        )
+        check_values(Probability, dropout=dropout)
+        check_values(NotNegative, initializer_range=initializer_range)
+        self.vocabulary_size = vocabulary_size
+        self.embedding_dim = embedding_dim
+        self.units = units
+        self.num_layers = num_layers
+        self.dropout = dropout
+        self.initializer_range = initializer_range
+        self.seed_generator = keras.random.SeedGenerator() if dropout else None
+        kernels = [f"recurrent_kernel_{i}" for i in range(num_layers)]
+        kernels += ["kernel", "attention_kernel", "output_kernel"]
+        self.matrices = {"embeddings": -1, **dict.fromkeys(kernels, 0)}
+
+    def build(
+        self,
+        token_ids_shape,
+        memory_shape,
+        memory_mask_shape=None,
+        hidden_shape=None,
+        cell_shape=None,
+    ):
+        """Creates the weights. `memory_shape` is (B, L, M)."""
+        width, gates, memory = self.units, 4 * self.units, memory_shape[-1]
+        bound = self.initializer_range
+        uniform = keras.initializers.RandomUniform
+        shapes = {
+            "embeddings": (self.vocabulary_size, self.embedding_dim),
+            "kernel": (self.embedding_dim, gates),
+            "attention_kernel": (memory, width),
+            "output_kernel": (memory + width, width),
+        }
+        for i in range(self.num_layers):
+            # Of [a; h] in the first layer, of the lower layer's h and the own h above.
+            shapes[f"recurrent_kernel_{i}"] = (2 * width, gates)
+        for name, shape in shapes.items():
+            self.add_matrix(name, shape, initializer=uniform(-bound, bound))
+        self.biases = [
+            self.add_weight(name=f"bias_{i}", shape=(gates,), initializer="zeros")
+            for i in range(self.num_layers)
+        ]
+        self.built = True
+
+    def call(self, token_ids, memory, memory_mask, hidden, cell, training=None):
+        """Reads the tokens; see the class for shapes."""
+        source = self.read_source(memory, memory_mask)
+        states = self.first_states(hidden, cell)
+        return self.step(token_ids, states, source, 1, training)[0]
+
+    def read_source(self, memory, mask):
+        """What the steps need of a source; it does not grow with the target.
+
+        Returns:
+            dict of memory (B, L, M); keys (B, W, L); and mask bool (B, L).
+        """
+        keys = ops.matmul(memory, self.matrix("attention_kernel"))
+        return {
+            "memory": memory,
+            "keys": ops.transpose(keys, (0, 2, 1)),
+            "mask": ops.cast(mask, "bool"),
+        }
+
+    def first_states(self, hidden, cell):
+        """The states of rows before the first token, dict of tensors (B, ...)."""
+        hidden = ops.cast(hidden, self.compute_dtype)
+        # Of float64 the cell stays float64.
+        wide = "float64" if self.compute_dtype == "float64" else "float32"
+        attended = ops.zeros_like(hidden[:, 0])
+        return {"attended": attended, "hidden": hidden, "cell": ops.cast(cell, wide)}
+
+    def step(self, token_ids, states, source, beams=1, training=False):
+        """Reads the next tokens of rows, one or several for each row.
+
+        Args:
+            token_ids: int (R, T).
+            states: dict, from `first_states` or from the previous step.
+            source: dict, from `read_source`, with a row for every `beams` rows.
+            beams: int; the number of rows says it, too.
+            training: bool, whether there is dropout, and a gradient for training.
+
+        Returns:
+            attentional vectors (R, T, W), and the states after the tokens.
+        """
+        rate = self.dropout if training else 0.0
+        x = ops.take(self.matrix("embeddings"), ops.transpose(token_ids), axis=0)
+        if rate:
+            x = keras.random.dropout(x, rate, seed=self.seed_generator)
+        x = ops.matmul(x, self.matrix("kernel"))
+        masks = []
+        if rate:
+            ones = ops.ones_like(x[:, :, : self.units])
+            masks = [
+                keras.random.dropout(ones, rate, seed=self.seed_generator)
+                for _ in range(self.num_layers)
+            ]
+        layers = range(self.num_layers)
+        first = (
+            states["attended"],
+            *(states["hidden"][:, i] for i in layers),
+            *(states["cell"][:, i] for i in layers),
+        )
+        weights = (
+            *(self.matrix(f"recurrent_kernel_{i}") for i in layers),
+            *(ops.cast(bias, self.compute_dtype) for bias in self.biases),
+            self.matrix("output_kernel"),
+        )
+        source = tuple(source[name] for name in ("memory", "keys", "mask"))
+        run = run_trained if training else run_plain
+        vectors, last = run(first, (x, *masks), weights, source)
+        middle = 1 + self.num_layers
+        return ops.transpose(vectors, (1, 0, 2)), {
+            "attended": last[0],
+            "hidden": ops.stack(last[1:middle], axis=1),
+            "cell": ops.stack(last[middle:], axis=1),
+        }
+
+    def compute_output_spec(self, token_ids, *args, **kwargs):
+        """(B, T, W)."""
+        shape = (*token_ids.shape, self.units)
+        return keras.KerasTensor(shape, dtype=self.compute_dtype)

@@ -1,0 +1,313 @@
+"""The block of the Transformer."""
+
+import inspect
+
+import keras
+from keras import ops
+
+from zoo.checks.ranges import NotNegative, Positive, Probability, Size, check_values
+from zoo.layers.activations import get_activation
+from zoo.layers.attention.attention import MultiHeadAttention, make_initializer, sizes
+from zoo.layers.normalization import LayerNorm
+from zoo.layers.quantization import CompositeLayer
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class TransformerBlock(CompositeLayer):
+    """Attention and a feed-forward network, each with residual and norm.
+
+    For each sub-layer f, `x = norm(x + dropout(f(x)))`, as in the paper and in BERT.
+    With `norm_first` it is `x = x + dropout(f(norm(x)))`, as in GPT-2. With `cross`, a
+    second attention stands between the two, to the vectors of another row, the memory.
+    All matrix products with weights have two dimensions, (B * L, D) by (D, F).
+
+    Source: Vaswani et al. 2017, section 3.1; Devlin et al. 2019.
+    `keras_nlp.layers.TransformerEncoder` multiplies in three dimensions. It is slower
+    by about a tenth in float32 and by a third in bfloat16. It also has one dropout rate
+    for everything. `keras_nlp.layers.TransformerDecoder` computes the keys and values
+    of the memory again for every new token.
+
+    Args:
+        num_heads: int, H; must divide D.
+        intermediate_dim: int, F.
+        activation: str, see `zoo.layers.get_activation`.
+        dropout: float in [0, 1), probability on the output of each sub-layer.
+        attention_dropout: float in [0, 1), probability on attention weights.
+        layer_norm_epsilon: float, added to the variance.
+        stddev: float, standard deviation of the truncated normal initial kernels; None
+            for Glorot's uniform kernels.
+        causal: bool, whether a position attends only to itself and to earlier
+            positions.
+        cross: bool, whether the block attends to a memory.
+        norm_first: bool, whether a norm stands before each sub-layer.
+        attention_bias: bool, whether the projections of the attentions have biases.
+        activation_dropout: float in [0, 1), probability after the activation.
+
+    Inputs:
+        x (B, L, D); optional padding_mask (B, L), bool or int, 1 = token, or (B, L, L),
+        1 where a position may attend to another one; optional positions int32 (B, P),
+        to compute the output at these positions only; with `cross`, memory (B, M, D)
+        and optional memory_mask (B, M). No position attends to padding.
+
+    Returns:
+        (B, L, D), or (B, P, D) with positions; with `return_scores=True` a tuple of it
+        and of the weights of each attention, float32 (B, H, L, L) and (B, H, L, M).
+        The statistics of the layer norm and the softmax are float32 under every policy.
+
+    Raises:
+        ValueError: if H does not divide D, or the activation is unknown.
+
+    Example:
+        >>> block = TransformerBlock(num_heads=2, intermediate_dim=8)
+        >>> tuple(block(keras.ops.ones((1, 3, 4))).shape)
+        (1, 3, 4)
+    """
+
+    def __init__(
+        self,
+        num_heads,
+        intermediate_dim,
+        activation="gelu",
+        dropout=0.0,
+        attention_dropout=0.0,
+        layer_norm_epsilon=1e-12,
+        stddev=0.02,
+        causal=False,
+        cross=False,
+        norm_first=False,
+        attention_bias=True,
+        activation_dropout=0.0,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        check_values(Size, num_heads=num_heads, intermediate_dim=intermediate_dim)
+        check_values(
+            Probability,
+            dropout=dropout,
+            attention_dropout=attention_dropout,
+            activation_dropout=activation_dropout,
+        )
+        check_values(Positive, layer_norm_epsilon=layer_norm_epsilon)
+        check_values(NotNegative | None, stddev=stddev)
+        check_values(bool, causal=causal, cross=cross, norm_first=norm_first)
+        check_values(bool, attention_bias=attention_bias)
+        self.causal = causal
+        self.norm_first = norm_first
+        self.intermediate_dim = intermediate_dim
+        self.activation = get_activation(activation)
+        self.stddev = stddev
+        policy = self.dtype_policy
+
+        def attention(name):
+            options = attention_dropout, stddev, attention_bias
+            return MultiHeadAttention(num_heads, *options, dtype=policy, name=name)
+
+        def norm(name):
+            return LayerNorm(epsilon=layer_norm_epsilon, dtype=policy, name=name)
+
+        def dropping(rate, name):
+            return keras.layers.Dropout(rate, dtype=policy, name=name)
+
+        self.attention = attention("attention")
+        self.attention_layer_norm = norm("attention_layer_norm")
+        self.cross_attention = attention("cross_attention") if cross else None
+        self.cross_attention_layer_norm = (
+            norm("cross_attention_layer_norm") if cross else None
+        )
+        self.output_layer_norm = norm("output_layer_norm")
+        self.dropout = dropping(dropout, "dropout")
+        # Earlier files number the layers of BERT, whose blocks do not have this one.
+        self.activation_dropout = activation_dropout and dropping(
+            activation_dropout, "activation_dropout"
+        )
+
+    def build(self, input_shape, *args, **kwargs):
+        """Creates all weights. `input_shape` is (B, L, D)."""
+        hidden_dim = input_shape[-1]
+        for attention in filter(None, (self.attention, self.cross_attention)):
+            attention.build(input_shape)
+        self.intermediate = self._dense(self.intermediate_dim, "intermediate")
+        self.output_projection = self._dense(hidden_dim, "output_projection")
+        self.intermediate.build((None, hidden_dim))
+        self.output_projection.build((None, self.intermediate_dim))
+        norms = self.attention_layer_norm, self.cross_attention_layer_norm
+        for norm in filter(None, (*norms, self.output_layer_norm)):
+            norm.build((None, hidden_dim))
+        self.built = True
+
+    def _dense(self, units, name):
+        return keras.layers.Dense(
+            units,
+            kernel_initializer=make_initializer(self.stddev),
+            dtype=self.dtype_policy,
+            name=name,
+        )
+
+    def call(
+        self,
+        x,
+        padding_mask=None,
+        positions=None,
+        memory=None,
+        memory_mask=None,
+        return_scores=False,
+        training=None,
+    ):
+        """Computes the block; see the class for shapes."""
+        mode = {"training": training}
+        key = self._before(x, self.attention_layer_norm, mode)
+        query = key
+        if positions is not None:
+            index = positions[:, :, None]
+            query, x = (ops.take_along_axis(t, index, axis=1) for t in (key, x))
+        mask = padding_mask
+        if mask is not None and len(mask.shape) == 2:
+            mask = mask[:, None, :]
+        elif mask is not None and positions is not None:
+            mask = ops.take_along_axis(mask, positions[:, :, None], axis=1)
+        if self.causal:
+            every = ops.arange(ops.shape(key)[1], dtype="int32")[None]
+            own = every if positions is None else positions
+            before = own[:, :, None] >= every[:, None, :]
+            mask = before if mask is None else before & ops.cast(mask, "bool")
+        options = {"return_scores": True, **mode}
+        attended, scores = self.attention(query, mask, key=key, **options)
+        x = self._after(x, attended, self.attention_layer_norm, mode)
+        scores = [scores]
+        if memory is not None:
+            norm = self.cross_attention_layer_norm
+            query = self._before(x, norm, mode)
+            mask = None if memory_mask is None else memory_mask[:, None, :]
+            attended, cross = self.cross_attention(query, mask, key=memory, **options)
+            x = self._after(x, attended, norm, mode)
+            scores.append(cross)
+        x = self._feed_forward(x, mode)
+        return (x, *scores) if return_scores else x
+
+    def compute_output_spec(self, x, *args, **kwargs):
+        """Shapes and types; Keras would trace `call`, most of the time of a model."""
+        given = inspect.signature(self.call).bind(x, *args, **kwargs).arguments
+        positions, memory = given.get("positions"), given.get("memory")
+        read = x if positions is None else positions
+        vectors = keras.KerasTensor((*read.shape[:2], x.shape[2]), self.compute_dtype)
+        if not given.get("return_scores"):
+            return vectors
+        keys = [part.shape[1] for part in (x, memory) if part is not None]
+        rows, length = read.shape[:2]
+        shapes = [(rows, self.attention.num_heads, length, size) for size in keys]
+        return vectors, *(keras.KerasTensor(shape, "float32") for shape in shapes)
+
+    def step(self, x, cache, index, mask, memory=None, memory_mask=None, fused=None):
+        """Computes new entries of rows, with keys and values from a cache.
+
+        Args:
+            x: (B, N, D), the vectors of the new entries.
+            cache: two pairs of keys and values, of C old entries (B, H, C, K), and of
+                later ones (B, H, C', K), which has room for the new ones.
+            index: int32 (B * H * N, 3), from `entry_index`: where the new entries are
+                written among the later ones.
+            mask: bool (B, N, C + C'), the entries that a new one attends to.
+            memory: keys and values of the memory (B, H, M, K), a pair from
+                `cross_attention.keys_and_values`, if the block has `cross`.
+            memory_mask: (B, M), 1 = token.
+            fused: what `attention.fuse` returned before, or None.
+
+        Returns:
+            (B, N, D), and the cache with the new keys and values.
+        """
+        mode = {"training": False, "few_rows": True}
+        query = self._before(x, self.attention_layer_norm, mode)
+        heads, *new = self.attention.project(query, fused)
+        old, later = cache
+        # TF Serving refuses `keras.ops.slice_update`, an operation of XLA.
+        later = tuple(
+            ops.scatter_update(part, index, ops.reshape(value, (-1, value.shape[-1])))
+            for part, value in zip(later, new, strict=True)
+        )
+        parts = [later] if old[0].shape[2] == 0 else [old, later]
+        attended = self.attention(query, mask, projected=parts, heads=heads)
+        x = self._after(x, attended, self.attention_layer_norm, mode)
+        if memory is not None:
+            norm, mask = self.cross_attention_layer_norm, memory_mask[:, None]
+            query = self._before(x, norm, mode)
+            attended = self.cross_attention(query, mask, projected=[memory])
+            x = self._after(x, attended, norm, mode)
+        return self._feed_forward(x, mode), (old, later)
+
+    def _before(self, x, norm, mode):
+        """What a sub-layer reads; `mode` has arguments of the norm."""
+        return norm(x, **mode) if self.norm_first else x
+
+    def _after(self, x, output, norm, mode):
+        """What the next sub-layer adds to."""
+        flat = (-1, x.shape[-1])
+        output = ops.reshape(output, flat)
+        output = self.dropout(output, training=mode["training"])
+        total = ops.reshape(x, flat) + output
+        if not self.norm_first:
+            total = norm(total, **mode)
+        return ops.reshape(total, sizes(x))
+
+    def _feed_forward(self, x, mode):
+        """The last sub-layer."""
+        flat = ops.reshape(x, (-1, x.shape[-1]))
+        inner = self._before(flat, self.output_layer_norm, mode)
+        inner = self.activation(self.intermediate(inner))
+        if self.activation_dropout:
+            inner = self.activation_dropout(inner, training=mode["training"])
+        output = self.output_projection(inner)
+        output = self._after(flat, output, self.output_layer_norm, mode)
+        return ops.reshape(output, sizes(x))
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class TransformerEncoderBlock(TransformerBlock):
+    """The block of BERT, a `TransformerBlock`. Files of BERT have this name."""
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class WithScores(keras.layers.Layer):
+    """Calls a block and also returns its attention weights.
+
+    The layer shares the weights of the block. A functional model needs it, since Keras
+    expects the same number of outputs from every call of a layer.
+
+    Args:
+        block: `TransformerBlock`.
+
+    Inputs:
+        x (B, L, D), optional padding_mask (B, L), memory (B, M, D) and memory_mask
+        (B, M), as of the block.
+
+    Returns:
+        Tuple of the output of the block (B, L, D) and the weights of each attention,
+        float32 (B, H, L, L) and (B, H, L, M).
+    """
+
+    def __init__(self, block, **kwargs):
+        super().__init__(dtype=block.dtype_policy, **kwargs)
+        self.block = block
+
+    def get_config(self):
+        """The name and the config of the block."""
+        block = keras.saving.serialize_keras_object(self.block)
+        return {"name": self.name, "block": block}
+
+    @classmethod
+    def from_config(cls, config):
+        """Restores the block, then the layer."""
+        block = keras.saving.deserialize_keras_object(config["block"])
+        return cls(**{**config, "block": block})
+
+    def call(self, x, padding_mask=None, memory=None, memory_mask=None, training=None):
+        """Calls the block."""
+        given = {"memory": memory, "memory_mask": memory_mask}
+        return self.block(
+            x, padding_mask, **given, return_scores=True, training=training
+        )
+
+    def compute_output_spec(self, x, *args, **kwargs):
+        """Shapes and types, see `TransformerBlock.compute_output_spec`."""
+        given = inspect.signature(self.call).bind(x, *args, **kwargs).arguments
+        memory = given.get("memory")
+        return self.block.compute_output_spec(x, memory=memory, return_scores=True)

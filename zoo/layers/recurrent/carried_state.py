@@ -1,0 +1,171 @@
+"""Recurrent states that a model carries over from one batch to the next."""
+
+import keras
+from keras import ops
+
+from zoo.checks.ranges import Size, check_values
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class CarriedState(keras.layers.Layer):
+    """The final states of the previous batch, as the initial states of this batch.
+
+    Training and evaluation have separate states. The states are saved with the model.
+    With several replicas, each replica keeps the states of its own rows. A file holds
+    the states of all rows, so it can be loaded with another number of replicas if the
+    total number of rows is the same. With several workers, each worker saves its own
+    rows.
+
+    Args:
+        rows: int, R, rows of a batch on one replica.
+        shapes: list of tuple, the shape of each state of one row.
+
+    Inputs:
+        fresh int (R,), 1 where a row starts from zeros.
+
+    Returns:
+        list of float32 (R, ...), the states.
+
+    Raises:
+        ValueError: if a file holds the states of another number of rows.
+    """
+
+    def __init__(self, rows, shapes, **kwargs):
+        super().__init__(**kwargs)
+        check_values(Size, rows=rows)
+        check_values(list[list[Size]], shapes=shapes)
+        self.rows = rows
+        self.shapes = [tuple(shape) for shape in shapes]
+
+    def build(self, fresh_shape):
+        """Creates the states, which are zero."""
+        # `add_weight` has no argument `synchronization`.
+        self.states = {
+            kind: [
+                keras.Variable(
+                    "zeros",
+                    (self.rows, *shape),
+                    "float32",
+                    trainable=False,
+                    autocast=False,
+                    aggregation="only_first_replica",
+                    synchronization="on_read",
+                    name=f"{kind}_{index}",
+                )
+                for index, shape in enumerate(self.shapes)
+            ]
+            for kind in ("training", "evaluation")
+        }
+        self.built = True
+
+    def kept(self, training):
+        """The variables for training or for evaluation."""
+        return self.states["training" if training else "evaluation"]
+
+    def call(self, fresh, training=None):
+        """Returns the states, zeros for rows that start."""
+        keep = 1 - ops.cast(fresh, "float32")
+        states = [ops.convert_to_tensor(v) for v in self.kept(training)]
+        return [s * ops.reshape(keep, (-1, *[1] * (s.ndim - 1))) for s in states]
+
+    def save_own_variables(self, store):
+        """Saves the states of the rows of all replicas."""
+        for index, variable in enumerate(self.non_trainable_variables):
+            store[str(index)] = ops.concatenate([*_replicas(variable)])
+
+    def load_own_variables(self, store):
+        """Assigns to every replica the states of its rows."""
+        for index, variable in enumerate(self.non_trainable_variables):
+            replicas, states = _replicas(variable), store[str(index)]
+            if len(states) != len(replicas) * self.rows:
+                raise ValueError(
+                    "The file must hold a state for each row of a batch. Received: "
+                    f"states of {len(states)} rows, for {len(replicas)} replicas of "
+                    f"{self.rows} rows. To continue without states, save the model as "
+                    "a preset."
+                )
+            for number, replica in enumerate(replicas):
+                replica.assign(states[number * self.rows :][: self.rows])
+
+    def compute_output_spec(self, fresh, training=None):
+        """float32 tensors of the shapes of the states."""
+        shapes = [(self.rows, *shape) for shape in self.shapes]
+        return [keras.KerasTensor(shape, dtype="float32") for shape in shapes]
+
+
+def _replicas(variable):
+    """The variable of each replica; without a strategy, only the variable."""
+    return getattr(variable.value, "values", (variable,))
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class KeepState(keras.layers.Layer):
+    """Stores the initial states of the next batch, and returns its first input.
+
+    Args:
+        carried: built `CarriedState`, which holds the states.
+
+    Inputs:
+        x (...); states, a list as `CarriedState` returns.
+
+    Returns:
+        x.
+    """
+
+    def __init__(self, carried, **kwargs):
+        super().__init__(**kwargs)
+        self.carried = carried
+
+    def call(self, x, states, training=None):
+        """Assigns the states."""
+        for variable, state in zip(self.carried.kept(training), states, strict=True):
+            variable.assign(ops.cast(ops.stop_gradient(state), "float32"))
+        return x
+
+    def compute_output_spec(self, x, states, training=None):
+        """The shape and dtype of x."""
+        return keras.KerasTensor(x.shape, dtype=x.dtype)
+
+
+class StatefulModel:
+    """A recurrent backbone that carries its states over from call to call.
+
+    Row r of a batch starts with the final state of row r of the previous batch,
+    whatever its sentence was. The published vectors of ELMo were computed this way.
+    The authors advise to run a few sentences first, and to ignore their vectors.
+
+    Args:
+        backbone: `zoo.backbone.Backbone` with states.
+        names: list of str, outputs of the backbone.
+
+    Inputs:
+        As the backbone's. If a batch has fewer rows, the states of the other rows do
+        not change.
+
+    Returns:
+        dict of the outputs.
+    """
+
+    def __init__(self, backbone, names):
+        self.backbone = backbone
+        self.names = tuple(names)
+        self.reset()
+
+    def reset(self):
+        """Resets the states: the next call starts from zeros."""
+        self.states = self.backbone.make_states(0)
+
+    def __call__(self, inputs):
+        """Runs the model and keeps its states."""
+        inputs = self.backbone.complete(inputs)
+        rows = inputs["padding_mask"].shape[0]
+        more = max(rows - next(iter(self.states.values())).shape[0], 0)
+        new = self.backbone.make_states(more)
+        states = {k: ops.concatenate([v, new[k]]) for k, v in self.states.items()}
+        known = {name: state[:rows] for name, state in states.items()}
+        outputs, after = self.backbone.step(inputs, known, self.names)
+        self.states = {
+            name: ops.concatenate([after[name], state[rows:]])
+            for name, state in states.items()
+        }
+        return outputs

@@ -1,0 +1,1 @@
+"""Programs that fine-tune a task."""

@@ -1,0 +1,335 @@
+"""Fine-tunes a preset on a file, for the command line."""
+
+import os
+import sys
+import time
+
+from zoo.checks.number_rules import check_number, numbers_checked
+from zoo.evaluation import sample_rows
+from zoo.programs.finetune.data_summary import (
+    data_lines,
+    describe_data,
+    describe_tokens,
+    tokens_line,
+)
+from zoo.programs.finetune.labelled_rows import read_parts, take
+from zoo.programs.finetune.loading import default_task, load_one, trainable_task
+from zoo.programs.finetune.progress import (
+    EpochLines,
+    UpdateCurves,
+    check_loss,
+    check_output,
+)
+from zoo.programs.finetune.report import (
+    assess_model,
+    describe_model,
+    format_scores,
+    predict_baselines,
+    write_report,
+)
+from zoo.training import KeepBest
+
+EPOCHS = 3  # for presets that have no number of epochs
+ROWS_OF_UPDATE = 32
+AUTO = "auto"  # the learning rate that a range test suggests
+
+
+@numbers_checked(skip=("learning_rate",))
+def run(
+    preset,
+    data,
+    valid=None,
+    task=None,
+    output=None,
+    report=None,
+    echo=print,
+    seed=0,
+    columns=None,
+    target=None,
+    valid_target=None,
+    trainer=None,
+    **options,
+):
+    """Fine-tunes a preset on a file of labelled texts, and reports on it.
+
+    Args:
+        preset: see `zoo.from_preset`.
+        data: path of the labelled texts, which `read` of the task reads.
+        valid: the same for validation; by default a tenth of `data`, chosen by a hash.
+        task: name of a task for labelled rows; see `default_task`.
+        output: `.keras` file to write, or None.
+        report: directory of the report, or None for no report.
+        echo: function that prints a line.
+        seed: int, of the weights of the head, the order of the rows, and dropout.
+        columns: dict of text_column, pair_column and label_column, for `read`.
+        target, valid_target: paths of the targets, for tasks that write texts, if
+            `data` and `valid` have the sources only.
+        trainer: function with the arguments of `train`, of a recipe; None for `train`.
+        **options: of `train` and `zoo.from_preset`; None means the default.
+
+    Returns:
+        The trained task.
+
+    Raises:
+        FloatingPointError: if the loss is not finite at the end.
+        ValueError: if a file cannot be read, or options exclude each other.
+    """
+    options = {name: value for name, value in options.items() if value is not None}
+    check_batches(**options)
+    check_output(output, report)
+    kind = trainable_task(task) if task else default_task(preset)
+    names = ("data", "targets", "validation data", "validation targets")
+    files = dict(zip(names, (data, target, valid, valid_target), strict=True))
+    labels, parts = read_parts(kind, *files.values(), columns or {})
+    files = {name: os.fspath(path) for name, path in files.items() if path}
+    every = kind.column_options(parts["training"][0]) | kind.data_options(labels)
+    every |= options
+    model, content = (trainer or train)(kind, preset, parts, seed, echo, **every)
+    save = (lambda: None) if output is None else lambda: model.save(output)
+    save()  # before what may fail
+    if note := calibrate(model, parts, content, options):
+        echo(note)
+        save()
+    if report is not None:
+        content["settings"] = {**files, **content["settings"]}
+        report_on(model, parts, content, report, echo, seed)
+    return model
+
+
+def train(
+    kind,
+    preset,
+    parts,
+    seed=0,
+    echo=print,
+    epochs=None,
+    batch_size=None,
+    token_budget=None,
+    learning_rate=None,
+    layer_decay=1.0,
+    keep_best=False,
+    **options,
+):
+    """Says what the data hold, and trains a task on them.
+
+    Args:
+        kind: class of the task.
+        preset: see `zoo.from_preset`.
+        parts: dict of texts and labels: "training", "validation" and perhaps "test",
+            in this order. The baselines are compared on the last part.
+        seed, echo: see `run`.
+        epochs: int; by default that of the preset, or 3.
+        batch_size: int, rows; by default 32.
+        token_budget: int, instead of `batch_size`, see `zoo.data.plan_batches`.
+        learning_rate: float, the peak; by default that of the preset or its family.
+            "auto" for the suggestion of `find_learning_rate`.
+        layer_decay: float, see `zoo.training.AdamW`.
+        keep_best: bool, whether the epoch with the best validation score is kept.
+        **options: arguments of `zoo.from_preset`.
+
+    Returns:
+        The trained task, and a dict for `report_on`.
+    """
+    sizes = {"batch_size": batch_size, "token_budget": token_budget}
+    if token_budget is None and batch_size is None:
+        sizes["batch_size"] = ROWS_OF_UPDATE
+    content = {"data": describe_data(kind, parts)}
+    echo("\n".join(data_lines(content["data"])))
+    model = load_one(preset, kind.task_name, seed=seed, **options)
+    content |= prepare(model, parts, seed, echo)
+    if learning_rate == AUTO:
+        learning_rate = search(model, parts["training"], layer_decay, sizes, seed, echo)
+    elif learning_rate is None:
+        learning_rate = model.default_learning_rate
+    model.compile(model.default_optimizer(learning_rate, layer_decay))
+    epochs = preset_epochs(model) if epochs is None else epochs
+    content |= fit(model, parts, epochs, sizes, seed, echo, keep_best=keep_best)
+    content["settings"] = {
+        "preset": os.fspath(preset),
+        "learning rate": learning_rate,
+        "layer decay": layer_decay,
+        "epochs": epochs,
+        **{k.replace("_", " "): v for k, v in sizes.items() if v is not None},
+        **({"kept epoch": content.pop("kept")} if keep_best else {}),
+        "seed": seed,
+        "seconds of training": content.pop("seconds"),
+        **describe_model(model),
+    }
+    return model, content
+
+
+def calibrate(model, parts, content, fixed):
+    """Chooses what follows from held-out rows, such as a threshold, and says it.
+
+    Args:
+        model, parts, content: see `report_on`.
+        fixed: iterable of str, arguments that are given already.
+
+    Returns:
+        A sentence about it, or None if there is nothing to choose.
+    """
+    if not {*model.calibrated} - {*fixed}:
+        return None
+    found = model.calibrate(*parts["validation"])
+    found = {name.replace("_", " "): value for name, value in found.items()}
+    content["settings"] |= found
+    told = ", ".join(f"{name} {value:.3g}" for name, value in found.items())
+    note = f"Chosen on the validation data: {told}."
+    if "test" not in parts:
+        note += " So the scores on these data may be a little too high."
+    content["notes"].append(note)
+    return note
+
+
+def preset_epochs(model):
+    """The number of epochs of the preset, or 3, int."""
+    return model.backbone.defaults_for(model.task_name).get("epochs") or EPOCHS
+
+
+def prepare(model, parts, seed, echo):
+    """Checks the labels, measures the texts and scores the baselines; says it.
+
+    Returns:
+        dict of tokens, notes and baselines, the predicted labels of each.
+    """
+    for _, labels in parts.values():
+        model.encode_labels(model.parse_labels(labels))
+    tokens = describe_tokens(model, parts)
+    # The next line takes the place of the warning, but targets are not counted in it.
+    model.truncation_reported = tokens["truncated"] and tokens["longer"] > 0
+    echo(tokens_line(tokens))
+    texts, labels = parts["training"]
+    rows = sample_rows(texts, seed)
+    notes = []
+    if len(rows) < len(labels):
+        notes.append(
+            f"The baselines are trained on {len(rows):,} of {len(labels):,} rows."
+        )
+    held_out, truth = model.rows_to_score(*list(parts.values())[-1])
+    sample = take(texts, labels, rows)
+    baselines = predict_baselines(model, sample, held_out, notes.append)
+    for note in notes:
+        echo(note)
+    for name, predicted in baselines.items():
+        scores = model.assess(truth, predicted).values()
+        echo(f"{name}, {list(parts)[-1]}: {format_scores(scores)}")
+    return {"tokens": tokens, "notes": notes, "baselines": baselines}
+
+
+def fit(model, parts, epochs, sizes, seed, echo, callbacks=(), keep_best=False):
+    """Trains a compiled model; on a terminal with the progress bar of Keras.
+
+    Args:
+        model, parts, seed, echo: see `report_on` and `train`.
+        epochs: int.
+        sizes: dict of batch_size and token_budget, one of which is None.
+        callbacks: iterable of keras.callbacks.Callback, more of them.
+        keep_best: bool, see `train`.
+
+    Returns:
+        dict of history, as of Keras, updates, the curves of `UpdateCurves`, seconds,
+        and with `keep_best` kept, the number of the epoch.
+
+    Raises:
+        FloatingPointError: if the loss is not finite.
+    """
+    start = time.monotonic()
+    terminal = sys.stdout.isatty()
+    texts, labels = parts["training"]
+    labels = model.parse_labels(labels)
+    updates = len(model.batches(texts, labels, shuffle=True, seed=seed, **sizes))
+    curves = UpdateCurves(updates, epochs)
+    held_out = parts["validation"]
+    best = KeepBest(lambda model: validation_score(model, held_out))
+    callbacks = [*callbacks, *([best] if keep_best else []), curves]
+    history = model.fit(
+        texts,
+        labels,
+        **sizes,
+        epochs=epochs,
+        verbose=1 if terminal else 0,
+        callbacks=[*callbacks, *([] if terminal else [EpochLines(echo)])],
+        validation_data=(held_out[0], model.parse_labels(held_out[1])),
+        seed=seed,
+    ).history
+    history = {name: list(map(float, values)) for name, values in history.items()}
+    found = {"history": history, "updates": curves.curves}
+    if keep_best:
+        found["kept"] = best.scores.index(best.best) + 1
+        echo(f"kept epoch {found['kept']}, score {best.best:.4g}")
+    check_loss(history, found.get("kept", 0) - 1)
+    return {**found, "seconds": round(time.monotonic() - start, 1)}
+
+
+def validation_score(model, rows):
+    """The most important score of a model, float; larger is better.
+
+    It is the first score of a report, or without one the negative loss.
+
+    Args:
+        model: the task.
+        rows: texts and labels.
+    """
+    x, labels = model.rows_to_score(*rows)
+    predictions = model.predict_labels(x)
+    if predictions is None:
+        return -model.measure(*rows)["loss"]
+    return next(iter(model.assess(labels, *predictions).values().values()))
+
+
+def report_on(model, parts, content, directory, echo=print, seed=0):
+    """Scores a trained model on the last part of its data, and writes the report.
+
+    Args:
+        model: the task.
+        parts, content: see `train`.
+        directory: path.
+        echo, seed: see `run`.
+
+    Returns:
+        dict of all that the report says.
+    """
+    part, rows = list(parts.items())[-1]
+    rows = model.rows_to_score(*rows)
+    content = {**content, "scored": {"part": part, "rows": len(rows[1])}}
+    content |= assess_model(model, rows, content.pop("baselines"), seed)
+    for name, scores in content["scores"].items():
+        values = {key: score["value"] for key, score in scores.items()}
+        echo(f"{name}, {part}: {format_scores(values)}")
+    content["title"] = f"{content['settings']['preset']}, fine-tuned"
+    echo(write_report(directory, content, echo))
+    return content
+
+
+def search(model, rows, layer_decay, sizes, seed, echo):
+    """The learning rate that a range test suggests, which it says, float.
+
+    Raises:
+        ValueError: if no rate lowers the loss.
+    """
+    model.compile(model.default_optimizer(layer_decay=layer_decay))
+    texts, labels = rows[0], model.parse_labels(rows[1])
+    size = sizes["batch_size"]
+    found = model.find_learning_rate(texts, labels, size, seed=seed).suggestion
+    if found is None:
+        raise ValueError(
+            "The range test found no learning rate that lowers the loss. Received: "
+            f"learning_rate={AUTO!r}. Give a number."
+        )
+    echo(f"learning rate {found:.2g}")
+    return found
+
+
+def check_batches(batch_size=None, token_budget=None, learning_rate=None, **options):
+    """Raises ValueError if options of batches are wrong, or exclude each other."""
+    if learning_rate not in (None, AUTO):
+        check_number("learning_rate", learning_rate)
+    if token_budget is None:
+        return
+    received = {"batch_size": batch_size, "token_budget": token_budget}
+    if batch_size is not None or learning_rate == AUTO:
+        raise ValueError(
+            "`token_budget` must be positive, without `batch_size` and without the "
+            f"search for a learning rate. Received: {received}, learning_rate="
+            f"{learning_rate!r}. Leave one of them out."
+        )

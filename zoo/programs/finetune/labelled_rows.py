@@ -1,0 +1,153 @@
+"""Rows of texts and labels: read from files, split and chosen."""
+
+import numpy as np
+
+from zoo.data import hash_split
+from zoo.data.files.labelled_tables import hash_place
+from zoo.data.held_out import held_out_rows
+
+OF_WORDS = ("documents", "skip_empty_words")  # options of tasks that tag words
+
+
+def read_rows(kind, path, target=None, **columns):
+    """Reads rows for a task from a file, or from one of sources and one of targets.
+
+    Args:
+        kind: class of the task.
+        path, target: of the files; `target` may be None.
+        **columns: text_column, pair_column, label_column, documents and
+            skip_empty_words, for `read` of the task.
+
+    Raises:
+        ValueError: if the task reads no words but has such options, it reads one file
+            only, or the files cannot be read.
+    """
+    for option in OF_WORDS:
+        if columns.get(option) and not kind.reads_words:
+            raise ValueError(
+                f"Only a task that tags words has `{option}`. Received: {option}=True "
+                f"for task {kind.task_name!r}. Leave it out."
+            )
+    if not target:
+        return kind.read(path, **columns)
+    if not kind.takes_target_file:
+        raise ValueError(
+            "Only a task that writes texts has its targets in a second file. Received: "
+            f"target {target} for task {kind.task_name!r}. Leave it out, or name "
+            "another task with `--task`."
+        )
+    return kind.read(path, target=target, **columns)
+
+
+def read_parts(kind, data, target, valid, valid_target, columns):
+    """Reads rows for training and for validation.
+
+    Args:
+        kind, columns: see `read_rows`; `columns` is a dict.
+        data, target, valid, valid_target: paths, all but the first may be None.
+            Without `valid` a tenth of `data` is for validation.
+
+    Returns:
+        list of all labels of `data`, and dict of "training" and "validation" to texts
+        and labels.
+
+    Raises:
+        ValueError: if there are only targets for validation, too few rows, or the files
+            cannot be read.
+    """
+    if valid_target and not valid:
+        raise ValueError(
+            "`--valid-target` needs `--valid`, the file of the sources. Received: only "
+            f"--valid-target {valid_target}. Give both."
+        )
+    rows = read_rows(kind, data, target, **columns)
+    if valid:
+        chosen = rows, read_rows(kind, valid, valid_target, **columns)
+    else:
+        chosen = split_off(*rows, kind.split_column, kind.stratified)
+    return rows[1], dict(zip(("training", "validation"), chosen, strict=True))
+
+
+def split_off(texts, labels, column=0, stratified=False):
+    """Splits rows by a hash: nine tenths for training, one tenth for validation.
+
+    Args:
+        texts: list, or a tuple of columns.
+        labels: list.
+        column: int, that of the hash. Rows with the same text in it are together.
+        stratified: bool, whether every label has its share of the validation, see
+            `zoo.data.held_out.held_out_rows`.
+    """
+    chosen = texts[column] if isinstance(texts, tuple) else texts
+    whole = [text if isinstance(text, str) else " ".join(text) for text in chosen]
+    if stratified:
+        split = _split_by_label(whole, labels)
+    else:
+        split = hash_split(whole, [("valid", 0.1), ("train", 0.9)])
+    if not split["valid"]:  # possible with few rows
+        split = {"train": split["train"][:-1], "valid": split["train"][-1:]}
+    elif not split["train"]:
+        split = {"train": split["valid"][:-1], "valid": split["valid"][-1:]}
+    if not split["train"]:
+        raise ValueError(
+            "There must be a row for training and one for validation. Received: "
+            f"{len(whole)} rows. Give more rows, or a file for validation."
+        )
+    return [take(texts, labels, split[name]) for name in ("train", "valid")]
+
+
+def _split_by_label(texts, labels):
+    """Row numbers "train" and "valid"; of each label, the lowest hashes are "valid"."""
+    first = {}
+    for row, text in enumerate(texts):
+        first.setdefault(text, row)
+    count = min(max(round(len(first) / 10), 1), len(first) - 1)
+    classes, places = [labels[row] for row in first.values()], map(hash_place, first)
+    chosen = {*held_out_rows(classes, count, [*places])} if count else {}
+    valid = {text for number, text in enumerate(first) if number in chosen}
+    return {
+        name: [row for row, text in enumerate(texts) if (text in valid) == held_out]
+        for name, held_out in (("train", False), ("valid", True))
+    }
+
+
+def take(texts, labels, rows):
+    """The chosen rows of the texts (for pairs, of both columns) and of the labels."""
+    if isinstance(texts, tuple):
+        return tuple([column[r] for r in rows] for column in texts), [
+            labels[r] for r in rows
+        ]
+    return [texts[r] for r in rows], [labels[r] for r in rows]
+
+
+def draw_rows(texts, labels, rows):
+    """At most so many rows, always the same ones; all if `rows` is None."""
+    if rows is None or rows >= len(labels):
+        return texts, labels
+    order = np.random.default_rng(0).permutation(len(labels))[:rows]
+    return take(texts, labels, order.tolist())
+
+
+def split_columns(rows, count):
+    """Splits lines into columns of text, which are separated by tabs.
+
+    Args:
+        rows: list of str.
+        count: int, the number of columns.
+
+    Returns:
+        The rows if there is one column, else a tuple of lists of str.
+
+    Raises:
+        ValueError: if a line has another number of columns.
+    """
+    if count == 1:
+        return rows
+    cells = [row.split("\t") for row in rows]
+    wrong = [row for row, found in zip(rows, cells, strict=True) if len(found) != count]
+    if wrong:
+        raise ValueError(
+            f"Each line must have {count} texts, separated by tabs. Received: "
+            f"{wrong[0][:80]!r}."
+        )
+    return tuple(map(list, zip(*cells, strict=True))) or ([],) * count

@@ -1,0 +1,224 @@
+"""The page of a report: HTML with styles and pictures inside, without scripts."""
+
+import html
+import re
+
+from zoo.programs.finetune.data_summary import data_lines, tokens_line
+from zoo.visualize.pages import make_page
+from zoo.visualize.plain_text import printable
+
+STYLE = """
+:root { color-scheme: light dark; --line: #8884; --soft: #8881; }
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 1rem; max-width: 68rem; line-height: 1.5;
+  font-family: system-ui, sans-serif; overflow-wrap: anywhere; }
+h1 { font-size: 1.6rem; line-height: 1.25; } h2 { margin-top: 2.5rem; }
+h3 { font-size: 1rem; margin: 1.5rem 0 .3rem; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: .3rem 1.1rem .3rem 0; border-bottom: 1px solid var(--line);
+  text-align: left; vertical-align: top; overflow-wrap: normal; }
+td.number, th.number { text-align: right; white-space: nowrap; }
+.pictures { display: grid; gap: 1rem;
+  grid-template-columns: repeat(auto-fit, minmax(min(100%, 19rem), 1fr)); }
+figure { margin: 0; padding: .5rem; background: #fff; color: #000;
+  border-radius: .4rem; overflow-x: auto; }
+figure svg { display: block; width: 100%; height: auto; margin: auto; }
+figure.confusion { grid-column: 1 / -1; }
+figure.confusion svg, figure.scatter svg { max-width: 32rem; }
+figure.large svg { min-width: 52rem; max-width: 60rem; }
+.errors li { margin: 0 0 .8rem; padding: .5rem .7rem; background: var(--soft); }
+.errors p { margin: 0; unicode-bidi: isolate; }
+summary { cursor: pointer; padding: .3rem 0; }
+@media (max-width: 30rem) {
+  th, td { padding-right: .5rem; font-size: .8rem; }
+}
+"""
+NO_BREAK = "\N{NO-BREAK SPACE}"
+MANY = 20  # rows of a table that are shown at once
+MANY_LABELS = 16  # of a confusion matrix that is wider than a telephone
+
+
+def render(content, pictures):
+    """Makes the page.
+
+    Args:
+        content: dict of plain values, see `zoo.programs.finetune.report.write_report`.
+        pictures: list of paths of SVG files.
+
+    Returns:
+        str, HTML. Texts of the data are escaped, and the page loads nothing.
+    """
+    sections = [
+        ("Scores", _scores(content)),
+        ("What was read", _data(content)),
+        ("Training", _pictures(content, pictures, training=True)),
+        ("Predictions", _predictions(content, pictures)),
+        ("Largest errors", _errors(content)),
+        ("Settings", _settings(content)),
+    ]
+    body = "\n".join(
+        f"<section>\n<h2>{heading}</h2>\n{text}\n</section>"
+        for heading, text in sections
+        if text
+    )
+    return make_page(printable(str(content["title"])), body, STYLE)
+
+
+def _text(value):
+    return "–" if value is None else html.escape(printable(str(value)))
+
+
+def _name(key):
+    return _text(key.replace("_", " "))
+
+
+def _number(value):
+    if value is None:
+        return "–"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.3f}"
+
+
+def _table(rows, title=""):
+    """A table of dicts with the same keys; a long one is folded."""
+    if not rows:
+        return ""
+    numeric = {k for row in rows for k, v in row.items() if isinstance(v, (int, float))}
+    kinds = {key: ' class="number"' if key in numeric else "" for key in rows[0]}
+    head = "".join(f'<th scope="col"{kinds[key]}>{_name(key)}</th>' for key in rows[0])
+    lines = []
+    for row in rows:
+        cells = [
+            f"<td{kinds[key]}>{_number(value)}</td>"
+            if key in numeric
+            else f'<td dir="auto">{_text(value)}</td>'
+            for key, value in row.items()
+        ]
+        lines.append(f"<tr>{''.join(cells)}</tr>")
+    heading = f"<h3>{_text(title)}</h3>\n" if title else ""
+    table = (
+        f'<div class="wide" tabindex="0"><table>\n<thead><tr>{head}</tr>'
+        f"</thead>\n<tbody>\n{chr(10).join(lines)}\n</tbody></table></div>"
+    )
+    if len(rows) <= MANY:
+        return heading + table
+    return (
+        f"{heading}<details><summary>{len(rows):,} rows</summary>\n{table}\n</details>"
+    )
+
+
+def _scores(content):
+    """The scores of the model and of the baselines, and their differences."""
+    scored = content["scored"]
+    lines = [
+        f"<p>Measured on the {scored['rows']:,} rows for {_text(scored['part'])}. The "
+        "brackets hold 95 % intervals: Wilson's for shares such as the accuracy, and "
+        "those of the bootstrap for other scores.</p>"
+    ]
+    rows = [
+        {"predictor": name, **{k: _interval(v) for k, v in scores.items()}}
+        for name, scores in content["scores"].items()
+    ]
+    lines.append(_table(rows))
+    rows = [
+        {"the model minus": name, **{k: _interval(v, "+") for k, v in scores.items()}}
+        for name, scores in content.get("differences", {}).items()
+    ]
+    title = "Differences: an interval without 0 is significant at 5 %"
+    lines.append(_table(rows, title))
+    return "\n".join(lines)
+
+
+def _interval(score, sign=""):
+    if score["value"] is None:
+        return "–"
+    value = f"{score['value']:{sign}.3f}"
+    if score.get("low") is None:
+        return value
+    interval = f"({score['low']:{sign}.3f} to {score['high']:{sign}.3f})"
+    return f"{value} {interval.replace(' ', NO_BREAK)}"
+
+
+def _data(content):
+    lines = [*data_lines(content["data"]), tokens_line(content["tokens"])]
+    lines += content["notes"]
+    items = "\n".join(f"<li>{_text(line)}</li>" for line in lines)
+    counts = {name: part.get("counts", {}) for name, part in content["data"].items()}
+    labels = dict.fromkeys(label for part in counts.values() for label in part)
+    rows = [
+        {"label": label, **{name: part.get(label, 0) for name, part in counts.items()}}
+        for label in labels
+    ]
+    return f"<ul>\n{items}\n</ul>\n{_table(rows, 'Rows with each label')}"
+
+
+def _pictures(content, paths, training):
+    """The pictures of the training, or those of the predictions, as figures."""
+    figures = []
+    for path in paths:
+        kind = path.stem if path.stem in ("confusion", "scatter") else ""
+        if bool(kind) == training:
+            continue
+        if kind == "confusion" and len(content["confusion"]["labels"]) > MANY_LABELS:
+            kind = "confusion large"
+        svg = _inline(path.read_text("utf-8"), path.stem)
+        figures.append(f'<figure class="{kind}">\n{svg}\n</figure>')
+    if not figures:
+        return ""
+    return '<div class="pictures">\n' + "\n".join(figures) + "\n</div>"
+
+
+def _inline(svg, name):
+    """An SVG file as an element of a page, with ids that no other picture has."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    label = html.escape(name.replace("_", " "))
+    svg = svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
+
+    def rename(tag):
+        tag = re.sub(r'( id=")', rf"\1{label}-", tag[0])
+        return re.sub(r'(url\(#|href="#)', rf"\1{label}-", tag)
+
+    return re.sub(r"<[^>]+>", rename, svg)
+
+
+def _predictions(content, pictures):
+    parts = [_pictures(content, pictures, training=False)]
+    for title, rows in content.get("tables", {}).items():
+        parts.append(_table(rows, title))
+    rows = content.get("most_confused", [])
+    parts.append(_table(rows, "Labels that are confused most often"))
+    return "\n".join(part for part in parts if part)
+
+
+def _errors(content):
+    """The rows with the largest errors, a list."""
+    if not content.get("errors"):
+        return ""
+    items = []
+    for error in content["errors"]:
+        texts = [
+            f'<p dir="auto">{_text(text) or "<em>(empty)</em>"}</p>'
+            for text in error["texts"]
+        ]
+        labels = [f"{_name(k)}: <b>{_text(v)}</b>" for k, v in error["labels"].items()]
+        facts = ", ".join([*labels, f"error {_number(error['error'])}"])
+        items.append(f'<li>{"".join(texts)}<p dir="auto">{facts}</p></li>')
+    count = len(items)
+    return (
+        f"<p>The {count} rows with the largest errors. The error is the probability of "
+        "a wrong label (for tags, the sum over a sentence), the distance of a number, "
+        "1 - chrF / 100 of a text, or 1 - F1 of a tree or of an answer."
+        f'</p>\n<ol class="errors">\n{chr(10).join(items)}\n</ol>'
+    )
+
+
+def _settings(content):
+    rows = [
+        {
+            "setting": key.replace("_", " "),
+            "value": None if value is None else str(value),
+        }
+        for key, value in content["settings"].items()
+    ]
+    return _table(rows)

@@ -1,0 +1,1 @@
+"""Programs about the vectors of texts, words and layers."""

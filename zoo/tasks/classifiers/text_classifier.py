@@ -1,0 +1,242 @@
+"""Tasks with one label, or one number, for a text or a pair of texts."""
+
+import keras
+import tensorflow as tf
+
+from zoo.data import as_numbers, read_labelled
+from zoo.evaluation import assess_numbers, mean_number, tfidf_number
+from zoo.tasks.heads.class_labels import ClassLabels
+from zoo.tasks.heads.sequence_head import SequenceHead
+from zoo.tasks.inputs.label_values import label_names
+from zoo.tasks.inputs.targets import one_for_each_text
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class TextClassifier(ClassLabels, SequenceHead):
+    """Predicts one of several labels for a text or a pair of texts.
+
+    `logits = dropout(pooled) W + b`. A pair is one row of tokens with two segments. A
+    model that was trained on single texts also takes pairs, and the other way round,
+    but it has not learned such rows. Other heads, see `head`, have more layers.
+
+    Set `pair=True` for pairs. A new model on a backbone without segments, such as ELMo,
+    then reads each text alone, compares the two, and takes pairs only. Without it, a
+    pair is one text, and `fit` warns.
+
+    A recurrent backbone of one direction, such as ULMFiT, reads single texts of any
+    length in windows of 70 tokens, unless `sequence_length` truncates them. The memory
+    does not depend on the length. In training, the gradient reaches the last 1400
+    tokens of a text. The tokens before them also have a part in the pooled vector.
+    Texts that are compared, and all texts of other backbones without a longest
+    sequence, such as ELMo, are read whole: the memory grows with the length, and
+    `sequence_length` bounds it.
+
+    Source: Devlin et al. 2019, section 4.1; Howard and Ruder 2018, section 3.3; Radford
+    et al. 2018, section 3.3.
+
+    Args:
+        backbone: `zoo.backbone.Backbone`.
+        tokenizer: from `zoo.text`, or None for token ids only.
+        labels: list of str, numbers or bool, the names, in the order of the outputs; or
+            an int, their number, which names them "0", "1", ... A target that equals a
+            label is this label, see `zoo.tasks.inputs.targets.label_ids`.
+        pooling: "pooled", "cls", "mean", or for pairs "compare", see
+            `zoo.layers.ComparedSegments`. With "compare", a backbone without segments,
+            such as ELMo, reads each text alone and whole, needs `pair=True` and takes
+            pairs only. The default is that of the preset. Without one it is "compare"
+            for pairs if the backbone has no segments, "pooled" if it has a pooled
+            output, and else "mean". A backbone that reads forward, such as GPT, has
+            neither "pooled" nor "cls".
+        head_dropout: float in [0, 1), on the pooled vector; by default 0.1 for every
+            head. ULMFiT's code has 0.4. In the biattentive head, other probabilities
+            are proportional to it.
+        head: "linear", or a head with a pooling of its own, so without `pooling`:
+            "concat_pooling" for the head of ULMFiT, the last vector, the maximum and
+            the mean over all tokens, and a hidden layer between batch norms; or
+            "biattentive" for the biattentive classification network of CoVe, see
+            `zoo.tasks.heads.biattentive_head`. It encodes each text of a pair alone and
+            then compares the two. It is made for single texts or, with `pair=True`,
+            for pairs, and takes no others. "delimiter" is that of GPT, the vector of a
+            special token after the texts, see `zoo.tasks.heads.delimiter_head`. By
+            default it is "linear" with a `pooling` or if it compares two texts, and
+            else that of the backbone's family.
+        head_dim: int, units of the LSTMs of the biattentive head, in each direction.
+            The default is the width of the backbone's vectors, but at most 300.
+        lm_weight: float, the weight of the loss of the language model in training, with
+            the head "delimiter", see `zoo.tasks.heads.delimiter_head`. The default is
+            0.5. This loss is a mean over rows, which ignores `sample_weight` and
+            `class_weight`.
+        both_orders: bool, whether the head "delimiter" reads a pair in both orders and
+            adds the two vectors, as for similarity. It needs `pair=True`.
+        **kwargs: sequence_length, pair and name, see `zoo.tasks.Task`.
+
+    Inputs:
+        texts (B,) or a pair of them. The inputs of the graph are those of the
+        backbone, for each text if each is read alone.
+
+    Returns:
+        float32 (B, number of labels), logits. `answer` returns label, score, scores
+        and labels.
+
+    Raises:
+        ValueError: if there are fewer than two labels, or a label occurs twice.
+    """
+
+    task_name = "text_classifier"
+    classifies = "texts"
+
+    def __init__(
+        self,
+        backbone,
+        tokenizer=None,
+        labels=2,
+        pooling=None,
+        head_dropout=0.1,
+        head=None,
+        head_dim=None,
+        lm_weight=None,
+        both_orders=None,
+        **kwargs,
+    ):
+        labels = label_names(labels)
+        super().__init__(
+            backbone,
+            tokenizer,
+            len(labels),
+            head,
+            pooling,
+            head_dropout,
+            head_dim,
+            lm_weight,
+            both_orders,
+            {"labels": labels},
+            **kwargs,
+        )
+        self.labels = tuple(labels)
+
+    @classmethod
+    def recognise(cls, found):
+        """The labels, and the head, of a checkpoint that classifies texts."""
+        if found.labels and found.classifies == cls.classifies:
+            return {**found.options, "labels": list(found.labels)}
+        return None
+
+    @classmethod
+    def data_options(cls, labels):
+        """The names of the labels."""
+        return {"labels": sorted(set(labels))}
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class TextRegressor(SequenceHead):
+    """Predicts a number for a text or a pair of texts, such as a similarity.
+
+    `value = dropout(pooled) W + b`, with the squared error on the scale of the targets.
+    A pair is read as in `TextClassifier`.
+
+    Source: Devlin et al. 2019, section 4.1.
+
+    Args:
+        backbone: `zoo.backbone.Backbone`.
+        tokenizer: from `zoo.text`, or None for token ids only.
+        pooling: as of `TextClassifier`, with the same default.
+        head, head_dim, head_dropout, lm_weight, both_orders: see `TextClassifier`. By
+            default the head "delimiter" reads pairs in both orders.
+        **kwargs: sequence_length, pair and name, see `zoo.tasks.Task`.
+
+    Inputs:
+        texts (B,) or a pair of them. The inputs of the graph are those of the
+        backbone, for each text if each is read alone.
+
+    Returns:
+        float32 (B, 1). `answer` returns value (B,).
+    """
+
+    task_name = "text_regressor"
+    output_kind = "numbers"
+    classifies = "numbers"
+    symmetric = True
+    baselines = {"mean": mean_number, "TF-IDF with ridge regression": tfidf_number}
+
+    def __init__(
+        self,
+        backbone,
+        tokenizer=None,
+        pooling=None,
+        head_dropout=0.1,
+        head=None,
+        head_dim=None,
+        lm_weight=None,
+        both_orders=None,
+        **kwargs,
+    ):
+        super().__init__(
+            backbone,
+            tokenizer,
+            1,
+            head,
+            pooling,
+            head_dropout,
+            head_dim,
+            lm_weight,
+            both_orders,
+            {},
+            **kwargs,
+        )
+
+    @classmethod
+    def recognise(cls, found):
+        """The head of a checkpoint that gives a number for a text."""
+        return dict(found.options) if found.classifies == cls.classifies else None
+
+    @classmethod
+    def read(cls, path, text_column=None, pair_column=None, label_column=None):
+        """Reads texts and numbers from a table, see `zoo.data.read_labelled`.
+
+        Raises:
+            ValueError: if a label is not a finite number.
+        """
+        columns = text_column, pair_column, label_column
+        return read_labelled(path, *columns, numbers=True)
+
+    @classmethod
+    def describe_labels(cls, labels):
+        """The smallest number, the mean and the largest number."""
+        mean = sum(labels) / len(labels)
+        return {"smallest": min(labels), "mean": mean, "largest": max(labels)}
+
+    def predict_labels(self, x):
+        """The predicted numbers, list of float, which have no probabilities."""
+        return self.predict(x, verbose=0)[:, 0].tolist(), None
+
+    def assess(self, labels, predicted, confidence=None):
+        """Assesses predicted numbers, see `zoo.evaluation.assess_numbers`."""
+        return assess_numbers(labels, predicted)
+
+    def describe_error(self, text, label, predicted):
+        """The true and the predicted number."""
+        return {"true": f"{label:.4g}", "predicted": f"{predicted:.4g}"}
+
+    def parse_labels(self, labels):
+        """Labels as finite numbers, see `zoo.data.as_numbers`."""
+        return as_numbers(labels)
+
+    def default_loss(self):
+        """Mean squared error."""
+        return keras.losses.MeanSquaredError(reduction="mean_with_sample_weight")
+
+    def default_metrics(self):
+        """Mean absolute error."""
+        return [keras.metrics.MeanAbsoluteError("mean_absolute_error")]
+
+    def encode_labels(self, y):
+        """Finite numbers as float32 (B, 1)."""
+        return super().encode_labels(one_for_each_text(y, "y")).reshape(-1, 1)
+
+    def encode_label_tensor(self, y):
+        """`encode_labels` in a tf.data pipeline."""
+        return tf.reshape(super().encode_label_tensor(y), (-1, 1))
+
+    def answers(self, outputs):
+        """The value, float32 (B,)."""
+        return {"value": tf.squeeze(outputs, axis=-1)}

@@ -1,0 +1,340 @@
+"""Training steps whose gradients and logs do not depend on the number of replicas."""
+
+import itertools
+import operator
+import types
+import warnings
+import weakref
+
+import keras
+import tensorflow as tf
+
+from zoo.tasks.losses.logit_losses import LossError, fit_losses, fit_metrics
+from zoo.tasks.losses.weighted_means import (
+    MeanOfParts,
+    split_outputs,
+    weighted_values,
+    with_weighted_mean,
+)
+from zoo.tasks.task_files import split_state, without_state
+from zoo.training.trainable import follow_model
+
+KEYS = itertools.count(1000, 1000)
+SEPARATED = weakref.WeakSet()  # strategies with collective keys of their own
+
+
+class TensorFlowSteps:
+    """Overrides the steps of `keras.Model` with global means, and several workers.
+
+    With n replicas, Keras computes the gradient of sum(w l) / sum(w) / n on each of
+    them and adds these up. That is the gradient of the mean over all rows only if every
+    replica has the same sum of weights. Here a replica's mean is multiplied by
+    sum(w) / W, W being the sum of the weights of all replicas. The loss in the logs is
+    the sum over outputs of the mean over all weights since the start of the epoch. The
+    losses that layers add, such as those of `zoo.layers.RegularizedLogits`, count by
+    the rows of a replica in the gradient, and by its weights in the logs.
+    """
+
+    def compile(self, optimizer="rmsprop", *, metrics=None, **kwargs):
+        """Keras' `compile`, within the scope of the model's strategy.
+
+        Raises:
+            TypeError: if the class has a `compute_loss` of its own.
+            ValueError: if the model, the optimizer or a metric was made in another
+                scope, or if replicas are to accumulate gradients.
+        """
+        if type(self).compute_loss is not keras.Model.compute_loss:
+            raise TypeError(
+                "The steps of a task do not call `compute_loss`. Received: "
+                f"{type(self).__name__}, which has its own. Override `train_step` and "
+                "`test_step`, give `compile` a loss, or call `add_loss` in a layer."
+            )
+        given = keras.tree.flatten([metrics, kwargs.get("weighted_metrics")])
+        given = [metric for metric in given if isinstance(metric, keras.metrics.Metric)]
+        strategy = self.distribute_strategy
+        check_scope(strategy, "The model", self.variables)
+        with strategy.scope():
+            optimizer = keras.optimizers.get(optimizer)
+            check_scope(strategy, "The optimizer", optimizer.variables)
+            for metric in given:
+                check_scope(strategy, f"The metric {metric.name!r}", metric.variables)
+            check_accumulation(strategy, optimizer, kwargs.get("run_eagerly"))
+            super().compile(optimizer=optimizer, metrics=metrics, **kwargs)
+            # One mean for each output, and one for the losses that layers add.
+            loss = MeanOfParts(len(self.outputs) + 1)
+        # Keras would take a list of variables for weights of the model, and the means
+        # for a metric of its own.
+        self._traced = types.SimpleNamespace(state=[], loss=loss)
+
+    @property
+    def metrics(self):
+        """Keras' metrics, whose loss is the sum of each output's mean."""
+        metrics = super().metrics
+        if not self.compiled:
+            return metrics
+        # Keras' means of each loss weigh rows, not tokens.
+        hidden = [self._loss_tracker, *getattr(self._compile_loss, "metrics", [])]
+        hidden = {id(metric) for metric in hidden}
+        shown = [metric for metric in metrics if id(metric) not in hidden]
+        return [self._traced.loss, *shown]
+
+    def train_step(self, data):
+        """One update; returns the logs."""
+        x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
+        with tf.GradientTape() as tape:
+            y_pred = self(x, training=True)
+            objective, means, counts = self._objectives(y, y_pred, sample_weight)
+            objective = self.optimizer.scale_loss(objective)
+        variables = self.trainable_variables
+        if variables:
+            gradients = tape.gradient(objective, variables)
+            gradients = self._finite_on_all_replicas(gradients)
+            self.optimizer.apply_gradients(zip(gradients, variables, strict=True))
+        else:
+            warnings.warn("No variable is trainable. None is updated.", stacklevel=2)
+        return self._log(x, y, y_pred, sample_weight, means, counts)
+
+    def _finite_on_all_replicas(self, gradients):
+        """The gradients, of which one is NaN if those of any replica are not finite.
+
+        Keras skips an update in float16 if the gradients of the first replica overflow,
+        and ignores the other replicas.
+        """
+        context = tf.distribute.get_replica_context()
+        scaled = hasattr(self.optimizer, "inner_optimizer")
+        if not scaled or context.num_replicas_in_sync == 1:
+            return gradients
+        wrong = 1.0 - tf.cast(self.optimizer.check_finite(gradients), tf.float32)
+        wrong = context.all_reduce(tf.distribute.ReduceOp.SUM, wrong)
+        added = tf.where(wrong > 0, float("nan"), 0.0)
+        place = next(i for i, part in enumerate(gradients) if part is not None)
+        found = tf.convert_to_tensor(gradients[place])
+        gradients[place] = found + tf.cast(added, found.dtype)
+        return gradients
+
+    def make_train_function(self, force=False):
+        """Keras' function of a step, traced anew if other variables are trainable."""
+        own, present = self._distribute_strategy, tf.distribute.get_strategy()
+        if tf.distribute.has_strategy() and present is not own:
+            raise ValueError(scope_error("The model", own, present))
+        separate_collectives(self.distribute_strategy)
+        self._follow_trainable()
+        state = self._traced_state()
+        same = len(state) == len(self._traced.state) and all(
+            map(operator.is_, state, self._traced.state)
+        )
+        super().make_train_function(force or not same)
+        self._traced.state = state
+
+    def _traced_state(self):
+        """What a compiled step has as constants: variables, rate or schedule."""
+        inner = getattr(self.optimizer, "inner_optimizer", self.optimizer)
+        return [*self.trainable_variables, inner._learning_rate]
+
+    def make_test_function(self, force=False):
+        """Keras' function of an evaluation step."""
+        separate_collectives(self.distribute_strategy)
+        super().make_test_function(force)
+
+    def get_compile_config(self):
+        """Keras' record of `compile`; the optimizer's state fits what is trainable."""
+        if self.compiled and self.optimizer.built:
+            self._follow_trainable()
+        return super().get_compile_config()
+
+    def _follow_trainable(self):
+        """Builds the optimizer for what is trainable now."""
+        with self.distribute_strategy.scope():
+            follow_model(self)
+
+    def test_step(self, data):
+        """One evaluation; returns the logs."""
+        x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
+        y_pred = self(x, training=False)
+        _, means, counts = self._objectives(y, y_pred, sample_weight)
+        return self._log(x, y, y_pred, sample_weight, means, counts)
+
+    def _objectives(self, y, y_pred, sample_weight):
+        """This replica's part of the objective, its mean losses and their weights."""
+        replicas = tf.distribute.get_strategy().num_replicas_in_sync
+        added = sum(tf.reduce_sum(loss) for loss in self.losses)
+        objective, means, counts = 0.0, [], []
+        parts = split_outputs(
+            y_pred,
+            self.loss,
+            self.loss_weights,
+            y,
+            sample_weight,
+            self.output_names,
+        )
+        if not parts and not self.losses:
+            raise ValueError(
+                "At least one output must have a loss. Received: None for all outputs. "
+                "Give `compile` a loss."
+            )
+        for output, loss, factor, targets, weights in parts:
+            values, weights = weighted_values(loss, targets, output, weights)
+            total, count = tf.reduce_sum(values * weights), tf.reduce_sum(weights)
+            if loss.reduction == "sum":
+                mean, share, count = total * replicas, total, 1.0
+            else:
+                mean = tf.math.divide_no_nan(total, count)
+                share = mean * replica_share(count) / replicas
+            factor = 1.0 if factor is None else factor
+            objective += factor * share
+            means.append(factor * mean)
+            counts.append(count)
+        if self.losses:
+            # Not before the losses are read, which the replicas share: it waits.
+            rows = tf.shape(keras.tree.flatten(y_pred)[0])[0]
+            objective += added * replica_share(tf.cast(rows, tf.float32)) / replicas
+        return objective, [*means, added], [*counts, sum(counts) if counts else 1.0]
+
+    def _log(self, x, y, y_pred, sample_weight, means, counts):
+        self._traced.loss.update_state(means, counts)
+        logs = self.compute_metrics(x, y, y_pred, sample_weight)
+        if isinstance(
+            self.distribute_strategy, tf.distribute.MultiWorkerMirroredStrategy
+        ):
+            # Keras 3.15 averages them along axis 0, which a scalar lacks.
+            return {key: tf.reshape(value, (1,)) for key, value in logs.items()}
+        return logs
+
+    def _maybe_symbolic_build(self, iterator=None, data_batch=None):
+        # Keras 3.15 builds metrics from the mean of the replicas' batches. That fails
+        # if the batches differ in shape or are on several workers. Here it is one.
+        if iterator is not None and self._distribute_strategy is not None:
+            data_batch = next(next(iter(iterator))[2])
+            data_batch = keras.tree.map_structure(
+                lambda value: self.distribute_strategy.experimental_local_results(
+                    value
+                )[0],
+                data_batch,
+                none_is_leaf=False,
+            )
+        super()._maybe_symbolic_build(data_batch=data_batch)
+
+
+class StepsOfOtherBackends:
+    """The steps of other backends, which have the rows of all devices.
+
+    Their loss in the logs is Keras': the mean over batches, weighted by their rows.
+    """
+
+    distribute_strategy = tf.distribute.get_strategy()  # TensorFlow's, of one replica
+
+
+STEPS = (
+    TensorFlowSteps if keras.backend.backend() == "tensorflow" else StepsOfOtherBackends
+)
+
+
+class DistributedTraining(STEPS):
+    """Steps whose logs weigh every token alike on any number of replicas, see above.
+
+    Attributes:
+        output_kind: str, what the outputs are for the losses of Keras: "logits",
+            "numbers", or another word for what no loss of Keras fits. None for no
+            check.
+        padding_label: int, the class number of padding in targets, or None.
+    """
+
+    output_kind = None
+    padding_label = None
+
+    def compile(self, optimizer="rmsprop", loss=None, loss_weights=None, **kwargs):
+        """Keras' `compile`, with means over weights; see `with_weighted_mean`."""
+        for name in {"metrics", "weighted_metrics"} & kwargs.keys():
+            kwargs[name] = fit_metrics(kwargs[name], self)
+        loss = with_weighted_mean(fit_losses(loss, self))
+        super().compile(
+            optimizer=optimizer, loss=loss, loss_weights=loss_weights, **kwargs
+        )
+        self.loss_weights = loss_weights
+
+    def get_compile_config(self):
+        """Keras' record of `compile`, and whether the optimizer has a state."""
+        config = super().get_compile_config()
+        return config if not config or self.optimizer.built else without_state(config)
+
+    def compile_from_config(self, config):
+        """Compiles as the saved model was, with room for the optimizer's state."""
+        config, has_state = split_state(config)
+        config = keras.saving.deserialize_keras_object(config)
+        try:
+            self.compile(**config)
+        except LossError as error:  # earlier versions did not check it
+            warnings.warn(f"{error} The defaults are used.", stacklevel=2)
+            names = "loss", "metrics", "weighted_metrics"
+            self.compile(**{**config, **dict.fromkeys(names)})
+        if has_state:
+            self.optimizer.build(self.trainable_variables)
+
+
+def check_scope(strategy, what, variables):
+    """Raises ValueError unless all variables were made in a strategy's scope."""
+    for variable in variables:
+        if not strategy.extended.variable_created_in_scope(variable.value):
+            other = getattr(variable.value, "distribute_strategy", None)
+            raise ValueError(scope_error(what, other, strategy))
+
+
+def scope_error(what, own, present):
+    """The message about something that was made in another scope."""
+    names = [type(s).__name__ if s else "no strategy" for s in (own, present)]
+    if names[0] == names[1]:
+        names[0] = f"another {names[0]}"
+    return (
+        "Model, optimizer and metrics must be made within the scope of the strategy "
+        f"that trains them. Received: {what} made in the scope of {names[0]}, and "
+        f"{names[1]}. Make all of them within one `with strategy.scope():`."
+    )
+
+
+def check_accumulation(strategy, optimizer, run_eagerly):
+    """Raises ValueError if replicas are to accumulate gradients in a graph."""
+    optimizer = getattr(optimizer, "inner_optimizer", optimizer)
+    steps = optimizer.gradient_accumulation_steps
+    replicas = strategy.num_replicas_in_sync
+    if steps and replicas > 1 and not run_eagerly:
+        raise ValueError(
+            "`gradient_accumulation_steps` must be None with several replicas, since "
+            "TensorFlow cannot add gradients up within a condition. Received: "
+            f"{steps}, and {replicas} replicas. Use larger batches."
+        )
+
+
+def separate_collectives(strategy):
+    """Gives a MirroredStrategy keys of its own for collective operations.
+
+    TensorFlow 2.20 numbers the operations of every such strategy from the same key.
+    The second strategy of a process would fail on tensors of other shapes than the
+    first, or on other devices.
+    """
+    mirrored = isinstance(strategy, tf.distribute.MirroredStrategy)
+    if not mirrored or strategy in SEPARATED:
+        return
+    SEPARATED.add(strategy)
+    extended = strategy.extended
+    shared = extended._collective_ops
+    extended._collective_key_base = next(KEYS)
+    extended._collective_ops = extended._make_collective_ops_with_fallbacks()
+    if extended._cross_device_ops is shared:
+        extended._cross_device_ops = extended._collective_ops
+
+
+def replica_share(weight):
+    """The factor of a replica's loss: n times its share of all weights.
+
+    Args:
+        weight: scalar float32, this replica's sum of weights.
+
+    Returns:
+        Scalar float32, or 1.0 where there is one replica only.
+    """
+    context = tf.distribute.get_replica_context()
+    replicas = tf.distribute.get_strategy().num_replicas_in_sync
+    if context is None or replicas == 1:
+        return 1.0
+    total = context.all_reduce("sum", weight)
+    return tf.math.divide_no_nan(weight * replicas, total)

@@ -1,0 +1,228 @@
+"""The epochs of one call of `fit`."""
+
+import dataclasses
+import types
+import warnings
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from zoo.checks.counts import whole_number
+from zoo.checks.ranges import check_values
+from zoo.data import Epoch
+from zoo.data.read_ahead import ReadAhead, Replay
+from zoo.tasks.inputs.text_batches import level_of_caller
+from zoo.tasks.inputs.text_streams import count_batches
+from zoo.training import PlanUpdates
+from zoo.training.update_plan import awaits_plan, batches_before
+
+LARGEST_SEED = 2**63 - 1
+BETWEEN_EPOCHS = 2**20  # more than the epochs of any run
+MANY = "with too many batches to count, or without end"
+
+
+@dataclasses.dataclass
+class Run:
+    """What one call of `fit` reads: how many epochs, and in which order.
+
+    The order of the batches depends on the seed, on the epoch, and on the number of
+    batches that the model was trained on before. So three calls for one epoch have the
+    orders of one call for three epochs, and a run that continues with `initial_epoch`
+    has those of a run that was not interrupted.
+
+    Args:
+        epochs, initial_epoch, shuffle, seed, token_budget: as of `fit`.
+        steps: int, `steps_per_epoch`, or None.
+
+    Attributes:
+        number: `zoo.data.Epoch`, which the data read.
+        earlier: `zoo.data.Epoch`, the batches that the model was trained on before.
+        first: int, what is added to Keras' number of an epoch.
+        begins: int, Keras' number of the first epoch of this run.
+        count: int, batches of an epoch, or None if they are not known.
+
+    Raises:
+        ValueError: if a number is out of its range.
+    """
+
+    epochs: int
+    initial_epoch: int
+    steps: int | None
+    shuffle: bool
+    seed: int
+    token_budget: int | None
+
+    def __post_init__(self):
+        """Checks the values."""
+        check_values(bool, shuffle=self.shuffle)
+        self.epochs = whole_number(self.epochs, "epochs", 0)
+        self.initial_epoch = whole_number(self.initial_epoch, "initial_epoch", 0)
+        self.seed = whole_number(self.seed, "seed", 0, most=LARGEST_SEED)
+        for name in ("steps", "token_budget"):
+            if getattr(self, name) is not None:
+                known = {"steps": "steps_per_epoch"}.get(name, name)
+                way = "Leave it out for the default."
+                setattr(self, name, whole_number(getattr(self, name), known, 1, way))
+        self.number, self.earlier = Epoch(self.initial_epoch), Epoch(0)
+        self.first, self.begins = 0, self.initial_epoch
+        self.count, self.counts = None, False
+
+    def set_count(self, count):
+        """Says that an epoch has `count` batches, int or None, in an own order."""
+        self.count, self.counts = count, True
+
+    def begin(self, optimizer, epoch):
+        """Sets the order of the epochs from `epoch` on, the first one of this run."""
+        steps = self.steps or self.count
+        before = batches_before(optimizer, epoch, steps, self.epochs)
+        self.earlier.assign(before)
+        self.begins = epoch
+        if self.counts:
+            whole = steps and before % steps == 0
+            self.first = before // steps if whole else before + BETWEEN_EPOCHS
+
+    def in_first_epoch(self):
+        """Whether the present epoch is the first one of this run."""
+        return self.number.number() == self.first + self.begins
+
+    def passes(self, size):
+        """The numbers of the passes over data of `size` batches, for all epochs."""
+        count = -(-(size - 1 + self.epochs * self.steps) // size)
+        return tf.data.Dataset.range(count).map(
+            lambda number: self.earlier.read() // size + number
+        )
+
+    def permutation(self, count):
+        """The order of `count` batches in the present epoch, iterable of int."""
+        if not self.shuffle:
+            return range(count)
+        seeds = [self.seed, self.number.number()]
+        return np.random.default_rng(seeds).permutation(count).tolist()
+
+    def read(self, x, optimizer):
+        """Data whose batches are counted, if they can be read one by one only.
+
+        With `steps_per_epoch`, a dataset is repeated, as arrays are.
+
+        Args:
+            x: tf.data.Dataset, generator, or other data, which do not change.
+            optimizer: that of the model.
+
+        Returns:
+            the same data, in another form.
+        """
+        plans = optimizer is not None and awaits_plan(optimizer)
+        if isinstance(x, tf.data.Dataset):
+            return self._read_dataset(x, plans)
+        if isinstance(x, types.GeneratorType) and not self.steps:
+            x = keep_batches(x)
+        if not self.steps and plans and _is_endless(x):
+            _warn(
+                f"a {type(x).__name__} with too many batches to count, or without end"
+            )
+        return x
+
+    def _read_dataset(self, x, plans):
+        """`read` for a dataset."""
+        count = int(x.cardinality())
+        if self.steps or count >= 0 or count == tf.data.INFINITE_CARDINALITY:
+            if not self.steps and count < 0:
+                _warn("a dataset without end")
+            self.set_count(max(count, 0) or None)
+            return x.repeat() if self.steps else x
+        if not plans:
+            self.set_count(None)
+            return x
+        ahead = ReadAhead(x)
+        if ahead.count is None:
+            _warn(f"a dataset {MANY}")
+        self.set_count(ahead.count)
+        return ahead.dataset(self.in_first_epoch)
+
+    def shuffles(self, x):
+        """Whether Keras permutes the rows or the batches of `x`."""
+        return self.shuffle and not isinstance(x, (tf.data.Dataset, KeptBatches))
+
+    def callbacks(self):
+        """What `fit` does by itself, list of keras.callbacks.Callback."""
+        return [SetEpoch(self), PlanUpdates(self.count)]
+
+
+def _is_endless(x):
+    """Whether Keras cannot know how many batches `x` has."""
+    known = isinstance(x, keras.utils.PyDataset) and count_batches(x) is not None
+    return isinstance(x, (types.GeneratorType, keras.utils.PyDataset)) and not known
+
+
+def _warn(received):
+    """Warns that the number of batches is not known."""
+    warnings.warn(
+        "`fit` must know how many batches an epoch has, so that the epoch ends and the "
+        f"learning rate falls to zero. Received: {received}. Give `steps_per_epoch`, "
+        "or use `tf.data.experimental.assert_cardinality`.",
+        stacklevel=level_of_caller(),
+    )
+
+
+def keep_batches(generator):
+    """A generator as `KeptBatches`, unless it has too many batches."""
+    ahead = Replay(generator)
+    if ahead.count() is None:
+        return (batch for batch in ahead)
+    return KeptBatches(ahead.batches)
+
+
+class KeptBatches(keras.utils.PyDataset):
+    """Batches in memory, of a generator that can be read only once."""
+
+    def __init__(self, batches):
+        super().__init__()
+        self.batches = batches
+
+    def __len__(self):
+        """The number of batches."""
+        return len(self.batches)
+
+    def __getitem__(self, index):
+        """One batch."""
+        return self.batches[index]
+
+
+class SetEpoch(keras.callbacks.Callback):
+    """Sets the number of the epoch that a `Run` reads when an epoch begins.
+
+    Before the first one, another callback may have restored the model.
+    """
+
+    def __init__(self, run):
+        super().__init__()
+        self.run, self.begun = run, False
+
+    def on_epoch_begin(self, epoch, logs=None):
+        """Sets the number."""
+        if not self.begun:
+            self.run.begin(self.model.optimizer, epoch)
+        self.begun = True
+        self.run.number.assign(self.run.first + epoch)
+
+
+def with_callbacks(callbacks, own, model, epochs):
+    """The callbacks of `fit` and some more, as Keras takes them.
+
+    Args:
+        callbacks: as of `fit`.
+        own: list of keras.callbacks.Callback, those that come first.
+        model: the model that is trained.
+        epochs: int, as of `fit`.
+    """
+    if isinstance(callbacks, keras.callbacks.CallbackList):
+        # Keras has given the model and the parameters to the others already.
+        for callback in own:
+            callback.set_model(model)
+            callback.set_params({"epochs": epochs, **(callbacks.params or {})})
+            callbacks.callbacks.append(callback)
+        return callbacks
+    callbacks = callbacks or []
+    single = isinstance(callbacks, keras.callbacks.Callback)
+    return [*own, *([callbacks] if single else callbacks)]

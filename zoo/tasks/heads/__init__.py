@@ -1,0 +1,1 @@
+"""Heads: layers from the vectors of a backbone to the outputs of a task."""

@@ -1,0 +1,73 @@
+"""What models with one label for each text have in common."""
+
+import keras
+import tensorflow as tf
+
+from zoo.evaluation import assess_classes, majority_label, tfidf_label
+from zoo.tasks.inputs.targets import class_weights, label_ids, label_tensor
+
+
+class LabelTargets:
+    """How a model learns one of several labels for each row.
+
+    Attributes:
+        labels: tuple of str, the names, in the order of the outputs, which are logits.
+    """
+
+    output_kind = "logits"
+    stratified = True
+
+    def default_loss(self):
+        """Softmax cross-entropy over the logits."""
+        return keras.losses.SparseCategoricalCrossentropy(
+            from_logits=True, reduction="mean_with_sample_weight"
+        )
+
+    def default_metrics(self):
+        """Accuracy."""
+        return [keras.metrics.SparseCategoricalAccuracy("accuracy")]
+
+    def encode_labels(self, y):
+        """Class numbers int64 (B,) from names or numbers, checked."""
+        return label_ids(y, self.labels)
+
+    def encode_label_tensor(self, y):
+        """`encode_labels` in a tf.data pipeline."""
+        return label_tensor(y, self.labels)
+
+
+class ClassLabels(LabelTargets):
+    """Labels and answers of a model whose outputs are a logit for each label."""
+
+    baselines = {
+        "majority": majority_label,
+        "TF-IDF with logistic regression": tfidf_label,
+    }
+
+    def predict_labels(self, x):
+        """The likeliest labels, list of str, and their probabilities, float32 (N,)."""
+        shares = tf.nn.softmax(self.predict(x, verbose=0)).numpy()
+        return [self.labels[number] for number in shares.argmax(-1)], shares.max(-1)
+
+    def assess(self, labels, predicted, confidence=None):
+        """Assesses predicted labels, see `zoo.evaluation.assess_classes`."""
+        labels, predicted = (
+            [self.labels[number] for number in self.encode_labels(rows)]
+            for rows in (labels, predicted)
+        )
+        return assess_classes(labels, predicted, self.labels, confidence)
+
+    def encode_class_weight(self, class_weight, y=None):
+        """A weight for each class number, checked; see `class_weights`."""
+        return class_weights(class_weight, self.labels, y)
+
+    def answers(self, outputs):
+        """From logits to label string (B,), score (B,), scores and labels (B, C)."""
+        scores = tf.nn.softmax(tf.cast(outputs, tf.float32))
+        labels = tf.constant(self.labels)
+        return {
+            "label": tf.gather(labels, tf.argmax(scores, axis=-1)),
+            "score": tf.reduce_max(scores, axis=-1),
+            "scores": scores,
+            "labels": tf.tile(labels[None], [tf.shape(scores)[0], 1]),
+        }

@@ -1,0 +1,183 @@
+"""The input of GPT's tasks: texts between special tokens, and a second loss."""
+
+import math
+
+import keras
+from keras import ops
+
+from zoo.data import AlternativesPacker, Packer
+from zoo.layers import MergeRows, SplitRows
+from zoo.tasks.losses.label_smoothing import token_losses
+from zoo.text import Framing
+
+LM_WEIGHT = 0.5  # of the loss of the language model
+SPECIALS = 3  # start, delimiter and classify
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class NextTokenLoss(keras.layers.Layer):
+    """Adds the loss of the next token in training; returns the vectors as they are.
+
+    For each row, the loss is the mean over its tokens but the first, special ones
+    included. `weight` times the mean over rows is added to the loss of the model. The
+    weights of rows are not used.
+
+    Source: Radford et al. 2018, section 3.2, equation 5. In the released code, the
+    softmax also has the rows of the positions, which are in the same table.
+
+    Args:
+        head: `zoo.layers.TokenLogits`.
+        special_embedding: `keras.layers.Embedding`, vectors of the tokens beyond the
+            vocabulary.
+        weight: float, lambda of the paper.
+
+    Inputs:
+        sequence (B, L, D); token_ids and padding_mask int32 (B, L).
+
+    Returns:
+        (B, L, D), the sequence.
+    """
+
+    def __init__(self, head, special_embedding, weight, **kwargs):
+        super().__init__(**kwargs)
+        self.head = head
+        self.special_embedding = special_embedding
+        self.weight = weight
+
+    def build(self, sequence_shape, *args):
+        """Builds the head; both tables belong to embeddings."""
+        self.head.build(sequence_shape)
+        self.built = True
+
+    def call(self, sequence, token_ids, padding_mask, training=None):
+        """Adds the loss; see the class."""
+        if not training:
+            return sequence
+        vectors, following = sequence[:, :-1], token_ids[:, 1:]
+        table = ops.transpose(self.special_embedding.embeddings)
+        special = ops.matmul(vectors, ops.cast(table, vectors.dtype))
+        logits = [self.head(vectors), ops.cast(special, "float32")]
+        losses = token_losses(ops.concatenate(logits, axis=-1), following)
+        weights = ops.cast(padding_mask[:, 1:] > 0, "float32")
+        count = ops.maximum(ops.sum(weights, axis=1), 1.0)
+        losses = ops.sum(losses * weights, axis=1) / count
+        rows = ops.cast(ops.maximum(ops.shape(losses)[0], 1), "float32")
+        self.add_loss(self.weight * ops.sum(losses) / rows)
+        return sequence
+
+    def compute_output_spec(self, sequence, token_ids, padding_mask, training=None):
+        """The shape and dtype of the sequence."""
+        return keras.KerasTensor(sequence.shape, dtype=sequence.dtype)
+
+
+def check_delimiters(backbone):
+    """Raises ValueError if a backbone cannot read more tokens than its vocabulary."""
+    if not backbone.adds_tokens:
+        raise ValueError(
+            '`head="delimiter"` needs a backbone that takes new special tokens, such '
+            f"as a GPT. Received: one of family {backbone.family!r}. Use another head."
+        )
+
+
+def check_delimiter_options(head, lm_weight, both_orders, pair):
+    """Raises ValueError if an option of the delimiter head does not fit."""
+    if head != "delimiter" and (lm_weight is not None or both_orders):
+        raise ValueError(
+            '`lm_weight` and `both_orders` need `head="delimiter"`. Received: '
+            f"lm_weight={lm_weight}, both_orders={both_orders}, head={head!r}. Leave "
+            "them out."
+        )
+    if both_orders and not pair:
+        raise ValueError(
+            "`both_orders` needs pairs of texts. Received: both_orders=True and "
+            f"pair={pair}. Set `pair=True`, or leave it out."
+        )
+    if lm_weight is not None and not 0 <= lm_weight < math.inf:
+        raise ValueError(
+            f"`lm_weight` must be 0 or a positive number. Received: {lm_weight!r}."
+        )
+
+
+def delimiter_framing(first):
+    """The special tokens of a row: `first` is the id of `start`."""
+    return Framing((first,), (first + 1,), (first + 2,))
+
+
+def special_embedding(backbone):
+    """A new table with the vectors of the special tokens."""
+    config = backbone.config
+    return keras.layers.Embedding(
+        SPECIALS,
+        config.hidden_dim,
+        keras.initializers.TruncatedNormal(stddev=config.initializer_range),
+        name="special_embedding",
+        dtype=backbone.dtype_policy,
+    )
+
+
+def delimiter_packer(tokenizer, sequence_length, first, arrangements=None):
+    """The packer of `start a classify` and of `start a delimiter b classify`.
+
+    Args:
+        tokenizer: `zoo.text.Tokenizer`.
+        sequence_length: int, or None.
+        first: int, the id of `start`. Those of `delimiter` and `classify` follow it.
+        arrangements: see `zoo.data.AlternativesPacker`; None for one sequence.
+    """
+    framing = delimiter_framing(first)
+    if arrangements is None:
+        return Packer(tokenizer, sequence_length, framing)
+    return AlternativesPacker(tokenizer, sequence_length, arrangements, framing)
+
+
+def sequence_inputs(backbone, count=None):
+    """The symbolic inputs of a backbone, for rows of `count` sequences or of one."""
+    inputs = backbone.make_inputs(backbone.config)
+    if count is None:
+        return inputs
+    return {
+        name: keras.Input((count, *symbol.shape[1:]), dtype=symbol.dtype, name=name)
+        for name, symbol in inputs.items()
+    }
+
+
+def merge_rows(inputs):
+    """Inputs (B, N, ...) as inputs (B N, ...)."""
+    merge = MergeRows(name="merge_rows")
+    return {name: merge(symbol) for name, symbol in inputs.items()}
+
+
+def split_rows(x, count):
+    """A symbolic tensor (B N, ...) as (B, N, ...)."""
+    return SplitRows(count, name="split_rows")(x)
+
+
+def classify_vector(backbone, inputs, lm_weight):
+    """The vector of the last token of each sequence, which is `classify`.
+
+    The vectors of the three special tokens are new weights of the task.
+
+    Source: Radford et al. 2018, section 3.3; released code `train.py`.
+
+    Args:
+        backbone: `zoo.backbone.Backbone` with `adds_tokens`.
+        inputs: symbolic inputs of it, (B, L).
+        lm_weight: float, see `NextTokenLoss`.
+
+    Returns:
+        symbolic (B, D).
+    """
+    config, special = backbone.config, special_embedding(backbone)
+    layers = {**backbone.named_layers, special.name: special}
+    ids, mask = inputs["token_ids"], inputs["padding_mask"]
+    last = ops.maximum(ops.sum(mask, axis=1, keepdims=True) - 1, 0)
+    if not lm_weight:
+        found = backbone.connect_at(config, layers, inputs, last)
+        return found["sequence_output"][:, 0]
+    sequence = backbone.connect(config, layers, inputs)["sequence_output"]
+    head = backbone.make_token_head()
+    added = NextTokenLoss(
+        head, special, lm_weight, name="next_token_loss", dtype=backbone.dtype_policy
+    )
+    sequence = added(sequence, ids, mask)
+    return ops.take_along_axis(sequence, last[:, :, None], axis=1)[:, 0]

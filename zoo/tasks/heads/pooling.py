@@ -1,0 +1,80 @@
+"""One vector of a text or a pair, from the vectors of its tokens."""
+
+import keras
+
+from zoo.layers import ComparedSegments, Pooling
+from zoo.presets.schema import POOLINGS
+from zoo.tasks.heads.separate_texts import has_segments
+
+
+def default_pooling(backbone, task_name, pair=False):
+    """The pooling of the preset, or what is best for a backbone like this one.
+
+    That is "compare" for a pair that the backbone would read as one text, "pooled" if
+    that is possible, else "mean".
+    """
+    segments = has_segments(backbone)
+    known = backbone.defaults_for(task_name).get("pooling")
+    if known and (segments or known != "compare"):
+        return known
+    if pair and not segments:
+        return "compare"
+    pooled = "pooled_output" in backbone.output and not backbone.reads_forward
+    return "pooled" if pooled else "mean"
+
+
+def check_pooled_token(backbone, pooling):
+    """Raises ValueError if a pooling takes a token that sees no other one."""
+    if pooling in ("pooled", "cls") and backbone.reads_forward:
+        raise ValueError(
+            f'`pooling="{pooling}"` needs a backbone whose first token sees the others.'
+            " Received: one that reads forward, so that all texts would have the same "
+            'vector. Use "mean".'
+        )
+    if pooling == "last" and backbone.reverse:
+        raise ValueError(
+            '`pooling="last"` needs a backbone whose last token sees the others. '
+            'Received: one that reads backwards. Use "cls" or "mean".'
+        )
+
+
+def pooled_vector(backbone, inputs, pooling):
+    """The vector (B, D) that a sequence head takes as its input.
+
+    Args:
+        backbone: `zoo.backbone.Backbone`.
+        inputs: symbolic inputs of the backbone.
+        pooling: "pooled" (the backbone's pooled output), "cls", "mean", or "compare",
+            see `zoo.layers.ComparedSegments`.
+
+    Raises:
+        ValueError: if the pooling is unknown, or the backbone has no pooled output or
+            no segments, or the pooled token sees no other one.
+    """
+    check_pooled_token(backbone, pooling)
+    mask = inputs["padding_mask"]
+    if pooling == "pooled":
+        outputs = backbone.at_positions(inputs, mask[:, :0])
+        if "pooled_output" not in outputs:
+            raise ValueError(
+                '`pooling="pooled"` needs a backbone with a pooled output. Received: a '
+                'backbone with no pooled output. Use "cls" or "mean".'
+            )
+        return outputs["pooled_output"]
+    if pooling not in POOLINGS:
+        raise ValueError(
+            f"`pooling` must be one of {', '.join(POOLINGS)}. Received: {pooling!r}."
+        )
+    if pooling == "cls":
+        first = keras.ops.zeros_like(mask[:, :1])
+        return backbone.at_positions(inputs, first)["sequence_output"][:, 0]
+    sequence, options = backbone(inputs)["sequence_output"], {"name": "pooling"}
+    if pooling == "mean":
+        return Pooling("mean", dtype=backbone.dtype_policy, **options)(sequence, mask)
+    if "segment_ids" not in inputs:
+        raise ValueError(
+            '`pooling="compare"` needs a backbone with segments. Received: one whose '
+            f'inputs are {", ".join(inputs)}. Use "mean".'
+        )
+    layer = ComparedSegments(dtype=backbone.dtype_policy, **options)
+    return layer(sequence, mask, inputs["segment_ids"])

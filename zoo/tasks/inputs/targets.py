@@ -1,0 +1,325 @@
+"""Targets and weights as users give them, checked: class labels, numbers, weights."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from zoo.tasks.inputs.label_values import (
+    label_value,
+    numbers_of_names,
+    numbers_of_values,
+    spelling,
+    spelling_tensor,
+    takes_class_numbers,
+    values_in,
+)
+
+# Of targets and weights. A square, and the norm of the gradients of many weights, are
+# finite in float32 up to about 1e15.
+SMALLEST, LARGEST = 1e-30, 1e15
+SQUARES = f"`y` must be in [-{LARGEST:g}, {LARGEST:g}], so that float32 holds squares."
+SUMS = (
+    f"must hold 0 or numbers in [{SMALLEST:g}, {LARGEST:g}], whose sums float32 holds."
+)
+
+
+def as_array(y):
+    """A list, array, column or tensor as a numpy array."""
+    y = y.to_pylist() if hasattr(y, "to_pylist") else y  # of Arrow
+    y = y.to_numpy() if hasattr(y, "to_numpy") else y
+    return y.numpy() if isinstance(y, tf.Tensor) else np.asarray(y)
+
+
+def one_for_each_text(values, name, way="Use one column of it."):
+    """Values as an array with one dimension, checked.
+
+    Args:
+        values: list, array, series or tensor (B,) or (B, 1).
+        name: str, the name of the argument.
+        way: str, the advice for an array with several values for each text.
+
+    Returns:
+        array (B,).
+
+    Raises:
+        ValueError: if `values` is not a list or array, or has more values for a text.
+    """
+    try:
+        array = as_array(values)
+    except ValueError as error:  # rows of different lengths
+        raise ValueError(
+            f"`{name}` must have one value for each text. Received: rows of several "
+            "values, and of different lengths."
+        ) from error
+    if array.ndim == 0:
+        raise ValueError(
+            f"`{name}` must be a list or an array with one value for each text. "
+            f"Received: {values!r}. Use `[value]` for one text."
+        )
+    if array.ndim > 1 and array.shape[1:] != (1,):
+        raise ValueError(
+            f"`{name}` must have one value for each text. Received: an array of shape "
+            f"{array.shape}. {way}"
+        )
+    return array.reshape(-1)
+
+
+def label_ids(y, labels, name="y"):
+    """Class numbers of targets, checked.
+
+    A target that equals a label, by its name or as a number, is that label: 1, 1.0,
+    "1.0" and True equal the label "1". Another number is a class number, unless it
+    could be mistaken for a label, see `takes_class_numbers`.
+
+    Args:
+        y: list, array or series (B,) of str, numbers or bool.
+        labels: tuple of str, the names, in the order of the outputs.
+        name: str, the name of `y` in error messages.
+
+    Returns:
+        int64 array (B,).
+
+    Raises:
+        ValueError: if a label is missing, unknown or out of range, or a number equals
+            several labels, or may be a label or a class number.
+    """
+    y = one_for_each_text(y, name, f"For one-hot rows use `{name}.argmax(-1)`.")
+    if y.dtype.kind == "O":
+        for row, value in enumerate(y):
+            if value is None or isinstance(value, float) and value != value:
+                raise ValueError(
+                    f"`{name}` must have a label in every row. Received: {value} in "
+                    f"row {row}. Remove the rows without labels."
+                )
+        if not any(isinstance(value, (str, bytes)) for value in y):
+            y = np.array(y.tolist())
+    if y.dtype.kind in "OSUT":
+        return numbers_of_names(y.tolist(), labels, name)
+    if y.dtype.kind not in "biuf":
+        raise ValueError(
+            f"`{name}` must hold labels of the model or class numbers. Received: "
+            f"{y.dtype}. The labels are {list(labels)}."
+        )
+    if y.dtype.kind == "b" or y.dtype.itemsize > 8:  # TensorFlow has no longdouble
+        y = y.astype("uint8" if y.dtype.kind == "b" else "float64")
+    return numbers_of_values(y.astype(y.dtype.newbyteorder("=")), labels, name)
+
+
+def label_tensor(y, labels):
+    """`label_ids` for a tensor in a tf.data pipeline.
+
+    An unknown label raises `tf.errors.InvalidArgumentError` during the run.
+    """
+    if y.shape.rank is not None and y.shape.rank > 1 and y.shape[1:] != (1,):
+        raise ValueError(
+            "`y` must have one label for each text. Received: a dataset with labels of "
+            f"shape {tuple(y.shape)}. For one-hot rows use `tf.argmax(y, -1)`."
+        )
+    y = tf.reshape(y, (-1,))
+    if y.dtype == tf.string:
+        return name_tensor(y, labels)
+    y = tf.cast(y, tf.uint8) if y.dtype == tf.bool else y
+    known = values_in(labels, y.dtype)
+    equal = y[:, None] == tf.constant([value for value, _ in known], y.dtype)
+    indices = tf.constant([index for _, index in known], tf.int64)
+    found = tf.reduce_sum(tf.cast(equal, tf.int64), axis=1)
+    numbers = tf.reduce_sum(tf.where(equal, indices, 0), axis=1)
+    right = tf.reduce_all(found == 1)
+    names = [f"{value} is {labels[index]!r}" for value, index in known]
+    message = f"`y` must hold labels of the model, which are {list(labels)}."
+    if names:
+        message += f" As labels, {', '.join(names)}."
+    if takes_class_numbers(labels):
+        message += f" Or it must hold class numbers in [0, {len(labels)})."
+        whole = tf.cast(y, tf.int64)
+        inside = (whole >= 0) & (whole < len(labels)) & (tf.cast(whole, y.dtype) == y)
+        numbers = tf.where(right, numbers, whole)
+        right |= tf.reduce_all(inside) & tf.reduce_all(found <= 1)
+    elif names:
+        numbers_of = ", ".join(f"{i} is {label!r}" for i, label in enumerate(labels))
+        message += f" As class numbers, {numbers_of}. Give the names of the labels."
+    with tf.control_dependencies([tf.debugging.Assert(right, [message, y])]):
+        return tf.identity(numbers)
+
+
+def name_tensor(names, labels):
+    """Class numbers int64 (N,) of names, string (N,), in a graph.
+
+    An unknown name raises `tf.errors.InvalidArgumentError` during the run.
+    """
+    matches = tf.equal(names[:, None], tf.constant(labels)[None])
+    if any(label_value(label) is not None for label in labels):
+        others = tf.constant([spelling(label) for label in labels])
+        similar = tf.equal(spelling_tensor(names)[:, None], others[None])
+        matches = tf.where(tf.reduce_any(matches, 1, keepdims=True), matches, similar)
+    found = tf.reduce_sum(tf.cast(matches, tf.int32), axis=1)
+    message = f"`y` must hold labels of the model, which are {list(labels)}."
+    known = tf.reduce_all(found == 1)
+    with tf.control_dependencies([tf.debugging.Assert(known, [message, names])]):
+        return tf.argmax(tf.cast(matches, tf.int32), axis=1)
+
+
+def class_weights(weights, labels, y=None):
+    """Keras' `class_weight` with a number for each class, checked.
+
+    Args:
+        weights: dict of a class name or number to its weight; list or array (C,) in the
+            order of the labels; or "balanced": rows / (classes * rows of the class), as
+            in scikit-learn, where classes without rows do not count.
+        labels: tuple of str, the names, in the order of the outputs.
+        y: targets of the rows, for "balanced"; None if they are unknown.
+
+    Returns:
+        dict of int to float; a class without a weight has 1.
+
+    Raises:
+        ValueError: if a class is unknown or occurs twice, a weight is negative or not
+            finite, there are too few or too many, or the targets are unknown.
+    """
+    weights = weights.to_dict() if hasattr(weights, "to_dict") else weights
+    if isinstance(weights, Mapping):
+        numbers = _numbers_of_keys([*weights], labels)
+        values = row_weights([*weights.values()], "class_weight").tolist()
+        found = dict.fromkeys(range(len(labels)), 1.0)
+        return found | dict(zip(numbers, values, strict=True))
+    if isinstance(weights, str) and weights == "balanced" and y is not None:
+        counts = np.bincount(label_ids(y, labels), minlength=len(labels))
+        size = np.maximum(counts * np.count_nonzero(counts), 1)
+        return dict(enumerate(np.where(counts, counts.sum() / size, 1.0).tolist()))
+    shape = np.shape(weights) if not isinstance(weights, (str, bytes)) else None
+    if shape != (len(labels),):
+        given = f"{weights!r:.80}" if not shape else f"an array of shape {shape}"
+        raise ValueError(
+            "`class_weight` must be a dict of labels to weights, a list with a weight "
+            f"for each of the {len(labels)} labels, or 'balanced' for arrays of text "
+            f"with their labels. Received: {given}. The labels are {list(labels)}."
+        )
+    return dict(enumerate(row_weights(weights, "class_weight").tolist()))
+
+
+def _numbers_of_keys(keys, labels):
+    """The different class numbers of the keys of `class_weight`, list of int."""
+    names = [isinstance(key, (str, bytes)) for key in keys]
+    values = [key for key, name in zip(keys, names, strict=True) if not name]
+    # Together, since some numbers are labels only if all are.
+    found = iter(label_ids(values, labels, "class_weight").tolist() if values else ())
+    numbers = [
+        int(label_ids([key], labels, "class_weight")[0]) if name else next(found)
+        for key, name in zip(keys, names, strict=True)
+    ]
+    if len(set(numbers)) < len(numbers):
+        raise ValueError(
+            "`class_weight` must have one weight for a class. Received: "
+            f"{keys}. Use either the name or the number of a class."
+        )
+    return numbers
+
+
+def label_rows(y):
+    """Lists of the labels of words, one list for each sentence.
+
+    Args:
+        y: list, array, series or tensor of sentences. A sentence is a list of labels,
+            or a str or bytes of labels that are separated by white space.
+
+    Returns:
+        list of lists of str, bytes or int.
+
+    Raises:
+        ValueError: if `y` or a row is something else.
+    """
+    y = y.to_list() if isinstance(y, tf.RaggedTensor) else y
+    y = y.numpy() if isinstance(y, tf.Tensor) else y
+    y = y.to_pylist() if hasattr(y, "to_pylist") else y
+    y = y.to_numpy() if hasattr(y, "to_numpy") else y
+    y = [*y] if isinstance(y, Sequence) and not isinstance(y, (str, bytes)) else y
+    if not isinstance(y, (list, tuple, np.ndarray)) or getattr(y, "shape", 1) == ():
+        raise ValueError(
+            "`y` must be a list with the labels of each sentence. Received: "
+            f"{y!r:.60}. Use `[labels]` for one sentence."
+        )
+    rows = []
+    for number, row in enumerate(y):
+        row = row.decode() if isinstance(row, bytes) else row
+        row = row.split() if isinstance(row, str) else row
+        if not isinstance(row, (list, tuple, np.ndarray)):
+            raise ValueError(
+                "`y` must hold a list of labels for each sentence. Received: "
+                f"{row!r:.60} in row {number}. Use `[label, ...]` or one str of labels."
+            )
+        rows.append(list(row))
+    return rows
+
+
+def target_numbers(y):
+    """Targets as an array of float32, checked.
+
+    Raises:
+        ValueError: if a value is not a number, not finite, or its square is too large.
+    """
+    y = as_array(y)
+    numbers = _as_floats(y, "`y`", "Remove the rows without one.")
+    _check_values(np.isfinite(numbers), y, "`y` must hold finite numbers.")
+    _check_values(np.abs(numbers) <= LARGEST, y, SQUARES, "Scale the numbers.")
+    return numbers.astype("float32")
+
+
+def _as_floats(values, name, way):
+    """An array as float64, in which None is NaN."""
+    try:
+        return values.astype("float64")
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(
+            f"{name} must hold numbers. Received: {error}. {way}"
+        ) from error
+
+
+def target_tensor(y):
+    """`target_numbers` for a tensor in a tf.data pipeline."""
+    if y.dtype == tf.string:
+        raise ValueError(
+            "`y` must hold numbers. Received: a dataset with strings. Use "
+            "`tf.strings.to_number`."
+        )
+    y = tf.debugging.check_numerics(tf.cast(y, tf.float32), "`y`")
+    right = tf.reduce_all(tf.abs(y) <= LARGEST)
+    with tf.control_dependencies([tf.debugging.Assert(right, [SQUARES, y])]):
+        return tf.identity(y)
+
+
+def row_weights(weights, name="sample_weight"):
+    """Weights of texts as an array of float32 (B,), checked.
+
+    Raises:
+        ValueError: if a text has several weights, or a weight is not a number, negative
+            or not finite, or is too small or too large for sums in float32.
+    """
+    weights = one_for_each_text(weights, name)
+    numbers = _as_floats(weights, f"`{name}`", "Use 1.0 as the default.")
+    rule = f"`{name}` must hold finite numbers of at least 0."
+    _check_values(np.isfinite(numbers) & (numbers >= 0), weights, rule)
+    fits = (numbers == 0) | (numbers >= SMALLEST) & (numbers <= LARGEST)
+    _check_values(fits, weights, f"`{name}` {SUMS}", "Scale the weights.")
+    return numbers.astype("float32")
+
+
+def _check_values(right, given, rule, way="Correct or remove the row."):
+    """Raises ValueError at the first given value that is not right."""
+    wrong = np.argwhere(~right)
+    if len(wrong):
+        place = tuple(wrong[0])
+        raise ValueError(
+            f"{rule} Received: {given[place]} in row {place[0] if place else 0}. {way}"
+        )
+
+
+def weight_tensor(weights):
+    """`row_weights` for a tensor in a tf.data pipeline; it may have any shape."""
+    message = f"`sample_weight` must hold finite numbers of at least 0; it {SUMS}"
+    numbers = tf.cast(weights, tf.float32)
+    zero = tf.equal(weights, tf.zeros((), weights.dtype))
+    right = zero | (numbers >= SMALLEST) & (numbers <= LARGEST)
+    check = tf.debugging.Assert(tf.reduce_all(right), [message, weights])
+    with tf.control_dependencies([check]):
+        return tf.identity(numbers)

@@ -1,0 +1,1 @@
+"""Tasks that predict words of their own texts."""

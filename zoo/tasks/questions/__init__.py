@@ -1,0 +1,1 @@
+"""Tasks whose answer is a span of a text."""

@@ -1,0 +1,1 @@
+"""Tasks with one answer for each word."""

@@ -1,0 +1,111 @@
+"""What the command line asks of a tagger: sentences in, scores, tags, reports out."""
+
+import itertools
+
+from zoo.data import read_conll
+from zoo.evaluation import (
+    assess_tags,
+    find_scheme,
+    most_frequent_tags,
+)
+from zoo.tasks.answering import as_numpy
+from zoo.tasks.labelled_files import LabelledFiles
+from zoo.tasks.taggers.tagging import WORD_KEYS, spans_of_text
+
+
+class TaggedFiles(LabelledFiles):
+    """What a tagger reads from files, trains on, scores, answers and reports with.
+
+    A subclass has `labels`, `options`, and the methods of `Tagging`.
+    """
+
+    baselines = {"most frequent tag of each word": most_frequent_tags}
+    reads_words = True
+
+    @classmethod
+    def read(
+        cls,
+        path,
+        text_column=None,
+        pair_column=None,
+        label_column=None,
+        documents=False,
+        skip_empty_words=False,
+    ):
+        """Reads words and tags from a file of columns, see `zoo.data.read_conll`.
+
+        With `documents`, the sentences of a document are one text. With
+        `skip_empty_words`, lines without a word are skipped.
+        """
+        if pair_column is not None:
+            raise ValueError(
+                "Tags belong to the words of one text. Received: "
+                f"pair_column={pair_column!r}. Leave it out."
+            )
+        return read_conll(path, text_column, label_column, documents, skip_empty_words)
+
+    @classmethod
+    def data_options(cls, labels):
+        """The names of the tags, and the scheme of spans if they follow one."""
+        names = sorted({tag for tags in labels for tag in tags})
+        return {"labels": names, "scheme": find_scheme(labels)}
+
+    def measure(self, x, labels):
+        """Scores as of every task, and with a scheme precision, recall and F1."""
+        scores = super().measure(x, labels)
+        if self.options["scheme"]:
+            spans = self.score(x, labels)
+            scores |= {name: spans[name] for name in ("precision", "recall", "f1")}
+        return scores
+
+    def answer_rows(self, x):
+        """Yields a dict for each text: lists with one value for each word, and spans.
+
+        The spans are in `entities`, if the model has a scheme.
+        """
+        for text, words in self.tagged_texts(x):
+            row = {k: [word[key] for word in words] for k, key in WORD_KEYS.items()}
+            if self.options["scheme"]:
+                row["entities"] = spans_of_text(text, words)
+            yield row
+
+    def marked_texts(self, x, answers):
+        """Texts with their spans, or without a scheme with the tags of all words."""
+        texts = as_numpy(self.text_columns(x)[0]).tolist()
+        if self.options["scheme"]:
+            return texts, [row["entities"] for row in answers]
+        keys = {"tags": "label", "scores": "score", "begins": "begin", "ends": "end"}
+        return texts, [
+            [
+                dict(zip(keys.values(), word, strict=True))
+                for word in zip(*(row[key] for key in keys), strict=True)
+            ]
+            for row in answers
+        ]
+
+    @classmethod
+    def describe_labels(cls, labels):
+        """How often each tag occurs, and the number of words."""
+        tags = list(itertools.chain.from_iterable(labels))
+        return {"words": len(tags), **super().describe_labels(tags)}
+
+    def predict_labels(self, x):
+        """The tags of all words and their probabilities, two lists of lists."""
+        rows = self.tag(x)
+        return tuple(
+            [[word[key] for word in row] for row in rows] for key in ("tag", "score")
+        )
+
+    def assess(self, labels, predicted, confidence=None):
+        """Assesses predicted tags, see `zoo.evaluation.assess_tags`."""
+        scheme = self.options["scheme"]
+        labels = [row.split() for row in self.encode_labels(labels)]
+        return assess_tags(labels, predicted, self.labels, scheme, confidence)
+
+    def describe_error(self, text, label, predicted):
+        """The words with a wrong tag, with the true and the predicted tag."""
+        words = zip(text, label, predicted, strict=True)
+        wrong = [
+            f"{word}: {tag}, not {found}" for word, tag, found in words if tag != found
+        ]
+        return {"wrong tags": "; ".join(wrong)}

@@ -1,0 +1,299 @@
+"""A task with a label for every word of a text."""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from zoo import ragged_rows
+from zoo.data import WordWindowPacker
+from zoo.evaluation import allowed_transitions
+from zoo.layers import CRF, crf, output_layer
+from zoo.tasks.base import Task
+from zoo.tasks.blocks import in_blocks
+from zoo.tasks.inputs.label_values import label_names
+from zoo.tasks.inputs.targets import label_ids, label_rows, name_tensor
+from zoo.tasks.inputs.text_input import join_words
+from zoo.tasks.losses.chain import CRFLoss, TagAccuracy
+from zoo.tasks.option_kinds import check_options
+from zoo.tasks.taggers.tagged_files import TaggedFiles
+from zoo.tasks.taggers.tagging import Tagging
+from zoo.text.white_space import split_words
+
+DECODERS = ("softmax", "crf")
+PAIRS = 2**24  # of tags, whose scores are computed together
+ROWS = 32  # the least number of rows in a block; a long text has many rows
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class TokenClassifier(TaggedFiles, Tagging, Task):
+    """Predicts one of several labels for every word: parts of speech, names, chunks.
+
+    `logits = dropout(x_first) W + b`, where x_first is the vector of the first piece of
+    a word. With `decoder="crf"` the answer is the best path of a chain over the logits.
+
+    Words are separated by white space, so split punctuation off first. A sentence is a
+    str or a list of words. Its labels are a list, or a str of labels that are separated
+    by white space. A long text is read in windows, see `zoo.data.WordWindowPacker`. In
+    training, each is a row of its own, and `batch_size` counts rows; a batch of a
+    dataset has all windows of its texts. A text may be a document, so that a word is
+    read with other sentences, see `documents` of `zoo.data.read_conll`.
+
+    Source: Devlin et al. 2019, section 5.3; for the chain, Lample et al. 2016.
+
+    Args:
+        backbone: `zoo.backbone.Backbone`.
+        tokenizer: from `zoo.text`, or None for token ids only.
+        labels: as of `TextClassifier`.
+        decoder: "softmax" or "crf".
+        scheme: "IOB1", "IOB2", "BIOES" or "BILOU" for spans, which `score` counts. With
+            "crf" the answers follow the scheme. None for labels of single words.
+        head_dropout: float in [0, 1), on the vector of a word.
+        **kwargs: sequence_length and name, see `zoo.tasks.Task`.
+
+    Inputs:
+        texts (B,). The inputs of the graph are those of the backbone and word_positions
+        int32 (B, W), the position of the first token of each word, -1 for padding.
+
+    Returns:
+        float32 (B, W, T) logits, or with "crf" (B, W, T, T) potentials; see
+        `zoo.layers.CRF`. `answer` returns tags, scores, words, begins and ends.
+
+    Raises:
+        ValueError: if there are fewer than two labels, the decoder is unknown, or a
+            label occurs twice, has white space or is not a tag of the scheme.
+    """
+
+    task_name = "token_classifier"
+    pads_targets = True
+    padding_label = -1
+    classifies = "words"
+    encodes = True
+    answers_tokens = False
+    text_methods = ("answer", "tag", "entities")
+    answer_pads = {"tags": "", "scores": 0.0, "words": "", "begins": -1, "ends": -1}
+    packer = WordWindowPacker
+
+    def __init__(
+        self,
+        backbone,
+        tokenizer=None,
+        labels=2,
+        decoder="softmax",
+        scheme=None,
+        head_dropout=0.1,
+        **kwargs,
+    ):
+        self.check_encodes(backbone)
+        check_options(locals())
+        labels = label_names(labels)
+        if any(label.split() != [label] for label in labels):
+            raise ValueError(
+                f"`labels` must have no white space. Received: {labels}. Use "
+                '`label.replace(" ", "_")`.'
+            )
+        if decoder not in DECODERS:
+            raise ValueError(
+                f"`decoder` must be one of {DECODERS}. Received: {decoder!r}."
+            )
+        self.allowed = scheme and allowed_transitions(labels, scheme)
+        inputs = backbone.make_inputs(backbone.config)
+        positions = keras.Input((None,), dtype="int32", name="word_positions")
+        places = keras.ops.maximum(positions, 0)
+        x = backbone.at_positions(inputs, places)["sequence_output"]
+        x = keras.layers.Dropout(
+            head_dropout, dtype=backbone.dtype_policy, name="head_dropout"
+        )(x)
+        outputs = output_layer(len(labels), backbone, "classifier")(x)
+        if decoder == "crf":
+            outputs = CRF(name="crf")(outputs, mask=positions >= 0)
+        inputs["word_positions"] = positions
+        options = {
+            "labels": labels,
+            "decoder": decoder,
+            "scheme": scheme,
+            "head_dropout": head_dropout,
+        }
+        super().__init__(inputs, outputs, backbone, tokenizer, options, **kwargs)
+        self.labels = tuple(labels)
+
+    @property
+    def output_kind(self):
+        """What the outputs are; see `DistributedTraining`."""
+        return "potentials" if self.options["decoder"] == "crf" else "logits"
+
+    @classmethod
+    def recognise(cls, found):
+        """The labels of a checkpoint that tags words."""
+        if found.labels and found.classifies == cls.classifies:
+            return {"labels": list(found.labels)}
+        return None
+
+    @classmethod
+    def merge_options(cls, saved, given):
+        """See `Task`. The saved scheme is left out if there are other labels."""
+        labels = given.get("labels")
+        if labels is not None and label_names(labels) != saved.get("labels"):
+            saved = {name: value for name, value in saved.items() if name != "scheme"}
+        return {**saved, **given}
+
+    def has_saved_head(self, saved):
+        """Whether a saved head fits: its labels, and a new CRF has no weights there."""
+        decoders = self.options["decoder"], saved.get("decoder", "softmax")
+        return super().has_saved_head(saved) and decoders != ("crf", "softmax")
+
+    # Training ------------------------------------------------------------------
+
+    def as_text(self, x):
+        """Joins words to texts; see `TextColumns.as_text` and `join_words`."""
+        return join_words(super().as_text(x))
+
+    def default_loss(self):
+        """Cross-entropy averaged over words, or with "crf" over rows."""
+        if self.options["decoder"] == "crf":
+            return CRFLoss(reduction="mean_with_sample_weight")
+        return keras.losses.SparseCategoricalCrossentropy(
+            from_logits=True, ignore_class=-1, reduction="mean_with_sample_weight"
+        )
+
+    def default_metrics(self):
+        """The share of words with the correct tag."""
+        return [TagAccuracy()]
+
+    def encode_labels(self, y):
+        """Labels of sentences, names or numbers, as an array of str (B,), checked."""
+        rows = label_rows(y)
+        flat = [label for row in rows for label in row]
+        numbers = iter(label_ids(flat, self.labels).tolist() if flat else ())
+        texts = [" ".join(self.labels[next(numbers)] for _ in row) for row in rows]
+        return np.array(texts, object)
+
+    def encode_label_tensor(self, y):
+        """Labels of sentences without a change; `finish` splits them."""
+        if y.dtype != tf.string:
+            raise ValueError(
+                "`y` of a dataset must hold the labels of each sentence as one string, "
+                f"separated by white space. Received: {y.dtype.name}. Use "
+                '`" ".join(labels)`.'
+            )
+        return y
+
+    def check_rows(self, columns, y):
+        """Raises ValueError unless there is a label for every word."""
+        words = self.tokenizer.split(columns[0])[0].row_lengths().numpy()
+        labels = [len(row.split()) for row in y]
+        for row, counts in enumerate(zip(words.tolist(), labels, strict=True)):
+            if counts[0] != counts[1]:
+                raise ValueError(
+                    "A sentence must have a label for every word. Received: "
+                    f"{counts[1]} labels for {counts[0]} words in row {row}. Words are "
+                    "separated by white space."
+                )
+
+    def check_tensors(self, columns, y):
+        """`check_rows` in a tf.data pipeline."""
+        words = self.tokenizer.split(columns[0])[0].row_lengths()
+        equal = tf.reduce_all(words == split_words(y)[0].row_lengths())
+        tf.debugging.Assert(equal, ["A sentence must have a label for every word."])
+
+    def per_row(self, columns, rows, targets):
+        """Labels of texts as those of their windows; see `TextBatches.per_row`."""
+        windows, words = rows.pop("windows"), rows["word_positions"]
+        if not targets:
+            return rows, targets
+        labels = words.with_values(split_words(targets[0])[0].values)
+        others = [ragged_rows.repeat(target, windows) for target in targets[1:]]
+        return rows, [ragged_rows.join(labels, " "), *others]
+
+    def finish(self, x, y=None, weight=None):
+        """An example: x, labels int32 (B, W), -1 for padding, and weights."""
+        if y is None:
+            return x
+        positions = x["word_positions"]
+        labels = split_words(y)[0]
+        numbers = tf.cast(name_tensor(labels.values, self.labels), tf.int32)
+        dense = labels.with_values(numbers).to_tensor(-1, shape=tf.shape(positions))
+        dense = tf.where(positions >= 0, dense, -1)
+        real = tf.cast(dense >= 0, tf.float32)
+        weight = tf.ones_like(real[:, 0]) if weight is None else weight
+        weight = tf.reshape(weight, (-1,))
+        if self.options["decoder"] == "crf":
+            return x, dense, weight * real[:, 0]  # a row without words has no path
+        return x, dense, weight[:, None] * real
+
+    # Answers -------------------------------------------------------------------
+
+    def decode(self, emissions, mask):
+        """Numbers int32 (B, W) and probabilities float32 (B, W) of the answers."""
+        if self.options["decoder"] == "softmax":
+            shares = tf.nn.softmax(emissions)
+            tags = tf.argmax(shares, axis=-1, output_type=tf.int32)
+            shares = tf.gather(shares, tags, batch_dims=2)
+        else:
+            width = tf.shape(mask)[1]
+            empty = tf.zeros((0, width), tf.int32), tf.zeros((0, width))
+            words = PAIRS // len(self.labels) ** 2
+            size = tf.maximum(words // tf.maximum(width, 1), 1)
+            tags, shares = in_blocks(self._chain, (emissions, mask), size, empty)
+        return tags, tf.minimum(shares, 1.0)  # more is an error of rounding
+
+    def _chain(self, rows):
+        """`decode` with "crf", of rows whose pairs of tags fit in memory."""
+        emissions, mask = rows
+        outputs = self.get_layer("crf")(emissions, mask=mask)
+        if self.allowed is not None:
+            outputs = crf.forbid(outputs, self.allowed, mask)
+        shares, tags = crf.marginals(outputs), crf.best_path(outputs)[0]
+        return tags, tf.gather(shares, tags, batch_dims=2)
+
+    def answer_batch(self, texts):
+        """Tags of texts, in a graph.
+
+        A text that is longer than a row is split into windows, see
+        `zoo.data.WordWindowPacker`. The chain of "crf" covers the whole text.
+
+        Args:
+            texts: string (B,).
+
+        Returns:
+            dict of (B, W): tags string, scores float32, the probabilities of the tags,
+            words string, begins and ends int32, the positions of words in characters.
+            Padding is "", 0 and -1.
+        """
+        return self._describe(texts, *self.preprocessor.windows((texts,)))
+
+    def _describe(self, texts, x, sizes):
+        words, begins, ends = self.tokenizer.split(texts, "characters")
+        emissions = self._emissions(x, tf.maximum(tf.size(texts), ROWS))
+        emissions = tf.RaggedTensor.from_row_lengths(emissions, sizes)
+        width = tf.maximum(tf.cast(words.bounding_shape(axis=1), tf.int32), 1)
+        shape = tf.stack([-1, width])
+        emissions = emissions.to_tensor(shape=tf.concat([shape, [-1]], 0))
+        emissions.set_shape((None, None, len(self.labels)))
+        mask = tf.sequence_mask(sizes, width)
+        tags, scores = self.decode(emissions, mask)
+        return {
+            "tags": tf.where(mask, tf.gather(tf.constant(self.labels), tags), ""),
+            "scores": tf.where(mask, scores, 0.0),
+            "words": words.to_tensor("", shape=shape),
+            "begins": begins.to_tensor(-1, shape=shape),
+            "ends": ends.to_tensor(-1, shape=shape),
+        }
+
+    def _emissions(self, x, size):
+        """Emissions (M, T) of the words of all rows, computed `size` rows at once."""
+        classifier = keras.Model(self.input, self.get_layer("classifier").output)
+        # Keras would take other features for inputs, in the order of their names.
+        x = {name: x[name] for name in self.input}
+
+        def emissions(block):
+            found = classifier(block, training=False)
+            return tf.boolean_mask(found, block["word_positions"] >= 0)
+
+        return in_blocks(emissions, x, size, tf.zeros((0, len(self.labels))))
+
+    def answer_eagerly(self, texts):
+        """`answer_batch`, mostly as a `tf.function`."""
+        describe = self.compiled_function(
+            "answer", self._describe, reduce_retracing=True
+        )
+        return describe(texts, *self.preprocessor.windows((texts,)))

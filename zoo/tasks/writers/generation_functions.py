@@ -1,0 +1,153 @@
+"""Writes texts by compiled functions, each of which serves many options."""
+
+import concurrent.futures
+
+import numpy as np
+import tensorflow as tf
+
+from zoo.generation import GenerationOptions, first_row, next_token
+from zoo.tasks.answering import as_numpy
+from zoo.tasks.writers.sample_numbers import count_repeats, sample_numbers
+from zoo.tasks.writers.stop_texts import stop_patterns
+
+BATCHES_AT_ONCE = 2  # while one waits for memory, the other one computes
+
+
+def write_texts(task, texts, lengths, size, options):
+    """What is written for each text, list of (list of str, list of float).
+
+    Args:
+        texts: string tensor (N,).
+        lengths: int (N,), their tokens, by which batches are made.
+        size: int, texts of a batch.
+        options: `GenerationOptions`.
+    """
+    order = np.argsort(-lengths, kind="stable")
+    repeats = np.array(count_repeats(texts.numpy()), "int32")
+    values = _values(task, options)
+    begin, search, decode = _compile(task, options, values)
+
+    def write(rows):
+        batch, grows = tf.gather(texts, rows), tf.constant(True)
+        inputs, begun, numbers = begin(batch, tf.gather(repeats, rows), grows, values)
+        tokens, scores = search(begun, numbers, values)
+        written, scores = decode(tokens, scores, inputs, batch, values)
+        return as_numpy(written).tolist(), as_numpy(scores).tolist()
+
+    parts = [order[start : start + size] for start in range(0, len(order), size)]
+    found = [None] * len(order)
+    with concurrent.futures.ThreadPoolExecutor(BATCHES_AT_ONCE) as pool:
+        for rows, written in zip(parts, pool.map(write, parts), strict=True):
+            for row, *pair in zip(rows, *written, strict=True):
+                found[row] = pair
+    return found
+
+
+def _values(task, options):
+    """What compiled functions take of the options, dict of tensors."""
+    values = options.inputs(task.output.shape[-1])
+    seed = tf.constant(values.pop("seed"), tf.int64)
+    values = {name: tf.constant(value) for name, value in values.items()}
+    return {**values, "seed": seed, "stop": tf.constant(stop_patterns(options.stop))}
+
+
+def _compile(task, options, values):
+    """Compiled functions that begin, search and decode.
+
+    The first and the last serve all options, and the second all of a structure.
+
+    Args:
+        options: `GenerationOptions`.
+        values: dict, from `_values`.
+    """
+    begin, spec = _compile_begin(task, values), tf.TensorSpec
+    inputs, begun, numbers = _specs(begin.get_concrete_function().structured_outputs)
+    structure = options.structure()
+
+    def search(begun, numbers, values):
+        return task.search(begun, structure.with_inputs(values), numbers)
+
+    def decode(tokens, scores, inputs, texts, values):
+        options = GenerationOptions().with_values(values)
+        return task.decode(tokens, scores, inputs, texts, options)
+
+    tokens = spec((None, None, None), tf.int32), spec((None, None), tf.float32)
+    texts, values = spec((None,), tf.string), _specs(values)
+    signature = [*tokens, inputs, texts, values]
+    return (
+        begin,
+        task.compiled_function((structure, "search"), search, [begun, numbers, values]),
+        task.compiled_function("decode", decode, signature),
+    )
+
+
+def _compile_begin(task, values):
+    """A compiled function: inputs, what a search begins with, and random numbers.
+
+    Args:
+        values: dict, from `_values`.
+
+    Returns:
+        function of texts, `repeats` of `sample_numbers`, whether caches may grow,
+        and values.
+    """
+
+    def begin(texts, repeats, grows, values):
+        options = GenerationOptions().with_values(values)
+        inputs = task.encode_prompt(texts, options)
+        begun = task.init_search(inputs, options, grows)
+        return inputs, begun, sample_numbers(texts, options, repeats)
+
+    vectors = [tf.TensorSpec((None,), kind) for kind in (tf.string, tf.int32)]
+    signature = [*vectors, tf.TensorSpec((), tf.bool), _specs(values)]
+    return task.compiled_function("begin", begin, signature)
+
+
+def stream_texts(task, texts, options):
+    """Yields the texts after every token."""
+    repeats, grows = count_repeats(texts.numpy()), tf.constant(False)
+    values = _values(task, options)
+    begin = _compile_begin(task, values)
+    inputs, begun, numbers = begin(texts, tf.constant(repeats, tf.int32), grows, values)
+    write = task.writer(inputs, texts, options)
+    row, _ = first_row(
+        **begun, options=options, end=task.tokenizer.end_id, numbers=numbers
+    )
+    states = begin.get_concrete_function().structured_outputs[1]["states"]
+    advance = _compile_step(task, options, row, states, values)
+    number, alive = tf.constant(0), tf.constant(len(texts))
+    while int(alive):
+        number, alive, row = advance(number, alive, row, values)
+        yield as_numpy(write(row["tokens"], row["done"])).tolist()
+
+
+def _compile_step(task, options, row, states, values):
+    """The compiled step of a stream.
+
+    Args:
+        options: `GenerationOptions`.
+        row: dict, from `first_row`.
+        states: those of `row` as in a graph, whose unknown dimensions may change.
+        values: dict, from `_values`.
+    """
+    structure, end = options.structure(), task.tokenizer.end_id
+
+    def advance(number, alive, row, values):
+        options = structure.with_inputs(values)
+        ended = task.stop_finder(options)
+        return next_token(task.next_logits, options, end, ended)(number, alive, row)
+
+    spec = {
+        name: _specs(states)
+        if name == "states"
+        else tf.TensorSpec([None] * value.shape.rank, value.dtype)
+        for name, value in row.items()
+    }
+    scalar = tf.TensorSpec((), tf.int32)
+    signature = [scalar, scalar, spec, _specs(values)]
+    return task.compiled_function((structure, "advance"), advance, signature)
+
+
+def _specs(tensors):
+    """The shapes and dtypes of a nest of tensors."""
+    return tf.nest.map_structure(lambda t: tf.TensorSpec(t.shape, t.dtype), tensors)

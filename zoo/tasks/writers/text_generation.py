@@ -1,0 +1,343 @@
+"""How a task with a decoder writes texts."""
+
+import dataclasses
+
+import numpy as np
+import tensorflow as tf
+
+from zoo.checks.ranges import check_values
+from zoo.generation import GenerationOptions, generate
+from zoo.tasks.inputs.text_input import rows_at_once
+from zoo.tasks.writers.generation_functions import stream_texts, write_texts
+from zoo.tasks.writers.sample_numbers import sample_numbers
+from zoo.tasks.writers.stop_texts import stop_finder, trim_texts
+
+ROWS_IN_BATCH = 64  # hypotheses
+LATER_ENTRIES = 32  # of a cache, see `zoo.generation.search`
+
+
+class TextGeneration:
+    """Writes a text for every text: greedily, by beams or by samples, or as a stream.
+
+    A task has `head`, a `zoo.layers.TokenLogits`; `decoder`, see `make_decoder` of
+    `zoo.backbone.Backbone`; and a tokenizer with `end_id` and `detokenize`; here, of a
+    source and a target, also with `start_id`. A subclass may write otherwise, with
+    `encode_prompt`, `init_states` and `writer`.
+
+    Attributes:
+        generation: dict, defaults of `zoo.generation.GenerationOptions`.
+        unused_options: tuple of str, options that the task does not have.
+        answer_name: str, what an answer calls the text.
+        vectors: str, the output of the backbone that the head reads.
+    """
+
+    generation = {}
+    unused_options = ()
+    answer_name = "text"
+    vectors = "decoder_sequence_output"
+
+    def generation_options(self, **options):
+        """The options of a generation: those of the task, and the given ones.
+
+        Raises:
+            ValueError: if an option is unknown or out of its range, names no token of
+                the model, or there are more new tokens than positions.
+        """
+        own = self.options.get("generation") or {}
+        given, options = options, {**self.generation, **own, **options}
+        least, most = options.get("min_new_tokens"), options.get("max_new_tokens")
+        if least and isinstance(most, int) and "min_new_tokens" not in given:
+            options["min_new_tokens"] = min(least, most)
+        longest = self.backbone.config.max_sequence_length
+        if longest is not None:
+            options.setdefault("max_new_tokens", longest)
+        options = self.check_options(options)
+        if longest is not None and options.max_new_tokens > longest:
+            raise ValueError(
+                f"`max_new_tokens` must be at most {longest}, the positions of the "
+                f"model. Received: {options.max_new_tokens}."
+            )
+        return options
+
+    def check_options(self, options):
+        """A dict of options as `GenerationOptions`, checked against the task."""
+        known = [field.name for field in dataclasses.fields(GenerationOptions)]
+        known = [name for name in known if name not in self.unused_options]
+        unknown = {*options} - {*known}
+        if unknown:
+            raise ValueError(
+                f"An option must be one of {', '.join(known)}. Received: "
+                f"{', '.join(sorted(map(str, unknown)))}."
+            )
+        options = GenerationOptions(**options)
+        suppressed = (*options.suppressed, *self.never_written())
+        options = dataclasses.replace(options, suppressed=suppressed)
+        end = self.tokenizer and self.tokenizer.end_id
+        options.check_tokens(self.output.shape[-1], end)
+        return options
+
+    def never_written(self):
+        """Tokens that are suppressed in every generation, iterable of int."""
+        return ()
+
+    def set_generation(self, generation):
+        """Sets the defaults of the task's options, checked.
+
+        Args:
+            generation: dict of options of `GenerationOptions`, or None for none.
+        """
+        generation = {} if generation is None else generation
+        if not isinstance(generation, dict):
+            raise ValueError(
+                "`generation` must be a dict of options, such as `{'num_beams': 4}`. "
+                f"Received: {generation!r:.80}."
+            )
+        self.check_options(generation)
+        options = GenerationOptions(**generation)
+        # Plain numbers, which a file can hold.
+        plain = {name: getattr(options, name) for name in generation}
+        self.options["generation"] = plain
+
+    def encode_prompt(self, texts, options):
+        """What the model reads before it writes, dict of int32 (B, L).
+
+        Args:
+            texts: string (B,).
+            options: `GenerationOptions`.
+        """
+        return self.preprocessor((texts,))
+
+    def longest_text(self, options):
+        """The most tokens of a text that is read, int; None for any number."""
+        return self.sequence_length
+
+    def init_search(self, inputs, options, grows=True):
+        """What a search begins with, in a graph.
+
+        Args:
+            inputs: dict of int32 (B, L), from `encode_prompt`.
+            options: `GenerationOptions`.
+            grows: bool, whether the caches may grow; else they have room for all.
+
+        Returns:
+            dict of states, start and limits, see `zoo.generation.generate`.
+        """
+        several = tf.where(options.samples, options.num_return, 1)
+        inputs = {k: tf.repeat(v, several, axis=0) for k, v in inputs.items()}
+        states, start, limits = self.init_states(inputs, options, grows)
+        return {"states": states, "start": start, "limits": limits}
+
+    def init_states(self, inputs, options, grows):
+        """The states before the first new token.
+
+        Args:
+            inputs: dict of int32 (B, L), from `encode_prompt`.
+            options, grows: see `init_search`.
+
+        Returns:
+            The states and the token that is read first, int32 (R,), of `num_beams`
+            rows for each row of `inputs`; and the most tokens of each, int32 (B,).
+        """
+        options = options.resolve()
+        sources = tf.reduce_sum(inputs["encoder_padding_mask"], axis=1)
+        limits = tf.minimum(sources + options.extra_tokens, options.max_new_tokens)
+        longest = tf.reduce_max(tf.concat([limits, [1]], axis=0))
+        rows = tf.shape(inputs["encoder_padding_mask"])[0] * options.num_beams
+        room = self.room(rows, longest, options.num_beams, grows)
+        states = self.decoder.make_states(rows, room, inputs, options.num_beams)
+        return states, tf.fill([rows], self.tokenizer.start_id), limits
+
+    @staticmethod
+    def room(rows, longest, beams, grows):
+        """For how many tokens of a row a cache has room at first.
+
+        Args:
+            rows: int32 scalar.
+            longest: the most new tokens.
+            beams: int.
+            grows: see `init_search`.
+        """
+        # The length of a cache that grows in a loop must not be a constant.
+        room = tf.maximum(LATER_ENTRIES // beams, 1) + 0 * rows
+        return tf.where(grows, tf.minimum(longest, room), longest)
+
+    def next_logits(self, tokens, states, beams=1, matrix=None, fused=None):
+        """The logits float32 (R, V) after tokens int32 (R, 1), and the next states."""
+        outputs, states = self.decoder.step(tokens, states, beams=beams, fused=fused)
+        return self.head(outputs[self.vectors][:, -1], matrix), states
+
+    def writer(self, inputs, texts, options):
+        """A function of new tokens int32 (B, T) to the texts, string (B,).
+
+        It may also be given which of the texts are at their end, bool (B,). What is not
+        certain of the other ones is then left out.
+
+        Args:
+            inputs: dict of int32 (B, L), from `encode_prompt`.
+            texts: string (B,).
+            options: `GenerationOptions`.
+        """
+
+        def write(tokens, done=None):
+            return trim_texts(self.join(tokens, done), options, done)
+
+        return write
+
+    def join(self, tokens, done=None):
+        """The texts of tokens, string (B,); see `writer`."""
+        texts = self.tokenizer.detokenize(tokens)
+        if done is None:
+            return texts
+        return tf.where(done, texts, self.tokenizer.detokenize_unfinished(tokens))
+
+    def stop_finder(self, options):
+        """A function that says which sequences end, see `zoo.generation.generate`."""
+        return stop_finder(self.tokenizer, options)
+
+    def constrain(self, step, begun):
+        """A step and its states, of a task that restricts which tokens may come next.
+
+        Args:
+            step: see `zoo.generation.generate`.
+            begun: dict, from `init_search`.
+        """
+        return step, begun["states"]
+
+    def search(self, begun, options, numbers=None):
+        """Tokens and scores, in a graph; see `zoo.generation.generate`.
+
+        Args:
+            begun: dict, from `init_search`.
+            options, numbers: see `zoo.generation.generate`.
+        """
+        beams, matrix, fused = (
+            options.num_beams,
+            self.head.matrix(),
+            self.decoder.fuse(),
+        )
+
+        def step(tokens, states):
+            return self.next_logits(tokens, states, beams, matrix, fused)
+
+        step, states = self.constrain(step, begun)
+        return generate(
+            step,
+            states,
+            begun["start"],
+            options,
+            self.tokenizer.end_id,
+            limits=begun["limits"],
+            numbers=numbers,
+            ended=self.stop_finder(options),
+        )
+
+    def generate_tokens(self, inputs, options, numbers=None):
+        """Tokens and scores, in a graph; see `init_search` and `search`."""
+        return self.search(self.init_search(inputs, options), options, numbers)
+
+    def decode(self, tokens, scores, inputs, texts, options):
+        """Texts of tokens, in a graph.
+
+        Args:
+            tokens: int32 (B, num_return, T), and their scores (B, num_return).
+            inputs: dict of int32 (B, L), from `encode_prompt`.
+            texts: string (B,).
+            options: `GenerationOptions`.
+
+        Returns:
+            string and float32 (B, num_return), texts and their scores.
+        """
+        flat = tf.reshape(tokens, (-1, tf.shape(tokens)[-1]))
+        several = options.num_return
+        inputs = {k: tf.repeat(v, several, axis=0) for k, v in inputs.items()}
+        written = self.writer(inputs, tf.repeat(texts, several), options)(flat)
+        empty = self.writes_nothing(texts)
+        if empty is not None:
+            scores = tf.where(empty[:, None], 0.0, scores)
+        return tf.reshape(written, (-1, several)), scores
+
+    def writes_nothing(self, texts):
+        """For which texts nothing is written, bool (B,), or None for no such texts."""
+        return None
+
+    def answer_batch(self, texts):
+        """The best text for each text, in a graph; see `write_batch`."""
+        return self.write_batch(texts)
+
+    def write_batch(self, texts):
+        """The best text for each text, in a graph; dict of (B,).
+
+        A sample is that of `write_texts` for a text alone.
+        """
+        options = self.generation_options()
+        inputs, numbers = self.encode_prompt(texts, options), None
+        if options.samples:
+            numbers = sample_numbers(texts, options)
+        tokens, scores = self.generate_tokens(inputs, options, numbers)
+        written, scores = self.decode(tokens, scores, inputs, texts, options)
+        return {self.answer_name: written[:, 0], "score": scores[:, 0]}
+
+    def write_texts(
+        self, texts, batch_size=None, return_scores=False, stream=False, **options
+    ):
+        """Writes a text for every text.
+
+        Args:
+            texts: list of str, or what `predict` takes, but no dataset.
+            batch_size: int, texts that are written together; by default 64, or fewer
+                with beams. Two batches are written at once.
+            return_scores: bool, whether to return the scores too.
+            stream: bool, whether to return a generator. It has the texts so far, list
+                of str, after every token. All texts are one batch.
+            **options: of `zoo.generation.GenerationOptions`, such as num_beams.
+
+        Returns:
+            list of str; with `num_return`, list of lists of str, the best one first.
+            With `return_scores`, a tuple of it and of the scores in the same form.
+
+        Raises:
+            TypeError: if `texts` is one string, or not text.
+            ValueError: if an option is unknown or out of its range, or a stream has
+                beams, scores or several texts for each text.
+        """
+        if self.tokenizer is None or self.tokenizer.end_id is None:
+            raise ValueError(
+                f"`{self.text_methods[0]}` needs a tokenizer with a token that ends a "
+                f"text. Received: {type(self.tokenizer).__name__}. Give the model one "
+                "when you make it."
+            )
+        check_values(bool, return_scores=return_scores, stream=stream)
+        several = "num_return" in options
+        options = self.generation_options(**options)
+        columns = self.text_columns(texts)
+        if stream:
+            if options.num_beams > 1 or options.num_return > 1 or return_scores:
+                raise ValueError(
+                    "With `stream=True`, there is one output for each text, without "
+                    f"beams and scores. Received: num_beams={options.num_beams}, "
+                    f"num_return={options.num_return}, return_scores={return_scores}. "
+                    "Leave them out."
+                )
+            return stream_texts(self, columns[0], options)
+        lengths = self.read_lengths(texts, options)
+        most = max(ROWS_IN_BATCH // max(options.num_beams, options.num_return), 1)
+        size = rows_at_once(batch_size, most)
+        found = write_texts(self, columns[0], lengths, size, options)
+        if not several:
+            found = [(texts[0], scores[0]) for texts, scores in found]
+        texts, scores = map(list, zip(*found, strict=True)) if found else ([], [])
+        return (texts, scores) if return_scores else texts
+
+    def read_lengths(self, texts, options):
+        """The numbers of tokens of texts, int (N,); warns once of truncated ones."""
+        known = len(self.text_columns(texts)[0])
+        lengths = self.token_lengths(texts) if known else np.zeros(0)
+        longest = self.longest_text(options)
+        cut = np.sum(lengths > (longest or np.inf))
+        self.report_truncation(int(cut), known, longest)
+        return lengths
+
+    def answer_eagerly(self, texts):
+        """`answer_batch`, compiled: the steps of a loop are slow if it is not."""
+        signature = [tf.TensorSpec([None], tf.string)]
+        return self.compiled_function("answer", self.answer_batch, signature)(texts)

@@ -1,0 +1,1 @@
+"""Byte pairs, the tokens of GPT-2."""

@@ -1,0 +1,1 @@
+"""Rules for English text: those of spaCy, fastai and GPT-1."""

@@ -1,0 +1,1 @@
+"""Vocabularies that are learned from a corpus."""

@@ -1,0 +1,1 @@
+"""Trees, and the tokens of a parser."""

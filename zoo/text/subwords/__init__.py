@@ -1,0 +1,1 @@
+"""SentencePiece and other subwords of translators."""

@@ -1,0 +1,177 @@
+"""The texts of Marian's translators: pieces of SentencePiece, ids of a vocabulary."""
+
+import base64
+
+import tensorflow as tf
+
+from zoo.ragged_rows import before, keep
+from zoo.text.subwords.sentencepiece import load_model, read_model
+from zoo.text.subwords.sentencepiece_model import SPACE
+from zoo.text.tokenizer import Framing, Tokenizer
+from zoo.text.vocabulary import lookup
+
+END, UNKNOWN, PAD = "</s>", "<unk>", "<pad>"
+CODE = r"(?s)\A(>>.*?<<)"  # the language that a text shall be translated to
+
+
+class MarianTokenizer(Tokenizer):
+    """Splits texts into pieces, which have the ids of a vocabulary.
+
+    The ids of the SentencePiece models are not used. A code such as `>>fra<<` at the
+    very beginning of a text is one token. Rows end with `</s>`. The decoder starts with
+    `<pad>`.
+
+    Source: `MarianTokenizer` of Hugging Face. It also finds the special tokens in a
+    text: with it, a text that contains `</s>` ends there. Here they are plain text.
+
+    Args:
+        source_model, target_model: bytes, the contents of `source.spm` and
+            `target.spm`; or their paths; or base64, as in `get_config`.
+        vocabulary: dict of piece to id, the content of `vocab.json`. The ids are 0 to
+            V - 1.
+        target_vocabulary: dict of piece to id, for the target, or None if both sides
+            share one vocabulary.
+
+    Attributes:
+        pad_id, start_id, end_id, unknown_id: ints, the same on both sides.
+
+    Inputs:
+        texts: str, or a list, array or tensor (B,) of strings.
+
+    Returns:
+        tf.RaggedTensor int32 (B, None) of ids, without the end. For a single str, a
+        tensor int32 (None,).
+
+    Raises:
+        FileNotFoundError: if there is no file at a path.
+        ValueError: if a model cannot be read, if the ids of a vocabulary are not 0 to
+            V - 1, if it lacks `</s>`, `<unk>` or `<pad>`, or if both vocabularies have
+            these tokens at different ids.
+    """
+
+    files = {
+        "source_model": "source.spm",
+        "target_model": "target.spm",
+        "vocabulary": "vocab.json",
+        "target_vocabulary": "target_vocab.json",
+    }
+
+    def __init__(self, source_model, target_model, vocabulary, target_vocabulary=None):
+        super().__init__()
+        self._models = read_model(source_model), read_model(target_model)
+        self._vocabulary = order_pieces(vocabulary, "vocabulary")
+        self._target_vocabulary = target_vocabulary and order_pieces(
+            target_vocabulary, "target_vocabulary"
+        )
+        sides = self._vocabulary, self._target_vocabulary or self._vocabulary
+        marks = [tuple(map(side.index, (PAD, END, UNKNOWN))) for side in sides]
+        if marks[0] != marks[1]:
+            raise ValueError(
+                "Both vocabularies must have the same special tokens. Received: ids "
+                f"{marks[0]} and {marks[1]} of <pad>, </s> and <unk>."
+            )
+        self.pad_id, self.end_id, self.unknown_id = marks[0]
+        self.start_id = self.pad_id
+        self.framing = Framing((), (self.end_id,), (self.end_id,))
+        self.vocabulary_size = len(self._vocabulary)
+        self.target_vocabulary_size = self._target_vocabulary and len(sides[1])
+        self._pieces, self._target_pieces = (
+            load_model(model, tf.string) for model in self._models
+        )
+        self._ids, self._target_ids = (lookup(side, self.unknown_id) for side in sides)
+        with tf.init_scope(), tf.device("CPU:0"):
+            self._spelling = tf.constant(sides[1])
+
+    def __call__(self, texts):
+        """Returns the ids of the source; see the class."""
+        return _tokenize(texts, self._pieces, self._ids)
+
+    def targets(self, texts):
+        """Returns the ids of texts that a model shall write; as `__call__`."""
+        return _tokenize(texts, self._target_pieces, self._target_ids)
+
+    def detokenize(self, ids):
+        """Joins the ids of the target to texts, without special tokens.
+
+        Args:
+            ids: int32 (B, T), or ragged. A row ends before the first end token.
+
+        Returns:
+            string tensor (B,), without space at both ends.
+        """
+        ids = before(ids, self.end_id)
+        known = (ids.values != self.pad_id) & (ids.values != self.unknown_id)
+        ids = keep(ids, known)
+        pieces = ids.with_values(tf.gather(self._spelling, ids.values))
+        texts = self._target_pieces.detokenize(pieces)
+        # In pieces that only the model of the source has.
+        texts = tf.strings.regex_replace(texts, SPACE, " ")
+        return tf.strings.strip(texts)
+
+    def all_tokens(self, target=False):
+        """The pieces of the source, or of the target; see `Tokenizer`."""
+        return (target and self._target_vocabulary) or self._vocabulary
+
+    def get_config(self):
+        """The models in base64, and the vocabularies."""
+        source, target = (base64.b64encode(model).decode() for model in self._models)
+        return {
+            "source_model": source,
+            "target_model": target,
+            "vocabulary": number_pieces(self._vocabulary),
+            "target_vocabulary": number_pieces(self._target_vocabulary),
+        }
+
+
+def number_pieces(pieces):
+    """Dict of piece to its number; None for None."""
+    return pieces and {piece: number for number, piece in enumerate(pieces)}
+
+
+def order_pieces(vocabulary, name):
+    """The pieces of a vocabulary in the order of their ids, which are checked.
+
+    Args:
+        vocabulary: dict of piece to id.
+        name: str, what to call it in the message.
+
+    Returns:
+        tuple of str, the pieces in the order of their ids.
+
+    Raises:
+        ValueError: if the ids are not 0 to V - 1, or a special token is missing.
+    """
+    known = isinstance(vocabulary, dict) and all(
+        type(number) is int for number in vocabulary.values()
+    )
+    if not known or sorted(vocabulary.values()) != list(range(len(vocabulary))):
+        numbers = len({*vocabulary.values()}) if known else 0
+        raise ValueError(
+            f"`{name}` must be a dict of every piece to its id, from 0 without gaps. "
+            f"Received: {len(vocabulary) if known else repr(vocabulary)[:80]} pieces "
+            f"with {numbers} ids."
+            + (f" The highest is {max(vocabulary.values())}." if numbers else "")
+        )
+    missing = [mark for mark in (END, UNKNOWN, PAD) if mark not in vocabulary]
+    if missing:
+        raise ValueError(
+            f"`{name}` must have the pieces </s>, <unk> and <pad>. Received: one "
+            f"without {', '.join(missing)}."
+        )
+    return tuple(sorted(vocabulary, key=vocabulary.get))
+
+
+def _tokenize(texts, pieces, ids):
+    """The ids of texts, ragged int32 (B, None)."""
+    texts = tf.convert_to_tensor(texts, tf.string)
+    if texts.shape.rank == 0:
+        return _tokenize(texts[None], pieces, ids)[0]
+    texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8")
+    coded = tf.strings.regex_full_match(texts, CODE + ".*")
+    codes = tf.strings.regex_replace(texts, CODE + ".*", r"\1", replace_global=False)
+    rest = tf.strings.regex_replace(texts, CODE, "", replace_global=False)
+    codes = tf.RaggedTensor.from_row_lengths(
+        tf.boolean_mask(codes, coded), tf.cast(coded, tf.int64)
+    )
+    found = tf.concat([codes, pieces.tokenize(rest)], axis=1)
+    return found.with_values(ids.lookup(found.values))

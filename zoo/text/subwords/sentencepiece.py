@@ -1,0 +1,188 @@
+"""SentencePiece inside the TensorFlow graph, for a source and a target."""
+
+import base64
+import binascii
+import hashlib
+import os
+import pathlib
+
+import tensorflow as tf
+import tensorflow_text as tf_text
+from tensorflow_text.python.ops import sentencepiece_tokenizer
+
+from zoo.ragged_rows import before, keep
+from zoo.text.subwords.sentencepiece_model import correct_rules
+from zoo.text.tokenizer import Framing, Tokenizer, checked_id
+
+
+class SentencePieceTokenizer(Tokenizer):
+    """Splits texts into the pieces of a SentencePiece model, and joins them again.
+
+    Rows end with the end token. With a `target_model`, the texts that a model writes
+    have pieces and ids of their own; by default both sides share one model.
+
+    Source: Kudo and Richardson 2018; Sennrich et al. 2016 for byte-pair encoding. All
+    operations belong to TensorFlow Text, and TF Serving has them.
+    `keras_nlp.tokenizers.SentencePieceTokenizer` cannot be exported: its model is not
+    tracked.
+
+    Args:
+        model: bytes, the content of a `.model` file; or its path; or base64, as in
+            `get_config`.
+        target_model: as `model`, or None.
+
+    Attributes:
+        pad_id, start_id, end_id: ints, the same on both sides.
+
+    Inputs:
+        texts: str, or a list, array or tensor (B,) of strings.
+
+    Returns:
+        tf.RaggedTensor int32 (B, None) of ids. For a single str, a tensor int32
+        (None,).
+
+    Raises:
+        FileNotFoundError: if there is no file at the path.
+        ValueError: if the model cannot be read, lacks one of the tokens `<pad>`, `<s>`
+            and `</s>`, or both models have them at different ids.
+    """
+
+    files = {"model": "sentencepiece.model", "target_model": "target.model"}
+
+    def __init__(self, model, target_model=None):
+        super().__init__()
+        self._model = read_model(model)
+        self._target_model = target_model and read_model(target_model)
+        self._pieces = load_model(self._model)
+        self._target_pieces = self._pieces
+        if target_model:
+            self._target_pieces = load_model(self._target_model)
+        marks = [_marks(side) for side in (self._pieces, self._target_pieces)]
+        if marks[0] != marks[1]:
+            raise ValueError(
+                "Both models must have the same special tokens. Received: ids "
+                f"{marks[0]} and {marks[1]} of <pad>, <s> and </s>."
+            )
+        self.pad_id, self.start_id, self.end_id = marks[0]
+        self.framing = Framing((), (self.end_id,), (self.end_id,))
+        self.vocabulary_size = _size(self._pieces)
+        self.target_vocabulary_size = target_model and _size(self._target_pieces)
+
+    def __call__(self, texts):
+        """Returns the ids of the source; see the class."""
+        return _tokenize(self._pieces, texts)
+
+    def targets(self, texts):
+        """Returns the ids of texts that a model shall write; as `__call__`."""
+        return _tokenize(self._target_pieces, texts)
+
+    def detokenize(self, ids):
+        """Joins the ids of the target to texts.
+
+        Args:
+            ids: int32 (B, T), or ragged. A row ends before the first end token.
+
+        Returns:
+            string tensor (B,).
+        """
+        ids = before(ids, self.end_id)
+        return self._target_pieces.detokenize(keep(ids, ids.values != self.pad_id))
+
+    def id_to_token(self, id, target=False):
+        """Returns the piece of an id, in which ▁ is a space; see `Tokenizer`."""
+        pieces = self._target_pieces if target else self._pieces
+        piece = pieces.id_to_string(checked_id(id, _size(pieces)))
+        return piece.numpy().decode("utf-8", "replace")
+
+    def get_config(self):
+        """The models in base64."""
+        models = {"model": self._model, "target_model": self._target_model}
+        return {
+            name: model and base64.b64encode(model).decode()
+            for name, model in models.items()
+        }
+
+
+def read_model(model):
+    """The content of a model, bytes; see `SentencePieceTokenizer`."""
+    if isinstance(model, bytes):
+        return model
+    named = isinstance(model, pathlib.Path) or model.endswith((".model", ".spm"))
+    # A path has at most 4,096 characters.
+    if named or len(model) <= 4096 and os.path.isfile(model):
+        return pathlib.Path(model).read_bytes()
+    try:
+        return base64.b64decode(model, validate=True)
+    except binascii.Error as error:
+        raise FileNotFoundError(
+            "`model` must be the path of a SentencePiece model, or its content. "
+            f"Received: {model!r:.80}, and there is no such file."
+        ) from error
+
+
+class _Model(tf.saved_model.experimental.TrackableResource):
+    """A model in memory, shared by all tokenizers with the same content.
+
+    TensorFlow Text gives the model to the kernel of one operation. Eager execution
+    throws the kernel away, and the model with it, when a seed is set. A name avoids it.
+    """
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+        _ = self.resource_handle  # creates it
+
+    def _create_resource(self):
+        name = f"sentencepiece_{hashlib.sha256(self.model).hexdigest()}"
+        create = sentencepiece_tokenizer.gen_sentencepiece_tokenizer.sentencepiece_op
+        return create(model=self.model, shared_name=name)
+
+
+def load_model(model, kind=tf.int32):
+    """A tokenizer of TensorFlow Text.
+
+    Args:
+        model: bytes.
+        kind: tf.int32 for ids, or tf.string for pieces.
+
+    Raises:
+        ValueError: if the model cannot be read.
+    """
+    size, model = len(model), correct_rules(model)
+    with tf.init_scope(), tf.device("CPU:0"):
+        try:
+            resource = _Model(model)
+            pieces = tf_text.SentencepieceTokenizer(model, out_type=kind)
+            pieces._model_resource = resource
+            return pieces
+        except (tf.errors.OpError, ValueError) as error:
+            raise ValueError(
+                f"`model` must be a SentencePiece model. Received: {size} bytes "
+                f"that cannot be read: {error}"
+            ) from error
+
+
+def _size(pieces):
+    """The number of pieces, int."""
+    return int(pieces.vocab_size())
+
+
+def _marks(pieces):
+    """The ids of padding, start and end."""
+    names = ("<pad>", "<s>", "</s>")
+    ids = [int(i) for i in pieces.string_to_id(list(names))]
+    known = [name.decode() for name in pieces.id_to_string(ids).numpy()]
+    if known != list(names):
+        raise ValueError(
+            "A SentencePiece model must have the pieces <pad>, <s> and </s>. Received: "
+            f"one without {', '.join({*names} - {*known})}."
+        )
+    return tuple(ids)
+
+
+def _tokenize(pieces, texts):
+    """The ids of texts, ragged int32 (B, None)."""
+    texts = tf.convert_to_tensor(texts, tf.string)
+    if texts.shape.rank == 0:
+        return pieces.tokenize(texts)
+    return pieces.tokenize(tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8"))

@@ -1,0 +1,1 @@
+"""WordPiece, the tokens of BERT."""

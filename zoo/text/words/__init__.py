@@ -1,0 +1,1 @@
+"""Tokens that are words, or characters of words."""
