@@ -2,16 +2,16 @@
 
 import contextlib
 import json
-import pathlib
 import zipfile
 
 import earlier_files
 import numpy as np
 import pytest
+from places import GOLDENS
 
 from zoo.registry.former_files import with_present_names
 
-GOLDEN = pathlib.Path(__file__).parent / "goldens" / "earlier_files"
+GOLDEN = GOLDENS / "earlier_files"
 CASES = json.loads((GOLDEN / "cases.json").read_text("utf-8"))["cases"]
 INPUTS = earlier_files.read_inputs(GOLDEN)
 LARGEST = 1_500_000  # bytes of all files together

@@ -4,13 +4,12 @@ import ast
 import doctest
 import importlib
 import json
-import pathlib
 import subprocess
 import sys
 
 import pytest
+from places import ROOT
 
-ROOT = pathlib.Path(__file__).parents[1]
 HEAVY = ("tensorflow", "keras", "jax", "torch", "h5py")
 
 PROGRAM = f"""

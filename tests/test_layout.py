@@ -3,17 +3,16 @@
 import ast
 import functools
 import importlib
-import pathlib
 import re
 import sys
 
 import pytest
+from places import ROOT
 
 import zoo
 from zoo.programs.finetune.transfer import RECIPES
 from zoo.registry import FAMILIES, TASKS
 
-ROOT = pathlib.Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "zoo").rglob("*.py"))
 PROGRAMS = sorted(p for d in ("benchmarks", "tests") for p in (ROOT / d).rglob("*.py"))
 LONGEST_FILE, LONGEST_FUNCTION = 350, 60

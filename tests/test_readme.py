@@ -1,14 +1,13 @@
 """Runs what the README and the cards of families and presets show."""
 
 import builtins
-import pathlib
 import pkgutil
 import re
 import symtable
 
 import pytest
+from places import ROOT
 
-ROOT = pathlib.Path(__file__).parents[1]
 README = ROOT / "README.md"
 CARDS = sorted((ROOT / "presets").glob("**/README.md"))
 PAGES = [README, *CARDS]

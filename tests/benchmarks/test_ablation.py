@@ -1,11 +1,11 @@
 """The table of the ablation: what it shows, and that it is up to date."""
 
 import json
-import pathlib
 
 import pytest
+from places import ROOT
 
-FOLDER = pathlib.Path(__file__).parents[2] / "benchmarks" / "ablation"
+FOLDER = ROOT / "benchmarks" / "ablation"
 
 
 @pytest.fixture

@@ -1,11 +1,10 @@
 """Cards of shipped presets: what they show, and that they are up to date."""
 
 import json
-import pathlib
 
 import pytest
+from places import ROOT
 
-ROOT = pathlib.Path(__file__).parents[2]
 SHIPPED = sorted(path.parent for path in ROOT.glob("presets/*/*/log.csv"))
 RECIPE = {"family": "bert", "seed": 0, "stages": [[64, 64, 10]]}
 RECORD = {

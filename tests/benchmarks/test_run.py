@@ -2,12 +2,11 @@
 
 import csv
 import gzip
-import pathlib
 import types
 
 import pytest
+from places import ROOT
 
-ROOT = pathlib.Path(__file__).parents[2]
 TINY = """
 import os
 import types

@@ -1,10 +1,8 @@
 """The table of the README: what it shows, and that it is up to date."""
 
-import pathlib
-
 import pytest
+from places import ROOT
 
-ROOT = pathlib.Path(__file__).parents[2]
 ROW = {
     "workload": "masked_batch",
     "peer": "zoo",

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import pathlib
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ import zoo
 from zoo.text import train_fastai_vocabulary
 from zoo.training import SlantedTriangle
 
-ROOT = pathlib.Path(__file__).parents[2]
 SLOW = ("scratch", "chain_thaw")
 TEXTS, LABELS = tiny.make_texts(40)
 

@@ -4,17 +4,16 @@ import functools
 import gzip
 import importlib
 import inspect
-import pathlib
 import subprocess
 import sys
 import types
 
 import numpy as np
 import pytest
+from places import ROOT
 
 from zoo.models.transformer import TransformerConfig
 
-ROOT = pathlib.Path(__file__).parents[2]
 LIMITED = (
     "text_to_label",
     "dense_forward",

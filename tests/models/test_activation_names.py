@@ -1,16 +1,15 @@
 """The names of activations: one table for the readers of all families."""
 
 import json
-import pathlib
 import shutil
 
 import pytest
+from places import GOLDENS
 
 from zoo.checkpoint import ACTIVATIONS, find_activation, name_activation
 from zoo.layers import get_activation
 from zoo.models import bert, gpt, transformer
 
-GOLDENS = pathlib.Path(__file__).parents[1] / "goldens"
 # Reader of Hugging Face's files to its family, directory, option and row of the table.
 READERS = {
     "bert": (bert, "bert_hugging_face", "hidden_act", "hugging_face"),

@@ -1,17 +1,16 @@
 """The defaults of `generate` in files of Hugging Face: one rule for every reader."""
 
 import json
-import pathlib
 import shutil
 import warnings
 
 import pytest
+from places import GOLDENS
 
 import zoo
 from zoo.checkpoint import read_generation, write_generation
 from zoo.models import gpt, transformer
 
-GOLDENS = pathlib.Path(__file__).parents[1] / "goldens"
 # Reader to its golden directory and the token that ends a text.
 READERS = {
     "gpt1": (GOLDENS / "gpt_hugging_face" / "gpt1", None),

@@ -1,11 +1,11 @@
 """Memory of tokenizers, if one text is much longer than the other ones of its batch."""
 
 import json
-import pathlib
 import subprocess
 import sys
 
 import pytest
+from places import GOLDENS
 
 MEASURE = """
 import json, pathlib, re, resource, sys
@@ -74,7 +74,7 @@ print(json.dumps(found))
 
 @pytest.mark.slow
 def test_memory_does_not_grow_with_rows_times_the_longest(tmp_path):
-    goldens = pathlib.Path(__file__).parents[1] / "goldens"
+    goldens = GOLDENS
     found = subprocess.run(
         [sys.executable, "-c", MEASURE, str(goldens)],
         check=True, capture_output=True, text=True, timeout=600,

@@ -1,10 +1,10 @@
 """The token of an id, on both sides of each tokenizer that a translator has."""
 
 import json
-import pathlib
 
 import pytest
 import tensorflow as tf
+from places import GOLDENS
 
 from zoo.text import (
     BitextTokenizer,
@@ -20,7 +20,7 @@ from zoo.text import (
     train_sentencepiece,
 )
 
-MARIAN = pathlib.Path(__file__).parents[1] / "goldens" / "marian" / "separate"
+MARIAN = GOLDENS / "marian" / "separate"
 TREE = read_tree("(S (NP (NN cat)) (VP (VBZ sits)))", clean=True)
 TEXTS = ["the cat sits", "a dog runs home"] * 4
 SPECIALS = ["<s>", "<pad>", "</s>", "<unk>"]

@@ -1,0 +1,245 @@
+"""Transformers of fairseq, judged by what fairseq itself computes."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from places import GOLDENS
+
+import zoo
+from zoo.checkpoint import open_training_checkpoint
+from zoo.models.transformer.fairseq import rename
+from zoo.models.transformer.fairseq_dictionaries import read_dictionary
+from zoo.models.transformer.weights import read, recognise
+from zoo.serving import diagnose
+
+FAIRSEQ = GOLDENS / "fairseq"
+NAMES = ("post_norm", "pre_norm", "oldest", "nameless")
+FILES = {name: "model.pt" for name in NAMES} | {"oldest": "checkpoint_best.pt"}
+OUTPUTS = {name: dict(np.load(FAIRSEQ / name / "outputs.npz")) for name in NAMES}
+ATOL = 5e-6
+SEARCHES = ((4, 0.6, 0.0, 12), (4, 1.0, 1.2, 5), (5, 1.0, 0.0, 20), (2, 0.0, 0.5, 3))
+
+
+@pytest.fixture(scope="module")
+def models():
+    """Function of a name and config fields: the golden translator, kept."""
+    kept = {}
+
+    def load(name, **options):
+        key = name, *sorted(options.items())
+        if key not in kept:
+            kept[key] = zoo.from_preset(FAIRSEQ / name, **options)
+        return kept[key]
+
+    return load
+
+
+def compute(model, expected):
+    """The encoder's output and the logits for the golden rows."""
+    inputs = {
+        "encoder_token_ids": expected["source"][: len(expected["target"])],
+        "decoder_token_ids": expected["target"],
+    }
+    inputs = {name: ids.astype("int32") for name, ids in inputs.items()}
+    pad = model.backbone.config.pad_id
+    inputs["encoder_padding_mask"] = (inputs["encoder_token_ids"] != pad).astype(int)
+    encoded = model.backbone(inputs)["encoder_sequence_output"]
+    return np.array(encoded), np.array(model(inputs))
+
+
+def difference(model, expected):
+    """The greatest difference from fairseq, where there is no padding."""
+    encoded, logits = compute(model, expected)
+    assert logits.shape == expected["logits"].shape
+    known = expected["source"][: len(encoded)] != 1
+    parts = encoded[known] - expected["encoder"][known], logits - expected["logits"]
+    return max(np.abs(part).max() for part in parts)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_computes_what_fairseq_computes(models, name):
+    assert recognise(FAIRSEQ / name) == "fairseq"
+    model = models(name)
+    assert isinstance(model, zoo.Translator)
+    assert difference(model, OUTPUTS[name]) < ATOL
+
+
+FAULTS = [
+    ("post_norm", {"num_heads": 2}),
+    ("post_norm", {"activation": "gelu"}),
+    ("post_norm", {"positions": "paper"}),
+    ("post_norm", {"positions": "marian_hugging_face"}),
+    ("post_norm", {"first_position": 1}),
+    ("post_norm", {"num_encoder_layers": 1}),
+    ("post_norm", {"scale_embeddings": False}),
+    ("post_norm", {"layer_norm_epsilon": 1e-6}),
+    ("post_norm", {"pad_id": 5}),
+    ("pre_norm", {"num_heads": 3}),
+    ("pre_norm", {"activation": "relu"}),
+    ("pre_norm", {"activation": "tanh"}),
+    ("pre_norm", {"scale_embeddings": True}),
+    ("pre_norm", {"layer_norm_epsilon": 1e-3}),
+    ("pre_norm", {"norm_first": False}),
+    ("pre_norm", {"positions": "tensor2tensor"}),
+    ("pre_norm", {"embeddings_layer_norm": False}),
+    ("oldest", {"activation": "gelu_tanh"}),
+    ("oldest", {"tied_output": True}),
+]
+WITHOUT_WEIGHTS = [
+    ("post_norm", {"num_decoder_layers": 2}),
+    ("post_norm", {"norm_first": True}),
+    ("post_norm", {"attention_bias": False}),
+    ("post_norm", {"positions": "learned"}),
+    ("post_norm", {"embeddings_layer_norm": True}),
+    ("post_norm", {"target_vocabulary_size": 80}),
+    ("post_norm", {"intermediate_dim": 16}),
+    ("post_norm", {"vocabulary_size": 80}),
+    ("post_norm", {"hidden_dim": 16}),
+    ("post_norm", {"tied_output": False}),
+    ("oldest", {"output_bias": True}),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "fault"), FAULTS)
+def test_the_golden_fails_for_another_config(models, name, fault):
+    assert difference(models(name, **fault), OUTPUTS[name]) > 4 * ATOL
+
+
+@pytest.mark.shown("post_norm-fault0", "post_norm-fault4", "oldest-fault10")
+@pytest.mark.parametrize(("name", "fault"), WITHOUT_WEIGHTS)
+def test_the_weights_do_not_fit_another_config(name, fault):
+    with pytest.raises(ValueError, match="of its shape|more than the"):
+        zoo.from_preset(FAIRSEQ / name, **fault)
+
+
+def test_the_config_has_every_option_of_the_file():
+    config = dataclasses.asdict(read(FAIRSEQ / "pre_norm").config)
+    sizes = {
+        side: len(read_dictionary(FAIRSEQ / "pre_norm" / f"dict.{side}.txt"))
+        for side in ("en", "de")
+    }
+    assert config == {
+        "vocabulary_size": sizes["en"],
+        "target_vocabulary_size": sizes["de"],
+        "hidden_dim": 6,
+        "num_encoder_layers": 2,
+        "num_decoder_layers": 1,
+        "num_heads": 2,
+        "intermediate_dim": 10,
+        "max_sequence_length": 24,
+        "activation": "gelu_tanh",
+        "norm_first": True,
+        "attention_bias": True,
+        "positions": "learned",
+        "first_position": 2,
+        "scale_embeddings": False,
+        "zero_padding": True,
+        "embeddings_layer_norm": True,
+        "tied_output": True,
+        "output_bias": False,
+        "dropout": 0.15,
+        "attention_dropout": 0.05,
+        "activation_dropout": 0.25,
+        "layer_norm_epsilon": 1e-5,
+        "final_layer_norm": None,
+        "target_space": False,
+        "pad_id": 1,
+    }
+    assert read(FAIRSEQ / "post_norm").config.max_sequence_length == 50
+    assert read(FAIRSEQ / "post_norm").config.target_vocabulary_size is None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_stored_weights_are_loaded(models, name):
+    """Also those that the outputs do not show, such as the biases of keys."""
+    arrays, _ = open_training_checkpoint(FAIRSEQ / name / FILES[name], "model")
+    arrays = rename(dict(arrays))
+    weights = read(FAIRSEQ / name).weights
+    model = models(name)
+    paths = model.backbone.variable_paths()
+    loaded = {paths.get(id(v), v.path): v.numpy() for v in model.variables}
+    assert {*weights} <= {*loaded}
+    for path, array in weights.items():
+        np.testing.assert_array_equal(loaded[path], array)
+    for part, ours in (("k", "key"), ("v", "value"), ("q", "query")):
+        for their, our in (
+            ("self_attn", "attention"),
+            ("encoder_attn", "cross_attention"),
+        ):
+            stored = arrays[f"decoder.layers.0.{their}.{part}_proj.bias"]
+            path = f"decoder_block_0/{our}/{ours}/bias"
+            np.testing.assert_array_equal(weights[path], stored)
+
+
+@pytest.mark.shown("oldest-1", "pre_norm-3")
+@pytest.mark.parametrize("number", range(len(SEARCHES)))
+@pytest.mark.parametrize("name", NAMES)
+def test_beam_search_finds_what_fairseq_finds(models, name, number):
+    model, expected = models(name), OUTPUTS[name]
+    source = tf.constant(expected["source"].astype("int32"))
+    beams, penalty, a, b = SEARCHES[number]
+    longest = int(a * source.shape[1] + b) + 1
+    assert longest == expected[f"tokens_{number}"].shape[-1]
+    options = model.generation_options(
+        num_beams=beams,
+        num_return=beams,
+        length_penalty=penalty,
+        max_new_tokens=longest,
+    )
+    inputs = {
+        "encoder_token_ids": source,
+        "encoder_padding_mask": tf.cast(source != 1, tf.int32),
+    }
+    tokens, scores = model.generate_tokens(inputs, options)
+    np.testing.assert_array_equal(tokens, expected[f"tokens_{number}"])
+    np.testing.assert_allclose(scores, expected[f"scores_{number}"], atol=2e-5)
+
+
+def test_generation_starts_with_the_defaults_of_fairseq(models):
+    options = models("post_norm").generation_options()
+    assert (options.num_beams, options.penalty, options.length_penalty) == (
+        5,
+        "fairseq",
+        1.0,
+    )
+    assert (options.max_new_tokens, options.min_new_tokens) == (50, 2)
+    assert (options.last_token, list(options.suppressed)) == (2, [1])
+    assert models("post_norm").options["label_smoothing"] == 0.2
+    assert models("post_norm").options["smoothing_kind"] == "fairseq"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_tokens_are_those_of_fairseq(models, name):
+    tokenizer, expected = models(name).tokenizer, OUTPUTS[name]
+    rows = np.split(expected["ids"], np.cumsum(expected["lengths"])[:-1])
+    texts = expected["texts"].tolist()
+    found = [*tokenizer(texts).to_list(), *tokenizer.targets(texts).to_list()]
+    assert [[*row, 2] for row in found] == [row.tolist() for row in rows]
+    written = tokenizer.detokenize(expected["target"][:, 1:].astype("int32"))
+    assert [t.decode() for t in written.numpy()] == expected["written"].tolist()
+    assert (tokenizer.start_id, tokenizer.end_id, tokenizer.pad_id) == (2, 2, 1)
+
+
+@pytest.mark.slow
+def test_an_export_translates(models, tmp_path):
+    model = models("pre_norm")
+    texts = [text for text in OUTPUTS["pre_norm"]["texts"].tolist() if text]
+    version = model.export(tmp_path / "model")
+    assert all(finding.passed for finding in diagnose(version))
+    loaded = tf.saved_model.load(str(version))
+    answers = loaded.signatures["serving_default"](tf.constant(texts))
+    written = [t.decode() for t in answers["translation"].numpy()]
+    assert written == model.translate(texts)
+    assert len({*written}) > 1
+
+
+@pytest.mark.slow
+def test_a_preset_of_our_own_translates_as_before(models, tmp_path):
+    model = models("pre_norm")
+    model.save_to_preset(tmp_path / "preset")
+    texts = OUTPUTS["pre_norm"]["texts"].tolist()[:2]
+    again = zoo.from_preset(tmp_path / "preset")
+    assert again.translate(texts) == model.translate(texts)

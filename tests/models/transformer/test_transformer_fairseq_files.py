@@ -1,0 +1,302 @@
+"""Files of fairseq: copies, options that cannot be computed, damage, and malice."""
+
+import argparse
+import json
+import shutil
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from places import GOLDENS
+from torch_pickles import Tensor, Touch, dump, write_zip
+
+import zoo
+from zoo.checkpoint import open_training_checkpoint
+from zoo.commands.main import main
+from zoo.models.transformer.fairseq import read_options
+from zoo.models.transformer.weights import read
+
+FAIRSEQ = GOLDENS / "fairseq"
+NAMES = ("post_norm", "pre_norm", "oldest")
+FILES = dict.fromkeys((*NAMES, "nameless"), "model.pt")
+FILES["oldest"] = "checkpoint_best.pt"
+
+
+# Damaged and unsupported directories ------------------------------------------------
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Function that writes a changed copy of a golden directory."""
+
+    def write(name="post_norm", arrays=None, entries=None, leave=(), **options):
+        source = FAIRSEQ / name
+        stored, others = open_training_checkpoint(source / FILES[name], "model")
+        stored = {**{k: stored[k] for k in stored if k not in leave}, **(arrays or {})}
+        found = {**read_options(others, source), **options}
+        tensors, storages = {}, {}
+        for number, (key, array) in enumerate(stored.items()):
+            array = np.ascontiguousarray(array, "float32")
+            strides = tuple(s // 4 for s in array.strides)
+            place = {"key": str(number), "size": array.size}
+            tensors[key] = Tensor(0, array.shape, strides, **place)
+            storages[str(number)] = array.tobytes()
+        shutil.copytree(source, tmp_path / "model", dirs_exist_ok=True)
+        content = {"model": tensors, "args": argparse.Namespace(**found)}
+        path = tmp_path / "model" / FILES[name]
+        write_zip(path, dump({**content, **(entries or {})}), storages)
+        return tmp_path / "model"
+
+    return write
+
+
+def test_a_copy_is_read_as_the_original(write):
+    copy, original = read(write()), read(FAIRSEQ / "post_norm")
+    assert copy.config == original.config
+    for path, array in original.weights.items():
+        np.testing.assert_array_equal(copy.weights[path], array)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    (
+        ("adaptive_input", True),
+        ("adaptive_softmax_cutoff", [10, 20]),
+        ("cross_self_attention", True),
+        ("no_cross_attention", True),
+        ("no_token_positional_embeddings", True),
+        ("no_decoder_final_norm", True),
+        ("encoder_layers_to_keep", "0"),
+        ("quant_noise_scalar", 0.5),
+        ("decoder_attention_heads", 2),
+        ("decoder_normalize_before", True),
+        ("decoder_learned_pos", True),
+        ("decoder_embed_dim", 16),
+        ("decoder_output_dim", 4),
+        ("activation_fn", "linear"),
+        ("encoder_attention_heads", "4"),
+        ("dropout", None),
+    ),
+)
+def test_an_option_that_cannot_be_computed_is_named(write, name, value):
+    with pytest.raises(ValueError, match=rf"(?s){name}.*Received: ") as error:
+        read(write(**{name: value}))
+    assert "model.pt" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    (
+        ({"leave": ("encoder.layers.0.fc1.bias",)}, r"with more than the \d+ values"),
+        ({"arrays": {"encoder.extra": np.ones(3)}}, r"unused: 'encoder\.extra'"),
+        ({"leave": ("decoder.embed_tokens.weight",)}, "an encoder and a decoder"),
+        (
+            {"arrays": {"decoder.output_projection.weight": np.ones((72, 8))}},
+            "must equal 'decoder.embed_tokens.weight'",
+        ),
+        ({"name": "pre_norm", "leave": ("decoder.version",)}, "decoder.version"),
+        (
+            {"name": "pre_norm", "arrays": {"encoder.version": np.ones(1)}},
+            "encoder.version must be at least 2",
+        ),
+        ({"name": "pre_norm", "max_target_positions": 30}, "must be equal"),
+        ({"encoder_layers": 3}, "missing|more than"),
+        ({"entries": {"args": None}}, "options of its model as 'args' or 'cfg'"),
+        ({"entries": {"model": 3}}, "a dict of tensors as 'model'"),
+        ({"target_lang": "fr"}, "dictionary of the language 'fr'"),
+    ),
+)
+def test_a_damaged_model_is_explained(write, options, message):
+    with pytest.raises(ValueError, match=message):
+        read(write(**options))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    (
+        (lambda text: text + "new 1\n", "a token for every row"),
+        (lambda text: text.replace(" ", "\t", 1), "a space and its count"),
+        (lambda text: text + text.split("\n")[0] + "\n", "a new token"),
+        (lambda text: text + "<unk> 3\n", "a new token"),
+        (lambda text: text.replace("the ", "teh ", 1), "dictionaries .* the same"),
+    ),
+)
+def test_a_damaged_dictionary_is_explained(write, change, message):
+    directory = write()
+    path = directory / "dict.en.txt"
+    path.write_text(change(path.read_text("utf-8")), "utf-8")
+    with pytest.raises(ValueError, match=message):
+        read(directory)
+
+
+def test_damaged_files_are_named(write):
+    directory = write()
+    (directory / "dict.en.txt").write_bytes(b"\xff\xff 3\n")
+    with pytest.raises(ValueError, match=r"dict\.en\.txt` must be UTF-8"):
+        read(directory)
+    directory = write()
+    (directory / "bpecodes").write_text("a b c d\n", "utf-8")
+    with pytest.raises(ValueError, match="two symbols.*line 1"):
+        zoo.from_preset(directory)
+    for share in (0.3, 0.9):
+        content = (FAIRSEQ / "post_norm" / "model.pt").read_bytes()
+        (directory / "model.pt").write_bytes(content[: int(share * len(content))])
+        with pytest.raises(ValueError, match=r"model\.pt"):
+            read(directory)
+    (directory / "model.pt").unlink()
+    for name in ("a.pt", "b.pt"):
+        shutil.copy(FAIRSEQ / "post_norm" / "model.pt", directory / name)
+    with pytest.raises(ValueError, match="one checkpoint.*Received: a.pt, b.pt"):
+        read(directory)
+
+
+def without_names(**options):
+    """Options that do not name the languages, as those of published models."""
+    return {**options, "source_lang": None, "target_lang": None}
+
+
+def rename_dictionaries(directory, *names):
+    """Gives the dictionaries of English and German other languages."""
+    for old, new in zip(("en", "de"), names, strict=True):
+        (directory / f"dict.{old}.txt").rename(directory / f"dict.{new}.txt")
+    return directory
+
+
+@pytest.mark.parametrize("name", [None, "merges.txt", "sentencepiece.bpe.model"])
+def test_without_codes_there_is_no_translator(write, name):
+    directory = write()
+    codes = directory / "bpecodes"
+    codes.rename(directory / name) if name else codes.unlink()
+    message = (
+        rf"model must hold byte-pair codes .*{name or 'dict.de.txt'}.*no tokenizer"
+    )
+    with pytest.warns(UserWarning, match=message):
+        model = zoo.from_preset(directory)
+    assert not isinstance(model, zoo.Translator) and model.tokenizer is None
+
+
+@pytest.mark.parametrize(
+    "name", ["bpe.code", "bpe.codes", "bpe_codes", "bpe-codes", "codes.txt", "code"]
+)
+def test_codes_have_several_names(write, name):
+    directory = write()
+    (directory / "bpecodes").rename(directory / name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = read(directory)
+    assert found.tokenizer == read(FAIRSEQ / "post_norm").tokenizer
+    (directory / "bpe.codes.2").write_text("#version: 0.2\na b\n")
+    if name not in ("code", "codes"):
+        with pytest.raises(ValueError, match="one file of byte-pair codes. Rec"):
+            read(directory)
+
+
+def test_languages_that_are_not_named_may_share_a_dictionary(write):
+    directory = write(**without_names())
+    assert read(directory).tokenizer == read(FAIRSEQ / "post_norm").tokenizer
+    path = directory / "dict.de.txt"
+    path.write_text(path.read_text("utf-8").replace("the ", "teh ", 1), "utf-8")
+    with pytest.raises(ValueError, match="must be the same.*different tokens in dict"):
+        read(directory)
+
+
+@pytest.mark.parametrize("named", [{}, {"source_lang": "en"}, {"target_lang": "de"}])
+def test_sizes_say_to_which_side_a_dictionary_belongs(write, named):
+    """The golden dictionaries have 49 and 52 tokens, and the codes are `bpe.code`."""
+    expected = read(FAIRSEQ / "nameless").tokenizer
+    sizes = len(expected["vocabulary"]), len(expected["target_vocabulary"])
+    assert sizes == (49, 52)
+    directory = write("nameless", **named)
+    assert read(directory).tokenizer == expected
+    with pytest.raises(ValueError, match=r"for every row .*dict\.en\.txt': 49"):
+        read(directory, languages=("de", "de"))
+    if not named:  # whatever the names are
+        directory = rename_dictionaries(directory, "yy", "xx")
+        assert read(directory).tokenizer == expected
+
+
+@pytest.fixture
+def twins(write):
+    """A directory whose dictionaries are of one size, and the tokens of each."""
+    found = read(FAIRSEQ / "pre_norm").tokenizer
+    sizes = len(found["vocabulary"]), len(found["target_vocabulary"])
+    least = min(sizes)
+    table = np.zeros((least, 6), "float32")
+    names = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight")
+    copies = dict.fromkeys((*names, "decoder.output_projection.weight"), table)
+    directory = write("pre_norm", copies, **without_names())
+    for language in ("en", "de"):
+        path = directory / f"dict.{language}.txt"
+        lines = path.read_text("utf-8").splitlines()[: least - 4]
+        path.write_text("\n".join(lines) + "\n", "utf-8")
+    tokens = found["vocabulary"][:least], found["target_vocabulary"][:least]
+    return directory, tokens
+
+
+def test_languages_may_be_given(twins, tmp_path):
+    directory, (english, german) = twins
+    with pytest.raises(ValueError, match=r"`languages=`, such as \('de', 'en'\)"):
+        read(directory)
+    for languages, sides in (
+        (("en", "de"), (english, german)),
+        (["de", "en"], (german, english)),
+    ):
+        tokenizer = read(directory, languages=languages).tokenizer
+        assert (tokenizer["vocabulary"], tokenizer["target_vocabulary"]) == sides
+    model = zoo.from_preset(directory, languages=("de", "en"))
+    assert model.tokenizer.id_to_token(5) == german[5]
+    result = CliRunner().invoke(
+        main,
+        ["convert", str(directory), str(tmp_path / "a"), "--languages", "de", "en"],
+    )
+    assert result.exit_code == 0, result.output
+    assert zoo.from_preset(tmp_path / "a").tokenizer.id_to_token(5) == german[5]
+    for languages, message in (
+        (("en", "fr"), r"dict\.fr\.txt. Received: dict.de.txt, dict.en.txt"),
+        ("en", "must be two names"),
+        (("en", None), "must be two names"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            zoo.from_preset(directory, languages=languages)
+    directory = rename_dictionaries(directory, "src", "tgt")
+    assert read(directory).tokenizer["vocabulary"] == english
+
+
+def test_other_layouts_have_no_languages(tmp_path):
+    with pytest.raises(ValueError, match="`languages` must be None for a layout"):
+        zoo.from_preset(FAIRSEQ.parent / "marian" / "joint", languages=("en", "de"))
+    with pytest.raises(ValueError, match="`languages` must be None for a preset of"):
+        zoo.from_preset("gpt_mini_en_books", languages=("en", "de"))
+
+
+class System:
+    """Unpickles into a command of the shell."""
+
+    def __init__(self, command):
+        self.command = command
+
+    def __reduce__(self):
+        import os
+
+        return os.system, (self.command,)
+
+
+def test_a_malicious_pickle_is_refused_and_not_executed(write, tmp_path):
+    mark = tmp_path / "mark"
+    for hostile in (Touch(mark), System(f"touch {mark}")):
+        for name in ("args", "cfg", "extra_state"):
+            directory = write(entries={name: {"deep": [hostile]}})
+            with pytest.raises(ValueError, match="no code of it was executed"):
+                read(directory)
+    assert not mark.exists()
+
+
+def test_classes_of_other_programs_are_never_imported():
+    before = {*sys.modules}
+    _, entries = open_training_checkpoint(FAIRSEQ / "pre_norm" / "model.pt", "model")
+    assert not any("omegaconf" in name for name in {*sys.modules} - before)
+    options = read_options(entries, "model.pt")
+    assert json.loads(json.dumps(options))["encoder_learned_pos"] is True
+    assert "decoder_input_dim" not in options  # a reference to another option

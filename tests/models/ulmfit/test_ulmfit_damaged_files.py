@@ -1,0 +1,156 @@
+"""Files of ULMFiT that are damaged, malicious or do not fit."""
+
+import pickle
+import shutil
+
+import numpy as np
+import pytest
+from places import GOLDENS
+from torch_pickles import Touch, dump, write_state, write_zip
+from ulmfit_golden import stored, write
+
+import zoo
+from zoo.checkpoint import read_strings
+from zoo.models.ulmfit import recognise
+from zoo.models.ulmfit.torch_names import common_names
+
+FILES, MAKER = GOLDENS / "fastai_files", GOLDENS / "make_fastai_files.py"
+RNG = np.random.default_rng(1)
+ROWS = len(read_strings(FILES / "itos.pkl"))
+
+
+def test_code_in_weights_or_tokens_is_refused_and_not_executed(tmp_path):
+    mark = tmp_path / "mark"
+    code = pickle.dumps(["xxunk", "xxpad", "xxbos", Touch(mark)])
+    pickle.loads(code)
+    assert mark.exists()
+    mark.unlink()
+    directory = write(tmp_path / "a", stored("lm"))
+    (directory / "itos.pkl").write_bytes(code)
+    with pytest.raises(ValueError, match=r"itos\.pkl.*io\.open.*no code of it was"):
+        zoo.from_preset(directory)
+    (directory / "itos.pkl").unlink()
+    for value in (Touch(mark), {"model": {}, "opt": Touch(mark)}):
+        write_zip(directory / "model.pth", dump(value), {})
+        with pytest.raises(ValueError, match=r"model\.pth.*no code of it was"):
+            zoo.from_preset(directory)
+    (directory / "model.pth").unlink()
+    (directory / "export.pkl").write_bytes(code)
+    with pytest.raises(ValueError, match=r"export\.pkl.*holds code that Python runs"):
+        zoo.from_preset(directory)
+    assert not mark.exists()
+
+
+def test_tokens_decide_about_the_version(tmp_path):
+    arrays = stored("lm")
+    rest = [f"w{i}" for i in range(ROWS)]
+    specials = ["xxpad", "xxunk", "xxbos", "xxeos", "xxfld"]
+    marks = ["xxmaj", "xxup", "xxrep", "xxwrep"]
+    old = ["_unk_", "_pad_", "\n", "xbos", "xfld", "1"]
+    for first, version, pad in (
+        ([*specials, *marks], "v1", 0),
+        ([*specials, *reversed(marks)], "v2", 0),
+        (old, "0.7", 1),
+    ):
+        write(tmp_path, arrays, tokens=[*first, *rest][:ROWS])
+        model = zoo.from_preset(tmp_path)
+        assert model.tokenizer.version == version
+        assert model.tokenizer.pad_id == model.backbone.config.pad_id == pad
+
+
+def test_tokens_that_do_not_fit_are_refused(tmp_path):
+    arrays = stored("lm")
+    specials = ["xxunk", "xxpad", "xxbos"]
+    words = [f"w{i}" for i in range(ROWS)]
+    for tokens, message in (
+        (words, "without xxunk, xxpad, xxbos"),
+        ([*specials, *words], f"{ROWS + 3} tokens, {ROWS} rows"),
+        ([*specials, 1], "a pickled list of str"),
+        ({"a": 1}, "a pickled list of str"),
+    ):
+        write(tmp_path, arrays, tokens=tokens)
+        with pytest.raises(ValueError, match=message):
+            zoo.from_preset(tmp_path)
+    (tmp_path / "itos.pkl").write_bytes(b"\x80")
+    with pytest.raises(ValueError, match=r"itos\.pkl` must hold a pickled list"):
+        zoo.from_preset(tmp_path)
+    (tmp_path / "vocab.pkl").write_bytes(b"")
+    with pytest.raises(ValueError, match="one list of tokens.*itos.pkl, vocab.pkl"):
+        zoo.from_preset(tmp_path)
+    pieces = [*specials, *("▁" + word for word in words)][:ROWS]
+    (tmp_path / "vocab.pkl").unlink()
+    write(tmp_path, arrays, tokens=pieces)
+    with pytest.warns(UserWarning, match="pieces of SentencePiece"):
+        assert zoo.from_preset(tmp_path).tokenizer is None
+
+
+def without(name):
+    def change(arrays):
+        del arrays[name]
+
+    return change
+
+
+def with_new(name, shape):
+    def change(arrays):
+        arrays[name] = RNG.normal(size=shape)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (without("0.encoder.weight"), "must hold an AWD-LSTM: encoder.weight"),
+        (without("0.rnns.1.module.weight_ih_l0"), "missing: 'rnns.1.weight_ih_l0'"),
+        (without("0.rnns.1.module.bias_hh_l0"), "missing: 'rnns.1.bias'"),
+        (without("0.rnns.0.weight_hh_l0_raw"), "layers of LSTM or QRNN"),
+        (with_new("0.rnns.0.other", (2,)), "unused: 'rnns.0.other'"),
+        (with_new("0.rnns.1.module.weight_ih_l0", (4, 4)), "shape: 'rnn_1/kernel'"),
+        (with_new("1.decoder.weight", (ROWS, 6)), "'decoder.weight' must equal"),
+        (with_new("0.rnns.0.module.bias_hh_l0_reverse", (2,)), "in one direction"),
+        (with_new("module.0.encoder.weight", (2,)), "every weight once"),
+    ],
+)
+def test_state_dicts_that_do_not_fit_are_refused(change, message, tmp_path):
+    arrays = stored("lm")
+    change(arrays)
+    with pytest.raises(ValueError, match=message):
+        zoo.from_preset(write(tmp_path, arrays))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.6, 0.9])
+def test_truncated_files_are_named(share, tmp_path):
+    whole = (FILES / "lm.pth").read_bytes()
+    (tmp_path / "lm.pth").write_bytes(whole[: int(share * len(whole))])
+    with pytest.raises(ValueError, match=r"lm\.pth"):
+        zoo.from_preset(tmp_path)
+
+
+def test_several_or_no_files(tmp_path):
+    with pytest.raises(ValueError, match="classifier.pth, encoder.pth, lm.pth.*file="):
+        zoo.from_preset(FILES)
+    with pytest.raises(ValueError, match="Received: 'none.pth'"):
+        zoo.from_preset(FILES, file="none.pth")
+    shutil.copy(FILES / "itos.pkl", tmp_path)
+    assert recognise(tmp_path) is None
+    write_state(tmp_path / "model.pt", {"a": np.zeros(2)})
+    (tmp_path / "model.h5").write_bytes(b"\x89HDF\r\n\x1a\n")
+    # As Hugging Face's `Trainer` stores the states of random generators.
+    write_zip(tmp_path / "rng_state.pth", dump({"python": (3, 1)}), {})
+    assert recognise(tmp_path) is None
+
+
+def test_a_hidden_bias_without_a_place_is_refused():
+    arrays = {f"1.layers.{i}.running_mean": np.zeros(2) for i in (0, 2)}
+    arrays |= {"1.layers.0.bias": np.zeros(2), "1.layers.1.weight": np.zeros((2, 2))}
+    arrays |= {"1.layers.1.bias": np.ones(2), "1.layers.3.weight": np.ones((2, 2))}
+    with pytest.raises(ValueError, match="linearly dependent"):
+        common_names(arrays, "`file`")
+
+
+def test_a_pickle_that_reserves_memory_is_refused(tmp_path):
+    path = tmp_path / "itos.pkl"
+    path.write_bytes(b"\x80\x02]r" + (2**31).to_bytes(4, "little") + b"X\x01\0\0\0aa.")
+    with pytest.raises(ValueError, match="value 2 has the number 2147483648"):
+        read_strings(path)

@@ -1,0 +1,270 @@
+"""Tokens, ids and vocabularies of fastai, against fastai and spaCy."""
+
+import copy
+import importlib.util
+import json
+import pickle
+
+import pytest
+import tensorflow as tf
+from places import GOLDENS
+
+from zoo.serving.graph import TEXT_OPS
+from zoo.text import FastaiTokenizer, train_fastai_vocabulary
+from zoo.text.english.fastai_rules import NULL
+from zoo.text.english.fastai_splitting import SPECIALS, FastaiSplitter
+from zoo.text.english.html_entities import named_references, unescape
+from zoo.text.tokenizer import describe_tokenizer, restore_tokenizer
+
+EXPECTED = json.loads((GOLDENS / "fastai.json").read_text("utf-8"))
+MADE = {token: None for row in EXPECTED["tokens"] for token in row}
+VOCABULARY = list(dict.fromkeys([*SPECIALS, *MADE]))
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return FastaiTokenizer(VOCABULARY)
+
+
+def train(texts):
+    """The tokenizer of everything in texts."""
+    texts = [text.encode() for text in texts]
+    tokens = FastaiSplitter().spans(tf.constant(texts))[1].values.numpy().tolist()
+    tokens = [token.decode().replace(NULL, "\0") for token in tokens]
+    return FastaiTokenizer(list(dict.fromkeys([*SPECIALS, *tokens])))
+
+
+def words(tokenizer, text):
+    return [tokenizer.id_to_token(id) for id in tokenizer(text).numpy()]
+
+
+def split(text):
+    return words(train([text]), text)
+
+
+def write(tokenizer, text):
+    return tokenizer.detokenize(tokenizer([text]))[0].numpy().decode()
+
+
+def test_tokens_are_those_of_fastai(tokenizer):
+    rows = tokenizer([text.encode() for text in EXPECTED["texts"]]).to_list()
+    for text, row, tokens in zip(
+        EXPECTED["texts"], rows, EXPECTED["tokens"], strict=True
+    ):
+        assert ["xxbos", *map(tokenizer.id_to_token, row)] == tokens, text
+
+
+# The cases of fastai's own tests of its rules; a token of two words is written with ▁.
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("#fast/ai\\x", "# fast / ai \\ x"),
+        ("this   has  many", "this has many"),
+        ("aaab cccc", "xxrep 3 a b xxrep 4 c"),
+        ("bah bah bah", "xxwrep 3 bah"),
+        ("the the then", "the the then"),
+        ("bah bah bah bah.", "xxwrep 4 bah ."),
+        ("a a a b b b", "xxwrep 3 a b b b"),
+        ("a a a  b b b", "xxwrep 3 a xxwrep 3 b"),
+        ("no no no-one", "xxwrep 3 no -one"),
+        ("I'M SHOUTING AT U", "xxup i 'm xxup shouting xxup at u"),
+        ("This is A Test", "xxmaj this is a xxmaj test"),
+        ("MacDonald A1 ÉA", "macdonald xxup a1 éa"),
+        ("<unk> 1 @.@ 5 a @-@ b", "xxunk 1.5 a - b"),
+        ("it#39;s R&amp;B &lt;3 &eacute;", "it 's xxup r&&b <3 é"),
+        ("a\\nb<br />c\n\n d", "a \n b \n c \n\n▁ d"),
+        ("U.S. e.g., Mr. vs. p.m.", "xxup u.s . e.g. , xxmaj mr . vs. p.m."),
+        ("isn't can't've they'd", "is n't ca n't 've they 'd"),
+        ("$5 5$ 10% 7pm 3km 2+2", "$ 5 5 $ 10 % 7 pm 3 km 2 + 2"),
+        ("well-known 1-2 a--b x-", "well - known 1 - 2 a -- b x-"),
+        ("wait... no.. so", "wait … no .. so"),
+        ("“so” ‘tis’ (it’s)", "“ so ” ‘ tis ’ ( it ’s )"),
+        ("ok:) :-( 😀😀", "ok :) :-( 😀 😀"),
+        ("(http://a.com/?b=c, me@x.org)", "( http : / / a.com / ? b = c , me@x.org )"),
+        ("web.a-b.org:80. 8.8.8.8 www.x", "web.a-b.org:80 . 8.8.8.8 xxrep 3 w .x"),
+        ("a\xa0b\u2003\x1cc", "a \xa0 b \u2003\x1c c"),
+        ("x\x00y", "x\x00y"),
+        ("'em! :), 'cause, ok", "'em ! :) , 'cause , ok"),
+        ("ΑΣ Σ", "ας σ"),
+    ],
+)
+def test_rules(text, tokens):
+    tokens = tokens.split(" ")
+    assert split(text) == tokens
+
+
+def test_unusual_texts(tokenizer):
+    rows = tokenizer(["", " \n\t ", "\ud7ff", b"\xff\xfeis\xc3"])
+    assert rows.to_list()[:2] == [[], []]
+    assert tokenizer.id_to_token(rows[3][-2]) == "xxunk"
+    long = tokenizer("the Go. " * 50000).numpy()
+    assert len(long) == 200000 and set(long[:4]) == set(long)
+    alone = tokenizer("the Go.").numpy().tolist()
+    assert long[-4:].tolist() == alone
+    assert tokenizer(tf.zeros((0,), tf.string)).to_list() == []
+    assert words(train(["é" * 5000]), "é" * 5000) == ["xxrep", "5000", "é"]
+
+
+def test_references_are_those_of_python():
+    import html
+
+    names = named_references()
+    texts = [f"&{name}x &{name}" for name in html.entities.html5]
+    texts += [f"&#{n};&#x{n:x}&#0{n}" for n in [*range(300), 0xD800, 0xFDD0, 0xFFFE]]
+    texts += ["&#1114111; &#1114112 &#x110000; &#99999999999999;", "&;&#;&# &", ""]
+    found = unescape(tf.constant(texts), names).numpy().tolist()
+    assert [text.decode() for text in found] == [*map(html.unescape, texts)]
+
+
+def test_ids_and_framing():
+    tokens = ["xxpad", "xxfake", "xxbos", "xxfld", "a", "xxunk", "xxfake"]
+    tokenizer = FastaiTokenizer(tokens)
+    assert tokenizer("a b A xxfake xxbos").numpy().tolist() == [4, 5, 4, 5, 2]
+    assert (tokenizer.pad_id, tokenizer.unknown_id, tokenizer.end_id) == (0, 5, 2)
+    assert tokenizer.unwritten_ids == (0, 1, 3, 5, 6)
+    assert tokenizer.framing == ((2,), (3, 5), ()) and tokenizer.vocabulary_size == 7
+    old = FastaiTokenizer(["_unk_", "_pad_", "xbos", "xfld", "1", "\n"], "0.7")
+    assert old.framing == ((5, 2, 3, 4), (3, 4), ())
+    features = {"tokens": [[2, 4]], "padding_mask": [[1, 1]]}
+    inputs = {"token_ids": [[2, 4]], "padding_mask": [[1, 1]]}
+    assert tokenizer.inputs(features) == inputs
+    with pytest.raises(ValueError, match=r"must be in \[0, 7\)"):
+        tokenizer.id_to_token(7)
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("Don't stop! It’s the BEST (ever), SHOULDN'T it?", None),
+        ('He said "no way." and left: 10% of $5.\n\nNext', None),
+        ("wow!!! ha ha ha", None),
+        ("Été ÎLE McCoy", "été île mccoy"),
+        ("a   b\n c", "a b\nc"),
+        ("xxfld 1 xxunk x xxrep", "1 x"),
+        ("xxrep y xxwrep 3", "y 3"),
+        ("xxwrep 2 go Go", "go go Go"),
+    ],
+)
+def test_texts_are_written_again(text, written):
+    assert write(train([text]), text) == (text if written is None else written)
+
+
+def test_rows_end_where_the_next_document_begins(tokenizer):
+    ids = {token: id for id, token in enumerate(VOCABULARY)}
+    rows = [["xxbos", "the", "hi", "xxbos", "go"], ["xxmaj"], [], ["xxpad", "xxmaj"]]
+    ragged = tf.ragged.constant([[ids[t] for t in row] for row in rows], tf.int32)
+    expected = [b"the hi", b"", b"", b""]
+    assert tokenizer.detokenize(ragged).numpy().tolist() == expected
+    dense = ragged.to_tensor(tokenizer.pad_id)
+    assert tokenizer.detokenize(dense).numpy().tolist() == expected
+    assert (
+        tokenizer.detokenize(tf.zeros((2, 0), tf.int32)).numpy().tolist() == [b""] * 2
+    )
+
+
+@pytest.mark.slow
+def test_computes_the_same_in_a_graph_and_in_an_exported_model(tokenizer, tmp_path):
+    texts = [text.encode() for text in EXPECTED["texts"][:60]]
+    ids = tokenizer(texts)
+    written = tokenizer.detokenize(ids).numpy().tolist()
+    assert [tokenizer(text).numpy().tolist() for text in texts[:3]] == (
+        ids.to_list()[:3]
+    )
+    module = tf.Module()
+    module.tokenizer = tokenizer
+    module.call = tf.function(
+        lambda texts: tokenizer(texts).to_tensor(-1),
+        input_signature=[tf.TensorSpec((None,), tf.string)],
+    )
+    module.join = tf.function(
+        tokenizer.detokenize, input_signature=[tf.TensorSpec((None, None), tf.int32)]
+    )
+    batches = tf.data.Dataset.from_tensors(texts).map(tokenizer)
+    assert next(iter(batches)).to_list() == ids.to_list()
+    tf.saved_model.save(module, str(tmp_path))
+    loaded = tf.saved_model.load(str(tmp_path))
+    tf.debugging.assert_equal(loaded.call(tf.constant(texts)), ids.to_tensor(-1))
+    padded = ids.to_tensor(tokenizer.pad_id)
+    assert loaded.join(padded).numpy().tolist() == written
+    graph = module.call.get_concrete_function().graph.as_graph_def()
+    used = {n.op for f in graph.library.function for n in f.node_def}
+    assert "RegexSplitWithOffsets" in TEXT_OPS & used
+    assert not {"PyFunc", "EagerPyFunc"} & used
+
+
+def test_is_restored_from_its_config_its_files_and_its_pickle(tokenizer, tmp_path):
+    text = EXPECTED["texts"][4]
+    arguments, contents = tokenizer.to_files()
+    assert arguments == {"version": "v2"} and [*contents] == ["vocabulary.json"]
+    (tmp_path / "vocabulary.json").write_bytes(contents["vocabulary.json"])
+    config = json.loads(json.dumps(describe_tokenizer(tokenizer)))
+    for other in (
+        restore_tokenizer(config),
+        FastaiTokenizer.from_files(arguments, contents),
+        FastaiTokenizer(tmp_path / "vocabulary.json"),
+        FastaiTokenizer(str(tmp_path / "vocabulary.json")),
+        copy.deepcopy(tokenizer),
+        pickle.loads(pickle.dumps(tokenizer)),
+    ):
+        assert other.get_config() == tokenizer.get_config()
+        assert other(text).numpy().tolist() == tokenizer(text).numpy().tolist()
+    assert "\n\n" in tokenizer.vocabulary
+
+
+@pytest.mark.slow
+def test_vocabulary_is_that_of_fastai(tmp_path):
+    texts = ["The b b a", "a c \n c", "B the <unk>"]
+    tokens = train_fastai_vocabulary(texts, minimum_count=1)
+    assert tokens == [*SPECIALS, "b", "the", "a", "c", "\n▁"]
+    assert train_fastai_vocabulary(texts, minimum_count=3) == [*SPECIALS, "b"]
+    assert train_fastai_vocabulary(texts, 11, 1) == [*SPECIALS, "b", "the"]
+    # The most frequent tokens are taken before special tokens are added.
+    assert len(train_fastai_vocabulary(texts * 300, 12)) == 12
+    (tmp_path / "a.txt").write_text("x y\ny z\n")
+    assert train_fastai_vocabulary([tmp_path / "a.txt"], 99, 2) == [*SPECIALS, "y"]
+    many = [f"w{i % 700} x{i}" for i in range(1400)]
+    many = train_fastai_vocabulary(many, minimum_count=2)
+    assert [token for token in many if token[:1] == "w" != token][:3] == [
+        "w0",
+        "w1",
+        "w2",
+    ]
+
+
+def test_errors(tmp_path):
+    good = ["xxunk", "xxpad", "xxbos"]
+    for missing in good:
+        with pytest.raises(ValueError, match=rf"without \['{missing}'\]"):
+            FastaiTokenizer([token for token in good if token != missing])
+    with pytest.raises(ValueError, match="'a' at ids 3 and 4"):
+        FastaiTokenizer([*good, "a", "a"])
+    with pytest.raises(TypeError, match="an entry 5"):
+        FastaiTokenizer([*good, 5])
+    with pytest.raises(TypeError, match="must be a list of str"):
+        FastaiTokenizer(5)
+    with pytest.raises(FileNotFoundError, match="none.json"):
+        FastaiTokenizer(tmp_path / "none.json")
+    with pytest.raises(ValueError, match="must be one of .*'v2'.*Received: 'v3'"):
+        FastaiTokenizer(good, version="v3")
+    with pytest.raises(ValueError, match="`size` must hold the 9 special tokens"):
+        train_fastai_vocabulary(["a"], 8)
+    with pytest.raises(ValueError, match="`minimum_count` must be an integer from 1"):
+        train_fastai_vocabulary(["a"], minimum_count=0)
+    with pytest.raises(TypeError, match="Put it in a list"):
+        train_fastai_vocabulary("a b")
+
+
+def test_2000_other_texts_have_the_tokens_of_fastai():
+    pytest.importorskip("fastai", reason="fastai and spacy are needed")
+    pytest.importorskip("spacy", reason="fastai and spacy are needed")
+    path = GOLDENS / "make_fastai.py"
+    spec = importlib.util.spec_from_file_location("make_fastai", path)
+    maker = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(maker)
+    texts = maker.generate(seed=5, lines=1000)
+    tokens = maker.tokenize(texts)
+    distinct = dict.fromkeys(token for row in tokens for token in row)
+    tokenizer = FastaiTokenizer(list(dict.fromkeys([*SPECIALS, *distinct])))
+    rows = tokenizer([text.encode() for text in texts]).to_list()
+    found = [["xxbos", *map(tokenizer.id_to_token, row)] for row in rows]
+    assert found == tokens

@@ -1,0 +1,315 @@
+"""GPT-1's tokenizer: the ids of OpenAI's rule, with ftfy, spaCy and a plain BPE."""
+
+import copy
+import gzip
+import importlib.util
+import itertools
+import json
+import pickle
+import random
+import unicodedata
+
+import pytest
+import tensorflow as tf
+from places import GOLDENS
+
+from zoo.serving.graph import TEXT_OPS
+from zoo.text.english.gpt1_cleaning import character_normalizer, clean, entity_table
+from zoo.text.english.gpt1_tokenizer import GPT1Tokenizer
+
+GOLDEN = json.loads((GOLDENS / "gpt1.json").read_text("utf-8"))
+TEXTS = [text.encode() for text in GOLDEN["texts"]]
+BLANKS = ("\n", " ", "\t", "\r", "\x0b", "\x0c", "\x1c", "\x85", "\xa0", "\u2003")
+BLANKS += ("\u2028", "\u3000")
+LONG = "CounterClockwiseContourIntegral"
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return GPT1Tokenizer(GOLDEN["vocabulary"], GOLDEN["merges"])
+
+
+@pytest.fixture(scope="module")
+def real(shared):
+    """Our tokenizer with the real vocabulary."""
+    return GPT1Tokenizer(*_files(shared))
+
+
+@pytest.fixture(scope="module")
+def maker():
+    """The script that makes the golden, with OpenAI's rule."""
+    pytest.importorskip("ftfy", reason="no ftfy")
+    pytest.importorskip("spacy", reason="no spaCy")
+    if unicodedata.unidata_version != "14.0.0":
+        pytest.skip("The rule needs Unicode 14.0.0, that is, Python 3.11.")
+    spec = importlib.util.spec_from_file_location("make_gpt1", GOLDENS / "make_gpt1.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def differing(maker, real, shared):
+    """Function that returns the texts with other ids than those of OpenAI's rule."""
+    vocabulary, merges = _files(shared)
+    lines = merges.read_text("utf-8").split("\n")[1:-1]
+    reference = maker.Reference(json.loads(vocabulary.read_text("utf-8")), lines)
+    graph = tf.function(real, input_signature=[tf.TensorSpec([None], tf.string)])
+
+    def differing(texts):
+        rows = graph(tf.constant([text.encode() for text in texts])).to_list()
+        pairs = zip(texts, rows, strict=True)
+        return [text for text, row in pairs if reference(text) != row]
+
+    return differing
+
+
+def _files(shared):
+    directory = shared / "oracles" / "vocab"
+    return directory / "encoder_bpe_40000.json", directory / "vocab_40000.bpe"
+
+
+def words(text):
+    """The words of a text, if every character is a token."""
+    letters = [*map(chr, range(33, 0x400)), "中", "가"]
+    tokens = ["<unk>", "\n</w>", *letters, *(letter + "</w>" for letter in letters)]
+    tokenizer = GPT1Tokenizer(tokens, [])
+    found = "".join(tokenizer.id_to_token(id) for id in tokenizer(text).numpy())
+    return found.replace("\n</w>", "↵ ").replace("</w>", " ").strip()
+
+
+def test_ids_are_those_of_the_released_rule(tokenizer):
+    rows = tokenizer(TEXTS).to_list()
+    for text, row, ids in zip(GOLDEN["texts"], rows, GOLDEN["ids"], strict=True):
+        assert row == ids, text
+    for text, ids in zip(TEXTS[:5], rows, strict=False):
+        assert tokenizer(text).numpy().tolist() == ids
+    found = {id for row in rows for id in row}
+    assert len(rows) > 130 and 0 in found and tokenizer.start_id in found
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("“It’s” ‘so‛ ʼ‚ „‟ Ａ！ｶﾞ", "\" It's \" 'so' '' \"\" A ! ガ"),
+        ("ĲĳŉǄǅǆǇǈǉǊǋǌǱǲǳ", "IJij'nDŽDždžLJLjljNJNjnjDZDzdz"),
+        ("ﬀﬁﬂﬃﬄﬅﬆ ﬗ", "fffiflffifflſtst ﬗ"),
+        ("&amp;amp;lt; &AMP; &EACUTE;&SZLIG; &eacute", "< & ÉSS &eacute"),
+        ("&#59;&#x3b; &#65;&#x0041; &#12ab;", "&#59 ; &#x3b ; AA &#12ab ;"),
+        ("x&#1;&#0; &#128; &#xD800; &#x110000;", "x� € � �"),
+        ("&CounterClockwiseContourIntegral;&lt;", f"&{LONG} ; <"),
+        ("&LTIMES; &ltimes; &TIMES; &ETH; &eth;", "&LTIMES ; ⋉ × Ð ð"),
+        (f"&#{'65':0>24};&#{'65':0>25};", f"A&#{'65':0>25} ;"),
+        (f"&#x{'41':0>23};&#x{'41':0>24};", f"A&#x{'41':0>24} ;"),
+        ("＆lt； &l\x01t; &lt\u037e &l\x00t;", "< < < <"),
+        ("&#13;a&NewLine;b&nbsp;c", "a \n b c"),
+        ("&lt;\n&lt; <b>\n&lt;", "< \n &lt ; <b> \n &lt ;"),
+        ("&lt;\r<b>\r\n&lt;", "&lt ; \n <b> \n &lt ;"),
+        ("a\x1b[31mb\x1b[;٣mc\x1b\x01[1md\x1b［1me", "abc [ 1mde"),
+        ("\x00a\ufeffb\u206ac\x7fd\ufffce\x81f\x9fg\x93h", 'abcde\x81fŸg " h'),
+        ("e\u0301 \u212b \u1100\u1161", "é Å 가"),
+        ("a—b–c―d… e´s", "a - b - c - d... e's"),
+        ("a--b~~!!??;[[{(x)}]]", "a -- b ~~ !! ?? ; [[ { ( x ) } ]]"),
+        ('\\\\ ""+,*|_/.:<>=', '\\\\ "" + , * | _ / .:<>='),
+        (" a \t\xa0b\u2003\u3000 \x0c ", "a b"),
+        ("a\u1680b\u2000c\u200ad\u202fe\u205ff\u200bg", "a b c d e f\u200bg"),
+        ("\n a\r\n \r\u2028\u2029 b\x0b\n\n", "a \n b"),
+        ("", ""),
+    ],
+)
+def test_cleaning(text, expected):
+    found = clean([text.encode()], character_normalizer(), entity_table())
+    assert found[0].numpy().decode() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Don't can’t I'm y'all cannot", "do n't ca n't i 'm y' all can not"),
+        ("U.S. Mr. A.B. 5% $5 10km 7pm.", "u.s. mr. a.b. 5 % $ 5 10 km 7 pm ."),
+        ("(http://a.com) me@x.org a:b", "( http : // a.com ) me@x.org a : b"),
+        (":D <3 ^_^ :-) o.O", ":d <3 ^ _ ^ : - ) o.o"),
+        ("6gB 6GB a'' ''b''c ''''d", "6gb 6 gb a '' ' ' b''c '' ' 'd"),
+        ("( =D...: =D...:", "( = d ... : =d ... :"),
+        ("ΑΣ ΑΣΑ İ É ß", "ας ασα i\u0307 é ß"),
+        ("a\n\n b\\c\\n \\t", "a ↵ b\\c\\n \\t"),
+        ("中文 가", "中<unk>가"),
+    ],
+)
+def test_words(text, expected):
+    assert words(text).split() == expected.split()
+
+
+def test_unusual_texts(tokenizer):
+    rows = tokenizer(["", " \n\t ", "\u2028", b"\xff\xfeis\xc3", "\ufeff\x00"])
+    assert rows.to_list()[:3] == [[], [], []] and rows.to_list()[4] == []
+    expected = tokenizer("\ufffd\ufffdis\ufffd").numpy().tolist()
+    assert rows[3].numpy().tolist() == expected
+    assert tokenizer("").shape == (0,) and tokenizer("").dtype == tf.int32
+    assert tokenizer(tf.zeros((0,), tf.string)).to_list() == []
+    long = tokenizer("the cat.\n" * 50000).numpy()
+    first = tokenizer("the cat.\nthe").numpy()
+    assert len(long) % 50000 == 49999 and long[: len(first)].tolist() == first.tolist()
+
+
+def test_ids_and_framing():
+    tokens = ["a", "<unk>", "a</w>", "\n</w>", "ba</w>", "b"]
+    tokenizer = GPT1Tokenizer(tokens, ["#version: 0.2", "b a</w>"])
+    ids = tokenizer("a ba A\nbaa aab Ba").numpy().tolist()
+    assert ids == [2, 4, 2, 3, 5, 0, 2, 0, 0, 1, 4]
+    assert (tokenizer.pad_id, tokenizer.unknown_id, tokenizer.end_id) == (0, 1, 6)
+    assert tokenizer.start_id == 3 and tokenizer.vocabulary_size == 6
+    assert tokenizer.unwritten_ids == (1,) and tokenizer.framing == ((), (), ())
+    assert GPT1Tokenizer(["a", "<unk>"], []).start_id == 1
+    assert GPT1Tokenizer(["a", "<unk>"], [])("\n a\nb").numpy().tolist() == [1, 1, 1]
+    features = {"tokens": [[2, 4]], "padding_mask": [[1, 1]]}
+    inputs = {"token_ids": [[2, 4]], "padding_mask": [[1, 1]]}
+    assert tokenizer.inputs(features) == inputs
+    assert [tokenizer.id_to_token(i) for i in range(6)] == tokens
+    for id in (-1, 6):
+        with pytest.raises(ValueError, match=r"must be in \[0, 6\).*id=-?\d"):
+            tokenizer.id_to_token(id)
+
+
+def test_rows_of_ids_become_texts(tokenizer):
+    texts = ["Don't stop,  the cat!", "a \n b", "", "\n\n"]
+    rows = tokenizer(texts)
+    expected = [b"do n't stop , the cat !", b"a \n b", b"", b""]
+    assert tokenizer.detokenize(rows).numpy().tolist() == expected
+    assert tokenizer.detokenize_unfinished(rows).numpy().tolist() == expected
+    ended = tf.concat([rows, [[tokenizer.end_id, 1, 10**6, 2]] * 4], axis=1)
+    assert tokenizer.detokenize(ended).numpy().tolist() == expected
+    dense = ended.to_tensor(10**9)
+    assert tokenizer.detokenize(dense).numpy().tolist() == expected
+    assert tokenizer.detokenize(dense.numpy().tolist()).numpy().tolist() == expected
+    assert (
+        tokenizer.detokenize(tf.zeros((2, 0), tf.int64)).numpy().tolist() == [b""] * 2
+    )
+    start = [[tokenizer.start_id, 10**6, 2], [2, 10**6, 2]]
+    first = GOLDEN["vocabulary"][2].encode()
+    assert tokenizer.detokenize(start).numpy().tolist() == [b"", first]
+    assert tokenizer.detokenize([[0]]).numpy().tolist() == [b"<unk>"]
+
+
+@pytest.mark.slow
+def test_computes_the_same_in_a_graph_and_in_an_exported_model(tokenizer, tmp_path):
+    module = tf.Module()
+    module.tokenizer = tokenizer
+    module.call = tf.function(
+        lambda texts: tokenizer(texts).to_tensor(-1),
+        input_signature=[tf.TensorSpec([None], tf.string)],
+    )
+    module.join = tf.function(
+        tokenizer.detokenize, input_signature=[tf.TensorSpec([None, None], tf.int32)]
+    )
+    batches = tf.data.Dataset.from_tensors(TEXTS).map(tokenizer)
+    assert next(iter(batches)).to_list() == GOLDEN["ids"]
+    single = tf.data.Dataset.from_tensor_slices(TEXTS[:20]).map(tokenizer)
+    assert [row.numpy().tolist() for row in single] == GOLDEN["ids"][:20]
+    tf.saved_model.save(module, str(tmp_path))
+    loaded = tf.saved_model.load(str(tmp_path))
+    rows = loaded.call(tf.constant(TEXTS)).numpy()
+    assert [row[row >= 0].tolist() for row in rows] == GOLDEN["ids"]
+    assert loaded.call(tf.constant([], tf.string)).shape[0] == 0
+    written = tokenizer.detokenize(tokenizer(TEXTS))
+    padded = tokenizer(TEXTS).to_tensor(tokenizer.end_id)
+    tf.debugging.assert_equal(loaded.join(padded), written)
+    graph = module.call.get_concrete_function().graph.as_graph_def()
+    used = {node.op for f in graph.library.function for node in f.node_def}
+    used |= {node.op for node in graph.node}
+    assert {op for op in used if "Text>" in op or op in TEXT_OPS} <= TEXT_OPS
+    assert {"FastBertNormalize", "NormalizeUTF8", "RegexSplitWithOffsets"} <= used
+    assert not {"PyFunc", "EagerPyFunc"} & used
+
+
+def test_is_restored_from_its_config_its_files_and_its_pickle(tokenizer, tmp_path):
+    arguments, contents = tokenizer.to_files()
+    assert arguments == {} and [*contents] == ["vocabulary.json", "merges.txt"]
+    for name, content in contents.items():
+        (tmp_path / name).write_bytes(content)
+    vocabulary, merges = tmp_path / "vocabulary.json", tmp_path / "merges.txt"
+    ids = {token: i for i, token in enumerate(GOLDEN["vocabulary"])}
+    (tmp_path / "ids.json").write_text(json.dumps(ids))
+    config = json.loads(json.dumps(tokenizer.get_config()))
+    for other in (
+        GPT1Tokenizer.from_config(config),
+        GPT1Tokenizer.from_files(arguments, contents),
+        GPT1Tokenizer(vocabulary, str(merges)),
+        GPT1Tokenizer(tmp_path / "ids.json", merges),
+        GPT1Tokenizer(ids, GOLDEN["merges"][1:]),
+        copy.deepcopy(tokenizer),
+        pickle.loads(pickle.dumps(tokenizer)),
+    ):
+        assert other.get_config() == tokenizer.get_config() == config
+        assert other(TEXTS[:9]).to_list() == GOLDEN["ids"][:9]
+
+
+def test_errors(tmp_path):
+    good = ["<unk>", "a", "b"]
+    with pytest.raises(ValueError, match=r"must have '<unk>'.*1 missing.*\['<unk>'\]"):
+        GPT1Tokenizer(["a"], [])
+    with pytest.raises(
+        ValueError, match=r"1 missing ones, such as \['ab'\].*two files"
+    ):
+        GPT1Tokenizer(good, ["a b"])
+    with pytest.raises(ValueError, match="no token twice. Received: 'a' twice"):
+        GPT1Tokenizer([*good, "a"], [])
+    with pytest.raises(ValueError, match="must be 0, 1, 2 and so on"):
+        GPT1Tokenizer({"<unk>": 0, "a": 2}, [])
+    with pytest.raises(
+        ValueError, match="two symbols, separated by a space.*'a b c d'"
+    ):
+        GPT1Tokenizer(good, ["a b c d"])
+    with pytest.raises(TypeError, match="an entry 5"):
+        GPT1Tokenizer([*good, 5], [])
+    with pytest.raises(TypeError, match="must be the path of a JSON file"):
+        GPT1Tokenizer(5, [])
+    with pytest.raises(FileNotFoundError, match="`vocabulary` must be .*none.json"):
+        GPT1Tokenizer(tmp_path / "none.json", [])
+    with pytest.raises(FileNotFoundError, match="`merges` must be .*none.txt"):
+        GPT1Tokenizer(good, str(tmp_path / "none.txt"))
+
+
+@pytest.mark.external
+def test_ids_are_those_of_a_published_example(real, shared):
+    directory = shared / "oracles" / "gpt1_tiny"
+    lines = (directory / "text.txt").read_text("utf-8").splitlines()
+    expected = json.loads((directory / "indexed_text.json").read_text("utf-8"))
+    assert real(lines).to_list() == expected and len(expected) == 2
+    assert real.vocabulary_size == real.end_id == 40478
+    assert real.unknown_id == real.pad_id == 0 and real.start_id == 40477
+
+
+@pytest.mark.slow
+@pytest.mark.external
+def test_2033_texts_have_the_ids_of_the_rule(differing, shared):
+    path = shared / "oracles" / "wordpiece_google.jsonl.gz"
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        texts = [json.loads(line)["text"] for line in file]
+    assert len(texts) == 2033 and differing(texts) == []
+
+
+@pytest.mark.external
+def test_runs_of_white_space_have_the_ids_of_the_rule(differing):
+    runs = (r for n in range(1, 4) for r in itertools.product(BLANKS, repeat=n))
+    assert differing([f"a{''.join(run)}b" for run in runs]) == []
+
+
+@pytest.mark.external
+@pytest.mark.parametrize("count", [2000, pytest.param(10000, marks=pytest.mark.slow)])
+def test_random_texts_have_the_ids_of_the_rule(differing, maker, count):
+    assert differing(maker.generate(seed=3, count=count)) == []
+    faces = [*":=8xXD<>^oO03.'P|()[]-/*; ", "''", "''a", "a''", "...", "'em"]
+    draw = random.Random(4)
+    rows = range(count // 2)
+    texts = ["".join(draw.choices(faces, k=draw.randrange(25))) for _ in rows]
+    assert differing(texts) == []
+
+
+@pytest.mark.slow
+@pytest.mark.external
+def test_all_characters_have_the_ids_of_the_rule(differing):
+    characters = [chr(i) for i in range(0x110000) if not 0xD800 <= i < 0xE000]
+    texts = [f"{c}\na{c}b" for c in characters]
+    for start in range(0, len(texts), 2**15):
+        assert differing(texts[start : start + 2**15]) == []
