@@ -91,18 +91,17 @@ def measure_source(root):
     """Dict of what is counted in the files of a checkout, to its number."""
     files = {path: path.read_text("utf-8") for path in (root / "zoo").rglob("*.py")}
     trees = {path: ast.parse(text) for path, text in files.items()}
-    rooms = collections.Counter(room_of(path, root) for path in files)
+    rooms = {room_of(path, root) for path in files}
     folders = collections.Counter(path.parent for path in files)
     largest = max(folders, key=folders.get)
-    known = {*rooms, "zoo"}
     arrows = {
         (room_of(path, root), target)
         for path, tree in trees.items()
-        for target in imported_rooms(tree, known)
+        for target in imported_rooms(tree)
     }
     wide = [n for tree in trees.values() for n in ast.walk(tree) if is_wide(n)]
-    found = {"rooms (folders and modules of the top level)": len(rooms)}
-    found["import arrows between rooms"] = len([a for a in arrows if a[0] != a[1]])
+    found = {"rooms, which are folders and modules of the top level": len(rooms)}
+    found["import arrows between rooms"] = sum(a != b for a, b in arrows)
     label = f"files of the largest room, `{largest.relative_to(root)}`"
     found[label] = folders[largest]
     found[f"functions of more than {MAX_PARAMETERS} parameters"] = len(wide)
@@ -116,26 +115,18 @@ def measure_source(root):
 
 
 def room_of(path, root):
-    """The folder of a file below `zoo`, or its name without a folder."""
-    parts = path.relative_to(root / "zoo").with_suffix("").parts
-    if parts[0] == "models" and len(parts) > 2:
-        return "zoo.models"
-    return ".".join(["zoo", *(parts[:-1] or parts)])
+    """The folder or the module of the top level that a file is part of."""
+    return path.relative_to(root / "zoo").with_suffix("").parts[0]
 
 
-def imported_rooms(tree, known):
+def imported_rooms(tree):
     """Rooms that a tree imports from."""
     for node in ast.walk(tree):
-        if not isinstance(node, ast.ImportFrom) or not node.module:
-            continue
-        if is_ours(node.module):
-            names = [node.module]
+        if isinstance(node, ast.ImportFrom) and is_ours(node.module):
             if node.module == "zoo":
-                names = [f"zoo.{alias.name}" for alias in node.names]
-            for name in names:
-                while name not in known and "." in name:
-                    name = name.rpartition(".")[0]
-                yield "zoo.models" if name.startswith("zoo.models") else name
+                yield from (alias.name for alias in node.names)
+            else:
+                yield node.module.split(".")[1]
 
 
 def is_wide(node):
