@@ -15,7 +15,7 @@ import zoo
 from zoo.backbone import Backbone
 from zoo.data import Packer
 from zoo.layers import Pooling
-from zoo.tasks import Task
+from zoo.tasks import Head, Task, register_head
 from zoo.tasks.inputs.targets import name_tensor
 from zoo.text import Framing, WordTokenizer
 
@@ -120,6 +120,21 @@ class RankPacker(Packer):
             for side, own in named.items()
             for name, value in self.tokenizer.inputs(own).items()
         }
+
+
+@register_head
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class MaxHead(Head):
+    """A dense layer on the scaled maximum over all tokens."""
+
+    name = "max"
+
+    scale: float = 1.0
+
+    def vector(self, backbone, inputs):
+        pooling = Pooling("max", dtype=backbone.dtype_policy, name="pooling")
+        sequence = backbone(inputs)["sequence_output"]
+        return self.scale * pooling(sequence, inputs["padding_mask"])
 
 
 class PairRanker(Task):

@@ -58,6 +58,28 @@ def test_files_fine_tune_evaluate_and_predict(preset, tmp_path):
     assert ranker.optimizer.get_config()["learning_rate"]
 
 
+@pytest.mark.usefixtures("eagerly")
+def test_a_head_of_a_user_is_an_option_of_every_task_that_has_heads(preset, tmp_path):
+    options = {"labels": ["bad", "good"], "scale": 3.0}
+    model = zoo.from_preset(preset, task="text_classifier", head="max", **options)
+    same = zoo.TextClassifier(
+        model.backbone,
+        model.tokenizer,
+        options["labels"],
+        own_family.MaxHead(scale=3.0),
+    )
+    assert model.head == same.head and model.options["scale"] == 3.0
+    expected = model.predict(["a good film"], verbose=0)
+    model.save(tmp_path / "max.keras")
+    loaded = zoo.load_model(tmp_path / "max.keras")
+    assert loaded.head == model.head
+    assert (loaded.predict(["a good film"], verbose=0) == expected).all()
+    with pytest.raises(ValueError, match="`scale` needs `head='max'`"):
+        zoo.TextClassifier(model.backbone, model.tokenizer, scale=2.0)
+    with pytest.raises(ValueError, match="A head has its own options"):
+        zoo.TextRegressor(model.backbone, head=own_family.MaxHead(), scale=2.0)
+
+
 @pytest.mark.slow
 def test_an_export_passes_the_doctor(preset, tmp_path):
     ranker = zoo.from_preset(preset, task="pair_ranker")

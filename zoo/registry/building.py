@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from zoo.backbone.config import ERRORS, make_config, naming
 from zoo.registry.sources import find_family, tokenizer_classes
+from zoo.tasks.heads.head import head_option_names
 from zoo.tasks.task_files import uncompiled
 
 # TensorFlow raises this error if a size is impossible.
@@ -80,6 +81,8 @@ def task_arguments(task):
     accepted = {*inspect.signature(task.__init__).parameters, "sequence_length", "name"}
     if task.optional_columns:
         accepted.add("pair")
+    if "head" in accepted:
+        accepted |= head_option_names()
     return accepted - {"self", "backbone", "tokenizer", "kwargs"}
 
 

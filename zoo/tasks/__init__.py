@@ -5,6 +5,7 @@ from zoo.tasks.classifiers.embedding import TextEmbedder
 from zoo.tasks.classifiers.ensemble import TextEnsemble
 from zoo.tasks.classifiers.multiple_choice import MultipleChoice
 from zoo.tasks.classifiers.text_classifier import TextClassifier, TextRegressor
+from zoo.tasks.heads import Head, register_head
 from zoo.tasks.language_models.bidirectional_lm import BidirectionalLM
 from zoo.tasks.language_models.causal_lm import CausalLM
 from zoo.tasks.language_models.masked_lm import MaskedLM
@@ -33,6 +34,7 @@ for task in (
 
 __all__ = [
     "TASKS",
+    "Head",
     "BidirectionalLM",
     "CausalLM",
     "MaskedLM",
@@ -48,5 +50,6 @@ __all__ = [
     "TokenClassifier",
     "Translator",
     "find_task",
+    "register_head",
     "register_task",
 ]

@@ -206,8 +206,8 @@ def test_long_texts_lose_tokens_of_the_longer_one():
         ({"family": "bert"}, "needs a backbone that takes new special tokens"),
         ({"lm_weight": -1.0}, "`lm_weight` must be 0 or"),
         ({"both_orders": True}, "`both_orders` needs pairs"),
-        ({"head": "linear", "lm_weight": 0.5}, 'need `head="delimiter"`'),
-        ({"pooling": "mean"}, "has its own pooling"),
+        ({"head": "linear", "lm_weight": 0.5}, "needs `head='delimiter'`"),
+        ({"pooling": "mean"}, "`pooling` needs `head='linear'`"),
         (
             {"task": MultipleChoice, "num_choices": 1},
             "`num_choices` must be an integer of at least 2",

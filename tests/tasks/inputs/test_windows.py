@@ -8,7 +8,7 @@ import tiny
 
 from zoo.registry import build_backbone
 from zoo.tasks import CausalLM, TextClassifier
-from zoo.tasks.heads import sequence_head
+from zoo.tasks.classifiers import sequence_task
 from zoo.tasks.inputs import windows
 from zoo.text import CharacterTokenizer, WordPieceTokenizer
 
@@ -105,7 +105,7 @@ def logits_and_gradients(model):
 @pytest.mark.parametrize("cell, reverse", MODELS)
 def test_the_gradient_reaches_the_tail_of_each_row(cell, reverse, monkeypatch):
     monkeypatch.setattr(windows, "WINDOW", 7)
-    for module in (windows, sequence_head):
+    for module in (windows, sequence_task):
         monkeypatch.setattr(module, "TAIL", 16)
     model = make(cell, reverse, head_dropout=0.0)
     model.get_layer("hidden_dropout").rate = 0.0
@@ -131,7 +131,7 @@ def test_the_gradient_reaches_the_tail_of_each_row(cell, reverse, monkeypatch):
     ["graph", *(pytest.param(k, marks=pytest.mark.slow) for k in ("jit", "replicas"))],
 )
 def test_long_documents_are_trained(kind, request, monkeypatch):
-    for module in (windows, sequence_head):
+    for module in (windows, sequence_task):
         monkeypatch.setattr(module, "TAIL", 16)
     strategy = tf.distribute.get_strategy()
     if kind == "replicas":

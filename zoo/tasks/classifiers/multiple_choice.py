@@ -1,32 +1,23 @@
 """The task of choosing one of several texts that may follow a text."""
 
-import functools
-
 import keras
 import numpy as np
 import tensorflow as tf
 from keras import ops
 
-from zoo.data import AlternativesPacker
 from zoo.layers import output_layer
 from zoo.tasks.base import Task
 from zoo.tasks.classifiers.choice_files import ChoiceFiles
 from zoo.tasks.heads.class_labels import LabelTargets
-from zoo.tasks.heads.delimiter_head import (
-    LM_WEIGHT,
-    check_delimiter_options,
-    check_delimiters,
-    classify_vector,
-    delimiter_packer,
-    merge_rows,
-    sequence_inputs,
-    split_rows,
+from zoo.tasks.heads.delimiter_head import merge_rows, sequence_inputs, split_rows
+from zoo.tasks.heads.head import (
+    HEADS,
+    family_head,
+    find_head,
+    merge_head_options,
+    split_head_options,
 )
-from zoo.tasks.heads.pooling import default_pooling, pooled_vector
-from zoo.tasks.heads.sequence_head import merge_head_options, same_width
 from zoo.tasks.option_kinds import check_options
-
-HEADS = ("linear", "delimiter")
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -43,12 +34,11 @@ class MultipleChoice(LabelTargets, ChoiceFiles, Task):
         backbone: `zoo.backbone.Backbone` that encodes one sequence.
         tokenizer: from `zoo.text`, or None for token ids only.
         num_choices: int, N, at least 2.
-        pooling: with the head "linear", see `zoo.TextClassifier`.
-        head_dropout: float in [0, 1), on the pooled vector.
-        head: "linear", or "delimiter" for that of GPT. The default is "delimiter" for a
-            GPT without `pooling`, and else "linear".
-        lm_weight: float, with the head "delimiter", see `zoo.TextClassifier`.
-        **kwargs: sequence_length, of each choice, and name, see `zoo.tasks.Task`.
+        head: str or `zoo.tasks.heads.Head` that ranks texts: "linear", or "delimiter"
+            for that of GPT. The default is "delimiter" for a GPT without `pooling`, and
+            else "linear".
+        **kwargs: the options of the head, such as pooling, head_dropout and lm_weight;
+            and sequence_length, of each choice, and name, see `zoo.tasks.Task`.
 
     Inputs:
         (texts, first choices, second choices, ...), each (B,), and as `y` the numbers
@@ -71,41 +61,31 @@ class MultipleChoice(LabelTargets, ChoiceFiles, Task):
         backbone,
         tokenizer=None,
         num_choices=4,
-        pooling=None,
-        head_dropout=0.1,
         head=None,
-        lm_weight=None,
         **kwargs,
     ):
         self.check_encodes(backbone)
         check_options(locals())
-        if head is None:
-            adds = backbone.adds_tokens and pooling is None
-            head = "delimiter" if adds else "linear"
-        if head not in HEADS or (head == "delimiter" and pooling):
+        arguments, given = split_head_options({"head": head, **kwargs})
+
+        def default_name(others):
+            """That of the family, if it ranks texts and there is no pooling."""
+            kind = family_head(backbone)
+            return kind.name if kind.ranks and "pooling" not in others else "linear"
+
+        head = find_head(given, default_name).resolve(backbone, self.task_name)
+        if not head.ranks or head.is_separate(backbone):
+            ranks = [name for name, kind in HEADS.items() if kind.ranks]
             raise ValueError(
-                f"`head` must be one of {HEADS}, and `pooling` needs `head='linear'`. "
-                f"Received: head={head!r}, pooling={pooling!r}."
+                f"`head` must be one of {ranks}, with a pooling of one row. Received: "
+                f"{head.described()}. Choose another one."
             )
-        check_delimiter_options(head, lm_weight, False, False)
+        self.head = head
         inputs = sequence_inputs(backbone, num_choices)
-        merged = merge_rows(inputs)
-        if head == "delimiter":
-            check_delimiters(backbone)
-            lm_weight = LM_WEIGHT if lm_weight is None else lm_weight
-            vectors = classify_vector(backbone, merged, lm_weight)
-        else:
-            pooling = pooling or default_pooling(backbone, self.task_name)
-            vectors = pooled_vector(backbone, merged, pooling)
-        options = {
-            "num_choices": num_choices,
-            "pooling": pooling,
-            "head_dropout": head_dropout,
-            "head": head,
-            "lm_weight": lm_weight,
-        }
-        outputs = self._score(backbone, vectors, num_choices, head_dropout)
-        super().__init__(inputs, outputs, backbone, tokenizer, options, **kwargs)
+        vectors = head.vector(backbone, merge_rows(inputs))
+        outputs = self._score(backbone, vectors, num_choices, head.dropout)
+        options = {"num_choices": num_choices, **head.options()}
+        super().__init__(inputs, outputs, backbone, tokenizer, options, **arguments)
         self.labels = tuple(map(str, range(num_choices)))
 
     @classmethod
@@ -136,26 +116,17 @@ class MultipleChoice(LabelTargets, ChoiceFiles, Task):
     def packer(self):
         """The function of a tokenizer and a length that makes the packer of texts."""
         pairs = tuple((0, i + 1) for i in range(self.options["num_choices"]))
-        if self.options["head"] == "linear":
-            return functools.partial(AlternativesPacker, arrangements=pairs)
-        first = self.backbone.config.vocabulary_size
-        return functools.partial(delimiter_packer, first=first, arrangements=pairs)
+        return self.head.packer(self.backbone, pairs)
 
     def has_saved_head(self, saved):
         """Whether a saved head fits; it does not depend on the number of choices."""
-        same = self.options["head"] == saved.get("head")
-        return same and same_width(self.options, saved)
+        return self.head.fits(saved, self.backbone, self.pair)
 
-    @classmethod
-    def merge_options(cls, saved, given):
-        """See `Task`. Saved options of another head than the given one are left out."""
-        return merge_head_options(saved, given)
+    merge_options = staticmethod(merge_head_options)
 
     def layers_used(self):
         """Names of the layers that the vectors depend on."""
-        pooled = self.options["pooling"] == "pooled"
-        output = "pooled_output" if pooled else "sequence_output"
-        return self.backbone.layers_for(output)
+        return self.backbone.layers_for(self.head.output_of_backbone())
 
     def answers(self, outputs):
         """From logits to choice int32 (B,), score (B,) and scores (B, N)."""

@@ -5,14 +5,14 @@ import tensorflow as tf
 
 from zoo.data import as_numbers, read_labelled
 from zoo.evaluation import assess_numbers, mean_number, tfidf_number
+from zoo.tasks.classifiers.sequence_task import SequenceTask
 from zoo.tasks.heads.class_labels import ClassLabels
-from zoo.tasks.heads.sequence_head import SequenceHead
 from zoo.tasks.inputs.label_values import label_names
 from zoo.tasks.inputs.targets import one_for_each_text
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class TextClassifier(ClassLabels, SequenceHead):
+class TextClassifier(ClassLabels, SequenceTask):
     """Predicts one of several labels for a text or a pair of texts.
 
     `logits = dropout(pooled) W + b`. A pair is one row of tokens with two segments. A
@@ -40,35 +40,13 @@ class TextClassifier(ClassLabels, SequenceHead):
         labels: list of str, numbers or bool, the names, in the order of the outputs; or
             an int, their number, which names them "0", "1", ... A target that equals a
             label is this label, see `zoo.tasks.inputs.targets.label_ids`.
-        pooling: "pooled", "cls", "mean", or for pairs "compare", see
-            `zoo.layers.ComparedSegments`. With "compare", a backbone without segments,
-            such as ELMo, reads each text alone and whole, needs `pair=True` and takes
-            pairs only. The default is that of the preset. Without one it is "compare"
-            for pairs if the backbone has no segments, "pooled" if it has a pooled
-            output, and else "mean". A backbone that reads forward, such as GPT, has
-            neither "pooled" nor "cls".
-        head_dropout: float in [0, 1), on the pooled vector; by default 0.1 for every
-            head. ULMFiT's code has 0.4. In the biattentive head, other probabilities
-            are proportional to it.
-        head: "linear", or a head with a pooling of its own, so without `pooling`:
-            "concat_pooling" for the head of ULMFiT, the last vector, the maximum and
-            the mean over all tokens, and a hidden layer between batch norms; or
-            "biattentive" for the biattentive classification network of CoVe, see
-            `zoo.tasks.heads.biattentive_head`. It encodes each text of a pair alone and
-            then compares the two. It is made for single texts or, with `pair=True`,
-            for pairs, and takes no others. "delimiter" is that of GPT, the vector of a
-            special token after the texts, see `zoo.tasks.heads.delimiter_head`. By
-            default it is "linear" with a `pooling` or if it compares two texts, and
-            else that of the backbone's family.
-        head_dim: int, units of the LSTMs of the biattentive head, in each direction.
-            The default is the width of the backbone's vectors, but at most 300.
-        lm_weight: float, the weight of the loss of the language model in training, with
-            the head "delimiter", see `zoo.tasks.heads.delimiter_head`. The default is
-            0.5. This loss is a mean over rows, which ignores `sample_weight` and
-            `class_weight`.
-        both_orders: bool, whether the head "delimiter" reads a pair in both orders and
-            adds the two vectors, as for similarity. It needs `pair=True`.
-        **kwargs: sequence_length, pair and name, see `zoo.tasks.Task`.
+        head: str or `zoo.tasks.heads.Head`; see `zoo.tasks.heads` for "linear"
+            of BERT, "concat_pooling" of ULMFiT, "biattentive" of CoVe and "delimiter"
+            of GPT. By default it is "linear" with a `pooling` or if it compares two
+            texts, and else that of the backbone's family.
+        **kwargs: the options of the head, such as pooling, head_dropout, head_dim,
+            lm_weight and both_orders; and sequence_length, pair and name, see
+            `zoo.tasks.Task`.
 
     Inputs:
         texts (B,) or a pair of them. The inputs of the graph are those of the
@@ -90,28 +68,12 @@ class TextClassifier(ClassLabels, SequenceHead):
         backbone,
         tokenizer=None,
         labels=2,
-        pooling=None,
-        head_dropout=0.1,
         head=None,
-        head_dim=None,
-        lm_weight=None,
-        both_orders=None,
         **kwargs,
     ):
-        labels = label_names(labels)
-        super().__init__(
-            backbone,
-            tokenizer,
-            len(labels),
-            head,
-            pooling,
-            head_dropout,
-            head_dim,
-            lm_weight,
-            both_orders,
-            {"labels": labels},
-            **kwargs,
-        )
+        labels, kwargs = label_names(labels), {"head": head, **kwargs}
+        options = {"labels": labels}
+        super().__init__(backbone, tokenizer, len(labels), options, kwargs)
         self.labels = tuple(labels)
 
     @classmethod
@@ -128,7 +90,7 @@ class TextClassifier(ClassLabels, SequenceHead):
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class TextRegressor(SequenceHead):
+class TextRegressor(SequenceTask):
     """Predicts a number for a text or a pair of texts, such as a similarity.
 
     `value = dropout(pooled) W + b`, with the squared error on the scale of the targets.
@@ -139,10 +101,8 @@ class TextRegressor(SequenceHead):
     Args:
         backbone: `zoo.backbone.Backbone`.
         tokenizer: from `zoo.text`, or None for token ids only.
-        pooling: as of `TextClassifier`, with the same default.
-        head, head_dim, head_dropout, lm_weight, both_orders: see `TextClassifier`. By
-            default the head "delimiter" reads pairs in both orders.
-        **kwargs: sequence_length, pair and name, see `zoo.tasks.Task`.
+        head, **kwargs: see `TextClassifier`. By default, "delimiter" reads pairs
+            in both orders.
 
     Inputs:
         texts (B,) or a pair of them. The inputs of the graph are those of the
@@ -162,27 +122,10 @@ class TextRegressor(SequenceHead):
         self,
         backbone,
         tokenizer=None,
-        pooling=None,
-        head_dropout=0.1,
         head=None,
-        head_dim=None,
-        lm_weight=None,
-        both_orders=None,
         **kwargs,
     ):
-        super().__init__(
-            backbone,
-            tokenizer,
-            1,
-            head,
-            pooling,
-            head_dropout,
-            head_dim,
-            lm_weight,
-            both_orders,
-            {},
-            **kwargs,
-        )
+        super().__init__(backbone, tokenizer, 1, {}, {"head": head, **kwargs})
 
     @classmethod
     def recognise(cls, found):

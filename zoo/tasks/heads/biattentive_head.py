@@ -1,10 +1,14 @@
 """The biattentive classification network, on the vectors of any backbone."""
 
+import dataclasses
+
 import keras
 from keras import ops
 
-from zoo.data import COLUMN_PREFIXES, features_of
+from zoo.data import COLUMN_PREFIXES, SeparatePacker, features_of
 from zoo.layers import LSTM, AttentivePooling, Biattention, Maxout
+from zoo.tasks.heads.head import Head, register_head
+from zoo.tasks.heads.separate_texts import separate_inputs
 
 WIDEST = 300  # of `head_dim`, if it is not given
 LEARNING_RATE = 1e-3  # that of AllenNLP's `bcn`
@@ -13,69 +17,97 @@ LEARNING_RATE = 1e-3  # that of AllenNLP's `bcn`
 WORDS, DENSE, MAXOUTS = 5.0, 2.5, (1.0, 2.0, 3.0)
 
 
-def biattentive_head(backbone, inputs, units, head_dim, dropout):
-    """The outputs (B, units) of a biattentive classification network.
+@register_head
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class BiattentiveHead(Head):
+    """The biattentive classification network, the option `head="biattentive"`.
 
     Each text is encoded alone: dense layer with ReLU, bidirectional LSTM. Biattention
     compares the two texts, or a single text with itself. A bidirectional LSTM and
-    `AttentivePooling` make a vector of each text. Both LSTMs have `head_dim` units in
-    each direction. Two hidden maxout layers of 4 and 2 times `head_dim` units and a
-    last one follow.
+    `AttentivePooling` make a vector of each text. Both LSTMs have `dim` units in each
+    direction. Two hidden maxout layers of 4 and 2 times `dim` units and a last one
+    follow. It is made for single texts or, with `pair=True`, for pairs, and takes no
+    others.
 
     Source: McCann et al. 2017, section 4, for two texts, each with its own LSTMs and
     pooling after the biattention. AllenNLP's `bcn` for a single text, for the widths,
-    which it has with a `head_dim` of 300, and for the probabilities of dropout, which
-    it has with a `dropout` of 0.1. As in AllenNLP, there are no batch norms. With
-    those of the paper, the loss outside training was much higher after a few epochs
-    on 1,000 questions of TREC-6.
+    which it has with a `dim` of 300, and for the probabilities of dropout, which it has
+    with a `dropout` of 0.1. As in AllenNLP, there are no batch norms. With those of the
+    paper, the loss outside training was much higher after a few epochs on 1,000
+    questions of TREC-6.
 
     Args:
-        backbone: `zoo.backbone.Backbone`.
-        inputs: symbolic inputs, from `zoo.tasks.heads.separate_texts.separate_inputs`.
-        units: int, outputs.
-        head_dim: int.
+        dim: int, the option `head_dim`. The default is the width of the backbone's
+            vectors, but at most 300.
         dropout: float in [0, 0.2), of the pooled vectors. The other probabilities are
             proportional: 5 times as large for the vectors of words, 2.5 times after the
             dense layer, and 2 and 3 times after the hidden maxout layers.
-
-    Raises:
-        ValueError: if `dropout` is not in its range.
     """
-    if not 0 <= dropout < 1 / WORDS:
-        raise ValueError(
-            f'`head_dropout` must be in [0, {1 / WORDS}) with `head="biattentive"`, '
-            f"since the dropout of words is {WORDS:.0f} times as large. Received: "
-            f"{dropout}. The default is 0.1."
-        )
-    options = {"dtype": backbone.dtype_policy.name}
-    texts = encode_texts(backbone, inputs, head_dim, dropout, options)
-    compare, vectors = Biattention(name="biattention", **options), []
-    # A single text is its own other one.
-    for number, (text, other) in enumerate(zip(texts, texts[::-1], strict=True)):
-        prefix, mask = COLUMN_PREFIXES[number], text[1]
-        integrate = make_lstms(head_dim, f"{prefix}integrator", options)
-        x = run_lstms(integrate, compare(text[0], *other), mask)
-        pooling = AttentivePooling(name=f"{prefix}pooling", **options)
-        vectors.append(pooling(x, mask))
-    x = ops.concatenate(vectors, axis=-1) if len(vectors) > 1 else vectors[0]
-    layers = [
-        Maxout(4 * head_dim, name="hidden_1", **options),
-        Maxout(2 * head_dim, name="hidden_2", **options),
-        Maxout(units, dtype="float32", name="classifier"),
-    ]
-    for factor, layer in zip(MAXOUTS, layers, strict=True):
-        drop = keras.layers.Dropout(
-            factor * dropout, name=f"{layer.name}_dropout", **options
-        )
-        x = layer(drop(x))
-    return x
+
+    name = "biattentive"
+    learning_rate = LEARNING_RATE
+
+    dim: int | None = None
+
+    def resolve(self, backbone, task_name, pair=False, symmetric=False):
+        """See `Head`."""
+        if not 0 <= self.dropout < 1 / WORDS:
+            raise ValueError(
+                f'`head_dropout` must be in [0, {1 / WORDS}) with `head="biattentive"`,'
+                f" since the dropout of words is {WORDS:.0f} times as large. Received: "
+                f"{self.dropout}. The default is 0.1."
+            )
+        width = backbone.output["sequence_output"].shape[-1]
+        return dataclasses.replace(self, dim=self.dim or min(WIDEST, width))
+
+    def is_separate(self, backbone):
+        """See `Head`."""
+        return True
+
+    def make_inputs(self, backbone, pair):
+        """See `Head`."""
+        return separate_inputs(backbone, pair)
+
+    def packer(self, backbone, arrangements=None):
+        """See `Head`."""
+        return SeparatePacker
+
+    def outputs(self, backbone, inputs, units):
+        """See `Head`."""
+        options = {"dtype": backbone.dtype_policy.name}
+        texts = encode_texts(backbone, inputs, self.dim, self.dropout, options)
+        compare, vectors = Biattention(name="biattention", **options), []
+        # A single text is its own other one.
+        for number, (text, other) in enumerate(zip(texts, texts[::-1], strict=True)):
+            prefix, mask = COLUMN_PREFIXES[number], text[1]
+            integrate = make_lstms(self.dim, f"{prefix}integrator", options)
+            x = run_lstms(integrate, compare(text[0], *other), mask)
+            pooling = AttentivePooling(name=f"{prefix}pooling", **options)
+            vectors.append(pooling(x, mask))
+        x = ops.concatenate(vectors, axis=-1) if len(vectors) > 1 else vectors[0]
+        layers = [
+            Maxout(4 * self.dim, name="hidden_1", **options),
+            Maxout(2 * self.dim, name="hidden_2", **options),
+            Maxout(units, dtype="float32", name="classifier"),
+        ]
+        for factor, layer in zip(MAXOUTS, layers, strict=True):
+            drop = keras.layers.Dropout(
+                factor * self.dropout, name=f"{layer.name}_dropout", **options
+            )
+            x = layer(drop(x))
+        return x
+
+    def fits(self, saved, backbone, pair):
+        """See `Head`."""
+        same = (self.dim, pair) == (saved.get("head_dim"), saved.get("pair", False))
+        return same and super().fits(saved, backbone, pair)
 
 
 def encode_texts(backbone, inputs, head_dim, dropout, options):
     """Encodes each text alone, all with the same layers.
 
     Args:
-        backbone, inputs, head_dim, dropout: see `biattentive_head`.
+        backbone, inputs, head_dim, dropout: see `BiattentiveHead`.
         options: dict, of every layer.
 
     Returns:

@@ -1,12 +1,14 @@
 """The hidden layers of ULMFiT's classifier."""
 
+import dataclasses
 import functools
 
 import keras
 import tensorflow as tf
 from keras import ops
 
-from zoo.layers import ConcatPooling
+from zoo.layers import ConcatPooling, output_layer
+from zoo.tasks.heads.head import Head, register_head
 
 HIDDEN_DIM, HIDDEN_DROPOUT = 50, 0.1
 NORM = {"momentum": 0.9, "epsilon": 1e-5}  # those of torch
@@ -32,31 +34,42 @@ class BatchNormalization(keras.layers.BatchNormalization):
         return ops.cond(several, lambda: call(training=True), lambda: call())
 
 
-def concat_head(backbone, inputs, dropout):
-    """The vector (B, 50) that the last layer of ULMFiT's classifier takes.
+@register_head
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ConcatPoolingHead(Head):
+    """The head of ULMFiT, the option `head="concat_pooling"`.
 
-    Concat pooling, then batch norm, dropout, a dense layer of 50 units with ReLU, batch
-    norm, and dropout of 0.1.
+    The last vector, the maximum and the mean over all tokens, then batch norm, dropout,
+    a dense layer of 50 units with ReLU, batch norm, dropout of 0.1, and a dense layer.
 
     Source: Howard and Ruder 2018, section 3.3; fastai 2 `PoolingLinearClassifier`.
 
     Args:
-        backbone: `zoo.backbone.Backbone`.
-        inputs: symbolic inputs of the backbone.
-        dropout: float in [0, 1), of the pooled vector.
+        dropout: see `Head`. ULMFiT's code has 0.4.
     """
-    options = {"dtype": backbone.dtype_policy}
-    pooling = ConcatPooling(backbone.reverse, name="pooling", **options)
-    x = pooling(backbone(inputs)["sequence_output"], inputs["padding_mask"])
-    # The moments of all replicas together. Without replicas, those are less exact.
-    several = tf.distribute.get_strategy().num_replicas_in_sync > 1
-    norm = functools.partial(
-        BatchNormalization, **NORM, synchronized=several, **options
-    )
-    x = norm(name="pooled_norm")(x)
-    x = keras.layers.Dropout(dropout, name="head_dropout", **options)(x)
-    dense = keras.layers.Dense(
-        HIDDEN_DIM, "relu", use_bias=False, name="hidden", **options
-    )
-    x = norm(name="hidden_norm")(dense(x))
-    return keras.layers.Dropout(HIDDEN_DROPOUT, name="hidden_dropout", **options)(x)
+
+    name = "concat_pooling"
+    joins = True
+
+    def outputs(self, backbone, inputs, units):
+        """See `Head`."""
+        options = {"dtype": backbone.dtype_policy}
+        pooling = ConcatPooling(backbone.reverse, name="pooling", **options)
+        x = pooling(backbone(inputs)["sequence_output"], inputs["padding_mask"])
+        # The moments of all replicas together. Without replicas, those are less exact.
+        several = tf.distribute.get_strategy().num_replicas_in_sync > 1
+        norm = functools.partial(
+            BatchNormalization, **NORM, synchronized=several, **options
+        )
+        dense = keras.layers.Dense(
+            HIDDEN_DIM, "relu", use_bias=False, name="hidden", **options
+        )
+        x = norm(name="pooled_norm")(x)
+        x = keras.layers.Dropout(self.dropout, name="head_dropout", **options)(x)
+        x = norm(name="hidden_norm")(dense(x))
+        x = keras.layers.Dropout(HIDDEN_DROPOUT, name="hidden_dropout", **options)(x)
+        return output_layer(units, backbone, "classifier")(x)
+
+    def reads_windows(self, backbone):
+        """See `Head`."""
+        return backbone.carries_states

@@ -1,16 +1,19 @@
 """The input of GPT's tasks: texts between special tokens, and a second loss."""
 
-import math
+import dataclasses
+import functools
 
 import keras
 from keras import ops
 
 from zoo.data import AlternativesPacker, Packer
 from zoo.layers import MergeRows, SplitRows
+from zoo.tasks.heads.head import Head, register_head
 from zoo.tasks.losses.label_smoothing import token_losses
 from zoo.text import Framing
 
 LM_WEIGHT = 0.5  # of the loss of the language model
+BOTH_ORDERS = ((0, 1), (1, 0))  # of the columns of a pair
 SPECIALS = 3  # start, delimiter and classify
 
 
@@ -70,34 +73,6 @@ class NextTokenLoss(keras.layers.Layer):
         return keras.KerasTensor(sequence.shape, dtype=sequence.dtype)
 
 
-def check_delimiters(backbone):
-    """Raises ValueError if a backbone cannot read more tokens than its vocabulary."""
-    if not backbone.adds_tokens:
-        raise ValueError(
-            '`head="delimiter"` needs a backbone that takes new special tokens, such '
-            f"as a GPT. Received: one of family {backbone.family!r}. Use another head."
-        )
-
-
-def check_delimiter_options(head, lm_weight, both_orders, pair):
-    """Raises ValueError if an option of the delimiter head does not fit."""
-    if head != "delimiter" and (lm_weight is not None or both_orders):
-        raise ValueError(
-            '`lm_weight` and `both_orders` need `head="delimiter"`. Received: '
-            f"lm_weight={lm_weight}, both_orders={both_orders}, head={head!r}. Leave "
-            "them out."
-        )
-    if both_orders and not pair:
-        raise ValueError(
-            "`both_orders` needs pairs of texts. Received: both_orders=True and "
-            f"pair={pair}. Set `pair=True`, or leave it out."
-        )
-    if lm_weight is not None and not 0 <= lm_weight < math.inf:
-        raise ValueError(
-            f"`lm_weight` must be 0 or a positive number. Received: {lm_weight!r}."
-        )
-
-
 def delimiter_framing(first):
     """The special tokens of a row: `first` is the id of `start`."""
     return Framing((first,), (first + 1,), (first + 2,))
@@ -113,21 +88,6 @@ def special_embedding(backbone):
         name="special_embedding",
         dtype=backbone.dtype_policy,
     )
-
-
-def delimiter_packer(tokenizer, sequence_length, first, arrangements=None):
-    """The packer of `start a classify` and of `start a delimiter b classify`.
-
-    Args:
-        tokenizer: `zoo.text.Tokenizer`.
-        sequence_length: int, or None.
-        first: int, the id of `start`. Those of `delimiter` and `classify` follow it.
-        arrangements: see `zoo.data.AlternativesPacker`; None for one sequence.
-    """
-    framing = delimiter_framing(first)
-    if arrangements is None:
-        return Packer(tokenizer, sequence_length, framing)
-    return AlternativesPacker(tokenizer, sequence_length, arrangements, framing)
 
 
 def sequence_inputs(backbone, count=None):
@@ -181,3 +141,80 @@ def classify_vector(backbone, inputs, lm_weight):
     )
     sequence = added(sequence, ids, mask)
     return ops.take_along_axis(sequence, last[:, :, None], axis=1)[:, 0]
+
+
+@register_head
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DelimiterHead(Head):
+    """The head of GPT: the vector of a special token after the texts.
+
+    Rows are `start a classify`, and `start a delimiter b classify` for a pair. It is
+    the option `head="delimiter"`.
+
+    Source: Radford et al. 2018, section 3.3.
+
+    Args:
+        lm_weight: float, the weight of the loss of the language model in training, see
+            `NextTokenLoss`. The default is 0.5. This loss is a mean over rows, which
+            ignores `sample_weight` and `class_weight`.
+        both_orders: bool, whether it reads a pair in both orders and adds the two
+            vectors. It needs `pair=True`. None for tasks in which a pair means the same
+            in both orders, as for similarity.
+        dropout: see `Head`.
+    """
+
+    name = "delimiter"
+    ranks = True
+
+    lm_weight: float | None = None
+    both_orders: bool | None = None
+
+    def resolve(self, backbone, task_name, pair=False, symmetric=False):
+        """See `Head`."""
+        if not backbone.adds_tokens:
+            raise ValueError(
+                '`head="delimiter"` needs a backbone that takes new special tokens, '
+                f"such as a GPT. Received: one of family {backbone.family!r}. Use "
+                "another head."
+            )
+        if self.both_orders and not pair:
+            raise ValueError(
+                "`both_orders` needs pairs of texts. Received: both_orders=True and "
+                f"pair={pair}. Set `pair=True`, or leave it out."
+            )
+        weight, both = self.lm_weight, self.both_orders
+        return dataclasses.replace(
+            self,
+            lm_weight=LM_WEIGHT if weight is None else weight,
+            both_orders=symmetric and pair if both is None else both,
+        )
+
+    def arrangements(self):
+        """See `Head`."""
+        return BOTH_ORDERS if self.both_orders else None
+
+    def make_inputs(self, backbone, pair):
+        """See `Head`."""
+        return sequence_inputs(backbone, len(BOTH_ORDERS) if self.both_orders else None)
+
+    def packer(self, backbone, arrangements=None):
+        """See `Head`."""
+        arrangements = arrangements or self.arrangements()
+        framing = delimiter_framing(backbone.config.vocabulary_size)
+        if arrangements is None:
+            return functools.partial(Packer, framing=framing)
+        return functools.partial(
+            AlternativesPacker, arrangements=arrangements, framing=framing
+        )
+
+    def vector(self, backbone, inputs):
+        """See `Head`."""
+        if not self.both_orders:
+            return classify_vector(backbone, inputs, self.lm_weight)
+        x = classify_vector(backbone, merge_rows(inputs), self.lm_weight)
+        return ops.sum(split_rows(x, len(BOTH_ORDERS)), axis=1)
+
+    def fits(self, saved, backbone, pair):
+        """See `Head`."""
+        same = bool(self.both_orders) == bool(saved.get("both_orders"))
+        return same and super().fits(saved, backbone, pair)

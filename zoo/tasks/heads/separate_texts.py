@@ -12,11 +12,6 @@ def has_segments(backbone):
     return "segment_ids" in backbone.input
 
 
-def reads_apart(backbone, head, pooling):
-    """Whether a head takes each text of a pair as a row of its own."""
-    return head == "biattentive" or pooling == "compare" and not has_segments(backbone)
-
-
 def separate_inputs(backbone, pair):
     """The symbolic inputs of a model that reads each column of texts alone.
 

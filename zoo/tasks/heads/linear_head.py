@@ -1,0 +1,86 @@
+"""The head of BERT: a dense layer on a pooled vector."""
+
+import dataclasses
+
+from zoo.data import SeparatePacker
+from zoo.tasks.heads.head import Head, register_head
+from zoo.tasks.heads.pooling import default_pooling, pooled_vector
+from zoo.tasks.heads.separate_texts import (
+    compared_vector,
+    has_segments,
+    separate_inputs,
+)
+
+
+@register_head
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LinearHead(Head):
+    """`dropout(pooled) W + b`, the option `head="linear"`.
+
+    Source: Devlin et al. 2019, section 4.1.
+
+    Args:
+        pooling: str, "pooled", "cls", "mean", or for pairs "compare", see
+            `zoo.layers.ComparedSegments`. With "compare", a backbone without segments,
+            such as ELMo, reads each text alone and whole, needs `pair=True` and takes
+            pairs only. The default is that of the preset. Without one it is "compare"
+            for pairs if the backbone has no segments, "pooled" if it has a pooled
+            output, and else "mean". A backbone that reads forward, such as GPT, has
+            neither "pooled" nor "cls".
+        dropout: see `Head`.
+    """
+
+    name = "linear"
+    ranks = True
+    joins = True
+
+    pooling: str | None = None
+
+    def described(self):
+        """See `Head`."""
+        return f'pooling="{self.pooling}"'
+
+    def resolve(self, backbone, task_name, pair=False, symmetric=False):
+        """See `Head`."""
+        if self.pooling is not None:
+            return self
+        pooling = default_pooling(backbone, task_name, pair)
+        return dataclasses.replace(self, pooling=pooling)
+
+    def is_separate(self, backbone):
+        """See `Head`."""
+        return self.pooling == "compare" and not has_segments(backbone)
+
+    def make_inputs(self, backbone, pair):
+        """See `Head`."""
+        if self.is_separate(backbone):
+            return separate_inputs(backbone, pair)
+        return super().make_inputs(backbone, pair)
+
+    def packer(self, backbone, arrangements=None):
+        """See `Head`."""
+        if arrangements is None and self.is_separate(backbone):
+            return SeparatePacker
+        return super().packer(backbone, arrangements)
+
+    def vector(self, backbone, inputs):
+        """See `Head`."""
+        if self.is_separate(backbone):
+            return compared_vector(backbone, inputs)
+        return pooled_vector(backbone, inputs, self.pooling)
+
+    def reads_windows(self, backbone):
+        """See `Head`."""
+        return self.pooling == "mean" and backbone.carries_states
+
+    def output_of_backbone(self):
+        """See `Head`."""
+        return "pooled_output" if self.pooling == "pooled" else "sequence_output"
+
+    def fits(self, saved, backbone, pair):
+        """See `Head`. The width depends on whether two texts are compared."""
+        compares = "compare" in (self.pooling, saved.get("pooling"))
+        same = not compares or self.pooling == saved.get("pooling")
+        if self.is_separate(backbone):
+            same &= saved.get("pair", False) == pair
+        return same and super().fits(saved, backbone, pair)
