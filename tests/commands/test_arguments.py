@@ -134,9 +134,17 @@ KERAS = {"Adagrad": keras.optimizers.Adagrad, "AdamW": keras.optimizers.AdamW}
 WITHOUT = {
     *("AttentivePooling", "Biattention", "CausalMask", "ComparedSegments"),
     *("EncoderDecoder", "FirstPieces", "InferenceModel", "KeepState", "MergeRows"),
-    *("QuantizedModel", "StatefulModel", "WithScores", "LayerNorm", "PlanUpdates"),
+    *("StatefulModel", "WithScores", "LayerNorm", "PlanUpdates"),
     *("apply_quantization", "quantization_configs", "quantization_record"),
-    *("quantization_words", "quantize_layers", "empty_cache", "entry_index"),
+    *(
+        "quantization_words",
+        "quantize_again",
+        "quantize_layers",
+        "quantize_model",
+        "quantized_layers",
+        "empty_cache",
+        "entry_index",
+    ),
     *("visible_entries", "is_lora", "merged_weights", "output_layer"),
     "follow_trainable",
 }

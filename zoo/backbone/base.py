@@ -9,20 +9,20 @@ from keras import ops
 from zoo.backbone.config import make_config, naming
 from zoo.backbone.freezing import freeze_layers, frozen_layers, layer_tree
 from zoo.backbone.saving import (
-    KerasFile,
     check_keys,
     load_spare_heads,
     restore_part,
     save_preset,
     save_spare_heads,
+    save_whole,
 )
 from zoo.backbone.steps import Steps
 from zoo.backbone.token_inputs import TokenInputs
 from zoo.family import FAMILIES, check_size
-from zoo.layers import QuantizedModel
+from zoo.layers import quantize_again, quantize_model, quantized_layers
 
 
-class Backbone(TokenInputs, Steps, QuantizedModel, KerasFile, keras.Model):
+class Backbone(TokenInputs, Steps, keras.Model):
     """A Keras functional model made from one frozen config.
 
     A family sets `family` and `config_class`, and writes these functions:
@@ -70,6 +70,7 @@ class Backbone(TokenInputs, Steps, QuantizedModel, KerasFile, keras.Model):
     reverse = False  # whether the tokens are read from the last to the first
     own_layers = {}  # output to the names of layers that only it depends on
     adds_tokens = False  # whether `connect` takes a layer "special_embedding"
+    answer_function = None  # what is compiled to answer texts
 
     def __init__(self, config, dtype=None, name=None, parts=None, **kwargs):
         if not isinstance(config, self.config_class):
@@ -234,6 +235,14 @@ class Backbone(TokenInputs, Steps, QuantizedModel, KerasFile, keras.Model):
             for variable in part.variables
         }
 
+    def save(self, filepath, overwrite=True, zipped=None, **kwargs):
+        """Writes a complete `.keras` file; see `zoo.backbone.saving.save_whole`."""
+        save_whole(super().save, filepath, overwrite, zipped, **kwargs)
+
+    def quantize(self, mode=None, config=None, **kwargs):
+        """Quantizes layers, such as to "int8"; see `zoo.layers.quantize_model`."""
+        quantize_model(self, super().quantize, mode, config, **kwargs)
+
     def save_to_preset(self, directory, layout="zoo", dtype="float32", heads=None):
         """Writes a directory that `zoo.from_preset` reads.
 
@@ -268,7 +277,7 @@ class Backbone(TokenInputs, Steps, QuantizedModel, KerasFile, keras.Model):
             "name": self.name,
             "tokenizer": self.tokenizer and serialize(self.tokenizer),
             "frozen": frozen_layers(self),
-            "quantized": self.quantized_layers(),
+            "quantized": quantized_layers(self),
             "origin": self.origin,
             "defaults": dict(self.defaults),
             "head_options": self.head_options,
@@ -299,5 +308,5 @@ class Backbone(TokenInputs, Steps, QuantizedModel, KerasFile, keras.Model):
             backbone.origin = config.get("origin")
             backbone.defaults = config.get("defaults") or {}
             backbone.head_options = config.get("head_options") or {}
-            backbone.quantize_again(config.get("quantized"))
+            quantize_again(backbone, config.get("quantized"))
             return freeze_layers(backbone, config.get("frozen"))

@@ -15,7 +15,12 @@ from zoo.checkpoint import Converted, open_checkpoint, save_checkpoint
 from zoo.checks.ranges import check_values
 from zoo.family import FAMILIES
 from zoo.files.whole_files import check_file_name, replacing
-from zoo.layers import is_lora, merged_weights, quantization_words
+from zoo.layers import (
+    is_lora,
+    merged_weights,
+    quantization_words,
+    quantized_layers,
+)
 from zoo.presets import check_weights, read_preset, shipped_directory, write_preset
 
 SPARE_HEADS = "spare_heads.safetensors"
@@ -78,7 +83,7 @@ def save_preset(backbone, task, directory, layout="zoo", dtype="float32", heads=
         "task": record,
         "head_options": backbone.head_options,
         "defaults": dict(backbone.defaults),
-        "quantized": quantization_words((task or backbone).quantized_layers()),
+        "quantized": quantization_words(quantized_layers(task or backbone)),
     }
     if backbone.parts:
         record["parts"] = {}
@@ -190,47 +195,45 @@ def _part_record(name, part, arrays):
     return record, arrays
 
 
-class KerasFile:
-    """Overrides `save` of `keras.Model`: the file is complete, or it is not there."""
+def save_whole(save, filepath, overwrite=True, zipped=None, **kwargs):
+    """Writes a `.keras` file, which `zoo.load_model` reads in any process.
 
-    def save(self, filepath, overwrite=True, zipped=None, **kwargs):
-        """Writes a `.keras` file, which `zoo.load_model` reads in any process.
+    The file gets its name once it is complete. If the writer fails or is killed, a file
+    that was there before does not change.
 
-        The file gets its name once it is complete. If the writer fails or is killed,
-        a file that was there before does not change.
+    Args:
+        save: the method `keras.Model.save` of the model.
+        filepath: str or path that ends in `.keras`; with `zipped=False` a directory; or
+            an address such as `hf://owner/name`, where Keras writes as it does for any
+            model.
+        overwrite: bool, whether a file that exists is replaced.
+        zipped: bool, False for a directory instead of one file.
+        **kwargs: of `keras.Model.save`.
 
-        Args:
-            filepath: str or path that ends in `.keras`; with `zipped=False` a
-                directory; or an address such as `hf://owner/name`, where Keras writes
-                as it does for any model.
-            overwrite: bool, whether a file that exists is replaced.
-            zipped: bool, False for a directory instead of one file.
-            **kwargs: of `keras.Model.save`.
-
-        Raises:
-            FileExistsError: if the file exists and `overwrite` is False, or if a
-                directory holds something other than a saved model.
-            ValueError: if the name has another ending.
-        """
-        check_values(bool, overwrite=overwrite)
-        check_values(bool | None, zipped=zipped)
-        if "://" in str(filepath):
-            super().save(filepath, overwrite=overwrite, zipped=zipped, **kwargs)
-            return
-        zipped = zipped is None or zipped
-        path = pathlib.Path(filepath).absolute()
-        check_file_name(path, zipped)
-        if path.exists() and not overwrite:
-            raise FileExistsError(
-                f"{path} exists. Received: overwrite=False. Choose another name, or "
-                "pass overwrite=True."
-            )
-        if not zipped:
-            _check_directory(path)
-        with replacing(path) as temporary:
-            super().save(temporary, zipped=zipped, **kwargs)
-            if not zipped and path.is_dir():
-                _clear(path, temporary.name)
+    Raises:
+        FileExistsError: if the file exists and `overwrite` is False, or if a directory
+            holds something other than a saved model.
+        ValueError: if the name has another ending.
+    """
+    check_values(bool, overwrite=overwrite)
+    check_values(bool | None, zipped=zipped)
+    if "://" in str(filepath):
+        save(filepath, overwrite=overwrite, zipped=zipped, **kwargs)
+        return
+    zipped = zipped is None or zipped
+    path = pathlib.Path(filepath).absolute()
+    check_file_name(path, zipped)
+    if path.exists() and not overwrite:
+        raise FileExistsError(
+            f"{path} exists. Received: overwrite=False. Choose another name, or pass "
+            "overwrite=True."
+        )
+    if not zipped:
+        _check_directory(path)
+    with replacing(path) as temporary:
+        save(temporary, zipped=zipped, **kwargs)
+        if not zipped and path.is_dir():
+            _clear(path, temporary.name)
 
 
 def _check_directory(path):

@@ -33,12 +33,14 @@ from zoo.layers.lora import enable_lora, is_lora, merged_weights
 from zoo.layers.maxout import Maxout
 from zoo.layers.normalization import LayerNorm
 from zoo.layers.quantization import (
-    QuantizedModel,
     apply_quantization,
     quantization_configs,
     quantization_record,
     quantization_words,
+    quantize_again,
     quantize_layers,
+    quantize_model,
+    quantized_layers,
 )
 from zoo.layers.recurrent.awd import EmbeddingDropout, RegularizedLogits
 from zoo.layers.recurrent.carried_state import CarriedState, KeepState, StatefulModel
@@ -74,7 +76,6 @@ __all__ = [
     "PositionEmbedding",
     "SinusoidalPositions",
     "QRNN",
-    "QuantizedModel",
     "RegularizedLogits",
     "SampledSoftmax",
     "ScalarMix",
@@ -96,7 +97,10 @@ __all__ = [
     "quantization_configs",
     "quantization_record",
     "quantization_words",
+    "quantize_again",
     "quantize_layers",
+    "quantize_model",
+    "quantized_layers",
     "sinusoids",
     "visible_entries",
 ]

@@ -33,44 +33,39 @@ class CompositeLayer(keras.layers.Layer):
         return {str(k): layer for k, layer in enumerate(self._flatten_layers())}
 
 
-class QuantizedModel:
-    """Overrides `quantize` of `keras.Model`; files and presets hold the result.
+def quantize_model(model, quantize, mode=None, config=None, **kwargs):
+    """Quantizes the layers of a model that support it; see `quantize_layers`.
 
-    Attributes:
-        answer_function: what is compiled to answer texts, None until it is needed.
+    The default config of "int8" does not quantize the inputs of layers, as Keras'
+    default does. Files and presets hold the quantized weights.
+
+    Args:
+        model: a task or a backbone.
+        quantize: the method of `keras.Model` of this name, which chooses the layers if
+            there are `kwargs`.
+        mode: str, such as "int8", or None with a config.
+        config: `keras.quantizers.QuantizationConfig`, or None with a mode.
+        **kwargs: of `keras.Model.quantize`, such as `filters`.
     """
+    default = keras.quantizers.Int8QuantizationConfig
+    # Keras has made a config of the mode before it calls the method of the model.
+    if type(config) is default and config.get_config() == default().get_config():
+        config = default(activation_quantizer=None)
+    if kwargs:
+        quantize(mode, config=config, **kwargs)
+    else:
+        quantize_layers(model, config)
 
-    answer_function = None
 
-    def quantize(self, mode=None, config=None, **kwargs):
-        """Quantizes the layers that support it; see `quantize_layers`.
+def quantized_layers(model):
+    """The record of what is quantized in a model; see `quantization_record`."""
+    return quantization_record(own_layers(model))
 
-        The default config of "int8" does not quantize the inputs of layers, as Keras'
-        default does. Files and presets hold the quantized weights.
 
-        Args:
-            mode: str, such as "int8", or None with a config.
-            config: `keras.quantizers.QuantizationConfig`, or None with a mode.
-            **kwargs: of `keras.Model.quantize`, such as `filters`. Keras then chooses
-                the layers.
-        """
-        default = keras.quantizers.Int8QuantizationConfig
-        # Keras has made a config of the mode before it calls this method.
-        if type(config) is default and config.get_config() == default().get_config():
-            config = default(activation_quantizer=None)
-        if kwargs:
-            super().quantize(mode, config=config, **kwargs)
-        else:
-            quantize_layers(self, config)
-
-    def quantized_layers(self):
-        """The record of what is quantized; see `quantization_record`."""
-        return quantization_record(own_layers(self))
-
-    def quantize_again(self, record):
-        """Quantizes the layers of a record, from `quantized_layers` or None."""
-        if record:
-            apply_quantization(own_layers(self), record)
+def quantize_again(model, record):
+    """Quantizes the layers of a record, from `quantized_layers` or None."""
+    if record:
+        apply_quantization(own_layers(model), record)
 
 
 def own_layers(model):
@@ -217,7 +212,7 @@ def reset_functions(model):
     for layer in model._flatten_layers():
         if isinstance(layer, keras.Model):
             layer.train_function = layer.test_function = layer.predict_function = None
-        if isinstance(layer, QuantizedModel):
+        if hasattr(layer, "answer_function"):
             layer.answer_function = None
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from zoo.backbone.saving import preset_variables, top
 from zoo.checkpoint import assign
-from zoo.layers import quantization_configs
+from zoo.layers import quantization_configs, quantize_again
 from zoo.presets import find_preset, list_presets, preset_info, shipped_directory
 from zoo.registry.building import (
     build_backbone,
@@ -174,7 +174,7 @@ def build_model(
     quantized = {k: v for k, v in source.quantized.items() if top(k) not in new_heads}
     if quantized:
         with reading(source.path, "quantized"):
-            model.quantize_again(quantization_configs(quantized))
+            quantize_again(model, quantization_configs(quantized))
     if load_weights:
         blame = contextlib.nullcontext()
         if not config_options:

@@ -2,12 +2,10 @@
 
 import keras
 
-from zoo.backbone.saving import KerasFile
 from zoo.backbone.token_inputs import to_tensors
 from zoo.checks.ranges import Share, check_values, plain_value
 from zoo.data import Packer
 from zoo.family import FAMILIES
-from zoo.layers import QuantizedModel
 from zoo.tasks.answering import Answering
 from zoo.tasks.fitting.distribution import DistributedTraining
 from zoo.tasks.fitting.rate_search import RateSearch
@@ -29,8 +27,6 @@ class Task(
     TextTraining,
     DistributedTraining,
     TaskFiles,
-    QuantizedModel,
-    KerasFile,
     keras.Model,
 ):
     """A head on a backbone, which trains, predicts and exports from raw text.

@@ -10,8 +10,14 @@ import keras
 from zoo.backbone import Backbone
 from zoo.backbone.config import check_options, naming
 from zoo.backbone.freezing import freeze_layers, frozen_layers, layer_tree
-from zoo.backbone.saving import check_keys, restore_part, save_preset
+from zoo.backbone.saving import (
+    check_keys,
+    restore_part,
+    save_preset,
+    save_whole,
+)
 from zoo.checkpoint import default_labels
+from zoo.layers import quantize_again, quantize_model, quantized_layers
 
 # Whether a new task is compiled; Keras compiles those that it loads from files.
 COMPILES = contextvars.ContextVar("COMPILES", default=True)
@@ -69,6 +75,15 @@ class TaskFiles:
 
     classifies = None
     frozen_before = None
+    answer_function = None  # dict of compiled functions, see `zoo.tasks.answering`
+
+    def save(self, filepath, overwrite=True, zipped=None, **kwargs):
+        """Writes a complete `.keras` file; see `zoo.backbone.saving.save_whole`."""
+        save_whole(super().save, filepath, overwrite, zipped, **kwargs)
+
+    def quantize(self, mode=None, config=None, **kwargs):
+        """Quantizes layers, such as to "int8"; see `zoo.layers.quantize_model`."""
+        quantize_model(self, super().quantize, mode, config, **kwargs)
 
     def save_to_preset(self, directory, layout="zoo", dtype="float32", heads=None):
         """Writes a directory that `zoo.from_preset` reads.
@@ -179,7 +194,7 @@ class TaskFiles:
             **self.preset_record()["options"],
             "name": self.name,
             "frozen": frozen_layers(self),
-            "quantized": self.quantized_layers(),
+            "quantized": quantized_layers(self),
             **({} if before is None else {"frozen_before": list(before)}),
         }
 
@@ -198,7 +213,7 @@ class TaskFiles:
         before = config.pop("frozen_before", None)
         with uncompiled(), naming(f"The config of {owner}"):
             model = cls(**{**config, **parts})
-            model.quantize_again(quantized)
+            quantize_again(model, quantized)
             model.new_heads = ()  # their weights follow
             model.frozen_before = None if before is None else tuple(before)
             return freeze_layers(model, frozen)

@@ -10,6 +10,7 @@ import tiny
 import zoo
 from zoo import pretraining
 from zoo.data import write_conll
+from zoo.layers import quantized_layers
 from zoo.models.elmo import ELMo, ELMoConfig
 from zoo.presets import directories
 from zoo.pretraining import Recipe
@@ -127,7 +128,7 @@ def test_a_tagger_of_int8_learns_more_words_too():
     model = zoo.make_tagger(SENTENCES, TAGS, **{**SIZES, "embedding_dim": 4})
     model.quantize("int8")
     more = zoo.extend_vocabulary(model, *VECTORS)
-    assert more.quantized_layers() == model.quantized_layers()
+    assert quantized_layers(more) == quantized_layers(model)
     found = [m.answer(SENTENCES[:2])["scores"] for m in (model, more)]
     np.testing.assert_allclose(*found, atol=1e-6)
 

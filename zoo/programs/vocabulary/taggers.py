@@ -9,6 +9,7 @@ import numpy as np
 from zoo import registry
 from zoo.backbone.freezing import freeze_layers, frozen_layers
 from zoo.checks.number_rules import numbers_checked
+from zoo.layers import quantize_again, quantized_layers
 from zoo.models.taglm import TagLM, TagLMConfig
 from zoo.models.taglm.model import PIECES
 from zoo.tasks import TokenClassifier
@@ -121,7 +122,7 @@ def extend_vocabulary(model, words, vectors):
     for name in ("backbone", "tokenizer", "frozen", "quantized"):
         options.pop(name)
     copy = type(model)(backbone, tokenizer, **options)
-    copy.quantize_again(model.quantized_layers())
+    quantize_again(copy, quantized_layers(model))
     layer = backbone.named_layers["word_embedding"]
     # Language models are shared. Their layers may have the same names as the tagger's.
     apart = {id(v) for part in (layer, *old.parts.values()) for v in part.variables}

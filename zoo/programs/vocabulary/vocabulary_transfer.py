@@ -7,6 +7,7 @@ import numpy as np
 from zoo.backbone.freezing import freeze_layers, frozen_layers
 from zoo.backbone.saving import model_arrays, preset_variables
 from zoo.checkpoint import assign
+from zoo.layers import quantized_layers
 from zoo.models.ulmfit import ULMFiT
 from zoo.tasks import Task
 from zoo.tasks.task_files import without_state
@@ -78,7 +79,7 @@ def _check(model, old):
             f"Received: {type(model).__name__} on {type(old).__name__}, tokenizer="
             f"{type(old.tokenizer).__name__}."
         )
-    if model.quantized_layers():
+    if quantized_layers(model):
         raise ValueError(
             "A quantized model cannot get another vocabulary. Received: one with "
             "quantized layers. Transfer the vocabulary before `quantize`."

@@ -8,7 +8,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from zoo.backbone.saving import KerasFile, check_keys
+from zoo.backbone.saving import check_keys, save_whole
 from zoo.checks.ranges import check_values
 from zoo.files.state_files import damaged, read_state
 from zoo.files.whole_files import filling
@@ -34,9 +34,7 @@ MOST = 100  # members
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class TextEnsemble(
-    ClassLabels, LabelledFiles, Answering, TextColumns, KerasFile, keras.Model
-):
+class TextEnsemble(ClassLabels, LabelledFiles, Answering, TextColumns, keras.Model):
     """Averages the probabilities of several text classifiers.
 
     `p(label) = (p_1(label) + ... + p_n(label)) / n`. The members may have different
@@ -196,6 +194,10 @@ class TextEnsemble(
             version,
             extra_files=facts_file([*self.labels]),
         )
+
+    def save(self, filepath, overwrite=True, zipped=None, **kwargs):
+        """Writes a complete `.keras` file; see `zoo.backbone.saving.save_whole`."""
+        save_whole(super().save, filepath, overwrite, zipped, **kwargs)
 
     def save_to_preset(self, directory, dtype="float32"):
         """Writes a directory that `zoo.from_preset` reads: a preset for each member.
