@@ -3,7 +3,7 @@
 import keras
 import numpy as np
 
-from zoo.tasks.fitting.distribution import DistributedTraining
+from zoo.tasks.fitting.distribution import STEPS, weighted_arguments
 
 ROWS = 7
 DRAW = np.random.default_rng(0)
@@ -19,8 +19,14 @@ WEIGHTS = {
 
 
 @keras.saving.register_keras_serializable(package="tests")
-class Model(DistributedTraining, keras.Model):
+class Model(STEPS, keras.Model):
     """Layers in a functional graph, trained by the steps of a task."""
+
+    output_kind = padding_label = None
+
+    def compile(self, optimizer="rmsprop", loss=None, **kwargs):
+        super().compile(optimizer=optimizer, **weighted_arguments(self, loss, kwargs))
+        self.loss_weights = kwargs.get("loss_weights")
 
 
 def make_model(kind=dict, dtype=None):

@@ -6,9 +6,9 @@ from zoo.backbone.token_inputs import to_tensors
 from zoo.checks.ranges import Share, check_values, plain_value
 from zoo.data import Packer
 from zoo.family import FAMILIES
-from zoo.tasks.answering import Answering
-from zoo.tasks.fitting.distribution import DistributedTraining
-from zoo.tasks.fitting.rate_search import RateSearch
+from zoo.tasks.answering import answer_texts
+from zoo.tasks.fitting.distribution import STEPS, weighted_arguments
+from zoo.tasks.fitting.rate_search import find_learning_rate
 from zoo.tasks.fitting.text_training import TextTraining
 from zoo.tasks.inputs.targets import target_numbers, target_tensor
 from zoo.tasks.inputs.text_input import holds_text
@@ -22,11 +22,9 @@ from zoo.training import AdamW, PlannedDecay, layer_depths
 
 class Task(
     LabelledFiles,
-    Answering,
-    RateSearch,
     TextTraining,
-    DistributedTraining,
     TaskFiles,
+    STEPS,
     keras.Model,
 ):
     """A head on a backbone, which trains, predicts and exports from raw text.
@@ -53,6 +51,17 @@ class Task(
             do not come from a preset or a file.
         packer: `zoo.data.Packer` or a subclass.
         labels: tuple of str, names of the outputs, or None.
+        output_kind: str, what the outputs are for the losses of Keras: "logits",
+            "numbers", or another word for what no loss of Keras fits. None for no
+            check.
+        padding_label: int, the class number of padding in targets, or None.
+        answers_tokens: bool, whether each row of the outputs has an answer. If so,
+            `answer` uses `predict`, and an export also takes tokens. If not, `predict`
+            refuses text, and the task defines `answer_batch`.
+        text_methods: tuple of str, the methods that take text if `predict` does not.
+        predict_batch_size: int, the texts that `predict` and `answer` read together.
+        answer_pads: dict of the name of an answer (B, W) to its padding, for answers
+            whose length W differs from text to text.
         encodes: bool, whether the task reads the vectors of one sequence. Of a model
             that reads a source and writes a target, it has the encoder.
         pads_targets: bool, whether targets are rows with padding, whose weight is 0.
@@ -78,7 +87,13 @@ class Task(
     pretrains = False
     learning_rate = None
     labels = None
+    output_kind = None
+    padding_label = None
     packer = Packer
+    answers_tokens = True
+    text_methods = ("answer",)
+    predict_batch_size = 32
+    answer_pads = {}
     encodes = False
     pads_targets = False
 
@@ -282,13 +297,9 @@ class Task(
             weighted_metrics = own
         elif self.pads_targets and weighted_metrics is None:
             metrics, weighted_metrics = None, named_metrics(metrics, own)
-        super().compile(
-            optimizer=optimizer,
-            loss=loss,
-            metrics=metrics,
-            weighted_metrics=weighted_metrics,
-            **kwargs,
-        )
+        kwargs |= {"metrics": metrics, "weighted_metrics": weighted_metrics}
+        super().compile(optimizer=optimizer, **weighted_arguments(self, loss, kwargs))
+        self.loss_weights = kwargs.get("loss_weights")
 
     @property
     def default_learning_rate(self):
@@ -335,6 +346,80 @@ class Task(
                 head_multiplier=self.default_head_multiplier if self.new_heads else 1,
                 heads=self.new_heads,
             )
+
+    def answers(self, outputs):
+        """Converts the graph's outputs to an answer, a dict of tensors (B, ...)."""
+        raise NotImplementedError
+
+    def answer_batch(self, *texts):
+        """Converts string tensors (B,) to `answers`, in a graph, for an export."""
+        return self.answers(self(self.preprocessor(texts), training=False))
+
+    def answer_eagerly(self, *texts):
+        """`answer_batch` outside a graph."""
+        return self.answer_batch(*texts)
+
+    def serving_methods(self):
+        """The functions of texts in an export, dict of the name of a signature."""
+        return {"serving_default": self.answer_batch}
+
+    def answer(self, x, batch_size=None):
+        """Returns what the exported model answers, as numpy.
+
+        A pair is read as in `predict`.
+
+        Args:
+            x: texts, or a tuple of columns of texts. An empty list has no rows.
+            batch_size: int, `predict_batch_size` by default.
+
+        Returns:
+            dict of numpy arrays (B, ...); strings as str objects.
+
+        Raises:
+            TypeError: if `x` is one string, or not text.
+        """
+        return answer_texts(self, x, batch_size)
+
+    def find_learning_rate(
+        self,
+        x,
+        y=None,
+        batch_size=None,
+        sample_weight=None,
+        *,
+        lowest=1e-7,
+        highest=1.0,
+        updates=100,
+        seed=0,
+    ):
+        """Trains with rising learning rates, and suggests one for `compile`.
+
+        The rate rises exponentially from update to update, until the loss diverges; see
+        `zoo.training.RangeTest`. Few data are repeated. Afterwards the weights, the
+        state of the optimizer and the random states are what they were before.
+
+        Args:
+            x, y, batch_size, sample_weight: as of `fit`.
+            lowest, highest: float, the first and the last learning rate.
+            updates: int, the largest number of updates.
+            seed: int, of the order of the texts.
+
+        Returns:
+            `zoo.training.RateCurve`: rates, losses, smoothed losses and `suggestion`.
+            `zoo.visualize.plot_rate_curve` draws it.
+
+        Raises:
+            TypeError: if the optimizer is one of Keras and has a schedule.
+            ValueError: as of `fit`, or if the rates are not positive and rising.
+
+        Example:
+            found = model.find_learning_rate(texts, labels)
+            model.compile(learning_rate=found.suggestion)
+        """
+        data = (x, y, sample_weight)
+        return find_learning_rate(
+            self, data, batch_size, lowest, highest, updates, seed
+        )
 
     def export(self, directory, version=None, pair=None, **kwargs):
         """Writes the next version of a TF Serving model, string in, answer out.

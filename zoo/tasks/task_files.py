@@ -18,6 +18,7 @@ from zoo.backbone.saving import (
 )
 from zoo.checkpoint import default_labels
 from zoo.layers import quantize_again, quantize_model, quantized_layers
+from zoo.tasks.losses.logit_losses import LossError
 
 # Whether a new task is compiled; Keras compiles those that it loads from files.
 COMPILES = contextvars.ContextVar("COMPILES", default=True)
@@ -181,6 +182,24 @@ class TaskFiles:
             with uncompiled():
                 return type(self).from_config(self.get_config())(inputs)
         return super()._run_through_graph(inputs, **call)
+
+    def get_compile_config(self):
+        """Keras' record of `compile`, and whether the optimizer has a state."""
+        config = super().get_compile_config()
+        return config if not config or self.optimizer.built else without_state(config)
+
+    def compile_from_config(self, config):
+        """Compiles as the saved model was, with room for the optimizer's state."""
+        config, has_state = split_state(config)
+        config = keras.saving.deserialize_keras_object(config)
+        try:
+            self.compile(**config)
+        except LossError as error:  # earlier versions did not check it
+            warnings.warn(f"{error} The defaults are used.", stacklevel=2)
+            names = "loss", "metrics", "weighted_metrics"
+            self.compile(**{**config, **dict.fromkeys(names)})
+        if has_state:
+            self.optimizer.build(self.trainable_variables)
 
     def get_config(self):
         """Plain values: backbone, tokenizer with its vocabulary, and options."""

@@ -11,6 +11,7 @@ import tiny
 
 import zoo
 from zoo.data import Epoch
+from zoo.tasks.answering import compiled_function
 from zoo.training import AdamW
 
 EAGER = {"run_eagerly": True}
@@ -257,6 +258,6 @@ def test_a_new_length_reaches_functions_that_have_answered(make_task):
 
 def test_functions_are_compiled_as_they_are_written(make_task):
     """AutoGraph would make an operation of the condition, and take seconds."""
-    absolute = make_task().compiled_function("own", lambda x: x if x > 0 else -x)
+    absolute = compiled_function(make_task(), "own", lambda x: x if x > 0 else -x)
     with pytest.raises(tf.errors.OperatorNotAllowedInGraphError):
         absolute(tf.constant(-1.0))

@@ -11,6 +11,7 @@ from tiny_translator import make_translator
 
 import zoo
 from zoo.tasks import answering
+from zoo.tasks.answering import compiled_function
 
 TEXTS = ["the film was good", "a"]
 # White space of all lengths in UTF-8.
@@ -148,9 +149,9 @@ def test_few_compiled_functions_are_kept(writers, monkeypatch):
     monkeypatch.setattr(answering, "MAX_FUNCTIONS", 2)
     model, _ = writers("gpt")
     model.answer_function = None
-    functions = {n: model.compiled_function(n, lambda x: x) for n in range(3)}
+    functions = {n: compiled_function(model, n, lambda x: x) for n in range(3)}
     assert [*model.answer_function] == [1, 2]
-    assert model.compiled_function(1, None) is functions[1]
+    assert compiled_function(model, 1, None) is functions[1]
     assert [*model.answer_function] == [2, 1]
 
 

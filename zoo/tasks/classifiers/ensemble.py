@@ -15,7 +15,7 @@ from zoo.files.whole_files import filling
 from zoo.serving import write_version
 from zoo.serving.changes import facts_file
 from zoo.serving.versions import check_version
-from zoo.tasks.answering import Answering
+from zoo.tasks.answering import answer_texts
 from zoo.tasks.classifiers.text_classifier import TextClassifier
 from zoo.tasks.heads.class_labels import ClassLabels
 from zoo.tasks.inputs.targets import row_weights
@@ -34,7 +34,7 @@ MOST = 100  # members
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class TextEnsemble(ClassLabels, LabelledFiles, Answering, TextColumns, keras.Model):
+class TextEnsemble(ClassLabels, LabelledFiles, TextColumns, keras.Model):
     """Averages the probabilities of several text classifiers.
 
     `p(label) = (p_1(label) + ... + p_n(label)) / n`. The members may have different
@@ -62,6 +62,7 @@ class TextEnsemble(ClassLabels, LabelledFiles, Answering, TextColumns, keras.Mod
     """
 
     task_name = TextClassifier.task_name
+    answers_tokens = True
     columns = TextClassifier.columns
     optional_columns = TextClassifier.optional_columns
 
@@ -161,6 +162,10 @@ class TextEnsemble(ClassLabels, LabelledFiles, Answering, TextColumns, keras.Mod
         raise TypeError(
             "An ensemble cannot be trained. Call `fit` of each of its `members`."
         )
+
+    def answer(self, x, batch_size=None):
+        """Returns what the exported model answers; see `zoo.tasks.Task.answer`."""
+        return answer_texts(self, x, batch_size)
 
     def answer_batch(self, *texts):
         """Converts string tensors (B,) to `answers`, in a graph, for an export."""

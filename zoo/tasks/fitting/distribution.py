@@ -9,14 +9,13 @@ import weakref
 import keras
 import tensorflow as tf
 
-from zoo.tasks.losses.logit_losses import LossError, fit_losses, fit_metrics
+from zoo.tasks.losses.logit_losses import fit_losses, fit_metrics
 from zoo.tasks.losses.weighted_means import (
     MeanOfParts,
     split_outputs,
     weighted_values,
     with_weighted_mean,
 )
-from zoo.tasks.task_files import split_state, without_state
 from zoo.training.trainable import follow_model
 
 KEYS = itertools.count(1000, 1000)
@@ -229,46 +228,18 @@ STEPS = (
 )
 
 
-class DistributedTraining(STEPS):
-    """Steps whose logs weigh every token alike on any number of replicas, see above.
+def weighted_arguments(model, loss, arguments):
+    """The arguments of `compile` for means over weights, a dict.
 
-    Attributes:
-        output_kind: str, what the outputs are for the losses of Keras: "logits",
-            "numbers", or another word for what no loss of Keras fits. None for no
-            check.
-        padding_label: int, the class number of padding in targets, or None.
+    Args:
+        model: a task, see `zoo.tasks.losses.logit_losses.fit_losses`.
+        loss: as of `keras.Model.compile`.
+        arguments: dict, others of `compile`.
     """
-
-    output_kind = None
-    padding_label = None
-
-    def compile(self, optimizer="rmsprop", loss=None, loss_weights=None, **kwargs):
-        """Keras' `compile`, with means over weights; see `with_weighted_mean`."""
-        for name in {"metrics", "weighted_metrics"} & kwargs.keys():
-            kwargs[name] = fit_metrics(kwargs[name], self)
-        loss = with_weighted_mean(fit_losses(loss, self))
-        super().compile(
-            optimizer=optimizer, loss=loss, loss_weights=loss_weights, **kwargs
-        )
-        self.loss_weights = loss_weights
-
-    def get_compile_config(self):
-        """Keras' record of `compile`, and whether the optimizer has a state."""
-        config = super().get_compile_config()
-        return config if not config or self.optimizer.built else without_state(config)
-
-    def compile_from_config(self, config):
-        """Compiles as the saved model was, with room for the optimizer's state."""
-        config, has_state = split_state(config)
-        config = keras.saving.deserialize_keras_object(config)
-        try:
-            self.compile(**config)
-        except LossError as error:  # earlier versions did not check it
-            warnings.warn(f"{error} The defaults are used.", stacklevel=2)
-            names = "loss", "metrics", "weighted_metrics"
-            self.compile(**{**config, **dict.fromkeys(names)})
-        if has_state:
-            self.optimizer.build(self.trainable_variables)
+    found = {**arguments, "loss": with_weighted_mean(fit_losses(loss, model))}
+    for name in {"metrics", "weighted_metrics"} & found.keys():
+        found[name] = fit_metrics(found[name], model)
+    return found
 
 
 def check_scope(strategy, what, variables):

@@ -6,6 +6,7 @@ from keras import ops
 
 from zoo.data import NextWordPacker
 from zoo.layers import CarriedState, KeepState, SampledSoftmax
+from zoo.tasks.answering import compiled_function
 from zoo.tasks.base import Task
 from zoo.tasks.losses.token_metrics import Likelihood, Perplexity
 from zoo.tasks.option_kinds import check_options
@@ -168,7 +169,7 @@ class BidirectionalLM(Task):
             name: tf.TensorSpec([None, None, *part.shape[2:]], part.dtype)
             for name, part in x.items()
         }
-        return self.compiled_function("answer", self._answers_of, [signature])(x)
+        return compiled_function(self, "answer", self._answers_of, [signature])(x)
 
     def answer_batch(self, texts):
         """How likely texts are, in a graph.

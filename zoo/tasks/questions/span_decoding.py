@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from zoo.data import plan_batches
 from zoo.evaluation import best_null_threshold, squad_scores
-from zoo.tasks.answering import as_numpy
+from zoo.tasks.answering import as_numpy, compiled_function
 from zoo.tasks.blocks import in_blocks
 from zoo.tasks.inputs.text_input import rows_at_once
 from zoo.tasks.questions.answer_spans import best_answers, best_spans, kept_spans
@@ -49,7 +49,7 @@ class SpanDecoding:
         return {k: v[:, :count] if v.shape.rank == 2 else v for k, v in found.items()}
 
     def answer(self, x, batch_size=None):
-        """The best answers to questions, as numpy; see `Answering.answer`.
+        """The best answers to questions, as numpy; see `Task.answer`.
 
         Windows of similar length are read together.
 
@@ -98,7 +98,7 @@ class SpanDecoding:
 
     def _find_spans(self, x):
         """`_spans` as a `tf.function`."""
-        return self.compiled_function("spans", self._spans, reduce_retracing=True)(x)
+        return compiled_function(self, "spans", self._spans, reduce_retracing=True)(x)
 
     def answer_batch(self, questions, contexts):
         """The best answers to questions, in a graph, for an export.

@@ -1,7 +1,7 @@
 """The words of texts with their tags, and the spans that the tags make."""
 
 from zoo.evaluation import find_spans, span_scores
-from zoo.tasks.answering import as_numpy
+from zoo.tasks.answering import answer_parts, as_numpy
 
 # The name of an answer for all words, and for one word.
 WORD_KEYS = {
@@ -35,7 +35,7 @@ class Tagging:
             TypeError: if `texts` is one string, or not text.
         """
         found, names = {}, WORD_KEYS.values()
-        for numbers, answers in self.answer_parts(texts, batch_size):
+        for numbers, answers in answer_parts(self, texts, batch_size):
             columns = [answers[key].tolist() for key in WORD_KEYS]
             for number, *row in zip(numbers.tolist(), *columns, strict=True):
                 words = (

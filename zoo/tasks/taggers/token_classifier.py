@@ -8,6 +8,7 @@ from zoo import ragged_rows
 from zoo.data import WordWindowPacker
 from zoo.evaluation import allowed_transitions
 from zoo.layers import CRF, crf, output_layer
+from zoo.tasks.answering import compiled_function
 from zoo.tasks.base import Task
 from zoo.tasks.blocks import in_blocks
 from zoo.tasks.inputs.label_values import label_names
@@ -118,7 +119,7 @@ class TokenClassifier(TaggedFiles, Tagging, Task):
 
     @property
     def output_kind(self):
-        """What the outputs are; see `DistributedTraining`."""
+        """What the outputs are; see `Task`."""
         return "potentials" if self.options["decoder"] == "crf" else "logits"
 
     @classmethod
@@ -293,7 +294,7 @@ class TokenClassifier(TaggedFiles, Tagging, Task):
 
     def answer_eagerly(self, texts):
         """`answer_batch`, mostly as a `tf.function`."""
-        describe = self.compiled_function(
-            "answer", self._describe, reduce_retracing=True
+        describe = compiled_function(
+            self, "answer", self._describe, reduce_retracing=True
         )
         return describe(texts, *self.preprocessor.windows((texts,)))

@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from zoo.generation import GenerationOptions, first_row, next_token
-from zoo.tasks.answering import as_numpy
+from zoo.tasks.answering import as_numpy, compiled_function
 from zoo.tasks.writers.sample_numbers import count_repeats, sample_numbers
 from zoo.tasks.writers.stop_texts import stop_patterns
 
@@ -76,8 +76,10 @@ def _compile(task, options, values):
     signature = [*tokens, inputs, texts, values]
     return (
         begin,
-        task.compiled_function((structure, "search"), search, [begun, numbers, values]),
-        task.compiled_function("decode", decode, signature),
+        compiled_function(
+            task, (structure, "search"), search, [begun, numbers, values]
+        ),
+        compiled_function(task, "decode", decode, signature),
     )
 
 
@@ -100,7 +102,7 @@ def _compile_begin(task, values):
 
     vectors = [tf.TensorSpec((None,), kind) for kind in (tf.string, tf.int32)]
     signature = [*vectors, tf.TensorSpec((), tf.bool), _specs(values)]
-    return task.compiled_function("begin", begin, signature)
+    return compiled_function(task, "begin", begin, signature)
 
 
 def stream_texts(task, texts, options):
@@ -145,7 +147,7 @@ def _compile_step(task, options, row, states, values):
     }
     scalar = tf.TensorSpec((), tf.int32)
     signature = [scalar, scalar, spec, _specs(values)]
-    return task.compiled_function((structure, "advance"), advance, signature)
+    return compiled_function(task, (structure, "advance"), advance, signature)
 
 
 def _specs(tensors):

@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from zoo.checks.ranges import check_values
 from zoo.generation import GenerationOptions, generate
+from zoo.tasks.answering import compiled_function
 from zoo.tasks.inputs.text_input import rows_at_once
 from zoo.tasks.writers.generation_functions import stream_texts, write_texts
 from zoo.tasks.writers.sample_numbers import sample_numbers
@@ -340,4 +341,4 @@ class TextGeneration:
     def answer_eagerly(self, texts):
         """`answer_batch`, compiled: the steps of a loop are slow if it is not."""
         signature = [tf.TensorSpec([None], tf.string)]
-        return self.compiled_function("answer", self.answer_batch, signature)(texts)
+        return compiled_function(self, "answer", self.answer_batch, signature)(texts)

@@ -125,12 +125,12 @@ class Translator(TranslatedFiles, TextGeneration, Task):
         """Which texts are white space, or have no tokens, bool (B,)."""
         return is_blank(texts) | (self.tokenizer(texts).row_lengths() == 0)
 
-    def answer_parts(self, x, batch_size=None):
-        """See `Answering`. Warns once that some of the texts are truncated."""
+    def answer(self, x, batch_size=None):
+        """See `Task`. Warns once that some of the texts are truncated."""
         x = self.as_text(x)
         if self.takes_text(x):
             self.read_lengths(x, self.generation_options())
-        return super().answer_parts(x, batch_size)
+        return super().answer(x, batch_size)
 
     def default_loss(self):
         """Cross-entropy with smoothed labels, averaged over the tokens."""
