@@ -1,6 +1,7 @@
 """The architecture's rules, read from the source."""
 
 import ast
+import collections
 import functools
 import importlib
 import re
@@ -12,10 +13,12 @@ from places import ROOT
 import zoo
 from zoo.programs.finetune.transfer import RECIPES
 from zoo.registry import FAMILIES, TASKS
+from zoo.tasks.heads import HEADS
 
 SOURCES = sorted((ROOT / "zoo").rglob("*.py"))
 PROGRAMS = sorted(p for d in ("benchmarks", "tests") for p in (ROOT / d).rglob("*.py"))
-LONGEST_FILE, LONGEST_FUNCTION = 350, 60
+LONGEST_FILE, LONGEST_CLASS, LONGEST_FUNCTION = 350, 500, 60
+LARGEST_ROOM = 20  # files of a folder
 # The same thing seen from two rooms: an objective trains a task of the same name.
 TWINS = {"masked_lm", "causal_lm", "bidirectional_lm"}
 
@@ -266,11 +269,26 @@ def test_no_two_rooms_have_a_module_of_one_name():
 
 
 def files_and_functions_are_short(path):
-    assert len(path.read_text("utf-8").splitlines()) <= LONGEST_FILE
-    for node in ast.walk(parse(path)):
+    """A file that has one class may be longer."""
+    tree = parse(path)
+    kinds = [type(node) for node in tree.body if hasattr(node, "name")]
+    limit = LONGEST_CLASS if kinds == [ast.ClassDef] else LONGEST_FILE
+    assert len(path.read_text("utf-8").splitlines()) <= limit
+    for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             lines = node.end_lineno - node.lineno + 1
             assert lines <= LONGEST_FUNCTION, f"{node.name} has {lines} lines"
+
+
+def test_no_room_has_many_files():
+    rooms = collections.Counter(path.parent for path in SOURCES)
+    assert max(rooms.values()) <= LARGEST_ROOM
+
+
+def no_module_branches_on_the_name_of_a_head(path):
+    """A task asks its head; only heads and families have their names."""
+    if "heads" not in path.parts and "models" not in path.parts:
+        assert not [*names_in(parse(path), {*HEADS} - {"linear"})]
 
 
 def modules_have_telling_names(path):
@@ -296,6 +314,7 @@ CHECKS = (
     no_module_names_a_family_a_task_or_a_head_of_another_room,
     generic_modules_ask_contracts_and_do_not_probe,
     modules_have_telling_names,
+    no_module_branches_on_the_name_of_a_head,
     users_get_errors_not_assertions,
 )
 
