@@ -3,14 +3,12 @@
 import ast
 import collections
 import functools
-import importlib
 import re
 import sys
 
 import pytest
 from places import ROOT
 
-import zoo
 from zoo.programs.finetune.transfer import RECIPES
 from zoo.registry import FAMILIES, TASKS
 from zoo.tasks.heads import HEADS
@@ -331,34 +329,3 @@ def test_presets_hold_no_code():
     code = {".py", ".pyc", ".so", ".pkl", ".pickle", ".sh"}
     found = [p for p in (ROOT / "presets").rglob("*") if p.suffix in code]
     assert not found
-
-
-def public_imports():
-    """(file, import) of every `zoo` import in the benchmarks, the README and cards."""
-    for path in sorted((ROOT / "benchmarks").rglob("*.py")):
-        yield from ((path, node) for node in ast.walk(parse(path)))
-    for page in (ROOT / "README.md", *(ROOT / "presets").rglob("README.md")):
-        text = page.read_text("utf-8") if page.exists() else ""
-        for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
-            yield from ((page, node) for node in ast.walk(ast.parse(block)))
-
-
-def is_public(module):
-    """Whether users may import a module: another package, zoo.x, a family's room."""
-    parts = module.split(".")
-    if parts[0] != "zoo" or len(parts) == 1:
-        return True
-    room = parts[1] == "models" and len(parts) == 3
-    return parts[1] in zoo.__all__ and (room or len(parts) == 2)
-
-
-def test_examples_use_public_names_only():
-    for path, node in public_imports():
-        if isinstance(node, ast.ImportFrom) and node.module.split(".")[0] == "zoo":
-            assert is_public(node.module), f"{name(path)}: {node.module}"
-            names = {alias.name for alias in node.names}
-            owner = importlib.import_module(node.module)
-            assert names <= set(owner.__all__), f"{name(path)}: {names}"
-        elif isinstance(node, ast.Import):
-            for alias in node.names:
-                assert is_public(alias.name), f"{name(path)}: {alias.name}"
