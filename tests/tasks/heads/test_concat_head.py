@@ -110,5 +110,5 @@ def test_the_family_has_a_head():
 def test_unknown_heads_and_poolings_raise():
     with pytest.raises(ValueError, match="`head` must be one of"):
         make(head="cubic")
-    with pytest.raises(ValueError, match="has its own pooling"):
+    with pytest.raises(ValueError, match="`pooling` needs `head='linear'`"):
         make(pooling="mean")

@@ -74,11 +74,13 @@ class MultipleChoice(LabelTargets, ChoiceFiles, Task):
             return kind.name if kind.ranks and "pooling" not in others else "linear"
 
         head = find_head(given, default_name).resolve(backbone, self.task_name)
-        if not head.ranks or head.is_separate(backbone):
+        if not head.ranks:
             ranks = [name for name, kind in HEADS.items() if kind.ranks]
+            raise ValueError(f"`head` must be one of {ranks}. Received: {head.name!r}.")
+        if head.is_separate(backbone):
             raise ValueError(
-                f"`head` must be one of {ranks}, with a pooling of one row. Received: "
-                f"{head.described()}. Choose another one."
+                f"`{head.described()}` needs a backbone with segments. Received: one "
+                f'whose inputs are {", ".join(backbone.input)}. Use "mean".'
             )
         self.head = head
         inputs = sequence_inputs(backbone, num_choices)
