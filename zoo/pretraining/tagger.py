@@ -18,7 +18,7 @@ from zoo.pretraining.recipes import DTYPES, find_held_out, find_train
 from zoo.pretraining.start import start_model
 from zoo.programs.vocabulary.taggers import make_tagger
 from zoo.tasks import TokenClassifier
-from zoo.tasks.taggers.token_classifier import DECODERS
+from zoo.tasks.heads.tag_decoders import TAG_DECODERS
 from zoo.text.words.word_tokenizer import MODES
 
 
@@ -30,7 +30,7 @@ class TaggerArguments:
     minimum: Size | None
     limit: Size | None
     unknown: Literal[MODES]
-    decoder: Literal[DECODERS]
+    decoder: Literal[tuple(TAG_DECODERS)]
     scheme: Literal[SCHEMES] | None
     head_dropout: Probability
     learning_rate: Positive

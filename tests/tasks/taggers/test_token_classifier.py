@@ -11,8 +11,8 @@ from eager import without_graphs
 
 import zoo
 from zoo.layers import crf
+from zoo.tasks.heads import tag_decoders
 from zoo.tasks.inputs.text_input import join_words
-from zoo.tasks.taggers import token_classifier
 
 TEXTS = tiny.make_texts(24)[0]
 TAGS = tiny.make_tags(TEXTS)
@@ -328,9 +328,11 @@ def test_chains_are_decoded_in_blocks(make_tagger, monkeypatch, rows):
     tagger = make_tagger(decoder="crf", scheme="IOB2")
     emissions = tf.random.stateless_normal((rows, 4, len(tiny.TAGS)), (1, 2))
     mask = tf.sequence_mask([4, 1, 3, 2, 4][:rows], 4)
-    expected = tagger.decode(emissions, mask)
-    monkeypatch.setattr(token_classifier, "PAIRS", 2 * 4 * len(tiny.TAGS) ** 2)
-    for found, values in zip(tagger.decode(emissions, mask), expected, strict=True):
+    expected = tagger.decoder.decode(tagger, emissions, mask)
+    monkeypatch.setattr(tag_decoders, "MAX_PAIRS", 2 * 4 * len(tiny.TAGS) ** 2)
+    for found, values in zip(
+        tagger.decoder.decode(tagger, emissions, mask), expected, strict=True
+    ):
         assert found.shape == (rows, 4)
         np.testing.assert_allclose(found, values, atol=1e-6)
 

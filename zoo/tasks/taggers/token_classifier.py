@@ -7,21 +7,20 @@ import tensorflow as tf
 from zoo import ragged_rows
 from zoo.data import WordWindowPacker
 from zoo.evaluation import allowed_transitions
-from zoo.layers import CRF, crf, output_layer
+from zoo.layers import output_layer
 from zoo.tasks.answering import compiled_function
 from zoo.tasks.base import Task
 from zoo.tasks.blocks import in_blocks
+from zoo.tasks.heads.tag_decoders import TAG_DECODERS
 from zoo.tasks.inputs.label_values import label_names
 from zoo.tasks.inputs.targets import label_ids, label_rows, name_tensor
 from zoo.tasks.inputs.text_input import join_words
-from zoo.tasks.losses.chain import CRFLoss, TagAccuracy
+from zoo.tasks.losses.chain import TagAccuracy
 from zoo.tasks.option_kinds import check_options
 from zoo.tasks.taggers.tagged_files import TaggedFiles
 from zoo.tasks.taggers.tagging import Tagging
 from zoo.text.white_space import split_words
 
-DECODERS = ("softmax", "crf")
-PAIRS = 2**24  # of tags, whose scores are computed together
 ROWS = 32  # the least number of rows in a block; a long text has many rows
 
 
@@ -92,10 +91,11 @@ class TokenClassifier(TaggedFiles, Tagging, Task):
                 f"`labels` must have no white space. Received: {labels}. Use "
                 '`label.replace(" ", "_")`.'
             )
-        if decoder not in DECODERS:
+        if decoder not in TAG_DECODERS:
             raise ValueError(
-                f"`decoder` must be one of {DECODERS}. Received: {decoder!r}."
+                f"`decoder` must be one of {[*TAG_DECODERS]}. Received: {decoder!r}."
             )
+        self.decoder = TAG_DECODERS[decoder]
         self.allowed = scheme and allowed_transitions(labels, scheme)
         inputs = backbone.make_inputs(backbone.config)
         positions = keras.Input((None,), dtype="int32", name="word_positions")
@@ -104,9 +104,8 @@ class TokenClassifier(TaggedFiles, Tagging, Task):
         x = keras.layers.Dropout(
             head_dropout, dtype=backbone.dtype_policy, name="head_dropout"
         )(x)
-        outputs = output_layer(len(labels), backbone, "classifier")(x)
-        if decoder == "crf":
-            outputs = CRF(name="crf")(outputs, mask=positions >= 0)
+        logits = output_layer(len(labels), backbone, "classifier")(x)
+        outputs = self.decoder.outputs(logits, positions >= 0)
         inputs["word_positions"] = positions
         options = {
             "labels": labels,
@@ -120,7 +119,7 @@ class TokenClassifier(TaggedFiles, Tagging, Task):
     @property
     def output_kind(self):
         """What the outputs are; see `Task`."""
-        return "potentials" if self.options["decoder"] == "crf" else "logits"
+        return self.decoder.output_kind
 
     @classmethod
     def recognise(cls, found):
@@ -138,9 +137,9 @@ class TokenClassifier(TaggedFiles, Tagging, Task):
         return {**saved, **given}
 
     def has_saved_head(self, saved):
-        """Whether a saved head fits: its labels, and a new CRF has no weights there."""
-        decoders = self.options["decoder"], saved.get("decoder", "softmax")
-        return super().has_saved_head(saved) and decoders != ("crf", "softmax")
+        """Whether a saved head fits: its labels and its decoder."""
+        fits = self.decoder.fits(saved.get("decoder", "softmax"))
+        return fits and super().has_saved_head(saved)
 
     # Training ------------------------------------------------------------------
 
@@ -150,11 +149,7 @@ class TokenClassifier(TaggedFiles, Tagging, Task):
 
     def default_loss(self):
         """Cross-entropy averaged over words, or with "crf" over rows."""
-        if self.options["decoder"] == "crf":
-            return CRFLoss(reduction="mean_with_sample_weight")
-        return keras.losses.SparseCategoricalCrossentropy(
-            from_logits=True, ignore_class=-1, reduction="mean_with_sample_weight"
-        )
+        return self.decoder.loss()
 
     def default_metrics(self):
         """The share of words with the correct tag."""
@@ -217,34 +212,9 @@ class TokenClassifier(TaggedFiles, Tagging, Task):
         real = tf.cast(dense >= 0, tf.float32)
         weight = tf.ones_like(real[:, 0]) if weight is None else weight
         weight = tf.reshape(weight, (-1,))
-        if self.options["decoder"] == "crf":
-            return x, dense, weight * real[:, 0]  # a row without words has no path
-        return x, dense, weight[:, None] * real
+        return x, dense, self.decoder.weights(weight, real)
 
     # Answers -------------------------------------------------------------------
-
-    def decode(self, emissions, mask):
-        """Numbers int32 (B, W) and probabilities float32 (B, W) of the answers."""
-        if self.options["decoder"] == "softmax":
-            shares = tf.nn.softmax(emissions)
-            tags = tf.argmax(shares, axis=-1, output_type=tf.int32)
-            shares = tf.gather(shares, tags, batch_dims=2)
-        else:
-            width = tf.shape(mask)[1]
-            empty = tf.zeros((0, width), tf.int32), tf.zeros((0, width))
-            words = PAIRS // len(self.labels) ** 2
-            size = tf.maximum(words // tf.maximum(width, 1), 1)
-            tags, shares = in_blocks(self._chain, (emissions, mask), size, empty)
-        return tags, tf.minimum(shares, 1.0)  # more is an error of rounding
-
-    def _chain(self, rows):
-        """`decode` with "crf", of rows whose pairs of tags fit in memory."""
-        emissions, mask = rows
-        outputs = self.get_layer("crf")(emissions, mask=mask)
-        if self.allowed is not None:
-            outputs = crf.forbid(outputs, self.allowed, mask)
-        shares, tags = crf.marginals(outputs), crf.best_path(outputs)[0]
-        return tags, tf.gather(shares, tags, batch_dims=2)
 
     def answer_batch(self, texts):
         """Tags of texts, in a graph.
@@ -271,7 +241,8 @@ class TokenClassifier(TaggedFiles, Tagging, Task):
         emissions = emissions.to_tensor(shape=tf.concat([shape, [-1]], 0))
         emissions.set_shape((None, None, len(self.labels)))
         mask = tf.sequence_mask(sizes, width)
-        tags, scores = self.decode(emissions, mask)
+        tags, scores = self.decoder.decode(self, emissions, mask)
+        scores = tf.minimum(scores, 1.0)  # more is an error of rounding
         return {
             "tags": tf.where(mask, tf.gather(tf.constant(self.labels), tags), ""),
             "scores": tf.where(mask, scores, 0.0),

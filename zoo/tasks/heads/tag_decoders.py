@@ -1,0 +1,91 @@
+"""Decoders of taggers, as records: from the logits of words to their tags."""
+
+import dataclasses
+
+import keras
+import tensorflow as tf
+
+from zoo.layers import CRF, crf
+from zoo.tasks.blocks import in_blocks
+from zoo.tasks.losses.chain import CRFLoss
+
+MAX_PAIRS = 2**24  # of tags, whose scores are computed together
+
+
+@dataclasses.dataclass(frozen=True)
+class SoftmaxDecoder:
+    """Each word has the tag with the largest logit, the option `decoder="softmax"`."""
+
+    name = "softmax"
+    output_kind = "logits"  # see `zoo.tasks.Task`
+
+    def outputs(self, logits, mask):
+        """The symbolic outputs of the task, of logits (B, W, T) and mask (B, W)."""
+        return logits
+
+    def loss(self):
+        """Cross-entropy averaged over words."""
+        return keras.losses.SparseCategoricalCrossentropy(
+            from_logits=True, ignore_class=-1, reduction="mean_with_sample_weight"
+        )
+
+    def weights(self, weight, words):
+        """The weights of a batch: weight (B,) of texts, words float32 (B, W)."""
+        return weight[:, None] * words
+
+    def fits(self, saved):
+        """Whether the weights of the saved decoder, str, are those of this one."""
+        return True
+
+    def decode(self, task, logits, mask):
+        """Numbers int32 (B, W) and probabilities float32 (B, W) of the tags."""
+        shares = tf.nn.softmax(logits)
+        tags = tf.argmax(shares, axis=-1, output_type=tf.int32)
+        return tags, tf.gather(shares, tags, batch_dims=2)
+
+
+@dataclasses.dataclass(frozen=True)
+class ChainDecoder(SoftmaxDecoder):
+    """The tags are the best path of a linear chain, the option `decoder="crf"`.
+
+    Source: Lample et al. 2016; see `zoo.layers.CRF`.
+    """
+
+    name = "crf"
+    output_kind = "potentials"
+
+    def outputs(self, logits, mask):
+        """The potentials (B, W, T, T) of pairs of tags."""
+        return CRF(name="crf")(logits, mask=mask)
+
+    def loss(self):
+        """The negative log-likelihood of a path, averaged over rows."""
+        return CRFLoss(reduction="mean_with_sample_weight")
+
+    def weights(self, weight, words):
+        """See `SoftmaxDecoder`. A row without words has no path."""
+        return weight * words[:, 0]
+
+    def fits(self, saved):
+        """See `SoftmaxDecoder`. A softmax has no weights of a chain."""
+        return saved == self.name
+
+    def decode(self, task, logits, mask):
+        """See `SoftmaxDecoder`. The pairs of tags of one block fit in memory."""
+        width = tf.shape(mask)[1]
+        empty = tf.zeros((0, width), tf.int32), tf.zeros((0, width))
+        words = MAX_PAIRS // len(task.labels) ** 2
+        size = tf.maximum(words // tf.maximum(width, 1), 1)
+
+        def best_paths(rows):
+            logits, mask = rows
+            potentials = task.get_layer("crf")(logits, mask=mask)
+            if task.allowed is not None:
+                potentials = crf.forbid(potentials, task.allowed, mask)
+            shares, tags = crf.marginals(potentials), crf.best_path(potentials)[0]
+            return tags, tf.gather(shares, tags, batch_dims=2)
+
+        return in_blocks(best_paths, (logits, mask), size, empty)
+
+
+TAG_DECODERS = {kind.name: kind() for kind in (SoftmaxDecoder, ChainDecoder)}
