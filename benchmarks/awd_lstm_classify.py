@@ -17,11 +17,16 @@ import gzip
 import json
 import pathlib
 import random
-import subprocess
 import sys
-import tempfile
 
-from benchmarks.peers import FASTAI, ZOO, facts_of, limit_tensorflow, require
+from benchmarks.peers import (
+    FASTAI,
+    ZOO,
+    facts_of,
+    limit_tensorflow,
+    prepared_files,
+    require,
+)
 
 UNIT = "texts"
 NEEDS = ()
@@ -43,16 +48,7 @@ WORDS = (
 
 
 def read_texts(data, part, count):
-    """The first texts of `imdb/train.tsv.gz`, or those of the test part by a hash.
-
-    Args:
-        data: directory, or None for random texts.
-        part: str, "train" or "test".
-        count: int.
-
-    Returns:
-        list of str.
-    """
+    """The first texts for training, those of the test by a hash, or random ones."""
     if data is None:
         draw = random.Random(part)
         return [random_text(draw) for _ in range(count)]
@@ -75,14 +71,7 @@ def random_text(draw):
 
 
 def prepare(data, directory):
-    """Writes the files of the peers.
-
-    Args:
-        data: directory of the corpora, or "" for random texts.
-        directory: for `classifier/`, a preset with the classifier; `encoder/`, its
-            backbone in the layout of fastai 2; `head.npz`, the arrays of its head by
-            the names of fastai; and `texts.json`.
-    """
+    """Writes classifier/, encoder/ in fastai 2's layout, head.npz and texts.json."""
     import numpy as np
 
     import zoo
@@ -143,14 +132,8 @@ def fastai_head(model):
 
 @contextlib.contextmanager
 def prepared(data):
-    """A context with the directory that `prepare` writes, and the texts.
-
-    Another process writes it, because the memory of this one is measured.
-    """
-    with tempfile.TemporaryDirectory() as directory:
-        command = [sys.executable, "-m", "benchmarks.awd_lstm_classify"]
-        subprocess.run([*command, data or "", directory], stdout=2, check=True)
-        directory = pathlib.Path(directory)
+    """A context with the directory that `prepare` writes, and the texts."""
+    with prepared_files("awd_lstm_classify", data or "") as directory:
         yield directory, json.loads((directory / "texts.json").read_text("utf-8"))
 
 

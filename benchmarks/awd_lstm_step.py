@@ -11,8 +11,14 @@ The peers begin with the same weights. Their losses of the first batch without d
 are compared.
 """
 
-from benchmarks.finetune_step import POLICIES
-from benchmarks.peers import FASTAI, ZOO, facts_of, limit_tensorflow, require
+from benchmarks.peers import (
+    FASTAI,
+    POLICIES,
+    ZOO,
+    facts_of,
+    limit_tensorflow,
+    require,
+)
 
 UNIT = "rows"
 NEEDS = ()
@@ -34,11 +40,9 @@ def make_batch():
 
 
 def make_arrays():
-    """The table of vectors, its output bias, and the arrays of each layer.
+    """Vectors (V, D), their output bias, and the arrays of each layer.
 
-    Returns:
-        float32 (V, D) and (V,); and a list with kernel (I, 4 H), recurrent kernel (H,
-        4 H) and bias (4 H,) of each layer, with gates i, f, g, o.
+    These are kernel (I, 4 H), recurrent kernel and bias, with gates i, f, g, o.
     """
     import numpy as np
 

@@ -1,6 +1,6 @@
 """Speed of the tokenizers of GPT on one core, as a ratio to the library `tokenizers`.
 
-    python benchmarks/byte_tokenization.py --data DIR --gpt2 VOCABULARY MERGES
+    python -m benchmarks.byte_tokenization --data DIR --gpt2 VOCABULARY MERGES
 
 DIR has `books/train-00.txt.xz`. VOCABULARY and MERGES are the two files of GPT-2's
 tokenizer, such as encoder.json and vocab.bpe. The two tokenizers take turns on the same
@@ -12,14 +12,13 @@ import json
 import lzma
 import os
 import pathlib
-import statistics
-import time
 
 os.environ["RAYON_NUM_THREADS"] = "1"  # before `tokenizers` is imported
 
 import tensorflow as tf
 import tokenizers
 
+from benchmarks.peers import limit_tensorflow, median_seconds
 from zoo.text import GPT2Tokenizer
 
 BATCHES = 64, 512, 4096
@@ -41,19 +40,14 @@ def measure(texts, ours, peer, size, repetitions):
     """
     batches = [texts[start : start + size] for start in range(0, len(texts), size)]
     tensors = [tf.constant(batch) for batch in batches]
-    seconds = {"ours": [], "peer": []}
-    for _ in range(repetitions + 1):
-        start = time.perf_counter()
-        found = [ours(tensor) for tensor in tensors]
-        seconds["ours"].append(time.perf_counter() - start)
-        start = time.perf_counter()
-        theirs = [peer.encode_batch(batch) for batch in batches]
-        seconds["peer"].append(time.perf_counter() - start)
-    rows = [row for batch in found for row in batch.to_list()]
-    if rows != [row.ids for batch in theirs for row in batch]:
+    calls = {
+        "ours": lambda: [ours(tensor) for tensor in tensors],
+        "peer": lambda: [peer.encode_batch(batch) for batch in batches],
+    }
+    rows = [row for batch in calls["ours"]() for row in batch.to_list()]
+    if rows != [row.ids for batch in calls["peer"]() for row in batch]:
         raise ValueError("The ids of both tokenizers must be equal. They differ.")
-    times = [statistics.median(values[1:]) for values in seconds.values()]
-    return *times, sum(map(len, rows))
+    return *median_seconds(calls, repetitions).values(), sum(map(len, rows))
 
 
 def main(arguments=None):
@@ -64,8 +58,7 @@ def main(arguments=None):
     parser.add_argument("--count", type=int, default=4096, help="paragraphs")
     parser.add_argument("--repetitions", type=int, default=5)
     options = parser.parse_args(arguments)
-    tf.config.threading.set_intra_op_parallelism_threads(1)
-    tf.config.threading.set_inter_op_parallelism_threads(1)
+    limit_tensorflow(1)
     texts = read_lines(options.data, options.count)
     ours = GPT2Tokenizer(*options.gpt2)
     call = tf.function(ours, [tf.TensorSpec([None], tf.string)])

@@ -30,7 +30,7 @@ def commit():
     changed = git(
         "status", "--porcelain", "-uno", ".", ":!benchmarks/results", ":!*.md"
     )
-    return (git("rev-parse", "HEAD") or "unknown") + "-dirty" * bool(changed)
+    return (git("rev-parse", "HEAD") or "unknown") + ("-dirty" if changed else "")
 
 
 def hardware():
@@ -45,7 +45,7 @@ def hardware():
 
 def counted(number, noun):
     """A number and its noun, such as "1 core" or "2 cores"."""
-    return f"{number} {noun}{'s' * (number != 1)}"
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def cores():

@@ -71,12 +71,7 @@ print(list(logits.shape))
 
 
 def save_zoo(vocabulary, directory, export=False):
-    """Saves our preset, or the version for TF Serving.
-
-    Returns:
-        the path, the number of parameters, and the number of tokens of the text, as
-        every function in `SAVE`.
-    """
+    """Saves our preset or export; returns path, parameters and tokens of the text."""
     model = build_zoo(vocabulary)
     tokens = int(model.tokenizer([TEXT]).row_lengths()[0]) + 2
     if export:
@@ -124,13 +119,7 @@ SAVE = {
 def save(kind, vocabulary):
     """Saves a model in a new process, so that the memory of this one does not grow.
 
-    Args:
-        kind: str, key of `SAVE`.
-        vocabulary: path of vocab.txt.
-
-    Returns:
-        `tempfile.TemporaryDirectory` with the files, which are removed with this
-        object, and a dict of path, parameters and tokens.
+    Returns a `TemporaryDirectory` and a dict of path, parameters and tokens.
     """
     holder = tempfile.TemporaryDirectory(prefix="zoo-benchmark-")
     command = [sys.executable, "-m", "benchmarks.cold_start", kind]

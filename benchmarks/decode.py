@@ -16,26 +16,23 @@ model at the rate of 2048 x 2048 products, measured in the same run.
 
 import pathlib
 import tempfile
-import time
 
 from benchmarks.circumstances import counted
 from benchmarks.peers import (
     KERAS_NLP,
-    TENSORFLOW_TEXT,
     TRANSFORMERS,
     ZOO,
     facts_of,
     limit_tensorflow,
+    make_products,
 )
 from benchmarks.same_work import check_new_tokens
-from benchmarks.worker import Measured
 
 UNIT = "rows"
 NEEDS = ()
 ROWS, LENGTH, NEW = 32, 20, 30
 BLOCKS, WIDTH, INNER, HEADS, VOCABULARY = 6, 512, 2048, 8, 32000
 PAD, END, START = 0, 1, 2
-SQUARE, PRODUCTS = 2048, 10  # size and number of the products for the rate
 CTRANSLATE2 = ("ctranslate2",)
 
 
@@ -265,26 +262,7 @@ def make_ctranslate2_workers(threads, dtype, beams):
 def make_matmul(threads, dtype, beams):
     """The bound: the time of the products of the model at the rate of large ones."""
     limit_tensorflow(threads)
-    import tensorflow as tf
-
-    sides = [
-        tf.cast(tf.random.stateless_normal((SQUARE, SQUARE), (7, n)), dtype)
-        for n in range(2)
-    ]
-    total, measured = operations(beams), PRODUCTS * 2 * SQUARE**3
-
-    def call():
-        start = time.perf_counter()
-        for _ in range(PRODUCTS):
-            product = tf.matmul(*sides)
-        seconds = time.perf_counter() - start
-        return Measured(product.shape, seconds * total / measured)
-
-    note = f"{total / 1e9:.1f} GFLOP at the rate of {SQUARE} x {SQUARE} products"
-    facts = facts_of(
-        None, None, (SQUARE, SQUARE), TENSORFLOW_TEXT[:1], items=ROWS, note=note
-    )
-    return call, facts
+    return make_products(dtype, operations(beams), ROWS)
 
 
 PEERS = {

@@ -10,26 +10,23 @@ model at the rate of 2048 x 2048 products, measured in the same run.
 import json
 import subprocess
 import sys
-import time
 
 from benchmarks.peers import (
     KERAS_NLP,
     MODEL_GARDEN,
-    TENSORFLOW_TEXT,
     TRANSFORMERS,
     ZOO,
     facts_of,
     keras_nlp_backbone,
     limit_tensorflow,
+    make_products,
 )
-from benchmarks.worker import Measured
 
 UNIT = "rows"
 NEEDS = ()
 ROWS, LENGTH = 8, 128
 LAYERS, WIDTH, INNER, VOCABULARY = 12, 768, 3072, 30522
 HEADS = 12
-SQUARE, PRODUCTS = 2048, 10  # size and number of the products for the rate
 
 
 def operations(rows, length, layers, width, inner):
@@ -53,13 +50,7 @@ def dense_facts(parameters, packages, note=""):
 
 
 def in_graph(model, names, pick):
-    """Makes a call of a Keras model under `tf.function`.
-
-    Args:
-        model: callable on a dict.
-        names: names of its inputs for token ids, segments and mask.
-        pick: function from its output to the sequence output.
-    """
+    """Makes a call of a Keras model; `names` are those of ids, segments and mask."""
     import tensorflow as tf
 
     ids = tf.constant(make_batch())
@@ -99,12 +90,7 @@ def make_zoo(threads, dtype):
 
 
 def compare_with_float32(dtype):
-    """Compares our outputs in a dtype with those in float32, with the same weights.
-
-    Returns:
-        dict of float: `largest` and `typical` (root mean square) difference, and
-        `scale`, the largest output.
-    """
+    """The largest and the typical difference from float32, and the largest output."""
     import numpy as np
 
     exact = build_zoo("float32")
@@ -169,27 +155,8 @@ def make_transformers(threads, dtype):
 def make_matmul(threads, dtype):
     """The bound: the time of the products of the model at the rate of large ones."""
     limit_tensorflow(threads)
-    import tensorflow as tf
-
-    sides = [
-        tf.cast(tf.random.stateless_normal((SQUARE, SQUARE), (7, n)), dtype)
-        for n in range(2)
-    ]
     total = operations(ROWS, LENGTH, LAYERS, WIDTH, INNER)
-    measured = PRODUCTS * 2 * SQUARE**3
-
-    def call():
-        start = time.perf_counter()
-        for _ in range(PRODUCTS):
-            product = tf.matmul(*sides)
-        seconds = time.perf_counter() - start
-        return Measured(product.shape, seconds * total / measured)
-
-    note = f"{total / 1e9:.1f} GFLOP at the rate of {SQUARE} x {SQUARE} products"
-    facts = facts_of(
-        None, None, (SQUARE, SQUARE), TENSORFLOW_TEXT[:1], items=ROWS, note=note
-    )
-    return call, facts
+    return make_products(dtype, total, ROWS)
 
 
 PEERS = {

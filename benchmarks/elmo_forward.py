@@ -13,9 +13,7 @@ import importlib
 import os
 import pathlib
 import re
-import subprocess
 import sys
-import tempfile
 import types
 from unittest import mock
 
@@ -25,6 +23,7 @@ from benchmarks.peers import (
     ZOO,
     facts_of,
     limit_tensorflow,
+    prepared_files,
     require,
 )
 
@@ -52,12 +51,6 @@ def read_sentences(data):
     """Reads sentences of the right length from `wikitext2/wiki.valid.tokens.gz`.
 
     Headings are ignored. A sentence ends at a full stop, question or exclamation mark.
-
-    Args:
-        data: directory.
-
-    Returns:
-        list of list of str, the words.
     """
     path = pathlib.Path(data) / "wikitext2" / "wiki.valid.tokens.gz"
     with gzip.open(path, "rt", encoding="utf-8") as file:
@@ -97,13 +90,10 @@ def in_graph(model, inputs):
 
 
 def prepare(data, directory):
-    """Writes the files for the peers.
+    """Writes model/, our weights in the authors' layout, and arrays.npz.
 
-    Args:
-        data: directory of the corpora.
-        directory: for `model/`, our weights in the authors' layout, and `arrays.npz`:
-            `ids` (B, L, 50), `vectors` (B, L, D) and `lengths` (B,), with the
-            sentence markers.
+    The arrays are `ids` (B, L, 50), `vectors` (B, L, D) and `lengths` (B,), with the
+    sentence markers.
     """
     import numpy as np
 
@@ -123,31 +113,19 @@ def prepare(data, directory):
 
 @contextlib.contextmanager
 def prepared(data):
-    """A context with the directory that `prepare` writes, and its arrays.
-
-    Another process writes it, because the memory of this one is measured.
-    """
+    """A context with the directory that `prepare` writes, and its arrays."""
     import numpy as np
 
-    with tempfile.TemporaryDirectory() as directory:
-        command = [sys.executable, "-m", "benchmarks.elmo_forward", data, directory]
-        subprocess.run(command, stdout=sys.stderr, check=True)
-        with np.load(pathlib.Path(directory) / "arrays.npz") as arrays:
-            yield pathlib.Path(directory) / "model", dict(arrays)
+    with prepared_files("elmo_forward", data) as directory:
+        with np.load(directory / "arrays.npz") as arrays:
+            yield directory / "model", dict(arrays)
 
 
 def difference(ours, theirs, lengths, markers=False):
-    """Compares the word vectors of a peer with ours.
+    """The largest and the typical difference from our vectors, and our largest output.
 
-    Args:
-        ours: (B, L, D), with the sentence markers.
-        theirs: (B, L, D) with `markers`, else (B, L - 2, D).
-        lengths: int array (B,), with the sentence markers.
-        markers: bool, whether `theirs` has the sentence markers.
-
-    Returns:
-        largest, typical and scale, float: the largest difference, the root mean square
-        of the differences, and our largest output.
+    Ours are (B, L, D) with the sentence markers. Theirs are (B, L - 2, D) without them,
+    or (B, L, D) with `markers`.
     """
     import numpy as np
 

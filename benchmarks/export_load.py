@@ -29,16 +29,7 @@ def size_mib(directory):
 
 
 def make(kind, packages, vocabulary, threads, request, contents):
-    """Makes the call and the facts of one peer.
-
-    Args:
-        kind: str, a key of `cold_start.SAVE`.
-        packages: names of distributions.
-        vocabulary: path of vocab.txt.
-        threads: int.
-        request: function without arguments that returns a dict of tensors.
-        contents: str, the input of the export, for the note.
-    """
+    """Makes call and facts of a peer; `contents` is what the export takes."""
     limit_tensorflow(threads)
     import tensorflow as tf
     import tensorflow_text  # noqa: F401  its operations are in our graph

@@ -31,12 +31,7 @@ def read_json(path, kind=dict, fields=()):
 
 
 def write_whole(path, content):
-    """Writes a file under another name, then renames it.
-
-    Args:
-        path: pathlib.Path; missing directories are created.
-        content: str or bytes.
-    """
+    """Writes str or bytes under another name, then renames the file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{os.getpid()}-{path.name}")
     content = content.encode("utf-8") if isinstance(content, str) else content

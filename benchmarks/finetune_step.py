@@ -7,21 +7,24 @@ and two labels. A step has 32 rows of 64 token ids without padding. Every dropou
 
 from benchmarks.peers import (
     KERAS_NLP,
+    LEARNING_RATE,
+    POLICIES,
     TRANSFORMERS,
+    WEIGHT_DECAY,
     ZOO,
     facts_of,
     keras_nlp_backbone,
     limit_tensorflow,
+    make_torch_step,
     transformers_config,
+    zoo_backbone,
 )
 
 UNIT = "rows"
 NEEDS = ()
 ROWS, LENGTH, LABELS = 32, 64, 2
-LAYERS, WIDTH, HEADS, INNER, VOCABULARY = 4, 512, 8, 2048, 30522
-DROPOUT, LEARNING_RATE, WEIGHT_DECAY = 0.1, 5e-5, 0.01
-# Policies that compute in 16 bits, with weights and updates in float32.
-POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16"}
+VOCABULARY, DROPOUT = 30522, 0.1
+SIZES = (VOCABULARY, 4, 512, 8, 2048)  # layers, width, heads, inner width
 
 
 def make_batch():
@@ -67,16 +70,8 @@ def make_zoo(threads, dtype):
     limit_tensorflow(threads)
     import zoo
 
-    config = zoo.models.bert.BERTConfig(
-        vocabulary_size=VOCABULARY,
-        num_layers=LAYERS,
-        hidden_dim=WIDTH,
-        num_heads=HEADS,
-        intermediate_dim=INNER,
-        dropout=DROPOUT,
-        attention_dropout=DROPOUT,
-    )
-    backbone = zoo.models.bert.BERT(config, dtype=POLICIES[dtype])
+    rates = {"dropout": DROPOUT, "attention_dropout": DROPOUT}
+    backbone = zoo_backbone(*SIZES, dtype=POLICIES[dtype], **rates)
     model = zoo.TextClassifier(backbone, labels=LABELS, head_dropout=DROPOUT)
     return compiled(model), step_facts(model.count_params(), ZOO)
 
@@ -86,8 +81,7 @@ def make_keras_nlp(threads, dtype):
     limit_tensorflow(threads)
     import keras_nlp
 
-    sizes = (VOCABULARY, LAYERS, WIDTH, HEADS, INNER)
-    backbone = keras_nlp_backbone(*sizes, dropout=DROPOUT, dtype=POLICIES[dtype])
+    backbone = keras_nlp_backbone(*SIZES, dropout=DROPOUT, dtype=POLICIES[dtype])
     model = keras_nlp.models.BertTextClassifier(
         backbone, num_classes=LABELS, preprocessor=None, dropout=DROPOUT
     )
@@ -101,26 +95,15 @@ def make_transformers(threads, dtype):
 
     torch.set_num_threads(threads)
     config = transformers_config(
-        *(VOCABULARY, LAYERS, WIDTH, HEADS, INNER),
+        *SIZES,
         num_labels=LABELS,
         hidden_dropout_prob=DROPOUT,
         attention_probs_dropout_prob=DROPOUT,
     )
     model = transformers.BertForSequenceClassification(config).train()
-    optimizer = torch.optim.AdamW(
-        model.parameters(), LEARNING_RATE, weight_decay=WEIGHT_DECAY
-    )
     ids, labels = (torch.from_numpy(array).long() for array in make_batch())
     batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
-
-    def call():
-        optimizer.zero_grad()
-        with torch.autocast("cpu", torch.bfloat16, enabled=dtype == "bfloat16"):
-            loss = model(**batch, labels=labels).loss
-        loss.backward()
-        optimizer.step()
-        return loss.detach().numpy()
-
+    call = make_torch_step(model, dtype, lambda: model(**batch, labels=labels).loss)
     return call, step_facts(model.num_parameters(), TRANSFORMERS)
 
 

@@ -13,9 +13,9 @@ texts.
 import argparse
 import json
 import statistics
-import time
 
 from benchmarks import gpt_generation
+from benchmarks.peers import median_seconds
 
 LENGTHS = 32, 128, 512
 DTYPE = "float32"
@@ -42,13 +42,7 @@ def attention_ms(new, rate):
 def measure(new, threads, repetitions):
     """Milliseconds per token of each peer, dict of name to float."""
     calls = {name: make(threads, DTYPE, new)[0] for name, make in MAKERS.items()}
-    seconds = {name: [] for name in calls}
-    for _ in range(repetitions + 1):
-        for name, call in calls.items():
-            start = time.perf_counter()
-            call()
-            seconds[name].append(time.perf_counter() - start)
-    found = {name: statistics.median(times[1:]) for name, times in seconds.items()}
+    found = median_seconds(calls, repetitions)
     return {name: 1e3 * value / new for name, value in found.items()}
 
 

@@ -46,6 +46,20 @@ def write_corpus(data, path, size):
                 file.write("\n")
 
 
+def run_zoo(*arguments):
+    """Runs the command `zoo` in a new process; returns its `peak_mib` and `seconds`."""
+    begin = time.perf_counter()
+    subprocess.run(
+        [sys.executable, "-m", "zoo", *map(str, arguments)],
+        check=True,
+        stdout=subprocess.DEVNULL,
+        cwd=ROOT,
+    )
+    seconds = time.perf_counter() - begin
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    return {"peak_mib": round(peak), "seconds": round(seconds)}
+
+
 def main(arguments=None):
     """Prints one JSON line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -60,28 +74,12 @@ def main(arguments=None):
         folder = pathlib.Path(folder)
         write_corpus(options.data, folder / "corpus.txt", options.gigabytes * 1e9)
         (folder / "recipe.json").write_text(json.dumps(recipe), "utf-8")
-        begin = time.perf_counter()
-        subprocess.run(
-            [sys.executable, "-m", "zoo", "pretrain", "bert", "--data", folder]
-            + ["--recipe", folder / "recipe.json", "--output", folder / "run"]
-            + ["--every", str(options.updates)],
-            check=True,
-            stdout=subprocess.DEVNULL,
-            cwd=ROOT,
-        )
-        seconds = time.perf_counter() - begin
+        files = ["--recipe", folder / "recipe.json", "--output", folder / "run"]
+        files += ["--data", folder]
+        found = run_zoo("pretrain", "bert", *files, "--every", options.updates)
         written = sum(p.stat().st_size for p in (folder / "run").rglob("*.tfrecord"))
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    print(
-        json.dumps(
-            {
-                "corpus_gb": options.gigabytes,
-                "examples_gb": round(written / 1e9, 2),
-                "peak_mib": round(peak),
-                "seconds": round(seconds),
-            }
-        )
-    )
+    sizes = {"corpus_gb": options.gigabytes, "examples_gb": round(written / 1e9, 2)}
+    print(json.dumps({**sizes, **found}))
 
 
 if __name__ == "__main__":

@@ -11,15 +11,11 @@ in seconds.
 import argparse
 import json
 import pathlib
-import resource
-import subprocess
-import sys
 import tempfile
-import time
 
 import numpy as np
 
-from benchmarks.large_corpus import ROOT, write_corpus
+from benchmarks.large_corpus import run_zoo, write_corpus
 
 
 def main(arguments=None):
@@ -33,19 +29,10 @@ def main(arguments=None):
     with tempfile.TemporaryDirectory() as folder:
         corpus, output = (pathlib.Path(folder, n) for n in ("a.txt", "a.npy"))
         write_corpus(options.data, corpus, options.gigabytes * 1e9)
-        begin = time.perf_counter()
-        subprocess.run(
-            [sys.executable, "-m", "zoo", "embed", options.preset, corpus]
-            + ["--output", output, "--sequence-length", str(options.sequence_length)],
-            check=True,
-            stdout=subprocess.DEVNULL,
-            cwd=ROOT,
-        )
-        seconds = time.perf_counter() - begin
+        given = ["--output", output, "--sequence-length", options.sequence_length]
+        measured = run_zoo("embed", options.preset, corpus, *given)
         shape = np.load(output, mmap_mode="r").shape
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    found = {"corpus_gb": options.gigabytes, "vectors": shape}
-    print(json.dumps({**found, "peak_mib": round(peak), "seconds": round(seconds)}))
+    print(json.dumps({"corpus_gb": options.gigabytes, "vectors": shape, **measured}))
 
 
 if __name__ == "__main__":

@@ -39,17 +39,7 @@ def layer_facts(parameters, packages):
 
 
 def in_graph(forward, weights, training):
-    """Makes a function without arguments from a Keras layer.
-
-    Args:
-        forward: function from the input to the sequence.
-        weights: the variables of the layer.
-        training: bool.
-
-    Returns:
-        Function that returns a list of the sequence. With `training`, it returns the
-        gradients of the input and of the weights.
-    """
+    """A function that returns the sequence of a layer, or gradients in training."""
     import tensorflow as tf
 
     x = tf.constant(make_arrays()[0])

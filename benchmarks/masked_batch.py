@@ -27,15 +27,7 @@ BATCH_SIZE, LENGTH, PREDICTIONS, MASK_RATE = 64, 128, 20, 0.15
 
 
 def read_chunks(data, count):
-    """Reads the first chunks of `wikitext2/wiki.train.tokens.gz` in a directory.
-
-    Args:
-        data: directory.
-        count: int.
-
-    Returns:
-        list of str, words that are separated by one space.
-    """
+    """Reads the first chunks of `wikitext2/wiki.train.tokens.gz`, list of str."""
     path = pathlib.Path(data) / "wikitext2" / "wiki.train.tokens.gz"
     with gzip.open(path, "rt", encoding="utf-8") as file:
         words = (word for line in file for word in line.split())

@@ -1,7 +1,16 @@
 """Functions that the peers of several workloads use."""
 
+import contextlib
 import importlib.metadata
 import importlib.util
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from benchmarks.worker import Measured
 
 ZOO = ("tensorflow", "keras")
 KERAS_NLP = ("keras-nlp", "keras-hub", "keras", "tensorflow", "tensorflow-text")
@@ -11,6 +20,10 @@ ALLENNLP = ("allennlp", "torch")
 BILM = ("bilm", "tensorflow", "tf-keras")
 FASTAI = ("fastai", "torch", "spacy")
 TENSORFLOW_TEXT = ("tensorflow", "tensorflow-text")
+SQUARE, PRODUCTS = 2048, 10  # size and number of products for the rate of a bound
+# Policies that compute in 16 bits, with weights and updates in float32.
+POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16"}
+LEARNING_RATE, WEIGHT_DECAY = 5e-5, 0.01  # of the steps of AdamW
 
 
 def facts_of(
@@ -52,6 +65,21 @@ def facts_of(
         "result": None if result is None else [float(number) for number in result],
         "near": near,
     }
+
+
+def zoo_backbone(vocabulary, layers, width, heads, inner, dtype=None, **options):
+    """Makes our BERT from five ints, a policy, and other fields of its config."""
+    import zoo
+
+    config = zoo.models.bert.BERTConfig(
+        vocabulary_size=vocabulary,
+        num_layers=layers,
+        hidden_dim=width,
+        num_heads=heads,
+        intermediate_dim=inner,
+        **options,
+    )
+    return zoo.models.bert.BERT(config, dtype=dtype)
 
 
 def keras_nlp_backbone(vocabulary, layers, width, heads, inner, **options):
@@ -100,3 +128,91 @@ def require(*names):
     for name in names:
         if importlib.util.find_spec(name) is None:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+def make_products(dtype, operations, items):
+    """The peer that is a bound: products of a model at the rate of large ones."""
+    import tensorflow as tf
+
+    sides = [
+        tf.cast(tf.random.stateless_normal((SQUARE, SQUARE), (7, n)), dtype)
+        for n in range(2)
+    ]
+    measured = PRODUCTS * 2 * SQUARE**3
+
+    def call():
+        start = time.perf_counter()
+        for _ in range(PRODUCTS):
+            product = tf.matmul(*sides)
+        seconds = time.perf_counter() - start
+        return Measured(product.shape, seconds * operations / measured)
+
+    note = f"{operations / 1e9:.1f} GFLOP at the rate of {SQUARE} x {SQUARE} products"
+    packages = TENSORFLOW_TEXT[:1]
+    return call, facts_of(None, None, (SQUARE,) * 2, packages, items=items, note=note)
+
+
+def make_torch_step(model, dtype, find_loss):
+    """A plain step of training on PyTorch as a call, with autocast for 16 bits."""
+    import torch
+
+    optimizer = torch.optim.AdamW(
+        model.parameters(), LEARNING_RATE, weight_decay=WEIGHT_DECAY
+    )
+
+    def call():
+        optimizer.zero_grad()
+        with torch.autocast("cpu", torch.bfloat16, enabled=dtype == "bfloat16"):
+            loss = find_loss()
+        loss.backward()
+        optimizer.step()
+        return loss.detach().numpy()
+
+    return call
+
+
+@contextlib.contextmanager
+def prepared_files(module, *arguments):
+    """A context with the directory in which a module of benchmarks writes files.
+
+    Another process writes them, because the memory of this one is measured. It gets the
+    arguments and the directory.
+    """
+    with tempfile.TemporaryDirectory() as directory:
+        command = [sys.executable, "-m", f"benchmarks.{module}", *arguments, directory]
+        subprocess.run(command, stdout=sys.stderr, check=True)
+        yield pathlib.Path(directory)
+
+
+def transformers_model(vocabulary, kind, sizes):
+    """Makes a model of Hugging Face of a class, and its tokenizer.
+
+    The weights are random, and always the same.
+    """
+    import torch
+    import transformers
+
+    torch.manual_seed(0)
+    tokenizer = transformers.BertTokenizerFast(vocab=str(vocabulary))
+    config = transformers_config(len(tokenizer), *sizes)
+    return getattr(transformers, kind)(config).eval(), tokenizer
+
+
+def write_transformers(vocabulary, kind, sizes, directory):
+    """Writes the files of `transformers_model` to a directory."""
+    model, tokenizer = transformers_model(vocabulary, kind, sizes)
+    model.save_pretrained(directory)
+    tokenizer.save_pretrained(directory)
+    path = pathlib.Path(directory, "vocab.txt")
+    path.write_bytes(pathlib.Path(vocabulary).read_bytes())
+
+
+def median_seconds(calls, repetitions):
+    """The median seconds of calls that take turns, after a round for warm-up."""
+    seconds = {name: [] for name in calls}
+    for _ in range(repetitions + 1):
+        for name, call in calls.items():
+            start = time.perf_counter()
+            call()
+            seconds[name].append(time.perf_counter() - start)
+    return {name: statistics.median(times[1:]) for name, times in seconds.items()}

@@ -17,14 +17,15 @@ from benchmarks.peers import (
     ZOO,
     facts_of,
     limit_tensorflow,
-    transformers_config,
+    transformers_model,
+    write_transformers,
 )
 
 UNIT = "questions"
 NEEDS = ("data", "vocabulary")
 ROWS, LENGTH, BATCH_SIZE = 200, 384, 32
 BEST, LONGEST = 20, 30  # beginnings and ends; tokens of an answer
-SIZES = (6, 384, 12, 1536)
+KIND, SIZES = "BertForQuestionAnswering", (6, 384, 12, 1536)
 
 
 def read_rows(data, vocabulary):
@@ -45,28 +46,13 @@ def read_rows(data, vocabulary):
     return *texts, lengths[chosen]
 
 
-def build_transformers(vocabulary):
-    """Makes Hugging Face's model with the weights that both peers have."""
-    import torch
-    import transformers
-
-    torch.manual_seed(0)
-    tokenizer = transformers.BertTokenizerFast(vocab=str(vocabulary))
-    config = transformers_config(len(tokenizer), *SIZES)
-    return transformers.BertForQuestionAnswering(config).eval(), tokenizer
-
-
 def make_zoo(data, vocabulary, threads):
     """Ours: `QuestionAnswerer.answer` on lists of str."""
     limit_tensorflow(threads)
     import zoo
 
     with tempfile.TemporaryDirectory() as directory:
-        theirs, _ = build_transformers(vocabulary)
-        theirs.save_pretrained(directory)
-        pathlib.Path(directory, "vocab.txt").write_bytes(
-            pathlib.Path(vocabulary).read_bytes()
-        )
+        write_transformers(vocabulary, KIND, SIZES, directory)
         model = zoo.from_preset(directory)
     questions, contexts, lengths = read_rows(data, vocabulary)
 
@@ -86,7 +72,7 @@ def make_transformers(data, vocabulary, threads):
 
     torch.set_num_threads(threads)
     limit_tensorflow(threads)
-    model, tokenizer = build_transformers(vocabulary)
+    model, tokenizer = transformers_model(vocabulary, KIND, SIZES)
     questions, contexts, lengths = read_rows(data, vocabulary)
 
     def call():
@@ -120,15 +106,7 @@ def make_transformers(data, vocabulary, threads):
 
 
 def best_span(begins, ends, inside):
-    """The best answer of a row, as in `run_qa.py` but for arrays.
-
-    Args:
-        begins, ends: float (L,), the scores of tokens.
-        inside: bool (L,), whether a token is of the context.
-
-    Returns:
-        two ints, the first and the last token.
-    """
+    """The first and the last token of the best answer of a row, as in `run_qa.py`."""
     first = np.argsort(np.where(inside, begins, -np.inf))[: -BEST - 1 : -1]
     last = np.argsort(np.where(inside, ends, -np.inf))[: -BEST - 1 : -1]
     sums = begins[first][:, None] + ends[last][None]

@@ -206,25 +206,9 @@ def summarize(measured):
 
 
 COLUMNS = (
-    "workload",
-    "peer",
-    "items",
-    "tokens",
-    "parameters",
-    "median_s",
-    "minimum_s",
-    "items_per_s",
-    "ratio",
-    "peak_mib",
-    "note",
-    "skipped",
-    "seconds",
-    "versions",
-    "threads",
-    "hardware",
-    "python",
-    "commit",
-    "date",
+    *("workload", "peer", "items", "tokens", "parameters", "median_s", "minimum_s"),
+    *("items_per_s", "ratio", "peak_mib", "note", "skipped", "seconds", "versions"),
+    *("threads", "hardware", "python", "commit", "date"),
 )
 
 

@@ -22,14 +22,9 @@ def differing_rows(ours, theirs):
 
 
 def apart(ours, theirs):
-    """The largest difference of two results, float.
+    """The largest difference of two results, None if there is nothing to compare.
 
-    Args:
-        ours, theirs: facts of peers, see `benchmarks.peers.facts_of`.
-
-    Returns:
-        float; infinity if the results differ in length, or one is not a number. None
-        if a peer has no result, or both are the same facts.
+    It is infinity if one is not a number, or their sizes differ.
     """
     pair = [facts.get("result") for facts in (ours, theirs)]
     if ours is theirs or None in pair:
@@ -41,12 +36,7 @@ def apart(ours, theirs):
 
 
 def check_new_tokens(counts, new):
-    """Raises ValueError if a text does not have `new` tokens, its end included.
-
-    Args:
-        counts: iterable of int, the tokens of each text, without its end.
-        new: int.
-    """
+    """Raises ValueError if a text does not have `new` tokens, its end included."""
     found = sorted({*counts} - {new, new - 1})
     if found:
         raise ValueError(

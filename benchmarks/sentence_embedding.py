@@ -15,7 +15,7 @@ from benchmarks.peers import (
     ZOO,
     facts_of,
     limit_tensorflow,
-    transformers_config,
+    write_transformers,
 )
 
 UNIT = "sentences"
@@ -31,20 +31,6 @@ def read_texts(data):
     return zoo.data.read_glue(pathlib.Path(data) / "glue", "sst2", "train")[0][:ROWS]
 
 
-def write_model(vocabulary, directory):
-    """Writes a Hugging Face directory with the weights that both peers have."""
-    import torch
-    import transformers
-
-    torch.manual_seed(0)
-    tokenizer = transformers.BertTokenizerFast(vocab=str(vocabulary))
-    config = transformers_config(len(tokenizer), *SIZES)
-    transformers.BertModel(config).save_pretrained(directory)
-    tokenizer.save_pretrained(directory)
-    path = pathlib.Path(directory, "vocab.txt")
-    path.write_bytes(pathlib.Path(vocabulary).read_bytes())
-
-
 def make_zoo(data, vocabulary, threads):
     """Ours: `zoo.embed` on a list of str."""
     limit_tensorflow(threads)
@@ -52,7 +38,7 @@ def make_zoo(data, vocabulary, threads):
 
     texts = read_texts(data)
     with tempfile.TemporaryDirectory() as directory:
-        write_model(vocabulary, directory)
+        write_transformers(vocabulary, "BertModel", SIZES, directory)
         options = {"pooling": "mean", "normalize": True}
         model = zoo.from_preset(directory, task="text_embedder", **options)
     lengths = model.tokenizer(texts).row_lengths().numpy() + 2
@@ -73,7 +59,7 @@ def make_sentence_transformers(data, vocabulary, threads):
     limit_tensorflow(threads)
     texts = read_texts(data)
     with tempfile.TemporaryDirectory() as directory:
-        write_model(vocabulary, directory)
+        write_transformers(vocabulary, "BertModel", SIZES, directory)
         transformer = models.Transformer(directory)
     parts = [transformer, models.Pooling(SIZES[1], "mean"), models.Normalize()]
     model = sentence_transformers.SentenceTransformer(modules=parts, device="cpu")

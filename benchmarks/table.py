@@ -13,28 +13,12 @@ from benchmarks.files import write_whole
 from benchmarks.run import WORKLOADS
 
 HERE = pathlib.Path(__file__).parent
-HEADS = (
-    "workload",
-    "peer",
-    "median ms",
-    "minimum ms",
-    "speed relative to the peer",
-    "peak MiB",
-    "note",
-    "commit",
-    "date",
-)
+HEADS = ("workload", "peer", "median ms", "minimum ms", "speed relative to the peer")
+HEADS += ("peak MiB", "note", "commit", "date")
 
 
 def read_results(directory):
-    """Reads the rows of all workloads that were measured, in the order of `WORKLOADS`.
-
-    Args:
-        directory: path of the directory of the CSV files.
-
-    Returns:
-        list of dict of str.
-    """
+    """Reads the rows of all measured workloads, in the order of `WORKLOADS`."""
     rows = []
     for workload in WORKLOADS:
         path = pathlib.Path(directory) / f"{workload}.csv"

@@ -17,13 +17,14 @@ from benchmarks.peers import (
     keras_nlp_backbone,
     limit_tensorflow,
     transformers_config,
+    zoo_backbone,
 )
 
 UNIT = "texts"
 NEEDS = ("data", "vocabulary")
 BATCH_SIZE = 32
 LABELS = 2
-LAYERS, WIDTH, HEADS, INNER = 4, 256, 4, 1024
+SIZES = (4, 256, 4, 1024)  # layers, width, heads, inner width
 
 
 def read_texts(data):
@@ -47,14 +48,8 @@ def build_zoo(vocabulary):
     import zoo
 
     tokenizer = zoo.text.WordPieceTokenizer(vocabulary)
-    config = zoo.models.bert.BERTConfig(
-        vocabulary_size=tokenizer.vocabulary_size,
-        num_layers=LAYERS,
-        hidden_dim=WIDTH,
-        num_heads=HEADS,
-        intermediate_dim=INNER,
-    )
-    return zoo.TextClassifier(zoo.models.bert.BERT(config), tokenizer, labels=LABELS)
+    backbone = zoo_backbone(tokenizer.vocabulary_size, *SIZES)
+    return zoo.TextClassifier(backbone, tokenizer, labels=LABELS)
 
 
 def build_keras_nlp(vocabulary, sequence_length):
@@ -65,8 +60,7 @@ def build_keras_nlp(vocabulary, sequence_length):
     tokenizer = keras_nlp.models.BertTokenizer(
         vocabulary, lowercase=True, strip_accents=True
     )
-    sizes = (LAYERS, WIDTH, HEADS, INNER)
-    backbone = keras_nlp_backbone(tokenizer.vocabulary_size(), *sizes)
+    backbone = keras_nlp_backbone(tokenizer.vocabulary_size(), *SIZES)
     preprocessor = keras_nlp.models.BertTextClassifierPreprocessor(
         tokenizer, sequence_length=sequence_length
     )
@@ -80,8 +74,7 @@ def build_transformers(vocabulary):
     import transformers
 
     tokenizer = transformers.BertTokenizerFast(vocab=str(vocabulary))
-    sizes = (LAYERS, WIDTH, HEADS, INNER)
-    config = transformers_config(len(tokenizer), *sizes, num_labels=LABELS)
+    config = transformers_config(len(tokenizer), *SIZES, num_labels=LABELS)
     return transformers.BertForSequenceClassification(config).eval(), tokenizer
 
 
@@ -97,13 +90,7 @@ def make_zoo(data, vocabulary, threads):
 
 
 def make_keras_nlp(data, vocabulary, threads, sequence_length, count=None):
-    """keras-nlp's `BertTextClassifier.predict` on a list of str.
-
-    Args:
-        data, vocabulary, threads: as for every peer.
-        sequence_length: int, the length to which the preprocessor pads every row.
-        count: int, number of sentences, or None for all.
-    """
+    """keras-nlp's `BertTextClassifier.predict` on texts padded to a length."""
     limit_tensorflow(threads)
     texts = read_texts(data)[:count]
     model = build_keras_nlp(vocabulary, sequence_length)

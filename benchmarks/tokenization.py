@@ -1,6 +1,6 @@
 """Tokenizer speed on one core, as a ratio to TensorFlow Text's `FastBertTokenizer`.
 
-    python benchmarks/tokenization.py --data DIR
+    python -m benchmarks.tokenization --data DIR
 
 DIR has `wikitext2/wiki.train.tokens.gz` and `tatoeba_en_fr/train.tsv.gz`. The two
 tokenizers take turns on the same batch with the same vocabulary. That of TensorFlow
@@ -9,15 +9,15 @@ differ.
 """
 
 import argparse
+import functools
 import gzip
 import json
 import pathlib
-import statistics
-import time
 
 import tensorflow as tf
 import tensorflow_text as tf_text
 
+from benchmarks.peers import limit_tensorflow, median_seconds
 from zoo.text import WordPieceTokenizer, train_wordpiece
 
 WORDS = 90  # a chunk of WikiText, as one example of pretraining
@@ -40,15 +40,10 @@ def measure(texts, vocabulary, lowercase, repetitions):
     peer = tf_text.FastBertTokenizer(
         vocabulary, lower_case_nfd_strip_accents=lowercase, token_out_type=tf.int32
     )
-    ours = WordPieceTokenizer(vocabulary, lowercase)
-    seconds = {ours: [], peer: []}
-    for tokenizer in [ours, peer] * (repetitions + 1):
-        call = tokenizer if tokenizer is ours else peer.tokenize
-        start = time.perf_counter()
-        tokens = call(texts).values.shape[0]
-        seconds[tokenizer].append(time.perf_counter() - start)
-    times = [statistics.median(seconds[t][1:]) for t in (ours, peer)]
-    return *times, tokens
+    ours = functools.partial(WordPieceTokenizer(vocabulary, lowercase), texts)
+    theirs = functools.partial(peer.tokenize, texts)
+    times = median_seconds({"zoo": ours, "peer": theirs}, repetitions)
+    return *times.values(), theirs().values.shape[0]
 
 
 def main(arguments=None):
@@ -59,8 +54,7 @@ def main(arguments=None):
     parser.add_argument("--count", type=int, default=4096, help="WikiText chunks")
     parser.add_argument("--repetitions", type=int, default=15)
     options = parser.parse_args(arguments)
-    tf.config.threading.set_intra_op_parallelism_threads(1)
-    tf.config.threading.set_inter_op_parallelism_threads(1)
+    limit_tensorflow(1)
     workloads = read_texts(options.data, options.count)
     for lowercase in (True, False):
         if options.vocabulary:

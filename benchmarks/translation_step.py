@@ -6,8 +6,16 @@ smoothed by 0.1, and the optimizer is AdamW.
 """
 
 from benchmarks.decode import END, START, VOCABULARY, marian
-from benchmarks.finetune_step import LEARNING_RATE, POLICIES, WEIGHT_DECAY
-from benchmarks.peers import TRANSFORMERS, ZOO, facts_of, limit_tensorflow
+from benchmarks.peers import (
+    LEARNING_RATE,
+    POLICIES,
+    TRANSFORMERS,
+    WEIGHT_DECAY,
+    ZOO,
+    facts_of,
+    limit_tensorflow,
+    make_torch_step,
+)
 
 UNIT = "rows"
 NEEDS = ()
@@ -70,22 +78,15 @@ def make_transformers(threads, dtype):
     torch.set_num_threads(threads)
     rates = ("dropout", "attention_dropout", "activation_dropout")
     model = marian(**dict.fromkeys(rates, DROPOUT)).train()
-    optimizer = torch.optim.AdamW(
-        model.parameters(), LEARNING_RATE, weight_decay=WEIGHT_DECAY
-    )
     loss_function = torch.nn.CrossEntropyLoss(label_smoothing=SMOOTHING)
     sources, read, targets = (torch.from_numpy(ids).long() for ids in make_batch())
     batch = {"input_ids": sources, "attention_mask": torch.ones_like(sources)}
 
-    def call():
-        optimizer.zero_grad()
-        with torch.autocast("cpu", torch.bfloat16, enabled=dtype == "bfloat16"):
-            logits = model(**batch, decoder_input_ids=read, use_cache=False).logits
-            loss = loss_function(logits.flatten(0, 1).float(), targets.flatten())
-        loss.backward()
-        optimizer.step()
-        return loss.detach().numpy()
+    def find_loss():
+        logits = model(**batch, decoder_input_ids=read, use_cache=False).logits
+        return loss_function(logits.flatten(0, 1).float(), targets.flatten())
 
+    call = make_torch_step(model, dtype, find_loss)
     return call, step_facts(model.num_parameters(), TRANSFORMERS)
 
 

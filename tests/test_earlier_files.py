@@ -1,15 +1,11 @@
 """Files that version 0.2.0 wrote give the same numbers; see `goldens/earlier_files`."""
 
-import contextlib
 import json
-import zipfile
 
 import earlier_files
 import numpy as np
 import pytest
 from places import GOLDENS
-
-from zoo.registry.former_files import with_present_names
 
 GOLDEN = GOLDENS / "earlier_files"
 CASES = json.loads((GOLDEN / "cases.json").read_text("utf-8"))["cases"]
@@ -52,21 +48,6 @@ def test_an_earlier_file_gives_the_same_numbers(name, expected):
         earlier_files.compare(
             found[key], value, key, case.get("atol", earlier_files.ATOL)
         )
-
-
-@pytest.mark.parametrize(
-    "config, searched",
-    [({"vocabulary": ["parts"]}, False), ({"config": {"parts": {"lm": {}}}}, True)],
-)
-def test_only_files_with_parts_are_searched(config, searched, tmp_path):
-    """A search of the weights takes long; `parts` is also a word of a vocabulary."""
-    path = tmp_path / "model.keras"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("config.json", json.dumps(config))
-        archive.writestr("model.weights.h5", "no weights")
-    reading = pytest.raises(OSError) if searched else contextlib.nullcontext()
-    with reading, with_present_names(path) as present:
-        assert present == path
 
 
 def test_every_file_is_read_and_they_are_small():

@@ -68,7 +68,7 @@ COMMANDS = {
         "No such file: none.csv."
     ),
     "quickstart --data none.csv": "No such file: none.csv.",
-    f"glue {PRESET} --data none --output out": "No such directory: none.",
+    f"evaluate-suite {PRESET} --data none --output out": "No such directory: none.",
     "fill-mask none text": "No preset is called 'none'.",
     "attend none text --output a.html": "No preset is called 'none'.",
     "convert none out": "No preset is called 'none'.",

@@ -2,14 +2,15 @@
 
 import dataclasses
 import math
+import pathlib
 from collections.abc import Callable
 
 import keras
 
 FAMILIES = {}  # name to `Family`, see `register_family`
-# No model is built that has more values, or more arrays, than this: such a config
-# comes from a damaged file. The values take 40 GB in float32.
-MOST_VALUES, MOST_ARRAYS = 10**10, 10**5
+# No model is built that has more values than this: such a config comes from a damaged
+# file. The values take 40 GB in float32.
+MOST_VALUES = 10**10
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,8 +19,8 @@ class Layout:
 
     Args:
         name: str, such as "hugging_face".
-        recognise: function of a `pathlib.Path` of a directory to a bool: whether it
-            holds such a model.
+        recognise: function of a `pathlib.Path` of a directory to a value that is true
+            if the directory holds such a model.
         read: function of such a path to `zoo.checkpoint.Converted`.
         write: function of a path and a `zoo.checkpoint.Converted`, which writes the
             directory; None if there is no writer.
@@ -60,10 +61,6 @@ class Family:
         layouts: tuple of `Layout`, those of other programs.
         heads: dict of the name of a pretrained head to the first part of the paths of
             its weights.
-        shapes: function of a config to an iterator over (path, shape) of the weights,
-            by which a config that no machine holds is refused before it is built. A
-            shape that depends on the parts of a backbone is the one without parts.
-            None if the family has no such function.
         encoder: dict, fields of the config that leave only the encoder of a model that
             reads a source and writes a target. Tasks of one sequence have these.
     """
@@ -76,7 +73,6 @@ class Family:
     head: str = "linear"
     layouts: tuple = ()
     heads: dict = dataclasses.field(default_factory=dict)
-    shapes: Callable | None = None
     encoder: dict = dataclasses.field(default_factory=dict)
 
     @property
@@ -89,36 +85,64 @@ def check_size(shapes, where, stored=None):
     """Checks the size of a model before it is built.
 
     Args:
-        shapes: iterator over (path, shape) of its weights, see `Family.shapes`.
+        shapes: dict of the path to the shape of its weights.
         where: what describes the model, for the message, such as the path of a file.
         stored: int, how many values are stored for the model; None if it is not
             loaded. The bound is then `MOST_VALUES`.
 
     Raises:
-        ValueError: if the model has more values than that, or more than `MOST_ARRAYS`
-            arrays.
+        ValueError: if the model has more values than that.
     """
-    values, most = 0, MOST_VALUES if stored is None else stored
-    for number, (path, shape) in enumerate(shapes, start=1):
-        values += math.prod(shape)
-        if values > most or number > MOST_ARRAYS:
-            bound = f"the {most} values that are stored for it"
-            if stored is None:
-                bound = f"{most} values, the most that zoo builds"
-            if number > MOST_ARRAYS:
-                bound = f"{MOST_ARRAYS} arrays, the most that zoo builds"
-            raise ValueError(
-                f"{where} describes a model with more than {bound}. Received: up to "
-                f"{path!r} of shape {shape}, {values} values in {number} arrays."
-            )
+    sizes = {path: math.prod(shape) for path, shape in shapes.items()}
+    values, bound = sum(sizes.values()), f"the {stored} values that are stored for it"
+    if stored is None:
+        bound = f"{MOST_VALUES} values, the most that zoo builds"
+    if values > (MOST_VALUES if stored is None else stored):
+        largest = max(sizes, key=sizes.get)
+        raise ValueError(
+            f"{where} describes a model with more than {bound}. Received: {values} "
+            f"values, the most of them in {largest!r} of shape {shapes[largest]}."
+        )
+
+
+def recognise(layouts, directory):
+    """The name of the only layout of a family that a directory holds, or None.
+
+    Args:
+        layouts: iterable of `Layout`.
+        directory: str or path.
+
+    Raises:
+        ValueError: if there are several.
+    """
+    directory = pathlib.Path(directory)
+    found = [layout.name for layout in layouts if layout.recognise(directory)]
+    return only_layout(found, directory)
+
+
+def check_layout(layouts, name, directory=None, wanted=None, kind=""):
+    """Checks the name of the layout to read in a directory.
+
+    Args:
+        layouts: iterable of `Layout`.
+        name: str; None if the directory holds none of them.
+        directory: `pathlib.Path`.
+        wanted: str, a sentence without a full stop that says what files are needed.
+        kind: str, more about what the directory holds instead.
+
+    Raises:
+        ValueError: if there is no such layout.
+    """
+    known = sorted(layout.name for layout in layouts)
+    if name is None:
+        names = sorted(path.name for path in directory.glob("*"))[:10]
+        raise ValueError(f"{wanted}. Received: `{directory}` with {names}{kind}.")
+    if name not in known:
+        raise ValueError(f"`layout` must be one of {known}. Received: {name!r}.")
 
 
 def only_layout(found, directory):
-    """The only layout that was found in a directory, or None.
-
-    Args:
-        found: list of str.
-        directory: path, for the message.
+    """The only one of the names of layouts in a directory, or None.
 
     Raises:
         ValueError: if there are several.
@@ -158,18 +182,7 @@ def choose_file(names, directory, file, wanted):
 
 
 def register_family(family):
-    """Registers a family, so that `zoo.from_preset` and `.keras` files know it.
-
-    Args:
-        family: `Family`.
-
-    Returns:
-        The family.
-
-    Raises:
-        TypeError: if it is not a `Family`.
-        ValueError: if the name belongs to another backbone.
-    """
+    """Registers a family with Keras and in `FAMILIES`; see `zoo.register_family`."""
     if not isinstance(family, Family):
         raise TypeError(
             f"`family` must be a zoo.Family. Received: {type(family).__name__}."

@@ -14,6 +14,8 @@ word and of its neighbours. It needs python-crfsuite.
 The strength of the regularization is chosen on the rows for training.
 """
 
+import functools
+
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -22,8 +24,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 
+from benchmarks.tables.f1_counts import f1
 from benchmarks.tables.labelled_sets import columns, hold_out
 from benchmarks.tables.linear_chain import train_chain
+from benchmarks.tables.stored_results import percent
 from zoo import evaluation
 
 INVERSE_PENALTIES = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)  # of logistic regression
@@ -84,8 +88,33 @@ def chain(train, x):
     return train_chain(*columns(train), 0.0, best)(x)
 
 
-def baselines(labelled):
-    """The baselines of a labelled set, dict of name to function."""
-    if labelled.words:
-        return {"majority": frequent_tag, "linear": chain}
-    return {"majority": majority_label, "linear": logistic_regression}
+def run_baselines(run, name, labelled):
+    """The baselines of a labelled set, dict of name to result or None; see `Run`."""
+
+    def compute(predict):
+        train, test = (run.parts(name, labelled)[part] for part in ("train", "test"))
+        x, y = map(list, zip(*test, strict=True))
+        counts = labelled.count(y, predict(train, x))
+        return {"train": len(train), "test": len(y), "score": f1(counts)}
+
+    return {
+        baseline: run.stored(f"{name}-{baseline}", functools.partial(compute, predict))
+        for baseline, predict in BASELINES[labelled.words].items()
+    }
+
+
+# Whether rows are words with tags, to the baselines.
+BASELINES = {
+    False: {"majority": majority_label, "linear": logistic_regression},
+    True: {"majority": frequent_tag, "linear": chain},
+}
+
+
+def baseline_rows(results, width):
+    """The rows of a table about `run_baselines`, of `width` cells."""
+    titles = {"majority": "majority", "linear": "TF-IDF"}
+    return [
+        [title, percent(results[name]), *[""] * (width - 2)]
+        for name, title in titles.items()
+        if results[name]
+    ]

@@ -1,49 +1,37 @@
 """The table of CoVe: vectors of words in a biattentive classification network.
 
-    python -m benchmarks.tables.biattentive --data DIR
+    python -m benchmarks.tables biattentive --data DIR
 
 DIR has `trec6` and `glue`. The network is that of `zoo.TextClassifier` with
 `head="biattentive"`. It reads one of `VECTORS`, which are not trained. ELMo is a
 weighted sum of its layers; these weights are trained. For every set of `SETS`, the
 baselines of `baselines` are computed, and then every cell: a network is trained with a
-seed, and the texts of the test are classified.
-
-A cell is named SET-VECTORS-SEED. Results are written to `biattentive/results` and not
-computed again, so the command can be stopped. `--list` prints the cells and their
-state. `--cells PATTERN` computes those that match. The table is written to
-`biattentive/README.md`.
+seed, and the texts of the test are classified. A cell is named SET-VECTORS-PRESET-SEED.
 """
 
 import dataclasses
-import functools
 import itertools
-import pathlib
 
-import click
 import keras
 import numpy as np
 
 import zoo
-from benchmarks.tables.defaults import percent, run_baselines
+from benchmarks.tables.baselines import baseline_rows, run_baselines
 from benchmarks.tables.labelled_sets import LABELLED_SETS
+from benchmarks.tables.runner import Table
 from benchmarks.tables.stored_results import (
-    choose_cells,
-    lines,
+    free_memory,
+    markdown,
     mean_interval,
     short_name,
-    stored,
-    told,
-    write_table,
 )
-from benchmarks.tables.transfer_training import free_memory, right
+from benchmarks.tables.transfer_training import find_right, summarize_right
 
-FOLDER = pathlib.Path(__file__).parents[1] / "biattentive"
-PRESETS = {"cove": "cove_mini_en_fr_tatoeba", "elmo": "elmo_mini_en_books"}
+SETS = {"cove": "cove_mini_en_fr_tatoeba", "elmo": "elmo_mini_en_books"}
 SETS = {"sst2": "sst2_10000", "trec6": "trec6"}
 HEAD = {"head": "biattentive", "head_dim": 128}  # AllenNLP has 300
 EPOCHS = {"sst2": 6, "trec6": 15}
 SEEDS, ROWS, RATE = 3, 32, 1e-3  # AllenNLP's rate for this network
-DTYPE = "mixed_bfloat16"
 
 
 def make_words(presets, dtype):
@@ -89,16 +77,16 @@ VECTORS = {
 }
 
 
-def cells():
-    """All cells: tuples of set, vectors and seed."""
-    return list(itertools.product(SETS, VECTORS, range(SEEDS)))
-
-
-def name_of(cell, presets):
+def name_of(run, data, vectors, seed):
     """The name of the file of a cell's result."""
-    data, vectors, seed = cell
-    preset = presets["elmo" if vectors == "elmo" else "cove"]
+    preset = run.presets["elmo" if vectors == "elmo" else "cove"]
     return f"{data}-{vectors}-{short_name(preset)}-{seed}"
+
+
+def cells(run):
+    """All cells: tuples of set, vectors and seed."""
+    found = itertools.product(SETS, VECTORS, run.seeds(SEEDS))
+    return {name_of(run, *cell): cell for cell in found}
 
 
 def make_model(vectors, labels, presets, seed, dtype):
@@ -113,74 +101,55 @@ def make_model(vectors, labels, presets, seed, dtype):
     return model
 
 
-def compute(cell, presets, parts, dtype):
+def baselines_of(run, data):
+    """The baselines of a set, see `run_baselines`."""
+    return run_baselines(run, data, LABELLED_SETS[SETS[data]])
+
+
+def compute(run, data, vectors, seed):
     """The result of a cell: a digit for each text of the test, 1 if it is right."""
-    data, vectors, seed = cell
+    parts = run.parts(data, LABELLED_SETS[SETS[data]])
     texts, labels = map(list, zip(*parts["train"], strict=True))
-    model = make_model(vectors, sorted({*labels}), presets, seed, dtype)
+    model = make_model(vectors, sorted({*labels}), run.presets, seed, run.dtype)
     fit = {"epochs": EPOCHS[data], "batch_size": ROWS, "seed": seed, "verbose": 2}
     model.fit(texts, labels, **fit)
-    marks = right(model, parts["test"])
     return {
-        "dtype": dtype,
+        "dtype": run.dtype,
         "train": len(texts),
         "parameters": int(sum(np.prod(v.shape) for v in model.trainable_variables)),
-        "score": float(np.mean(marks)),
-        "right": "".join(str(int(mark)) for mark in marks),
+        **summarize_right(find_right(model, parts["test"])),
     }
 
 
-def table(data, presets):
+def table(run, data):
     """The table of a set in Markdown, or None without results."""
-    labelled = LABELLED_SETS[SETS[data]]
-    known = run_baselines(data, labelled, folder=FOLDER)
-    rows, every = [], [found for found in known.values() if found]
-    for name, title in (("majority", "majority"), ("linear", "TF-IDF")):
-        if known[name]:
-            rows.append([title, percent(known[name]), "", ""])
+    known = baselines_of(run, data)
+    rows, every = baseline_rows(known, 4), [found for found in known.values() if found]
     for vectors, (title, _) in VECTORS.items():
-        names = (name_of((data, vectors, seed), presets) for seed in range(SEEDS))
-        results = [found for name in names if (found := stored(name, folder=FOLDER))]
+        seeds = run.seeds(SEEDS)
+        results = run.results(*(name_of(run, data, vectors, seed) for seed in seeds))
         if results:
             scores = mean_interval([found["score"] for found in results])
-            title = title.format(**{k: short_name(v) for k, v in presets.items()})
-            rows.append([title, scores, len(results)])
-            rows[-1].append(f"{results[0]['parameters']:,}")
+            title = title.format(**{k: short_name(v) for k, v in run.presets.items()})
+            parameters = f"{results[0]['parameters']:,}"
+            rows.append([title, scores, len(results), parameters])
             every += results
     heads = ["vectors", "accuracy", "seeds", "trained parameters"]
-    if not rows:
-        return None
-    return f"{labelled.title}:\n\n{lines(heads, rows)}\n{told(every)}"
+    return markdown(heads, rows, every, f"{LABELLED_SETS[SETS[data]].title}:\n\n")
 
 
-def tables(presets=None):
+def tables(run):
     """All tables in Markdown."""
-    found = (table(data, presets or PRESETS) for data in SETS)
-    return "\n".join(text for text in found if text)
+    return "\n".join(filter(None, (table(run, data) for data in SETS)))
 
 
-@click.command()
-@click.option("--data", type=click.Path(path_type=pathlib.Path), required=True)
-@click.option("--cove", default=PRESETS["cove"], help="Name or directory.")
-@click.option("--elmo", default=PRESETS["elmo"], help="Name or directory.")
-@click.option("--dtype", default=DTYPE, help="Of the training.")
-@click.option("--cells", "patterns", multiple=True, default=["*"], help="Patterns.")
-@click.option("--list", "listed", is_flag=True, help="Print the cells and their state.")
-def main(data, patterns, listed, dtype, **presets):
-    """Computes missing cells and writes the tables."""
-    names = {name_of(cell, presets): cell for cell in cells()}
-    loaded, options = {}, {"dtype": dtype}
-    for name, cell in choose_cells(names, patterns, listed, FOLDER).items():
-        if not stored(name, folder=FOLDER, options=options):
-            labelled = LABELLED_SETS[SETS[cell[0]]]
-            if cell[0] not in loaded:
-                loaded[cell[0]] = labelled.load(data)
-            parts = loaded[cell[0]]
-            run_baselines(cell[0], labelled, parts, FOLDER)
-            work = functools.partial(compute, cell, presets, parts, dtype)
-            stored(name, work, FOLDER, options)
-        write_table("results", tables(presets), FOLDER / "README.md")
-
-
-if __name__ == "__main__":
-    main()
+TABLE = Table(
+    "biattentive",
+    cells,
+    compute,
+    tables={"results": tables},
+    presets={"cove": "cove_mini_en_fr_tatoeba", "elmo": "elmo_mini_en_books"},
+    dtype="mixed_bfloat16",
+    settings=lambda run, *cell: {"dtype": run.dtype},
+    prepare=lambda run, data, *cell: baselines_of(run, data),
+)

@@ -1,43 +1,42 @@
 """The table by which the default settings of fine-tuning are chosen.
 
-    python -m benchmarks.tables.defaults --data DIR
+    python -m benchmarks.tables defaults --data DIR
 
 DIR has the data of `labelled_sets.LABELLED_SETS`. For every labelled set:
 
-1. The baselines of `baselines` are computed.
+1. The baselines of `baselines` are computed, as cells SET-BASELINE.
 2. Every preset is fine-tuned with the default settings and every seed: `from_preset`
-   and `fit(x, y)` with no argument but the number of epochs.
+   and `fit(x, y)` with no argument but the number of epochs. These are the cells
+   SET-PRESET-defaults-SEED.
 3. With seed 0, rates around the default are tried on nine tenths of the rows for
-   training. The best one on the other tenth is used to train on all rows.
-
-Results are written to `defaults/results` and not computed again, so the command can be
-stopped. The tables are written to `defaults/README.md`.
+   training. The best one on the other tenth is used to train on all rows. These are
+   the cells SET-PRESET-best-0.
 """
 
-import gc
+import functools
 import itertools
-import pathlib
-
-import click
-import keras
 
 import zoo
-from benchmarks.tables.baselines import baselines
-from benchmarks.tables.f1_counts import f1, f1_interval
+from benchmarks.tables.baselines import BASELINES, run_baselines
+from benchmarks.tables.f1_counts import f1, f1_interval, predict_tags
 from benchmarks.tables.labelled_sets import LABELLED_SETS, columns, hold_out
+from benchmarks.tables.runner import Table
 from benchmarks.tables.stored_results import (
     MINILM,
-    PRESETS,
-    find_minilm,
-    lines,
+    find_source,
+    free_memory,
+    markdown,
     mean_interval,
-    short_name,
-    stored,
-    stored_presets,
-    told,
-    write_table,
+    percent,
 )
 
+PRESETS = (
+    "bert_mini_en_uncased_distilled",
+    "bert_mini_en_uncased_books",
+    "elmo_mini_en_books",
+    MINILM,
+)
+SEEDS, BEST = 3, "best"
 WORD_MODELS = {"elmo"}  # families whose vectors a recurrent tagger reads
 EPOCHS = 3  # of presets that name none
 FACTORS = (0.5, 1.0, 2.0)  # of the default rate
@@ -45,14 +44,7 @@ STEPS_OUT = 2  # how often the grid may grow if its first or last rate is the be
 
 
 def make_model(preset, labelled, rows, seed):
-    """Makes a task as the README of zoo does, compiled with the defaults.
-
-    Args:
-        preset: see `zoo.from_preset`.
-        labelled: `LabelledSet`.
-        rows: list of x and y, for training.
-        seed: int, of new weights.
-    """
+    """Makes a task as the README of zoo does, compiled with the defaults."""
     x, y = columns(rows)
     if not labelled.words:
         labels = sorted(set(y))
@@ -75,24 +67,14 @@ def peak_rate(model):
 def predict(model, labelled, x):
     """The labels, or the tags, that a model predicts."""
     if labelled.words:
-        return [[word["tag"] for word in row] for row in model.tag(x)]
+        return predict_tags(model, x)
     found = model.predict(x, verbose=0).argmax(axis=-1)
     return [model.labels[number] for number in found]
 
 
 def fit(preset, labelled, train, test, seed, rate=None):
-    """Fine-tunes a preset and counts what it predicts.
-
-    Args:
-        preset, labelled, seed: see `make_model`.
-        train, test: lists of x and y.
-        rate: float, the peak, or None for the rate that the user gets.
-
-    Returns:
-        dict: epochs, rate and counts, see `LabelledSet.count`.
-    """
-    keras.backend.clear_session()
-    gc.collect()
+    """Fine-tunes a preset; returns a dict of epochs, rate and `LabelledSet.count`."""
+    free_memory()
     model = make_model(preset, labelled, train, seed)
     epochs = model.backbone.defaults_for(model.task_name).get("epochs", EPOCHS)
     if rate is not None:
@@ -104,28 +86,60 @@ def fit(preset, labelled, train, test, seed, rate=None):
     return {"epochs": epochs, "rate": rate, "counts": counts}
 
 
-def run_defaults(cell, seed, compute=None):
-    """The fit of a cell with the default settings; see `stored`."""
-    return stored(f"{cell}-defaults-{seed}", compute and (lambda: compute(seed)))
+def cells(run):
+    """Cells are a labelled set, a preset or None, and a baseline, a seed or `BEST`."""
+    found = {}
+    for name, labelled in LABELLED_SETS.items():
+        found |= {f"{name}-{b}": (name, None, b) for b in BASELINES[labelled.words]}
+    for name, preset in itertools.product(LABELLED_SETS, run.presets):
+        for seed in run.seeds(SEEDS):
+            found[f"{name}-{preset}-defaults-{seed}"] = (name, preset, seed)
+        found[f"{name}-{preset}-best-0"] = (name, preset, BEST)
+    return found
 
 
-def run_search(cell, compute=None):
-    """The fit of a cell with the best rate, or None if a result is missing.
+def result(run, name, preset, part):
+    """The result of a cell, or None if one that it needs is missing."""
+    if preset is None:
+        return run_baselines(run, name, LABELLED_SETS[name])[part]
+    if part == BEST:
+        return run_search(run, name, preset)
+    return run_defaults(run, name, preset, part)
+
+
+def run_defaults(run, name, preset, seed):
+    """The fit with the default settings."""
+    work = functools.partial(fit_cell, run, name, preset, seed)
+    return run.stored(f"{name}-{preset}-defaults-{seed}", work)
+
+
+def fit_cell(run, name, preset, seed, rate=None, searching=False):
+    """`fit` on the rows of a labelled set, or on nine tenths of those for training."""
+    labelled = LABELLED_SETS[name]
+    train, test = run.parts(name, labelled).values()
+    train, test = hold_out(train) if searching else (train, test)
+    source = find_source(run.presets[preset])
+    found = fit(source, labelled, train, test, seed, rate)
+    if searching:
+        found["score"] = f1(found.pop("counts"))  # short, and nothing else is needed
+    return found
+
+
+def run_search(run, name, preset):
+    """The fit with the best rate, or None if a result is missing.
 
     If the best rate is the first or the last of the grid, the next one by a factor of 2
     is tried, at most `STEPS_OUT` times.
-
-    Args:
-        cell: str, labelled set and preset.
-        compute: function of a rate and of whether this is the search, or None.
     """
+    cell = f"{name}-{preset}"
+    fit_with = functools.partial(fit_cell, run, name, preset, 0)
 
     def score(rate):
-        name = f"{cell}-search_{rate:g}-0"
-        found = stored(name, compute and (lambda: compute(rate, True)))
+        work = functools.partial(fit_with, rate, True)
+        found = run.stored(f"{cell}-search_{rate:g}-0", work)
         return found and found["score"]
 
-    base = run_defaults(cell, 0)
+    base = run_defaults(run, name, preset, 0)
     scores = (
         {base["rate"] * f: score(base["rate"] * f) for f in FACTORS} if base else {}
     )
@@ -139,54 +153,12 @@ def run_search(cell, compute=None):
         scores[further] = score(further)
     if best == base["rate"]:
         return base
-    return stored(f"{cell}-best-0", compute and (lambda: compute(best, False)))
+    return run.stored(f"{cell}-best-0", functools.partial(fit_with, best))
 
 
-def computations(preset, labelled, train, test):
-    """The functions that compute the results of `run_defaults` and `run_search`."""
-
-    def with_defaults(seed):
-        return fit(preset, labelled, train, test, seed)
-
-    def with_rate(rate, search):
-        if not search:
-            return fit(preset, labelled, train, test, 0, rate)
-        found = fit(preset, labelled, *hold_out(train), 0, rate)
-        found["score"] = f1(found.pop("counts"))  # short, and nothing else is needed
-        return found
-
-    return with_defaults, with_rate
-
-
-def run_baselines(name, labelled, parts=None, folder=None):
-    """The baselines of a labelled set, dict of name to result or None.
-
-    Args:
-        name: str, of the labelled set.
-        labelled: `LabelledSet`.
-        parts: dict of rows, see `LabelledSet.load`; None to read results only.
-        folder: see `stored`.
-    """
-
-    def compute(predict):
-        x, y = map(list, zip(*parts["test"], strict=True))
-        counts = labelled.count(y, predict(parts["train"], x))
-        train = len(parts["train"])
-        return {"train": train, "test": len(y), "score": f1(counts)}
-
-    return {
-        baseline: stored(
-            f"{name}-{baseline}",
-            parts and (lambda predict=predict: compute(predict)),
-            folder,
-        )
-        for baseline, predict in baselines(labelled).items()
-    }
-
-
-def read_fits(cell):
-    """The fits of a cell with the default settings, one for each stored seed."""
-    fits = (run_defaults(cell, seed) for seed in itertools.count())
+def read_fits(run, name, preset):
+    """The fits with the default settings, one for each stored seed."""
+    fits = (run_defaults(run, name, preset, seed) for seed in itertools.count())
     return list(itertools.takewhile(bool, fits))
 
 
@@ -201,34 +173,28 @@ def gain(best, fits):
     return "{:+.1f} ({:+.1f} to {:+.1f})".format(*found)
 
 
-def percent(found):
-    """The score of a baseline, a str that is empty without a result."""
-    return f"{100 * found['score']:.1f}" if found else ""
-
-
 def baseline_table(found):
     """The table of the data and the baselines; `found` is a dict of their results."""
     rows = []
     for name, results in found.items():
         sizes = [f"{results['majority'][part]:,}" for part in ("train", "test")]
-        scores = [percent(results[baseline]) for baseline in ("majority", "linear")]
         rows.append([LABELLED_SETS[name].title, *sizes, LABELLED_SETS[name].metric])
-        rows[-1] += scores
+        rows[-1] += map(percent, results.values())
     heads = ["data", "train", "test", "metric", "majority", "TF-IDF or chain"]
-    results = [r for pair in found.values() for r in pair.values() if r]
-    return f"{lines(heads, rows)}\n{told(results)}"
+    every = [result for pair in found.values() for result in pair.values() if result]
+    return markdown(heads, rows, every)
 
 
-def preset_table(preset, scores):
-    """The table of a preset, or None without results; `scores` are baselines' cells."""
+def preset_table(run, preset, baselines):
+    """The table of a preset, or None without results; see `baseline_table`."""
     rows, results = [], []
     for name, labelled in LABELLED_SETS.items():
-        fits = read_fits(f"{name}-{preset}")
-        best = run_search(f"{name}-{preset}")
+        fits = read_fits(run, name, preset)
+        best = run_search(run, name, preset)
         if not fits:
             continue
-        row = [labelled.title, *scores.get(name, ["", ""]), seed_mean(fits)]
-        row += [len(fits), fits[0]["epochs"], f"{fits[0]['rate']:g}"]
+        row = [labelled.title, *map(percent, baselines.get(name, [None, None]))]
+        row += [seed_mean(fits), len(fits), fits[0]["epochs"], f"{fits[0]['rate']:g}"]
         row += ["", "", ""]
         if best and best["rate"] == fits[0]["rate"]:
             row[-3:] = "the same", f"{best['rate']:g}", "0"
@@ -238,45 +204,28 @@ def preset_table(preset, scores):
         results += [*fits, *([best] if best else [])]
     heads = ["data", "majority", "TF-IDF or chain", "at defaults", "seeds", "epochs"]
     heads += ["rate", "at best rate", "best rate", "difference"]
-    return f"`{preset}`:\n\n{lines(heads, rows)}\n{told(results)}" if rows else None
+    return markdown(heads, rows, results, f"`{preset}`:\n\n")
 
 
-def tables():
+def tables(run):
     """Makes all tables in Markdown."""
-    found = {name: run_baselines(name, kind) for name, kind in LABELLED_SETS.items()}
+    found = {
+        n: run_baselines(run, n, labelled) for n, labelled in LABELLED_SETS.items()
+    }
     found = {name: results for name, results in found.items() if results["majority"]}
-    scores = {name: [percent(r) for r in pair.values()] for name, pair in found.items()}
-    presets = dict.fromkeys([*PRESETS, *stored_presets("*", "-defaults-0")])
-    parts = [baseline_table(found)] if found else []
-    parts += [preset_table(preset, scores) for preset in presets]
+    pairs = {name: [*results.values()] for name, results in found.items()}
+    presets = dict.fromkeys([*PRESETS, *run.stored_presets("*", "-defaults-0")])
+    parts = [baseline_table(found)]
+    parts += [preset_table(run, preset, pairs) for preset in presets]
     return "\n".join(part for part in parts if part)
 
 
-@click.command()
-@click.option("--data", type=click.Path(path_type=pathlib.Path), required=True)
-@click.option("--preset", "presets", multiple=True, default=PRESETS)
-@click.option("--task", "names", type=click.Choice(list(LABELLED_SETS)), multiple=True)
-@click.option("--seeds", default=3, help="Of the default settings. 0: baselines only.")
-@click.option("--search/--no-search", default=True, help="Whether to try other rates.")
-@click.option("--minilm", help=f"Folder of {MINILM}, if its package is not installed.")
-def main(data, presets, names, seeds, search, minilm):
-    """Computes missing results and writes the tables."""
-    names = names or LABELLED_SETS
-    loaded = {name: LABELLED_SETS[name].load(data) for name in names}
-    for name in names:
-        run_baselines(name, LABELLED_SETS[name], loaded[name])
-        write_table("results", tables())
-    for name, preset in itertools.product(names, presets if seeds else ()):
-        source = find_minilm(minilm) if preset == MINILM else preset
-        parts = loaded[name]["train"], loaded[name]["test"]
-        compute = computations(source, LABELLED_SETS[name], *parts)
-        cell = f"{name}-{short_name(preset)}"
-        for seed in range(seeds):
-            run_defaults(cell, seed, compute[0])
-        if search:
-            run_search(cell, compute[1])
-        write_table("results", tables())
-
-
-if __name__ == "__main__":
-    main()
+TABLE = Table(
+    "defaults",
+    cells,
+    compute=None,
+    tables={"results": tables},
+    presets={preset: preset for preset in PRESETS},
+    any_preset=True,
+    result=result,
+)

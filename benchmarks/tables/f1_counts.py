@@ -1,8 +1,29 @@
-"""F1 of counts of each sentence, and its bootstrap intervals."""
+"""Counts of right predictions in each row, their F1, and its bootstrap intervals."""
 
 import numpy as np
 
-from zoo.evaluation import bootstrap_interval
+from zoo.evaluation import bootstrap_interval, find_spans
+
+
+def count(gold, found, kind):
+    """Counts what is correct, predicted and true in every row, lists of three int.
+
+    `kind` is what is counted: "spans" of tags, "words", or "labels".
+    """
+    rows = []
+    for pair in zip(gold, found, strict=True):
+        if kind == "labels":
+            true, predicted = ({y} for y in pair)
+        else:
+            marks = find_spans if kind == "spans" else enumerate
+            true, predicted = (set(marks(y)) for y in pair)
+        rows.append([len(true & predicted), len(predicted), len(true)])
+    return rows
+
+
+def predict_tags(model, sentences):
+    """The tags that a `zoo.TokenClassifier` predicts for sentences of words."""
+    return [[word["tag"] for word in row] for row in model.tag(sentences)]
 
 
 def f1(counts):
@@ -16,14 +37,9 @@ def f1(counts):
 
 
 def f1_interval(fits, others=()):
-    """The mean F1 of fits in percent and its 95 % bootstrap interval over sentences.
+    """The mean F1 of fits in percent, and the ends of its 95 % bootstrap interval.
 
-    Args:
-        fits: list of counts (N, 3), one for each seed.
-        others: the same of what is compared. The result is then the difference.
-
-    Returns:
-        tuple of three float: the value, and the ends of the interval.
+    A fit is counts (N, 3). With others, it is the difference between both means.
     """
     sides = [np.stack(side, 1).astype(float) for side in (fits, others) if len(side)]
     size = len(sides[0])

@@ -1,37 +1,28 @@
 """The table of names: fine-tuned with and without documents, and from features.
 
-    python -m benchmarks.tables.features --data DIR
+    python -m benchmarks.tables features --data DIR
 
-DIR has `conll2003`. A cell is named ARM-SEED. Results are written to `features/results`
-and not computed again, so the command can be stopped. `--list` prints the cells and
-their state. `--cells PATTERN` computes those that match. The table is written to
-`features/README.md`.
+DIR has `conll2003`. A cell is named ARM-SEED.
 """
 
 import dataclasses
-import functools
-import gc
-import pathlib
 import time
 
-import click
-import keras
 import numpy as np
 
 import zoo
+from benchmarks.tables.f1_counts import predict_tags
+from benchmarks.tables.runner import Table
 from benchmarks.tables.stored_results import (
-    choose_cells,
-    find_minilm,
-    lines,
+    MINILM,
+    find_source,
+    free_memory,
+    markdown,
     mean_interval,
-    stored,
-    told,
-    write_table,
 )
 from zoo.data import read_conll
 from zoo.evaluation import convert_tags, most_frequent_tags, span_scores
 
-FOLDER = pathlib.Path(__file__).parents[1] / "features"
 SEEDS, DOCUMENTS = 3, 200
 RATE, EPOCHS = 2e-4, 3  # of fine-tuning
 SCHEME = "IOB2"
@@ -75,9 +66,10 @@ ARMS = {
 }
 
 
-def cells():
+def cells(run):
     """The names of all cells and what they are: arm and seed."""
-    return {f"{arm}-{seed}": (arm, seed) for seed in range(SEEDS) for arm in ARMS}
+    seeds = run.seeds(SEEDS)
+    return {f"{arm}-{seed}": (arm, seed) for seed in seeds for arm in ARMS}
 
 
 def read(data, documents):
@@ -104,8 +96,7 @@ def read(data, documents):
 
 def train(arm, minilm, words, tags, seed):
     """A trained tagger."""
-    keras.backend.clear_session()
-    gc.collect()
+    free_memory()
     if arm.layers is not None:
         options = {"minimum": None, "filters": (), "lm_positions": (0,)}
         options |= {"lm_layers": arm.layers, "lm_mix": arm.mix, "scheme": SCHEME}
@@ -121,14 +112,14 @@ def train(arm, minilm, words, tags, seed):
     return model
 
 
-def compute(data, minilm, name, seed):
+def compute(run, name, seed):
     """The result of a cell."""
-    arm = ARMS[name]
-    (words, tags), (others, truth) = read(data, arm.documents)
+    arm, minilm = ARMS[name], str(find_source(run.presets["minilm"]))
+    (words, tags), (others, truth) = read(run.data, arm.documents)
     start = time.monotonic()
     model = train(arm, minilm, words, tags, seed)
     seconds = time.monotonic() - start
-    found = span_scores(truth, [[w["tag"] for w in row] for row in model.tag(others)])
+    found = span_scores(truth, predict_tags(model, others))
     plain = span_scores(truth, most_frequent_tags(words, tags, others))
     return {
         "texts": len(words),
@@ -139,40 +130,32 @@ def compute(data, minilm, name, seed):
     }
 
 
-def table():
+def table(run):
     """The table in Markdown, or None without results."""
     rows, every = [], []
     for name, arm in ARMS.items():
-        results = [stored(f"{name}-{seed}", folder=FOLDER) for seed in range(SEEDS)]
-        results = [result for result in results if result]
+        results = run.results(*(f"{name}-{seed}" for seed in run.seeds(SEEDS)))
         if results:
             minutes = np.mean([result["seconds"] for result in results]) / 60
             score = mean_interval([result["f1"] for result in results])
-            count = str(len(results))
-            rows.append([arm.title, score, count, arm.paper, f"{minutes:.1f}"])
+            rows.append([arm.title, score, len(results), arm.paper, f"{minutes:.1f}"])
             every += results
-    if not rows:
-        return None
-    plain = f"{100 * every[0]['baseline']:.1f}"
-    rows.insert(0, ["most frequent tag of each word", plain, "", "", ""])
+    if rows:
+        plain = f"{100 * every[0]['baseline']:.1f}"
+        rows.insert(0, ["most frequent tag of each word", plain, "", "", ""])
     heads = ["tagger", "F1", "seeds", "paper", "minutes of training"]
-    return f"{lines(heads, rows)}\n{told(every)}"
+    return markdown(heads, rows, every)
 
 
-@click.command()
-@click.option("--data", type=click.Path(path_type=pathlib.Path), required=True)
-@click.option("--minilm", help="Directory of all-MiniLM-L6-v2; see `suite`.")
-@click.option("--cells", "patterns", multiple=True, default=["*"], help="Patterns.")
-@click.option("--list", "listed", is_flag=True, help="Print the cells and their state.")
-def main(data, minilm, patterns, listed):
-    """Computes missing cells and writes the table."""
-    minilm = str(find_minilm(minilm))
-    options = {"documents": DOCUMENTS, "rate": RATE, "epochs": EPOCHS}
-    for name, cell in choose_cells(cells(), patterns, listed, FOLDER).items():
-        compute_cell = functools.partial(compute, data, minilm, *cell)
-        stored(name, compute_cell, FOLDER, options)
-        write_table("results", table(), FOLDER / "README.md")
-
-
-if __name__ == "__main__":
-    main()
+TABLE = Table(
+    "features",
+    cells,
+    compute,
+    tables={"results": table},
+    presets={"minilm": MINILM},
+    settings=lambda run, *cell: {
+        "documents": DOCUMENTS,
+        "rate": RATE,
+        "epochs": EPOCHS,
+    },
+)

@@ -11,22 +11,15 @@ import pathlib
 import tempfile
 from collections.abc import Callable
 
+from benchmarks.tables.f1_counts import count
 from zoo.data import read_conll, read_glue
-from zoo.evaluation import convert_tags, find_spans
+from zoo.evaluation import convert_tags
 
 SNLI_LABELS = ("1", "2", "3")  # 0 is a pair on which the annotators did not agree
 
 
 def read_lines(path, *fields):
-    """Reads the fields of the lines of a gzip file.
-
-    Args:
-        path: pathlib.Path.
-        *fields: arguments of `str.split`.
-
-    Returns:
-        list of lists of str.
-    """
+    """Reads the lines of a gzip file; `fields` are the arguments of `str.split`."""
     with gzip.open(path, "rt", encoding="utf-8", newline="\n") as lines:
         return [line.rstrip("\r\n").split(*fields) for line in lines]
 
@@ -70,12 +63,7 @@ def read_words(path):
 
 
 def tagged_rows(train, test, scheme=None):
-    """A function that reads words and tags, converted to a scheme of spans.
-
-    Args:
-        train, test: str, patterns of files in the data directory.
-        scheme: str, or None for tags as they are.
-    """
+    """A function that reads words and tags from files that match patterns."""
 
     def read(data, part):
         pattern = {"train": train, "test": test}[part]
@@ -121,46 +109,25 @@ class LabelledSet:
         return {part: choose(self.read(data, part), n) for part, n in sizes.items()}
 
     def count(self, gold, found):
-        """Counts what is correct, predicted and true in every row.
-
-        Args:
-            gold, found: lists of y.
-
-        Returns:
-            list of [int, int, int], of spans, words or texts. `f1_counts.f1` makes the
-            score of them.
-        """
-        rows = []
-        for pair in zip(gold, found, strict=True):
-            true, said = (self._marks(y) for y in pair)
-            rows.append([len(true & said), len(said), len(true)])
-        return rows
-
-    def _marks(self, y):
-        if self.scheme:
-            return set(find_spans(y))
-        return set(enumerate(y)) if self.words else {y}
+        """The counts of lists of y; see `f1_counts.count`."""
+        kind = "words" if self.words else "labels"
+        return count(gold, found, "spans" if self.scheme else kind)
 
 
-def choose(rows, count=None):
-    """Sorts rows by a hash of their texts, and returns the first ones.
-
-    Args:
-        rows: list of x and y.
-        count: int, or None for all rows.
-    """
+def choose(rows, size=None):
+    """Sorts rows by a hash of their texts, and returns the first ones, or all."""
 
     def place(row):
         x = row[0]
         text = x if isinstance(x, str) else "\t".join(x)
         return hashlib.sha256(text.encode("utf-8")).digest()
 
-    if count and count > len(rows):
+    if size and size > len(rows):
         raise ValueError(
-            f"The data must have {count} rows. Received: {len(rows)}. Give the whole "
+            f"The data must have {size} rows. Received: {len(rows)}. Give the whole "
             "data set."
         )
-    return sorted(rows, key=place)[:count]
+    return sorted(rows, key=place)[:size]
 
 
 def hold_out(rows):

@@ -1,20 +1,14 @@
 """Compares a block of the Transformer with an LSTM on rows of several lengths.
 
-    python -m benchmarks.tables.lengths
-
-The result is stored in `lengths/results` and is not computed again. The table is
-written to `lengths/README.md`.
+python -m benchmarks.tables lengths
 """
 
-import pathlib
-import statistics
-import time
+import functools
 
-import click
+from benchmarks.peers import median_seconds
+from benchmarks.tables.runner import Table
+from benchmarks.tables.stored_results import markdown
 
-from benchmarks.tables.stored_results import lines, stored, told, write_table
-
-FOLDER = pathlib.Path(__file__).parents[1] / "lengths"
 LENGTHS = (16, 64, 256, 1024, 4096)
 TOKENS = 4096  # in all rows together
 WIDTH, HEADS, INNER = 512, 8, 2048
@@ -45,7 +39,7 @@ def make_layers():
     return {name: tf.function(layer, signature) for name, layer in run.items()}
 
 
-def measure():
+def measure(run):
     """Seconds of each layer at each length, the median of some turns.
 
     Returns:
@@ -56,22 +50,17 @@ def measure():
     layers, seconds = make_layers(), {}
     for length in LENGTHS:
         x = tf.random.normal((TOKENS // length, length, WIDTH), seed=7)
-        found = {name: [] for name in layers}
-        for _ in range(TURNS + 1):
-            for name, layer in layers.items():
-                begin = time.perf_counter()
-                layer(x)
-                found[name].append(time.perf_counter() - begin)
-        for name, times in found.items():
-            seconds.setdefault(name, []).append(statistics.median(times[1:]))
+        calls = {name: functools.partial(layer, x) for name, layer in layers.items()}
+        for name, median in median_seconds(calls, TURNS).items():
+            seconds.setdefault(name, []).append(median)
     return {"seconds": seconds}
 
 
-@click.command()
-def main():
-    """Measures once and writes the table."""
-    found = stored("lengths", measure, FOLDER)
-    rows = []
+def table(run):
+    """The table in Markdown, or None without a result."""
+    rows, found = [], run.stored("lengths")
+    if not found:
+        return None
     times = zip(*(found["seconds"][name] for name in ("block", "LSTM")), strict=True)
     for length, (block, lstm) in zip(LENGTHS, times, strict=True):
         operations = block_operations(length), lstm_operations(length)
@@ -88,10 +77,13 @@ def main():
         "block, steps",
         "LSTM, steps",
     ]
-    table = f"{lines(heads, rows)}\n{told([found])}"
-    write_table("results", table, FOLDER / "README.md")
-    click.echo(table)
+    return markdown(heads, rows, [found])
 
 
-if __name__ == "__main__":
-    main()
+TABLE = Table(
+    "lengths",
+    cells=lambda run: {"lengths": ()},
+    compute=measure,
+    tables={"results": table},
+    needs=(),
+)

@@ -33,14 +33,10 @@ def word_features(word):
 
 
 def features(words):
-    """Features of the words of a sentence.
+    """Features of the words of a sentence, a list of str for each.
 
-    Args:
-        words: list of str (L,).
-
-    Returns:
-        list (L,) of list of str: those of `word_features`, the lower case, the shape
-        and the suffix of neighbours, pairs of words, and pairs and triples of shapes.
+    These are those of `word_features`, the lower case, the shape and the suffix of
+    neighbours, pairs of words, and pairs and triples of shapes.
     """
     low = ["<s>", *(word.lower() for word in words), "</s>"]
     shapes = ["<s>", *map(shape, words), "</s>"]
@@ -64,15 +60,7 @@ def features(words):
 
 
 def train_chain(words, tags, l1, l2):
-    """Trains a chain.
-
-    Args:
-        words, tags: sentences, lists of lists of str.
-        l1, l2: float, factors of the penalties.
-
-    Returns:
-        function of sentences of words to their tags, lists of lists of str.
-    """
+    """Trains a chain with two penalties; returns a function of sentences to tags."""
     import pycrfsuite
 
     trainer = pycrfsuite.Trainer(verbose=False)

@@ -2,47 +2,39 @@
 
     pip install python-crfsuite
     zoo pretrain taglm --recipe taglm_mini_en_ner --data DIR --output RUN
-    python -m benchmarks.tables.names --data DIR --vectors RUN/vectors.txt
+    python -m benchmarks.tables names --data DIR --vectors RUN/vectors.txt
 
 DIR has `wikigold` and `btc`. RUN is needed for its word vectors only. An arm is one
-tagger of the comparison.
+tagger of the comparison, and a cell is named ARM-SEED.
 
-1. The linear chain is trained with several penalties. Those with the best mean F1 on
-   the development sets are used.
+1. The linear chain is trained with several penalties, in the cells chain-L1-L2. Those
+   with the best mean F1 on the development sets are used.
 2. The other arms are trained with the settings of the recipe, without some of its
    inputs, with one seed or three.
 3. The shipped preset is measured as it is.
-4. The table is printed, and written to the notes of the preset. After that,
-   `python -m benchmarks.tables.preset_card` writes the card.
 
-Results are written to `names/results` and not computed again, so the command can be
-stopped.
+The table is also in the notes of the preset, the end of its card.
 """
 
 import functools
-import json
-import pathlib
 
-import click
 import numpy as np
 
 import zoo
-from benchmarks.files import read_json, write_whole
-from benchmarks.table import insert
-from benchmarks.tables.f1_counts import f1, f1_interval
+from benchmarks.files import read_json
+from benchmarks.tables.f1_counts import count, f1, f1_interval, predict_tags
 from benchmarks.tables.labelled_sets import read_words
 from benchmarks.tables.linear_chain import train_chain
 from benchmarks.tables.remembering import remembering
+from benchmarks.tables.runner import BENCHMARKS, Table
+from benchmarks.tables.stored_results import lines
 from benchmarks.tables.taggers import adamw
 from zoo.checkpoint import read_vectors
-from zoo.evaluation import convert_tags, find_spans
+from zoo.evaluation import convert_tags
 from zoo.training import WarmupLinearDecay
 
-HERE = pathlib.Path(__file__).parents[1]
-FOLDER = HERE / "names"
 PRESET = "taglm_mini_en_ner"
-SHIPPED = HERE.parent / "presets" / "taglm" / PRESET
-NOTES = SHIPPED / "notes.md"
+RECIPE = BENCHMARKS.parent / "presets" / "taglm" / PRESET / "recipe.json"
 SETS = {
     name: f"{name}.conll.gz"
     for name in ("wikigold/valid", "btc/a", "wikigold/test", "btc/f")
@@ -62,28 +54,11 @@ CHAIN = "chain"
 MINIMUM = 2
 
 
-def count_spans(gold, found):
-    """Counts correct, predicted and true spans of every sentence, a list of lists."""
-    rows = []
-    for true, said in zip(gold, found, strict=True):
-        true, said = set(find_spans(true)), set(find_spans(said))
-        rows.append([len(true & said), len(said), len(true)])
-    return rows
-
-
 def measure(tag, sets):
-    """The counts of every set.
-
-    Args:
-        tag: function of sentences of words to tags.
-        sets: dict of name to words and tags.
-    """
-    return {name: count_spans(tags, tag(words)) for name, (words, tags) in sets.items()}
-
-
-def tags_of(model):
-    """The function of sentences to tags of a `zoo.TokenClassifier`."""
-    return lambda rows: [[word["tag"] for word in row] for row in model.tag(rows)]
+    """The counts of the spans of every set, which `tag` predicts."""
+    return {
+        name: count(tags, tag(words), "spans") for name, (words, tags) in sets.items()
+    }
 
 
 def read_train(data, recipe):
@@ -98,19 +73,7 @@ def read_train(data, recipe):
 
 
 def make_tagger(recipe, train, inputs, seed, vectors, language_model):
-    """Makes the tagger of an arm, with the settings of the recipe.
-
-    Args:
-        recipe: dict, of the preset.
-        train: words and tags.
-        inputs: names of the inputs that the arm reads, see `INPUTS`.
-        seed: int.
-        vectors: words and their vectors.
-        language_model: function without arguments that returns a backbone.
-
-    Returns:
-        `zoo.TokenClassifier`.
-    """
+    """Makes the tagger of an arm, with some of the inputs of the recipe."""
     options = {**recipe["objective"]["tagger"], **recipe["config"]}
     options["language_models"] = [language_model()] if "elmo" in inputs else []
     if "vectors" not in inputs:
@@ -151,15 +114,6 @@ def read_unit_vectors(path):
     return words, vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-def stored(key, compute=None):
-    """The result with a name: read, or computed and written; None if it is missing."""
-    path = FOLDER / "results" / f"{key}.json"
-    if not path.exists() and compute:
-        click.echo(key)
-        write_whole(path, json.dumps(compute(), separators=(",", ":")) + "\n")
-    return read_json(path, dict, SETS) if path.exists() else None
-
-
 def mean_f1(counts, names):
     """The mean F1 of several sets."""
     return np.mean([f1(counts[name]) for name in names])
@@ -170,32 +124,61 @@ def chain_key(penalties):
     return f"{CHAIN}-{penalties[0]:g}-{penalties[1]:g}"
 
 
-def read_results():
+def cells(run):
+    """Cells are the chain and its penalties, an arm and a seed, or the preset."""
+    found = {chain_key(penalties): (CHAIN, penalties) for penalties in PENALTIES}
+    for arm in INPUTS:
+        found |= {f"{arm}-{seed}": (arm, seed) for seed in run.seeds(SEEDS[arm])}
+    return found | {PRESET: (PRESET, None)}
+
+
+def compute(run, arm, option):
+    """The counts of a cell in every set; `option` is a seed or two penalties."""
+    recipe = read_json(RECIPE)
+    train = run.load("train", lambda: read_train(run.data, recipe))
+    sets = run.load(
+        "sets", lambda: {n: read_words(run.data / path) for n, path in SETS.items()}
+    )
+    if arm == CHAIN:
+        return fit_chain(train, option, sets)
+    if arm == PRESET:
+        return measure(functools.partial(predict_tags, zoo.from_preset(PRESET)), sets)
+    vectors = run.load("vectors", lambda: read_unit_vectors(run.vectors))
+
+    def read_model():
+        (name,) = recipe["objective"]["tagger"]["language_models"]
+        sentences = [row for words, _ in (train, *sets.values()) for row in words]
+        return remembering(zoo.from_preset(name, task=None), sentences)
+
+    language_model = functools.partial(run.load, "language model", read_model)
+    model = make_tagger(recipe, train, INPUTS[arm], option, vectors, language_model)
+    model = fit(model, recipe, train, option)
+    return measure(functools.partial(predict_tags, model), sets)
+
+
+def read_results(run):
     """The stored results, dict of arm to a list of dict of counts, one for each seed.
 
     The chain is that with the best mean F1 on the development sets. It is missing if
     not all penalties have a result.
     """
-    chains, found = [stored(chain_key(x)) for x in PENALTIES], {}
+    chains, found = [run.stored(chain_key(x)) for x in PENALTIES], {}
     if all(chains):
         found[CHAIN] = [max(chains, key=lambda x: mean_f1(x, DEV))]
     for arm in INPUTS:
-        fits = [x for seed in range(SEEDS[arm]) if (x := stored(f"{arm}-{seed}"))]
-        found |= {arm: fits} if fits else {}
-    shipped = stored(PRESET)
-    return found | ({PRESET: [shipped]} if shipped else {})
+        found[arm] = run.results(*(f"{arm}-{seed}" for seed in run.seeds(SEEDS[arm])))
+    found[PRESET] = run.results(PRESET)
+    return {arm: fits for arm, fits in found.items() if fits}
 
 
-def render(results):
-    """Makes the table in Markdown.
-
-    Args:
-        results: dict of arm to list of dict of counts, with the chain.
-    """
-    heads = ["tagger", *(f"`{name}`" for name in DEV)]
+def table(run):
+    """The table in Markdown, or None without a chain."""
+    results = read_results(run)
+    if CHAIN not in results:
+        return None
+    heads, rows = ["tagger", *(f"`{name}`" for name in DEV)], []
     for name in TEST:
         heads += [f"`{name}`", "over `chain`"]
-    rows = [[*heads, "seeds"], ["---"] * (len(heads) + 1)]
     for arm, fits in results.items():
         row = [f"`{arm}`"]
         row += [f"{100 * np.mean([f1(fit[name]) for fit in fits]):.1f}" for name in DEV]
@@ -204,54 +187,16 @@ def render(results):
             row.append("{:.1f} ({:.1f} to {:.1f})".format(*f1_interval(counts)))
             better = () if arm == CHAIN else f1_interval(counts, base)
             row.append("{:+.1f} ({:+.1f} to {:+.1f})".format(*better) if better else "")
-        rows.append([*row, str(len(fits))])
-    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+        rows.append([*row, len(fits)])
+    return lines([*heads, "seeds"], rows)
 
 
-def run(data, vectors, arms):
-    """Computes the missing results of some arms."""
-    recipe = read_json(SHIPPED / "recipe.json")
-    train = read_train(data, recipe)
-    sets = {name: read_words(data / path) for name, path in SETS.items()}
-    vectors = read_unit_vectors(vectors)
-
-    @functools.cache
-    def language_model():
-        (name,) = recipe["objective"]["tagger"]["language_models"]
-        sentences = [row for words, _ in (train, *sets.values()) for row in words]
-        return remembering(zoo.from_preset(name, task=None), sentences)
-
-    def fitted(arm, seed):
-        given = INPUTS[arm], seed, vectors, language_model
-        model = make_tagger(recipe, train, *given)
-        return measure(tags_of(fit(model, recipe, train, seed)), sets)
-
-    for arm in arms:
-        if arm == CHAIN:
-            for x in PENALTIES:
-                stored(chain_key(x), functools.partial(fit_chain, train, x, sets))
-        elif arm == PRESET:
-            stored(arm, lambda: measure(tags_of(zoo.from_preset(PRESET)), sets))
-        else:
-            for seed in range(SEEDS[arm]):
-                stored(f"{arm}-{seed}", functools.partial(fitted, arm, seed))
-
-
-@click.command()
-@click.option("--data", type=click.Path(path_type=pathlib.Path), required=True)
-@click.option("--vectors", type=click.Path(path_type=pathlib.Path), required=True)
-@click.option(
-    "--arm", "arms", type=click.Choice([CHAIN, *INPUTS, PRESET]), multiple=True
+TABLE = Table(
+    "names",
+    cells,
+    compute,
+    tables={"results": table},
+    needs=("data", "vectors"),
+    fields=tuple(SETS),
+    cards=lambda run: (PRESET,),
 )
-def main(data, vectors, arms):
-    """Trains what is missing, and writes the table of what is finished."""
-    run(data, vectors, arms or [CHAIN, *INPUTS, PRESET])
-    results = read_results()
-    if CHAIN in results:
-        table = render(results)
-        click.echo(table)
-        write_whole(NOTES, insert(NOTES.read_text("utf-8"), table))
-
-
-if __name__ == "__main__":
-    main()

@@ -5,8 +5,8 @@
 PRESET is a folder of `presets/` with a `recipe.json`. The card is its `README.md`.
 
 - `--run`: the weights, the vocabulary, the log and the curves are copied from RUN.
-- `--glue`: the results of `zoo glue` in DIR are added. They replace results with the
-  same settings.
+- `--glue`: the results of `zoo evaluate-suite --compare both` in DIR are added. They
+  replace results with the same settings.
 - Without options, only the card and the curves are written again.
 
 A file `notes.md` in PRESET, written by hand, is the end of the card.
@@ -18,18 +18,13 @@ import pathlib
 
 import click
 
+from benchmarks.circumstances import counted
 from benchmarks.files import read_json, write_whole
 from zoo.visualize import plot_history
 
 NOTES = "notes.md"
-CURVES = (
-    "masked_lm_loss",
-    "next_sentence_accuracy",
-    "perplexity",
-    "accuracy",
-    "cosine",
-    "crossentropy",
-)
+CURVES = ("masked_lm_loss", "next_sentence_accuracy", "perplexity", "accuracy")
+CURVES += ("cosine", "crossentropy")
 # Scores on GLUE's test server, from https://github.com/google-research/bert. MRPC has
 # F1 and accuracy, STS-B the correlations of Pearson and Spearman.
 BERT_MINI = {
@@ -75,7 +70,7 @@ def write_json(path, value):
 
 
 def collect(known, directories):
-    """The known results of `zoo glue` and those in the directories, a list of dict.
+    """The known comparisons on GLUE and those in the directories, a list of dict.
 
     If task, examples and settings are the same, the last results are kept.
     """
@@ -108,8 +103,8 @@ def percent(values):
 def glue_command(name, number, results):
     """The command that gave these results, with numbered names of its directories."""
     settings = results["settings"]
-    words = ["zoo glue", name, f"--data GLUE --output RUN{number}"]
-    words += ["--task", results["task"]]
+    words = ["zoo evaluate-suite", name, f"--data GLUE --output RUN{number}"]
+    words += ["--compare both --task", results["task"]]
     words += ["--rows", results["examples"], "--epochs", settings["epochs"]]
     words += ["--seeds", settings["seeds"]]
     for rate in results["preset"]["searched"]:
@@ -129,9 +124,8 @@ def glue_row(results):
     ]
     low, high = (100 * bound for bound in results["interval"])
     better = f"{100 * results['difference']:+.1f} ({low:+.1f} to {high:+.1f})"
-    task = f"{results['task']}, {results['examples']:,} examples, "
-    epochs = results["settings"]["epochs"]
-    task += f"{epochs} epoch{'s' * (epochs > 1)}"
+    epochs = counted(results["settings"]["epochs"], "epoch")
+    task = f"{results['task']}, {results['examples']:,} examples, {epochs}"
     plain = plain_baselines(results)
     return [task, name, plain, *arms, better, BERT_MINI.get(results["task"], "")]
 
@@ -187,7 +181,7 @@ def held_out(valid):
 
 
 def fine_tuning(name, results):
-    """The lines of a card about `zoo glue`; none without results."""
+    """The lines of a card about comparisons on GLUE; none without results."""
     if not results:
         return []
     heads = ["task", "metric", "majority / TF-IDF", "preset", "random", "difference"]
@@ -218,17 +212,7 @@ def fine_tuning(name, results):
 
 
 def render(name, record, curves, results):
-    """Makes the card.
-
-    Args:
-        name: str, the name of the preset.
-        record: dict of `preset.json`.
-        curves: iterable of str, the columns of the log that are plotted.
-        results: list of dict, the results of `zoo glue`.
-
-    Returns:
-        str in Markdown.
-    """
+    """Makes the card from `preset.json`, curves, and comparisons on GLUE."""
     parts = record.get("parts", {}).values()
     elsewhere = "".join(
         f" The number includes those of `{part['preset']}`, which are not stored here."
@@ -262,7 +246,7 @@ def render(name, record, curves, results):
 @click.option("--run", type=click.Path(path_type=pathlib.Path))
 @click.option("--glue", type=click.Path(path_type=pathlib.Path), multiple=True)
 def main(preset, run, glue):
-    """Copies RUN and results of `zoo glue` into PRESET, and writes its card."""
+    """Copies RUN and comparisons on GLUE into PRESET, and writes its card."""
     if run:
         ship(run, preset)
     if glue:

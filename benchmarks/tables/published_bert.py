@@ -20,9 +20,9 @@ BUILT = 12_000_000
 BERT_PAPER = "https://arxiv.org/abs/1810.04805"
 WHOLE_WORDS = "https://github.com/google-research/bert"
 SMALL_PAPER = "https://arxiv.org/abs/1908.08962"
-MINILM_PAPER = "https://arxiv.org/abs/2002.10957"
-BGE_PAPER = "https://arxiv.org/abs/2309.07597"
-E5_PAPER = "https://arxiv.org/abs/2212.03533"
+MINILM_PAPER = ("https://arxiv.org/abs/2002.10957", "Apache-2.0")
+BGE_PAPER = ("https://arxiv.org/abs/2309.07597", "MIT")
+E5_PAPER = ("https://arxiv.org/abs/2212.03533", "MIT")
 
 GOOGLE_ZIPS = "https://storage.googleapis.com/bert_models/2020_02_20"
 GOOGLE_FILES = [
@@ -47,6 +47,9 @@ MULTI_CASED = Text("104 languages, cased", 119547, False)
 MULTI_UNCASED = Text("102 languages, lower-cased", 105879, True)
 
 BASE, LARGE = (12, 768, 12), (24, 1024, 16)  # layers, width, heads
+MINI, MASKED = (384, 12), "whole-word-masking"  # width and heads of small embedders
+MINILM_SHA = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+SEEN = {"all_minilm_l6_v2_en": {"sha256": {"model.safetensors": MINILM_SHA}}}
 MEAN, FIRST = "mean of the tokens", "first token"
 E5_MEAN = f'{MEAN} of texts that begin with "query: " or "passage: "'
 SMALL_NAMES = {
@@ -141,56 +144,39 @@ def embedder_record(repository, size, pooling, published_in, licence, **seen):
     )
 
 
+# Names to the arguments of `google_record`.
+GOOGLE = {
+    "bert_base_en_uncased": ("base-uncased", BASE, UNCASED),
+    "bert_base_en": ("base-cased", BASE, CASED),
+    "bert_base_zh": ("base-chinese", BASE, CHINESE),
+    "bert_base_multi": ("base-multilingual-cased", BASE, MULTI_CASED),
+    "bert_base_multi_uncased": ("base-multilingual-uncased", BASE, MULTI_UNCASED),
+    "bert_large_en_uncased": ("large-uncased", LARGE, UNCASED),
+    "bert_large_en": ("large-cased", LARGE, CASED),
+    "bert_large_en_uncased_wwm": (f"large-uncased-{MASKED}", LARGE, UNCASED, True),
+    "bert_large_en_wwm": (f"large-cased-{MASKED}", LARGE, CASED, True),
+}
+# Names to the arguments of `embedder_record`.
+SENTENCES = "sentence-transformers/all-MiniLM"
+EMBEDDERS = {
+    "all_minilm_l6_v2_en": (f"{SENTENCES}-L6-v2", (6, *MINI), MEAN, *MINILM_PAPER),
+    "all_minilm_l12_v2_en": (f"{SENTENCES}-L12-v2", (12, *MINI), MEAN, *MINILM_PAPER),
+    "bge_small_v1.5_en": ("BAAI/bge-small-en-v1.5", (12, *MINI), FIRST, *BGE_PAPER),
+    "bge_base_v1.5_en": ("BAAI/bge-base-en-v1.5", BASE, FIRST, *BGE_PAPER),
+    "e5_small_v2_en": ("intfloat/e5-small-v2", (12, *MINI), E5_MEAN, *E5_PAPER),
+}
+
+
 def make_records():
     """Makes all records, a dict of name to record."""
-    small = {
-        f"bert_{SMALL_NAMES.get((n, d), f'l{n}_h{d}')}_en_uncased": small_record(n, d)
-        for n in (2, 4, 6, 8, 10, 12)
-        for d in (128, 256, 512, 768)
-    }
-    minilm = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-    return {
-        "bert_base_en_uncased": google_record("base-uncased", BASE, UNCASED),
-        "bert_base_en": google_record("base-cased", BASE, CASED),
-        "bert_base_zh": google_record("base-chinese", BASE, CHINESE),
-        "bert_base_multi": google_record("base-multilingual-cased", BASE, MULTI_CASED),
-        "bert_base_multi_uncased": google_record(
-            "base-multilingual-uncased", BASE, MULTI_UNCASED
-        ),
-        "bert_large_en_uncased": google_record("large-uncased", LARGE, UNCASED),
-        "bert_large_en": google_record("large-cased", LARGE, CASED),
-        "bert_large_en_uncased_wwm": google_record(
-            "large-uncased-whole-word-masking", LARGE, UNCASED, whole_words=True
-        ),
-        "bert_large_en_wwm": google_record(
-            "large-cased-whole-word-masking", LARGE, CASED, whole_words=True
-        ),
-        **small,
-        "all_minilm_l6_v2_en": embedder_record(
-            "sentence-transformers/all-MiniLM-L6-v2",
-            (6, 384, 12),
-            MEAN,
-            MINILM_PAPER,
-            "Apache-2.0",
-            sha256={"model.safetensors": minilm},
-        ),
-        "all_minilm_l12_v2_en": embedder_record(
-            "sentence-transformers/all-MiniLM-L12-v2",
-            (12, 384, 12),
-            MEAN,
-            MINILM_PAPER,
-            "Apache-2.0",
-        ),
-        "bge_small_v1.5_en": embedder_record(
-            "BAAI/bge-small-en-v1.5", (12, 384, 12), FIRST, BGE_PAPER, "MIT"
-        ),
-        "bge_base_v1.5_en": embedder_record(
-            "BAAI/bge-base-en-v1.5", BASE, FIRST, BGE_PAPER, "MIT"
-        ),
-        "e5_small_v2_en": embedder_record(
-            "intfloat/e5-small-v2", (12, 384, 12), E5_MEAN, E5_PAPER, "MIT"
-        ),
-    }
+    records = {name: google_record(*fields) for name, fields in GOOGLE.items()}
+    for layers in (2, 4, 6, 8, 10, 12):
+        for width in (128, 256, 512, 768):
+            size = SMALL_NAMES.get((layers, width), f"l{layers}_h{width}")
+            records[f"bert_{size}_en_uncased"] = small_record(layers, width)
+    for name, fields in EMBEDDERS.items():
+        records[name] = embedder_record(*fields, **SEEN.get(name, {}))
+    return records
 
 
 def main():

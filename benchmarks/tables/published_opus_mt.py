@@ -13,7 +13,7 @@ import math
 import pathlib
 
 from benchmarks.files import write_whole
-from zoo.models.transformer import FAMILY, TransformerConfig
+from zoo.models.transformer import Transformer, TransformerConfig
 
 OUTPUT = pathlib.Path(__file__).parents[2] / "presets/transformer/published.json"
 PAPER = "https://aclanthology.org/2020.eamt-1.61"
@@ -59,12 +59,13 @@ def make_record(pair, vocabulary_size):
         layer_norm_epsilon=1e-5,
         pad_id=vocabulary_size - 1,
     )
+    shapes = Transformer.weight_shapes(config)
     return {
         "family": "transformer",
         "description": f"OPUS-MT: {LANGUAGES[source]} to {LANGUAGES[target]}; "
         "6 layers on each side, of width 512.",
         "backbone": dataclasses.asdict(config),
-        "parameters": sum(math.prod(shape) for _, shape in FAMILY.shapes(config)),
+        "parameters": sum(map(math.prod, shapes.values())),
         "licence": "CC-BY-4.0" if pair in ATTRIBUTION else "Apache-2.0",
         "published_in": PAPER,
         "source": {

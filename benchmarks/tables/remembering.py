@@ -67,15 +67,7 @@ class Remembered(keras.layers.Layer):
 
 
 def remembering(backbone, sentences):
-    """Computes the layer outputs of a backbone once for every sentence.
-
-    Args:
-        backbone: `zoo.models.elmo.ELMo`.
-        sentences: list of lists of str, all sentences that it will read.
-
-    Returns:
-        The same backbone, changed.
-    """
+    """Changes a backbone of ELMo, so that it reads each of these sentences once."""
     inputs, pad = backbone.make_inputs(backbone.config), backbone.config.pad_character
     layer = Remembered(
         backbone.with_outputs(OUTPUT),
@@ -94,15 +86,7 @@ def remembering(backbone, sentences):
 def adapt(preset, train, dev, epochs, directory, rows=32):
     """Trains a language model on sentences, as in Peters et al. 2018, section 3.4.
 
-    Args:
-        preset: see `zoo.from_preset`.
-        train, dev: sentences of words, lists of lists of str.
-        epochs: int.
-        directory: path of the preset to write.
-        rows: int, rows of a batch.
-
-    Returns:
-        The perplexity on `dev` before and after the training, list of float.
+    Returns the perplexity on `dev` before and after the training.
     """
     keras.utils.set_random_seed(0)
     model = zoo.from_preset(preset, task="bidirectional_lm")

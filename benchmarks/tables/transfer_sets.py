@@ -1,16 +1,12 @@
 """The cells of the table of transfer: which data, model, recipe and seed there are."""
 
 import dataclasses
+from typing import NamedTuple
 
 from benchmarks.tables.labelled_sets import LabelledSet, line_rows
 from benchmarks.tables.stored_results import short_name
 from benchmarks.tables.transfer_training import RECIPES
 
-PRESETS = {
-    "forward": "ulmfit_mini_en_books",
-    "backward": "ulmfit_mini_en_books_backward",
-    "bert": "bert_mini_en_uncased_distilled",
-}
 IMDB = line_rows("imdb/{}.tsv.gz", "\t", 1)
 
 
@@ -99,8 +95,7 @@ def factors_of(recipe):
     return (1 / 16, 1 / 4, 1.0) if RECIPES[recipe].start == "random" else (1.0, 4.0)
 
 
-@dataclasses.dataclass(frozen=True)
-class Cell:
+class Cell(NamedTuple):
     """One number of the table before the mean over seeds.
 
     Args:
@@ -116,18 +111,19 @@ class Cell:
     seed: int
 
     def name(self, presets):
-        """The name of the file of its result; `presets` is a dict like `PRESETS`."""
+        """The name of the file of its result; `presets` are those of a `Run`."""
         names = ("forward", "backward") if self.model == "both" else (self.model,)
         model = "+".join(short_name(presets[name]) for name in names)
         return f"{self.data}-{model}-{self.recipe}-{self.seed}"
 
 
-def cells():
-    """All cells, in the order in which they are computed."""
+def cells(run):
+    """All cells by name, in the order in which they are computed."""
     found = []
     for data, corpus in SETS.items():
         rows = [("forward", recipe) for recipe in corpus.recipes]
         rows += [("backward", "gradual"), ("both", "gradual")]
         rows += [("bert", recipe) for recipe in corpus.bert]
-        found += [Cell(data, *row, s) for row in rows for s in range(corpus.seeds)]
-    return found
+        seeds = run.seeds(corpus.seeds)
+        found += [Cell(data, *row, seed) for row in rows for seed in seeds]
+    return {cell.name(run.presets): cell for cell in found}

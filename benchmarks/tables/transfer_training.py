@@ -6,13 +6,13 @@ text. A classifier is trained from it by one of `RECIPES`.
 
 import csv
 import dataclasses
-import gc
 import shutil
 
 import keras
 import numpy as np
 
 import zoo
+from benchmarks.tables.stored_results import free_memory
 from zoo.text import train_fastai_vocabulary
 from zoo.training import (
     AdamW,
@@ -87,32 +87,13 @@ RECIPES = {
 
 
 def make_optimizer(rate, depths, triangle=True, layer_decay=LAYER_DECAY, **options):
-    """Makes AdamW with discriminative rates.
-
-    Args:
-        rate: float, the peak.
-        depths: dict, see `zoo.training.layer_depths`.
-        triangle, layer_decay: see `Recipe`.
-        **options: of `zoo.training.AdamW`.
-    """
+    """Makes AdamW with discriminative rates; `rate` is the peak."""
     schedule = SlantedTriangle(rate) if triangle else rate
     return AdamW(schedule, layer_decay=layer_decay, depths=depths, **options)
 
 
-def free_memory():
-    """Releases the models that were trained before."""
-    keras.backend.clear_session()
-    gc.collect()
-
-
 def transfer_vocabulary(preset, texts, directory):
-    """Writes a language model with the vocabulary of some texts.
-
-    Args:
-        preset: see `zoo.from_preset`.
-        texts: list of str.
-        directory: pathlib.Path of the new preset.
-    """
+    """Writes a language model with the vocabulary of some texts."""
     free_memory()
     model = zoo.from_preset(preset, "causal_lm")
     size = model.tokenizer.vocabulary_size
@@ -121,19 +102,10 @@ def transfer_vocabulary(preset, texts, directory):
 
 
 def adapt(preset, texts, directory, epochs, rows, dtype):
-    """Trains a language model on some texts, and writes it.
+    """Trains a language model on texts, and writes it; returns the rate and the losses.
 
     A checkpoint is written after each of `PARTS` parts of the training. If it is
-    interrupted, the next call continues it.
-
-    Args:
-        preset, texts, directory: see `transfer_vocabulary`.
-        epochs: int.
-        rows: int, streams.
-        dtype: str, of the training.
-
-    Returns:
-        dict of rate, float, and losses, a list of the mean of each part in nats.
+    interrupted, the next call continues it. `rows` is the number of streams.
     """
     free_memory()
     options = {"rows": rows, "window": WINDOW, "dtype": dtype, "seed": SEED}
@@ -158,16 +130,7 @@ def adapt(preset, texts, directory, epochs, rows, dtype):
 
 
 def start_classifier(preset, labels, recipe, seed, length, dtype):
-    """Makes a classifier that is not trained.
-
-    Args:
-        preset: see `zoo.from_preset`.
-        labels: list of str.
-        recipe: `Recipe`.
-        seed: int, of new weights.
-        length: int, tokens to which a language model truncates a text.
-        dtype: str, of the training.
-    """
+    """Makes an untrained classifier; a language model truncates texts to `length`."""
     free_memory()
     options = {"labels": labels, "dtype": dtype, "seed": seed}
     if zoo.from_preset(preset, None, load_weights=False).predicts == "next":
@@ -178,17 +141,7 @@ def start_classifier(preset, labels, recipe, seed, length, dtype):
 
 
 def train(model, recipe, rows, rate, seed, epochs_per_group, fit):
-    """Trains a classifier by a recipe.
-
-    Args:
-        model: `zoo.TextClassifier`.
-        recipe: `Recipe`.
-        rows: list of x and y.
-        rate: float, the peak.
-        seed: int, of the order and of dropout.
-        epochs_per_group: int, see `GradualUnfreezing`.
-        fit: dict, other arguments of `fit`.
-    """
+    """Trains a classifier by a recipe; `fit` is a dict of other arguments of `fit`."""
     keras.utils.set_random_seed(seed)
     options = {"triangle": recipe.triangle, "layer_decay": recipe.layer_decay}
     depths = layer_depths(model.backbone)
@@ -201,8 +154,14 @@ def train(model, recipe, rows, rate, seed, epochs_per_group, fit):
     model.fit(texts, labels, seed=seed, callbacks=callbacks, verbose=2, **fit)
 
 
-def right(model, rows):
+def find_right(model, rows):
     """Whether a classifier is right, bool (B,)."""
     texts, labels = zip(*rows, strict=True)
     found = model.predict(list(texts), verbose=0).argmax(axis=-1)
     return np.array([model.labels[n] for n in found]) == np.array(labels)
+
+
+def summarize_right(marks):
+    """The accuracy, and a digit for each text, 1 if the classifier is right."""
+    digits = "".join(str(int(mark)) for mark in marks)
+    return {"score": float(np.mean(marks)), "right": digits}

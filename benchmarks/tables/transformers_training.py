@@ -34,12 +34,6 @@ def fit_with_transformers(
     Its batches are those of `model.fit`, in the same order. Its optimizer is PyTorch's
     AdamW with the rates, decay and clipping of ours. At the end, ours gets its weights.
     It is trained on a GPU if PyTorch sees one.
-
-    Args:
-        model: `zoo.tasks.Task`, compiled with the default optimizer.
-        texts, labels, epochs, batch_size, seed: see `fit` of the task.
-        directory: pathlib.Path of the pretrained weights, from Hugging Face.
-        verbose: ignored.
     """
     torch.manual_seed(seed)
     theirs = load(model, directory).to(DEVICE)
@@ -69,13 +63,7 @@ def load(model, directory):
 
 
 def train(theirs, batches, model):
-    """Trains a model of transformers as `model.optimizer` says.
-
-    Args:
-        theirs: the model of transformers.
-        batches: `tf.data.Dataset`, see `model.batches`.
-        model: the task of ours.
-    """
+    """Trains a model of transformers as the optimizer of ours says."""
     settings = model.optimizer.get_config()
     schedule = settings["learning_rate"]["config"]
     groups = parameter_groups(theirs, CLASSES[model.task_name][1], settings)
@@ -133,13 +121,7 @@ def inputs_of(x):
 
 
 def targets_of(task, x, y):
-    """The labels that transformers takes, for targets of ours.
-
-    Args:
-        task: str, the name.
-        x: dict of tensors, the inputs.
-        y: numpy array (B, ...).
-    """
+    """The labels that transformers takes, for targets of ours (B, ...)."""
     if task == "question_answerer":
         begins, ends = torch.from_numpy(y).long().T
         return {"start_positions": begins, "end_positions": ends}

@@ -1,18 +1,15 @@
 """Compares a translator with plain baselines, and ways to translate with each other.
 
-    python -m benchmarks.tables.translations --data DIR --preset NAME
+    python -m benchmarks.tables translations --data DIR --preset NAME
 
 DIR has `train.tsv.gz` and `test.tsv.gz`. NAME is a preset of `presets/`, by default the
-Transformer. Another preset is compared with the Transformer, too. With `--checkpoint
-FILE`, the `checkpoint.keras` of the run that made the preset is compared with it.
-
-Translations are written to `translations/results/NAME`, which git ignores, and not
-computed again. The tables are written to the `notes.md` of the preset, the end of its
-card. Then `python -m benchmarks.tables.preset_card` writes the card.
+Transformer. Another preset is compared with the Transformer, too. With
+`--preset checkpoint=FILE`, the `checkpoint.keras` of the run that made the preset is
+compared with it. The translations are results, which git ignores. The tables are in the
+notes of the preset, the end of its card.
 """
 
 import functools
-import pathlib
 
 import click
 from sacrebleu.metrics import BLEU, CHRF
@@ -20,7 +17,8 @@ from sacrebleu.significance import PairedTest
 
 import zoo
 from benchmarks.tables.preset_card import NOTES
-from benchmarks.tables.stored_results import lines, stored, told, write_table
+from benchmarks.tables.runner import Table
+from benchmarks.tables.stored_results import describe_results, lines
 from zoo.data import read_bitext
 from zoo.evaluation import (
     copied_texts,
@@ -29,9 +27,6 @@ from zoo.evaluation import (
     reference_streams,
 )
 
-HERE = pathlib.Path(__file__).parents[1]
-FOLDER = HERE / "translations"
-PRESETS = HERE.parent / "presets"
 TRANSFORMER = "transformer_mini_en_fr_tatoeba"
 GREEDY, BEAM = {"num_beams": 1}, {"num_beams": 4}
 SHOWN = 50  # every so manieth sentence is shown
@@ -47,16 +42,12 @@ def translate(load, **options):
     return lambda train, sources: load().translate(sources, **options)
 
 
-def systems(preset, checkpoint):
+def systems(run):
     """The systems by name: functions of the training data and the sources.
 
-    Args:
-        preset: str, its name.
-        checkpoint: path of a model file, or None.
-
-    Returns:
-        dict; the value is None for a system that cannot be computed.
+    The value is None for a system that cannot be computed.
     """
+    preset, checkpoint = run.presets["translator"], run.presets["checkpoint"]
 
     def load(name=preset):
         return zoo.from_preset(name, "translator")
@@ -77,21 +68,27 @@ def systems(preset, checkpoint):
     }
 
 
-def translations(data, preset, checkpoint):
-    """Translations of every system, dict of name to stored result."""
-    found, loaded = {}, {}
+def name_of(run, system):
+    """The name of the result of a system, in a folder of the preset."""
+    name = system.replace(", ", "-").replace(" ", "_")
+    return f"{run.presets['translator']}/{name}"
 
-    def compute(system):
-        if not loaded:
-            loaded["train"] = read_bitext(data / "train.tsv.gz")
-            loaded["test"] = group_references(*read_bitext(data / "test.tsv.gz"))
-        return {"texts": system(loaded["train"], loaded["test"][0])}
 
-    for name, system in systems(preset, checkpoint).items():
-        work = system and (lambda system=system: compute(system))
-        file = f"{preset}/{name.replace(', ', '-').replace(' ', '_')}"
-        found[name] = stored(file, work, FOLDER)
-    return {name: result for name, result in found.items() if result}
+def cells(run):
+    """The names of results to systems that can be computed."""
+    return {name_of(run, n): (n,) for n, system in systems(run).items() if system}
+
+
+def read_test(run):
+    """Sources, and the references of each."""
+    read = functools.partial(read_bitext, run.data / "test.tsv.gz")
+    return run.load("test", lambda: group_references(*read()))
+
+
+def compute(run, name):
+    """The translations of a system, dict of "texts"."""
+    train = run.load("train", lambda: read_bitext(run.data / "train.tsv.gz"))
+    return {"texts": systems(run)[name](train, read_test(run)[0])}
 
 
 def score_table(found, references):
@@ -110,8 +107,9 @@ def score_table(found, references):
         p = scores["BLEU"][number].p_value
         rows.append([*row, "" if p is None else f"{p:.3f}"])
     heads = ["system", "BLEU (mean and 95 % interval)", "chrF2", "p"]
-    told_by = "".join(f"- {name}: `{s}`\n" for name, s in signatures.items())
-    return f"{lines(heads, rows[::-1])}\n{told_by}\n{told(list(found.values()))}"
+    signed = "".join(f"- {name}: `{s}`\n" for name, s in signatures.items())
+    described = describe_results([*found.values()])
+    return f"{lines(heads, rows[::-1])}\n{signed}\n{described}"
 
 
 def shown_table(texts, sources, references):
@@ -123,23 +121,34 @@ def shown_table(texts, sources, references):
     return lines(["English", "translation", "references"], rows)
 
 
-@click.command()
-@click.option("--data", type=click.Path(path_type=pathlib.Path), required=True)
-@click.option("--preset", default=TRANSFORMER, help="Name of a shipped preset.")
-@click.option("--checkpoint", help="Of the run that made the preset.")
-def main(data, preset, checkpoint):
-    """Computes missing translations and writes the tables."""
-    notes = next(PRESETS.glob(f"*/{preset}/{NOTES}"), None)
-    if notes is None:
+def compared_table(run):
+    """The table of all systems with results, or None without data or the last one."""
+    found = {name: run.stored(name_of(run, name)) for name in systems(run)}
+    found = {name: result for name, result in found.items() if result}
+    if run.data is None or "beam 4" not in found:
+        return None
+    return score_table(found, reference_streams(read_test(run)[1]))
+
+
+def examples_table(run):
+    """Some translations of the last system, or None without data or results."""
+    found = run.stored(name_of(run, "beam 4"))
+    return shown_table(found["texts"], *read_test(run)) if run.data and found else None
+
+
+def cards(run):
+    """The preset, which must have notes."""
+    preset = run.presets["translator"]
+    if not [*(run.output.parent / "presets").glob(f"*/{preset}/{NOTES}")]:
         raise click.UsageError(f"No presets/*/{preset}/{NOTES}. Write it first.")
-    found = translations(data, preset, checkpoint)
-    sources, references = group_references(*read_bitext(data / "test.tsv.gz"))
-    table = score_table(found, reference_streams(references))
-    write_table("results", table, notes)
-    shown = shown_table(found["beam 4"]["texts"], sources, references)
-    write_table("translations", shown, notes)
-    click.echo(table)
+    return (preset,)
 
 
-if __name__ == "__main__":
-    main()
+TABLE = Table(
+    "translations",
+    cells,
+    compute,
+    tables={"results": compared_table, "translations": examples_table},
+    presets={"translator": TRANSFORMER, "checkpoint": None},
+    cards=cards,
+)

@@ -1,26 +1,20 @@
 """Compares a parser with a plain baseline, and greedy search with a beam.
 
-    python -m benchmarks.tables.trees --data DIR
+    python -m benchmarks.tables trees --data DIR
 
-DIR has `gum_trees` and `craft_trees`. The trees are written to `trees/results`, which
-git ignores, and not computed again. The tables are written to the `notes.md` of the
-preset, the end of its card. Then `python -m benchmarks.tables.preset_card` writes it.
+DIR has `gum_trees` and `craft_trees`. The trees are results, which git ignores. The
+tables are in the notes of the preset, the end of its card.
 """
 
 import functools
-import pathlib
-
-import click
 
 import zoo
-from benchmarks.tables.stored_results import lines, stored, told, write_table
+from benchmarks.tables.runner import Table
+from benchmarks.tables.stored_results import lines, markdown
 from zoo.evaluation import bracketing_scores, right_branching_trees
 from zoo.text import find_leaves, read_tree, read_trees, write_tree
 
-HERE = pathlib.Path(__file__).parents[1]
-FOLDER = HERE / "trees"
 PRESET = "transformer_mini_en_parser_gum"
-NOTES = HERE.parent / "presets" / "transformer" / PRESET / "notes.md"
 TRAIN = "gum_trees/train.ptb.gz"
 SETS = {
     "GUM, development": "gum_trees/dev.ptb.gz",
@@ -66,15 +60,27 @@ SYSTEMS = {
 }
 
 
-def trees_of(system, name, data, golds):
-    """The stored trees of a system for a set: dict with "trees", list of str."""
+def name_of(system, name):
+    """The name of the result of a system for a set."""
+    return f"{system}-{name}".replace(", ", "-").replace(" ", "_")
 
-    def compute():
-        found = SYSTEMS[system](data, [words_of(tree) for tree in golds])
-        return {"trees": [write_tree(tree) for tree in found]}
 
-    key = f"{system}-{name}".replace(", ", "-").replace(" ", "_")
-    return stored(key, compute, FOLDER)
+def cells(run):
+    """The names of results to sets and systems."""
+    return {name_of(s, name): (s, name) for name in SETS for s in SYSTEMS}
+
+
+def read_golds(run, name):
+    """The right trees of a set."""
+    trees = read_trees(run.data / SETS[name])
+    return [stripped(tree) for tree in trees if find_leaves(tree)]
+
+
+def compute(run, system, name):
+    """The trees of a system for a set: dict with "trees", list of str."""
+    sentences = [words_of(tree) for tree in read_golds(run, name)]
+    found = SYSTEMS[system](run.data, sentences)
+    return {"trees": [write_tree(tree) for tree in found]}
 
 
 def row(name, system, golds, found):
@@ -90,12 +96,7 @@ def row(name, system, golds, found):
 
 
 def length_rows(golds, trees):
-    """The rows of the table by length, of sentences from all test sets.
-
-    Args:
-        golds: list of trees.
-        trees: list of str, those of the preset.
-    """
+    """The rows of the table by length, of sentences from all test sets."""
     rows = []
     for low, high in zip(BOUNDS, BOUNDS[1:], strict=False):
         pairs = [
@@ -111,27 +112,36 @@ def length_rows(golds, trees):
     return rows
 
 
-@click.command()
-@click.option("--data", type=click.Path(path_type=pathlib.Path), required=True)
-def main(data):
-    """Computes missing trees and writes the table."""
-    rows, results, tests = [], [], ([], [])
-    for name, file in SETS.items():
-        golds = [stripped(t) for t in read_trees(data / file) if find_leaves(t)]
+def score_table(run):
+    """The table of the scores, or None without data or results."""
+    rows, results = [], []
+    for name in SETS if run.data else ():
         for system in SYSTEMS:
-            results.append(trees_of(system, name, data, golds))
-            rows.append(row(name, system, golds, results[-1]))
-        if name.endswith("test"):
-            tests[0].extend(golds)
-            tests[1].extend(results[-1]["trees"])
+            found = run.stored(name_of(system, name))
+            if found:
+                golds = run.load(name, functools.partial(read_golds, run, name))
+                rows.append(row(name, system, golds, found))
+                results.append(found)
     heads = ["set", "parser", "trees over all words", "precision", "recall", "F1"]
-    table = lines([*heads, "exact", "tags"], rows)
-    table += f"\n{told(results)}"
-    write_table("results", table, NOTES)
+    return markdown([*heads, "exact", "tags"], rows, results)
+
+
+def length_table(run):
+    """The table of the last system by the length of sentences of all tests."""
+    golds, trees = [], []
+    for name in SETS if run.data else ():
+        found = run.stored(name_of([*SYSTEMS][-1], name))
+        if found and name.endswith("test"):
+            golds += run.load(name, functools.partial(read_golds, run, name))
+            trees += found["trees"]
     heads = ["words", "sentences", "F1", "tags"]
-    write_table("lengths", lines(heads, length_rows(*tests)), NOTES)
-    click.echo(table)
+    return lines(heads, length_rows(golds, trees)) if trees else None
 
 
-if __name__ == "__main__":
-    main()
+TABLE = Table(
+    "trees",
+    cells,
+    compute,
+    tables={"results": score_table, "lengths": length_table},
+    cards=lambda run: (PRESET,),
+)

@@ -79,16 +79,10 @@ class Scores:
 
 
 def add_up(token_losses, owners, unknown, count):
-    """Adds up the losses of tokens by the words that they belong to.
+    """Adds up the losses of T tokens by the `count` words that they belong to.
 
-    Args:
-        token_losses: float (T,), nan where a token was not predicted.
-        owners: int (T,), the number of the word, or -1 for marks between words.
-        unknown: bool (T,).
-        count: int, N, of words.
-
-    Returns:
-        `Scores`.
+    A loss is nan where a token was not predicted. The owner of a token is the number of
+    its word, or -1 for marks between words.
     """
     inside = owners >= 0
     owned = owners[inside]
@@ -100,18 +94,11 @@ def add_up(token_losses, owners, unknown, count):
 
 
 def tokens_of(texts, tokenizer):
-    """The tokens of texts, and which word each of them belongs to.
+    """The tokens (T,) of texts, lengths of the texts, and which word owns each token.
 
     The tokens of a text are those of its words, a line break between lines, and the
     tokens that begin a row. Where it has others, such as `xxwrep 3 ha` for three words,
     these have no owner, and the words count in the total only.
-
-    Args:
-        texts: list of lists of lists of str, see `cut_texts`.
-        tokenizer: `zoo.text.FastaiTokenizer`.
-
-    Returns:
-        ids int32 (T,), lengths int64 (D,) of the texts, and owners int (T,).
     """
     begin = len(tokenizer.framing.begin)
     words = [w.replace(MARK, UNKNOWN) for text in texts for row in text for w in row]
@@ -158,12 +145,7 @@ def equal_parts(a, b):
 
 
 def causal_losses(model, ids, lengths):
-    """The loss of each token of some texts, float (T,), nan if it was not predicted.
-
-    Args:
-        model: `zoo.CausalLM` for streams.
-        ids, lengths: see `tokens_of`.
-    """
+    """The loss of each token of some texts, float (T,), nan if it was not predicted."""
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     options = (offsets, ROWS, WINDOW, model.backbone.reverse)
     streams = DocumentStreams(ids, *options, seed=None)
@@ -204,22 +186,15 @@ def score_unigram(preset, text):
 
 
 def byte_tokens(text, tokenizer):
-    """The tokens that a GPT reads, and which word each of them belongs to.
+    """The tokens (T,) that a GPT reads, and which word owns each, -1 between words.
 
     A document begins with the end token, and a line ends with a line break.
-
-    Args:
-        text: see `read_lines`.
-        tokenizer: `zoo.text.GPT2Tokenizer`.
-
-    Returns:
-        ids int32 (T,) and owners int (T,), -1 for the tokens between words.
     """
     own, pieces, owners, number = {"": [tokenizer.end_id]}, [], [], 0
     for before, row in zip([[], *text[:-1]], text, strict=True):
         words = [word.replace(MARK, ORIGINAL_MARK) for word in row]
         first = [""] if row and not before else []
-        pieces += [*first, *(f"{' ' * bool(i)}{w}" for i, w in enumerate(words))]
+        pieces += [*first, *words[:1], *(f" {word}" for word in words[1:])]
         pieces += ["\n"] if row else []
         owners += [-1] * len(first) + [*range(number, number + len(row))]
         owners += [-1] if row else []
@@ -238,10 +213,6 @@ def window_losses(model, ids):
 
     Windows of all positions overlap by half. A loss is that of the window in which
     the token has more tokens before it.
-
-    Args:
-        model: `zoo.CausalLM` of a GPT.
-        ids: int (T,).
     """
     length = model.backbone.config.max_sequence_length
     stride = length // 2
@@ -275,13 +246,7 @@ def score_gpt(preset, text):
 
 
 def write_words(text, tokenizer, directory):
-    """Writes the sentences of a text as ELMo reads them; returns the owners (T,).
-
-    Args:
-        text: see `read_lines`.
-        tokenizer: the tokenizer of the model.
-        directory: path of the word corpus.
-    """
+    """Writes the sentences of a text as ELMo reads them; returns the owners (T,)."""
     sentences = [s for row in text if row for s in split_sentences(" ".join(row))]
     write_word_corpus(sentences, tokenizer, directory)
     words = [word for sentence in sentences for word in sentence.split()]

@@ -12,7 +12,6 @@ from click.testing import CliRunner
 
 import zoo
 from zoo.commands.main import main
-from zoo.family import FAMILIES
 from zoo.registry import build_backbone
 from zoo.text import WordPieceTokenizer
 
@@ -261,27 +260,6 @@ def test_fine_tuning_checks_the_name_of_the_file_first(tmp_path):
     options = ["--data", str(tmp_path / "a.tsv"), "--output", str(tmp_path / "m.h5")]
     result = CliRunner().invoke(main, ["finetune", str(tmp_path / "preset"), *options])
     assert result.exit_code == 1 and "ends in `.keras`" in result.output
-
-
-# Sizes --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "family, config",
-    [
-        ("bert", CONFIG),
-        ("bert", {**CONFIG, "pooler": False, "num_segments": 3}),
-        ("elmo", tiny.ELMO_CONFIG),
-        ("elmo", {**tiny.ELMO_CONFIG, "word_vocabulary_size": 60, "word_dim": 5}),
-        ("taglm", {**tiny.TAGLM_CONFIG, "num_frozen": 7}),
-        ("taglm", {**tiny.TAGLM_CONFIG, "vocabulary_size": 0}),
-    ],
-)
-def test_a_family_knows_the_shapes_of_its_weights(family, config):
-    backbone = build_backbone(family, config)
-    built = {v.path: tuple(v.shape) for v in backbone.weights}
-    built = {k: v for k, v in built.items() if "seed" not in k and "mix" not in k}
-    assert dict(FAMILIES[family].shapes(backbone.config)) == built
 
 
 def test_a_backbone_keeps_how_its_head_was_made(make_task, texts, tmp_path):

@@ -1,53 +1,68 @@
-"""What the tests of ULMFiT's table read."""
+"""What several tests of tables share."""
 
-import dataclasses
-
+import click.testing
 import keras
 import pytest
 import tiny
-from test_labelled_sets import write_sets
 
 import zoo
+from zoo.models.elmo import ELMo, ELMoConfig
 from zoo.models.ulmfit import ULMFiT, ULMFiTConfig
-from zoo.text import FastaiTokenizer, train_fastai_vocabulary
+from zoo.text import CharacterTokenizer, FastaiTokenizer, train_fastai_vocabulary
 
 
 @pytest.fixture
-def transfer(monkeypatch, tmp_path):
-    """The module under test, with small sets and folders of its own."""
-    from benchmarks.tables import transfer
+def make_run(tmp_path):
+    """Function of a module and options: a run in the folders of the test."""
 
-    folder = tmp_path / "transfer"
-    folder.mkdir()
-    (folder / "README.md").write_text("<!-- results -->\n<!-- end of results -->\n")
-    monkeypatch.setattr(transfer, "FOLDER", folder)
-    for name, corpus in transfer.SETS.items():
-        labelled = dataclasses.replace(corpus.labelled, train=None, test=None)
-        small = {"labelled": labelled, "language_model": {"epochs": 1, "rows": 4}}
-        small |= {"fit": {"epochs": 2, "batch_size": 32}, "epochs_per_group": 1}
-        monkeypatch.setitem(transfer.SETS, name, dataclasses.replace(corpus, **small))
-    write_sets(tmp_path)
-    return transfer
+    def make(module, **options):
+        folders = {"data": tmp_path, "work": tmp_path / "work"}
+        return module.TABLE.run(**{**folders, "output": tmp_path / "tables", **options})
+
+    return make
+
+
+@pytest.fixture
+def command(tmp_path):
+    """Function of arguments that runs the command in the folders of the test."""
+
+    def run(*arguments):
+        from benchmarks.tables.runner import main
+
+        folders = {"data": "", "work": "work", "output": "tables"}
+        given = [f"--{name}={tmp_path / folder}" for name, folder in folders.items()]
+        invoke = click.testing.CliRunner().invoke
+        given += map(str, arguments)
+        return invoke(main, given, catch_exceptions=False, standalone_mode=False).output
+
+    return run
+
+
+@pytest.fixture
+def elmo(tmp_path):
+    """A tiny ELMo as a directory."""
+    elmo = ELMo(ELMoConfig(**tiny.ELMO_CONFIG))
+    tokenizer = CharacterTokenizer(12, tiny.WORDS, punctuation=True)
+    zoo.BidirectionalLM(elmo, tokenizer).save_to_preset(tmp_path / "elmo_tiny")
+    return tmp_path / "elmo_tiny"
 
 
 @pytest.fixture(scope="session")
 def presets(tmp_path_factory):
-    """A tiny ULMFiT of each direction and a tiny BERT, as directories."""
+    """A tiny ULMFiT of each direction and a tiny BERT, values of `--preset`."""
     from zoo.registry import build_backbone
     from zoo.text import WordPieceTokenizer
 
     folder = tmp_path_factory.mktemp("presets")
     tokens = train_fastai_vocabulary(tiny.make_texts(40)[0], minimum_count=1)[:-3]
-    found = {}
     for seed, direction in enumerate(("forward", "backward")):
         keras.utils.set_random_seed(seed)
         fields = {"vocabulary_size": len(tokens), "pad_id": 1, "reverse": bool(seed)}
         backbone = ULMFiT(ULMFiTConfig(**{**tiny.ULMFIT_CONFIG, **fields}))
         model = zoo.CausalLM(backbone, FastaiTokenizer(tokens))
-        found[direction] = str(folder / f"lm_{direction}")
-        model.save_to_preset(found[direction])
+        model.save_to_preset(folder / f"lm_{direction}")
     backbone = build_backbone("bert", tiny.CONFIG)
     backbone.tokenizer = WordPieceTokenizer(tiny.VOCABULARY)
-    found["bert"] = str(folder / "bert_tiny")
-    backbone.save_to_preset(found["bert"])
-    return found
+    backbone.save_to_preset(folder / "bert_tiny")
+    names = {"forward": "lm_forward", "backward": "lm_backward", "bert": "bert_tiny"}
+    return [f"{role}={folder / name}" for role, name in names.items()]

@@ -1,7 +1,6 @@
-"""The table of names: its texts, its taggers and its rows."""
+"""The table of features: its texts and its taggers."""
 
 import gzip
-import json
 
 import pytest
 
@@ -12,7 +11,6 @@ SENTENCES = ("EU I-ORG\n\n", "UN I-ORG\nin O\n\n", "Rome I-LOC\n\n")
 def features(tmp_path, monkeypatch):
     from benchmarks.tables import features
 
-    monkeypatch.setattr(features, "FOLDER", tmp_path)
     monkeypatch.setattr(features, "DOCUMENTS", 1)
     (tmp_path / "conll2003").mkdir()
     document = "-DOCSTART- O\n\n" + "".join(SENTENCES)
@@ -29,30 +27,6 @@ def test_documents_and_sentences_have_the_same_words(features, tmp_path):
     (texts, marks), (others, truth) = features.read(tmp_path, True)
     assert texts == [["EU", "UN", "in", "Rome"]] and len(others) == 2
     assert marks == [[tag for row in tags for tag in row]] and truth == marks * 2
-
-
-def test_a_table_has_a_row_for_each_arm(features, tmp_path):
-    assert features.table() is None
-    (tmp_path / "results").mkdir()
-    result = {
-        "f1": 0.8,
-        "baseline": 0.5,
-        "seconds": 90,
-        "commit": "0123456789",
-        "date": "2026-01-01T00:00Z",
-        "versions": {"keras": "3"},
-        "hardware": "a processor",
-        "cpu_seconds": 60.0,
-    }
-    for name, score in (("documents-0", 0.8), ("documents-1", 0.9), ("last-0", 0.7)):
-        path = tmp_path / "results" / f"{name}.json"
-        path.write_text(json.dumps(result | {"f1": score}))
-    table = features.table()
-    assert "| most frequent tag of each word | 50.0 |" in table
-    assert "| fine-tuned, documents | 85.0 ± " in table
-    assert "| 2 | 96.4 | 1.5 |" in table
-    assert "| features: last layer | 70.0 | 1 | 94.9 | 1.5 |" in table
-    assert len(features.cells()) == 8 * 3
 
 
 @pytest.mark.slow

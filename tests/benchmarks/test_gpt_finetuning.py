@@ -1,9 +1,7 @@
-"""The table of GPT's fine-tuning: what is read, trained, compared and shown."""
+"""The table of GPT's fine-tuning: what is read, trained and compared."""
 
 import dataclasses
-import json
 
-import click.testing
 import keras
 import numpy as np
 import pytest
@@ -20,10 +18,7 @@ def finetuning(monkeypatch, tmp_path):
     """The module under test, with small sets and folders of its own."""
     from benchmarks.tables import gpt_finetuning
 
-    folder = tmp_path / "gpt_finetuning"
-    folder.mkdir()
-    (folder / "README.md").write_text("<!-- results -->\n<!-- end of results -->\n")
-    for name, value in {"FOLDER": folder, "SEEDS": 2, "EPOCHS": 1}.items():
+    for name, value in {"SEEDS": 2, "EPOCHS": 1}.items():
         monkeypatch.setattr(gpt_finetuning, name, value)
     monkeypatch.setattr(gpt_finetuning, "RATES", (1e-3, 1e-2))
     for name, task in gpt_finetuning.TASKS.items():
@@ -85,26 +80,6 @@ def test_baselines_are_what_their_names_say(finetuning, tmp_path):
     assert 0.4 < scores["sst2_1000", "majority"] < scores["sst2_1000", "TF-IDF"]
 
 
-def test_cells_have_every_way_and_seed(finetuning):
-    names = [cell.name("a/gpt") for cell in finetuning.cells()]
-    assert len({*names}) == len(names) == 4 * 4 * 2
-    assert "codah-gpt-random_lm-1" in names
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("eagerly")
-@pytest.mark.parametrize("way", ["preset_lm", "random"])
-def test_a_way_says_how_a_model_starts(finetuning, preset, tmp_path, way):
-    cell = finetuning.Cell("stsb", way, 0)
-    rows = finetuning.TASKS["stsb"].load(tmp_path)["train"]
-    model = finetuning.train(cell, preset, rows[:4], 1e-30, "float32")
-    first = zoo.from_preset(preset).backbone.get_weights()
-    same = np.array_equal(model.backbone.get_weights()[0], first[0])
-    assert same == (way == "preset_lm")
-    assert model.options["lm_weight"] == (0.5 if way == "preset_lm" else 0.0)
-    assert model.options["head"] == "delimiter" and model.options["both_orders"]
-
-
 def test_a_difference_is_that_of_the_means(finetuning):
     task = finetuning.TASKS["sst2_1000"]
     gold = ["0", "1"] * 20
@@ -117,29 +92,29 @@ def test_a_difference_is_that_of_the_means(finetuning):
 
 
 @pytest.mark.slow
-def test_the_command_computes_each_cell_once(finetuning, preset, tmp_path, monkeypatch):
-    run = click.testing.CliRunner().invoke
-    command = ["--data", str(tmp_path), "--preset", preset, "--dtype", "float32"]
-    cells = ["--cells", "codah-*", "--cells", "stsb-*-preset*"]
-    cells += ["--cells", "sst2*-random-0"]
-    shown = run(finetuning.main, [*command, "--list"], catch_exceptions=False).output
-    assert shown.count("missing") == 32
-    found = run(finetuning.main, [*command, *cells], catch_exceptions=False)
-    assert found.exit_code == 0
-    page = (finetuning.FOLDER / "README.md").read_text()
+@pytest.mark.usefixtures("eagerly")
+@pytest.mark.parametrize("way", ["preset_lm", "random"])
+def test_a_way_says_how_a_model_starts(finetuning, preset, make_run, way):
+    run = make_run(finetuning, given=[preset], dtype="float32")
+    rows = run.parts("stsb", finetuning.TASKS["stsb"])["train"]
+    model = finetuning.train(run, ("stsb", way, 0), rows[:4], 1e-30)
+    first = zoo.from_preset(preset).backbone.get_weights()
+    same = np.array_equal(model.backbone.get_weights()[0], first[0])
+    assert same == (way == "preset_lm")
+    assert model.options["lm_weight"] == (0.5 if way == "preset_lm" else 0.0)
+    assert model.options["head"] == "delimiter" and model.options["both_orders"]
+
+
+@pytest.mark.slow
+def test_the_rate_of_a_cell_is_searched(finetuning, preset, make_run, command):
+    given = ["gpt_finetuning", f"--preset={preset}", "--dtype=float32"]
+    assert command(*given, "--list").count("missing") == 4 * 4 * 2
+    command(*given, "--cells=codah-*", "--cells=stsb-*-preset*")
+    run = make_run(finetuning)
+    page = (run.folder / "README.md").read_text()
     (codah,) = [line for line in page.splitlines() if line.startswith("| CODAH")]
     assert codah.count(", rate 0.0") == 4 and codah.count(" to ") == 2
     (stsb,) = [line for line in page.splitlines() if line.startswith("| STS-B")]
     assert stsb.count(" to ") == 1  # without random weights, one difference only
-    assert "| SST-2, 1,000 labels | accuracy |" in page
-    path = finetuning.FOLDER / "results/stsb-gpt_tiny-preset_lm-1.json"
-    result = json.loads(path.read_text())
+    result = run.stored("stsb-gpt_tiny-preset_lm-1")
     assert result["rate"] in finetuning.RATES and len(result["predicted"]) == 24
-    monkeypatch.setattr(finetuning, "train", None)  # a second call trains nothing
-    again = run(finetuning.main, [*command, *cells], catch_exceptions=False)
-    assert (
-        again.exit_code == 0 and (finetuning.FOLDER / "README.md").read_text() == page
-    )
-    other = [*command, *cells, "--dtype", "float16"]
-    with pytest.raises(ValueError, match="must have the options of the command"):
-        run(finetuning.main, other, catch_exceptions=False)

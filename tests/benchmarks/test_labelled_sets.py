@@ -107,4 +107,6 @@ def test_counts(sets):
     gold, said = [["B-A", "I-A", "O"]], [["B-A", "O", "O"]]
     assert names.count(gold, said) == [[0, 1, 1]]
     assert speech.count(gold, said) == [[2, 3, 3]]
+    gold, said = [["B-A", "I-A"], ["I-A", "I-B"]], [["B-A", "E-A"], ["S-A", "S-A"]]
+    assert names.count(gold, said) == [[1, 1, 1], [1, 2, 2]]  # in any scheme
     assert (texts.metric, names.metric) == ("accuracy", "span F1")

@@ -1,32 +1,25 @@
-"""The comparison of taggers of names: what is trained, counted and shown."""
+"""The comparison of taggers of names: what is trained, counted and chosen."""
 
 import collections
+import functools
 import gzip
 import json
 
-import click.testing
 import numpy as np
 import pytest
 import tiny
 
 import zoo
 from zoo.data import read_conll
-from zoo.models.elmo import ELMo, ELMoConfig
-from zoo.text import CharacterTokenizer
 
 SETS = ("wikigold/train", "wikigold/valid", "wikigold/test", "btc/a", "btc/f")
-NOTES = "<!-- results -->\n<!-- end of results -->\n"
 
 
 @pytest.fixture
-def names(monkeypatch, tmp_path):
-    """The module under test, with folders of its own."""
+def names():
+    """The module under test."""
     from benchmarks.tables import names
 
-    monkeypatch.setattr(names, "FOLDER", tmp_path / "names")
-    monkeypatch.setattr(names, "NOTES", tmp_path / "notes.md")
-    monkeypatch.setattr(names, "SEEDS", dict.fromkeys(names.INPUTS, 1))
-    (tmp_path / "notes.md").write_text(NOTES)
     return names
 
 
@@ -47,13 +40,6 @@ def recipe():
         "learning_rate": 0.01,
         "warmup_steps": 1,
     }
-
-
-@pytest.fixture
-def elmo():
-    backbone = ELMo(ELMoConfig(**tiny.ELMO_CONFIG))
-    backbone.tokenizer = CharacterTokenizer(12, tiny.WORDS)
-    return zoo.BidirectionalLM(backbone, backbone.tokenizer)
 
 
 @pytest.fixture
@@ -84,12 +70,6 @@ def test_lines_without_a_word_are_ignored(names, data):
     assert names.read_words(plain) == read_conll(plain)
 
 
-def test_spans_are_counted_in_any_scheme(names):
-    gold = [["B-A", "I-A", "O"], ["I-A", "I-B", "O"]]
-    said = [["B-A", "E-A", "S-A"], ["S-A", "S-A", "O"]]
-    assert names.count_spans(gold, said) == [[1, 2, 1], [1, 2, 2]]
-
-
 def test_the_training_set_is_that_of_the_recipe(names, data, recipe):
     words, tags = names.read_train(data, recipe)
     every = read_conll(data / "wikigold/train.conll.gz")[0]
@@ -112,7 +92,8 @@ def test_an_arm_reads_what_it_is_called_after(names, data, recipe, elmo, arm):
         names.read_train(data, recipe),
         names.read_unit_vectors(data / "vectors.txt"),
     )
-    given = names.INPUTS[arm], 0, vectors, lambda: elmo.backbone
+    language_model = functools.partial(zoo.from_preset, elmo, task=None)
+    given = names.INPUTS[arm], 0, vectors, language_model
     model = names.make_tagger(recipe, train, *given)
     assert bool(model.backbone.parts) == ("elmo" in arm)
     assert ("rare" in model.tokenizer.words.vocabulary) == ("vectors" in arm)
@@ -144,56 +125,24 @@ def test_a_chain_learns_what_it_can_see(names, data, recipe):
 
 
 @pytest.mark.slow
-def test_an_arm_is_fitted_once(names, data, recipe, elmo, monkeypatch):
-    elmo.save_to_preset(data / "elmo")
-    recipe["objective"]["tagger"]["language_models"] = [str(data / "elmo")]
+def test_an_arm_is_measured_on_all_sets(
+    names, data, recipe, elmo, monkeypatch, make_run
+):
+    recipe["objective"]["tagger"]["language_models"] = [str(elmo)]
     (data / "recipe.json").write_text(json.dumps(recipe))
-    monkeypatch.setattr(names, "SHIPPED", data)
-    chain = {name: [[1, 2, 2]] * 12 for name in names.SETS}
-    for penalties in names.PENALTIES:
-        names.stored(names.chain_key(penalties), lambda: chain)
-    vectors = ["--vectors", str(data / "vectors.txt")]
-    command = ["--data", str(data), *vectors, "--arm", "vectors_elmo"]
-    run = click.testing.CliRunner().invoke
-    first = run(names.main, command, catch_exceptions=False)
-    assert "| `vectors_elmo` | " in first.output and "| `task`" not in first.output
-    path = data / "names" / "results" / "vectors_elmo-0.json"
-    counts = json.loads(path.read_text())
+    monkeypatch.setattr(names, "RECIPE", data / "recipe.json")
+    run = make_run(names, vectors=data / "vectors.txt")
+    counts = run.result("vectors_elmo-0", ("vectors_elmo", 0))
     assert [len(counts[name]) for name in names.SETS] == [12] * 4
-    monkeypatch.setattr(names, "fit", None)
-    again = run(names.main, command, catch_exceptions=False)
-    assert again.output in first.output
-    assert again.output.strip() in (data / "notes.md").read_text()
 
 
-def test_a_table(names):
-    one, all_right = [[1, 2, 2]] * 4, [[2, 2, 2]] * 4
-    results = {
-        "chain": [dict.fromkeys(names.SETS, one)],
-        "task": [dict.fromkeys(names.SETS, rows) for rows in (one, all_right)],
-    }
-    lines = names.render(results).splitlines()
-    half = "50.0 (50.0 to 50.0) | "
-    assert lines[2] == f"| `chain` | 50.0 | 50.0 | {half} | {half} | 1 |"
-    better = "75.0 (75.0 to 75.0) | +25.0 (+25.0 to +25.0)"
-    assert lines[3] == f"| `task` | 75.0 | 75.0 | {better} | {better} | 2 |"
-    assert len({line.count("|") for line in lines}) == 1
-
-
-def test_the_chain_with_the_best_penalties_is_shown(names):
+def test_the_chain_with_the_best_penalties_is_shown(names, make_run):
+    run = make_run(names)
     for hits, penalties in enumerate(names.PENALTIES):
         counts = dict.fromkeys(names.DEV, [[hits, 9, 9]])
         counts |= dict.fromkeys(names.TEST, [[9 - hits, 9, 9]])
-        names.stored(names.chain_key(penalties), lambda counts=counts: counts)
-    (found,) = names.read_results()["chain"]
+        run.stored(names.chain_key(penalties), lambda counts=counts: counts)
+    (found,) = names.read_results(run)["chain"]
     assert found["btc/a"] == [[len(names.PENALTIES) - 1, 9, 9]]
-    key = names.chain_key(names.PENALTIES[0])
-    (names.FOLDER / "results" / f"{key}.json").unlink()
-    assert names.CHAIN not in names.read_results()
-
-
-def test_the_notes_show_the_results():
-    from benchmarks.tables import names
-
-    text = names.NOTES.read_text("utf-8")
-    assert names.insert(text, names.render(names.read_results())) == text
+    (run.folder / f"results/{names.chain_key(names.PENALTIES[0])}.json").unlink()
+    assert names.CHAIN not in names.read_results(run) and names.table(run) is None

@@ -2,7 +2,6 @@
 
 import json
 
-import click.testing
 import keras
 import numpy as np
 import pytest
@@ -28,13 +27,11 @@ WORDS = sum(len(line.split()) for line in LINES)
 
 @pytest.fixture
 def perplexities(monkeypatch, tmp_path):
-    """The module under test, with a small file and folders of its own."""
+    """The module under test, with a small file."""
     from benchmarks.tables import perplexities
 
     (tmp_path / "text.txt").write_text("\n".join(LINES) + "\n", "utf-8")
     monkeypatch.setattr(perplexities, "FILES", {"a text": "text.txt"})
-    monkeypatch.setattr(perplexities, "FOLDER", tmp_path / "perplexities")
-    monkeypatch.setattr(perplexities, "PRESETS", tmp_path / "cards")
     return perplexities
 
 
@@ -222,19 +219,16 @@ def test_windows_predict_every_token_but_the_first(word_losses, count):
 
 @pytest.mark.slow
 def test_models_that_know_nothing_are_equal_per_token(
-    perplexities, word_losses, tokenizer, tmp_path
+    perplexities, word_losses, tokenizer, tmp_path, command
 ):
-    presets = make_presets(tmp_path / "presets", tokenizer, zero=True)
-    notes = tmp_path / "cards/ulmfit/tiny_forward/notes.md"
+    presets = make_presets(tmp_path / "models", tokenizer, zero=True)
+    notes = tmp_path / "presets/ulmfit/tiny_forward/notes.md"
     for name in presets:
-        (tmp_path / f"cards/ulmfit/tiny_{name}").mkdir(parents=True)
+        (tmp_path / f"presets/ulmfit/tiny_{name}").mkdir(parents=True)
     notes.write_text("Some notes.\n")
-    command = ["--data", str(tmp_path)]
-    for name, path in presets.items():
-        command += [f"--{name}", str(path)]
-    run = click.testing.CliRunner().invoke
-    assert run(perplexities.main, command, catch_exceptions=False).exit_code == 0
-    (path,) = (tmp_path / "perplexities/results").iterdir()
+    given = [f"--preset={name}={path}" for name, path in presets.items()]
+    command("perplexities", *given)
+    (path,) = (tmp_path / "tables/perplexities/results").iterdir()
     assert path.name == "text-tiny_forward+tiny_backward+tiny_gpt.json"
     found = json.loads(path.read_text())
     assert found["words"] == WORDS
@@ -258,5 +252,5 @@ def test_models_that_know_nothing_are_equal_per_token(
     text = notes.read_text()
     assert text.startswith("Some notes.\n\n## Perplexity of words")
     assert f"| a text, {WORDS} words | `tiny_elmo, backward` |" in text
-    assert (tmp_path / "cards/ulmfit/tiny_gpt/notes.md").exists()
-    assert not (tmp_path / "cards/ulmfit/tiny_elmo/notes.md").exists()
+    assert (tmp_path / "presets/ulmfit/tiny_gpt/notes.md").exists()
+    assert not (tmp_path / "presets/ulmfit/tiny_elmo/notes.md").exists()

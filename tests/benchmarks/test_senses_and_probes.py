@@ -1,19 +1,9 @@
-"""The tables of word senses and of probes: their data, scores and rows."""
-
-import json
+"""The tables of word senses and of probes: their data, scores and pictures."""
 
 import numpy as np
 import pytest
 
 import zoo
-
-CIRCUMSTANCES = {
-    "commit": "0123456789",
-    "date": "2026-01-01T00:00Z",
-    "versions": {"keras": "3"},
-    "hardware": "a processor",
-    "cpu_seconds": 60.0,
-}
 
 
 def test_sentences_have_their_word_once_and_all_senses():
@@ -43,28 +33,17 @@ def test_the_most_similar_use_counts():
     assert share(np.ones((4, 4)), ["a", "a", "b", "b"]) == pytest.approx(1 / 3)
 
 
-def test_rows_of_probes(tmp_path, monkeypatch):
+def test_probes_draw_their_results(make_run):
     pytest.importorskip("matplotlib")
     from benchmarks.tables import probes
 
-    monkeypatch.setattr(probes, "FOLDER", tmp_path)
-    assert probes.table() is None
-    (tmp_path / "results").mkdir()
-    found = {"layers": [0.5, 0.625], "mix": 0.7, "center": 0.75, "baseline": 0.4}
-    for name, layers in (("", [0.5, 0.625]), ("-random", [0.3, 0.2])):
-        path = tmp_path / "results" / f"names-gpt_mini_en_books{name}.json"
-        path.write_text(json.dumps({**found, "layers": layers, **CIRCUMSTANCES}))
-    expected = "| names | gpt_mini_en_books | 50.0 62.5 | 70.0 (0.8) | 30.0 | 40.0 |"
-    assert expected in probes.table()
-    probes.draw(tmp_path / "layers.png", "layers", "score", baseline=True)
-    assert (tmp_path / "layers.png").stat().st_size > 1000
-    cells = probes.cells()
+    run, found = make_run(probes), {"layers": [0.5, 0.625], "baseline": 0.4}
+    run.stored("names-gpt_mini_en_books", lambda: found)
+    probes.draw(run, "layers", "score", baseline=True)
+    assert (run.folder / "layers.png").stat().st_size > 1000
+    cells = probes.cells(run)
     assert len(cells) == 10 * 4 * 2 + 2 * 4
-    assert cells["tags-elmo_mini_en_books-random"] == (
-        "tags",
-        "elmo_mini_en_books",
-        False,
-    )
+    assert cells["tags-elmo_mini_en_books-random"][-1] is False
     shipped = {
         name for name in zoo.list_presets() if "weights" in zoo.preset_info(name)
     }

@@ -1,9 +1,8 @@
-"""The table of the similarity of sentences: vectors, scores and what is shown."""
+"""The table of the similarity of sentences: vectors and scores."""
 
 import collections
 import gzip
 
-import click.testing
 import numpy as np
 import pytest
 
@@ -11,16 +10,10 @@ TABLE = {"a": np.array([1.0, 0.0]), "b": np.array([0.0, 1.0])}
 
 
 @pytest.fixture
-def vectors(monkeypatch, tmp_path):
-    """The module under test, with a folder of its own."""
-    from benchmarks.tables import sentence_vectors, stored_results
+def vectors():
+    """The module under test; `benchmarks` is importable from the checkout only."""
+    from benchmarks.tables import sentence_vectors
 
-    folder = tmp_path / "defaults"
-    folder.mkdir()
-    comments = "<!-- sentence vectors -->\n<!-- end of sentence vectors -->\n"
-    (folder / "README.md").write_text(comments)
-    monkeypatch.setattr(stored_results, "FOLDER", folder)
-    monkeypatch.setattr(stored_results, "RESULTS", folder / "results")
     return sentence_vectors
 
 
@@ -65,7 +58,9 @@ def test_a_measure(vectors):
 
 
 @pytest.mark.slow
-def test_the_command(vectors, make_backbone, tokenizer, tmp_path, monkeypatch):
+def test_presets_and_word_vectors(
+    vectors, make_backbone, tokenizer, tmp_path, make_run
+):
     backbone = make_backbone()
     backbone.tokenizer = tokenizer
     backbone.save_to_preset(tmp_path / "bert-tiny")
@@ -77,14 +72,9 @@ def test_the_command(vectors, make_backbone, tokenizer, tmp_path, monkeypatch):
     with gzip.open(tmp_path / "wikitext2" / "wiki.train.tokens.gz", "wt") as file:
         file.write("the film is a film\ngood\n")
     (tmp_path / "glove.txt").write_text("good 1 0 1\nbad 0 1 2\nfilm 1 1 0\n")
-    command = ["--data", tmp_path, "--vectors", tmp_path / "glove.txt"]
-    command = [*map(str, command), "--preset", str(tmp_path / "bert-tiny")]
-    run = click.testing.CliRunner().invoke
-    assert run(vectors.main, command, catch_exceptions=False).exit_code == 0
-    names = sorted(path.stem for path in (tmp_path / "defaults" / "results").iterdir())
-    assert names == ["stsb-bert-tiny", "stsb-glove_mean", "stsb-glove_sif"]
-    text = (tmp_path / "defaults" / "README.md").read_text()
+    given = {"given": [str(tmp_path / "bert-tiny")], "vectors": tmp_path / "glove.txt"}
+    run = make_run(vectors, **given)
+    for name in ("glove_mean", "glove_sif", "bert-tiny"):
+        run.result(f"stsb-{name}", (name,))
+    text = vectors.table(run)
     assert "| `glove_sif` | 3 | " in text and "| `bert-tiny` | 16 | " in text
-    monkeypatch.setattr(vectors, "measure", None)
-    run(vectors.main, command, catch_exceptions=False)
-    assert (tmp_path / "defaults" / "README.md").read_text() == text

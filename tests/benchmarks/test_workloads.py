@@ -33,6 +33,7 @@ SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 def benchmarks(monkeypatch):
     """Makes `benchmarks` importable, which it is from the checkout only."""
     peers = importlib.import_module("benchmarks.peers")
+    monkeypatch.setattr(peers, "SQUARE", 16)
     for name in LIMITED:
         module = importlib.import_module(f"benchmarks.{name}")
         # TensorFlow has run already, when its threads cannot be set any more.
@@ -51,7 +52,7 @@ def dense(monkeypatch):
     from zoo.models.bert import BERT, BERTConfig
 
     sizes = {"VOCABULARY": 50, "LAYERS": 2, "WIDTH": 16, "HEADS": 2, "INNER": 32}
-    shrink(monkeypatch, dense_forward, ROWS=2, LENGTH=8, SQUARE=16, **sizes)
+    shrink(monkeypatch, dense_forward, ROWS=2, LENGTH=8, **sizes)
     config = BERTConfig(50, 16, 2, 2, 32)
     monkeypatch.setattr(
         dense_forward, "build_zoo", lambda dtype: BERT(config, dtype=dtype)
@@ -114,7 +115,7 @@ def test_sixteen_bits_stay_near_float32(dense):
 def test_finetune_step_trains(monkeypatch, dtype):
     from benchmarks import finetune_step
 
-    sizes = {"VOCABULARY": 50, "LAYERS": 1, "WIDTH": 16, "HEADS": 2, "INNER": 32}
+    sizes = {"VOCABULARY": 50, "SIZES": (50, 1, 16, 2, 32)}
     sizes |= {"DROPOUT": 0.0, "LEARNING_RATE": 1e-2}
     shrink(monkeypatch, finetune_step, ROWS=4, LENGTH=8, **sizes)
     call, facts = finetune_step.make_zoo(1, dtype)
@@ -133,7 +134,7 @@ def test_decode_writes_as_many_tokens_as_all(monkeypatch, beams):
     from benchmarks import decode
 
     sizes = {"VOCABULARY": 50, "BLOCKS": 1, "WIDTH": 16, "HEADS": 2, "INNER": 32}
-    shrink(monkeypatch, decode, ROWS=3, LENGTH=6, NEW=5, SQUARE=16, **sizes)
+    shrink(monkeypatch, decode, ROWS=3, LENGTH=6, NEW=5, **sizes)
     call, facts = decode.make_zoo(1, "float32", beams)
     words = call()  # the last token may be the end
     assert words.shape == (3, 5) and {*words.ravel()} <= {4, 5}

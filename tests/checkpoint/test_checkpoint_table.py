@@ -60,6 +60,14 @@ def test_an_array_that_does_not_fit_is_named(changes, message):
         convert(checkpoint, ROWS, EXPECTED)
 
 
+def test_the_only_entry_of_an_axis_is_taken_and_several_are_an_error():
+    rows, expected = [Row("bias", "b", "first")], {"bias": (2,)}
+    array = np.ones((1, 2), "float32")
+    assert convert({"b": array}, rows, expected)["bias"].shape == (2,)
+    with pytest.raises(ValueError, match=r"'bias' must be \(2,\)"):
+        convert({"b": np.repeat(array, 2, axis=0)}, rows, expected)
+
+
 def test_all_faults_are_named_at_once():
     with pytest.raises(ValueError) as error:
         convert({"b": np.ones(3, "float32"), "c": KERNEL}, ROWS, EXPECTED)

@@ -23,6 +23,10 @@ flow: [1, 2]
 ">>de<<": 4
 ":": 5
 "\\xA0": 6
+no: 7
+8: 010
+eps: 1e-09
+time: 10:00:00
 \u2581the: 7
 """
 
@@ -44,6 +48,11 @@ def test_values_and_lists():
         ">>de<<": 4,
         ":": 5,
         "\xa0": 6,
+        # A loader of YAML 1.1 makes False, an octal number, a str and seconds of these.
+        "no": 7,
+        "8": 10,
+        "eps": 1e-09,
+        "time": "10:00:00",
         "\u2581the": 7,
     }
 

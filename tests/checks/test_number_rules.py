@@ -1,6 +1,7 @@
 """Numbers that users give: those out of range are errors before any work."""
 
 import dataclasses
+import functools
 import inspect
 import math
 
@@ -16,7 +17,6 @@ from zoo.commands.main import main
 from zoo.evaluation import group_vectors
 from zoo.pretraining import run as pretrain
 from zoo.programs.finetune import finetuning, quickstart
-from zoo.programs.scores import glue_table
 from zoo.programs.vectors.word_vectors import SkipGramTraining
 from zoo.programs.vocabulary.vocabularies import learn_vocabulary
 from zoo.text import (
@@ -38,14 +38,13 @@ OPTIONS = [
 FUNCTIONS = {
     zoo.embed: ["sequence_length"],
     zoo.embed_words: [],
-    zoo.evaluate_suite: ["epochs", "batch_size", "learning_rate", "rows"],
+    zoo.evaluate_suite: ["epochs", "batch_size", "rows", "sequence_length"],
     zoo.find_uses: [],
     zoo.finetune_ulmfit: ["sequence_length"],
     zoo.make_tagger: [],
     zoo.probe: [],
     zoo.attend: [],
     finetuning.run: ["epochs", "batch_size", "token_budget", "layer_decay"],
-    glue_table.compare: ["sequence_length"],
     quickstart.run: [],
     learn_vocabulary: ["character_coverage"],
     pretrain: [],
@@ -136,11 +135,15 @@ def test_lists_of_numbers():
     for seeds in (0, -1, 2.0, "2", None, [0.5], [-1], [math.nan], 10**9):
         with pytest.raises(ValueError, match="`seeds?` must be an integer"):
             zoo.evaluate_suite("p", "d", "o", seeds=seeds)
-    for rates in ([0.0], [1e-3, -1], [math.nan], [math.inf]):
+    compare = functools.partial(zoo.evaluate_suite, "p", "d", "o", compare="both")
+    for rates in ([0.0], [1e-3, -1], [math.nan], [math.inf], 0, "3"):
         with pytest.raises(ValueError, match="`learning_rate` must be a number"):
-            glue_table.compare("p", "d", "o", rates=rates)
-    with pytest.raises(ValueError, match="`rates` must have a learning rate"):
-        glue_table.compare("p", "d", "o", rates=[])
+            compare(learning_rate=rates)
+    with pytest.raises(ValueError, match="needs a learning rate. Received: none"):
+        compare(learning_rate=[])
+    for rate in (*wrong_numbers(RULES["learning_rate"]), True, "3", [1e-3]):
+        with pytest.raises(ValueError, match="`learning_rate` must be a number"):
+            zoo.evaluate_suite("p", "d", "o", learning_rate=rate)
     with pytest.raises(ValueError, match="`learning_rate` must be a number"):
         finetuning.run("p", "d", learning_rate=-1)
     output = run("finetune", "p", "--option", "head_dropout=NaN", code=1)

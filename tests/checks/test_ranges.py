@@ -11,6 +11,7 @@ import pytest
 import tiny
 
 from zoo.backbone.config import make_config
+from zoo.checks.ranges import check_choice
 from zoo.pretraining import Recipe
 from zoo.pretraining.recipes import OBJECTIVES
 from zoo.programs.vectors.word_vectors import SkipGramTraining
@@ -171,3 +172,12 @@ def test_a_config_of_a_file_names_the_field_as_the_file_does():
         with pytest.raises(ValueError, match="^`n_embd` of a.json must be an integer"):
             make_config(kind, {"hidden_dim": value}, "a.json", names)
     assert make_config(kind, {"hidden_dim": np.int64(12)}, "a.json").hidden_dim == 12
+
+
+def test_choices():
+    """A value is returned if it is a choice; others may be of any type."""
+    assert check_choice("kind", "a", {"a": 1, "b": 2}) == "a"
+    for value, written in (("c", "'c'"), (None, "None"), (["a"], r"\['a'\]")):
+        message = f"`kind` must be one of 'a', 'b'. Received: {written}. Leave it."
+        with pytest.raises(ValueError, match=message):
+            check_choice("kind", value, ("a", "b"), "Leave it.")

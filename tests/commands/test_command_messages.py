@@ -25,7 +25,6 @@ WRONG_NAMES = {
     "predict none.keras": "No such file: none.keras",
     "pretrain --data . --output o --recipe bert_mini": "bert_mini_en_uncased_books",
     "list --family brt": "must be one that has presets: bert, ",
-    "glue bert_mini_en_uncased_books --task sst": "'sst' is not one of 'sst2'",
     "evaluate-suite bert_mini_en_uncased_books --task colaa": "'colaa' is not one of",
     "finetun bert": "No such command 'finetun'",
     "embed no/such/directory f --output o.npy": "A preset directory must exist",

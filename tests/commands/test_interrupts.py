@@ -16,7 +16,7 @@ BUSY = 12.0  # seconds, after which TensorFlow is imported and the work has begu
 # P is a preset, M a model, T a table, L lines, D the directory of all, O the output.
 COMMANDS = {
     "finetune": "finetune P --data T --output O/m.keras --epochs 999999",
-    "glue": "glue P --data D --output O --epochs 999999",
+    "comparison": "evaluate-suite P --data D --output O --epochs 999999 --compare both",
     "evaluate-suite": "evaluate-suite P --data D --output O --epochs 999999",
     "pretrain": "pretrain --recipe D/recipe.json --data D --output O",
     "quickstart": "quickstart --data T --preset P --output O --epochs 999999",

@@ -4,6 +4,7 @@ import itertools
 
 import cases
 import keras
+import layouts
 import pytest
 
 from zoo.registry import build_backbone
@@ -14,6 +15,8 @@ TABLES = {
     "family": cases.FAMILIES,
     "attending": [family for family in cases.FAMILIES if family.attention],
     "case": cases.TASKS,
+    "directory": [*layouts.DIRECTORIES.values()],
+    "writable": [row for row in layouts.DIRECTORIES.values() if row.writer],
 }
 LAYERS = {"num_layers", "num_encoder_layers", "num_decoder_layers"}
 

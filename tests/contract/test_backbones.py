@@ -9,6 +9,7 @@ import pytest
 import tensorflow as tf
 
 import zoo
+from zoo.backbone.saving import preset_variables
 
 HALF = {"mixed_float16": "float16", "mixed_bfloat16": "bfloat16"}
 SHOWN = pytest.mark.shown("bert", "elmo", "ulmfit", "transformer", "bag")
@@ -38,6 +39,12 @@ def test_shapes_and_dtypes(family, built):
         sizes = tuple(10 if size == "L" else size for size in shape)
         assert tuple(outputs[name].shape) == (3, *sizes)
         assert keras.backend.standardize_dtype(outputs[name].dtype) == "float32"
+
+
+def test_the_shapes_of_the_weights_are_known_before_they_are_made(family, built):
+    backbone = built(family)
+    made = {v.path: tuple(v.shape) for v in preset_variables(backbone)}
+    assert type(backbone).weight_shapes(backbone.config) == made
 
 
 @SHOWN

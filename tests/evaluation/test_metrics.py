@@ -160,16 +160,18 @@ def test_bootstrap_of_any_statistic_agrees_with_that_of_means():
     found = bootstrap_interval(better, 200, seed=1)
     assert found == pytest.approx(paired_bootstrap(a, b, seed=1)[1:], abs=0.015)
     assert found == bootstrap_interval(better, 200, seed=1)
-    for size, samples in ((0, 10), (3, 0)):
-        with pytest.raises(ValueError, match="must be positive. Received: size="):
+    for name, size, samples in (("size", 0, 10), ("samples", 3, 0)):
+        with pytest.raises(ValueError, match=f"`{name}` must be .* from 1 .*: 0"):
             bootstrap_interval(better, size, seed=0, samples=samples)
 
 
 def test_bootstrap_refuses_what_it_cannot_resample():
-    for a, b, samples in (([1], [1, 0], 10), ([], [], 10), ([1], [1], 0)):
-        with pytest.raises(
-            ValueError, match="must not be empty. `samples` must be positive"
-        ):
+    for a, b, samples, message in (
+        ([1], [1, 0], 10, r"the same length.*\(1,\) and \(2,\)"),
+        ([], [], 10, r"must not be empty.*\(0,\) and \(0,\)"),
+        ([1], [1], 0, "`samples` must be an integer from 1 .* Received: 0"),
+    ):
+        with pytest.raises(ValueError, match=message):
             paired_bootstrap(a, b, seed=0, samples=samples)
 
 

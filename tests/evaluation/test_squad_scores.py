@@ -115,7 +115,7 @@ def test_official_scores(seed):
         (([], []), "must not be empty. Received: lengths 0, 0"),
         (([["a"]], []), "lengths 1, 0 and 0"),
         (([["a"]], ["a"], "2.0", []), "lengths 1, 1 and 0"),
-        (([["a"]], ["a"], "3"), "one of .'1.1', '2.0'"),
+        (([["a"]], ["a"], "3"), "one of '1.1', '2.0'"),
         (([[]], ["a"], "1.1"), "every question must have an answer"),
         (([["a"]], ["a"], "1.1", [0.5]), "there are no `null_odds`"),
         ((["Paris"], ["Paris"]), "a list of str. Received: 'Paris'"),

@@ -14,7 +14,8 @@ from zoo.files.state_files import check_shape
 from zoo.presets import find_preset, read_preset
 from zoo.pretraining import Recipe, running
 from zoo.pretraining.causal_rows import CausalRows
-from zoo.programs.scores import glue_table, task_suite
+from zoo.programs.scores import task_suite
+from zoo.programs.scores.comparison import Comparison
 from zoo.programs.vectors import text_vectors
 from zoo.tasks.classifiers.ensemble import find_members
 from zoo.training import AverageWeights
@@ -57,42 +58,30 @@ def embedder():
 
 def part_of_vectors(folder, embedder):
     output = folder / "v.npy"
-    part = text_vectors._Part(output, embedder)
-    part.skip(iter([]))
+    part = text_vectors._Part(output, embedder, iter([]))
     part.add(TEXTS[:1], np.ones((1, part.width), "float32"))
     embed = functools.partial(zoo.embed, TEXTS, embedder, output=output, verbose=0)
     return folder / "v.npy.part.json", embed
 
 
-def glue(folder, name):
-    """A finished comparison with one run."""
+def suite(folder, name, compare=None):
+    """A finished suite of one task, or a finished comparison with one run."""
     rows = ["sentence\tlabel", *(f"text {n}\t{n % 2}" for n in range(20))]
     for split in ("train", "dev"):
         (folder / f"SST-2/{split}.tsv").parent.mkdir(exist_ok=True)
         (folder / f"SST-2/{split}.tsv").write_text("\n".join(rows))
-    options = {"arms": ["preset"], "rates": [1e-3], "seeds": 1, "echo": str}
-    compare = functools.partial(
-        glue_table.compare, PRESET, folder, folder / "runs", **options
-    )
-    with pytest.MonkeyPatch.context() as patch:
-        found = {"valid": ["0", "1"], "dev": ["0"] * 20}
-        patch.setattr(glue_table, "finetune", lambda *args, **options: found)
-        compare()
-    return folder / "runs" / name, compare
-
-
-def suite(folder, name):
-    """A finished suite of one task."""
-    glue(folder, "")
+    options = {"learning_rate": 1e-3, "compare": compare, "echo": str}
     evaluate = functools.partial(
-        zoo.evaluate_suite, PRESET, folder, folder / "suite", "sst2", echo=str
+        zoo.evaluate_suite, PRESET, folder, folder / "suite", "sst2", **options
     )
     scores = {"accuracy": 0.5, "other": 1}
     result = {"scores": {"dev.tsv": scores}, "baselines": {"majority": scores},
               "train": 20, "test": 20, "seconds": 1.5, "test_seconds": 1, "title": "a",
               "metric": "accuracy", "settings": {}}  # fmt: skip
+    predictions = {"valid": ["0", "1"], "dev": ["0"] * 20}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(task_suite, "measure", lambda *args, **options: result)
+        patch.setattr(Comparison, "finetune", lambda *args: predictions)
         evaluate()
     return folder / "suite" / name, evaluate
 
@@ -139,8 +128,10 @@ def table(folder):
 
 READERS = {
     "part of vectors": part_of_vectors,
-    "run of glue": lambda folder: glue(folder, "sst2-18-preset-0.001-0.json"),
-    "settings of glue": lambda folder: glue(folder, "settings.json"),
+    "run of a comparison": lambda folder: suite(
+        folder, "sst2-18-preset-0.001-0.json", "preset"
+    ),
+    "settings of a comparison": lambda folder: suite(folder, "settings.json", "preset"),
     "result of the suite": lambda folder: suite(folder, "sst2-0.json"),
     "settings of the suite": lambda folder: suite(folder, "settings.json"),
     "ensemble": ensemble,

@@ -62,7 +62,8 @@ DAMAGED = [
     ("backbone.vocabulary_size", 10**12, "`vocabulary_size` of .* to 2147483647"),
     ("backbone.vocabulary_size", 10**9, "more than the .* values that are stored"),
     ("backbone.hidden_dim", 10**9, "more than the .* values that are stored"),
-    ("backbone.num_layers", 10**6, "more than the .* values that are stored"),
+    ("backbone.num_layers", 10**6, "`num_layers` of .* an integer from 1 to 1000"),
+    ("backbone.num_layers", 40, "more than the .* values that are stored"),
     ("backbone.hidden_dim", -1, "`hidden_dim` of .* must be an integer from 1"),
     ("backbone.hidden_dim", 16.5, "`hidden_dim` of .* must be an integer"),
     ("backbone.hidden_dim", "16", "`hidden_dim` of .* must be an integer"),
@@ -79,7 +80,7 @@ DAMAGED = [
     ("task.options.labels", ["good", "good"], "`labels` in .*different strings"),
     ("task.options.labels", 10**12, "`labels` in .* at most"),
     ("task.options.labels", [str(i) for i in range(10**5)], "`labels` in .* at most"),
-    ("task.options.head_dropout", "x", "`head_dropout` in .* a number"),
+    ("task.options.head_dropout", "x", "`task` of .*`head_dropout` must be a number"),
     ("task.options.sequence_length", "x", "`sequence_length` in .* an integer"),
     ("task.options.sequence_length", 10**12, "`sequence_length` in .* an integer"),
     ("task.options.pooling", {}, "`pooling` must be"),
@@ -127,13 +128,19 @@ def test_a_damaged_record_names_file_and_field(preset, place, value, message, lo
     assert str(preset) in str(raised.value) and len(str(raised.value)) < 1500
 
 
-@pytest.mark.parametrize("field, value", [("hidden_dim", 10**9), ("num_layers", 10**6)])
-def test_without_weights_there_is_a_limit(preset, field, value):
+@pytest.mark.parametrize(
+    "field, value, model, message",
+    [
+        ("hidden_dim", 10**9, "BERTConfig", "the most that zoo builds"),
+        ("num_layers", 10**6, "BERT", "an integer from 1 to 1000"),
+    ],
+)
+def test_without_weights_there_is_a_limit(preset, field, value, model, message):
     change(preset, "weights", None)
     change(preset, f"backbone.{field}", value)
-    with pytest.raises(ValueError, match="the most that zoo builds"):
+    with pytest.raises(ValueError, match=message):
         zoo.from_preset(preset, load_weights=False)
-    with pytest.raises(ValueError, match="BERTConfig.*the most that zoo builds"):
+    with pytest.raises(ValueError, match=f"{model}.*{message}"):
         build_backbone("bert", {**CONFIG, field: value})
 
 
@@ -181,7 +188,8 @@ def test_a_weight_of_another_shape_names_the_file(preset):
         ("backbone.lstm_dim", 10**9, "more than the .* values that are stored"),
         ("parts.lm_0.family", "gpt9", "`parts.lm_0` of .*`family` must be one of"),
         ("parts.lm_0.backbone.filters", 7, "`filters` of `parts.lm_0.backbone`"),
-        ("parts.lm_0.backbone.num_highways", 10**6, "`parts.lm_0.backbone` of .*more"),
+        ("parts.lm_0.backbone.num_highways", 10**6, "`num_highways` of `parts.lm_0.b"),
+        ("parts.lm_0.backbone.num_highways", 40, "`parts.lm_0.backbone` of .*more"),
         ("parts.lm_0.tokenizer.max_characters", "x", "`parts.lm_0` of"),
     ],
 )
@@ -226,12 +234,16 @@ def config():
         ("backbone.config.config", None, "config of BERT must have config"),
         ("backbone.config.config.hidden_dim", "x", "`hidden_dim` of `config` of BERT"),
         ("backbone.config.config.hidden_dim", 10**9, "the most that zoo builds"),
-        ("backbone.config.config.num_layers", 10**6, "the most that zoo builds"),
+        ("backbone.config.config.num_layers", 10**6, "`num_layers` .* 1 to 1000"),
         ("tokenizer", [1], "`tokenizer` in the config of TextClassifier"),
         ("tokenizer.config", {"x": 1}, "`tokenizer` in the config of TextClassifier"),
         ("labels", ["a", "a"], "`labels` in the config of TextClassifier"),
         ("labels", 10**12, "`labels` in the config of TextClassifier .* at most"),
-        ("head_dropout", "x", "`head_dropout` in the config of TextClassifier"),
+        (
+            "head_dropout",
+            "x",
+            "config of TextClassifier .*`head_dropout` must be a number",
+        ),
         ("pooling", [], "config of TextClassifier cannot be used: `pooling`"),
         ("colour", 1, "config of TextClassifier cannot be used"),
     ],
@@ -265,13 +277,14 @@ def exported(tmp_path_factory):
         ("bert", "config.json", "vocab_size", 10**12, "`vocab_size` of .*config.json"),
         ("bert", "config.json", "hidden_size", "x", "`hidden_size` of .*config.json"),
         ("bert", "config.json", "hidden_size", 10**9, "the most that zoo builds"),
-        ("bert", "config.json", "num_hidden_layers", 10**6, "the most that zoo builds"),
+        ("bert", "config.json", "num_hidden_layers", 10**6, "from 1 to 1000"),
         ("bert", "config.json", "hidden_act", ["gelu"], "`hidden_act` must be one of"),
         ("bert", "config.json", "id2label", [1], "cannot be used|must name every"),
         ("elmo", "options.json", "lstm", [], "must hold the options"),
         ("elmo", "options.json", "lstm.dim", "x", "`lstm_dim` of .*options.json"),
         ("elmo", "options.json", "lstm.dim", 10**9, "the most that zoo builds"),
-        ("elmo", "options.json", "lstm.n_layers", 10**6, "the most that zoo builds"),
+        ("elmo", "options.json", "lstm.n_layers", 10**6, "from 1 to 1000"),
+        ("elmo", "options.json", "char_cnn.filters", [[1, 1]] * 1001, "at most 1000"),
         ("elmo", "options.json", "char_cnn.filters", [1], "must hold the options"),
     ],
 )

@@ -7,7 +7,7 @@ from report_runs import finetune, write_table
 
 
 @pytest.fixture(scope="session")
-def bert_preset(tmp_path_factory):
+def preset(tmp_path_factory):
     """The directory of a tiny BERT without training, which no test may change."""
     from zoo.registry import build_backbone
     from zoo.text import WordPieceTokenizer
@@ -21,7 +21,7 @@ def bert_preset(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def classified(bert_preset, tmp_path_factory):
+def classified(preset, tmp_path_factory):
     """Output, report and directory of a classifier on a separate validation file."""
     from eager import without_graphs
 
@@ -32,5 +32,5 @@ def classified(bert_preset, tmp_path_factory):
     truth = ["bad" if i % 4 == 0 else label for i, label in enumerate(truth)]
     valid = write_table(directory / "valid.tsv", others, truth)
     with without_graphs():
-        output, report = finetune(bert_preset, train, directory, "--valid", valid)
+        output, report = finetune(preset, train, directory, "--valid", valid)
     return output, report, directory, (others, truth)

@@ -2,19 +2,15 @@
 
 import json
 
-import click.testing
-
-from zoo.commands.main import main
+from command_line import run
 
 
 def finetune(preset, data, directory, *options, code=0):
     """Runs the command; returns its output and the report, a dict."""
     arguments = ["finetune", preset, "--data", data, "--output", directory / "m.keras"]
     arguments += ["--epochs", 2, "--learning-rate", 0.01, "--batch-size", 8, *options]
-    result = click.testing.CliRunner().invoke(main, [str(a) for a in arguments])
-    assert result.exit_code == code, (result.output, result.exception)
-    found = directory / "m_report" / "report.json"
-    return result.output, json.loads(found.read_text("utf-8")) if not code else None
+    output, found = run(*arguments, code=code), directory / "m_report" / "report.json"
+    return output, json.loads(found.read_text("utf-8")) if not code else None
 
 
 def write_table(path, *columns, header="text\tlabel"):

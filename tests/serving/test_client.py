@@ -145,7 +145,7 @@ def test_batching_config(largest, sizes):
 
 
 def test_batching_config_refuses_nothing():
-    with pytest.raises(ValueError, match="Sizes must be at least 1.*max_batch_size=0"):
+    with pytest.raises(ValueError, match="`max_batch_size` must be an .* from 1 .*: 0"):
         batching_config(max_batch_size=0)
 
 

@@ -125,7 +125,7 @@ def test_a_tokenizer_of_other_tokens_gives_the_places_of_words():
 
 @pytest.mark.parametrize("make", [tiny_byte_tokenizer, lambda: CharacterTokenizer(12)])
 def test_wrong_units_and_texts(make):
-    with pytest.raises(ValueError, match="`unit` must be 'bytes' or 'characters'"):
+    with pytest.raises(ValueError, match="`unit` must be one of 'bytes', 'characters'"):
         make().tokenize_with_offsets("a", "words")
     with pytest.raises(TypeError, match="`texts` must be a str"):
         make().tokenize_with_offsets([1.5])

@@ -18,7 +18,8 @@ from zoo.backbone.saving import (
 )
 from zoo.backbone.steps import Steps
 from zoo.backbone.token_inputs import TokenInputs
-from zoo.family import FAMILIES, check_size
+from zoo.backbone.weight_shapes import find_shapes, without_values
+from zoo.family import check_size
 from zoo.layers import quantize_again, quantize_model, quantized_layers
 
 
@@ -27,7 +28,8 @@ class Backbone(TokenInputs, Steps, keras.Model):
 
     A family sets `family` and `config_class`, and writes these functions:
 
-    - `make_inputs(config)` returns the symbolic inputs;
+    - `input_shapes(config)` returns the shapes of other inputs than tokens (B, L) and
+      what is derived from them; `make_inputs(config)` makes the symbolic inputs;
     - `make_layers(config, dtype)` returns the layers by name;
     - `connect(config, layers, inputs, scores)` connects them and returns the outputs;
     - `connect_at` does the same for the outputs at some positions, if that saves work;
@@ -78,9 +80,9 @@ class Backbone(TokenInputs, Steps, keras.Model):
                 f"`config` must be a {self.config_class.__name__}. Received: "
                 f"{type(config).__name__}."
             )
-        family = FAMILIES.get(self.family)
-        if family and family.shapes:
-            check_size(family.shapes(config), type(config).__name__)
+        if not without_values.get():
+            shapes = find_shapes(lambda: type(self)(config, parts=parts))
+            check_size(shapes, type(config).__name__)
         policy = keras.dtype_policies.get(dtype or keras.config.dtype_policy())
         self.parts = dict(parts or {})
         self.config = config  # before the model is made: outputs may depend on it
@@ -226,6 +228,18 @@ class Backbone(TokenInputs, Steps, keras.Model):
         return {*own, *(name for group in groups for name in group)}
 
     # Files -----------------------------------------------------------------------
+
+    @classmethod
+    def weight_shapes(cls, config):
+        """The shapes of the weights of a model without parts, which is not built.
+
+        Args:
+            config: instance of `config_class`.
+
+        Returns:
+            dict of path to tuple of int.
+        """
+        return find_shapes(lambda: cls(config))
 
     def variable_paths(self):
         """Dict of `id` to path, `part/variable`, of the variables of the parts."""

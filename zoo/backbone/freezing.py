@@ -27,17 +27,13 @@ def freeze_layers(model, frozen):
 
     Args:
         model: backbone or task, with `layer_tree`.
-        frozen: list of str. Files of version 0.1.0 hold a list of int instead: the
-            positions of the layers in the order of Keras. None changes nothing.
+        frozen: list of str; None changes nothing.
 
     Returns:
         The model.
     """
-    layers = model.layer_tree()
-    if frozen and isinstance(frozen[0], int):
-        layers = dict(enumerate(model._flatten_layers()))
     if frozen is not None:
-        for path, layer in layers.items():
+        for path, layer in model.layer_tree().items():
             layer.trainable = path not in frozen
     return model
 

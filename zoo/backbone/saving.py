@@ -4,7 +4,6 @@ import dataclasses
 import pathlib
 import reprlib
 import shutil
-import warnings
 from typing import Literal
 
 import keras
@@ -12,7 +11,8 @@ import numpy as np
 
 from zoo.backbone.config import naming
 from zoo.checkpoint import Converted, open_checkpoint, save_checkpoint
-from zoo.checks.ranges import check_values
+from zoo.checks.ranges import check_choice, check_values
+from zoo.checks.user_warnings import warn_user
 from zoo.family import FAMILIES
 from zoo.files.whole_files import check_file_name, replacing
 from zoo.layers import (
@@ -119,11 +119,8 @@ def _write_foreign(backbone, task, arrays, directory, layout, heads):
     """Writes a directory that another program reads."""
     layouts = {known.name: known for known in FAMILIES[backbone.family].layouts}
     writers = [name for name, known in layouts.items() if known.write]
-    if layout not in writers:
-        raise ValueError(
-            f"`layout` must be one of {['zoo', *writers]} for family "
-            f"{backbone.family!r}. Received: {layout!r}."
-        )
+    way = f"These are the layouts of family {backbone.family!r}."
+    check_choice("layout", layout, ["zoo", *writers], way)
     if any(array.dtype == "int8" for array in arrays.values()):
         raise ValueError(
             f'Only layout "zoo" can hold int8 weights. Received: {layout!r}, and a '
@@ -164,10 +161,9 @@ def _choose_heads(layout, contents, found, backbone, heads):
     held = layout.holds(dataclasses.replace(contents, heads=found))
     left = tuple(head for head in found if head in spare and head not in held)
     if left:
-        warnings.warn(
+        warn_user(
             f"Layout {layout.name!r} cannot hold {', '.join(left)} of this model: it "
-            'is left out. Layout "zoo" keeps all heads; `heads=` chooses among them.',
-            stacklevel=5,
+            'is left out. Layout "zoo" keeps all heads; `heads=` chooses among them.'
         )
     return tuple(head for head in found if head not in left)
 

@@ -1,5 +1,6 @@
 """The inputs of a backbone: tokens, and inputs that are derived from them."""
 
+import keras
 import numpy as np
 from keras import backend, ops
 
@@ -20,6 +21,17 @@ class TokenInputs:
     derived_inputs = {
         "padding_mask": lambda ids, config: ops.cast(ops.not_equal(ids, 0), "int32")
     }
+
+    def input_shapes(self, config):
+        """The shapes of a row of each input: tokens, and what derives from them."""
+        return dict.fromkeys((self.tokens, *self.derived_inputs), (None,))
+
+    def make_inputs(self, config):
+        """The symbolic inputs, int32, dict."""
+        return {
+            name: keras.Input(shape, dtype="int32", name=name)
+            for name, shape in self.input_shapes(config).items()
+        }
 
     def __call__(self, inputs, *args, **kwargs):
         """Calls the model on a dict, or on tokens; missing masks are added first."""

@@ -1,5 +1,7 @@
 """The names of activations in the files of other programs."""
 
+from zoo.checks.ranges import check_choice
+
 KERAS = {
     "gelu": "gelu",
     "relu": "relu",
@@ -61,12 +63,7 @@ def find_activation(program, value, name, where):
         ValueError: if we have no such activation.
     """
     known = ACTIVATIONS[program]
-    if not isinstance(value, (str, int)) or value not in known:
-        raise ValueError(
-            f"`{name}` must be one of {', '.join(map(repr, known))}. Received: "
-            f"{value!r:.80} in {where}."
-        )
-    return known[value]
+    return known[check_choice(name, value, known, f"It is in {where}.")]
 
 
 def name_activation(program, activation):

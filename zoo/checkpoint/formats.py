@@ -135,6 +135,12 @@ def find_tensorflow(directory):
     return [path for path in paths if path.stem in data or "ckpt" in path.name]
 
 
+def find_variables(directory):
+    """The names of the variables in all TensorFlow checkpoints of a directory, set."""
+    paths = find_tensorflow(directory)
+    return {name for path in paths for name in open_checkpoint(path)}
+
+
 def open_training_checkpoint(path, key):
     """Opens a file of `torch.save` that a training program wrote.
 

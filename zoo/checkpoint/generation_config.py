@@ -1,7 +1,7 @@
 """The defaults of `generate` in the files of Hugging Face, for all families."""
 
 from zoo.checkpoint.json_files import read_json
-from zoo.checkpoint.missing_files import warn_user
+from zoo.checks.user_warnings import warn_user
 
 GENERATION_FILE, OLDER_FILE = "generation_config.json", "config.json"
 # Our options, and their names there. Those of samples count with `do_sample` only.

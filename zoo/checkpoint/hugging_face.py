@@ -1,6 +1,9 @@
-"""What all readers of Hugging Face share: names of files and types of models."""
+"""Files of Hugging Face and keras-nlp: their names, and the types of models."""
 
 import re
+
+from zoo.checkpoint.formats import open_checkpoint
+from zoo.checkpoint.json_files import check_values, read_json
 
 # The files of weights, in the order in which they are looked for.
 HUGGING_FACE_WEIGHTS = (
@@ -9,7 +12,8 @@ HUGGING_FACE_WEIGHTS = (
     "pytorch_model.bin",
     "pytorch_model.bin.index.json",
 )
-# What its classes begin with, where a config.json lacks `model_type`, as older ones do.
+KERAS_NLP_WEIGHTS = "model.weights.h5"
+# What Hugging Face's classes begin with. Older config.json lack `model_type`.
 PREFIXES = {
     "Bert": "bert",
     "GPT2": "gpt2",
@@ -21,6 +25,49 @@ PREFIXES = {
 def find_hugging_face(directory):
     """The names of Hugging Face's files of weights in a directory, list of str."""
     return [name for name in HUGGING_FACE_WEIGHTS if (directory / name).is_file()]
+
+
+def is_hugging_face(directory, *kinds):
+    """Whether a directory holds a model of Hugging Face of one of the types, bool."""
+    kind = find_model_type(read_json(directory / "config.json", optional=True))
+    return kind in kinds and bool(find_hugging_face(directory))
+
+
+def is_keras_nlp(directory, name):
+    """Whether a directory holds a backbone of keras-nlp with this class name, bool."""
+    found = read_json(directory / "config.json", optional=True).get("class_name")
+    return found == name and (directory / KERAS_NLP_WEIGHTS).is_file()
+
+
+def read_keras_nlp(path, name, fields):
+    """The arguments of a backbone of keras-nlp in its config.json, dict.
+
+    Args:
+        path: `pathlib.Path`.
+        name: str, the name of the class.
+        fields: tuple of str, the arguments to read.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: if it is damaged, of another class, or lacks an argument.
+    """
+    values = read_json(path)
+    if values.get("class_name") != name:
+        raise ValueError(
+            f"`class_name` must be {name!r}. Received: {values.get('class_name')!r} in "
+            f"`{path}`."
+        )
+    config = values.get("config")
+    config = config if isinstance(config, dict) else {}
+    check_values(config, fields, path)
+    return {field: config[field] for field in fields}
+
+
+def open_hugging_face(directory, file=None):
+    """Opens the weights of Hugging Face: those of a name, or the first ones found."""
+    if file is None:
+        file = [*find_hugging_face(directory), HUGGING_FACE_WEIGHTS[0]][0]
+    return open_checkpoint(directory / file)
 
 
 def find_model_type(values):

@@ -1,4 +1,4 @@
-"""Reads JSON files beside the weights."""
+"""Reads text and JSON files beside the weights, and checks their values."""
 
 import contextlib
 import json
@@ -34,6 +34,49 @@ def read_json(path, optional=False, kind=dict):
         name = "an object" if kind is dict else "a list"
         raise ValueError(f"`{path}` must hold {name}. Received: {values!r:.80}.")
     return values
+
+
+def read_text(path):
+    """The text of a file, str; ValueError unless it is UTF-8."""
+    try:
+        return path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"`{path}` must be UTF-8. Received: {error}.") from error
+
+
+def read_lines(path):
+    """The lines of a text file, list of str, see `read_text`."""
+    text = read_text(path)
+    # `splitlines` would also split at characters that are parts of tokens.
+    return text.removesuffix("\n").split("\n") if text else []
+
+
+def check_values(values, names, path):
+    """Raises ValueError unless a dict that was read from a file has all names."""
+    missing = [name for name in names if name not in values]
+    if missing:
+        raise ValueError(f"`{path}` must have the values {', '.join(missing)}.")
+
+
+def check_supported(values, known, path, model):
+    """Checks that options have values that a model of this package computes.
+
+    Args:
+        values: dict of the options in a file.
+        known: dict of the name of an option to its supported values, a tuple. The first
+            one is named in messages; None stands for a missing option.
+        path: path of the file, for messages.
+        model: str, the class of the model.
+
+    Raises:
+        ValueError: naming the first option with another value.
+    """
+    for name, supported in known.items():
+        if values.get(name) not in supported:
+            raise ValueError(
+                f"`{name}` must be {supported[0]!r}; `{model}` supports nothing else. "
+                f"Received: {values.get(name)!r} in `{path}`."
+            )
 
 
 @contextlib.contextmanager

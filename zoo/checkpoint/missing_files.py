@@ -1,19 +1,10 @@
 """Warnings about files of a model that are missing or have another name."""
 
 import itertools
-import sys
-import warnings
+
+from zoo.checks.user_warnings import warn_user
 
 MOST_PATHS = 1000  # of a directory, which are looked at for a message
-
-
-def warn_user(message):
-    """Warns, and names the line outside of this package from which it was called."""
-    frame, level = sys._getframe(1), 2
-    package = __name__.split(".")[0]
-    while frame.f_back and frame.f_globals["__name__"].split(".")[0] == package:
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, stacklevel=level)
 
 
 def warn_without_tokenizer(directory, names):
@@ -28,6 +19,16 @@ def warn_without_tokenizer(directory, names):
         f"{', '.join(list_names(directory))}. The model has no tokenizer; it takes the "
         "ids of tokens. Add the file, or rename it if it is there."
     )
+
+
+def warn_of_added_tokens(directory, tokens):
+    """Warns of tokens that were added to a tokenizer and are not found in texts."""
+    if tokens:
+        warn_user(
+            f"The tokenizer of {directory} has the added tokens "
+            f"{', '.join(map(str, tokens)):.200}. In a text, zoo reads them as plain "
+            "text."
+        )
 
 
 def list_names(directory, most=12):

@@ -8,6 +8,8 @@ import re
 
 import numpy as np
 
+from zoo.checks.ranges import check_choice
+
 
 def _merge_last(array, num_heads):
     """Reshapes (..., H, K) to (..., HK)."""
@@ -33,6 +35,11 @@ def _split_first(array, num_heads):
     return array.reshape(num_heads, -1, *array.shape[1:])
 
 
+def _only(array):
+    """The only entry of the first axis."""
+    return array[0] if array.shape[:1] == (1,) else array
+
+
 def _third(array, number):
     """One of three equal parts along the last axis."""
     if array.ndim == 0 or array.shape[-1] % 3:
@@ -48,6 +55,18 @@ def _swap_gates(array):
     return np.concatenate([first, third, second, fourth], axis=-1)
 
 
+# The arrays of modules that are no dense layers, by the end of their paths.
+LEAVES = {"embedding": ("embeddings",), "layer_norm": ("gamma", "beta")}
+# How torch ends the name of an array, and Keras 3 in its files of weights.
+TORCH_LEAVES = {
+    **dict.fromkeys(("embeddings", "kernel", "gamma"), ".weight"),
+    **dict.fromkeys(("bias", "beta"), ".bias"),
+}
+KERAS_LEAVES = {
+    **dict.fromkeys(("embeddings", "kernel", "gamma"), "/vars/0"),
+    **dict.fromkeys(("bias", "beta"), "/vars/1"),
+}
+ATTENTION_OUTPUT = "attention/output_projection/kernel"
 # Parts of one stored array. `revert` joins them again.
 THIRDS = ("first_third", "second_third", "last_third")
 # From the name of an operation to a function from the checkpoint's layout to ours, and
@@ -59,7 +78,7 @@ OPERATIONS = {
     "merge_last": (_merge_last, _split_last),
     "merge_first": (_merge_first, _split_first),
     "swap_gates": (lambda array, _: _swap_gates(array),) * 2,
-    "first": (lambda array, _: array[0], lambda array, _: array[None]),
+    "first": (lambda array, _: _only(array), lambda array, _: array[None]),
     "first_third": (lambda array, _: _third(array, 0), lambda array, _: array),
     "second_third": (lambda array, _: _third(array, 1), lambda array, _: array),
     "last_third": (lambda array, _: _third(array, 2), lambda array, _: array),
@@ -96,13 +115,51 @@ class Row:
 
     def __post_init__(self):
         """Checks the operation, and converts a single source to a tuple."""
-        if isinstance(self.sources, str):
-            object.__setattr__(self, "sources", (self.sources,))
-        if self.operation not in OPERATIONS:
-            raise ValueError(
-                f"`operation` must be one of {sorted(OPERATIONS)}. Received: "
-                f"{self.operation!r}. Use one of these names."
+        object.__setattr__(self, "sources", _as_tuple(self.sources))
+        check_choice("operation", self.operation, sorted(OPERATIONS))
+
+
+def module_rows(modules, leaves, transposed=False, heads=False, operations=None):
+    """Makes the rows of modules: embeddings, layer norms and dense layers.
+
+    Args:
+        modules: dict of our module to its name in the checkpoint, or to several names.
+            A module has embeddings if its path ends with "embedding", gamma and beta if
+            it ends with "layer_norm", and else a kernel and a bias.
+        leaves: dict of "embeddings", "kernel", "bias", "gamma" and "beta" to what
+            replaces `{}` in the name of the module, or follows a name without it. It
+            may have several such values.
+        transposed: bool, whether kernels are stored as (outputs, inputs).
+        heads: bool, whether the kernels of attention are stored as (D, H, K) and (H, K,
+            D).
+        operations: dict of our module to its operation, for some modules.
+
+    Returns:
+        list of `Row`.
+    """
+    rows = []
+    for module, names in modules.items():
+        kinds = [kind for kind in LEAVES if module.endswith(kind)]
+        for leaf in LEAVES[kinds[0]] if kinds else ("kernel", "bias"):
+            operation = (operations or {}).get(module, "copy")
+            if transposed and leaf == "kernel":
+                operation = "transpose"
+            elif heads and module.endswith(("/query", "/key", "/value")):
+                operation = "merge_last"
+            elif heads and f"{module}/{leaf}".endswith(ATTENTION_OUTPUT):
+                operation = "merge_first"
+            sources = tuple(
+                name.replace("{}", end) if "{}" in name else name + end
+                for name in _as_tuple(names)
+                for end in _as_tuple(leaves[leaf])
             )
+            rows.append(Row(f"{module}/{leaf}", sources, operation))
+    return rows
+
+
+def _as_tuple(names):
+    """A tuple of str, of which one may stand alone."""
+    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def expand(rows, num_layers, first=0):

@@ -10,6 +10,7 @@ from typing import Annotated, Literal, NamedTuple
 LARGEST_INTEGER = 2**31 - 1  # what TensorFlow's int32 holds
 LARGEST_FLOAT = 3.4e38  # of float32; no comparison with NaN holds
 SMALLEST = 1.2e-38  # of float32; smaller positive numbers become 0
+MAX_LAYERS = 1000  # Keras connects no graph that is deeper
 DEEPEST = 2  # lists in lists, such as the filters of a convolution
 # How a message calls the types of JSON.
 WORDS = {
@@ -41,6 +42,13 @@ class Range(NamedTuple):
 UP_TO = f"to {LARGEST_INTEGER}"
 Size = Annotated[int, Range(f"an integer from 1 {UP_TO}", lambda n: n >= 1)]
 Count = Annotated[int, Range(f"an integer from 0 {UP_TO}", lambda n: n >= 0)]
+UP_TO_LAYERS = f"to {MAX_LAYERS}"
+Layers = Annotated[
+    int, Range(f"an integer from 1 {UP_TO_LAYERS}", lambda n: 1 <= n <= MAX_LAYERS)
+]
+OptionalLayers = Annotated[
+    int, Range(f"an integer from 0 {UP_TO_LAYERS}", lambda n: 0 <= n <= MAX_LAYERS)
+]
 Number = Annotated[float, Range(WORDS[float])]
 Positive = Annotated[
     float, Range("a positive number that is finite in float32", lambda x: x >= SMALLEST)
@@ -51,7 +59,11 @@ NotNegative = Annotated[
 Probability = Annotated[float, Range("a number in [0, 1)", lambda x: 0 <= x < 1)]
 Share = Annotated[float, Range("a number in (0, 1]", lambda x: 0 < x <= 1)]
 Pairs = Annotated[
-    tuple[tuple[Size, Size], ...], Range("a list of pairs of positive integers")
+    tuple[tuple[Size, Size], ...],
+    Range(
+        f"a list of pairs of positive integers, at most {MAX_LAYERS}",
+        lambda pairs: len(pairs) <= MAX_LAYERS,
+    ),
 ]
 
 
@@ -105,6 +117,16 @@ def check_value(name, value, kind):
         raise ValueError(
             f"`{name}` must be {describe(kind)}. Received: {reprlib.repr(value)}."
         )
+    return value
+
+
+def check_choice(name, value, choices, way=""):
+    """Returns a value that must be one of the choices; `way` ends the message."""
+    choices = [*choices]  # a list also takes values that a dict cannot look up
+    if value not in choices:
+        known = ", ".join(map(repr, choices))
+        message = f"`{name}` must be one of {known}. Received: {value!r:.80}. {way}"
+        raise ValueError(message.strip())
     return value
 
 

@@ -4,6 +4,7 @@ import difflib
 import functools
 import json
 import os
+import pathlib
 
 import click
 
@@ -83,12 +84,7 @@ def labelled_data(more_help, required=True, words=True):
     """A decorator that adds `--data` and the options of its columns to a command.
 
     The command receives `data`, and `columns`, a dict of the given columns and flags,
-    for `read` of a task.
-
-    Args:
-        more_help: str, what the help of `--data` says about this command.
-        required: bool, whether `--data` is required.
-        words: bool, whether there are the flags of words, such as `--documents`.
+    for `read` of a task. `words` is whether there are flags such as `--documents`.
     """
     flags = WORDS if words else {}
 
@@ -115,33 +111,11 @@ def labelled_data(more_help, required=True, words=True):
     return add_options
 
 
-def target_file(option, sources):
-    """A decorator that adds an option for a file of targets to a command.
-
-    Args:
-        option: str, its name.
-        sources: str, the option that has the sources.
-    """
-    return click.option(
-        option,
-        metavar="FILE",
-        callback=check_data,
-        help=f"File of targets, one for each line of {sources}, for tasks that write "
-        "texts.",
-    )
-
-
 def number_option(option, help=None, default=None, name=None, word=None, **more):
-    """An option of click for a number.
+    """An option of click for a number, whose name decides the range, see `Number`.
 
-    Args:
-        option: str, its name, which decides the range, see
-            `zoo.checks.number_rules.RULES`.
-        help: str.
-        default: int or float, which is shown; or None.
-        name: str, of the argument of the command, if it differs.
-        word: see `Number`.
-        **more: of `click.option`.
+    `name` is that of the argument of the command, if it differs. `default` is shown.
+    `word` is that of `Number`.
     """
     names = (option,) if name is None else (option, name)
     kind = Number(option.lstrip("-").replace("-", "_"), word)
@@ -151,42 +125,12 @@ def number_option(option, help=None, default=None, name=None, word=None, **more)
 
 
 def seed_option(purpose, default=0):
-    """The option `--seed`.
-
-    Args:
-        purpose: str, what the seed decides, for the help.
-        default: int or None.
-    """
+    """The option `--seed`; `purpose` is what it decides."""
     return number_option("--seed", f"Seed of {purpose}.", default)
 
 
-def input_directory(help, callback=None):
-    """The option `--data` for a directory, which is required."""
-    callback = callback or check_folder
-    return click.option("--data", required=True, callback=callback, help=help)
-
-
-def output_directory(help, default=None):
-    """The option `--output` for a directory, which is required without a default."""
-    known = {} if default is None else {"default": default, "show_default": True}
-    return click.option(
-        "--output", required=default is None, callback=check_new_folder, help=help,
-        **known,
-    )  # fmt: skip
-
-
-def read_lines(file):
-    """The lines of a text file without their ends, and without a byte order mark."""
-    lines = [line.rstrip("\r\n") for line in file]
-    return [line.removeprefix("\ufeff") for line in lines[:1]] + lines[1:]
-
-
 def _callback(check):
-    """A callback of click that checks a path, or each of several, if there is one.
-
-    Args:
-        check: function of a path, which raises OSError or ValueError.
-    """
+    """A callback of click that checks a path, or each of several, if there is one."""
 
     def call(context, parameter, path):
         for one in path if parameter.multiple or parameter.nargs < 0 else [path]:
@@ -226,6 +170,31 @@ check_new_folder = _callback(check_writable_directory)
 check_new_preset = _callback(_check_new_preset)
 check_new_model = _callback(_check_new_model)
 check_picture = _callback(_check_picture)
+
+
+def target_file(option, sources):
+    """An option for a file of targets; `sources` is the option that has the sources."""
+    return click.option(
+        option,
+        metavar="FILE",
+        callback=check_data,
+        help=f"File of targets, one for each line of {sources}, for tasks that write "
+        "texts.",
+    )
+
+
+def path_option(option, help, check=check_data, required=False):
+    """An option for the path of a file, or of what else `check` checks."""
+    return click.option(option, required=required, callback=check, help=help)
+
+
+def output_path(help, check=check_new_file, required=True, default=None):
+    """The option `--output`, of a file or of what else `check` checks."""
+    known = {} if default is None else {"default": default, "show_default": True}
+    required = required and default is None
+    return click.option(
+        "--output", required=required, callback=check, help=help, **known
+    )
 
 
 def check_no_input(output, inputs):
@@ -293,3 +262,47 @@ def check_recipe(recipe, options):
         if recipe is None and options.pop(name, None) is not None:
             flag = name.replace("_", "-")
             raise click.UsageError(f"--{flag} needs --recipe.")
+
+
+PRESET = click.argument("preset", callback=check_preset)
+MODEL = click.argument("model", callback=check_model)
+TEXT_FILES = click.argument(
+    "files",
+    nargs=-1,
+    required=True,
+    type=click.Path(path_type=pathlib.Path),
+    callback=check_data,
+)
+DTYPE = click.option("--dtype", help="Dtype policy of Keras, such as mixed_bfloat16.")
+BATCH_SIZE = number_option(
+    "--batch-size", "Texts of an update, or read together; by default 32."
+)
+FILE = click.option("--file", help="The checkpoint to read, if there are several.")
+LAYOUT = click.option(
+    "--from", "layout", help="The layout to read, if there are several."
+)
+LANGUAGES = click.option(
+    "--languages",
+    nargs=2,
+    metavar="SOURCE TARGET",
+    help="Languages such as en de, if the files of a translator do not say them.",
+)
+LAYERS = number_option(
+    "--layer",
+    "A layer whose vectors are used, 0 for the embeddings, -1 for the last layer. May "
+    "be repeated. By default that of the preset, or the last one.",
+    name="layers",
+    multiple=True,
+)
+
+
+def pooling(*choices):
+    """The option `--pooling`."""
+    help = "How the vectors of the tokens become one vector."
+    return click.option("--pooling", type=click.Choice(choices), help=help)
+
+
+def picture(what):
+    """The option `--output` for a picture, which is not required."""
+    help = f"A picture of the {what} to write: .svg, .png or .pdf."
+    return output_path(help, check_picture, required=False)

@@ -12,13 +12,6 @@ import click
 from zoo.commands import arguments, score_commands, text_commands
 from zoo.commands.command_group import Commands
 
-LANGUAGES = click.option(
-    "--languages",
-    nargs=2,
-    metavar="SOURCE TARGET",
-    help="Languages such as en de, if the files of a translator do not say them.",
-)
-
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="keras-context-zoo")
@@ -39,8 +32,10 @@ def main(modules):
 
 @main.command()
 @arguments.labelled_data("By default movie reviews.", False, words=False)
-@arguments.output_directory(
-    "Directory for the report, the model and the export.", "zoo_quickstart"
+@arguments.output_path(
+    "Directory for the report, the model and the export.",
+    arguments.check_new_folder,
+    default="zoo_quickstart",
 )
 @click.option(
     "--preset",
@@ -81,10 +76,10 @@ def list_command(family):
 
 
 @main.command()
-@click.argument("preset", callback=arguments.check_preset)
-@click.option("--from", "layout", help="The layout to read, if PRESET has several.")
-@click.option("--file", help="The checkpoint to read, if PRESET has several.")
-@LANGUAGES
+@arguments.PRESET
+@arguments.LAYOUT
+@arguments.FILE
+@arguments.LANGUAGES
 def info(preset, layout, file, languages):
     """Describe a preset as JSON.
 
@@ -102,7 +97,7 @@ def info(preset, layout, file, languages):
 @click.argument("output", callback=arguments.check_new_preset)
 @click.option(
     "--to",
-    "layout",
+    "written",
     default="zoo",
     show_default=True,
     help="The layout to write: zoo, or another of the family, such as hugging_face.",
@@ -119,36 +114,35 @@ def info(preset, layout, file, languages):
     multiple=True,
     help="Write only this pretraining head. May be repeated. Not for layout zoo.",
 )
-@click.option("--file", help="The checkpoint to read, if SOURCE has several.")
-@click.option("--from", "read_as", help="The layout to read, if SOURCE has several.")
+@arguments.FILE
+@arguments.LAYOUT
 @click.option("--half", is_flag=True, help="Store float16, only in layout zoo.")
-@LANGUAGES
-def convert(source, output, layout, task, heads, file, read_as, half, languages):
+@arguments.LANGUAGES
+def convert(source, output, written, task, heads, half, **choices):
     """Convert a preset to another layout."""
     import zoo
 
-    task = None if task == "none" else task
-    choices = {"layout": read_as, "file": file, "languages": languages}
-    model = zoo.from_preset(source, task, **choices)
+    model = zoo.from_preset(source, None if task == "none" else task, **choices)
     options = {"dtype": "float16" if half else "float32"}
-    if heads or layout != "zoo":
+    if heads or written != "zoo":
         if isinstance(model, zoo.TextEnsemble):
             raise ValueError(
-                f"An ensemble has one layout, zoo. Received: {layout}. Convert each of "
-                f"{source}/member_*."
+                f"An ensemble has one layout, zoo. Received: {written}. Convert each "
+                f"of {source}/member_*."
             )
-        options |= {"layout": layout, "heads": heads or None}
+        options |= {"layout": written, "heads": heads or None}
     model.save_to_preset(output, **options)
     click.echo(output)
 
 
 @main.command()
 @click.argument("family", required=False)
-@arguments.input_directory(
-    "Directory with the training files.", arguments.check_run_data
+@arguments.path_option(
+    "--data", "Directory with the training files.", arguments.check_run_data, True
 )
-@arguments.output_directory(
-    "Directory for the vocabulary, the checkpoint, the log and the preset."
+@arguments.output_path(
+    "Directory for the vocabulary, the checkpoint, the log and the preset.",
+    arguments.check_new_folder,
 )
 @click.option(
     "--recipe",
@@ -183,25 +177,18 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard):
 
 
 @main.command()
-@click.argument("preset", callback=arguments.check_preset)
+@arguments.PRESET
 @arguments.labelled_data(arguments.TAGGED + arguments.SMALL_BATCHES)
-@click.option(
-    "--valid",
-    callback=arguments.check_data,
-    help="A file for validation; by default a tenth of --data.",
+@arguments.path_option(
+    "--valid", "A file for validation; by default a tenth of --data."
 )
 @arguments.target_file("--target", "--data")
 @arguments.target_file("--valid-target", "--valid")
-@click.option(
-    "--output",
-    required=True,
-    callback=arguments.check_new_model,
-    help="The .keras file to write.",
-)
-@click.option(
+@arguments.output_path("The .keras file to write.", arguments.check_new_model)
+@arguments.path_option(
     "--report",
-    callback=arguments.check_new_folder,
-    help="Directory of the report; by default that of OUTPUT: m_report for m.keras.",
+    "Directory of the report; by default that of OUTPUT: m_report for m.keras.",
+    arguments.check_new_folder,
 )
 @click.option(
     "--task",
@@ -222,7 +209,7 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard):
     "By default that of the preset, or 3. With --recipe: one for the head, one for "
     "each group of layers, and 3 for all.",
 )
-@arguments.number_option("--batch-size", "Texts of an update; by default 32.")
+@arguments.BATCH_SIZE
 @arguments.number_option(
     "--token-budget",
     "Maximum number of tokens of an update, with padding; instead of --batch-size.",
@@ -247,10 +234,9 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard):
     "--language-model-epochs",
     "For --recipe: epochs of the language model; by default 1.",
 )
-@click.option(
+@arguments.path_option(
     "--unlabeled",
-    callback=arguments.check_data,
-    help="For --recipe: more texts for the language model, one on each line.",
+    "For --recipe: more texts for the language model, one on each line.",
 )
 @click.option(
     "--keep-best",
@@ -273,7 +259,7 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard):
     help="Another argument of the task, such as head=concat_pooling, or a field of the "
     "config, such as dropout=0.2. May be repeated.",
 )
-@click.option("--dtype", help="Dtype policy of Keras, such as mixed_bfloat16.")
+@arguments.DTYPE
 @arguments.seed_option("the new weights, the order of the texts, and dropout")
 def finetune(
     preset, data, valid, output, report, task, recipe, task_options, **options
@@ -296,7 +282,7 @@ def finetune(
 
 
 @main.command()
-@click.argument("model", callback=arguments.check_model)
+@arguments.MODEL
 @click.argument("directory", callback=arguments.check_new_folder)
 @click.option("--task", help="The task to export, if MODEL is a preset.")
 @arguments.number_option("--version", "By default one more than the highest.")

@@ -2,16 +2,16 @@
 
 import json
 import os
-import pathlib
 import sys
 
 import click
 
 from zoo.commands import arguments
+from zoo.files.lines import read_lines
 
 
 @click.command()
-@click.argument("model", callback=arguments.check_model)
+@arguments.MODEL
 @click.argument("texts", nargs=-1)
 @click.option(
     "--pair",
@@ -19,21 +19,18 @@ from zoo.commands import arguments
     help="Each text is a pair, separated by a tab. This is the default for a model "
     "that was trained on pairs.",
 )
-@click.option(
+@arguments.path_option(
     "--page",
-    callback=arguments.check_new_file,
-    help="Also write a page, .html, that marks names and other spans, phrases, or "
-    "answers in the texts.",
+    "Also write a page, .html, that marks names and other spans, phrases, or answers "
+    "in the texts.",
+    arguments.check_new_file,
 )
-@click.option(
-    "--data",
-    callback=arguments.check_data,
-    help="Instead of texts: a file of SQuAD, with or without true answers.",
+@arguments.path_option(
+    "--data", "Instead of texts: a file of SQuAD, with or without true answers."
 )
-@click.option(
-    "--output",
-    callback=arguments.check_new_file,
-    help="The file of the answers to --data, as the official scorer of SQuAD reads it.",
+@arguments.output_path(
+    "The file of the answers to --data, as the official scorer of SQuAD reads it.",
+    required=False,
 )
 def predict(model, texts, pair, page, data, output):
     """Print the answer to each text as a line of JSON.
@@ -58,7 +55,7 @@ def predict(model, texts, pair, page, data, output):
         return
     if page:
         _check_page(loaded, page)
-    rows = list(texts) or arguments.read_lines(sys.stdin)
+    rows = list(texts or read_lines(sys.stdin))
     if pair and len(loaded.columns) == 1:
         raise ValueError(
             "`--pair` needs a task that reads pairs of texts. Received: a "
@@ -92,7 +89,7 @@ def _check_page(loaded, page):
 
 
 @click.command("fill-mask")
-@click.argument("preset", callback=arguments.check_preset)
+@arguments.PRESET
 @click.argument("texts", nargs=-1, required=True)
 @arguments.number_option("-k", "Candidates per [MASK].", 5)
 def fill_mask(preset, texts, k):
@@ -111,11 +108,8 @@ def fill_mask(preset, texts, k):
 @click.argument("preset", callback=arguments.check_model)
 @click.argument("text")
 @click.argument("target", required=False)
-@click.option(
-    "--output",
-    required=True,
-    callback=arguments.check_new_file,
-    help="The file to write: a page, .html, or a picture, .svg, .png or .pdf.",
+@arguments.output_path(
+    "The file to write: a page, .html, or a picture, .svg, .png or .pdf."
 )
 @click.option(
     "--kind",
@@ -142,42 +136,18 @@ def attend(preset, text, target, output, kind, layer, head):
     click.echo(output)
 
 
-text_files = click.argument(
-    "files",
-    nargs=-1,
-    required=True,
-    type=click.Path(path_type=pathlib.Path),
-    callback=arguments.check_data,
-)
-
-
 @click.command()
-@click.argument("preset", callback=arguments.check_preset)
-@text_files
-@click.option(
-    "--output",
-    required=True,
-    callback=arguments.check_new_file,
-    help="The .npy file to write.",
-)
-@arguments.number_option(
-    "--layer",
-    "A layer whose vectors are used, 0 for the embeddings, -1 for the last layer. "
-    "May be repeated.",
-    name="layers",
-    multiple=True,
-)
-@click.option(
-    "--pooling",
-    type=click.Choice(["cls", "last", "mean", "max"]),
-    help="How the vectors of the tokens become one vector.",
-)
+@arguments.PRESET
+@arguments.TEXT_FILES
+@arguments.output_path("The .npy file to write.")
+@arguments.LAYERS
+@arguments.pooling("cls", "last", "mean", "max")
 @click.option(
     "--normalize", is_flag=True, default=None, help="Scale each vector to length 1."
 )
 @arguments.number_option("--sequence-length", "Longer texts are truncated.")
-@arguments.number_option("--batch-size", "Texts read together; by default 32.")
-@click.option("--dtype", help="Dtype policy of Keras, such as mixed_bfloat16.")
+@arguments.BATCH_SIZE
+@arguments.DTYPE
 def embed(preset, files, output, layers, **options):
     """Write a vector for each line of text files.
 
@@ -194,16 +164,10 @@ def embed(preset, files, output, layers, **options):
 
 
 @click.command()
-@click.argument("preset", callback=arguments.check_preset)
+@arguments.PRESET
 @click.argument("word")
-@text_files
-@arguments.number_option(
-    "--layer",
-    "A layer whose vectors are used, 0 for the embeddings. May be repeated. By "
-    "default the last one.",
-    name="layers",
-    multiple=True,
-)
+@arguments.TEXT_FILES
+@arguments.LAYERS
 @arguments.number_option("--groups", "Number of groups.", 2)
 @arguments.number_option(
     "--limit", "Maximum number of uses. The first ones are taken.", 500
@@ -211,11 +175,7 @@ def embed(preset, files, output, layers, **options):
 @arguments.number_option(
     "--neighbours", "Number of most similar uses that are printed below each use.", 0
 )
-@click.option(
-    "--output",
-    callback=arguments.check_picture,
-    help="A picture of the uses to write: .svg, .png or .pdf.",
-)
+@arguments.picture("uses")
 def senses(preset, word, files, layers, groups, limit, neighbours, output):
     """Show groups of similar uses of a word in text files.
 
@@ -242,13 +202,8 @@ def senses(preset, word, files, layers, groups, limit, neighbours, output):
 
 
 @click.command()
-@text_files
-@click.option(
-    "--output",
-    required=True,
-    callback=arguments.check_new_file,
-    help="The text file to write.",
-)
+@arguments.TEXT_FILES
+@arguments.output_path("The text file to write.")
 @arguments.number_option("--embedding-dim", "Numbers in a vector.", 100)
 @arguments.number_option("--minimum", "Rarer words are ignored.", 5)
 @click.option("--lowercase", is_flag=True, help="Convert the texts to lower case.")
@@ -271,7 +226,7 @@ def vectors(files, output, **options):
 
 
 @click.command()
-@text_files
+@arguments.TEXT_FILES
 @click.option(
     "--kind",
     type=click.Choice(["wordpiece", "sentencepiece", "bpe", "byte_bpe", "fastai"]),
@@ -279,10 +234,8 @@ def vectors(files, output, **options):
     help="The kind of tokenizer.",
 )
 @arguments.number_option("--size", "The largest number of tokens.", required=True)
-@click.option(
-    "--output",
-    required=True,
-    help="The file to write; for bpe and byte_bpe, a directory.",
+@arguments.output_path(
+    "The file to write; for bpe and byte_bpe, a directory.", check=None
 )
 @click.option("--cased", is_flag=True, help="Keep upper case, for wordpiece.")
 @arguments.number_option(

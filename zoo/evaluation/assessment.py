@@ -44,15 +44,12 @@ class Assessment:
         return {name: float(score(rows)) for name, score in self.statistics.items()}
 
     def scores(self, seed=0):
-        """Computes all scores with their 95% intervals.
+        """Dict of the name of each score to its value, low and high, in a dict.
 
-        That of a proportion is Wilson's, the others are bootstrap intervals.
+        The two are the 95% interval: Wilson's of a proportion, else a bootstrap one.
 
         Args:
             seed: int, of the resampled test sets.
-
-        Returns:
-            dict of the name of a score to a dict of value, low and high, float.
         """
         return {
             name: {"value": value, "low": low, "high": high}
@@ -153,15 +150,7 @@ def _macro_f1(true, found, size):
 
 
 def class_table(matrix, labels):
-    """Computes precision, recall, F1 and support of each class. 0 / 0 is 0.
-
-    Args:
-        matrix: int (C, C), from `confusion_matrix`.
-        labels: sequence of str (C,).
-
-    Returns:
-        list of dict of label, precision, recall, f1 and support.
-    """
+    """Precision, recall, F1 and support of each class; 0 / 0 is 0."""
     counts = zip(np.diag(matrix), matrix.sum(0), matrix.sum(1), strict=True)
     return [
         {"label": label, **precision_recall_f1(count), "support": int(count[2])}

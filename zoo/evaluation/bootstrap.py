@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from zoo.checks.ranges import Size, check_values
+
 
 def paired_bootstrap(correct_a, correct_b, seed, samples=10000):
     """Computes the difference of two systems with a 95% bootstrap interval.
@@ -33,11 +35,11 @@ def paired_bootstrap(correct_a, correct_b, seed, samples=10000):
         (1.0, 1.0, 1.0)
     """
     a, b = np.asarray(correct_a, "float64"), np.asarray(correct_b, "float64")
-    if a.ndim != 1 or a.shape != b.shape or not len(a) or samples < 1:
+    check_values(Size, samples=samples)
+    if a.ndim != 1 or a.shape != b.shape or not len(a):
         raise ValueError(
             "`correct_a` and `correct_b` must have one axis and the same length, and "
-            "must not be empty. `samples` must be positive. Received: shapes "
-            f"{a.shape} and {b.shape}, samples={samples}."
+            f"must not be empty. Received: shapes {a.shape} and {b.shape}."
         )
     values, counts = np.unique(a - b, return_counts=True)
     draws = np.random.default_rng(seed).multinomial(len(a), counts / len(a), samples)
@@ -71,11 +73,7 @@ def bootstrap_interval(statistic, size, seed, samples=1000):
         >>> bootstrap_interval(lambda rows: right[rows].mean(), 4, seed=0)
         (1.0, 1.0)
     """
-    if size < 1 or samples < 1:
-        raise ValueError(
-            "`size` and `samples` must be positive. Received: "
-            f"size={size}, samples={samples}."
-        )
+    check_values(Size, size=size, samples=samples)
     generator = np.random.default_rng(seed)
     found = [statistic(generator.integers(size, size=size)) for _ in range(samples)]
     low, high = np.percentile(found, [2.5, 97.5])

@@ -109,9 +109,6 @@ def _canonical(label):
 def read_brackets(tree):
     """Lists the phrases and the leaves of a tree, without traces.
 
-    Args:
-        tree: a tree, see the module.
-
     Returns:
         list of (label, begin, end), and list of (tag, word). A phrase has the words
         begin to end - 1. Functions are removed from labels.

@@ -4,18 +4,7 @@ import numpy as np
 
 
 def check_pairs(references, predictions):
-    """Converts references and predictions to arrays of one axis, and bytes to text.
-
-    Args:
-        references: sequence (N,), the true values.
-        predictions: sequence (N,), the predicted values.
-
-    Returns:
-        Two arrays (N,).
-
-    Raises:
-        ValueError: if they differ in length, are empty or have more than one axis.
-    """
+    """Arrays (N,) of two sequences of one length, with bytes as text."""
     references, predictions = _as_array(references), _as_array(predictions)
     if (
         references.ndim != 1

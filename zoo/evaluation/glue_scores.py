@@ -6,6 +6,7 @@ import importlib
 import numpy as np
 
 from zoo.checks.extras import missing_package
+from zoo.checks.ranges import check_choice
 from zoo.evaluation.classification import accuracy, check_pairs
 
 BINARY = (0, 1)
@@ -36,9 +37,7 @@ def glue_metrics(task):
     Raises:
         ValueError: if there is no such task.
     """
-    if task not in TASKS:
-        raise ValueError(f"`task` must be one of {sorted(TASKS)}. Received: {task!r}.")
-    labels, metrics = TASKS[task]
+    labels, metrics = TASKS[check_choice("task", task, sorted(TASKS))]
     return {
         name: functools.partial(_measure, metric, task, labels)
         for name, metric in metrics.items()

@@ -4,6 +4,8 @@ import collections
 
 import numpy as np
 
+from zoo.checks.ranges import check_choice
+
 OUTSIDE = "O"
 PREFIXES = ("B", "I", "E", "S", "L", "U")
 # The prefixes that begin a span in every scheme, and those that no span continues.
@@ -17,17 +19,7 @@ FOLLOW = 0.99  # the least share of sentences that follow their scheme
 
 
 def split_tag(tag):
-    """Splits a tag into prefix and type: B and PER for `B-PER`, O and "" for `O`.
-
-    Args:
-        tag: str.
-
-    Returns:
-        Tuple of two str.
-
-    Raises:
-        ValueError: if the tag is neither O nor B, I, E, S, L or U with a type.
-    """
+    """Splits a tag into prefix and type: B and PER for `B-PER`, O and "" for `O`."""
     prefix, _, kind = tag.partition("-")
     if tag != OUTSIDE and (prefix not in PREFIXES or not kind):
         raise ValueError(
@@ -85,7 +77,7 @@ def write_spans(spans, length, scheme):
         ValueError: if the scheme is unknown, spans overlap, or a span is not inside the
             sentence.
     """
-    _check_scheme(scheme)
+    check_choice("scheme", scheme, SCHEMES)
     tags = [OUTSIDE] * length
     for kind, begin, end in sorted(spans, key=lambda span: span[1]):
         if not 0 <= begin < end <= length or any(t != OUTSIDE for t in tags[begin:end]):
@@ -163,7 +155,7 @@ def allowed_transitions(labels, scheme):
     Raises:
         ValueError: if a label is not a tag of the scheme.
     """
-    _check_scheme(scheme)
+    check_choice("scheme", scheme, SCHEMES)
     parts = [label.partition("-")[::2] for label in labels]
     known = {*BEGINS[scheme], *ENDS[scheme], *INSIDE[scheme]}
     for label, (prefix, kind) in zip(labels, parts, strict=True):
@@ -192,11 +184,6 @@ def _may_follow(one, other, scheme):
         return True
     goes_on = prefix not in CLOSING and following in INSIDE[scheme]
     return goes_on and kind == kind_after
-
-
-def _check_scheme(scheme):
-    if scheme not in SCHEMES:
-        raise ValueError(f"`scheme` must be one of {SCHEMES}. Received: {scheme!r}.")
 
 
 def span_scores(references, predictions):
@@ -243,14 +230,7 @@ def span_scores(references, predictions):
 
 
 def precision_recall_f1(count):
-    """Computes precision, recall and F1 from counts. A score of 0 / 0 is 0.
-
-    Args:
-        count: three int, the correct, the predicted and the true ones.
-
-    Returns:
-        dict of precision, recall and f1 in [0, 1].
-    """
+    """Precision, recall, F1 from correct, predicted and true ones; 0 / 0 is 0."""
     both, found, true = map(int, count)
     return {
         "precision": both / found if found else 0.0,

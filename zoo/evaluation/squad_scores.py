@@ -6,6 +6,7 @@ import string
 
 import numpy as np
 
+from zoo.checks.ranges import check_choice
 from zoo.evaluation.assessment import Assessment
 
 ARTICLES = re.compile(r"\b(a|an|the)\b")
@@ -85,8 +86,7 @@ def _check(references, predictions, version, null_odds):
             f"and must not be empty. Received: lengths {len(references)}, "
             f"{len(predictions)} and {len(odds)}."
         )
-    if version not in VERSIONS:
-        raise ValueError(f"`version` must be one of {VERSIONS}. Received: {version!r}.")
+    check_choice("version", version, VERSIONS)
     for answers in references:
         if isinstance(answers, str) or not all(isinstance(a, str) for a in answers):
             raise TypeError(
@@ -151,16 +151,9 @@ def best_null_threshold(references, predictions, null_odds):
 
 
 def _totals(scores, references, predictions, null_odds):
-    """The sums of scores for each number of questions below the threshold.
-
-    Args:
-        scores: float (N,), of the predictions.
-        references, predictions, null_odds: see `squad_scores`.
-
-    Returns:
-        float (N,), the odds in ascending order, and float (N + 1,), the sums if the
-        first ones have their predictions and the others no answer.
-    """
+    """The odds in ascending order (N,), and sums of scores (N + 1,)."""
+    # Each sum is that of the scores if the first ones have their predictions and the
+    # others no answer.
     order = np.argsort(null_odds, kind="stable")
     answerable = np.array([len(answers) > 0 for answers in references])
     written = np.array([bool(text) for text in predictions])

@@ -1,26 +1,14 @@
 """BLEU and chrF of translations, computed by sacrebleu."""
 
-import warnings
-
 import numpy as np
 
 from zoo.checks.extras import missing_package
+from zoo.checks.user_warnings import warn_user
 from zoo.evaluation.assessment import Assessment
 
 
 def group_references(sources, targets):
-    """Collects the translations of equal sources.
-
-    Args:
-        sources, targets: lists of str of one length.
-
-    Returns:
-        list of the different sources in their first order, and a list with the
-        different translations of each, in their order.
-
-    Raises:
-        ValueError: if the lists have different lengths.
-    """
+    """The different sources in their order, and the different targets of each."""
     if len(sources) != len(targets):
         raise ValueError(
             "`sources` and `targets` must have the same length. Received: "
@@ -86,7 +74,7 @@ def assess_texts(references, hypotheses):
     try:
         metrics = _metrics()
     except ImportError as error:
-        warnings.warn(str(error), stacklevel=2)
+        warn_user(str(error))
     else:
         chrf = metrics["chrf"]
         errors = [1 - chrf.sentence_score(*pair).score / 100 for pair in pairs]
@@ -99,10 +87,8 @@ def assess_texts(references, hypotheses):
 
 
 def _corpus_statistic(metric, hypotheses, streams):
-    """The score of chosen rows, a function, from the counts of every sentence.
-
-    The public methods of sacrebleu would split the sentences again for every choice.
-    """
+    """The score of chosen rows, a function, from the counts of every sentence."""
+    # The public methods of sacrebleu would split the sentences again for every choice.
     counts = np.array(metric._extract_corpus_statistics(list(hypotheses), streams))
 
     def score(rows):
@@ -125,14 +111,7 @@ def _checked(hypotheses, references):
 
 
 def reference_streams(references):
-    """References as sacrebleu takes them: lists with one entry for each hypothesis.
-
-    Args:
-        references: list of lists of str.
-
-    Returns:
-        list of lists of str or None.
-    """
+    """References as sacrebleu takes them: lists with one entry for each hypothesis."""
     most = max(map(len, references))
     return [[r[k] if k < len(r) else None for r in references] for k in range(most)]
 

@@ -9,15 +9,10 @@ NEVER = -1e30  # lower than the score of any sequence
 
 
 def length_penalty(length, options):
-    """What the log-probability of a sequence is divided by.
+    """What the log-probability of a sequence of `length` tokens is divided by, float32.
 
-    Args:
-        length: int tensor, tokens of the sequence, its end included.
-        options: `GenerationOptions`.
-
-    Returns:
-        float32 tensor, `((5 + L) / 6)^alpha` for "gnmt" (Wu et al. 2016, equation 14),
-        else `L^alpha`.
+    It is `((5 + L) / 6)^alpha` for "gnmt" (Wu et al. 2016, equation 14), else
+    `L^alpha`.
     """
     length = ops.cast(length, "float32")
     if options.penalty == "gnmt":

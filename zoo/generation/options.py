@@ -146,12 +146,7 @@ class GenerationOptions(CheckedFields):
             )
 
     def check_tokens(self, size, end):
-        """Raises ValueError if an option names no token of a model, or leaves none.
-
-        Args:
-            size: int, V, the tokens of the model.
-            end: int, the token that ends a sequence.
-        """
+        """Raises ValueError if an option names no token of `size`, or leaves none."""
         for name in ("first_token", "last_token", "suppressed"):
             value = getattr(self, name)
             tokens = value if name == "suppressed" else (value,)
@@ -170,11 +165,7 @@ class GenerationOptions(CheckedFields):
             )
 
     def with_values(self, values):
-        """A copy with other values of some fields, which may be tensors; unchecked.
-
-        Args:
-            values: dict of the name of a field to its value.
-        """
+        """A copy with other values of some fields, which may be tensors; unchecked."""
         options = copy.copy(self)
         options.__dict__.update(values, resolved=True)
         return options
@@ -199,16 +190,8 @@ class GenerationOptions(CheckedFields):
         return GenerationOptions(num_beams=beams, penalty=self.penalty)
 
     def inputs(self, size):
-        """The values that a compiled generation takes as inputs, see `with_inputs`.
-
-        One function serves all options of a structure.
-
-        Args:
-            size: int, V, the tokens of the model.
-
-        Returns:
-            dict of the name of a field to a number; of `suppressed` to V bool.
-        """
+        """The values that a compiled generation takes, dict; `suppressed` is V bool."""
+        # One function serves all options of a structure; see `with_inputs`.
         values, never = dict(self.resolve().__dict__), {*self.suppressed}
         values["suppressed"] = [token in never for token in range(size)]
         for name in ("penalty", "stop", "searches", "resolved"):
@@ -235,13 +218,7 @@ def _as_tuple(value):
 
 
 def change_if(condition, change, value):
-    """Returns `change(value)` if a condition holds, and else `value`.
-
-    Args:
-        condition: bool, or a bool scalar tensor, in a graph that serves both cases.
-        change: function of a tensor to a tensor of its shape and dtype.
-        value: tensor.
-    """
+    """Returns `change(value)` if a condition, or tensor, holds, and else `value`."""
     if isinstance(condition, bool):
         return change(value) if condition else value
     return ops.cond(condition, lambda: change(value), lambda: value)

@@ -7,25 +7,21 @@ from keras import ops
 def run(body, row, results, longest, compact, beams=1):
     """Repeats a step until every row has ended, without those that have.
 
-    Rows that have ended are left out as soon as they are a quarter of all, and the
-    later entries of a cache that is full become old ones. Both copy the states, so
-    neither is done at every step. A step copies the later entries, as TensorFlow does
-    not write in place.
-
     Args:
         body: function of the number of the step, the number of rows that have not
             ended, and the row, to the next three.
         row: dict of tensors with a row for each source. It has "done", and "states",
             whose tensors may have `beams` rows for each source, see `search`.
-        results: dict of the tensors of `row` that are wanted.
+        results: dict of the tensors of `row` that are wanted, for all rows.
         longest: int or int32 scalar, the most steps.
         compact: bool, see `generate`.
         beams: int.
-
-    Returns:
-        dict of the results for all rows.
     """
 
+    # Rows that have ended are left out as soon as they are a quarter of all, and the
+    # later entries of a cache that is full become old ones. Both copy the states, so
+    # neither is done at every step. A step copies the later entries, as TensorFlow does
+    # not write in place.
     def unfinished(number, alive, row):
         going = (number < longest) & (alive > 0)
         if not compact:
@@ -62,23 +58,14 @@ def run(body, row, results, longest, compact, beams=1):
 
 
 def is_full(states, beams):
-    """Whether the caches have no room for another step, bool scalar.
-
-    Args:
-        states: dict, see `search`.
-        beams: int, entries that a step adds.
-    """
+    """Whether the caches have no room for a step of `beams` entries, bool."""
     source = states["source"]
     room = ops.shape(source["cache"][0][1][0])[2]
     return ops.max(source["used"], initial=0) + beams > room
 
 
 def make_room(states, beams):
-    """Makes the later entries of full caches old ones.
-
-    Args:
-        states, beams: see `is_full`.
-    """
+    """Makes the later entries of full caches old ones."""
     source, full = states["source"], is_full(states, beams)
     later = ops.shape(source["cache"][0][1][0])[2]
     more = ops.where(full, later, 0)
@@ -94,16 +81,7 @@ def make_room(states, beams):
 
 
 def row_limits(limits, rows, options):
-    """The most tokens of each row, int32 (B,), and of all of them.
-
-    Args:
-        limits: int32 (B,), or None for `max_new_tokens`.
-        rows: int, B.
-        options: `GenerationOptions`.
-
-    Returns:
-        int32 (B,); and int32 scalar, or an int without limits.
-    """
+    """The most tokens of each row, int32 (B,), and of all of them."""
     most = options.max_new_tokens
     if limits is None:
         return ops.zeros((rows,), "int32") + most, most
@@ -112,15 +90,9 @@ def row_limits(limits, rows, options):
 
 
 def take_rows(row, index, beams=1, choice=None):
-    """The rows of some sources, of tensors and of states.
-
-    Args:
-        row: dict of tensors (B, ...), and "states", see `run`.
-        index: int32 (N,), sources.
-        beams: int, rows of the states for each source.
-        choice: int32 (N, beams), which of its rows each row is taken from; by default
-            the same.
-    """
+    """The rows of some sources, `index` (N,), of tensors and of states."""
+    # `choice` (N, beams) says which of the rows of its source each row of the states is
+    # taken from; by default the same.
     if choice is None:
         choice = ops.arange(beams, dtype="int32")[None]
     flat = ops.reshape(index[:, None] * beams + choice, (-1,))

@@ -75,18 +75,9 @@ def _forbid(scores, token, here):
 
 
 def top_scores(scores, count):
-    """The greatest scores of each row and their tokens, as `keras.ops.top_k` does it.
-
-    First it finds the parts of a row that can hold them, by their greatest scores. That
-    is four times as fast for 32,000 tokens.
-
-    Args:
-        scores: float32 (R, V).
-        count: int or int32 scalar, N.
-
-    Returns:
-        float32 (R, N), in descending order, and int32 (R, N).
-    """
+    """The greatest scores of rows and their tokens, (R, N), as `keras.ops.top_k`."""
+    # First it finds the parts of a row that can hold them, by their greatest scores.
+    # That is four times as fast for 32,000 tokens.
     parts = -(-scores.shape[-1] // TOKENS_IN_PART)
 
     def search_all():
@@ -119,10 +110,8 @@ def _search_parts(scores, parts, count):
 
 
 def _penalize(scores, tokens, step, penalty):
-    """Lowers the scores of the tokens that a sequence has already.
-
-    Source: Keskar et al. 2019 (CTRL), section 4.1; negative scores as in Hugging Face.
-    """
+    """Lowers the scores of the tokens that a sequence has already."""
+    # Keskar et al. 2019 (CTRL), section 4.1; negative scores as in Hugging Face.
     size = ops.shape(scores)[1]
     places = ops.arange(ops.shape(tokens)[1], dtype="int32")[None]
     # A row that has ended is filled with the end token, which need not exist.
@@ -139,14 +128,8 @@ def _penalize(scores, tokens, step, penalty):
 
 
 def _forbid_repeated(scores, tokens, step, size):
-    """Gives tokens the lowest score that would repeat some tokens in their order.
-
-    Source: Paulus et al. 2018, section 2.5.
-
-    Args:
-        scores, tokens, step: see `adjust_scores`.
-        size: int or int32 scalar, how many tokens have no repetition.
-    """
+    """Forbids tokens that would repeat `size` tokens in their order."""
+    # Paulus et al. 2018, section 2.5.
     length = ops.shape(tokens)[1]
     back = ops.arange(1, size, dtype="int32")  # from a token to those before it
     places = ops.arange(length, dtype="int32")

@@ -99,11 +99,7 @@ def sample(
 
 
 def first_row(states, start, options, end, limits=None, numbers=None):
-    """The rows before the first token; see `generate` for the arguments.
-
-    Returns:
-        dict of tensors (R, ...), and the most tokens of all rows.
-    """
+    """The rows before the first token, dict, and the most tokens of all rows."""
     rows = ops.shape(start)[0]
     limits, longest = row_limits(limits, rows, options)
     if options.samples is False:

@@ -22,13 +22,7 @@ from zoo.layers.character_cnn import CharacterCNN, Highway
 from zoo.layers.concat_pooling import ConcatPooling
 from zoo.layers.crf import CRF
 from zoo.layers.frozen_models import FirstPieces, InferenceModel
-from zoo.layers.heads import (
-    ComparedSegments,
-    MaskedLMHead,
-    Pooling,
-    TokenLogits,
-    output_layer,
-)
+from zoo.layers.heads import ComparedSegments, Pooling, output_layer
 from zoo.layers.lora import enable_lora, is_lora, merged_weights
 from zoo.layers.maxout import Maxout
 from zoo.layers.normalization import LayerNorm
@@ -48,6 +42,7 @@ from zoo.layers.recurrent.lstm import LSTM
 from zoo.layers.recurrent.qrnn import QRNN
 from zoo.layers.sampled_softmax import SampledSoftmax
 from zoo.layers.scalar_mix import ScalarMix
+from zoo.layers.token_scores import MaskedLMHead, TokenLogits
 from zoo.layers.word_embedding import WordEmbedding
 
 __all__ = [

@@ -10,18 +10,10 @@ from zoo.checks.ranges import check_values
 
 
 def gelu_tanh(x):
-    """Computes `x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))`.
-
-    The function equals `keras.activations.gelu` with `approximate=True`. TensorFlow
-    merges it into the matrix product before it only in this order of products. That
-    makes `predict` 1.07 times as fast.
-
-    Args:
-        x: float tensor.
-
-    Returns:
-        float tensor of the shape of x.
-    """
+    """Computes `x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))`."""
+    # The function equals `keras.activations.gelu` with `approximate=True`. TensorFlow
+    # merges it into the matrix product before it only in this order of products. That
+    # makes `predict` 1.07 times as fast.
     inner = x + (0.044715 * ops.square(x)) * x
     return (0.5 * x) * (1.0 + ops.tanh(0.7978845608028654 * inner))
 

@@ -8,7 +8,12 @@ from zoo.checks.ranges import Size, check_values
 
 @keras.saving.register_keras_serializable(package="zoo")
 class MergeRows(keras.layers.Layer):
-    """The sequences of all rows as rows: (B, N, ...) to (B N, ...)."""
+    """The sequences of all rows as rows: (B, N, ...) to (B N, ...).
+
+    Example:
+        >>> tuple(MergeRows()(ops.ones((2, 3, 4))).shape)
+        (6, 4)
+    """
 
     def call(self, x):
         """Reshapes x."""
@@ -25,6 +30,10 @@ class SplitRows(keras.layers.Layer):
 
     Args:
         count: int, N.
+
+    Example:
+        >>> tuple(SplitRows(3)(ops.ones((6, 4))).shape)
+        (2, 3, 4)
     """
 
     def __init__(self, count, **kwargs):

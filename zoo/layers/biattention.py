@@ -21,6 +21,11 @@ class Biattention(keras.layers.Layer):
 
     Returns:
         (B, L, 3 D).
+
+    Example:
+        >>> x, y = ops.full((1, 1, 1), 2.0), ops.full((1, 2, 1), 3.0)
+        >>> Biattention()(x, y, ops.ones((1, 2))).numpy().tolist()
+        [[[2.0, -1.0, 6.0]]]
     """
 
     def call(self, x, y, y_mask):
@@ -51,6 +56,11 @@ class AttentivePooling(keras.layers.Layer):
 
     Returns:
         (B, 4 D).
+
+    Example:
+        >>> layer = AttentivePooling()
+        >>> tuple(layer(ops.ones((2, 3, 4)), ops.ones((2, 3))).shape)
+        (2, 16)
     """
 
     def build(self, sequence_shape, *args, **kwargs):
@@ -85,14 +95,8 @@ class AttentivePooling(keras.layers.Layer):
 
 
 def masked_softmax(scores, mask, axis=-1):
-    """Softmax over the positions with mask 1, float32; 0 where the mask is 0.
-
-    Args:
-        scores: (...).
-        mask: a shape that broadcasts to that of the scores, 1 = token. Where it is 0
-            along the whole axis, the result is 0.
-        axis: int.
-    """
+    """Softmax over the positions with mask 1, float32; 0 where the mask is 0."""
     mask = ops.cast(mask, "float32")
     scores = ops.where(mask > 0, ops.cast(scores, "float32"), -1e9)
+    # Where the mask is 0 along the whole axis, the result is 0.
     return ops.softmax(scores, axis=axis) * mask

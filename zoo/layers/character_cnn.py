@@ -31,6 +31,10 @@ class Highway(CompositeLayer):
 
     Returns:
         (..., D).
+
+    Example:
+        >>> tuple(Highway(gate_bias=-2.0)(ops.ones((2, 3))).shape)
+        (2, 3)
     """
 
     def __init__(self, gate_bias=-2.0, **kwargs):
@@ -106,6 +110,11 @@ class CharacterCNN(CompositeLayer):
     Raises:
         ValueError: if there is no filter, a filter is wider than `max_characters`, or
             the input has too many characters.
+
+    Example:
+        >>> layer = CharacterCNN([(1, 4), (3, 6)], embedding_dim=2, projection_dim=5)
+        >>> tuple(layer(ops.ones((2, 3, 50), "int32")).shape)
+        (2, 3, 5)
     """
 
     def __init__(
@@ -250,14 +259,7 @@ class CharacterCNN(CompositeLayer):
 
 
 def distinct_rows(rows):
-    """Finds the distinct rows of a matrix, in TensorFlow.
-
-    Args:
-        rows: int (W, C).
-
-    Returns:
-        int (U, C), the distinct rows, and int (W,), the index of each row among them.
-    """
+    """The distinct rows of a matrix (W, C), (U, C), and the index (W,) of each row."""
     import tensorflow as tf
 
     return tf.raw_ops.UniqueV2(x=rows, axis=[0])
@@ -271,17 +273,7 @@ def block_size(rows):
 
 
 def in_blocks(function, rows, shape, dtype):
-    """Applies a function to blocks of rows of one size, in TensorFlow.
-
-    Args:
-        function: function of a block (S, C) to (S, P).
-        rows: (U, C).
-        shape: S and P, int.
-        dtype: str, dtype of the result.
-
-    Returns:
-        (U, P).
-    """
+    """Applies a function (S, C) -> (S, P) to rows (U, C), S at a time."""
     import tensorflow as tf
 
     count, (size, width) = tf.shape(rows)[0], shape

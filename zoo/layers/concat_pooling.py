@@ -25,6 +25,12 @@ class ConcatPooling(keras.layers.Layer):
 
     Returns:
         (B, 3 D).
+
+    Example:
+        >>> sequence = ops.convert_to_tensor([[[1.0], [3.0], [9.0]]])
+        >>> mask = ops.convert_to_tensor([[1, 1, 0]])
+        >>> ConcatPooling()(sequence, mask).numpy().tolist()
+        [[3.0, 3.0, 2.0]]
     """
 
     def __init__(self, reverse=False, **kwargs):
@@ -48,17 +54,7 @@ class ConcatPooling(keras.layers.Layer):
         }
 
     def read(self, value, sequence, padding_mask):
-        """What is known after more tokens.
-
-        A text may be read in parts. A reverse model reads its last part first.
-
-        Args:
-            value: dict of float32, from `start` or the previous part.
-            sequence, padding_mask: see the class.
-
-        Returns:
-            dict like `value`.
-        """
+        """What is known after more tokens; a reverse model reads its end first."""
         wide = ops.cast(sequence, "float32")
         mask = ops.cast(padding_mask, "float32")[:, :, None]
         numbers, count = ops.cumsum(mask, axis=1), ops.sum(mask, axis=1)

@@ -32,6 +32,12 @@ class CRF(keras.layers.Layer):
 
     Returns:
         float32 (B, L, T, T).
+
+    Example:
+        >>> emissions = ops.convert_to_tensor([[[0.0, 2.0], [3.0, 1.0]]])
+        >>> tags, score = best_path(CRF()(emissions))
+        >>> tuple(tags.shape), tuple(score.shape)
+        ((1, 2), (1,))
     """
 
     def __init__(self, boundaries=True, **kwargs):
@@ -87,18 +93,10 @@ def _is_last(mask):
 
 
 def log_partition(potentials):
-    """Computes the logarithm of the sum over all paths of exp(score).
+    """The logarithm (B,) of the sum over all paths of exp(score); L is at least 1."""
 
-    The gradient is computed by one loop forward and one loop backward, instead of
-    automatic differentiation of the loop.
-
-    Args:
-        potentials: float32 (B, L, T, T), L at least 1.
-
-    Returns:
-        float32 (B,).
-    """
-
+    # The gradient is computed by one loop forward and one loop backward, instead of
+    # automatic differentiation of the loop.
     @custom_gradient
     def run(potentials):
         total, expected = forward_backward(potentials)
@@ -113,9 +111,6 @@ def log_partition(potentials):
 
 def forward_backward(potentials):
     """Runs the forward algorithm, and the backward algorithm on request.
-
-    Args:
-        potentials: float32 (B, L, T, T).
 
     Returns:
         The logarithm of the sum over all paths (B,), and a function without arguments
@@ -148,11 +143,9 @@ def forward_backward(potentials):
 
 
 def _scaled(state, scores, axis):
-    """Sums over an axis in log space, and subtracts the largest sum of each row.
-
-    The subtracted values are added up in the second state. Without this, the sums of a
-    long text would lose precision.
-    """
+    """Sums over an axis in log space, and subtracts the largest sum of each row."""
+    # The subtracted values are added up in the second state. Without this, the sums of
+    # a long text would lose precision.
     sums = ops.logsumexp(scores, axis=axis)
     largest = ops.max(sums, axis=-1)
     return sums - largest[:, None], state[1] + largest
@@ -166,15 +159,7 @@ def _only_first(steps):
 
 
 def path_score(potentials, tags):
-    """Computes the scores of given paths.
-
-    Args:
-        potentials: float32 (B, L, T, T).
-        tags: int (B, L); -1 at padding.
-
-    Returns:
-        float32 (B,).
-    """
+    """The scores (B,) of paths of tags (B, L), which are -1 at padding."""
     tags = ops.cast(tags, "int32")
     real = ops.cast(tags >= 0, potentials.dtype)
     before = ops.pad(ops.maximum(tags[:, :-1], 0), ((0, 0), (1, 0)))
@@ -186,24 +171,14 @@ def path_score(potentials, tags):
 
 
 def marginals(potentials):
-    """Computes the probability of every tag at every token.
-
-    Args:
-        potentials: float32 (B, L, T, T), L at least 1.
-
-    Returns:
-        float32 (B, L, T).
-    """
+    """The probability of every tag at every token, (B, L, T); L is at least 1."""
     return ops.sum(forward_backward(potentials)[1](), axis=2)
 
 
 def best_path(potentials):
-    """Finds the path with the highest score by the Viterbi algorithm.
+    """Finds the path with the highest score by the Viterbi algorithm; L is at least 1.
 
     At equal scores the tag with the lower number is chosen.
-
-    Args:
-        potentials: float32 (B, L, T, T), L at least 1.
 
     Returns:
         int32 (B, L), the tags; at padding, the tag of the last token. float32 (B,), the
@@ -231,17 +206,9 @@ def best_path(potentials):
 
 
 def forbid(potentials, allowed, mask=None):
-    """Makes some transitions impossible, so that `best_path` never takes them.
-
-    Args:
-        potentials: float32 (B, L, T, T).
-        allowed: bool (T + 1, T + 1), whether tag j may follow tag i. Row T is the start
-            of the sentence, column T its end.
-        mask: (B, L), 1 = token, tokens before padding.
-
-    Returns:
-        float32 (B, L, T, T).
-    """
+    """Makes impossible what `allowed`, bool (T + 1, T + 1), does not admit."""
+    # Row T is the start of the sentence, column T its end. `best_path` never takes the
+    # others.
     tags = potentials.shape[-1]
     if mask is None:
         mask = ops.ones_like(potentials[:, :, 0, 0])

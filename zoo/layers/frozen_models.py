@@ -13,6 +13,11 @@ class InferenceModel(keras.layers.Layer):
 
     Args:
         model: keras.Model.
+
+    Example:
+        >>> model = keras.Sequential([keras.Input((2,)), keras.layers.Dropout(0.5)])
+        >>> InferenceModel(model)(ops.ones((1, 2)), training=True).numpy().tolist()
+        [[1.0, 1.0]]
     """
 
     def __init__(self, model, **kwargs):
@@ -39,6 +44,11 @@ class FirstPieces(keras.layers.Layer):
 
     Returns:
         (B, N, L, D), 0 where the position is 0 or there is no such place.
+
+    Example:
+        >>> hidden = ops.reshape(ops.arange(3.0), (1, 1, 3, 1))
+        >>> FirstPieces()(hidden, ops.convert_to_tensor([[1, 3, 0]])).numpy().tolist()
+        [[[[0.0], [2.0], [0.0]]]]
     """
 
     def call(self, hidden, positions):

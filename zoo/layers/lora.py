@@ -65,14 +65,7 @@ def is_lora(variable):
 
 
 def merged_weights(model):
-    """The weights of a model as a file holds them: with LoRA merged, without A and B.
-
-    Args:
-        model: built `keras.Model` or layer, with or without LoRA. It does not change.
-
-    Returns:
-        dict of `id` of a variable to numpy array.
-    """
+    """Dict of `id` of a variable to the array that a file holds, with LoRA merged."""
     merged = {id(v): v.value for v in model.weights if not is_lora(v)}
     for layer in model._flatten_layers():
         if getattr(layer, "lora_enabled", False):

@@ -28,6 +28,10 @@ class Maxout(CompositeLayer):
 
     Raises:
         ValueError: if a size is not positive.
+
+    Example:
+        >>> tuple(Maxout(units=3, pool_size=2)(ops.ones((2, 4))).shape)
+        (2, 3)
     """
 
     def __init__(self, units, pool_size=4, **kwargs):

@@ -7,16 +7,16 @@ import json
 import keras
 from keras import ops
 
+from zoo.checks.ranges import check_choice
+
 
 class CompositeLayer(keras.layers.Layer):
-    """A layer of other layers, some of which may be quantized.
+    """A layer of other layers, some of which may be quantized."""
 
-    Keras rebuilds the inner layers from the arguments of the outer layer, in full
-    precision. The build config of this class therefore records which inner layers are
-    quantized, and `build_from_config` quantizes them again, before Keras assigns the
-    weights of the file.
-    """
-
+    # Keras rebuilds the inner layers from the arguments of the outer layer, in full
+    # precision. The build config therefore records which inner layers are quantized,
+    # and `build_from_config` quantizes them again, before Keras assigns the weights of
+    # the file.
     def get_build_config(self):
         """Adds the quantized inner layers to the shapes of the inputs."""
         config = super().get_build_config()
@@ -90,13 +90,7 @@ class MatrixLayer(keras.layers.Layer):
     matrices = {}
 
     def add_matrix(self, name, shape, **options):
-        """Creates a matrix as the attribute `name`, and its scale if it is int8.
-
-        Args:
-            name: str, a key of `matrices`.
-            shape: tuple of two int.
-            **options: further arguments of `add_weight` for a float matrix.
-        """
+        """Creates the matrix `name` by `add_weight`, or an int8 one with its scale."""
         if self.quantization_mode == "int8":
             self._add_int8(name, shape)
         else:
@@ -123,17 +117,7 @@ class MatrixLayer(keras.layers.Layer):
         return ops.cast(weight, self.compute_dtype)
 
     def quantize(self, mode=None, type_check=True, config=None):
-        """Replaces every matrix by integers and scales.
-
-        Args:
-            mode: str, "int8".
-            type_check: bool, ignored.
-            config: `keras.quantizers.QuantizationConfig`, of which only the mode is
-                used.
-
-        Raises:
-            NotImplementedError: if the mode is not "int8".
-        """
+        """Replaces every matrix by int8 and scales; uses only a config's mode."""
         if mode != "int8":
             raise NotImplementedError(
                 f'`mode` of a {type(self).__name__} must be "int8". Received: {mode}.'
@@ -161,15 +145,7 @@ class MatrixLayer(keras.layers.Layer):
 
 
 def int8_values(matrix, axis):
-    """A matrix as integers and scales.
-
-    Args:
-        matrix: float (N, M).
-        axis: int, 0 for a scale for each column or -1 for a scale for each row.
-
-    Returns:
-        int8 (N, M) and float (M,) or (N,).
-    """
+    """A matrix (N, M) as int8 and scales: axis 0 for each column, -1 for each row."""
     integers, scale = keras.quantizers.abs_max_quantize(matrix, axis, to_numpy=True)
     return integers, ops.squeeze(scale, axis)
 
@@ -180,11 +156,8 @@ def quantize_layers(model, config=None):
     By default only weights are quantized, to int8. In contrast to
     `model.quantize("int8")` of Keras, the inputs of dense layers are not quantized. On
     a CPU, the model is then about five times as fast as with Keras' default, and a
-    little slower than in float32. This function also does not warn for every layer that
-    it leaves out.
-
-    Layers that are already quantized, and layers that do not support the config, do not
-    change.
+    little slower than in float32. Layers that are already quantized, and layers that do
+    not support the config, do not change, without a warning.
 
     Args:
         model: built `keras.Model` or layer.
@@ -202,13 +175,8 @@ def quantize_layers(model, config=None):
 
 
 def reset_functions(model):
-    """Makes `fit`, `evaluate`, `predict` and `answer` trace their functions again.
-
-    A traced function keeps using the variables that it was traced with.
-
-    Args:
-        model: `keras.Model` or layer.
-    """
+    """Makes `fit`, `evaluate`, `predict` and `answer` trace their functions again."""
+    # A traced function keeps using the variables that it was traced with.
     for layer in model._flatten_layers():
         if isinstance(layer, keras.Model):
             layer.train_function = layer.test_function = layer.predict_function = None
@@ -222,15 +190,7 @@ def _can_be_quantized(layer):
 
 
 def quantization_record(layers):
-    """Records which layers are quantized, and how.
-
-    Args:
-        layers: dict of str to layer.
-
-    Returns:
-        dict of plain values. A key is that of a quantized layer. A value is the config
-        of its quantization, or its mode.
-    """
+    """Dict of the key of each quantized layer to its config, or its mode."""
     record = {}
     for name, layer in layers.items():
         if layer.quantization_mode:
@@ -241,14 +201,7 @@ def quantization_record(layers):
 
 
 def apply_quantization(layers, record):
-    """Quantizes the layers of a record.
-
-    Layers that are already quantized do not change.
-
-    Args:
-        layers: dict of str to built layer. Names that the record lacks are ignored.
-        record: dict, from `quantization_record`.
-    """
+    """Quantizes the layers of a record among built ones, unless they are quantized."""
     with _without_old_garbage():
         for name, layer in layers.items():
             config = record.get(name)
@@ -270,14 +223,8 @@ def _known_configs():
 def quantization_words(record):
     """The record of quantized layers as a preset holds it, without Keras' configs.
 
-    Args:
-        record: dict, from `quantization_record`.
-
     Returns:
         dict of str to "int8", or "int8_and_inputs" if Keras quantizes the inputs, too.
-
-    Raises:
-        ValueError: if a layer is quantized in another way.
     """
     known, words = {"int8": "int8"}, {}
     known |= {json.dumps(config): word for word, config in _known_configs().items()}
@@ -293,28 +240,16 @@ def quantization_words(record):
 
 
 def quantization_configs(words):
-    """The inverse of `quantization_words`.
-
-    Raises:
-        ValueError: if a word is unknown.
-    """
+    """The inverse of `quantization_words`."""
     known = _known_configs()
-    for name, word in words.items():
-        if not isinstance(word, str) or word not in known:
-            raise ValueError(
-                f"A quantized layer must be one of {sorted(known)}. Received: "
-                f"{word!r:.80} for {name!r}."
-            )
-    return {name: known[word] for name, word in words.items()}
+    return {k: known[check_choice(k, word, known)] for k, word in words.items()}
 
 
 @contextlib.contextmanager
 def _without_old_garbage():
-    """Hides existing objects from the garbage collector.
-
-    Keras runs the collector for every weight that it deletes. With all objects of
-    TensorFlow, that takes a tenth of a second for each layer.
-    """
+    """Hides existing objects from the garbage collector."""
+    # Keras runs the collector for every weight that it deletes. With all objects of
+    # TensorFlow, that takes a tenth of a second for each layer.
     was_frozen = gc.get_freeze_count()
     gc.freeze()
     try:

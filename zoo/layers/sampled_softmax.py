@@ -45,6 +45,11 @@ class SampledSoftmax(keras.layers.Layer):
 
     Raises:
         ValueError: if a size is not positive.
+
+    Example:
+        >>> layer = SampledSoftmax(vocabulary_size=9, num_samples=4)
+        >>> tuple(layer(ops.ones((2, 3, 4)), ops.ones((2, 3), "int32")).shape)
+        (2, 3)
     """
 
     def __init__(self, vocabulary_size, num_samples=None, seed=None, **kwargs):

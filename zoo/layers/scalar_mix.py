@@ -34,6 +34,11 @@ class ScalarMix(keras.layers.Layer):
 
     Raises:
         ValueError: if there is no such layer.
+
+    Example:
+        >>> layers = ops.reshape(ops.convert_to_tensor([1.0, 3.0]), (1, 2, 1, 1))
+        >>> ScalarMix()(layers).numpy().tolist()
+        [[[2.0]]]
     """
 
     def __init__(self, layer=None, layer_norm_epsilon=None, l2=0.0, **kwargs):

@@ -48,6 +48,11 @@ class WordEmbedding(MatrixLayer):
     Raises:
         ValueError: if a size or `num_zero` is not positive, or `num_frozen` is not in
             [0, V].
+
+    Example:
+        >>> layer = WordEmbedding(vocabulary_size=9, embedding_dim=2)
+        >>> layer(ops.convert_to_tensor([0])).numpy().tolist()
+        [[0.0, 0.0]]
     """
 
     matrices = {"embeddings": -1, "frozen_embeddings": -1}
@@ -136,15 +141,7 @@ class WordEmbedding(MatrixLayer):
         return 1 / math.sqrt(self.embedding_dim) if stddev is None else stddev
 
     def assign_rows(self, ids, vectors):
-        """Assigns vectors to some words, frozen or not.
-
-        Args:
-            ids: int (K,), word ids, such as `zoo.text.match_vectors` returns.
-            vectors: float (K, D).
-
-        Raises:
-            ValueError: if an id has no row, or the width of the vectors is not D.
-        """
+        """Assigns vectors (K, D) to the words of some ids (K,), frozen or not."""
         ids = ops.convert_to_numpy(ids)
         vectors = _matrix(vectors, self.embedding_dim)
         inside = (ids >= 0) & (ids < self.vocabulary_size)
@@ -179,20 +176,12 @@ class WordEmbedding(MatrixLayer):
 
 
 def random_vectors(keys, embedding_dim, stddev):
-    """Computes pseudorandom vectors that depend only on their keys.
+    """Pseudorandom vectors (..., D) that depend only on their keys, int32 (...).
 
     Component j of key k is `m(k + m(j + c))` in 32 bits, where m is the finalizer of
     MurmurHash3. Its highest 23 bits are scaled to a number between -1 and 1, both
     excluded, and multiplied by sqrt(3) `stddev`. There is only one rounding, so all
     backends return the same bits.
-
-    Args:
-        keys: int32 (...), not negative.
-        embedding_dim: int, D.
-        stddev: float, standard deviation of the uniform components.
-
-    Returns:
-        float32 (..., D).
     """
     columns = ops.arange(embedding_dim, dtype="int32")
     columns = _mixed(ops.cast(columns, "uint32") + _word(0x9E3779B9))

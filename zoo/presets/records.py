@@ -5,6 +5,7 @@ import json
 import math
 import pathlib
 
+from zoo.checks.ranges import check_choice
 from zoo.files.state_files import WORDS, damaged, read_state
 from zoo.files.whole_files import filling, replacing
 from zoo.presets.schema import FORMAT, check_record
@@ -46,17 +47,16 @@ def read_preset(directory):
 
 
 def _read_record(path):
-    """Reads a record, and converts it to the newest format."""
+    """Reads a record, and checks its format and its fields."""
     record = read_state(path, KIND, dict, ADVICE)
-    version = record.get("format", 1)
+    version = record.get("format", FORMAT)
     try:
-        if type(version) is not int or version < 1:
+        if type(version) is not int or version < FORMAT:
             raise ValueError(
-                f"`format` must be {WORDS[int]}. Received: {version!r:.80}"
+                f"`format` must be {WORDS[int]} of at least {FORMAT}. Received: "
+                f"{version!r:.80}"
             )
-        if version <= FORMAT:
-            if version == 1:
-                record = _from_format_1(record)
+        if version == FORMAT:
             check_record(record)
     except ValueError as error:
         raise damaged(path, KIND, error, ADVICE) from error
@@ -66,23 +66,6 @@ def _read_record(path):
             f"up to {FORMAT}. Upgrade keras-context-zoo."
         )
     return record
-
-
-def _from_format_1(record):
-    """Converts a record to format 2, in which a tokenizer may have several files."""
-    tokenizer = record.get("tokenizer")
-    if not tokenizer or not isinstance(tokenizer, dict):
-        return record
-    arguments, files = dict(tokenizer), {}
-    checksum = arguments.pop("sha256", None)
-    if "vocabulary" in arguments:
-        name = arguments.pop("vocabulary")
-        if not isinstance(name, str):
-            raise ValueError(
-                f"`tokenizer.vocabulary` must be {WORDS[str]}. Received: {name!r:.80}"
-            )
-        files[name] = checksum
-    return {**record, "tokenizer": {"arguments": arguments, "files": files}}
 
 
 def write_preset(directory, record, arrays, files=None, dtype="float32"):
@@ -103,10 +86,7 @@ def write_preset(directory, record, arrays, files=None, dtype="float32"):
     """
     from safetensors.numpy import save_file
 
-    if dtype not in INFINITE:
-        raise ValueError(
-            f'`dtype` must be "float32" or "float16". Received: {dtype!r}.'
-        )
+    check_choice("dtype", dtype, INFINITE)
     check_record(record)
     check_weights(arrays, dtype)
     with filling(directory) as temporary:

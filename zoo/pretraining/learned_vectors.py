@@ -7,10 +7,10 @@ import tensorflow as tf
 
 from zoo.backbone.config import check_fields
 from zoo.checkpoint import read_vectors, write_vectors
+from zoo.files.lines import corpus_lines
 from zoo.pretraining.recipes import check_patterns, find_files
 from zoo.programs.vectors.word_vectors import SkipGramTraining, train_word_vectors
 from zoo.text import CharacterTokenizer
-from zoo.text.learning.wordpiece_training import read_lines
 
 VECTORS = "vectors.txt"
 LINES = 2048  # lines of text that are split into words at a time
@@ -66,7 +66,7 @@ def split_texts(paths):
     Yields:
         bytes in UTF-8, a line that is not empty.
     """
-    return split_lines(line.split("\t")[0] for line in read_lines(paths))
+    return split_lines(line.split("\t")[0] for line in corpus_lines(paths))
 
 
 def split_lines(lines):

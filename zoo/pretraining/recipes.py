@@ -16,6 +16,7 @@ from zoo.checks.ranges import (
     Probability,
     Range,
     Size,
+    check_choice,
 )
 from zoo.presets.schema import check_defaults
 from zoo.registry.sources import find_family
@@ -130,11 +131,7 @@ class Recipe(CheckedFields):
                 f"{self.average}, ema={self.ema}."
             )
         name = self.objective.get("name")
-        if not isinstance(name, str) or name not in OBJECTIVES:
-            raise ValueError(
-                "The `name` of `objective` must be one of "
-                f"{sorted(OBJECTIVES)}. Received: {name!r}."
-            )
+        check_choice("name` of `objective", name, sorted(OBJECTIVES))
         self.kind.check(self)
 
     @property

@@ -15,13 +15,16 @@ from zoo.tasks.task_files import uncompiled
 ERRORS = (*ERRORS, tf.errors.InvalidArgumentError)
 
 
-def reading(path, field):
+def reading(path, field, when=True):
     """A context whose errors name the file and the field of a preset; see `naming`.
 
     Args:
         path: the `preset.json`, or a directory of another layout.
         field: str, the field of the `preset.json`, or None if it is unknown.
+        when: bool, False for an error that comes from an option of the user.
     """
+    if not when:
+        return contextlib.nullcontext()
     return naming(f"`{field}` of {path}" if field else f"{path}", path, ERRORS)
 
 
@@ -87,27 +90,13 @@ def task_arguments(task):
 
 
 def build_task(backbone, task, options, source):
-    """Makes a task on a backbone.
-
-    Args:
-        backbone: `zoo.backbone.Backbone`.
-        task: subclass of `zoo.tasks.Task`. If it is the saved task, the saved options
-            are its defaults.
-        options: dict, arguments of the task.
-        source: `Source`.
-
-    Returns:
-        `zoo.tasks.Task`, not compiled.
-    """
+    """Makes a task on a backbone, not compiled; saved options are its defaults."""
     accepted, field = task_arguments(task), None
     saved = {k: v for k, v in source.head_options.items() if k in accepted}
     if saved:
         field = "head_options"
     if task is source.task:
         saved, field = {**saved, **source.task_options}, "task"
-    blame = contextlib.nullcontext()
-    if field and not options:  # an error in an option of the user is not in the file
-        blame = reading(source.path, field)
-    with blame, uncompiled():
+    with reading(source.path, field, field and not options), uncompiled():
         options = task.merge_options(saved, options)
         return task(backbone, backbone.tokenizer, **options)

@@ -1,9 +1,14 @@
 """Reads a preset directory and checks it before a model is built."""
 
+import collections
 import dataclasses
 
 from zoo.backbone.config import LARGEST_OPTION, check_labels, check_options, make_config
+from zoo.backbone.saving import top
+from zoo.backbone.weight_shapes import find_shapes
+from zoo.checks.ranges import annotations, fits
 from zoo.family import check_size
+from zoo.presets import preset_info
 from zoo.registry.building import reading
 from zoo.registry.sources import (
     choose_layout,
@@ -14,8 +19,8 @@ from zoo.registry.sources import (
 )
 from zoo.registry.unsupported import nothing_to_read
 
-# For a family without `shapes`, sizes up to this need no stored weights of that size.
-COMMON_SIZE = 10**6
+# The largest integer of a config that declares no range, where no weights are stored.
+MAX_PLAIN_SIZE = 10**6
 LONGEST_ROW = 10**5  # most tokens of a row and characters of a word
 
 
@@ -62,36 +67,54 @@ def check_source(source):
     Raises:
         ValueError: if one is wrong. The message names the file and the field.
     """
-    prefixes = tuple(f"{name}/" for name in source.parts)
-    own = [a.size for k, a in source.weights.items() if not k.startswith(prefixes)]
-    stored = sum(own) if own else None
-    _check_config(source, "backbone", source.family, source.config, stored)
+    sizes, parts = collections.Counter(), {}
+    for path, array in source.weights.items():
+        sizes[top(path)] += array.size
     for name, record in source.parts.items():
-        if "preset" in record:
-            continue
-        field = f"parts.{name}"
-        with reading(source.path, field):
+        with reading(source.path, f"parts.{name}"):
+            if "preset" in record:
+                record = preset_info(record["preset"])
             family = find_family(record["family"])
-        sizes = [a.size for k, a in source.weights.items() if k.startswith(f"{name}/")]
-        held = sum(sizes) if sizes else None
-        _check_config(source, f"{field}.backbone", family, record["backbone"], held)
+        field, stored = f"parts.{name}.backbone", sizes.pop(name, None)
+        parts[name] = _check_model(source, field, family, record["backbone"], stored)
+    stored = sum(sizes.values()) or None
+    _check_model(source, "backbone", source.family, source.config, stored, parts)
     _check_options(source, stored)
 
 
-def _check_config(source, field, family, values, stored):
-    """Checks a config, and compares its size with the number of stored values."""
-    where = f"`{field}` of {source.path}"
+def _check_model(source, field, family, values, stored, parts=None):
+    """Checks a config, and compares its size with the number of stored values.
+
+    Args:
+        source: `Source`.
+        field: str, the field of its record that holds the config.
+        family: `zoo.Family`.
+        values: dict, fields of the config.
+        stored: int, or None if no values are stored.
+        parts: dict of the name of a part to the function that makes it.
+
+    Returns:
+        The function without arguments that makes the model.
+    """
+    where, parts = f"`{field}` of {source.path}", parts or {}
     config = make_config(family.backbone.config_class, values, where)
-    if family.shapes:
-        with reading(source.path, field):
-            check_size(family.shapes(config), where, stored)
-        return
-    most = COMMON_SIZE if stored is None else max(stored, COMMON_SIZE)
+    most, kinds = max(stored or 0, MAX_PLAIN_SIZE), annotations(type(config))
     for name, value in dataclasses.asdict(config).items():
-        if isinstance(value, int) and value > most:
+        # Only a field that declares no range admits negative integers.
+        if type(value) is int and value > most and fits(-value, kinds[name]):
             raise ValueError(
                 f"`{name}` of {where} must be at most {most}. Received: {value}."
             )
+
+    def make():
+        made = {name: make_part() for name, make_part in parts.items()}
+        return family.backbone(config, parts=made)
+
+    with reading(source.path, field):
+        shapes = find_shapes(make)
+        own = {path: shape for path, shape in shapes.items() if top(path) not in parts}
+        check_size(own, where, stored)
+    return make
 
 
 def _check_options(source, stored):

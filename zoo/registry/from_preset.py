@@ -1,16 +1,15 @@
 """Makes a model from the name, the directory or the URI of a preset."""
 
-import contextlib
 import dataclasses
 import difflib
 import os
-import warnings
 
 import keras
 import numpy as np
 
 from zoo.backbone.saving import preset_variables, top
 from zoo.checkpoint import assign
+from zoo.checks.user_warnings import warn_user
 from zoo.layers import quantization_configs, quantize_again
 from zoo.presets import find_preset, list_presets, preset_info, shipped_directory
 from zoo.registry.building import (
@@ -95,11 +94,7 @@ def from_preset(
 
 
 def _ensemble(members, task, choices, learning_rate, **options):
-    """Makes the ensemble of a directory that `TextEnsemble.save_to_preset` wrote.
-
-    Raises:
-        ValueError: if another task, layout or file is wanted.
-    """
+    """Makes the ensemble of a directory that `TextEnsemble.save_to_preset` wrote."""
     given = {k: v for k, v in choices.items() if v not in (None, OWN_LAYOUT)}
     if given:
         raise ValueError(
@@ -144,13 +139,7 @@ def build_model(
 ):
     """Makes the model of a preset that was read; see `from_preset`.
 
-    Args:
-        source: `Source`.
-        task: subclass of `zoo.tasks.Task`, "auto" or None.
-        dtype: policy of the model.
-        load_weights: bool, False leaves the weights random.
-        options: dict, arguments of the task and fields of the config.
-        learning_rate: float, see `zoo.tasks.Task.compile`.
+    `options` are arguments of the task and fields of the config.
     """
     task = source.task if task == "auto" else task
     if task is not None and task.encodes:
@@ -176,10 +165,7 @@ def build_model(
         with reading(source.path, "quantized"):
             quantize_again(model, quantization_configs(quantized))
     if load_weights:
-        blame = contextlib.nullcontext()
-        if not config_options:
-            blame = reading(source.path, "weights")
-        with blame:
+        with reading(source.path, "weights", not config_options):
             _load(model, backbone, source, new_heads)
     if task is not None:
         model.compile(learning_rate=learning_rate)  # once its new heads are known
@@ -192,10 +178,7 @@ def _build(source, options, dtype):
     for name, record in source.parts.items():
         with reading(source.path, f"parts.{name}"):
             parts[name] = _build_part(record, dtype)
-    blame = contextlib.nullcontext()
-    if not options:  # an error in an option of the user is not in the file
-        blame = reading(source.path, "backbone")
-    with blame:
+    with reading(source.path, "backbone", not options):
         config = {**source.config, **options}
         backbone = build_backbone(source.family.name, config, dtype, parts)
     if source.tokenizer:
@@ -207,11 +190,7 @@ def _build(source, options, dtype):
 
 
 def _build_part(record, dtype):
-    """Makes a part of a backbone, from another preset or with random weights.
-
-    Raises:
-        ValueError: if the other preset has changed since the part was saved.
-    """
+    """Makes a part of a backbone, from another preset or with random weights."""
     if "preset" not in record:
         part = build_backbone(record["family"], record["backbone"], dtype)
         tokenizer = dict(record.get("tokenizer") or {})
@@ -242,11 +221,7 @@ def _with_positions(source, length):
 
 
 def _split_options(source, task, options):
-    """Splits options into those of the config and those of the task.
-
-    Raises:
-        ValueError: if an option is unknown.
-    """
+    """Splits options into those of the config and those of the task."""
     config_class = source.family.backbone.config_class
     fields = {field.name for field in dataclasses.fields(config_class)}
     accepted = task_arguments(task) if task else set()
@@ -265,6 +240,13 @@ def _split_options(source, task, options):
     )
 
 
+def _named_variables(model, backbone):
+    """Dict of path to variable of a preset, and the names of the backbone's layers."""
+    paths = backbone.variable_paths()
+    variables = {paths.get(id(v), v.path): v for v in preset_variables(model)}
+    return variables, {top(paths.get(id(v), v.path)) for v in backbone.variables}
+
+
 def _find_new_heads(model, backbone, source):
     """The names of the layers of a task that have no stored weights, list of str.
 
@@ -273,17 +255,16 @@ def _find_new_heads(model, backbone, source):
     """
     if _keeps_head(model, source):
         return []
-    paths, heads = backbone.variable_paths(), {*source.family.heads.values()}
-    variables = {paths.get(id(v), v.path): v for v in preset_variables(model)}
-    own = {top(paths.get(id(v), v.path)) for v in backbone.variables}
+    variables, own = _named_variables(model, backbone)
+    heads = {*source.family.heads.values()}
     lacking = {
         top(path)
         for path, variable in variables.items()
         if path not in source.weights
         or source.weights[path].shape != tuple(variable.shape)
     }
-    every = sorted({top(path) for path in variables} - own)
-    return [head for head in every if head not in heads or head in lacking]
+    layers = sorted({top(path) for path in variables} - own)
+    return [layer for layer in layers if layer not in heads or layer in lacking]
 
 
 def _load(model, backbone, source, new_heads):
@@ -291,17 +272,15 @@ def _load(model, backbone, source, new_heads):
 
     All weights of the backbone must be there.
     """
-    paths, heads = backbone.variable_paths(), {*source.family.heads.values()}
-    variables = {paths.get(id(v), v.path): v for v in preset_variables(model)}
+    variables, own = _named_variables(model, backbone)
+    heads = {*source.family.heads.values()}
     loaded = tuple(f"{name}/" for name, part in backbone.parts.items() if part.origin)
     loaded += tuple(f"{head}/" for head in new_heads)
     variables = {k: v for k, v in variables.items() if not k.startswith(loaded)}
-    own = {top(paths.get(id(v), v.path)) for v in backbone.variables}
     for head in heads & {*new_heads}:
-        warnings.warn(
+        warn_user(
             f"The preset has no {head} that fits. The head starts from random weights, "
-            "so its answers mean nothing before training.",
-            stacklevel=4,
+            "so its answers mean nothing before training."
         )
     if isinstance(model, Task):
         model.new_heads = tuple(new_heads)

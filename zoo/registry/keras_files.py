@@ -11,10 +11,9 @@ import keras
 
 from zoo.checkpoint import check_hdf5
 from zoo.files.inflation import check_members, read_member
-from zoo.registry.former_files import WEIGHTS, with_present_names
 from zoo.tasks import Task
 
-CONFIG = "config.json"
+CONFIG, WEIGHTS = "config.json", "model.weights.h5"
 KERAS_MEMBERS = (CONFIG, "metadata.json", WEIGHTS)
 # The errors of `zipfile` for damaged archives.
 DAMAGE = (
@@ -26,13 +25,7 @@ DAMAGE = (
 def check_archive(path, names=(), advice="Copy the file again, or save it again."):
     """Checks a zip archive, and the sizes and checksums of all its files.
 
-    Args:
-        path: pathlib.Path of a file that exists.
-        names: sequence of str, files that the archive must have.
-        advice: str, the last sentence of an error.
-
-    Raises:
-        ValueError: if the file is not an archive, is damaged, or lacks a name.
+    It must have the files `names`; `advice` is the last sentence of an error.
     """
     with open(path, "rb") as file:
         try:
@@ -49,14 +42,7 @@ def check_archive(path, names=(), advice="Copy the file again, or save it again.
 
 
 def check_contents(path):
-    """Checks that a `.keras` file has JSON that is not too deep, and sound weights.
-
-    Args:
-        path: pathlib.Path of a file that `check_archive` has checked.
-
-    Raises:
-        ValueError: otherwise, or if the weights declare too many values.
-    """
+    """Checks that a `.keras` file has JSON that is not too deep, and sound weights."""
     try:
         with zipfile.ZipFile(path) as archive:
             json.loads(read_member(archive, CONFIG))
@@ -96,14 +82,11 @@ def load_model(path, **kwargs):
         raise FileNotFoundError(
             f"No such file: {path}. For a preset directory, use `from_preset`."
         )
-    if path.suffix != ".keras":
-        model = keras.saving.load_model(path, **kwargs)
-    else:
+    if path.suffix == ".keras":
         # Keras does not check all checksums. It reports a damaged file as missing.
         check_archive(path, KERAS_MEMBERS)
         check_contents(path)
-        with with_present_names(path) as present:
-            model = keras.saving.load_model(present, **kwargs)
+    model = keras.saving.load_model(path, **kwargs)
     if isinstance(model, Task) and not model.compiled and kwargs.get("compile", True):
         model.compile()
     return model

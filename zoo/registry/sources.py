@@ -3,6 +3,7 @@
 import dataclasses
 
 from zoo import text
+from zoo.checks.ranges import check_choice
 from zoo.family import FAMILIES, only_layout
 from zoo.presets import RECORD, check_weights, read_preset
 from zoo.tasks import TASKS, TokenClassifier, find_task
@@ -59,24 +60,12 @@ class Source:
 
 
 def find_family(name):
-    """Finds a family by its name.
-
-    Raises:
-        ValueError: if there is no such family.
-    """
-    if not isinstance(name, str) or name not in FAMILIES:
-        raise ValueError(
-            f"`family` must be one of {sorted(FAMILIES)}. Received: {name!r:.80}."
-        )
-    return FAMILIES[name]
+    """The family of a name; ValueError if there is none."""
+    return FAMILIES[check_choice("family", name, sorted(FAMILIES))]
 
 
 def tokenizer_classes(family):
-    """The tokenizer classes of a family, a tuple.
-
-    Args:
-        family: `zoo.Family`.
-    """
+    """The tokenizer classes of a `zoo.Family`, a tuple."""
     return tuple(
         getattr(text, kind) if isinstance(kind, str) else kind
         for kind in family.tokenizers
@@ -84,14 +73,7 @@ def tokenizer_classes(family):
 
 
 def find_layouts(directory):
-    """Finds the layouts of other programs in a directory.
-
-    Args:
-        directory: pathlib.Path.
-
-    Returns:
-        list of (`zoo.Family`, `zoo.Layout`).
-    """
+    """The layouts of other programs in a directory, list of (`Family`, `Layout`)."""
     return [
         (family, layout)
         for family in FAMILIES.values()
@@ -103,16 +85,13 @@ def find_layouts(directory):
 def choose_layout(directory, name=None):
     """Finds the family and the layout of a directory.
 
-    Args:
-        directory: pathlib.Path.
-        name: str, the layout; needed if the directory has several.
-
     Returns:
         (`zoo.Family`, `zoo.Layout`); (None, None) for our own layout; None if no family
         can read the directory.
 
     Raises:
-        ValueError: if the directory does not have the layout `name`, or has several.
+        ValueError: if the directory does not have the layout `name`, or has several and
+            none was named.
     """
     own = (directory / RECORD).is_file()
     if own and name in (None, OWN_LAYOUT):
@@ -121,7 +100,8 @@ def choose_layout(directory, name=None):
     names = [layout.name for _, layout in found]
     if name is not None:
         if name not in names:
-            names = [OWN_LAYOUT] * own + names
+            if own:
+                names.insert(0, OWN_LAYOUT)
             raise ValueError(
                 f"`layout` must be one that {directory} holds: "
                 f"{', '.join(names) or 'none'}. Received: {name!r}."
@@ -164,19 +144,7 @@ def read_own(directory):
 
 
 def read_foreign(directory, family, layout, file=None, languages=None):
-    """Reads a directory of another program as a `Source`.
-
-    Args:
-        directory: pathlib.Path.
-        family: `zoo.Family`.
-        layout: `zoo.Layout`.
-        file: str, the name of one of several checkpoints, or None.
-        languages: pair of str, the languages of source and target, or None.
-
-    Raises:
-        ValueError: if there is no such file, a weight is not finite, or languages are
-            given for a layout that does not need them.
-    """
+    """Reads a directory of another program as a `Source`; see `zoo.from_preset`."""
     options = {}
     if file is not None:
         names = layout.files(directory) if layout.files else []

@@ -30,14 +30,7 @@ INCOMPLETE = {
 
 
 def nothing_to_read(directory):
-    """Makes the error for a directory that no family can read.
-
-    Args:
-        directory: pathlib.Path.
-
-    Returns:
-        FileNotFoundError, whose message names the content of the directory.
-    """
+    """The FileNotFoundError for a directory that no family can read."""
     kind = name_model(directory)
     layouts = [
         f"{family.name} ({', '.join(layout.name for layout in family.layouts)})"

@@ -3,8 +3,8 @@
 import json
 import pathlib
 import reprlib
-import warnings
 
+from zoo.checks.user_warnings import warn_user
 from zoo.serving.graph import SavedGraph
 from zoo.serving.versions import find_versions, parse_version
 
@@ -85,10 +85,9 @@ def warn_of_changes(staging, base_dir, version):
     before = find_earlier(base_dir, version)
     changes = find_changes(before, staging) if before else []
     if changes:
-        warnings.warn(
+        warn_user(
             f"Clients of version {before.name} in {base_dir} may fail with the new "
-            f"one: {'; '.join(changes)}. Change them, or export to another directory.",
-            stacklevel=4,
+            f"one: {'; '.join(changes)}. Change them, or export to another directory."
         )
 
 

@@ -18,6 +18,8 @@ import urllib.request
 
 import numpy as np
 
+from zoo.checks.ranges import Count, Size, check_values
+
 SERVER_IMAGE = "tensorflow/serving:2.20.0"
 LOCAL_URL = "http://localhost:8501"
 
@@ -116,12 +118,10 @@ def batching_config(max_batch_size=32, batch_timeout_micros=2000, num_batch_thre
     Raises:
         ValueError: if a number is too small.
     """
-    if max_batch_size < 1 or num_batch_threads < 1 or batch_timeout_micros < 0:
-        raise ValueError(
-            "Sizes must be at least 1 and the timeout at least 0. Received: "
-            f"max_batch_size={max_batch_size}, num_batch_threads={num_batch_threads}, "
-            f"batch_timeout_micros={batch_timeout_micros}. Omit them for defaults."
-        )
+    check_values(
+        Size, max_batch_size=max_batch_size, num_batch_threads=num_batch_threads
+    )
+    check_values(Count, batch_timeout_micros=batch_timeout_micros)
     # The server requires that the last size is the largest batch.
     powers = (2**exponent for exponent in range(max_batch_size.bit_length()))
     sizes = [size for size in powers if size < max_batch_size] + [max_batch_size]

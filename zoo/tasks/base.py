@@ -40,8 +40,6 @@ class Task(
 
     Attributes:
         task_name: str.
-        former_names, former_classes: tuples of str, names of the task and of its class
-            in files of earlier versions.
         columns, optional_columns: tuples of str, the columns of text, and those of the
             last ones that may be left out.
         pretrains: bool, whether the task makes its own targets from texts, and other
@@ -82,8 +80,6 @@ class Task(
     """
 
     task_name = None
-    former_names = ()
-    former_classes = ()
     pretrains = False
     learning_rate = None
     labels = None

@@ -1,7 +1,6 @@
 """The tasks by name."""
 
-import keras
-
+from zoo.checks.ranges import check_choice
 from zoo.family import register_class
 from zoo.tasks.base import Task
 from zoo.text.tokenizer import KINDS
@@ -35,19 +34,10 @@ def register_task(kind):
             f"{kind.task_name!r} of {kind.__name__}."
         )
     register_class(kind)
-    for name in kind.former_classes:
-        keras.saving.get_custom_objects()[name] = kind
     TASKS[kind.task_name] = kind
     return kind
 
 
 def find_task(name):
-    """The class of a task, by its name or a name that it had in earlier versions.
-
-    Raises:
-        ValueError: if there is none.
-    """
-    for kind in TASKS.values():
-        if name in (kind.task_name, *kind.former_names):
-            return kind
-    raise ValueError(f"`task` must be one of {sorted(TASKS)}. Received: {name!r}.")
+    """The class of a task by its name; ValueError if there is none."""
+    return TASKS[check_choice("task", name, sorted(TASKS))]

@@ -3,7 +3,6 @@
 import contextlib
 import contextvars
 import inspect
-import warnings
 
 import keras
 
@@ -17,6 +16,7 @@ from zoo.backbone.saving import (
     save_whole,
 )
 from zoo.checkpoint import default_labels
+from zoo.checks.user_warnings import warn_user
 from zoo.layers import quantize_again, quantize_model, quantized_layers
 from zoo.tasks.losses.logit_losses import LossError
 
@@ -127,11 +127,10 @@ class TaskFiles:
             return True
         same = tuple(labels) in (tuple(self.labels), default_labels(len(self.labels)))
         if not same and sorted(self.labels) == sorted(labels):
-            warnings.warn(
+            warn_user(
                 "The saved head has the same labels in another order, so it is not "
                 f"used: {list(labels)}. The head starts from random weights. Leave "
-                "`labels` out, or give them in that order.",
-                stacklevel=6,
+                "`labels` out, or give them in that order."
             )
         return same
 
@@ -195,7 +194,7 @@ class TaskFiles:
         try:
             self.compile(**config)
         except LossError as error:  # earlier versions did not check it
-            warnings.warn(f"{error} The defaults are used.", stacklevel=2)
+            warn_user(f"{error} The defaults are used.")
             names = "loss", "metrics", "weighted_metrics"
             self.compile(**{**config, **dict.fromkeys(names)})
         if has_state:

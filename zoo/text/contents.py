@@ -5,16 +5,7 @@ import json
 
 
 def encode(value, file):
-    """The bytes of a file.
-
-    Args:
-        value: entries of a `.txt` file, plain values of a `.json` file, or base64 of
-            any other file.
-        file: str, its name.
-
-    Raises:
-        ValueError: if an entry of a `.txt` file has a line break.
-    """
+    """The bytes of a file, from lines (.txt), plain values (.json) or base64."""
     if file.endswith(".json"):
         return (json.dumps(value, ensure_ascii=False) + "\n").encode("utf-8")
     if not file.endswith(".txt"):
@@ -38,11 +29,7 @@ def decode(content, file):
 
 
 def parse_json(content, path):
-    """The values of the content of a JSON file.
-
-    Raises:
-        ValueError: if it is not JSON, or too deep. The message names the path.
-    """
+    """The values of a JSON file; an error names its path."""
     try:
         return json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -50,18 +37,8 @@ def parse_json(content, path):
 
 
 def without_paths(arguments, files):
-    """Arguments that somebody else wrote, so that a tokenizer reads no other file.
-
-    Args:
-        arguments: dict of plain values, with base64 instead of bytes.
-        files: dict of the name of an argument to the name of its file.
-
-    Returns:
-        dict, with bytes.
-
-    Raises:
-        ValueError: if something like a path stands where contents must be.
-    """
+    """Arguments with bytes in place of base64; ValueError if one looks like a path."""
+    # Somebody else may have written them, and a tokenizer must not read other files.
     found = dict(arguments)
     for name, file in files.items():
         value = found.get(name)

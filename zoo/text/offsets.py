@@ -11,22 +11,11 @@ _TEXTS = tf.TensorSpec([None], tf.string)
 # The functions are compiled: eager ops on ragged tensors take milliseconds each.
 @tf.function(input_signature=[_SPANS, _SPANS, _SPANS], autograph=False)
 def to_source(starts, ends, sources):
-    """Maps spans of normalized texts to spans of the original texts.
-
-    A token begins at its first kept character. It ends where the next kept character
-    begins. Accents and invisible characters that normalization deletes therefore belong
-    to the token before them.
-
-    Args:
-        starts: tf.RaggedTensor int64 (B, None), first bytes of tokens in normalized
-            texts.
-        ends: tf.RaggedTensor int64 (B, None), ends of tokens in normalized texts.
-        sources: tf.RaggedTensor int64 (B, None), the original byte of each normalized
-            byte and of the end of the text.
-
-    Returns:
-        starts, ends: tf.RaggedTensor int64 (B, None), spans in original bytes.
-    """
+    """Maps spans of normalized texts to spans of the originals, ragged (B, None)."""
+    # `sources` has the original byte of each normalized byte, and of the end of the
+    # text. A token begins at its first kept character, and ends where the next kept
+    # character begins. Accents and invisible characters that normalization deletes
+    # therefore belong to the token before them.
     rows = row_ids(starts)
     row_starts = tf.gather(sources.row_starts(), rows)
     first = tf.gather(sources.values, row_starts + starts.values)
@@ -45,16 +34,7 @@ def to_source(starts, ends, sources):
 
 @tf.function(input_signature=[_SPANS, _TEXTS], autograph=False)
 def to_characters(spans, texts):
-    """Converts positions in bytes to positions in characters.
-
-    Args:
-        spans: tf.RaggedTensor int64 (B, None), byte positions in the text of their row.
-        texts: string (B,).
-
-    Returns:
-        tf.RaggedTensor int64 (B, None), the number of characters that begin before each
-        position.
-    """
+    """Converts positions in bytes to positions in characters, ragged (B, None)."""
     joined = tf.io.decode_raw(tf.strings.reduce_join(texts), tf.uint8)
     # A character begins at every byte that is not a continuation byte.
     begins = tf.bitwise.bitwise_and(joined, 0xC0) != 0x80
@@ -66,14 +46,7 @@ def to_characters(spans, texts):
 
 
 def from_lengths(lengths):
-    """Returns where the pieces of rows begin and end, if they follow each other.
-
-    Args:
-        lengths: tf.RaggedTensor (B, None), bytes of each piece.
-
-    Returns:
-        two int64 (M,), for all pieces.
-    """
+    """Where pieces begin and end in their rows, (M,), from ragged lengths."""
     sizes = tf.cast(lengths.values, tf.int64)
     ends = tf.cumsum(sizes)
     before = tf.gather(tf.concat([[0], ends], 0), lengths.row_starts())
@@ -83,15 +56,7 @@ def from_lengths(lengths):
 
 @tf.function(input_signature=[_SPANS, _SPANS, _TEXTS], autograph=False)
 def to_whole_characters(starts, ends, texts):
-    """Extends spans whose ends are inside of characters.
-
-    Args:
-        starts, ends: tf.RaggedTensor int64 (B, None), spans in bytes.
-        texts: string (B,).
-
-    Returns:
-        starts, ends: tf.RaggedTensor int64 (B, None).
-    """
+    """Extends spans in bytes, ragged (B, None), whose ends are inside of characters."""
     joined = tf.io.decode_raw(tf.strings.reduce_join(texts), tf.uint8)
     inside = tf.bitwise.bitwise_and(joined, 0xC0) == 0x80
     inside = tf.cast(tf.concat([inside, [False] * 4], 0), tf.int64)
@@ -109,16 +74,7 @@ def to_whole_characters(starts, ends, texts):
 
 @tf.function(input_signature=[_SPANS, _TEXTS, _TEXTS], autograph=False)
 def to_original(spans, repaired, texts):
-    """Converts positions in repaired texts to positions in the original texts.
-
-    Args:
-        spans: tf.RaggedTensor int64 (B, None), positions of characters in bytes.
-        repaired: string (B,), the texts, in which U+FFFD replaces what is not UTF-8.
-        texts: string (B,).
-
-    Returns:
-        tf.RaggedTensor int64 (B, None).
-    """
+    """Converts positions in repaired texts to positions in the original texts."""
 
     def original():
         characters = to_characters(spans, repaired).values

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from zoo.checks.ranges import check_choice
 from zoo.ragged_rows import row_ids
 from zoo.text import offsets
 from zoo.text.contents import decode, encode, without_paths
@@ -73,9 +74,8 @@ class Tokenizer(tf.Module):
         """Makes the inputs of a model from padded rows of tokens.
 
         Args:
-            features: dict of tensors (B, L): tokens; padding_mask int32, 1 = token;
-                and, for rows of several texts, segment_ids int32, the number of the
-                text.
+            features: dict of (B, L): tokens; padding_mask int32, 1 = token; and, for
+                rows of several texts, segment_ids int32, the number of the text.
 
         Returns:
             dict of int32 (B, L, ...), with padding_mask; by default it and token_ids.
@@ -86,14 +86,7 @@ class Tokenizer(tf.Module):
         }
 
     def pieces(self, words):
-        """Returns the tokens of words.
-
-        Args:
-            words: string (N,).
-
-        Returns:
-            tf.RaggedTensor (N, None), at least one token for each word.
-        """
+        """The tokens of words (N,), ragged (N, None), at least one for each word."""
         tokens = self(words)
         empty = tf.cast(tokens.row_lengths() == 0, tf.int64)
         unknown = self.pad_id if self.unknown_id is None else self.unknown_id
@@ -101,14 +94,7 @@ class Tokenizer(tf.Module):
         return tf.concat([tokens, tf.RaggedTensor.from_row_lengths(unknown, empty)], 1)
 
     def row_pieces(self, words):
-        """Returns the tokens of the words of texts, by default those of `pieces`.
-
-        Args:
-            words: tf.RaggedTensor string (B, None).
-
-        Returns:
-            tf.RaggedTensor (N, None), at least one token for each word.
-        """
+        """The tokens of the words of texts (B, None), ragged; by default `pieces`."""
         return self.pieces(words.values)
 
     def tokenize_with_offsets(self, texts, unit="bytes"):
@@ -127,11 +113,8 @@ class Tokenizer(tf.Module):
         Raises:
             ValueError: if `unit` is neither of the two.
         """
-        if unit not in ("bytes", "characters"):
-            raise ValueError(
-                "`unit` must be 'bytes' or 'characters'. "
-                f"Received: unit={unit!r}. Python strings count characters."
-            )
+        way = "Python strings count characters."
+        check_choice("unit", unit, ("bytes", "characters"), way)
         texts = as_strings(texts)
         batch = tf.reshape(texts, [-1])
         tokens, *spans = self.byte_offsets(batch)
@@ -141,17 +124,10 @@ class Tokenizer(tf.Module):
         return parts if texts.shape.rank else tuple(part.values for part in parts)
 
     def byte_offsets(self, texts):
-        """Returns tokens and their positions in bytes.
+        """Returns tokens, starts and ends in bytes, ragged (B, None).
 
         By default the texts are split on white space, and each token has the position
         of its whole word.
-
-        Args:
-            texts: string (B,).
-
-        Returns:
-            tokens: tf.RaggedTensor (B, None).
-            starts, ends: tf.RaggedTensor int64 (B, None).
         """
         words, starts, ends = self.split(texts)
         pieces = self.row_pieces(words)
@@ -166,15 +142,7 @@ class Tokenizer(tf.Module):
         )
 
     def offsets_in_words(self, pieces, sizes):
-        """Returns where pieces begin and end in their words, in bytes.
-
-        Args:
-            pieces: tf.RaggedTensor (N, None), the pieces of words.
-            sizes: int64 (N,), the bytes of words.
-
-        Returns:
-            two int64 (M,), by default the beginning and the end of the word.
-        """
+        """Where pieces (N, None) begin and end in words of `sizes` (N,) bytes."""
         sizes = tf.gather(sizes, row_ids(pieces))
         return tf.zeros_like(sizes), sizes
 
@@ -183,30 +151,12 @@ class Tokenizer(tf.Module):
         return self.detokenize(ids)
 
     def id_to_token(self, id, target=False):
-        """Returns the token of an id.
-
-        Args:
-            id: int.
-            target: bool, whether it is an id of texts that a model writes.
-
-        Returns:
-            str.
-
-        Raises:
-            ValueError: if there is no such id.
-        """
+        """Returns the token of an id, str; with `target`, of texts that are written."""
         tokens = self.all_tokens(target)
         return tokens[checked_id(id, len(tokens))]
 
     def all_tokens(self, target=False):
-        """Returns all tokens in the order of their ids; by default `vocabulary`.
-
-        Args:
-            target: bool, whether to return those of texts that a model writes.
-
-        Returns:
-            sequence of str.
-        """
+        """Returns all tokens in the order of their ids; by default `vocabulary`."""
         return self.vocabulary
 
     def get_config(self):
@@ -215,11 +165,7 @@ class Tokenizer(tf.Module):
 
     @classmethod
     def from_config(cls, config):
-        """Builds the tokenizer that `get_config` described.
-
-        Raises:
-            ValueError: if the path of a file stands where its content must be.
-        """
+        """Builds the tokenizer that `get_config` described."""
         return cls(**without_paths(config, cls.files))
 
     def __reduce__(self):
@@ -227,14 +173,7 @@ class Tokenizer(tf.Module):
         return type(self).from_config, (self.get_config(),)
 
     def to_files(self):
-        """Separates the configuration into plain values and files.
-
-        Returns:
-            dict of arguments, and dict of file name to bytes.
-
-        Raises:
-            ValueError: if an entry of a `.txt` file has a line break.
-        """
+        """Returns a dict of plain arguments, and a dict of file name to bytes."""
         arguments, contents = self.get_config(), {}
         for name, file in self.files.items():
             if arguments.get(name) is not None:
@@ -243,18 +182,7 @@ class Tokenizer(tf.Module):
 
     @classmethod
     def from_files(cls, arguments, contents):
-        """Builds the tokenizer that `to_files` described.
-
-        Args:
-            arguments: dict of plain values.
-            contents: dict of file name to bytes.
-
-        Returns:
-            The tokenizer.
-
-        Raises:
-            ValueError: if the path of a file stands where its content must be.
-        """
+        """Builds the tokenizer that `to_files` described."""
         found = {
             name: decode(contents[file], file)
             for name, file in cls.files.items()
@@ -271,12 +199,7 @@ def checked_id(id, size):
 
 
 def as_strings(texts):
-    """Returns texts as a string tensor, () or (B,).
-
-    Raises:
-        TypeError: if they are not strings.
-        ValueError: if they have more than one dimension.
-    """
+    """Texts as a string tensor, () or (B,); TypeError for other values."""
     try:
         tensor = tf.convert_to_tensor(texts, tf.string)
     except (TypeError, ValueError) as error:
@@ -299,25 +222,11 @@ def register_tokenizer(kind):
 
 
 def restore_tokenizer(description, contents=None):
-    """Builds a tokenizer from its description.
-
-    Args:
-        description: dict of class_name and arguments.
-        contents: dict of file name to bytes, see `Tokenizer.from_files`.
-
-    Returns:
-        `Tokenizer`.
-
-    Raises:
-        ValueError: if the class is unknown.
-    """
+    """Builds a tokenizer from its class_name, its arguments and its files."""
     arguments = dict(description)
     name = arguments.pop("class_name", None)
-    if name not in KINDS:
-        raise ValueError(
-            f"`class_name` must be one of {sorted(KINDS)}. Received: {name!r}. "
-            "Register the family that the tokenizer belongs to first."
-        )
+    way = "Register the family that the tokenizer belongs to first."
+    check_choice("class_name", name, sorted(KINDS), way)
     return KINDS[name].from_files(arguments, contents or {})
 
 

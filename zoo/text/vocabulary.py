@@ -67,25 +67,14 @@ class Vocabulary:
 
 
 def strip_token(line):
-    """A line of a vocabulary without white space at its ends.
-
-    Google's Chinese vocabulary has the token U+2028, which is white space. It is kept,
-    though no text has it as a token.
-    """
+    """A line of a vocabulary without white space at its ends."""
+    # Google's Chinese vocabulary has the token U+2028, which is white space. It is
+    # kept, though no text has it as a token.
     return line.strip() or line.strip(" \t\r\n")
 
 
 def lookup(keys, default, values=None):
-    """Makes a lookup table that graphs and exported models can contain.
-
-    Args:
-        keys: collection of str or of int, or an array of int64, without repetitions.
-        default: int, the value of unknown keys.
-        values: collection of int, by default the positions of the keys.
-
-    Returns:
-        tf.lookup.StaticHashTable, string, int32 or int64 to int32.
-    """
+    """A table of str, int32 or int64 keys to int32 that exported models can contain."""
     values = range(len(keys)) if values is None else values
     with tf.init_scope(), tf.device("CPU:0"):
         keys = tf.constant(keys if isinstance(keys, np.ndarray) else [*keys])
@@ -95,14 +84,7 @@ def lookup(keys, default, values=None):
 
 
 def save_vocabulary(vocabulary, path):
-    """Writes a vocabulary to a text file, one token per line.
-
-    The file appears complete or not at all.
-
-    Args:
-        vocabulary: sequence of str.
-        path: path of the file; parent directories are created.
-    """
+    """Writes a vocabulary to a text file, one token per line; whole or not at all."""
     with replacing(path) as temporary:
         temporary.write_text("".join(f"{token}\n" for token in vocabulary), "utf-8")
 

@@ -1,7 +1,8 @@
 """Optimizers, schedules and resumable training."""
 
+from zoo.training.adagrad import Adagrad
 from zoo.training.averaging import AverageWeights
-from zoo.training.optimizers import Adagrad, AdamW, finetuning_optimizer, layer_depths
+from zoo.training.optimizers import AdamW, finetuning_optimizer, layer_depths
 from zoo.training.rate_range import RangeTest, RateCurve
 from zoo.training.resume import train_steps
 from zoo.training.schedules import (

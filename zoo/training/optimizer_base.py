@@ -37,17 +37,15 @@ RANGES = {
 
 
 class SettableRate:
-    """Lets `optimizer.learning_rate = x` replace a schedule.
-
-    Keras raises an error there, and `ReduceLROnPlateau` and `LearningRateScheduler`
-    with it. Here the rate that was set is a variable, NaN before, so that a training
-    step that is already compiled uses it. From then on, config and variables are those
-    of an optimizer that was made with this rate, and so they are in a file.
-    """
+    """Lets `optimizer.learning_rate = x` replace a schedule."""
 
     _set_rate = None  # only beside a schedule; a plain rate is Keras' own variable
     _rate_is_set = False
 
+    # Keras raises an error there, and `ReduceLROnPlateau` and `LearningRateScheduler`
+    # with it. Here the rate that was set is a variable, NaN before, so that a training
+    # step that is already compiled uses it. From then on, config and variables are
+    # those of an optimizer that was made with this rate, and so they are in a file.
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self._await_rate()
@@ -128,12 +126,10 @@ class SettableRate:
 
 
 class WideState:
-    """Keeps the state of 16-bit variables in float32; Keras keeps it in 16 bits.
+    """Keeps the state of 16-bit variables in float32; Keras keeps it in 16 bits."""
 
-    In bfloat16, 0.999 is 1 and a second moment never falls. In float16, the square of
-    a gradient below 2e-4 is 0.
-    """
-
+    # In bfloat16, 0.999 is 1 and a second moment never falls. In float16, the square of
+    # a gradient below 2e-4 is 0.
     def add_variable(self, shape, initializer="zeros", dtype=None, **kwargs):
         """Adds a variable to the state; see `keras.optimizers.Optimizer`."""
         dtype = wide_dtype(dtype or keras.config.floatx())
@@ -230,11 +226,7 @@ class ZooOptimizer(WithoutLora, SettableRate, WideState, ClipsTheSum, CheckedArg
 
 
 def plain_rate(rate):
-    """A learning rate as a float; a schedule, a function and a tensor do not change.
-
-    Raises:
-        ValueError: if it is a negative number, not finite, or none of these.
-    """
+    """A rate as a checked float; schedules, functions and tensors do not change."""
     if callable(rate) or ops.is_tensor(rate) or isinstance(rate, keras.Variable):
         return rate
     return float(check_value("learning_rate", rate, RATE))

@@ -53,12 +53,9 @@ class RateCurve(CheckedFields):
 
     @property
     def suggestion(self):
-        """A tenth of the rate with the lowest smoothed loss, float.
-
-        At that rate the loss is about to rise. A tenth of it is in the range where the
-        loss falls, and leaves a margin for the rest of the training. It is None if no
-        loss is lower than the first.
-        """
+        """A tenth of the rate with the lowest smoothed loss; None if no loss falls."""
+        # At that rate the loss is about to rise. A tenth of it is in the range where
+        # the loss falls, and leaves a margin for the rest of the training.
         if not self.smoothed or np.argmin(self.smoothed) == 0:
             return None
         return self.rates[int(np.argmin(self.smoothed))] / MARGIN
@@ -127,14 +124,9 @@ class RangeTest(keras.callbacks.Callback):
 
 @contextlib.contextmanager
 def unchanged(model):
-    """A context after which a model is as it was before, whatever trains it inside.
-
-    Weights, random states, the state of the optimizer, its rate and its plan are
-    restored.
-
-    Args:
-        model: compiled keras.Model, whose optimizer is built.
-    """
+    """A context after which a model is as it was before, whatever trains it inside."""
+    # Weights, random states, the state of the optimizer, its rate and its plan are
+    # restored.
     optimizer, history = unwrapped(model.optimizer), vars(model).get("history")
     schedule, rate = optimizer._learning_rate, float(optimizer.learning_rate)
     was_set = getattr(optimizer, "_rate_is_set", False)

@@ -24,9 +24,6 @@ FINISHED, EVERY = "finished_batches.txt", "batches_of_an_epoch.txt"
 class SaveWhole(keras.callbacks.Callback):
     """Saves model, optimizer and random state at the end of every epoch.
 
-    The file is written under another name and then renamed. A run that is killed
-    while it writes leaves the previous file complete.
-
     Args:
         path: str or path, ending in ".keras".
         every: int, batches of an epoch. The file then also has this number and that of
@@ -70,12 +67,7 @@ class SaveWhole(keras.callbacks.Callback):
 
 
 class Throughput(keras.callbacks.Callback):
-    """Adds tokens per second and hours left to the progress bar and to the log.
-
-    Args:
-        sizes: sequence of int, tokens in the batch of every step of the whole run.
-        start: int, steps done before.
-    """
+    """Adds tokens per second and hours left to the progress bar; see `train_steps`."""
 
     def __init__(self, sizes, start=0):
         super().__init__()
@@ -186,18 +178,9 @@ def _trim(log, epochs):
 
 
 def choose_interval(steps, directory, every=None):
-    """Chooses the number of batches between the checkpoints of a run.
-
-    Args:
-        steps: int, batches in total.
-        directory: path of the run.
-        every: int, the number that is wanted; None for that of the checkpoint in
-            `directory`, or about 100.
-
-    Returns:
-        int, the largest divisor of `steps` up to `every`. But if that is less than a
-        tenth of `every`, the smallest divisor above.
-    """
+    """The largest divisor of `steps` up to `every`, batches between two checkpoints."""
+    # `every` is by default that of the checkpoint in the directory, or about 100. If
+    # the divisor is less than a tenth of it, the smallest divisor above is taken.
     if every is None:
         stored = _read_number(pathlib.Path(directory) / CHECKPOINT, EVERY)
         every = stored or INTERVAL
@@ -238,12 +221,7 @@ def _check_same_interval(checkpoint, every):
 
 
 def _load(checkpoint, model):
-    """The model of a checkpoint, in the strategy of `model`; `model` if there is none.
-
-    Args:
-        checkpoint: `pathlib.Path`.
-        model: the model at the start of the training.
-    """
+    """The model of a checkpoint, in the strategy of `model`, or `model` itself."""
     if not checkpoint.exists():
         return model
     with strategy_scope(getattr(model, "optimizer", None)):

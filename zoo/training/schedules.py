@@ -42,6 +42,11 @@ class WarmupLinearDecay(LearningRateSchedule):
     Raises:
         ValueError: if a number is out of its range, or the decay ends before the
             warm-up.
+
+    Example:
+        >>> rate = WarmupLinearDecay(peak=1.0, warmup_steps=2, decay_steps=4)
+        >>> [float(rate(step)) for step in range(5)]
+        [0.0, 0.5, 0.5, 0.25, 0.0]
     """
 
     def __init__(self, peak, warmup_steps=0, decay_steps=None):
@@ -91,6 +96,11 @@ class InverseSquareRoot(LearningRateSchedule):
 
     Raises:
         ValueError: if `peak` is not positive, or `warmup_steps` is less than 1.
+
+    Example:
+        >>> rate = InverseSquareRoot(peak=1.0, warmup_steps=4)
+        >>> [float(rate(step)) for step in (0, 1, 3, 15)]
+        [0.25, 0.5, 1.0, 0.5]
     """
 
     def __init__(self, peak, warmup_steps=4000):
@@ -192,6 +202,11 @@ class PlannedDecay(PlannedSchedule):
 
     Raises:
         ValueError: if a number is out of its range.
+
+    Example:
+        >>> rate = PlannedDecay(peak=1.0, warmup_share=0.5, begin=0, updates=4)
+        >>> [float(rate(step)) for step in range(4)]
+        [0.0, 0.5, 0.5, 0.25]
     """
 
     def __init__(self, peak, begin=0, updates=0, warmup_share=0.1):
@@ -238,6 +253,11 @@ class SlantedTriangle(PlannedSchedule):
 
     Raises:
         ValueError: if a number is out of its range.
+
+    Example:
+        >>> rate = SlantedTriangle(peak=1.0, steps=4, cut_fraction=0.5, ratio=2)
+        >>> [float(rate(step)) for step in range(4)]
+        [0.5, 0.75, 1.0, 0.75]
     """
 
     def __init__(
@@ -273,18 +293,7 @@ class SlantedTriangle(PlannedSchedule):
 
 
 def check_learning_rate(rate, name="learning_rate"):
-    """Checks that a learning rate is a positive number.
-
-    Args:
-        rate: any value.
-        name: str, of the argument.
-
-    Returns:
-        float.
-
-    Raises:
-        ValueError: if it is not a number, not positive or not finite.
-    """
+    """A learning rate as a float; ValueError if it is not a positive, finite number."""
     rate = plain_value(rate)
     if not fits(rate, Positive):
         raise ValueError(

@@ -63,11 +63,7 @@ class KeepBest(keras.callbacks.Callback):
 
 
 def refuse_averages(callback):
-    """Raises ValueError if the optimizer sets averaged weights at the end of `fit`.
-
-    Args:
-        callback: keras.callbacks.Callback that sets weights there, too.
-    """
+    """Raises ValueError if the optimizer sets averaged weights at the end of `fit`."""
     optimizer = getattr(callback.model, "optimizer", None)
     if getattr(unwrapped(optimizer), "use_ema", False):
         raise ValueError(

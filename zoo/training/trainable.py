@@ -38,13 +38,8 @@ def follow_trainable(optimizer, variables):
 
 
 def follow_model(model):
-    """Makes the optimizer of a model train what is trainable now.
-
-    An optimizer that also trains other models does not change.
-
-    Args:
-        model: compiled keras.Model.
-    """
+    """Makes the optimizer of a model train what is trainable now."""
+    # An optimizer that also trains other models does not change.
     known = {id(variable) for variable in model.variables}
     if all(id(v) in known for v in model.optimizer._trainable_variables):
         follow_trainable(model.optimizer, model.trainable_variables)
@@ -63,12 +58,10 @@ def _parts(optimizer):
 
 
 class _State:
-    """The state of an optimizer, which is then ready to be built anew.
+    """The state of an optimizer, which is then ready to be built anew."""
 
-    Keras' optimizers keep their slots as attributes: lists with one slot for each
-    trainable variable, or None; and single variables.
-    """
-
+    # Keras' optimizers keep their slots as attributes: lists with one slot for each
+    # trainable variable, or None; and single variables.
     def __init__(self, optimizer):
         self.optimizer = optimizer
         self.trained = list(optimizer._trainable_variables)

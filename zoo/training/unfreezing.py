@@ -66,16 +66,7 @@ class GradualUnfreezing(keras.callbacks.Callback):
             )
 
     def trained(self, epoch, num_groups):
-        """What an epoch trains.
-
-        Args:
-            epoch: int, from 0.
-            num_groups: int, the number G of groups with something to train.
-
-        Returns:
-            tuple of whether the head is trained, and a range of the numbers of the
-            groups that are, where 0 is the lowest.
-        """
+        """Whether an epoch trains the head, and a range of the groups it trains."""
         stage = epoch // self.epochs_per_group
         if self.order == "last_layer":
             return True, range(0)
@@ -154,15 +145,7 @@ class _Layers:
         self.head_trains = bool(able.difference(*map(weights, self.groups)))
 
     def train(self, head, groups):
-        """Makes the head, or not, and some groups trainable, and no other group.
-
-        Args:
-            head: bool.
-            groups: iterable of int.
-
-        Returns:
-            bool, whether a layer has changed.
-        """
+        """Trains the head, or not, and some groups; whether a layer has changed."""
         groups = {*groups}
         parts = [(number in groups, group) for number, group in enumerate(self.groups)]
         parts.append((head, self.head))
@@ -193,10 +176,8 @@ class _Layers:
 
 
 def own_flags(model, backbone):
-    """Dict of `id` of a layer to whether the user lets it be trained.
-
-    A training that was interrupted has frozen other layers as well.
-    """
+    """Dict of `id` of a layer to whether the user lets it be trained."""
+    # A training that was interrupted has frozen other layers as well.
     layers = [*backbone._flatten_layers(), *model._flatten_layers()]
     flags = {id(layer): layer.trainable for layer in layers}
     frozen = getattr(model, "frozen_before", None)

@@ -70,17 +70,9 @@ def awaits_plan(optimizer):
 
 
 def batches_before(optimizer, epoch, steps, epochs):
-    """The batches that a model was trained on before the first epoch of a run.
-
-    Args:
-        optimizer: that of the model, as `epoch` begins.
-        epoch: int, the number of the epoch; the run may have been interrupted.
-        steps: int, batches of an epoch, or None.
-        epochs: int, of the whole run.
-
-    Returns:
-        int, the same for a run that continues as for one that was not interrupted.
-    """
+    """The batches that a model was trained on before `epoch` of a run."""
+    # The number is the same for a run that continues as for one that was not
+    # interrupted.
     optimizer = unwrapped(optimizer)
     batches = int(keras.ops.convert_to_numpy(optimizer._iterations))
     schedule = optimizer._learning_rate

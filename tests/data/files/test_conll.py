@@ -1,12 +1,12 @@
 """Columns of words and tags."""
 
-import gzip
-
 import pytest
 
 from zoo.data import read_conll, read_texts, write_conll
 from zoo.evaluation import find_spans
 
+BLANK = ("", " ", "\u00a0")  # tags that are none
+WRONG_FIELDS = ("a b", "a\tb", "", "\u00a0")
 NER = """-DOCSTART- -X- O O
 
 EU NNP I-NP I-ORG
@@ -14,30 +14,42 @@ rejects VBZ I-VP O
 
 
 Peter NNP I-NP I-PER"""
+ONTONOTES = (
+    "#begin document (x); part 000\nEU B\nis O\n-DOCSTART- -X- O O\na O\n\n"
+    "#end document\n\n-DOCSTART-\nb O"
+)
+NEW = "# newdoc id = x\na\tX\n\n# newdoc\nb\tX\n"
+NEW_COLUMNS = {"word": 0, "tag": 1, "documents": True}
+TABS = "# sent_id = 1\n# text = a b\na b\tNOUN\r\n#\tSYM\n\n"
+COLUMNS = [("1-2", "don't", "_"), ("1", "do", "AUX"), ("2", "n't", "PART")]
+COLUMNS += [("2.1", "go", "VERB"), ("3", "1-2", "NUM")]
+LINES = ["\t".join([n, word, "_", tag, *"_" * 6]) for n, word, tag in COLUMNS]
+UNIVERSAL = "\n".join(["# text = x", "#text = y z", *LINES])
+# Name: content, suffix, options, sentences of words and tags.
+READ = {
+    "CoNLL 2003": (NER, ".txt", {}, ["EU/I-ORG, rejects/O", "Peter/I-PER"]),
+    "another column": (NER, ".txt", {"tag": 1}, ["EU/NNP, rejects/VBZ", "Peter/NNP"]),
+    "known columns": ("a X O\nb X\n", ".txt", {"tag": 1}, ["a/X, b/X"]),
+    "columns of each sentence": ("a O\n\nb X O\n", ".txt", {}, ["a/O", "b/O"]),
+    "tabs and remarks": (TABS, ".tsv", {}, ["a b/NOUN, #/SYM"]),
+    "empty": ("", ".tsv", {}, []),
+    "lines of documents": (ONTONOTES, ".txt", {}, ["EU/B, is/O", "a/O", "b/O"]),
+    "universal": (UNIVERSAL, ".conllu", {}, ["do/AUX, n't/PART, 1-2/NUM"]),
+    "universal, a column": (UNIVERSAL, ".conllu", {"tag": "0"}, ["do/1, n't/2, 1-2/3"]),
+    "universal documents": (NEW, ".conllu", NEW_COLUMNS, ["a/X", "b/X"]),
+    "other spaces": ("10\u00a0000  CD O \n", ".txt", {}, ["10\u00a0000/O"]),
+    "spaces in fields": ("a b\tNN \n", ".tsv", {}, ["a b/NN"]),
+}
 
 
-def test_conll_2003(tmp_path):
-    with gzip.open(tmp_path / "a.gz", "wt") as file:
-        file.write(NER)
-    words, tags = read_conll(tmp_path / "a.gz")
-    assert words == [["EU", "rejects"], ["Peter"]]
-    assert tags == [["I-ORG", "O"], ["I-PER"]]
-    assert read_conll(tmp_path / "a.gz", tag=1)[1] == [["NNP", "VBZ"], ["NNP"]]
-
-
-def test_tabs_remarks_and_words_with_spaces(tmp_path):
-    text = "# sent_id = 1\n# text = a b\na b\tNOUN\r\n#\tSYM\n\n"
-    (tmp_path / "a.tsv").write_text(text)
-    assert read_conll(tmp_path / "a.tsv") == ([["a b", "#"]], [["NOUN", "SYM"]])
-    (tmp_path / "empty.tsv").write_text("")
-    assert read_conll(tmp_path / "empty.tsv") == ([], [])
-
-
-def test_document_lines_end_sentences(tmp_path):
-    text = "#begin document (x); part 000\nEU B\nis O\n-DOCSTART- -X- O O\na O\n"
-    (tmp_path / "a.txt").write_text(text + "\n#end document\n\n-DOCSTART-\nb O")
-    words, tags = read_conll(tmp_path / "a.txt")
-    assert words == [["EU", "is"], ["a"], ["b"]] and tags[0] == ["B", "O"]
+@pytest.mark.parametrize("case", READ)
+def test_a_file_is_read(tmp_path, case):
+    content, suffix, options, expected = READ[case]
+    path = tmp_path / f"a{suffix}"
+    path.write_bytes(content.encode())
+    words, tags = read_conll(path, **options)
+    rows = (zip(*row, strict=True) for row in zip(words, tags, strict=True))
+    assert [", ".join(map("/".join, row)) for row in rows] == expected
 
 
 DOCUMENTS = """-DOCSTART- -X- O
@@ -65,9 +77,6 @@ def test_sentences_of_a_document_are_joined(tmp_path):
     _, apart = read_conll(tmp_path / "a.txt")
     spans = [span for row in apart for span in find_spans(row)]
     assert len(spans) == sum(len(find_spans(row)) for row in tags) == 5
-    (tmp_path / "a.conllu").write_text("# newdoc id = x\na\tX\n\n# newdoc\nb\tX\n")
-    found = read_conll(tmp_path / "a.conllu", 0, 1, documents=True)
-    assert found == ([["a"], ["b"]], [["X"], ["X"]])
     before = "b O\n\n" + DOCUMENTS
     (tmp_path / "a.txt").write_text(before)
     assert read_conll(tmp_path / "a.txt", documents=True)[0][0] == ["b"]
@@ -76,40 +85,11 @@ def test_sentences_of_a_document_are_joined(tmp_path):
         read_conll(tmp_path / "a.txt", documents=True)
 
 
-def test_universal_dependencies(tmp_path):
-    rows = [("1-2", "don't", "_"), ("1", "do", "AUX"), ("2", "n't", "PART")]
-    rows += [("2.1", "go", "VERB"), ("3", "1-2", "NUM")]
-    lines = ["\t".join([n, word, "_", tag, *"_" * 6]) for n, word, tag in rows]
-    (tmp_path / "a.conllu").write_text("# text = x\n#text = y z\n" + "\n".join(lines))
-    found = read_conll(tmp_path / "a.conllu", word=1, tag=3)
-    assert read_conll(tmp_path / "a.conllu") == found
-    assert read_conll(tmp_path / "a.conllu", tag=0)[0] == found[0]
-    assert found == ([["do", "n't", "1-2"]], [["AUX", "PART", "NUM"]])
-
-
-def test_other_space_characters_belong_to_words(tmp_path):
-    (tmp_path / "a.txt").write_text("10\u00a0000  CD O \n", "utf-8")
-    assert read_conll(tmp_path / "a.txt") == ([["10\u00a0000"]], [["O"]])
-    (tmp_path / "a.tsv").write_text("a b\tNN \n", "utf-8")
-    assert read_conll(tmp_path / "a.tsv") == ([["a b"]], [["NN"]])
-    (tmp_path / "a.txt").write_bytes("a\u00f1o NC O\n".encode("latin-1"))
-    with pytest.raises(ValueError, match="a.txt must be a complete file of text"):
-        read_conll(tmp_path / "a.txt")
-
-
 @pytest.mark.parametrize("name", ["a.conll", "a.conll.gz", "a.conll.xz"])
 def test_any_word_and_any_compression(tmp_path, name):
     words, tags = [["#", "1", "seed"], ["#"], ["a"]], [["O"] * 3, ["O"], ["B-X"]]
     write_conll(tmp_path / name, words, tags)
     assert read_conll(tmp_path / name) == (words, tags)
-    content = (tmp_path / name).read_bytes()
-    if name.endswith("z"):
-        (tmp_path / name).write_bytes(content[:-6])
-        with pytest.raises(ValueError, match=f"{name} must be a complete file"):
-            read_conll(tmp_path / name)
-        (tmp_path / name).write_bytes(b"no archive")
-        with pytest.raises(ValueError, match=f"{name} must be a complete file"):
-            read_conll(tmp_path / name)
 
 
 def test_what_is_written_is_read_back(tmp_path):
@@ -121,29 +101,32 @@ def test_what_is_written_is_read_back(tmp_path):
     assert (tmp_path / "a.txt").read_text().endswith("Peter I-PER I-PER\n\n")
 
 
-def test_bad_lines_are_refused(tmp_path):
-    with pytest.raises(FileNotFoundError, match="No such file"):
-        read_conll(tmp_path / "none")
-    for lines in ("a O\nb\n", "a X O\nb X\n", "a O\nNew York O\n"):
-        (tmp_path / "a.txt").write_text(lines)
-        with pytest.raises(ValueError, match="[123] columns in line 2.*in the first"):
-            read_conll(tmp_path / "a.txt")
-    (tmp_path / "a.txt").write_text("a X O\nb X\n")  # the columns 0 and 1 are known
-    assert read_conll(tmp_path / "a.txt", tag=1) == ([["a", "b"]], [["X", "X"]])
-    (tmp_path / "a.txt").write_text("a O\n\nb X O\n")  # another sentence
-    assert read_conll(tmp_path / "a.txt")[1] == [["O"], ["O"]]
-    with pytest.raises(ValueError, match="1 columns in line 1"):
-        (tmp_path / "a.txt").write_text("b\n")
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a O\nb\n", "1 columns in line 2.*and 2 in the first"),
+        ("a X O\nb X\n", "2 columns in line 2.*and 3 in the first"),
+        ("a O\nNew York O\n", "3 columns in line 2.*and 2 in the first"),
+        ("b\n", "1 columns in line 1"),
+        *((f"b\tO\na\t{tag}\n", "a tag.* without in line 2") for tag in BLANK),
+    ],
+)
+def test_bad_lines_are_refused(tmp_path, content, message):
+    (tmp_path / "a.txt").write_text(content, "utf-8")
+    with pytest.raises(ValueError, match=message):
         read_conll(tmp_path / "a.txt")
-    for line in ("a\t", "a\t\u00a0", "a\t "):
-        (tmp_path / "a.txt").write_text(f"b\tO\n{line}\n", "utf-8")
-        with pytest.raises(ValueError, match="have a tag.* without in line 2"):
-            read_conll(tmp_path / "a.txt")
-    for words, tags in (([["a b"]], [["O"]]), ([[""]], [["O"]])):
-        with pytest.raises(ValueError, match="contain spaces"):
-            write_conll(tmp_path / "b.txt", words, tags)
-    with pytest.raises(ValueError, match="lengths \\[1, 2\\] in sentence 0"):
-        write_conll(tmp_path / "b.txt", [["a"]], [["O", "O"]])
+
+
+@pytest.mark.parametrize(
+    ("words", "tags", "message"),
+    [
+        (["a"], ["O", "O"], r"lengths \[1, 2\] in sentence 0"),
+        *(([word], ["O"], "not be empty or contain spaces") for word in WRONG_FIELDS),
+    ],
+)
+def test_bad_fields_are_not_written(tmp_path, words, tags, message):
+    with pytest.raises(ValueError, match=message):
+        write_conll(tmp_path / "b.txt", [words], [tags])
     assert not (tmp_path / "b.txt").exists()
 
 
@@ -177,6 +160,3 @@ def test_words_with_other_spaces_are_written_as_they_were_read(tmp_path):
     write_conll(tmp_path / "b.conll", words, tags)
     assert (words, tags) == ([["10\u00a0000"]], [["B-X"]])
     assert read_conll(tmp_path / "b.conll") == (words, tags)
-    for field in ("a b", "a\tb", "", "\u00a0"):
-        with pytest.raises(ValueError, match="must not be empty or contain spaces"):
-            write_conll(tmp_path / "c.conll", [[field]], [["O"]])

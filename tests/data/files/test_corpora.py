@@ -47,3 +47,19 @@ def test_sizes_are_integers(size):
     for reader in (TokenStreams, DocumentStreams, PackedRows):
         with pytest.raises(ValueError, match="`batch_size` must be an integer from 1"):
             reader(IDS, OFFSETS, size, 2)
+
+
+@pytest.mark.parametrize(
+    ("reader", "arguments", "message"),
+    [
+        (TokenStreams, (IDS, OFFSETS, 6, 10), "must have 60 tokens.*Received: 8"),
+        (DocumentStreams, (IDS, OFFSETS, 6), "at least 7 tokens. Received: 6"),
+        (PackedRows, ([1], [0, 1], 2, 4), "at least 2 tokens"),
+        (SkipGrams, (np.zeros(0, int), [0, 0, 0]), "must have a word"),
+        (SkipGrams, (IDS, OFFSETS, 0), "`window` must be an integer from 1 to 1,000"),
+        (SkipGrams, (IDS, OFFSETS, 1, None, 0), "`words_per_step` must be an integer"),
+    ],
+)
+def test_small_corpora_and_sizes_are_refused(reader, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        reader(*arguments)

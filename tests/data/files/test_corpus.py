@@ -23,15 +23,6 @@ def test_documents_are_separated_by_blank_lines(tmp_path, suffix, opener):
     assert list(read_documents([path, str(path)])) == DOCUMENTS * 2
 
 
-def test_a_corpus_must_be_utf_8(tmp_path):
-    path = tmp_path / "latin.txt"
-    path.write_bytes("caf\xe9".encode("latin-1"))
-    with pytest.raises(ValueError, match="latin.txt must be a complete file of text"):
-        list(read_documents(path))
-    with pytest.raises(FileNotFoundError):
-        list(read_documents(tmp_path / "absent.txt"))
-
-
 def test_wikitext_is_read_as_articles_of_running_text(tmp_path):
     path = tmp_path / "wiki.valid.tokens.gz"
     lines = [

@@ -57,85 +57,55 @@ def test_what_is_written_is_read_again(tmp_path):
     assert not (tmp_path / "q.json").exists()
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ([{"text": "Zoë", "answer_start": 1}], "'Zoë' at 1 of question 'a'.*'oë '"),
-        ([{"text": "1999", "answer_start": 90}], "'1999' at 90.*of 21 characters"),
-        ([{"text": ".", "answer_start": -1}], "'.' at -1"),
-        ([{"text": "", "answer_start": 3}], "'' at 3"),
-        (
-            [{"text": "Zoë"}],
-            "`answer_start`. Received: {'text': 'Zoë'} of question 'a'",
-        ),
-        ([{"answer_start": 0}], "no text 'text'"),
-        (["Zoë"], "`answer_start`. Received: 'Zoë'"),
-    ],
-)
-def test_wrong_answers_are_named(tmp_path, wrong, message):
+def answered(*answers):
+    return [entry(answers=[*answers])]
+
+
+# Content of a file, or its entries, and the message.
+REFUSED = [
+    (answered({"text": "Zoë", "answer_start": 1}), "'Zoë' at 1 of question 'a'.*'oë '"),
+    (answered({"text": "1999", "answer_start": 90}), "'1999' at 90.*of 21 characters"),
+    (answered({"text": ".", "answer_start": -1}), "'.' at -1"),
+    (answered({"text": "", "answer_start": 3}), "'' at 3"),
+    (answered({"text": "Zoë"}), "`answer_start`. Received: {'text': 'Zoë'} of .*'a'"),
+    (answered({"answer_start": 0}), "no text 'text'"),
+    (answered("Zoë"), "`answer_start`. Received: 'Zoë'"),
+    ([entry(is_impossible=True)], "must not be impossible. Received: both of .*'a'"),
+    ([entry(is_impossible="false")], "true or false. Received: .*'false' of .*'a'"),
+    ([entry(answers=5)], "must be a list, .*5 and False of question 'a'"),
+    ([entry(question="\ud83d")], "complete JSON file. Received: .*surrogates"),
+    ([entry(), entry()], "id of its own. Received: 'a' twice"),
+    ([{}], "no text 'id'"),
+    ([{"id": 1}], "no text 'question'"),
+    ([{"id": True}], "no text 'id'"),
+    ("[", "complete JSON file"),
+    ("[" * 100_000, "complete JSON file"),
+    ('{"data": 1' + "0" * 5000 + "}", "a.json must be a complete JSON file"),
+    ("[]", "no list 'data' in"),
+    ('{"data": [3]}', "no list 'paragraphs' in 3"),
+    ('{"data": [{"paragraphs": [{"qas": [{}]}]}]}', "no text 'context'"),
+    ('{"data": [{"paragraphs": [{"context": ""}]}]}', "no list 'qas'"),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), REFUSED)
+def test_wrong_files_are_refused(tmp_path, content, message):
+    path = tmp_path / "a.json"
+    if isinstance(content, str):
+        path.write_text(content)
+    else:
+        write(path, content)
     with pytest.raises(ValueError, match=message):
-        read_squad(write(tmp_path / "a.json", [entry(answers=wrong)]))
+        read_squad(path)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"is_impossible": True}, "must not be impossible. Received: both of .*'a'"),
-        ({"is_impossible": "false"}, "true or false. Received: .*'false' of .*'a'"),
-        ({"answers": 5}, "must be a list, .*5 and False of question 'a'"),
-        ({"question": "\ud83d"}, "complete JSON file. Received: .*surrogates"),
-    ],
-)
-def test_wrong_entries_are_named(tmp_path, changes, message):
-    with pytest.raises(ValueError, match=message):
-        read_squad(write(tmp_path / "a.json", [entry(**changes)]))
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("[", "complete JSON file"),
-        ("[" * 100_000, "complete JSON file"),
-        ('{"data": 1' + "0" * 5000 + "}", "a.json must be a complete JSON file"),
-        ("[]", "no list 'data' in"),
-        ('{"data": [3]}', "no list 'paragraphs' in 3"),
-        ('{"data": [{"paragraphs": [{"qas": [{}]}]}]}', "no text 'context'"),
-        ('{"data": [{"paragraphs": [{"context": ""}]}]}', "no list 'qas'"),
-        ('{"data": [{"paragraphs": [{"context": "", "qas": [{}]}]}]}', "no text 'id'"),
-        (
-            '{"data": [{"paragraphs": [{"context": "", "qas": [{"id": 1}]}]}]}',
-            "no text 'question'",
-        ),
-        (
-            '{"data": [{"paragraphs": [{"context": "", "qas": [{"id": true}]}]}]}',
-            "no text 'id'",
-        ),
-    ],
-)
-def test_other_files_are_refused(tmp_path, content, message):
-    (tmp_path / "a.json").write_text(content)
-    with pytest.raises(ValueError, match=message):
-        read_squad(tmp_path / "a.json")
-
-
-def test_an_id_occurs_once_and_a_file_is_whole(tmp_path):
-    with pytest.raises(ValueError, match="id of its own. Received: 'a' twice"):
-        read_squad(write(tmp_path / "a.json", [entry(), entry()]))
-    whole = gzip.compress(b'{"data": []}' * 100)
-    (tmp_path / "b.json.gz").write_bytes(whole[:-9])
-    with pytest.raises(ValueError, match=r"b.json.gz must be a complete file of text"):
-        read_squad(tmp_path / "b.json.gz")
-    (tmp_path / "c.json").write_bytes(b'{"data": "\xff"}')
-    with pytest.raises(ValueError, match="complete file of text"):
-        read_squad(tmp_path / "c.json")
-    with pytest.raises(FileNotFoundError, match="d.json"):
-        read_squad(tmp_path / "d.json")
+def test_wrong_questions_are_not_written(tmp_path):
+    path = tmp_path / "e.json"
     twice = [Question("a", "how", "it"), Question("a", "who", "it")]
-    with pytest.raises(ValueError, match="id of its own. Received: 'a' twice"):
-        write_squad_predictions(tmp_path / "e.json", twice, ["x", "y"])
-    with pytest.raises(ValueError, match="id of its own. Received: 'a' twice"):
-        write_squad(tmp_path / "e.json", twice)
+    for write_file in (write_squad, lambda *a: write_squad_predictions(*a, ["x", "y"])):
+        with pytest.raises(ValueError, match="id of its own. Received: 'a' twice"):
+            write_file(path, twice)
     wrong = Question("a", "how", "it", (Answer("is", 0),))
     with pytest.raises(ValueError, match="Received: 'is' at 0 of question 'a'"):
-        write_squad(tmp_path / "e.json", [wrong])
-    assert not (tmp_path / "e.json").exists()
+        write_squad(path, [wrong])
+    assert not path.exists()

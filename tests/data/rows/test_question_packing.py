@@ -127,7 +127,7 @@ def test_in_a_graph(tokenizer):
 @pytest.mark.parametrize(
     ("length", "options", "message"),
     [
-        (12, {"stride": 0}, "`stride` must be an int of at least 1. Received: 0"),
+        (12, {"stride": 0}, "`stride` must be an integer of at least 1. Received: 0"),
         (12, {"question_length": 1.5}, "`question_length` must be an int.*1.5"),
         (4, {}, "`sequence_length` must be at least 5"),
     ],

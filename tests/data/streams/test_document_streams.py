@@ -68,11 +68,6 @@ def test_a_window_longer_than_the_stream_has_all_of_it():
     assert streams.batch(0)["token_ids"].shape == (4, (len(IDS) - 1) // 4)
 
 
-def test_fewer_tokens_than_streams_are_refused():
-    with pytest.raises(ValueError, match=f"at least 43 tokens. Received: {len(IDS)}"):
-        DocumentStreams(IDS, OFFSETS, 42)
-
-
 def test_a_dataset_has_the_batches_of_its_steps():
     streams = DocumentStreams(IDS, OFFSETS, 2, 5)
     steps = tf.data.Dataset.from_tensor_slices([3, 0])

@@ -3,7 +3,6 @@
 import collections
 
 import numpy as np
-import pytest
 import tensorflow as tf
 
 from zoo.data import PackedRows, document_batches
@@ -68,8 +67,3 @@ def test_a_dataset_of_the_steps():
     assert [b["token_ids"].shape for b in found] == [(2, 4), (2, 4)]
     np.testing.assert_array_equal(found[1]["token_ids"], rows.batch(3)["token_ids"])
     assert found[0]["token_ids"].dtype == tf.int32
-
-
-def test_too_few_tokens_raise():
-    with pytest.raises(ValueError, match="at least 2 tokens"):
-        PackedRows(np.array([1]), np.array([0, 1]), 2, 4)

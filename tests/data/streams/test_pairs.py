@@ -140,7 +140,7 @@ def test_lengths_and_random_texts_have_the_stated_probabilities():
 def test_no_documents_give_no_pairs_and_a_pair_has_two_tokens():
     assert list(draw_pairs([], 10, random.Random(0))) == []
     assert list(draw_pairs([np.array([5])], 10, random.Random(0))) == []
-    with pytest.raises(ValueError, match="at least 2, one for each text. Received: 1"):
+    with pytest.raises(ValueError, match="at least 2. Received: 1. Each text"):
         list(draw_pairs([], 1, random.Random(0)))
 
 

@@ -85,16 +85,3 @@ def test_a_step_without_pairs():
     assert [len(part) for part in grams.batch(0).values()] == [0, 0]
     none = SkipGrams(np.zeros(50, int), np.array([0, 50]), threshold=1e-12)
     assert [len(part) for part in none.batch(0).values()] == [0, 0]
-
-
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        ((IDS[:0], [0, 0, 0]), "must have a word"),
-        ((IDS, OFFSETS, 0), "`window` must be an integer from 1 to 1,000"),
-        ((IDS, OFFSETS, 1, None, 0), "`words_per_step` must be an integer"),
-    ],
-)
-def test_impossible_corpora_are_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        SkipGrams(*arguments)

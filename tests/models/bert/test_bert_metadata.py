@@ -9,7 +9,6 @@ from bert_golden import (
     GOLDEN,
     change_json,
     copy,
-    rename,
     save_as_google,
     save_tensorflow,
 )
@@ -23,12 +22,6 @@ from zoo.models.bert.weights import read, recognise
 def google(tmp_path):
     """Directory of the golden checkpoint in Google's layout."""
     return save_as_google(tmp_path / "google")
-
-
-def test_a_missing_configuration_is_named(google):
-    (google / "bert_config.json").unlink()
-    with pytest.raises(FileNotFoundError, match="no `.*bert_config.json"):
-        read(google)
 
 
 def test_two_checkpoints_in_a_directory_need_a_choice(google):
@@ -110,13 +103,6 @@ def test_a_configuration_of_other_sizes_is_refused(tmp_path):
         read(tmp_path)
 
 
-def test_an_incomplete_head_is_refused(tmp_path):
-    name = "cls.predictions.transform.dense.bias"
-    rename(copy(tmp_path), lambda n: None if n == name else n)
-    with pytest.raises(ValueError, match=f"missing: '{name}', for 'masked_lm_head"):
-        read(tmp_path)
-
-
 def test_a_vocabulary_of_another_size_is_refused(tmp_path):
     vocab = copy(tmp_path) / "vocab.txt"
     vocab.write_text(vocab.read_text() + "more\n")
@@ -127,12 +113,6 @@ def test_a_vocabulary_of_another_size_is_refused(tmp_path):
     with pytest.raises(
         ValueError, match=r"rows, in `.*tokenizer\.json`.*, and remove tokenizer.json"
     ):
-        read(tmp_path)
-
-
-def test_a_vocabulary_of_another_encoding_is_named(tmp_path):
-    (copy(tmp_path) / "vocab.txt").write_bytes("\u00e9".encode("latin-1"))
-    with pytest.raises(ValueError, match="vocab.txt` must be UTF-8"):
         read(tmp_path)
 
 
@@ -257,24 +237,6 @@ def test_pooling_is_read_from_inside_of_the_directory_only(tmp_path):
     (copy(tmp_path / "model") / "modules.json").write_text(json.dumps(modules))
     with pytest.raises(ValueError, match="must be of .*Transformer.*1_Pooling"):
         read(tmp_path / "model")
-
-
-@pytest.mark.parametrize("text", ("{", "[]"))
-def test_damaged_json_is_named(tmp_path, text):
-    (copy(tmp_path) / "config.json").write_text(text)
-    with pytest.raises(ValueError, match=r"config\.json` must"):
-        read(tmp_path)
-
-
-def test_google_configurations_must_be_complete(google):
-    path = google / "bert_config.json"
-    values = json.loads(path.read_text())
-    del values["num_attention_heads"]
-    path.write_text(json.dumps(values))
-    with pytest.raises(
-        ValueError, match="bert_config.json` must have the values num_attention_heads"
-    ):
-        read(google)
 
 
 def test_tokenizers_that_split_otherwise_are_refused(tmp_path):

@@ -25,40 +25,6 @@ def build(tokenizer, **changes):
     return build_backbone("bert", {**tiny.CONFIG, **size, **changes})
 
 
-@pytest.mark.usefixtures("eagerly")
-def test_a_question_answerer_is_written_and_read(tokenizer, tmp_path):
-    task = zoo.QuestionAnswerer(build(tokenizer), tokenizer, num_answers=4)
-    task.save_to_preset(tmp_path / "qa", layout="hugging_face")
-    config = json.loads((tmp_path / "qa/config.json").read_text())
-    assert config["architectures"] == ["BertForQuestionAnswering"]
-    copy = zoo.from_preset(tmp_path / "qa", num_answers=4)
-    assert isinstance(copy, zoo.QuestionAnswerer)
-    rows = (["how"], ["the film was very good"])
-    found, expected = copy.answer(rows), task.answer(rows)
-    np.testing.assert_allclose(found["scores"], expected["scores"], atol=1e-6)
-    assert found["texts"].tolist() == expected["texts"].tolist()
-
-
-@pytest.mark.usefixtures("eagerly")
-def test_a_tagger_is_written_and_read(tokenizer, tmp_path):
-    backbone = build(tokenizer, pooler=False)
-    task = zoo.TokenClassifier(backbone, tokenizer, labels=tiny.TAGS)
-    task.save_to_preset(tmp_path / "tags", layout="hugging_face")
-    copy = zoo.from_preset(tmp_path / "tags")
-    assert isinstance(copy, zoo.TokenClassifier) and copy.labels == tuple(tiny.TAGS)
-    assert copy.tag(["the good film"]) == task.tag(["the good film"])
-
-
-def test_a_classifier_with_one_output_is_a_regressor(tokenizer, tmp_path):
-    task = zoo.TextRegressor(build(tokenizer), tokenizer)
-    task.save_to_preset(tmp_path / "number", layout="hugging_face")
-    copy = zoo.from_preset(tmp_path / "number")
-    assert isinstance(copy, zoo.TextRegressor)
-    texts = ["the film was very good"]
-    found, expected = (model.predict(texts, verbose=0) for model in (copy, task))
-    np.testing.assert_allclose(found, expected, atol=1e-6)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("architecture", "kind"),

@@ -205,28 +205,6 @@ def test_heads_that_a_layout_cannot_hold_are_refused(
     assert not list(tmp_path.iterdir())
 
 
-def test_nothing_is_overwritten_and_nothing_half_written(tmp_path, monkeypatch):
-    config, weights, tokenizer = make()
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "file").write_text("kept")
-    with pytest.raises(FileExistsError, match="is not empty"):
-        write(tmp_path / "full", "hugging_face", config, weights, tokenizer)
-    assert [p.name for p in (tmp_path / "full").iterdir()] == ["file"]
-
-    def fail(path, arrays):
-        raise OSError("no space left")
-
-    monkeypatch.setattr("zoo.models.bert.writing.save_checkpoint", fail)
-    with pytest.raises(OSError, match="no space"):
-        write(tmp_path / "new", "hugging_face", config, weights, tokenizer)
-    assert [p.name for p in tmp_path.iterdir()] == ["full"]
-    monkeypatch.undo()
-    (tmp_path / "empty" / "inner").mkdir(parents=True)
-    write(tmp_path / "empty" / "inner", "hugging_face", config, weights)
-    names = {p.name for p in (tmp_path / "empty" / "inner").iterdir()}
-    assert names == {"config.json", "model.safetensors"}
-
-
 def test_what_does_not_belong_together_is_refused(tmp_path):
     config, weights, tokenizer = make()
     arguments = (tmp_path / "new", "hugging_face", config)

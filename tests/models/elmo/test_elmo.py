@@ -258,14 +258,6 @@ def test_options_for_training_are_read_too(tmp_path):
     assert zoo.from_preset(tmp_path / "published").config.vocabulary_size == 262
 
 
-def test_a_file_cut_in_half_is_refused(tmp_path):
-    write_published(make(), tmp_path / "published")
-    path = tmp_path / "published" / "weights.hdf5"
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    with pytest.raises(ValueError, match="complete .hdf5 checkpoint"):
-        zoo.from_preset(tmp_path / "published")
-
-
 def test_a_trained_mix_is_not_lost_silently(tmp_path):
     elmo = make()
     with pytest.raises(ValueError, match="scalar_mix/gamma, scalar_mix/scalars"):

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from gpt_golden import ATOL, GOLDEN, KINDS, OUTPUTS, difference
 
-from zoo.models.gpt import read
-from zoo.models.gpt.shapes import weight_shapes
+from zoo.models.gpt import GPT, read
 
 pytestmark = pytest.mark.slow
 CONVERTED = {kind: read(GOLDEN / kind) for kind in KINDS}
@@ -67,7 +66,7 @@ def test_the_goldens_catch_swapped_rows(golden, kind, pair):
 
 
 ROWS = [
-    (kind, path) for kind in KINDS for path, _ in weight_shapes(CONVERTED[kind].config)
+    (kind, path) for kind in KINDS for path in GPT.weight_shapes(CONVERTED[kind].config)
 ]
 
 

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 import tensorflow as tf
-from places import GOLDENS
+from fairseq_files import FAIRSEQ, FILES, NAMES
 
 import zoo
 from zoo.checkpoint import open_training_checkpoint
@@ -14,9 +14,6 @@ from zoo.models.transformer.fairseq_dictionaries import read_dictionary
 from zoo.models.transformer.weights import read, recognise
 from zoo.serving import diagnose
 
-FAIRSEQ = GOLDENS / "fairseq"
-NAMES = ("post_norm", "pre_norm", "oldest", "nameless")
-FILES = {name: "model.pt" for name in NAMES} | {"oldest": "checkpoint_best.pt"}
 OUTPUTS = {name: dict(np.load(FAIRSEQ / name / "outputs.npz")) for name in NAMES}
 ATOL = 5e-6
 SEARCHES = ((4, 0.6, 0.0, 12), (4, 1.0, 1.2, 5), (5, 1.0, 0.0, 20), (2, 0.0, 0.5, 3))

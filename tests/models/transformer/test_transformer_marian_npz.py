@@ -160,7 +160,7 @@ def test_a_directory_of_opus_is_a_translator(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"type": "s2s"}, r"`type` must be one of \('transformer',\)"),
+        ({"type": "s2s"}, r"`type` must be one of 'transformer'"),
         ({"transformer-postprocess": "da"}, r"Received: \('', 'da', ''\)"),
         ({"transformer-postprocess-emb": "dn"}, "`transformer-postprocess-emb` must"),
         ({"transformer-decoder-autoreg": "rnn"}, "Received: 'rnn'"),
@@ -193,10 +193,7 @@ def test_damaged_files_raise_errors(tmp_path):
     )
     with pytest.raises(ValueError, match="must have the values dim-emb"):
         read(tmp_path)
-    name = "encoder_l1_ffn_b1"
-    save(tmp_path, arrays={**arrays, name: arrays[name] * np.inf})
-    with pytest.raises(ValueError, match="must be finite"):
-        zoo.from_preset(tmp_path)
+    save(tmp_path)
     save_checkpoint(tmp_path / "other.npz", arrays)
     with pytest.raises(ValueError, match="one model of Marian. Received: model.npz,"):
         read(tmp_path)

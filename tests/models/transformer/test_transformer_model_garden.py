@@ -13,7 +13,6 @@ from transformer_golden import (
     step_by_step,
 )
 
-import zoo
 from zoo.models.transformer import weights
 
 GOLDEN = dict(np.load(GOLDENS / "transformer_model_garden.npz"))
@@ -95,15 +94,6 @@ def test_the_root_of_the_checkpoint_may_be_the_model(tmp_path, models):
         np.testing.assert_array_equal(found.weights[path], array)
 
 
-def test_only_one_family_takes_the_directory(tmp_path):
-    model = zoo.from_preset(write(tmp_path))
-    assert type(model).__name__ == "Transformer"
-    lines = ["<pad>", "<EOS>", *"ab_u;01234"]
-    (tmp_path / "vocab.x.13").write_text("".join(f"'{line}'\n" for line in lines))
-    with pytest.raises(ValueError, match="must have a line for every row"):
-        zoo.from_preset(tmp_path)
-
-
 @pytest.mark.parametrize(
     "options, message",
     [
@@ -116,23 +106,3 @@ def test_only_one_family_takes_the_directory(tmp_path):
 def test_other_options_are_refused(tmp_path, options, message):
     with pytest.raises(ValueError, match=message):
         weights.read(write(tmp_path, **options))
-
-
-def test_damaged_directories_are_refused(tmp_path):
-    arrays = split_values(GOLDEN, "norm_first")
-    end = "/.ATTRIBUTES/VARIABLE_VALUE"
-
-    def refused(message, changed):
-        with pytest.raises(ValueError, match=message):
-            weights.read(write(tmp_path, arrays=changed))
-
-    refused("unused: 'more'", {**arrays, f"model/more{end}": np.zeros(1, "float32")})
-    norm = f"model/encoder_layer/output_normalization/gamma{end}"
-    fewer = {key: value for key, value in arrays.items() if key != norm}
-    refused("a model with more than the 2332 values", fewer)
-    table = f"model/embedding_lookup/embeddings{end}"
-    fewer = {key: value for key, value in arrays.items() if key != table}
-    refused("must hold a table of embeddings", fewer)
-    (tmp_path / "transformer_config.json").unlink()
-    with pytest.raises(FileNotFoundError, match="transformer_config.json"):
-        weights.read(tmp_path)

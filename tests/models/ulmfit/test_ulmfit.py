@@ -8,7 +8,6 @@ import tiny
 from places import GOLDENS
 
 from zoo.models.ulmfit import ULMFiT, ULMFiTConfig
-from zoo.models.ulmfit.shapes import weight_shapes
 from zoo.tasks import CausalLM
 
 RNG = np.random.default_rng(0)
@@ -81,7 +80,7 @@ def test_the_logits_share_the_table_and_the_loss_has_both_terms():
 def test_the_shapes_are_those_of_the_weights(cell):
     model = make(cell=cell, num_layers=3)
     built = {v.path: tuple(v.shape) for v in model.trainable_variables}
-    assert dict(weight_shapes(model.config)) == built
+    assert ULMFiT.weight_shapes(model.config) == built
 
 
 @pytest.mark.parametrize(

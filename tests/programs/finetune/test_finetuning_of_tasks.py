@@ -9,11 +9,6 @@ from command_line import run
 import zoo
 
 
-@pytest.fixture(scope="module")
-def preset(bert_preset):
-    return bert_preset
-
-
 @pytest.mark.slow
 def test_a_tagger_is_trained_scored_and_asked(preset, tmp_path):
     from zoo.data import write_conll

@@ -18,11 +18,6 @@ from zoo.programs.finetune.progress import check_output
 from zoo.visualize.plain_text import printable
 
 
-@pytest.fixture(scope="module")
-def preset(bert_preset):
-    return bert_preset
-
-
 @pytest.mark.slow
 def test_scores_are_those_of_scikit_learn(classified):
     metrics = pytest.importorskip("sklearn.metrics")
@@ -97,32 +92,31 @@ def test_no_control_characters_without_a_terminal(classified):
     )
 
 
+def fit(model, monkeypatch, losses, epochs):
+    """Trains by a method `fit` that only returns losses; returns its options."""
+    calls = []
+
+    def fit_nothing(*_, **options):
+        calls.append(options)
+        return type("History", (), {"history": losses})
+
+    monkeypatch.setattr(model, "fit", fit_nothing)
+    parts = dict.fromkeys(("training", "validation"), (["a"], ["bad"]))
+    sizes = {"batch_size": 8, "token_budget": None}
+    finetuning.fit(model, parts, epochs, sizes, 0, print)
+    return calls[0]
+
+
 def test_a_terminal_gets_the_bar_of_keras(make_task, monkeypatch):
-    verbose = []
     model = make_task()
-
-    def fit(*_, **options):
-        verbose.append(options["verbose"])
-        return type("History", (), {"history": {}})
-
-    monkeypatch.setattr(model, "fit", fit)
-    parts = {"training": (["a"], ["bad"]), "validation": (["a"], ["bad"])}
     for terminal in (True, False):
         monkeypatch.setattr("sys.stdout.isatty", lambda t=terminal: t, raising=False)
-        sizes = {"batch_size": 8, "token_budget": None}
-        finetuning.fit(model, parts, 1, sizes, 0, print)
-    assert verbose == [1, 0]
+        assert fit(model, monkeypatch, {}, 1)["verbose"] == int(terminal)
 
 
 def test_a_diverged_training_is_an_error(make_task, monkeypatch):
-    model, history = make_task(), {"loss": [0.5, float("nan")]}
-    monkeypatch.setattr(
-        model, "fit", lambda *_, **options: type("History", (), {"history": history})
-    )
-    parts = {"training": (["a"], ["bad"]), "validation": (["a"], ["bad"])}
-    sizes = {"batch_size": 8, "token_budget": None}
     with pytest.raises(FloatingPointError, match="Received: nan. Lower the learning"):
-        finetuning.fit(model, parts, 2, sizes, 0, print)
+        fit(make_task(), monkeypatch, {"loss": [0.5, float("nan")]}, 2)
 
 
 def test_one_label_is_an_error(preset, tmp_path):

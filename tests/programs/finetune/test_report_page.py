@@ -87,11 +87,6 @@ def check_page(text):
     return page.text
 
 
-@pytest.fixture(scope="module")
-def preset(bert_preset):
-    return bert_preset
-
-
 def test_the_page_of_plain_data(classified):
     _, report, directory, _ = classified
     text = check_page((directory / "m_report" / "report.html").read_text("utf-8"))

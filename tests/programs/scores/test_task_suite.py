@@ -16,11 +16,6 @@ NLI = ("contradiction", "entailment", "neutral")
 RESULT = '{"scores": {}}'
 
 
-@pytest.fixture(scope="module")
-def preset(bert_preset):
-    return bert_preset
-
-
 def write(folder, names, lines, header=()):
     folder.mkdir(parents=True)
     text = "".join(f"{line}\n" for line in (*header, *lines))
@@ -318,7 +313,7 @@ def test_labels_are_checked_before_the_training(
     write_files(tmp_path / "data")
     with (tmp_path / "data" / file).open("a") as opened:
         opened.write(f"{line}\n")
-    monkeypatch.setattr(task_suite, "_fit", None)
+    monkeypatch.setattr(task_suite, "fit_model", None)
     with pytest.raises(ValueError, match=message):
         task_suite.evaluate_suite(preset, tmp_path / "data", tmp_path / "r", [task])
 
@@ -327,17 +322,16 @@ def test_files_without_labels_are_refused(preset, tmp_path, monkeypatch):
     write_files(tmp_path / "data")
     path = tmp_path / "data/glue/RTE/dev.tsv"
     path.write_text("sentence1\tsentence2\na\tb\n")
-    monkeypatch.setattr(task_suite, "_fit", None)
+    monkeypatch.setattr(task_suite, "fit_model", None)
     with pytest.raises(ValueError, match="must have a label. Received: dev.tsv"):
         task_suite.evaluate_suite(preset, tmp_path / "data", tmp_path / "r", ["rte"])
 
 
-def test_results_of_other_programs_are_left_alone(tmp_path):
-    """`zoo glue` has files with similar names."""
+def test_comparisons_are_no_results_of_the_suite(tmp_path):
     result = {"scores": {"dev.tsv": {"accuracy": 1.0}}, "baselines": {}, "train": 4,
               "seconds": 1, "test_seconds": 0.5}  # fmt: skip
     for name, content in (
-        ("sst2-67349", {"task": "sst2", "examples": 67349}),
+        ("sst2-67349-comparison", {"task": "sst2", "examples": 67349}),
         ("sst2-67349-preset-0.001-0", {"dev": []}),
         ("sst2-0", result),
     ):

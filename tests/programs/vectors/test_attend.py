@@ -1,13 +1,12 @@
 """From a preset and a text to the page of its attention."""
 
-import click.testing
 import keras
 import numpy as np
 import pytest
 import tiny
+from command_line import run
 
 import zoo
-from zoo.commands.main import main
 from zoo.registry import build_backbone
 from zoo.text import (
     ParsingTokenizer,
@@ -126,11 +125,9 @@ def test_the_command_writes_the_page(bert, translator, tmp_path):
         (["backbone", TEXT], {"encoder", "decoder", "cross"}),
         (["translator.keras", TEXT], {"encoder", "decoder", "cross"}),
     ):
-        preset = str(tmp_path / arguments[0])
-        command = ["attend", preset, *arguments[1:], "--output", str(page)]
-        result = click.testing.CliRunner().invoke(main, command)
-        assert result.exit_code == 0, result.output
-        assert result.output.strip().endswith(str(page))
+        preset = tmp_path / arguments[0]
+        output = run("attend", preset, *arguments[1:], "--output", page)
+        assert output.strip().endswith(str(page))
         text = page.read_text("utf-8")
         assert "<title>Attention: a good film .</title>" in text
         assert f">{arguments[0]}</p>" in text
@@ -141,21 +138,18 @@ def test_the_command_writes_the_page(bert, translator, tmp_path):
 
 def test_the_command_draws_a_picture(bert, tmp_path):
     bert.save_to_preset(tmp_path / "bert")
-    command = ["attend", str(tmp_path / "bert"), TEXT, "--output"]
-
-    def run(*arguments, code=0):
-        result = click.testing.CliRunner().invoke(main, [*command, *arguments])
-        assert result.exit_code == code, result.output
-        return " ".join(result.output.split())
-
+    command = ["attend", tmp_path / "bert", TEXT, "--output"]
     picture = tmp_path / "a.svg"
-    run(str(picture), "--layer", "1", "--head", "0")
+    run(*command, picture, "--layer", 1, "--head", 0)
     text = picture.read_text("utf-8")
     assert ">Attention: a good film ., layer 1, head 0</text>" in text
-    assert "must be one of self. Received" in run(str(picture), "--kind", "x", code=1)
-    assert "must end in .html, .svg" in run(str(tmp_path / "page"), code=1)
-    page = str(tmp_path / "a.html")
-    assert "Only a picture has one kind" in run(page, "--layer", "0", code=1)
+    for name, options, message in (
+        ("a.svg", ("--kind", "x"), "must be one of 'self'. Received"),
+        ("page", (), "must end in .html, .svg"),
+        ("a.html", ("--layer", 0), "Only a picture has one kind"),
+    ):
+        output = run(*command, tmp_path / name, *options, code=1)
+        assert message in " ".join(output.split())
 
 
 def test_models_and_texts_that_do_not_fit(bert, translator):

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
-from click.testing import CliRunner
+from command_line import run
 from tiny_translator import make_translator
 
 import zoo
-from zoo.commands.main import main
 from zoo.programs.vectors import layer_vectors, probing
 from zoo.programs.vectors.layer_vectors import text_vectors, word_vectors
 from zoo.registry import build_backbone
@@ -34,8 +33,8 @@ def few_updates(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def backbone(bert_preset):
-    return zoo.from_preset(bert_preset)
+def backbone(preset):
+    return zoo.from_preset(preset)
 
 
 def naive(backbone, text):
@@ -76,9 +75,9 @@ def test_some_words_of_small_blocks_are_the_same(backbone, monkeypatch):
     np.testing.assert_allclose(found, means, atol=1e-5)
 
 
-def test_words_of_texts_are_embedded(backbone, bert_preset):
+def test_words_of_texts_are_embedded(backbone, preset):
     texts = [["the", "good", "film"], [], ["bad"]]
-    found = zoo.embed_words(texts, bert_preset, [0, -1], batch_size=1)
+    found = zoo.embed_words(texts, preset, [0, -1], batch_size=1)
     assert [part.shape for part in found] == [(3, 2, 16), (0, 2, 16), (1, 2, 16)]
     every = zoo.embed_words(["the good film", "", "bad"], backbone, None)
     for part, whole in zip(found, every, strict=True):
@@ -100,8 +99,8 @@ def test_words_of_texts_are_embedded(backbone, bert_preset):
     assert zoo.embed_words([["10\u00a0000", "\ud800"]], backbone)[0].shape[0] == 2
 
 
-def test_a_model_is_compiled_once_until_it_changes(bert_preset, monkeypatch):
-    backbone, compiled = zoo.from_preset(bert_preset), []
+def test_a_model_is_compiled_once_until_it_changes(preset, monkeypatch):
+    backbone, compiled = zoo.from_preset(preset), []
     compile = layer_vectors._compile
     monkeypatch.setattr(
         layer_vectors,
@@ -266,18 +265,14 @@ def test_wrong_arguments(backbone):
 
 
 @pytest.mark.slow
-def test_the_command_writes_a_table_and_a_picture(bert_preset, tmp_path):
+def test_the_command_writes_a_table_and_a_picture(preset, tmp_path):
     texts, labels = tiny.make_texts(60, seed=2)
     lines = [f"{text}\t{label}" for text, label in zip(texts, labels, strict=True)]
     (tmp_path / "a.tsv").write_text("\n".join(["text\tlabel", *lines]))
     files = ["--data", tmp_path / "a.tsv", "--test", tmp_path / "a.tsv"]
-    arguments = ["probe", bert_preset, *files, "--output", tmp_path / "p.svg"]
-    result = CliRunner().invoke(main, [*map(str, arguments)])
-    assert result.exit_code == 0, result.output
-    assert (
-        "| 0, embeddings | " in result.output and "| weighted sum | " in result.output
-    )
-    assert "60 examples for training" in result.output
+    output = run("probe", preset, *files, "--output", tmp_path / "p.svg")
+    assert "| 0, embeddings | " in output and "| weighted sum | " in output
+    assert "60 examples for training" in output
     assert "baseline" in (tmp_path / "p.svg").read_text("utf-8")
 
 

@@ -2,23 +2,18 @@
 
 import gzip
 import json
+import pathlib
 
 import numpy as np
 import pytest
 import tiny
-from click.testing import CliRunner
+from command_line import run
 from disk import full_disk
 
 import zoo
-from zoo.commands.main import main
 from zoo.programs.vectors import text_vectors
 
 TEXTS, _ = tiny.make_texts(23, seed=6)
-
-
-@pytest.fixture(scope="module")
-def preset(bert_preset):
-    return bert_preset
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +28,19 @@ def small_blocks(monkeypatch):
 
 def embed(*arguments, **options):
     return zoo.embed(*arguments, verbose=0, **options)
+
+
+def interrupted(count):
+    """The first texts, and then Ctrl-C."""
+    yield from TEXTS[:count]
+    raise KeyboardInterrupt
+
+
+def stop(count, embedder, output):
+    """Writes the vectors of the first texts, until Ctrl-C."""
+    with pytest.raises(KeyboardInterrupt):
+        embed(interrupted(count), embedder, output=output)
+    assert not output.exists()
 
 
 @pytest.mark.usefixtures("eagerly")
@@ -68,18 +76,10 @@ def test_lines_of_files(embedder, tmp_path):
 
 
 @pytest.mark.shown("22")
-@pytest.mark.parametrize("stop", [0, 15, 22])
-def test_a_stopped_program_continues(embedder, tmp_path, monkeypatch, stop):
+@pytest.mark.parametrize("count", [0, 15, 22])
+def test_a_stopped_program_continues(embedder, tmp_path, monkeypatch, count):
     output = tmp_path / "v.npy"
-
-    def texts(end):
-        yield from TEXTS[:end]
-        if end < len(TEXTS):
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        embed(texts(stop), embedder, output=output)
-    assert not output.exists()
+    stop(count, embedder, output)
     with (tmp_path / "v.npy.part").open("ab") as file:
         file.write(b"a block that was not finished")
     read, predict = [], type(embedder).predict
@@ -90,8 +90,8 @@ def test_a_stopped_program_continues(embedder, tmp_path, monkeypatch, stop):
             read.extend(x) or predict(self, x, *rest, **options)
         ),
     )
-    found = embed(texts(len(TEXTS)), embedder, output=output)
-    assert read == TEXTS[stop // 5 * 5 :]
+    found = embed(iter(TEXTS), embedder, output=output)
+    assert read == TEXTS[count // 5 * 5 :]
     np.testing.assert_allclose(found, embedder.predict(TEXTS, verbose=0), atol=1e-6)
     np.testing.assert_array_equal(np.load(output), found)
     assert [path.name for path in tmp_path.iterdir()] == ["v.npy"]
@@ -110,13 +110,7 @@ def test_the_vectors_before_a_full_disk_are_kept(embedder, tmp_path):
 
 def test_only_the_same_texts_and_model_continue(preset, embedder, tmp_path):
     output = tmp_path / "v.npy"
-
-    def stopped():
-        yield from TEXTS[:12]
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        embed(stopped(), embedder, output=output)
+    stop(12, embedder, output)
     other = zoo.from_preset(preset, task="text_embedder", pooling="cls")
     for texts, model in (
         (["x", *TEXTS[1:]], embedder),
@@ -165,29 +159,35 @@ def test_nothing_makes_an_empty_file(embedder, tmp_path):
     assert found.shape == (0, 16) and np.load(tmp_path / "v.npy").shape == (0, 16)
 
 
-def test_wrong_arguments(preset, embedder, tmp_path):
-    with pytest.raises(TypeError, match=r"one string. Use `\[text\]`"):
-        embed("a text", embedder)
+TABLE = r"Received: a table, .*column of its te"
+TAKEN = "must be a file. Received: .*v.npy, a dir"
+WRONG = {
+    "one string": ("a text", {}, TypeError, r"one string. Use `\[text\]`"),
+    "a number": (["a", 1], {}, TypeError, "Every text must be a string. Received: 1"),
+    "suffix": (["a"], {"output": "v.csv"}, ValueError, "end in .npy. Received: 'v.csv"),
+    "options": (["a"], {"pooling": "max"}, ValueError, "a TextEmbedder and .'pooling'"),
+    "no file": (pathlib.Path("none.txt"), {}, FileNotFoundError, "none.txt"),
+    "a directory": (["a"], {"output": "v.npy"}, ValueError, TAKEN),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_arguments(name, embedder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "v.npy").mkdir()
+    texts, options, error, message = WRONG[name]
+    with pytest.raises(error, match=message):
+        embed(texts, embedder, **options)
+
+
+def test_a_column_of_a_table_is_read(embedder):
     pandas = pytest.importorskip("pandas")
     table = pandas.DataFrame({"text": ["a", "b", "c"]})
     for texts in (table, {"text": ["a"]}):
         for function in (embed, zoo.embed_words):
-            with pytest.raises(
-                TypeError, match="Received: a table, .*column of its te"
-            ):
+            with pytest.raises(TypeError, match=TABLE):
                 function(texts, embedder)
     assert embed(table["text"], embedder).shape == (3, 16)
-    with pytest.raises(TypeError, match="Every text must be a string. Received: 1"):
-        embed(["a", 1], embedder)
-    with pytest.raises(ValueError, match="must end in .npy. Received: 'v.csv'"):
-        embed(["a"], embedder, output="v.csv")
-    with pytest.raises(ValueError, match="a TextEmbedder and .'pooling'"):
-        embed(["a"], embedder, pooling="max")
-    with pytest.raises(FileNotFoundError, match="none.txt"):
-        embed(tmp_path / "none.txt", embedder)
-    (tmp_path / "v.npy").mkdir()
-    with pytest.raises(ValueError, match="must be a file. Received: .*v.npy, a dir"):
-        embed(["a"], embedder, output=tmp_path / "v.npy")
 
 
 @pytest.mark.slow
@@ -195,10 +195,8 @@ def test_the_command(preset, tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("\n".join(TEXTS))
     options = ["--layer", "-1", "--layer", "0", "--pooling", "last", "--normalize"]
-    arguments = ["embed", preset, path, "--output", tmp_path / "v.npy", *options]
-    result = CliRunner().invoke(main, [*map(str, arguments)])
-    assert result.exit_code == 0, result.output
-    assert "v.npy: 23 vectors of 32 numbers" in result.output
+    output = run("embed", preset, path, "--output", tmp_path / "v.npy", *options)
+    assert "v.npy: 23 vectors of 32 numbers" in output
     expected = embed(TEXTS, preset, [-1, 0], "last", normalize=True)
     np.testing.assert_allclose(np.load(tmp_path / "v.npy"), expected, atol=1e-6)
 
@@ -207,18 +205,11 @@ def test_a_part_that_lost_its_vectors_does_not_continue(embedder, tmp_path):
     """A stop in a second start may leave the record of the first one."""
     output = tmp_path / "new" / "v.npy"
     part, record = (output.with_name(f"v.npy.part{end}") for end in ("", ".json"))
-
-    def stopped(count):
-        yield from TEXTS[:count]
-        raise KeyboardInterrupt
-
-    for count in (12, 3):
-        with pytest.raises(KeyboardInterrupt):
-            embed(stopped(count), embedder, output=output)
-        part.unlink() if count == 12 else None
+    stop(12, embedder, output)
+    part.unlink()
+    stop(3, embedder, output)
     assert not record.exists()
-    with pytest.raises(KeyboardInterrupt):
-        embed(stopped(12), embedder, output=output)
+    stop(12, embedder, output)
     part.write_bytes(part.read_bytes()[:-4])
     with pytest.raises(ValueError, match="or is damaged. Received: 10 vectors"):
         embed(TEXTS, embedder, output=output)

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from command_line import run
 
 import zoo
 from zoo.commands.main import main
@@ -19,8 +20,8 @@ TEXTS = [
 
 
 @pytest.fixture(scope="module")
-def model(bert_preset):
-    return zoo.from_preset(bert_preset, None)
+def model(preset):
+    return zoo.from_preset(preset, None)
 
 
 @pytest.fixture
@@ -73,7 +74,7 @@ def test_groups_have_similar_uses(uses):
         uses.groups(7)
 
 
-def test_what_cannot_be_found(model, bert_preset):
+def test_what_cannot_be_found(model, preset):
     for words in ("plots", "two words", "good.", []):
         with pytest.raises(ValueError, match="in the texts.* without punctuation at"):
             zoo.find_uses(model, words, TEXTS)
@@ -85,10 +86,10 @@ def test_what_cannot_be_found(model, bert_preset):
         zoo.find_uses(model, "film", TEXTS, [9])
 
 
-def test_the_command_shows_groups(bert_preset, tmp_path):
+def test_the_command_shows_groups(preset, tmp_path):
     path = tmp_path / "texts.txt"
     path.write_text("\n".join([*TEXTS[:-1], f"{TEXTS[-1]} \x1b[2J"]))
-    command = ["senses", bert_preset, "film", path, "--output", tmp_path / "map.svg"]
+    command = ["senses", preset, "film", path, "--output", tmp_path / "map.svg"]
     result = CliRunner().invoke(main, list(map(str, command)), color=True)
     assert result.exit_code == 0, result.output
     assert "group 1: " in result.output and " of 4 uses" in result.output
@@ -98,11 +99,9 @@ def test_the_command_shows_groups(bert_preset, tmp_path):
     assert "group 2" in picture and "direction 1" in picture
 
 
-def test_a_word_may_occur_once(bert_preset, tmp_path):
+def test_a_word_may_occur_once(preset, tmp_path):
     path = tmp_path / "texts.txt"
     path.write_text("\n".join(TEXTS))
-    result = CliRunner().invoke(main, ["senses", str(bert_preset), "plot", str(path)])
-    assert result.exit_code == 0, result.output
-    assert "group 1: 1 of 1 uses" in result.output
-    result = CliRunner().invoke(main, ["senses", str(bert_preset), "a", str(tmp_path)])
-    assert "is a directory. Give its files." in result.output
+    assert "group 1: 1 of 1 uses" in run("senses", preset, "plot", path)
+    output = run("senses", preset, "a", tmp_path, code=1)
+    assert "is a directory. Give its files." in output

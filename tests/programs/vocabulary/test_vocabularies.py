@@ -4,11 +4,10 @@ import gzip
 import lzma
 import shutil
 
-import click.testing
+import command_line
 import pytest
 import tiny
 
-from zoo.commands.main import main
 from zoo.text import (
     BytePairTokenizer,
     FastaiTokenizer,
@@ -39,11 +38,7 @@ def files(tmp_path_factory):
 
 
 def run(*arguments, code=0):
-    result = click.testing.CliRunner().invoke(
-        main, ["vocabulary", *map(str, arguments)]
-    )
-    assert result.exit_code == code, (result.output, result.exception)
-    return result.output.strip()
+    return command_line.run("vocabulary", *arguments, code=code).strip()
 
 
 def learn(files, kind, output, *options, code=0):

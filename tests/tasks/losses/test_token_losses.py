@@ -66,12 +66,6 @@ def test_crossentropy_of_batches():
     np.testing.assert_allclose(metric.result(), expected, atol=1e-6)
 
 
-def test_files_of_earlier_versions_have_more_arguments():
-    earlier = {"from_logits": True, "ignore_class": None, "axis": -1}
-    metric = TokenCrossentropy.from_config({"name": "a", "dtype": "float32", **earlier})
-    assert metric.name == "a"
-
-
 def test_a_weight_for_each_row_counts_for_its_tokens():
     each = keras.ops.sparse_categorical_crossentropy(LABELS, LOGITS, from_logits=True)
     rows = np.array([1.0, 3.0], "float32")

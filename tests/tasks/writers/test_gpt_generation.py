@@ -14,7 +14,6 @@ from scipy.stats import chisquare
 import zoo
 from zoo.checkpoint import assign, convert
 from zoo.models.gpt import GPT, GPTConfig
-from zoo.models.gpt.shapes import weight_shapes
 from zoo.models.gpt.tables import table
 from zoo.tasks import CausalLM
 from zoo.tasks.writers.sample_numbers import sample_numbers
@@ -38,7 +37,7 @@ def make(**options):
     backbone, rows = GPT(config), table("hugging_face", config)
     assign(
         backbone.variables,
-        convert(case.draw_weights(), rows, dict(weight_shapes(config))),
+        convert(case.draw_weights(), rows, GPT.weight_shapes(config)),
     )
     # Token 33 is the byte 33, not the symbol that OpenAI's order gives it.
     return CausalLM(backbone, GPT2Tokenizer([*byte_symbols(), END], []), **options)

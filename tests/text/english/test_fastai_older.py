@@ -3,14 +3,12 @@
 import functools
 import importlib
 import json
-import pickle
 
 import pytest
 import tensorflow as tf
 from places import GOLDENS
 
 from zoo.text import FastaiTokenizer
-from zoo.text.tokenizer import describe_tokenizer, restore_tokenizer
 
 EXPECTED = json.loads((GOLDENS / "fastai_older.json").read_text("utf-8"))
 SPECIALS = {
@@ -74,18 +72,6 @@ def test_one_text_alone_and_no_text(version):
     assert tokenizer(b"\xff\x00 a").shape[0] > 0
 
 
-@pytest.mark.slow
-def test_in_a_graph_from_a_config_and_from_a_pickle():
-    tokenizer = whole("v1")
-    texts = [text.encode() for text in EXPECTED["texts"][:10]]
-    config = json.loads(json.dumps(describe_tokenizer(tokenizer)))
-    rows = tokenizer(texts).to_list()
-    assert restore_tokenizer(config)(texts).to_list() == rows
-    other = pickle.loads(pickle.dumps(tokenizer))
-    batches = tf.data.Dataset.from_tensors(texts).map(other)
-    assert next(iter(batches)).to_list() == rows
-
-
 def test_texts_are_written_again():
     text = "He said the BEST film, ha ha ha ha and so"
     for version in ("v1", "0.7"):
@@ -106,7 +92,7 @@ def test_errors():
         FastaiTokenizer(SPECIALS["v1"], "0.7")
     with pytest.raises(ValueError, match=r"\['xxunk', 'xxpad', 'xxbos'\].*without"):
         FastaiTokenizer(SPECIALS["0.7"], "v1")
-    with pytest.raises(ValueError, match="one of .'v2', 'v1', '0.7'.*Received: 'v0'"):
+    with pytest.raises(ValueError, match="one of 'v2', 'v1', '0.7'.*Received: 'v0'"):
         FastaiTokenizer(SPECIALS["v1"], "v0")
 
 

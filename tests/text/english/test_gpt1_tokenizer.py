@@ -1,11 +1,9 @@
 """GPT-1's tokenizer: the ids of OpenAI's rule, with ftfy, spaCy and a plain BPE."""
 
-import copy
 import gzip
 import importlib.util
 import itertools
 import json
-import pickle
 import random
 import unicodedata
 
@@ -13,7 +11,6 @@ import pytest
 import tensorflow as tf
 from places import GOLDENS
 
-from zoo.serving.graph import TEXT_OPS
 from zoo.text.english.gpt1_cleaning import character_normalizer, clean, entity_table
 from zoo.text.english.gpt1_tokenizer import GPT1Tokenizer
 
@@ -191,56 +188,18 @@ def test_rows_of_ids_become_texts(tokenizer):
     assert tokenizer.detokenize([[0]]).numpy().tolist() == [b"<unk>"]
 
 
-@pytest.mark.slow
-def test_computes_the_same_in_a_graph_and_in_an_exported_model(tokenizer, tmp_path):
-    module = tf.Module()
-    module.tokenizer = tokenizer
-    module.call = tf.function(
-        lambda texts: tokenizer(texts).to_tensor(-1),
-        input_signature=[tf.TensorSpec([None], tf.string)],
-    )
-    module.join = tf.function(
-        tokenizer.detokenize, input_signature=[tf.TensorSpec([None, None], tf.int32)]
-    )
-    batches = tf.data.Dataset.from_tensors(TEXTS).map(tokenizer)
-    assert next(iter(batches)).to_list() == GOLDEN["ids"]
-    single = tf.data.Dataset.from_tensor_slices(TEXTS[:20]).map(tokenizer)
-    assert [row.numpy().tolist() for row in single] == GOLDEN["ids"][:20]
-    tf.saved_model.save(module, str(tmp_path))
-    loaded = tf.saved_model.load(str(tmp_path))
-    rows = loaded.call(tf.constant(TEXTS)).numpy()
-    assert [row[row >= 0].tolist() for row in rows] == GOLDEN["ids"]
-    assert loaded.call(tf.constant([], tf.string)).shape[0] == 0
-    written = tokenizer.detokenize(tokenizer(TEXTS))
-    padded = tokenizer(TEXTS).to_tensor(tokenizer.end_id)
-    tf.debugging.assert_equal(loaded.join(padded), written)
-    graph = module.call.get_concrete_function().graph.as_graph_def()
-    used = {node.op for f in graph.library.function for node in f.node_def}
-    used |= {node.op for node in graph.node}
-    assert {op for op in used if "Text>" in op or op in TEXT_OPS} <= TEXT_OPS
-    assert {"FastBertNormalize", "NormalizeUTF8", "RegexSplitWithOffsets"} <= used
-    assert not {"PyFunc", "EagerPyFunc"} & used
-
-
-def test_is_restored_from_its_config_its_files_and_its_pickle(tokenizer, tmp_path):
-    arguments, contents = tokenizer.to_files()
-    assert arguments == {} and [*contents] == ["vocabulary.json", "merges.txt"]
-    for name, content in contents.items():
+def test_files_and_dicts_hold_the_tokens(tokenizer, tmp_path):
+    for name, content in tokenizer.to_files()[1].items():
         (tmp_path / name).write_bytes(content)
     vocabulary, merges = tmp_path / "vocabulary.json", tmp_path / "merges.txt"
     ids = {token: i for i, token in enumerate(GOLDEN["vocabulary"])}
     (tmp_path / "ids.json").write_text(json.dumps(ids))
-    config = json.loads(json.dumps(tokenizer.get_config()))
     for other in (
-        GPT1Tokenizer.from_config(config),
-        GPT1Tokenizer.from_files(arguments, contents),
         GPT1Tokenizer(vocabulary, str(merges)),
         GPT1Tokenizer(tmp_path / "ids.json", merges),
         GPT1Tokenizer(ids, GOLDEN["merges"][1:]),
-        copy.deepcopy(tokenizer),
-        pickle.loads(pickle.dumps(tokenizer)),
     ):
-        assert other.get_config() == tokenizer.get_config() == config
+        assert other.get_config() == tokenizer.get_config()
         assert other(TEXTS[:9]).to_list() == GOLDEN["ids"][:9]
 
 

@@ -150,7 +150,7 @@ def test_linear_forms():
     assert find_labels(linearize(TREE)) == {"S", "NP", "VP"}
     assert find_labels(linearize(TREE, "vinyals"), "vinyals") == {"S", "NP", "VP"}
     assert list_tokens([TREE], "vinyals") == sorted({*linearize(TREE, "vinyals")})
-    with pytest.raises(ValueError, match="`kind` must be one of tensor2tensor, vin"):
+    with pytest.raises(ValueError, match="`kind` must be one of 'tensor2tensor', 'v"):
         linearize(TREE, "other")
     both = ("S", ("NP", ("NP", "a")))
     with pytest.raises(ValueError, match="must not be the label of a phrase. .*NP"):

@@ -1,8 +1,5 @@
 """Ids of a language's characters and words against the rule in plain Python."""
 
-import copy
-import pickle
-
 import pytest
 import tensorflow as tf
 
@@ -84,24 +81,6 @@ def test_a_models_inputs_in_a_dataset():
         {"tokens": tokens, "padding_mask": mask}
     )
     assert plainly.keys() == {"character_ids", "padding_mask"}
-
-
-@pytest.mark.parametrize(
-    "rebuild",
-    [
-        lambda speller: UnicodeSpeller.from_config(speller.get_config()),
-        lambda speller: pickle.loads(pickle.dumps(speller)),
-        copy.deepcopy,
-    ],
-)
-@pytest.mark.parametrize("vocabulary", [None, WORDS])
-def test_lives_on_by_its_configuration(rebuild, vocabulary):
-    speller = UnicodeSpeller(CHARACTERS, vocabulary, 12)
-    other = rebuild(speller)
-    assert other.get_config() == speller.get_config()
-    assert other.characters == tuple(CHARACTERS)
-    assert other.vocabulary == (vocabulary and tuple(vocabulary))
-    assert other.spell(TEXT).numpy().tolist() == speller.spell(TEXT).numpy().tolist()
 
 
 @pytest.mark.parametrize(

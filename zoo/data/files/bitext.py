@@ -1,6 +1,6 @@
 """Files of texts and their translations."""
 
-from zoo.files.whole_files import open_text
+from zoo.files.lines import read_lines
 
 
 def read_bitext(path, target=None, columns=(0, 1)):
@@ -22,9 +22,9 @@ def read_bitext(path, target=None, columns=(0, 1)):
             have different numbers of lines, or a file is damaged or not UTF-8. The
             message names the file and the line.
     """
-    lines = _read_lines(path)
+    lines = [*read_lines(path, "\n")]
     if target is not None:
-        others = _read_lines(target)
+        others = [*read_lines(target, "\n")]
         if len(lines) != len(others):
             raise ValueError(
                 "The two files must have the same number of lines. Received: "
@@ -55,9 +55,3 @@ def _column_number(column):
             f"{column!r}."
         )
     return int(column)
-
-
-def _read_lines(path):
-    """The lines of a file without their ends."""
-    with open_text(path, newline="\n") as file:
-        return [line.rstrip("\r\n") for line in file]

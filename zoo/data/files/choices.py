@@ -1,5 +1,6 @@
 """Files of beginnings with several endings: SWAG, CODAH, and tables like them."""
 
+import collections
 import re
 
 from zoo.data.files.table_columns import plain_name
@@ -76,7 +77,7 @@ def _named_columns(table):
     label = next((name for name in LABELS if name in names), None)
     choices = _numbered(names, (*texts, *begins))
     if texts and label and choices:
-        texts, begins = ([names.index(name) for name in own] for own in (texts, begins))
+        texts, begins = ([*map(names.index, part)] for part in (texts, begins))
         return texts, begins, choices, names.index(label)
     if table.header or texts or label or choices:
         raise ValueError(
@@ -87,23 +88,20 @@ def _named_columns(table):
     return None
 
 
-def _numbered(names, others):
+def _numbered(names, excluded):
     """The columns that have one name with the numbers 0, 1 ... or 1, 2 ..."""
-    groups = {}
+    groups = collections.defaultdict(list)
     for column, name in enumerate(names):
         match = NUMBERED.fullmatch(name)
-        if match and name not in others:
-            group = groups.setdefault(match[1], {})
-            if int(match[2]) in group:
-                return []
-            group[int(match[2])] = column
-    groups = [own for own in groups.values() if len(own) > 1]
+        if match and name not in excluded:
+            groups[match[1]].append((int(match[2]), column))
+    groups = [sorted(group) for group in groups.values() if len(group) > 1]
     if len(groups) != 1:
         return []
-    (group,), size = groups, len(groups[0])
-    if {*group} not in ({*range(size)}, {*range(1, size + 1)}):
-        return []
-    return [group[number] for number in sorted(group)]
+    numbers, columns = zip(*groups[0], strict=True)
+    size = len(numbers)
+    consecutive = numbers in (tuple(range(size)), tuple(range(1, size + 1)))
+    return list(columns) if consecutive else []
 
 
 def _columns_of_codah(table):
@@ -123,7 +121,7 @@ def _text(table, row, column):
     if not isinstance(value, str):
         raise ValueError(
             f"Every text and choice of {table.path} must be a string. Received: "
-            f"{value!r:.40} in {table.place(row)}. All rows must have the same number "
+            f"{value!r:.40} in {table.places[row]}. All rows must have the same number "
             "of choices."
         )
     return value
@@ -134,6 +132,6 @@ def _number(table, row, column, count):
     if not value.isdecimal() or int(value) >= count:
         raise ValueError(
             f"The number of the right choice must be 0 to {count - 1}. Received: "
-            f"{value!r:.40} in {table.place(row)} of {table.path}."
+            f"{value!r:.40} in {table.places[row]} of {table.path}."
         )
     return int(value)

@@ -3,9 +3,10 @@
 import itertools
 import pathlib
 import re
-import warnings
 
-from zoo.files.whole_files import open_any, open_text, replacing
+from zoo.checks.user_warnings import warn_user
+from zoo.files.lines import read_lines
+from zoo.files.whole_files import open_any, replacing
 
 DOCUMENT = "-DOCSTART-"
 REMARKS = ("# ", "#begin document", "#end document")
@@ -54,21 +55,20 @@ def read_conll(path, word=None, tag=None, documents=False, skip_empty_words=Fals
     if not path.exists():
         raise FileNotFoundError(f"No such file: {path}.")
     sentences, rows, begins, width, wordless = [], [], [], 0, []
-    with open_text(path) as file:
-        for number, line in enumerate(itertools.chain(file, [""]), start=1):
-            fields = _split(line, max(width, 2))
-            if line.startswith(BEGINS) and (line.startswith(DOCUMENT) or not rows):
-                begins.append(len(sentences) + bool(rows))
-            if not any(fields) or fields[0] == DOCUMENT:
-                sentences.append(rows)
-                rows = []
-            elif not (_NO_WORD.match(line) or line.startswith(remarks) and not rows):
-                width = width if rows else len(fields)
-                row = _chosen(path, number, fields, word, tag, width)
-                if row[0].strip():
-                    rows.append(row)
-                else:
-                    wordless.append(number)
+    for number, line in enumerate(itertools.chain(read_lines(path), [""]), start=1):
+        fields = _split(line, max(width, 2))
+        if line.startswith(BEGINS) and (line.startswith(DOCUMENT) or not rows):
+            begins.append(len(sentences) + bool(rows))
+        if not any(fields) or fields[0] == DOCUMENT:
+            sentences.append(rows)
+            rows = []
+        elif not (_NO_WORD.match(line) or line.startswith(remarks) and not rows):
+            width = width if rows else len(fields)
+            row = _chosen(path, number, fields, word, tag, width)
+            if row[0].strip():
+                rows.append(row)
+            else:
+                wordless.append(number)
     _report_empty_words(path, wordless, skip_empty_words)
     if documents:
         sentences = _joined(sentences, begins, path)
@@ -120,7 +120,7 @@ def _report_empty_words(path, lines, skip):
             f"Every line with a tag must have a word. Received: {received} Fill them "
             "in, or use `skip_empty_words=True`, `--skip-empty-words` of a command."
         )
-    warnings.warn(f"{received} They are skipped, with their tags.", stacklevel=3)
+    warn_user(f"{received} They are skipped, with their tags.")
 
 
 def _split(line, width):
@@ -128,7 +128,6 @@ def _split(line, width):
 
     After a space at its start, a line with one field less than `width` has no word.
     """
-    line = line.rstrip("\r\n")
     if "\t" in line:
         return [field.strip(" ") for field in line.split("\t")]
     fields = re.split(" +", line.strip(" "))

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import tensorflow as tf
 
-from zoo.files.whole_files import open_text
+from zoo.files.lines import read_lines
 
 SENTENCE_END = re.compile(
     r"""[.!?]+["'”’)\]]*(?=\s+["'“‘(\[_]*[A-Z0-9ÀÁÂÆÇÈÉÊÎÔŒÙÛ])"""
@@ -41,13 +41,13 @@ def read_documents(paths):
     paths = [paths] if isinstance(paths, (str, pathlib.Path)) else paths
     for path in map(pathlib.Path, paths):
         document = []
-        with open_text(path) as lines:
-            for line in _wikitext(lines) if ".tokens" in path.suffixes else lines:
-                if line.strip():
-                    document.append(line.strip())
-                elif document:
-                    yield document
-                    document = []
+        lines = read_lines(path)
+        for line in _wikitext(lines) if ".tokens" in path.suffixes else lines:
+            if line.strip():
+                document.append(line.strip())
+            elif document:
+                yield document
+                document = []
         if document:
             yield document
 

@@ -2,7 +2,9 @@
 
 import pathlib
 
-from zoo.files.whole_files import OPENERS, open_text
+from zoo.checks.ranges import check_choice
+from zoo.files.lines import read_lines
+from zoo.files.whole_files import OPENERS
 
 PAIR = ("sentence1", "sentence2")
 # Task: directory, columns of text, column of labels, type of the labels.
@@ -44,11 +46,9 @@ def read_glue(directory, task, split):
             number of columns. In "qqp", rows with too few columns are ignored, since
             the published files contain some.
     """
-    if task not in TASKS:
-        raise ValueError(f"`task` must be one of {sorted(TASKS)}. Received: {task!r}.")
-    folder, texts, label, convert = TASKS[task]
+    folder, texts, label, convert = TASKS[check_choice("task", task, sorted(TASKS))]
     path = _find(pathlib.Path(directory) / folder, split)
-    rows = _read_rows(path)
+    rows = [line.split("\t") for line in read_lines(path, "\n") if line.strip()]
     headless = task == "cola" and split != "test"
     header = COLA_HEADER if headless else (rows.pop(0) if rows else [])
     missing = [name for name in texts if name not in header]
@@ -67,7 +67,13 @@ def read_glue(directory, task, split):
     columns = [[row[header.index(name)] for row in rows] for name in texts]
     labels = None
     if label in header:
-        labels = _convert((row[header.index(label)] for row in rows), convert, path)
+        place = header.index(label)
+        try:
+            labels = [convert(row[place]) for row in rows]
+        except ValueError as error:
+            raise ValueError(
+                f"A label of {path} must be of type {convert.__name__}. {error}."
+            ) from error
     return columns[0] if len(columns) == 1 else tuple(columns), labels
 
 
@@ -81,17 +87,3 @@ def _find(folder, split):
         f"There is no {split}.tsv in {folder}, also not with {' or '.join(OPENERS)}. "
         f"It contains {held}."
     )
-
-
-def _read_rows(path):
-    with open_text(path, newline="\n") as lines:
-        return [line.rstrip("\r\n").split("\t") for line in lines if line.strip()]
-
-
-def _convert(values, convert, path):
-    try:
-        return [convert(value) for value in values]
-    except ValueError as error:
-        raise ValueError(
-            f"A label of {path} must be of type {convert.__name__}. {error}."
-        ) from error

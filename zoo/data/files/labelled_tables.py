@@ -2,9 +2,9 @@
 
 import hashlib
 import math
-import warnings
 
 from zoo.checks.ranges import LARGEST_FLOAT
+from zoo.checks.user_warnings import warn_user
 from zoo.data.files.table_columns import choose_columns
 from zoo.data.files.table_files import read_table
 
@@ -53,24 +53,19 @@ def read_labelled(
     """
     table = read_table(path)
     columns, first = choose_columns(table, text_column, pair_column, label_column)
-    rows = _agreed(table, range(first, len(table.rows)), columns["label"])
+    rows, label = range(first, len(table.rows)), columns["label"]
+    if table.names[label] == "gold_label":  # of SNLI and MNLI
+        rows = [row for row in rows if table.rows[row][label] != "-"]
     if not rows:
         found = "only a header" if first == len(table.rows) else 'only labels "-"'
         raise ValueError(f"{table.path} must have rows with labels. Received: {found}.")
-    labels = [_label(table, row, columns["label"]) for row in rows]
+    labels = [_label(table, row, label) for row in rows]
     if numbers:
-        labels = as_numbers(labels, table.path, [table.place(row) for row in rows])
+        labels = as_numbers(labels, table.path, [table.places[row] for row in rows])
     texts = _texts(table, rows, columns["text"])
     if "pair" in columns:
         texts = texts, _texts(table, rows, columns["pair"])
     return texts, labels
-
-
-def _agreed(table, rows, column):
-    """The numbers of the rows that have a label, in the files of SNLI and MNLI."""
-    if table.names[column] != "gold_label":
-        return rows
-    return [row for row in rows if table.rows[row][column] != "-"]
 
 
 def _label(table, row, column):
@@ -81,7 +76,7 @@ def _label(table, row, column):
     if not label or value != value:  # NaN
         raise ValueError(
             f"Every row of {table.path} must have a label, a text or a number. "
-            f"Received: {value!r:.40} in {table.place(row)}: "
+            f"Received: {value!r:.40} in {table.places[row]}: "
             f"{table.rows[row]!r:.80}. Fill it in, or remove the row."
         )
     return label
@@ -89,20 +84,20 @@ def _label(table, row, column):
 
 def _texts(table, rows, column):
     """A column of texts."""
-    texts = [table.rows[row][column] for row in rows]
+    texts, empty = [table.rows[row][column] for row in rows], []
     for row, text in zip(rows, texts, strict=True):
         if not isinstance(text, str):
             raise ValueError(
                 f"Every text of {table.path} must be a string. Received: "
-                f"{text!r:.40} in {table.place(row)}, column "
+                f"{text!r:.40} in {table.places[row]}, column "
                 f"{table.names[column]!r}. Convert it, or remove the row."
             )
-    empty = [row for row, text in zip(rows, texts, strict=True) if not text.strip()]
+        if not text.strip():
+            empty.append(table.places[row])
     if empty:
-        warnings.warn(
+        warn_user(
             f"{table.path} has rows with an empty text: {len(empty)}, the first in "
-            f"{table.place(empty[0])}. They are kept.",
-            stacklevel=3,
+            f"{empty[0]}. They are kept."
         )
     return texts
 

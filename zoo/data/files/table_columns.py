@@ -56,14 +56,12 @@ def choose_columns(table, text=None, pair=None, label=None):
             f"{given}. {_list_columns(table)}"
         )
     # A number says nothing about the header, a name does.
-    named = any(_as_number(table, column) is None for column in given.values())
+    named = not all(str(column).isdecimal() for column in given.values())
     candidates = _known_columns(table.names, found)
     for role, columns in candidates.items():
         if len(columns) == 1:
             named = True
-            found[role] = columns[0][0]
-            if len(columns[0]) == 2:
-                found["pair"] = columns[0][1]
+            found.update(zip((role, "pair"), columns[0], strict=False))
     if len(table.names) == 2 and len(found) == 1:
         other = "label" if "text" in found else "text"
         found[other] = 1 - next(iter(found.values()))
@@ -74,24 +72,16 @@ def choose_columns(table, text=None, pair=None, label=None):
     return found, 0 if table.header else _header_rows(table, found, named)
 
 
-def _as_number(table, column):
-    """The number of a column that was given as one, or None. JSON has no numbers."""
-    if isinstance(column, str) and column.isdecimal() and not table.header:
-        return int(column)
-    return None if isinstance(column, str) else int(column)
-
-
 def _number(table, role, column):
-    """The number of a column that a user named or numbered."""
-    number = _as_number(table, column)
-    if number is not None and not table.header and 0 <= number < len(table.names):
-        return number
-    matches = [i for i, name in enumerate(table.names) if name == column]
+    """The number of a column that a user named or numbered. JSON has no numbers."""
+    names, matches = table.names, []
+    if not table.header and str(column).isdecimal():
+        matches = [i for i in range(len(names)) if i == int(column)]
+    if not matches:
+        matches = [i for i, name in enumerate(names) if name == column]
     if not matches and isinstance(column, str):
-        wanted = plain_name(column)
-        matches = [
-            i for i, name in enumerate(table.names) if plain_name(name) == wanted
-        ]
+        plain = [plain_name(name) for name in names]
+        matches = [i for i, name in enumerate(plain) if name == plain_name(column)]
     if len(matches) != 1:
         raise ValueError(
             f"`{role}_column` must be one column of {table.path}. Received: "
@@ -115,24 +105,19 @@ def _known_columns(names, found):
         dict of "text" and "label" to lists of tuples of the numbers of columns; a tuple
         for texts has two numbers if they are a pair.
     """
-    free = {
-        i: plain_name(name) for i, name in enumerate(names) if i not in found.values()
-    }
+    plain = {i: plain_name(n) for i, n in enumerate(names) if i not in found.values()}
 
-    def called(name):
-        return [i for i, plain in free.items() if plain == name]
+    def called(*names):
+        return [i for i, name in plain.items() if name in names]
 
     candidates = {}
     if "text" not in found:
         pairs = [(i, j) for a, b in PAIRS for i in called(a) for j in called(b)]
         of_pairs = {i for pair in pairs for i in pair}
-        single = [i for i, plain in free.items() if plain in TEXTS]
-        literal = [i for i in called("text") if not pairs]
-        rest = [i for i in literal or single if i not in of_pairs]
-        candidates["text"] = pairs + [(i,) for i in rest]
+        single = ([] if pairs else called("text")) or called(*TEXTS)
+        candidates["text"] = pairs + [(i,) for i in single if i not in of_pairs]
     if "label" not in found:
-        known = [i for i, plain in free.items() if plain in LABELS]
-        candidates["label"] = [(i,) for i in called("label") or known]
+        candidates["label"] = [(i,) for i in called("label") or called(*LABELS)]
     return candidates
 
 
@@ -141,16 +126,12 @@ def _guess_columns(table):
 
     The labels are the column of numbers, else the column with fewer different values.
     """
-    first, second = zip(*table.rows, strict=True)
-    numeric = [all(map(_is_number, column[1:])) for column in (first, second)]
-    counts = len({*first}), len({*second})
-    if numeric[0] != numeric[1]:
-        label = numeric.index(True)
-    elif counts[0] != counts[1]:
-        label = int(counts[1] < counts[0])
-    else:
-        return {}
-    return {"text": 1 - label, "label": label}
+    ranks = [
+        (not all(map(_is_number, column[1:])), len({*column}))
+        for column in zip(*table.rows, strict=True)
+    ]
+    label = ranks.index(min(ranks))
+    return {} if ranks[0] == ranks[1] else {"text": 1 - label, "label": label}
 
 
 def _is_number(value):
@@ -166,27 +147,27 @@ def _header_rows(table, found, named):
 
     A header is not a number, and does not occur again in the column of labels.
     """
-    labels = [row[found["label"]].strip() for row in table.rows]
+    first, *labels = [row[found["label"]].strip() for row in table.rows]
     numbered = [name for name in table.names if name]
     if len(numbered) > 1 and numbered == [str(i) for i in range(len(numbered))]:
         return 1  # the names that pandas gives to columns without names
-    is_row = _is_number(labels[0]) or labels[0] in labels[1:]
-    if not is_row and (named or plain_name(labels[0]) in LABELS):
-        return 1
-    if is_row and not named:
+    repeated, numeric = first in labels, _is_number(first)
+    if (repeated or numeric) and not named:
         return 0
-    reason = f"`{labels[0]:.40}` occurs only once as a label"
-    advice = f"If it is, name the columns: {_options(found, table.names)}."
-    if named:
-        advice = "If it is, correct the labels."
-        reason = f"`{labels[0]:.40}` is a number"
-        if labels[0] in labels[1:]:
-            again = labels.index(labels[0], 1)
-            reason = f"`{labels[0]:.40}` is also the label in {table.place(again)}"
+    advice = "If it is, correct the labels."
+    if repeated:
+        reason = f"is also the label in {table.places[labels.index(first) + 1]}"
+    elif numeric:
+        reason = "is a number"
+    elif named or plain_name(first) in LABELS:
+        return 1
+    else:
+        reason = "occurs only once as a label"
+        advice = f"If it is, name the columns: {_options(found, table.names)}."
     raise ValueError(
         f"It must be clear whether the first line of {table.path} is a header. "
-        f"Received: {table.names!r:.200}, where {reason}. {advice} If it is not, "
-        "insert a header such as `text` and `label`."
+        f"Received: {table.names!r:.200}, where `{first:.40}` {reason}. {advice} If it "
+        "is not, insert a header such as `text` and `label`."
     )
 
 
@@ -210,20 +191,15 @@ def _list_columns(table):
 def _ask_for_columns(table, found, candidates):
     """The message for a table whose columns are missing or ambiguous."""
     missing = [role for role in ("text", "label") if role not in found]
-    reasons = []
-    for role in missing:
-        numbers = dict.fromkeys(i for c in candidates.get(role, ()) for i in c)
-        names = " and ".join(repr(table.names[i]) for i in numbers)
-        reasons.append(
-            f"{names} may be the {ROLES[role]}"
-            if names
-            else f"no column has a known name for {ROLES[role]}"
-        )
-    names = [*table.names, "NAME"]
-    example = dict(found)
+    names, example, reasons = [*table.names, "NAME"], dict(found), []
     for role in missing:
         columns = candidates.get(role) or [(len(names) - 1,)]
         example[role] = columns[0][0]
+        numbers = dict.fromkeys(i for c in candidates.get(role, ()) for i in c)
+        reason = " and ".join(repr(names[i]) for i in numbers) + " may be the"
+        if not numbers:
+            reason = "no column has a known name for"
+        reasons.append(f"{reason} {ROLES[role]}")
     advice = f"Name the columns: {_options(example, names)}"
     if "pair" not in example and "text" in missing:
         advice += "; for pairs, name the second texts with `--pair-column`"

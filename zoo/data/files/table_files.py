@@ -1,17 +1,15 @@
-"""Rows of CSV, TSV, JSON and Parquet files, with the numbers of their lines."""
+"""Rows of CSV, TSV, JSON and Parquet files, with their places in the file."""
 
 import codecs
 import csv
 import dataclasses
 import io
 import json
-import lzma
 import pathlib
 import re
-import zlib
 
 from zoo.files.inflation import check_growth
-from zoo.files.whole_files import OPENERS, open_any
+from zoo.files.whole_files import DAMAGED, OPENERS, open_any
 
 DELIMITERS = ",;\t"  # of CSV
 # Rows that are read at once, and the bytes of a value that Parquet may not store.
@@ -32,21 +30,17 @@ class Table:
             first row.
         rows: list of lists of values, all as long as `names`. The values of CSV and
             TSV are str. A value that a JSON object does not have is None.
-        numbers: list of int, the number of each row in the file, from 1.
-        unit: str, what `numbers` counts: "line", "object" or "row".
+        places: list of str, where each row is in the file, such as "line 7".
         header: True if the names are not a row; None if they may be one.
+        error: str, why the file cannot be read in this way, or None.
     """
 
     path: pathlib.Path
     names: list
     rows: list
-    numbers: list
-    unit: str = "line"
+    places: list
     header: bool | None = None
-
-    def place(self, row):
-        """Where a row is in the file, such as "line 7"."""
-        return f"{self.unit} {self.numbers[row]}"
+    error: str | None = None
 
 
 def read_table(path):
@@ -72,31 +66,22 @@ def read_table(path):
             f"{', '.join(filter(None, READERS))}, perhaps followed by .gz or .xz. "
             f"Received: {path}. Convert the data, for example to CSV in UTF-8."
         )
-    table = READERS[suffix](path, _read_bytes(path))
+    try:
+        with open_any(path) as file:
+            data = file.read()
+    except DAMAGED as error:
+        raise ValueError(
+            f"{path} must be a complete {path.suffix} file. Received: {error}. Copy "
+            "or compress the file again."
+        ) from error
+    table = READERS[suffix](path, data)
     if not table.rows:
         raise ValueError(f"{path} must have rows. Received: none.")
     return table
 
 
-def _read_bytes(path):
-    try:
-        with open_any(path) as file:
-            return file.read()
-    except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
-        if path.suffix not in OPENERS or getattr(error, "errno", None):
-            raise
-        raise ValueError(
-            f"{path} must be a complete {path.suffix} file. Received: {error}. Copy "
-            "or compress the file again."
-        ) from error
-
-
 def _decode(path, data):
-    """Decodes UTF-8, and UTF-16 with a byte order mark, which Excel writes.
-
-    Raises:
-        ValueError: if the text has another encoding.
-    """
+    """Decodes UTF-8, and UTF-16 with a byte order mark, which Excel writes."""
     marked = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     encoding = "utf-16" if marked else "utf-8"
     zero = data[:2].find(0)  # UTF-16 without a mark
@@ -119,40 +104,29 @@ def _read_csv(path, data):
     text = _decode(path, data)
     begin = re.split(r"[\r\n]", text.lstrip("\r\n"), maxsplit=1)[0]
     begin = text if begin.count('"') % 2 else begin  # a line ends in a quoted field
-    found, errors = [], []
-    for delimiter in [d for d in DELIMITERS if d in begin] or DELIMITERS[:1]:
-        try:
-            found.append(_parse(path, text, delimiter))
-        except ValueError as error:
-            errors.append(error)
-    tables = [table for table in found if _ragged(table) is None]
-    if len(tables) > 1:
+    delimiters = [mark for mark in DELIMITERS if mark in begin] or DELIMITERS[:1]
+    tables = [_parse(path, text, delimiter) for delimiter in delimiters]
+    if sum(table.error is None for table in tables) > 1:
         raise ValueError(
             f"{path} must have one kind of delimiter. Received: several of comma, "
             "semicolon and tab, each of which divides all lines into equally many "
             "columns. Save it as TSV, or quote the texts."
         )
-    if not tables and not found:
-        raise errors[0]
-    return _checked(tables or sorted(found, key=lambda table: -len(table.names)))
+    return _sound(max(tables, key=lambda t: (t.error is None, len(t.names))))
 
 
 def _read_tsv(path, data):
-    """Reads TSV, in which quotes are characters, or are removed from all fields.
-
-    Raises:
-        ValueError: if both are possible, with different rows.
-    """
+    """Reads TSV, in which quotes are characters, or are removed from all fields."""
     text = _decode(path, data)
-    ends = "\n" if "\n" in text else "\r"
-    lines = [line.removesuffix("\r").split("\t") for line in text.split(ends)]
-    plain = _text_table(path, lines, range(1, len(lines) + 1))
+    lines = text.split("\n" if "\n" in text else "\r")
+    rows = (line.removesuffix("\r").split("\t") for line in lines)
+    plain = _text_table(path, enumerate(rows, start=1))
     if '"' not in text or not QUOTED.fullmatch(text):
-        return _checked([plain])
+        return _sound(plain)
     quoted = _parse(path, text, "\t")
-    if len(plain.rows) == len(quoted.rows) or _ragged(plain) is not None:
-        return _checked([quoted])
-    if _ragged(quoted) is not None:
+    if plain.error or len(plain.rows) == len(quoted.rows):
+        return _sound(quoted)
+    if quoted.error:
         return plain
     raise ValueError(
         f"The quotes of {path} must be clear. Received: quotes that are characters of "
@@ -161,100 +135,81 @@ def _read_tsv(path, data):
     )
 
 
-def _parse(path, text, delimiter):
-    """Parses text with CSV's quotes.
+def _sound(table):
+    if table.error:
+        raise ValueError(table.error)
+    return table
 
-    Raises:
-        ValueError: if a quoted field does not end before a delimiter.
-    """
-    rows, numbers, next_number = [], [], 1
+
+def _parse(path, text, delimiter):
+    """Parses text with CSV's quotes."""
+    rows, number = [], 1
     limit = csv.field_size_limit(max(csv.field_size_limit(), len(text)))
     try:
         lines = io.StringIO(text, newline="")
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
         for row in reader:
-            rows.append(row)
-            numbers.append(next_number)
-            next_number = reader.line_num + 1
+            rows.append((number, row))
+            number = reader.line_num + 1
     except csv.Error as error:
-        raise ValueError(
+        message = (
             f"A quoted field of {path} must end with a quote before a delimiter or the "
             "end of a line, and quotes in it must be doubled. Received: another quote "
-            f"in the row that begins in line {next_number} ({error})."
-        ) from error
+            f"in the row that begins in line {number} ({error})."
+        )
+        return Table(path, [], [], [], error=message)
     finally:
         csv.field_size_limit(limit)
-    return _text_table(path, rows, numbers)
+    return _text_table(path, rows)
 
 
-def _text_table(path, rows, numbers):
-    """A table without empty rows, and without empty fields beyond the first row's."""
-    pairs = zip(rows, numbers, strict=True)
-    kept = [(row, number) for row, number in pairs if "".join(row).strip()]
-    rows, numbers = map(list, zip(*kept, strict=True)) if kept else ([], [])
-    width = len(rows[0]) if rows else 0
-    rows = [row if any(row[width:]) else row[:width] for row in rows]
+def _text_table(path, numbered):
+    """A table without blank rows, and without empty fields beyond the first row's."""
+    kept = [(number, row) for number, row in numbered if "".join(row).strip()]
+    width, error = len(kept[0][1]) if kept else 0, None
+    rows = [row if any(row[width:]) else row[:width] for _, row in kept]
+    places = [f"line {number}" for number, _ in kept]
     names = [name.strip() for name in rows[0]] if rows else []
-    return Table(path, names, rows, numbers)
-
-
-def _ragged(table):
-    """The number of the first row whose length differs, or None."""
-    width = len(table.names)
-    return next((i for i, row in enumerate(table.rows) if len(row) != width), None)
-
-
-def _checked(tables):
-    """The first table.
-
-    Raises:
-        ValueError: if its rows differ in length.
-    """
-    table = tables[0]
-    wrong = _ragged(table)
-    if wrong is not None:
-        row = table.rows[wrong]
-        raise ValueError(
-            f"Every row of {table.path} must have as many columns as the first, "
-            f"{len(table.names)}. Received: {len(row)} in {table.place(wrong)}: "
-            f"{row!r:.80}. Complete it, or quote the field that contains a delimiter."
+    ragged = [pair for pair in zip(rows, places, strict=True) if len(pair[0]) != width]
+    if ragged:
+        row, place = ragged[0]
+        error = (
+            f"Every row of {path} must have as many columns as the first, {width}. "
+            f"Received: {len(row)} in {place}: {row!r:.80}. Complete it, or quote the "
+            "field that contains a delimiter."
         )
-    return table
+    return Table(path, names, rows, places, error=error)
 
 
 def _read_json(path, data):
     """Reads one JSON object per line, or one list of objects."""
     text = _decode(path, data)
-    if text.lstrip()[:1] == "[":
-        objects = _load(path, text, "the list")
-        unit, numbers = "object", list(range(1, len(objects) + 1))
-    else:
-        lines = enumerate(text.split("\n"), start=1)
-        kept = [(number, line) for number, line in lines if line.strip()]
-        unit, numbers = "line", [number for number, _ in kept]
-        objects = [_load(path, line, f"line {number}") for number, line in kept]
-    for found, number in zip(objects, numbers, strict=True):
+    rule = f"{path} must have one JSON object per line, or one list of objects."
+    lines = enumerate(text.split("\n"), start=1)
+    parts = {f"line {number}": line for number, line in lines if line.strip()}
+    listed = text.lstrip()[:1] == "["
+    if listed:
+        parts = {"the list": text}
+    objects = []
+    for place, part in parts.items():
+        try:
+            objects.append(json.loads(part))
+            if "\\ud" in part or "\\uD" in part:  # half of a surrogate pair
+                json.dumps(objects[-1], ensure_ascii=False).encode()
+        except (ValueError, RecursionError) as error:
+            message = f"{rule} Received: an error in {place}: {error}."
+            raise ValueError(message) from error
+    places = [*parts]
+    if listed:
+        objects = objects[0]
+        places = [f"object {number}" for number in range(1, len(objects) + 1)]
+    for found, place in zip(objects, places, strict=True):
         if not isinstance(found, dict):
-            raise ValueError(
-                f"{path} must have one JSON object per line, or one list of objects. "
-                f"Received: {type(found).__name__} in {unit} {number}."
-            )
+            kind = type(found).__name__
+            raise ValueError(f"{rule} Received: {kind} in {place}.")
     names = list(dict.fromkeys(name for found in objects for name in found))
     rows = [[found.get(name) for name in names] for found in objects]
-    return Table(path, names, rows, numbers, unit, header=True)
-
-
-def _load(path, text, place):
-    try:
-        found = json.loads(text)
-        if "\\ud" in text or "\\uD" in text:
-            json.dumps(found, ensure_ascii=False).encode()  # half of a surrogate pair
-    except (ValueError, RecursionError) as error:
-        raise ValueError(
-            f"{path} must have one JSON object per line, or one list of objects. "
-            f"Received: an error in {place}: {error}."
-        ) from error
-    return found
+    return Table(path, names, rows, places, header=True)
 
 
 def _read_parquet(path, data):
@@ -266,8 +221,7 @@ def _read_parquet(path, data):
             "pyarrow`, or save the data as CSV."
         ) from error
     try:
-        file, rows = parquet.ParquetFile(io.BytesIO(data)), []
-        declared = 0
+        file, rows, declared = parquet.ParquetFile(io.BytesIO(data)), [], 0
         # A file can hold a value once, and use it in every row.
         for batch in file.iter_batches(PARQUET_ROWS):
             values = batch.num_rows * max(batch.num_columns, 1)
@@ -277,18 +231,13 @@ def _read_parquet(path, data):
             rows += map(list, zip(*columns, strict=True))
     except (ValueError, OSError) as error:
         raise ValueError(f"{path} must be a Parquet file. Received: {error}") from error
-    numbers = list(range(1, len(rows) + 1))
-    names = list(file.schema_arrow.names)
-    return Table(path, names, rows, numbers, "row", header=True)
+    places = [f"row {number}" for number in range(1, len(rows) + 1)]
+    return Table(path, list(file.schema_arrow.names), rows, places, header=True)
 
 
 READERS = {
     ".csv": _read_csv,
-    ".tsv": _read_tsv,
-    ".txt": _read_tsv,
-    "": _read_tsv,
-    ".jsonl": _read_json,
-    ".ndjson": _read_json,
-    ".json": _read_json,
+    **dict.fromkeys((".tsv", ".txt", ""), _read_tsv),
+    **dict.fromkeys((".jsonl", ".ndjson", ".json"), _read_json),
     ".parquet": _read_parquet,
 }

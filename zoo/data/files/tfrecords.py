@@ -6,6 +6,7 @@ import pathlib
 import numpy as np
 import tensorflow as tf
 
+from zoo.checks.ranges import Size, check_choice, check_values
 from zoo.data.batching import untuned
 from zoo.files.whole_files import replacing
 
@@ -57,11 +58,8 @@ def write_records(batches, directory, shards=1, names="google"):
         ValueError: if the names are unknown or `shards` is less than 1.
         OSError: if the disk is full or the permission to write is missing.
     """
-    if names not in NAMES or shards < 1:
-        raise ValueError(
-            f"`names` must be one of {sorted(NAMES)}, and `shards` at least 1. "
-            f"Received: names={names!r}, shards={shards}. Omit them for the defaults."
-        )
+    check_choice("names", names, sorted(NAMES))
+    check_values(Size, shards=shards)
     directory = pathlib.Path(directory)
     paths = [
         directory / f"examples-{index:05}-of-{shards:05}.tfrecord"

@@ -4,6 +4,7 @@ import json
 
 from zoo.data.files.conll import read_conll
 from zoo.data.files.corpus import UNKNOWN_MARK, read_documents, split_sentences
+from zoo.files.lines import read_lines
 from zoo.files.whole_files import open_text
 
 
@@ -58,17 +59,16 @@ def _documents(path):
 
 
 def _columns(path, numbers):
-    with open_text(path, newline="\n") as file:
-        for number, line in enumerate(file, start=1):
-            if not line.strip():
-                continue
-            row = line.rstrip("\r\n").split("\t")
-            if len(row) <= max(numbers):
-                raise ValueError(
-                    f"Every line of {path} must have {max(numbers) + 1} columns. "
-                    f"Received: {len(row)} in line {number}."
-                )
-            yield from (row[column] for column in numbers)
+    for number, line in enumerate(read_lines(path, "\n"), start=1):
+        if not line.strip():
+            continue
+        row = line.split("\t")
+        if len(row) <= max(numbers):
+            raise ValueError(
+                f"Every line of {path} must have {max(numbers) + 1} columns. "
+                f"Received: {len(row)} in line {number}."
+            )
+        yield from (row[column] for column in numbers)
 
 
 def _load_json(path):

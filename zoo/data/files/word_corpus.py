@@ -3,12 +3,14 @@
 import collections
 import dataclasses
 import io
+import itertools
 import pathlib
 
 import numpy as np
 import tensorflow as tf
 
 from zoo.data.files.corpus import UNKNOWN_MARK
+from zoo.data.streams.document_streams import read_batch
 from zoo.files.whole_files import replacing
 from zoo.ragged_rows import keep
 
@@ -85,23 +87,14 @@ def write_word_corpus(sentences, tokenizer, directory):
 
 def _tokenised(sentences, tokenizer):
     """Yields words of many sentences, list of str, and their numbers, int64 (S,)."""
-    batch = []
-
-    def flush():
+    sentences = (sentence.replace(UNKNOWN_MARK, _HIDDEN) for sentence in sentences)
+    while batch := list(itertools.islice(sentences, LINES)):
         rows = tokenizer(tf.constant(batch))
         rows = keep(rows, tf.strings.length(rows.values) > 0)
         words = [word.decode("utf-8", "replace") for word in rows.values.numpy()]
         lengths = rows.row_lengths().numpy()
         words = ["<UNK>" if word == _HIDDEN else word for word in words]
-        return words, lengths[lengths > 0]
-
-    for sentence in sentences:
-        batch.append(sentence.replace(UNKNOWN_MARK, _HIDDEN))
-        if len(batch) == LINES:
-            yield flush()
-            batch.clear()
-    if batch:
-        yield flush()
+        yield words, lengths[lengths > 0]
 
 
 def _save_array(path, array):
@@ -162,25 +155,19 @@ def stream_batches(streams, words, tokenizer, start=0):
         `zoo.BidirectionalLM`. Map its method `finish` over the dataset to add
         targets and weights.
     """
-    names = ("forward", "backward", "forward_targets", "backward_targets")
     words = tf.constant(words)
     targets = tokenizer.word_ids(words)
 
     def batch(step):
-        found = tf.numpy_function(
-            lambda step: list(map(streams.batch(step).get, names)),
-            [step],
-            [tf.int32] * len(names),
-        )
-        shape = (streams.batch_size, streams.steps)
-        found = [tf.ensure_shape(ids, shape) for ids in found]
-        read = tokenizer.spell(tf.gather(words, tf.stack(found[:2])))
+        found = read_batch(streams, step)
+        ids = tf.stack([found["forward"], found["backward"]])
+        read = tokenizer.spell(tf.gather(words, ids))
         fresh = tf.cast(step % streams.steps_per_epoch == 0, tf.int32)
         return {
             "forward_ids": read[0],
             "backward_ids": read[1],
-            "forward_targets": tf.gather(targets, found[2]),
-            "backward_targets": tf.gather(targets, found[3]),
+            "forward_targets": tf.gather(targets, found["forward_targets"]),
+            "backward_targets": tf.gather(targets, found["backward_targets"]),
             "fresh": tf.fill([streams.batch_size], fresh),
         }
 

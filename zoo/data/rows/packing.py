@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from zoo.data.batching import bucket_length
-from zoo.ragged_rows import keep, repeat, row_ids
+from zoo.ragged_rows import keep, row_ids
 
 # The number of tokens in a row without a limit.
 LONGEST = 2**30
@@ -94,7 +94,7 @@ class Packer:
                 tf.minimum(second, tf.maximum(room - first, room // 2)),
             ]
         cut = tf.reduce_any([k < n for k, n in zip(keep, lengths, strict=True)], 0)
-        parts = [_head(part, n) for part, n in zip(parts, keep, strict=True)]
+        parts = [first_values(part, n) for part, n in zip(parts, keep, strict=True)]
         return self._framed(parts), cut
 
     def _framed(self, parts):
@@ -273,7 +273,7 @@ class WordPacker(Packer):
         tokens, places = self._pieces(texts)
         room = self.limit - self._markers(1)
         lengths = tf.cast(tokens.row_lengths(), tf.int32)
-        rows = self._framed([_head(tokens, tf.minimum(lengths, room))])
+        rows = self._framed([first_values(tokens, tf.minimum(lengths, room))])
         places = keep(places, places.values < room) + self._first
         rows["word_positions"] = places
         return rows, tf.reduce_sum(tf.cast(lengths > room, tf.int32))
@@ -305,10 +305,13 @@ def _joined(pieces):
     return pieces[0] if len(pieces) == 1 else tf.concat(pieces, axis=1)
 
 
-def _head(ragged, lengths):
+def first_values(ragged, lengths):
     """Returns the first `lengths[i]` values of each row i."""
-    index = tf.ragged.range(lengths)
-    starts = tf.cast(ragged.row_starts(), tf.int32)
-    return index.with_values(
-        tf.gather(ragged.values, index.values + repeat(starts, lengths))
-    )
+    index = spans(ragged.row_starts(), lengths)
+    return index.with_values(tf.gather(ragged.values, index.values))
+
+
+def spans(starts, lengths):
+    """The places `starts[i]` to `starts[i] + lengths[i] - 1` of each row i, ragged."""
+    starts = tf.cast(starts, tf.int32)
+    return tf.ragged.range(starts, starts + lengths)

@@ -2,7 +2,8 @@
 
 import tensorflow as tf
 
-from zoo.data.rows.packing import LONGEST, Packer
+from zoo.checks.counts import whole_number
+from zoo.data.rows.packing import LONGEST, Packer, first_values, spans
 from zoo.ragged_rows import owners
 
 ADDED = {"begins": -1, "ends": -1, "widest": 0}  # features and their padding
@@ -39,10 +40,7 @@ class QuestionPacker(Packer):
     ):
         super().__init__(tokenizer, sequence_length, framing)
         for name, value in (("stride", stride), ("question_length", question_length)):
-            if type(value) is not int or value < 1:
-                raise ValueError(
-                    f"`{name}` must be an int of at least 1. Received: {value!r}."
-                )
+            whole_number(value, name, 1)
         self.stride, self.question_length = stride, question_length
 
     @property
@@ -73,9 +71,7 @@ class QuestionPacker(Packer):
         room = self.limit - self._markers(2)
         lengths = tf.cast(questions.row_lengths(), tf.int32)
         kept = tf.minimum(lengths, self.longest_question)
-        questions = tf.RaggedTensor.from_row_lengths(
-            tf.gather(questions.values, _ranges(questions.row_starts(), kept)), kept
-        )
+        questions = first_values(questions, kept)
         # Several questions have the same context, which is tokenized once.
         contexts, number = tf.unique(contexts)
         tokens, begins, ends = self.tokenizer.tokenize_with_offsets(contexts)
@@ -104,7 +100,7 @@ class QuestionPacker(Packer):
 
         def fill(lengths):
             padding = tf.fill([tf.reduce_sum(lengths)], pad)
-            return tf.RaggedTensor.from_row_lengths(padding, lengths)
+            return tf.RaggedTensor.from_row_lengths(padding, tf.cast(lengths, tf.int64))
 
         after = tf.fill(tf.shape(before), len(end))
         return tf.concat([fill(before), part, fill(after)], axis=1)
@@ -140,12 +136,11 @@ class _Windows:
         self._length = tf.gather(lengths, self.owner)
         self._start = self._number * self._step
         self._sizes = tf.minimum(self._length - self._start, self._room)
-        self._index = _ranges(tf.gather(starts, self.owner) + self._start, self._sizes)
+        self._index = spans(tf.gather(starts, self.owner) + self._start, self._sizes)
 
     def select(self, values):
         """The values of all windows, ragged (M, None), of ragged values."""
-        found = tf.gather(values.values, self._index)
-        return tf.RaggedTensor.from_row_lengths(found, self._sizes)
+        return self._index.with_values(tf.gather(values.values, self._index.values))
 
     def widest(self):
         """Whether a token has its widest context in a window, int32 (M, None)."""
@@ -170,10 +165,4 @@ class _Windows:
         for more in range(1, self._overlaps + 1):
             later = tf.where(number + more <= last, width(number + more), -1)
             best &= (own > width(number - more)) & (own >= later)
-        return tf.RaggedTensor.from_row_lengths(tf.cast(best, tf.int32), self._sizes)
-
-
-def _ranges(starts, lengths):
-    """The numbers `starts[i] ... starts[i] + lengths[i] - 1` of all i, int32."""
-    starts = tf.cast(starts, tf.int32)
-    return tf.ragged.range(starts, starts + lengths).values
+        return self._index.with_values(tf.cast(best, tf.int32))

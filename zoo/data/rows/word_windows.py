@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from zoo.data.rows.packing import WordPacker
+from zoo.data.rows.packing import WordPacker, spans
 from zoo.ragged_rows import owners, row_ids
 
 
@@ -41,9 +41,9 @@ class WordWindowPacker(WordPacker):
         counts = 1 + tf.maximum(-((room - lengths) // stride), 0)
         owner = owners(counts)
         before = tf.ragged.range(counts).values * stride
-        starts = before + tf.cast(tf.gather(tokens.row_starts(), owner), tf.int32)
+        starts = tf.cast(tf.gather(tokens.row_starts(), owner), tf.int32)
         sizes = tf.minimum(tf.gather(lengths, owner) - before, room)
-        index = tf.ragged.range(starts, starts + sizes)
+        index = spans(starts + before, sizes)
         rows = self._framed([index.with_values(tf.gather(tokens.values, index.values))])
         text_of = tf.cast(row_ids(places), tf.int32)
         window = (2 * places.values - stride) // (2 * stride)

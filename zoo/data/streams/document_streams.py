@@ -109,15 +109,13 @@ class DocumentStreams:
             1 is read first.
         """
         epoch, number = divmod(int(step), self.steps_per_epoch)
-        order, begins = self._order(epoch)
         begin, end = self.bounds(epoch)[number : number + 2]
         rows = np.arange(self.batch_size)[:, None] * self.length
         places = rows + np.arange(begin, end + 1)
         if self.reverse:
             places = self.places - 1 - places
-        documents = np.searchsorted(begins, places, side="right") - 1
-        inside = places - begins[documents]
-        tokens = self.ids[self.offsets[order[documents]] + inside].astype("int32")
+        _, documents, inside = self._order(epoch, places)
+        tokens = self.ids[self.offsets[documents] + inside].astype("int32")
         read, following = tokens[:, :-1], tokens[:, 1:]
         if self.reverse:
             read, following = read[:, ::-1], following[:, ::-1]
@@ -139,20 +137,21 @@ def document_batches(streams, steps):
     Returns:
         tf.data.Dataset of dict of int32, see `batch` of the streams.
     """
+    return steps.map(lambda step: read_batch(streams, step))
+
+
+def read_batch(streams, step):
+    """The batch of a step, see `document_batches`; `step` is a scalar tensor."""
     shapes = streams.shapes
-
-    def batch(step):
-        found = tf.numpy_function(
-            lambda step: list(map(streams.batch(step).get, shapes)),
-            [step],
-            [tf.int32] * len(shapes),
-        )
-        return {
-            name: tf.ensure_shape(part, shape)
-            for (name, shape), part in zip(shapes.items(), found, strict=True)
-        }
-
-    return steps.map(batch)
+    found = tf.numpy_function(
+        lambda step: list(map(streams.batch(step).get, shapes)),
+        [step],
+        [tf.int32] * len(shapes),
+    )
+    return {
+        name: tf.ensure_shape(part, shape)
+        for (name, shape), part in zip(shapes.items(), found, strict=True)
+    }
 
 
 def tokenize_texts(texts, tokenizer):

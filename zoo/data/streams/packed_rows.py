@@ -80,14 +80,12 @@ class PackedRows:
         """
         epoch, number = divmod(int(step), self.steps_per_epoch)
         chosen = self._rows(epoch)[number * self.batch_size :][: self.batch_size]
-        order, begins = self._order(epoch)
         places = chosen[:, None] * self.length + np.arange(self.length + 1)
         known = places < self.places
         places = np.minimum(places, self.places - 1)
-        documents = np.searchsorted(begins, places, side="right") - 1
-        inside = places - begins[documents]
-        tokens = self.ids[self.offsets[order[documents]] + inside]
-        numbers = documents - documents[:, :1] if self.separate else 0 * documents
+        numbers, documents, inside = self._order(epoch, places)
+        tokens = self.ids[self.offsets[documents] + inside]
+        numbers = numbers - numbers[:, :1] if self.separate else 0 * numbers
         numbers = np.where(known, numbers + 1, 0)
         tokens = np.where(known, tokens, 0)
         same = (numbers[:, 1:] == numbers[:, :-1]) | (tokens[:, 1:] == self.end_id)

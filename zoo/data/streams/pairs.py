@@ -8,6 +8,7 @@ import random
 import numpy as np
 import tensorflow as tf
 
+from zoo.checks.counts import whole_number
 from zoo.data.streams.masking import mask_tokens
 
 # Number of draws to find another document.
@@ -59,11 +60,7 @@ def draw_pairs(documents, max_tokens, draw, short_rate=0.1, random_rate=0.5):
     Raises:
         ValueError: if `max_tokens` is less than 2.
     """
-    if max_tokens < 2:
-        raise ValueError(
-            "`max_tokens` must be at least 2, one for each text. Received: "
-            f"{max_tokens}."
-        )
+    whole_number(max_tokens, "max_tokens", 2, "Each text needs one.")
     documents = [[int(p) for p in offsets] for offsets in documents if len(offsets) > 1]
     for index, offsets in enumerate(documents):
         target = max_tokens

@@ -71,16 +71,15 @@ class SkipGrams:
             and the window size of each word.
         """
         epoch, number = divmod(int(step), self.steps_per_epoch)
-        order, begins = self._order(epoch)
         begin = number * self.words_per_step
         places = np.arange(begin, min(begin + self.words_per_step, self.total))
-        sentences = np.searchsorted(begins, places, side="right") - 1
-        ids = self.ids[self.offsets[order[sentences]] + places - begins[sentences]]
+        numbers, sentences, inside = self._order(epoch, places)
+        ids = self.ids[self.offsets[sentences] + inside]
         # For NumPy, the seeds [s, e] and [s, e, 0] are the same, hence the 1.
         draw = np.random.default_rng([self.seed, epoch, number + 1])
         kept = draw.random(len(ids)) < self.keep[ids]
         windows = draw.integers(1, self.window + 1, len(ids))
-        return ids[kept], sentences[kept], windows[kept]
+        return ids[kept], numbers[kept], windows[kept]
 
     def batch(self, step):
         """Returns the pairs of one step.

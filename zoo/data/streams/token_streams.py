@@ -16,11 +16,11 @@ class SentenceOrder:
         seed: int; None to keep the order of the sentences.
 
     Inputs:
-        int, the epoch.
+        int, the epoch, whose order is cached; and int arrays, places of tokens in it.
 
     Returns:
-        int (S,), the sentences in their order, and int (S + 1,), the position of the
-        first token of each. The result for the latest epoch is cached.
+        For each place: the number of its sentence in the epoch, the number of its
+        sentence in the corpus, and its place in the sentence.
     """
 
     def __init__(self, sizes, seed):
@@ -28,15 +28,17 @@ class SentenceOrder:
         self.seed = seed
         self.latest = None, None
 
-    def __call__(self, epoch):
-        """Permutes the sentences; see the class."""
+    def __call__(self, epoch, places):
+        """Finds the sentences of places; see the class."""
         if self.latest[0] != epoch:
             order = np.arange(len(self.sizes))
             if self.seed is not None:
                 order = np.random.default_rng([self.seed, epoch]).permutation(order)
             begins = np.concatenate([[0], np.cumsum(self.sizes[order])])
             self.latest = epoch, (order, begins)
-        return self.latest[1]
+        order, begins = self.latest[1]
+        numbers = np.searchsorted(begins, places, side="right") - 1
+        return numbers, order[numbers], places - begins[numbers]
 
 
 @dataclasses.dataclass
@@ -92,6 +94,12 @@ class TokenStreams:
             )
         self._order = SentenceOrder(np.diff(self.offsets) + 1, self.seed)
 
+    @property
+    def shapes(self):
+        """The shapes of the features of a batch, dict."""
+        names = "forward", "backward", "forward_targets", "backward_targets"
+        return dict.fromkeys(names, (self.batch_size, self.steps))
+
     def batch(self, step):
         """Returns the tokens of one step.
 
@@ -104,13 +112,10 @@ class TokenStreams:
             tokens are in the order of the text, so position L - 1 is read first.
         """
         epoch, number = divmod(int(step), self.steps_per_epoch)
-        order, begins = self._order(epoch)
         rows = np.arange(self.batch_size)[:, None] * (self.places // self.batch_size)
         places = rows + number * self.steps + np.arange(self.steps)
-        sentences = np.searchsorted(begins, places, side="right") - 1
-        inside = places - begins[sentences]
-        first = self.offsets[order[sentences]]
-        last = self.offsets[order[sentences] + 1] - 1
+        _, sentences, inside = self._order(epoch, places)
+        first, last = self.offsets[sentences], self.offsets[sentences + 1] - 1
         read = {
             "forward": self._take(first + inside - 1, inside == 0, self.begin_id),
             "forward_targets": self._take(

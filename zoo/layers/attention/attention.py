@@ -39,6 +39,12 @@ class MultiHeadAttention(CompositeLayer):
 
     Raises:
         ValueError: if `num_heads` does not divide D.
+
+    Example:
+        >>> layer = MultiHeadAttention(num_heads=2)
+        >>> output, weights = layer(ops.ones((1, 3, 4)), return_scores=True)
+        >>> tuple(output.shape), tuple(weights.shape)
+        ((1, 3, 4), (1, 2, 3, 3))
     """
 
     def __init__(self, num_heads, dropout=0.0, stddev=0.02, use_bias=True, **kwargs):
@@ -121,13 +127,11 @@ class MultiHeadAttention(CompositeLayer):
         return self._heads(self.key, x), self._heads(self.value, x)
 
     def fuse(self):
-        """The kernels of query, key and value side by side, and their biases.
+        """The kernels of query, key and value (D, 3 D), and their biases (3 D,).
 
-        A decoder has few rows, for which one product is faster than three.
-
-        Returns:
-            (D, 3 D) and (3 D,) or None; or None if they are quantized or have LoRA.
+        It is None if they are quantized or have LoRA.
         """
+        # A decoder has few rows, for which one product is faster than three.
         layers = self.query, self.key, self.value
         if any(d.quantization_mode or d.lora_enabled for d in layers):
             return None
@@ -139,12 +143,7 @@ class MultiHeadAttention(CompositeLayer):
         return join("kernel"), join("bias") if self.use_bias else None
 
     def project(self, x, fused=None):
-        """Projects x (B, L, D) to queries, keys and values, each (B, H, L, K).
-
-        Args:
-            x: (B, L, D).
-            fused: what `fuse` returned before, or None.
-        """
+        """Projects x (B, L, D) to q, k and v, each (B, H, L, K), perhaps by `fuse`."""
         if fused is None:
             return self._heads(self.query, x), *self.keys_and_values(x)
         kernel, bias = fused
@@ -168,10 +167,8 @@ class MultiHeadAttention(CompositeLayer):
 
 
 def sizes(x):
-    """The sizes of a tensor for a reshape; a single unknown one is -1.
-
-    A decoder computes few rows at a step, where every operation counts.
-    """
+    """The sizes of a tensor for a reshape; a single unknown one is -1."""
+    # A decoder computes few rows at a step, where every operation counts.
     known = tuple(x.shape)
     if known.count(None) == 1:
         return tuple(-1 if size is None else size for size in known)

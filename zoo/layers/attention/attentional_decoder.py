@@ -45,6 +45,13 @@ class AttentionalDecoder(MatrixLayer):
 
     Raises:
         ValueError: if a size is not positive, or `dropout` is not in [0, 1).
+
+    Example:
+        >>> layer = AttentionalDecoder(9, embedding_dim=4, units=6, num_layers=2)
+        >>> memory, state = ops.ones((1, 5, 3)), ops.zeros((1, 2, 6))
+        >>> tokens, mask = ops.ones((1, 7), "int32"), ops.ones((1, 5))
+        >>> tuple(layer(tokens, memory, mask, state, state).shape)
+        (1, 7, 6)
     """
 
     def __init__(
@@ -114,11 +121,8 @@ class AttentionalDecoder(MatrixLayer):
         return self.step(token_ids, states, source, 1, training)[0]
 
     def read_source(self, memory, mask):
-        """What the steps need of a source; it does not grow with the target.
-
-        Returns:
-            dict of memory (B, L, M); keys (B, W, L); and mask bool (B, L).
-        """
+        """Dict of memory (B, L, M), keys (B, W, L) and mask bool (B, L) for steps."""
+        # It does not grow with the target.
         keys = ops.matmul(memory, self.matrix("attention_kernel"))
         return {
             "memory": memory,

@@ -10,15 +10,10 @@ NO_CLIPS = (None, None)
 
 
 def attend(h, memory, keys, mask):
-    """The attention of h, and the mean of the vectors of the source.
+    """The attention (R, L) of h (R, W), R = B * beams, and the context (R, M).
 
-    Args:
-        h: (R, W), R = B * beams. The rows of a source follow each other.
-        memory, keys: (B, L, M) and (B, W, L), see `AttentionalDecoder.read_source`.
-        mask: bool (B, L).
-
-    Returns:
-        weights (R, L), in the dtype of h, and context (R, M).
+    memory (B, L, M), keys (B, W, L): see `AttentionalDecoder.read_source`. The rows of
+    a source follow each other.
     """
     queries = ops.reshape(h, (ops.shape(memory)[0], -1, h.shape[-1]))
     scores = ops.cast(ops.matmul(queries, keys), "float32")
@@ -67,15 +62,7 @@ def advance(state, inputs, weights, source):
 
 
 def run_plain(state, inputs, weights, source):
-    """Computes all steps, for use outside training.
-
-    Args:
-        state, weights, source: see `advance`.
-        inputs: tuple of tensors (T, ...), see `advance`.
-
-    Returns:
-        a after each step (T, R, W), and the last state.
-    """
+    """Computes all steps outside training: a after each one (T, R, W); state."""
 
     def step(state, inputs):
         return advance(state, inputs, weights, source)[0]
@@ -88,11 +75,9 @@ def run_plain(state, inputs, weights, source):
 
 
 def run_trained(state, inputs, weights, source):
-    """Computes all steps like `run_plain`, with a custom gradient.
-
-    The gradient of each kernel, and that of the source, is one product over all steps.
-    There is a row for each source.
-    """
+    """Computes all steps like `run_plain`, one row per source, with a gradient."""
+    # The gradient of each kernel, and that of the source, is one product over all
+    # steps.
     count = len(weights) // 2
     sizes = len(state), len(inputs), len(weights)
     ends = [sum(sizes[: i + 1]) for i in range(3)]
@@ -133,16 +118,7 @@ def _empty(state, x, source, count):
 
 
 def back(upstream, state, inputs, weights, source, every):
-    """Computes the gradients of `run_trained`.
-
-    Args:
-        upstream: gradients of its outputs.
-        state, inputs, weights, source: its arguments.
-        every: tuple of tensors (T, ...), what `advance` returned at each step.
-
-    Returns:
-        Gradients of all tensors of the four arguments.
-    """
+    """The gradients of `run_trained`; `every` is what `advance` returned, (T, ...)."""
     count, (_, *masks) = len(weights) // 2, inputs
     narrow, wide = source[0].dtype, state[-1].dtype
     before = [

@@ -10,18 +10,7 @@ from keras import ops
 
 
 def empty_cache(rows, num_heads, entries, width, dtype):
-    """The cache of a block before the first token.
-
-    Args:
-        rows: int, B.
-        num_heads: int, H.
-        entries: int, C', for how many entries there is room.
-        width: int, K.
-        dtype: str.
-
-    Returns:
-        Two pairs of zeros, (B, H, 0, K) and (B, H, C', K).
-    """
+    """The empty cache of a block: pairs of (B, H, 0, K) and of (B, H, C', K)."""
 
     def pair(entries):
         return (ops.zeros((rows, num_heads, entries, width), dtype),) * 2
@@ -31,20 +20,10 @@ def empty_cache(rows, num_heads, entries, width, dtype):
 
 
 def visible_entries(seen, cache, used, count, beams=1):
-    """The entries that each of the next tokens attends to.
+    """The entries that each of the next T tokens attends to, bool (R, T, C + C').
 
-    A token attends to what its row has seen, to itself, and to the tokens of its row
-    that come before it in the same step.
-
-    Args:
-        seen: bool (R, C + C'), the entries that each row has seen.
-        cache: the cache of a block, see `empty_cache`.
-        used: int32 (B,), later entries in use.
-        count: int, T, the number of next tokens of a row.
-        beams: int, R / B.
-
-    Returns:
-        bool (R, T, C + C').
+    A token attends to what its row has `seen`, (R, C + C'), to itself, and to tokens
+    of its row before it in the step. `used` (B,) later entries are in use.
     """
     old = ops.shape(cache[0][0])[2]
     hypothesis = ops.arange(beams, dtype="int32")[None] * count
@@ -56,12 +35,7 @@ def visible_entries(seen, cache, used, count, beams=1):
 
 
 def entry_index(place, num_heads, count):
-    """Where new entries stand in a cache (B, H, C, K).
-
-    Args:
-        place: int32 (B,), the first new entry of each row, at most C - N.
-        num_heads: int, H.
-        count: int, N.
+    """Where N new entries from `place` (B,) on stand in a cache (B, H, C, K).
 
     Returns:
         int32 (B * H * N, 3): row, head and entry.

@@ -39,11 +39,7 @@ class EncoderDecoder:
         }
 
     def complete(self, inputs):
-        """Adds the mask of the source, see `zoo.backbone.token_inputs.TokenInputs`.
-
-        Raises:
-            ValueError: if the tokens of the source or of the target are missing.
-        """
+        """Adds the mask of the source, see `zoo.backbone.token_inputs.TokenInputs`."""
         if TARGET not in inputs:
             raise ValueError(
                 f"The decoder needs `{TARGET}`. Received: {sorted(inputs)}."
@@ -65,11 +61,10 @@ class EncoderDecoder:
         """The states before the first token of the target. The encoder runs once.
 
         Args:
-            rows: int, ignored: B * beams. The rows of a source follow each other.
-            length: int, ignored: the states do not grow.
+            rows, length: int, ignored: the states do not grow.
             source: dict of encoder_word_ids and, optionally, encoder_padding_mask,
                 int32 (B, L).
-            beams: int, rows for each source.
+            beams: int, rows for each source, which follow each other.
 
         Returns:
             dict: attended (B * beams, W); hidden and cell (B * beams, N, W); and
@@ -90,18 +85,13 @@ class EncoderDecoder:
     def step(
         self, inputs, states, outputs=("decoder_sequence_output",), beams=1, fused=None
     ):
-        """Reads the next tokens of the target, one or several for each row.
+        """Reads the next tokens of the target; decoder_sequence_output and the states.
 
         Args:
             inputs: int32 (R, T), or a dict with them as decoder_token_ids.
             states: dict, from `make_states` or from the previous step.
-            outputs: only "decoder_sequence_output".
+            outputs, fused: ignored.
             beams: int, rows for each source.
-            fused: ignored.
-
-        Returns:
-            dict of decoder_sequence_output (R, T, W), and dict of the states after the
-            tokens.
         """
         tokens = inputs[TARGET] if isinstance(inputs, dict) else inputs
         source = states["source"]

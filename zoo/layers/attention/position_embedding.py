@@ -1,5 +1,6 @@
 """Positions: learned embeddings and sinusoids."""
 
+import functools
 from typing import Literal
 
 import keras
@@ -30,6 +31,11 @@ class PositionEmbedding(keras.layers.Layer):
 
     Raises:
         ValueError: if L is known and larger than `max_sequence_length`.
+
+    Example:
+        >>> layer = PositionEmbedding(max_sequence_length=8)
+        >>> tuple(layer(ops.ones((2, 3, 4))).shape)
+        (1, 3, 4)
     """
 
     def __init__(self, max_sequence_length, stddev=0.02, **kwargs):
@@ -63,16 +69,7 @@ def shape_of_rows(inputs_shape, places_shape=None):
 
 
 def rows_of(table, inputs, places=None):
-    """Rows of a table of positions: the first L, or those at `places`.
-
-    Args:
-        table: (N, D).
-        inputs: (B, L, D).
-        places: int32 (B, L), or None.
-
-    Raises:
-        ValueError: if L is known and larger than N.
-    """
+    """Rows of a table (N, D): the first L, or those at `places` (B, L)."""
     length, longest = inputs.shape[1], table.shape[0]
     if length is not None and length > longest:
         raise ValueError(
@@ -156,6 +153,11 @@ class SinusoidalPositions(keras.layers.Layer):
     Raises:
         ValueError: if the kind is unknown, or L is known and larger than
             `max_sequence_length`.
+
+    Example:
+        >>> layer = SinusoidalPositions(max_sequence_length=8)
+        >>> layer(ops.ones((2, 1, 4))).numpy().tolist()
+        [[[0.0, 1.0, 0.0, 1.0]]]
     """
 
     def __init__(self, max_sequence_length, kind="paper", first=0, **kwargs):
@@ -168,10 +170,15 @@ class SinusoidalPositions(keras.layers.Layer):
         self.first = first
 
     def build(self, input_shape, *args):
-        """Computes the table (max_sequence_length, D)."""
-        positions = self.first + np.arange(self.max_sequence_length)
-        self.table = sinusoids(positions, input_shape[-1], self.kind).astype("float32")
+        """Keeps D; the table needs memory, so the first call computes it."""
+        self.width = input_shape[-1]
         self.built = True
+
+    @functools.cached_property
+    def table(self):
+        """The table, float32 (max_sequence_length, D)."""
+        positions = self.first + np.arange(self.max_sequence_length)
+        return sinusoids(positions, self.width, self.kind).astype("float32")
 
     def call(self, inputs, places=None):
         """Returns rows of the table."""

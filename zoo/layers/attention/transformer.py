@@ -262,7 +262,13 @@ class TransformerBlock(CompositeLayer):
 
 @keras.saving.register_keras_serializable(package="zoo")
 class TransformerEncoderBlock(TransformerBlock):
-    """The block of BERT, a `TransformerBlock`. Files of BERT have this name."""
+    """The block of BERT, a `TransformerBlock`. Files of BERT have this name.
+
+    Example:
+        >>> block = TransformerEncoderBlock(num_heads=2, intermediate_dim=8)
+        >>> tuple(block(ops.ones((1, 3, 4)), ops.ones((1, 3))).shape)
+        (1, 3, 4)
+    """
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -282,6 +288,12 @@ class WithScores(keras.layers.Layer):
     Returns:
         Tuple of the output of the block (B, L, D) and the weights of each attention,
         float32 (B, H, L, L) and (B, H, L, M).
+
+    Example:
+        >>> block = TransformerBlock(num_heads=2, intermediate_dim=8)
+        >>> output, weights = WithScores(block)(ops.ones((1, 3, 4)))
+        >>> tuple(output.shape), tuple(weights.shape)
+        ((1, 3, 4), (1, 2, 3, 3))
     """
 
     def __init__(self, block, **kwargs):

@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from zoo.checks.ranges import NotNegative, Probability, Size, check_values
-from zoo.layers.heads import TokenLogits
+from zoo.layers.token_scores import TokenLogits
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -28,6 +28,12 @@ class EmbeddingDropout(keras.layers.Layer):
 
     Raises:
         ValueError: if the rate is not in [0, 1).
+
+    Example:
+        >>> layer = EmbeddingDropout(vocabulary_size=9, rate=0.5)
+        >>> vectors, token_ids = ops.ones((2, 3, 4)), ops.ones((2, 3), "int32")
+        >>> tuple(layer(vectors, token_ids, training=True).shape)
+        (2, 3, 4)
     """
 
     def __init__(self, vocabulary_size, rate, **kwargs):
@@ -75,6 +81,11 @@ class RegularizedLogits(TokenLogits):
 
     Returns:
         float32 (B, L, V).
+
+    Example:
+        >>> layer = RegularizedLogits(9, dropout=0.1)
+        >>> tuple(layer(ops.ones((2, 3, 4)), training=True).shape), len(layer.losses)
+        ((2, 3, 9), 2)
     """
 
     def __init__(self, *args, dropout=0.1, activation=2.0, temporal=1.0, **kwargs):

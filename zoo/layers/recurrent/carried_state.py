@@ -28,6 +28,11 @@ class CarriedState(keras.layers.Layer):
 
     Raises:
         ValueError: if a file holds the states of another number of rows.
+
+    Example:
+        >>> layer = CarriedState(rows=2, shapes=[(3,)])
+        >>> [tuple(state.shape) for state in layer(ops.ones((2,), "int32"))]
+        [(2, 3)]
     """
 
     def __init__(self, rows, shapes, **kwargs):
@@ -110,6 +115,13 @@ class KeepState(keras.layers.Layer):
 
     Returns:
         x.
+
+    Example:
+        >>> carried = CarriedState(rows=1, shapes=[(2,)])
+        >>> carried.build((1,))
+        >>> output = KeepState(carried)(ops.ones((1, 3)), [ops.ones((1, 2))])
+        >>> carried(ops.zeros((1,), "int32"))[0].numpy().tolist()
+        [[1.0, 1.0]]
     """
 
     def __init__(self, carried, **kwargs):

@@ -11,17 +11,10 @@ def clip(x, bound):
 
 
 def cell(x, m, c, kernel, projection, clips):
-    """Computes one step.
+    """Computes one step: m, c and the four gates (B, D) after their activations.
 
-    Args:
-        x: (B, 4 D), the product of the input and W, with the bias.
-        m, c: (B, P) and (B, D), the state before the step.
-        kernel: (P, 4 D), U.
-        projection: (D, P), or None.
-        clips: tuple of the bounds of c and m, float or None.
-
-    Returns:
-        m, c and a tuple of the four gates (B, D), after their activations.
+    x (B, 4 D) is the product of the input and W, with the bias; kernel (P, 4 D) is U;
+    projection (D, P) or None; clips are the bounds of c and m, float or None.
     """
     z = ops.cast(x + ops.matmul(m, kernel), c.dtype)
     i, f, g, o = ops.split(z, 4, axis=-1)
@@ -33,16 +26,13 @@ def cell(x, m, c, kernel, projection, clips):
 
 
 def run_plain(x, m, c, kernel, projection=None, *, mask, clips, reverse):
-    """Computes all steps, for use outside training.
+    """Computes all steps, for use outside training: m after each step, and m, c.
 
     Args:
         x: (L, B, 4 D), the product of the input and W, with the bias.
         m, c, kernel, projection, clips: see `cell`.
         mask: bool (L, B, 1), or None.
         reverse: bool, whether to start at the last step.
-
-    Returns:
-        m after each step (L, B, P), and the last m and c.
     """
 
     def step(state, inputs):
@@ -83,18 +73,9 @@ def _kept(mask, after, before):
 
 
 def run_trained(x, m, c, *weights, mask, clips, reverse):
-    """Computes all steps like `run_plain`, with a custom gradient.
-
-    The gradient of each kernel is one product over all steps. The backward loop
-    contains no elementwise operation that can be computed for all steps at once.
-
-    Args:
-        x, m, c, mask, clips, reverse: see `run_plain`.
-        *weights: the kernel and, if there is one, the projection.
-
-    Returns:
-        m after each step (L, B, P), and the last m and c.
-    """
+    """Computes all steps like `run_plain`, with a custom gradient."""
+    # The gradient of each kernel is one product over all steps. The backward loop
+    # contains no elementwise operation that can be computed for all steps at once.
     masks = () if mask is None else (ops.cast(mask, c.dtype),)
     count = len(weights)
 
@@ -132,16 +113,10 @@ def _before(states, first, reverse):
 
 
 def back(upstream, states, kernel, projection, mask, clips, reverse):
-    """Computes the gradients of `run_trained`.
+    """Gradients of x, m, c, kernel and, if there is one, projection of `run_trained`.
 
-    Args:
-        upstream: gradients of its three outputs.
-        states: m before and after each step, c before and after each step, all
-            (L, B, ...), and a tuple of the four gates.
-        kernel, projection, mask, clips, reverse: see `run_trained`.
-
-    Returns:
-        Gradients of x, m, c, kernel and, if there is one, the projection.
+    states: m before and after each step, c before and after each step, all (L, B, ...),
+    and a tuple of the four gates.
     """
     m_before, ms, c_before, cs, (i, f, g, o) = states
     narrow, wide = ms.dtype, cs.dtype

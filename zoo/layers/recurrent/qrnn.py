@@ -39,6 +39,11 @@ class QRNN(keras.layers.Layer):
 
     Raises:
         ValueError: if the window is not 1 or 2, or a width or rate is out of range.
+
+    Example:
+        >>> sequence, last, cell = QRNN(4, window=2)(ops.ones((2, 3, 5)))
+        >>> tuple(sequence.shape), tuple(last.shape), tuple(cell.shape)
+        ((2, 3, 4), (2, 5), (2, 4))
     """
 
     def __init__(self, units, window=1, reverse=False, weight_dropout=0.0, **kwargs):

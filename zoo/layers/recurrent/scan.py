@@ -8,20 +8,8 @@ STEPS = 64
 
 
 def scan(step, state, inputs, reverse=False):
-    """Calls a function for each step of a sequence.
-
-    On TensorFlow, `keras.ops.scan` does not accept several inputs of unknown length,
-    so this function uses `tf.while_loop` there.
-
-    Args:
-        step: function of the state and the inputs of a step to the next state.
-        state: tuple of tensors.
-        inputs: tuple of tensors (L, ...).
-        reverse: bool, whether to start at the last step.
-
-    Returns:
-        The last state, and the states after each step, a tuple of tensors (L, ...).
-    """
+    """Calls a function for each step (L, ...); the last state, and all of them."""
+    # On TensorFlow, `keras.ops.scan` does not accept several inputs of unknown length.
     if keras.backend.backend() != "tensorflow":
         return ops.scan(lambda *a: (step(*a),) * 2, state, inputs, reverse=reverse)
     import tensorflow as tf
@@ -49,18 +37,7 @@ def scan(step, state, inputs, reverse=False):
 
 
 def custom_gradient(function):
-    """`ops.custom_gradient`, in a graph of its own on TensorFlow.
-
-    TensorFlow keeps the graph of every custom gradient as long as the process lives.
-    Without a graph of its own, this would be the whole training step.
-
-    Args:
-        function: of tensors to outputs and the function of their gradients. Its closure
-            has no tensors.
-
-    Returns:
-        Function of the same tensors to the outputs.
-    """
+    """`ops.custom_gradient`, in a graph of its own on TensorFlow."""
     if keras.backend.backend() != "tensorflow":
         return ops.custom_gradient(function)
     import tensorflow as tf
@@ -68,6 +45,9 @@ def custom_gradient(function):
     function = tf.custom_gradient(function)
     if tf.executing_eagerly():
         return function
+    # TensorFlow keeps the graph of every custom gradient as long as the process lives.
+    # Without a graph of its own, this would be the whole training step. The closure of
+    # the function has no tensors.
     return tf.function(function, autograph=False)
 
 
@@ -140,13 +120,11 @@ def _block(index, length):
 
 
 def _at_least_two(number, several):
-    """The numbers from 0 to `number - 1`, int64; with `several`, [0, 0] for [0].
-
-    TensorFlow multiplies a single row in another way, with different last bits. A
-    single row is therefore computed twice. With oneDNN on AVX-512, the other rows of
-    the batch then change no bit of it. Elsewhere they may change the last bits.
-    """
+    """The numbers from 0 to `number - 1`, int64; with `several`, [0, 0] for [0]."""
     import tensorflow as tf
 
+    # TensorFlow multiplies a single row in another way, with different last bits. A
+    # single row is therefore computed twice. With oneDNN on AVX-512, the other rows of
+    # the batch then change no bit of it. Elsewhere they may change the last bits.
     size = tf.where(several & (number == 1), tf.cast(2, tf.int64), number)
     return tf.minimum(tf.range(size), number - 1)

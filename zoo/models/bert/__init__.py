@@ -2,8 +2,7 @@
 
 from zoo.family import Family
 from zoo.models.bert.model import BERT, BERTConfig
-from zoo.models.bert.shapes import weight_shapes
-from zoo.models.bert.weights import layouts, read, recognise, write
+from zoo.models.bert.weights import LAYOUTS, read, recognise, write
 
 __all__ = ["BERT", "FAMILY", "BERTConfig", "read", "recognise", "write"]
 
@@ -11,7 +10,6 @@ FAMILY = Family(
     backbone=BERT,
     tokenizers=("WordPieceTokenizer",),
     learning_rate=5e-5,
-    layouts=layouts(),
+    layouts=LAYOUTS,
     heads={"masked_lm_head": "masked_lm_head", "next_sentence": "next_sentence"},
-    shapes=weight_shapes,
 )

@@ -1,15 +1,19 @@
 """Reads the files beside the weights: configuration, vocabulary and labels."""
 
 import re
-import warnings
 
 from zoo.checkpoint import (
+    check_supported,
+    check_values,
     default_labels,
     find_activation,
     read_json,
-    warn_user,
+    read_keras_nlp,
+    read_lines,
+    warn_of_added_tokens,
     warn_without_tokenizer,
 )
+from zoo.checks.user_warnings import warn_user
 from zoo.models.bert.model import BERTConfig
 
 # Our field to its name in bert_config.json and in Hugging Face's config.json.
@@ -27,6 +31,14 @@ FIELDS = {
     "dropout": "hidden_dropout_prob",
     "attention_dropout": "attention_probs_dropout_prob",
     "initializer_range": "initializer_range",
+}
+# Options of Hugging Face, and the values that `BERT` computes.
+SUPPORTED = {
+    "model_type": ("bert", None),
+    "position_embedding_type": ("absolute", None),
+    "is_decoder": (False, None),
+    "add_cross_attention": (False, None),
+    "pruned_heads": ({}, None),
 }
 # Classes of Hugging Face that split texts as Google's code, and what their files have
 # then: the steps in tokenizer.json, its model, and options of tokenizer_config.json.
@@ -62,33 +74,23 @@ def config_path(directory, layout):
 
 
 def read_config(directory, layout):
-    """Reads the configuration.
-
-    Args:
-        directory: `Path`.
-        layout: str.
-
-    Returns:
-        dict of arguments of `BERTConfig`, and dict of all values in the file.
-
-    Raises:
-        FileNotFoundError: if the file does not exist.
-        ValueError: if a value is missing, or if `BERT` cannot compute the model.
-    """
+    """The arguments of `BERTConfig`, and all values in the file, two dicts."""
     google, path = layout in GOOGLE_LAYOUTS, config_path(directory, layout)
     if not path.is_file():
         raise FileNotFoundError(
             f"A checkpoint of layout {layout!r} must have a configuration. There is no "
             f"`{path}`."
         )
-    values = read_json(path)
     if layout == "keras_nlp":
-        return _keras_nlp_config(values, path), {}
+        fields = read_keras_nlp(path, "BertBackbone", KERAS_NLP_FIELDS)
+        fields["attention_dropout"] = fields["dropout"]
+        return {**fields, **KERAS_NLP_ENCODER}, {}
+    values = read_json(path)
     if google:
-        _require(values, FIELDS.values(), path)
+        check_values(values, FIELDS.values(), path)
         program, default = "google", None
     else:
-        _check_hugging_face(values, path)
+        check_supported(values, SUPPORTED, path, "BERT")
         program, default = "hugging_face", "gelu"
     fields = {
         ours: values.get(name, getattr(BERTConfig, ours))
@@ -103,53 +105,13 @@ def read_config(directory, layout):
     return fields, values
 
 
-def _require(values, names, path):
-    missing = [name for name in names if name not in values]
-    if missing:
-        raise ValueError(f"`{path}` must have the values {', '.join(missing)}.")
-
-
-def _check_hugging_face(values, path):
-    """Raises if `BERT` cannot compute the model."""
-    for name, known in (
-        ("model_type", ("bert", None)),
-        ("position_embedding_type", ("absolute", None)),
-        ("is_decoder", (False, None)),
-        ("add_cross_attention", (False, None)),
-        ("pruned_heads", ({}, None)),
-    ):
-        if values.get(name) not in known:
-            raise ValueError(
-                f"`{name}` must be {known[0]!r}; `BERT` supports nothing else. "
-                f"Received: {values[name]!r} in `{path}`."
-            )
-
-
-def _keras_nlp_config(values, path):
-    if values.get("class_name") != "BertBackbone":
-        raise ValueError(
-            "`class_name` must be 'BertBackbone'. Received: "
-            f"{values.get('class_name')!r} in `{path}`."
-        )
-    config = values.get("config") or {}
-    _require(config, KERAS_NLP_FIELDS, path)
-    fields = {name: config[name] for name in KERAS_NLP_FIELDS}
-    return {**fields, **KERAS_NLP_ENCODER, "attention_dropout": config["dropout"]}
-
-
 def read_labels(names, num_classes):
-    """Returns the names of a classifier's outputs in their order.
+    """The names of a classifier's outputs in their order, tuple of str or None.
 
     Args:
         names: dict of number, as str, to name (Hugging Face's `id2label`), or None for
             the names of Hugging Face, such as "LABEL_0", which its files leave out.
         num_classes: int, 0 if no class has a name.
-
-    Returns:
-        tuple of str; None if no class has a name.
-
-    Raises:
-        ValueError: if an output has no name, or if a name has no output.
     """
     if not num_classes:
         return None
@@ -165,19 +127,9 @@ def read_labels(names, num_classes):
 def read_tokenizer(directory, layout, vocabulary_size, values):
     """Reads the vocabulary, and finds out whether it is a lower-case one.
 
-    Args:
-        directory: `Path`.
-        layout: str.
-        vocabulary_size: int, rows of the token embedding.
-        values: dict of config.json, see `read_config`.
-
     Returns:
         dict of vocabulary (tuple of str) and lowercase (bool); None with a warning if
         the checkpoint has no vocabulary.
-
-    Raises:
-        ValueError: if the numbers of tokens and rows differ, or if the tokenizer
-            differs from Google's.
     """
     path, advice = directory / "vocab.txt", ""
     if layout == "keras_nlp":
@@ -213,15 +165,8 @@ def _read_vocabulary(path):
     """Reads tokens as Google's code does: token n is line n, stripped. Or None."""
     if not path.is_file():
         return None
-    try:
-        # `splitlines` would also split at characters that are tokens.
-        lines = path.read_bytes().decode("utf-8").split("\n")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"`{path}` must be UTF-8. Received: {error}.") from error
     # A token of white space, as in the Chinese vocabulary, is left as it is.
-    return tuple(
-        line.strip() or line for line in lines[: -1 if not lines[-1] else None]
-    )
+    return tuple(line.strip() or line for line in read_lines(path))
 
 
 def _hugging_face_tokenizer(directory, values):
@@ -270,13 +215,8 @@ def _hugging_face_tokenizer(directory, values):
 def _check_splitting(directory, config, values, fast):
     """Checks that a tokenizer splits texts as Google's, and warns of added tokens.
 
-    Args:
-        directory: `Path`.
-        config, values, fast: dicts, the content of tokenizer_config.json, config.json
-            and tokenizer.json.
-
-    Raises:
-        ValueError: if it is a tokenizer of another kind.
+    `config`, `values` and `fast` are the contents of tokenizer_config.json, config.json
+    and tokenizer.json.
     """
     kind = config.get("tokenizer_class") or values.get("tokenizer_class")
     kind = str(kind or TOKENIZERS[0]).removesuffix("Fast")
@@ -296,14 +236,7 @@ def _check_splitting(directory, config, values, fast):
             "Remove the files of the tokenizer to read the weights alone."
         )
     added = [token.get("content") for token in fast.get("added_tokens", ())]
-    added = [token for token in added if token not in SPECIALS]
-    if added:
-        warnings.warn(
-            f"The tokenizer of {directory} has the added tokens "
-            f"{', '.join(map(str, added)):.200}. In a text, zoo reads them as plain "
-            "text.",
-            stacklevel=2,
-        )
+    warn_of_added_tokens(directory, [t for t in added if t not in SPECIALS])
 
 
 def _read_frame(fast):

@@ -7,15 +7,15 @@ from keras import ops
 
 from zoo.backbone import Backbone
 from zoo.backbone.config import check_heads
-from zoo.checks.ranges import CheckedFields, Positive, Probability, Size
+from zoo.checks.ranges import CheckedFields, Layers, Positive, Probability, Size
 from zoo.layers import (
     LayerNorm,
     MaskedLMHead,
     PositionEmbedding,
     TransformerEncoderBlock,
-    WithScores,
     get_activation,
 )
+from zoo.layers.attention.stack import find_blocks, make_blocks, run_blocks
 
 EMBEDDINGS = (
     "token_embedding",
@@ -62,7 +62,7 @@ class BERTConfig(CheckedFields):
 
     vocabulary_size: Size = 30522
     hidden_dim: Size = 768
-    num_layers: Size = 12
+    num_layers: Layers = 12
     num_heads: Size = 12
     intermediate_dim: Size = 3072
     max_sequence_length: Size = 512
@@ -154,12 +154,6 @@ class BERT(Backbone):
         return EMBEDDINGS, *((f"block_{i}",) for i in blocks)
 
     @staticmethod
-    def make_inputs(config):
-        """Makes the symbolic inputs, int32 (B, L) each."""
-        names = ("token_ids", "segment_ids", "padding_mask")
-        return {name: keras.Input((None,), dtype="int32", name=name) for name in names}
-
-    @staticmethod
     def make_layers(config, dtype):
         """Makes the layers by name; they are not built yet."""
         stddev = config.initializer_range
@@ -188,20 +182,14 @@ class BERT(Backbone):
                 config.dropout, dtype=dtype, name="embeddings_dropout"
             ),
         ]
-        for i in range(config.num_layers):
-            block = TransformerEncoderBlock(
-                config.num_heads,
-                config.intermediate_dim,
-                config.activation,
-                config.dropout,
-                config.attention_dropout,
-                config.layer_norm_epsilon,
-                stddev,
-                config.causal,
-                dtype=dtype,
-                name=f"block_{i}",
-            )
-            layers.append(block)
+        layers += make_blocks(
+            TransformerEncoderBlock,
+            config,
+            [f"block_{i}" for i in range(config.num_layers)],
+            stddev=stddev,
+            causal=config.causal,
+            dtype=dtype,
+        )
         if config.pooler:
             pooler = keras.layers.Dense(
                 config.hidden_dim,
@@ -217,27 +205,20 @@ class BERT(Backbone):
     def connect(cls, config, layers, inputs, scores=False):
         """Connects the layers; `scores` adds the attention weights to the outputs."""
         x, mask, blocks = cls._begin(layers, inputs)
-        hidden, weights = [x], []
-        for block in blocks:
-            if scores:
-                x, block_weights = WithScores(block)(x, mask)
-                weights.append(block_weights)
-            else:
-                x = block(x, mask)
-            hidden.append(x)
+        hidden, weights = run_blocks(blocks, x, scores, padding_mask=mask)
+        x = hidden[-1]
         outputs = {"sequence_output": x, "layer_outputs": ops.stack(hidden, axis=1)}
         if "pooler" in layers:
             outputs["pooled_output"] = layers["pooler"](x[:, 0])
         if scores:
-            outputs["attention_scores"] = ops.stack(weights, axis=1)
+            (outputs["attention_scores"],) = weights
         return outputs
 
     @classmethod
     def connect_at(cls, config, layers, inputs, positions):
         """Connects the layers; the last block computes position 0 and `positions`."""
         x, mask, blocks = cls._begin(layers, inputs)
-        for block in blocks[:-1]:
-            x = block(x, mask)
+        x = run_blocks(blocks[:-1], x, padding_mask=mask)[0][-1]
         x = blocks[-1](x, mask, ops.pad(positions, ((0, 0), (1, 0))))
         outputs = {"sequence_output": x[:, 1:]}
         if "pooler" in layers:
@@ -251,5 +232,4 @@ class BERT(Backbone):
         x = x + layers["segment_embedding"](inputs["segment_ids"])
         x = x + layers["position_embedding"](x)
         x = layers["embeddings_dropout"](layers["embeddings_layer_norm"](x))
-        blocks = [layer for key, layer in layers.items() if key.startswith("block_")]
-        return x, inputs["padding_mask"], blocks
+        return x, inputs["padding_mask"], find_blocks(layers)

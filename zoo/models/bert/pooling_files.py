@@ -1,9 +1,9 @@
 """The files of sentence-transformers beside a BERT: how tokens become one vector."""
 
 import re
-import warnings
 
-from zoo.checkpoint import read_json, warn_user
+from zoo.checkpoint import read_json
+from zoo.checks.user_warnings import warn_user
 
 MODULES, LIMITS = "modules.json", "sentence_bert_config.json"
 PROMPTS = "config_sentence_transformers.json"
@@ -14,17 +14,9 @@ FLAGS = {"cls": "pooling_mode_cls_token", "mean": "pooling_mode_mean_tokens"}
 def read_pooling(directory, lowercase=True):
     """Reads how a sentence-transformers model pools tokens to one vector.
 
-    Args:
-        directory: `Path`.
-        lowercase: bool, whether the tokenizer lower-cases texts.
-
     Returns:
         dict of pooling, normalize and sequence_length, see `Converted`; empty if this
         is not such a model.
-
-    Raises:
-        ValueError: if the pooling is neither the first token nor the mean, or the texts
-            of a cased tokenizer are lower-cased.
     """
     path = directory / MODULES
     if not path.is_file():
@@ -99,26 +91,19 @@ def _warn_of_prompt(directory):
     prompts, name = values.get("prompts"), values.get("default_prompt_name")
     prompt = prompts.get(name) if isinstance(prompts, dict) else None
     if prompt:
-        warnings.warn(
+        warn_user(
             f"sentence-transformers begins every text for {directory} with {prompt!r}. "
-            "zoo does not; add it to your texts.",
-            stacklevel=2,
+            "zoo does not; add it to your texts."
         )
 
 
 def pooling_documents(options, config):
-    """The files that say how tokens become one vector.
+    """The JSON files that say how tokens become one vector, by their names.
 
     Args:
         options: dict of pooling, layers, normalize and sequence_length, as of
             `zoo.TextEmbedder`.
         config: `BERTConfig`.
-
-    Returns:
-        dict of name to what the JSON file holds.
-
-    Raises:
-        ValueError: if sentence-transformers has no such pooling.
     """
     mode = options["pooling"]
     if mode not in FLAGS or options.get("layers") is not None:
@@ -127,7 +112,9 @@ def pooling_documents(options, config):
             f"Received: pooling={mode!r}, layers={options.get('layers')}. Write "
             'layout "zoo", or save `backbone` alone.'
         )
-    names = ["Transformer", "Pooling", *["Normalize"] * bool(options["normalize"])]
+    names = ["Transformer", "Pooling"]
+    if options["normalize"]:
+        names.append("Normalize")
     modules = [
         {
             "idx": number,

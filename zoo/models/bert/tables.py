@@ -3,7 +3,7 @@
 import dataclasses
 import re
 
-from zoo.checkpoint import Row, expand
+from zoo.checkpoint import KERAS_LEAVES, TORCH_LEAVES, Row, expand, module_rows
 
 # Our paths without their last part. `{i}` is the number of a block.
 ENCODER = (
@@ -50,7 +50,31 @@ GARDEN = (
     "_output_dense",
     "_output_layer_norm",
 )
+# Names of classes: tokens and segments have tables of different classes.
+KERAS_NLP = (
+    "reversible_embedding",
+    "embedding",
+    "position_embedding",
+    "layer_normalization",
+    "transformer_encoder{_i}/_self_attention_layer/query_dense",
+    "transformer_encoder{_i}/_self_attention_layer/key_dense",
+    "transformer_encoder{_i}/_self_attention_layer/value_dense",
+    "transformer_encoder{_i}/_self_attention_layer/output_dense",
+    "transformer_encoder{_i}/_self_attention_layer_norm",
+    "transformer_encoder{_i}/_feedforward_intermediate_dense",
+    "transformer_encoder{_i}/_feedforward_output_dense",
+    "transformer_encoder{_i}/_feedforward_layer_norm",
+)
 HEADS = ("classifier", "masked_lm_head", "next_sentence", "spans")
+
+
+# What follows the name of a module.
+PLAIN = {leaf: f"/{leaf}" for leaf in ("gamma", "beta", "kernel", "bias")}
+# In files of 2018, layer norms have gamma and beta.
+OLD_NORMS = {"gamma": (".weight", ".gamma"), "beta": (".bias", ".beta")}
+TORCH = {**TORCH_LEAVES, **OLD_NORMS}
+OBJECT_END = "/.ATTRIBUTES/VARIABLE_VALUE"
+OBJECTS = {leaf: f"/{leaf}{OBJECT_END}" for leaf in ("embeddings", *PLAIN)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,15 +82,15 @@ class Layout:
     """One published layout of BERT.
 
     Args:
-        encoder: tuple of `Row`, the embeddings and the blocks.
+        encoder: list of `Row`, the embeddings and the blocks.
         parts: dict of the optional parts of a checkpoint ("pooler" and heads) to a
-            tuple of alternatives, each a tuple of `Row`. The first alternative with an
+            tuple of alternatives, each a list of `Row`. The first alternative with an
             array in the checkpoint is read; the others are ignored.
         ignore: tuple of regular expressions, the names of arrays that are not weights.
         first: int, the number of the first block, for layouts that count all layers.
     """
 
-    encoder: tuple
+    encoder: list
     parts: dict
     ignore: tuple = ()
     first: int = 0
@@ -103,50 +127,24 @@ class Layout:
         return expand((*self.encoder, *rows), config.num_layers, self.first)
 
 
-def _rows(modules, endings, transposed=False, heads=False):
-    """Makes rows from a layout's names of modules and of their arrays.
-
-    Args:
-        modules: dict of our module to the layout's name, or to several names.
-        endings: dict of our array ("embeddings", "gamma", ...) to one or several
-            endings.
-        transposed: bool, whether kernels are stored as (outputs, inputs).
-        heads: bool, whether the kernels of attention are stored as (D, H, K) and (H, K,
-            D).
-
-    Returns:
-        tuple of `Row`.
-    """
-    rows = []
-    for target, names in modules.items():
-        names = (names,) if isinstance(names, str) else names
-        module = target.split("/")[-1]
-        leaves = ("kernel", "bias")
-        if module.endswith("embedding"):
-            leaves = ("embeddings",)
-        elif module.endswith("layer_norm"):
-            leaves = ("gamma", "beta")
-        for leaf in leaves:
-            operation = "transpose" if transposed and leaf == "kernel" else "copy"
-            if heads and module in ("query", "key", "value"):
-                operation = "merge_last"
-            elif heads and leaf == "kernel" and "attention/output" in target:
-                operation = "merge_first"
-            ends = endings[leaf]
-            ends = (ends,) if isinstance(ends, str) else ends
-            sources = tuple(name + end for name in names for end in ends)
-            rows.append(Row(f"{target}/{leaf}", sources, operation))
-    return tuple(rows)
+def _dense_parts(names, leaves, transposed=False):
+    """The parts that are one dense layer each, from the names of the layers."""
+    return {
+        part: (module_rows({part: name}, leaves, transposed),)
+        for part, name in names.items()
+    }
 
 
-def _masked_lm(transform, layer_norm, output_bias, endings, **style):
-    """Makes rows of the masked language model's head; `style` as in `_rows`."""
+def _masked_lm(transform, layer_norm, output_bias, leaves, transposed=False):
+    """The masked language model's head, a dict of the part, from its names."""
     modules = {
         "masked_lm_head/transform": transform,
         "masked_lm_head/layer_norm": layer_norm,
     }
-    bias = Row("masked_lm_head/output_bias", output_bias)
-    return (*_rows(modules, endings, **style), bias)
+    rows = module_rows(modules, leaves, transposed)
+    return {
+        "masked_lm_head": ([*rows, Row("masked_lm_head/output_bias", output_bias)],)
+    }
 
 
 def _google():
@@ -155,27 +153,25 @@ def _google():
     Kernels are stored as (inputs, outputs), except the logits of sentence pairs,
     classes and spans: these are stored as (outputs, inputs).
     """
-    endings = {name: f"/{name}" for name in ("gamma", "beta", "kernel", "bias")}
-    endings["embeddings"] = ""
+    leaves = {**PLAIN, "embeddings": ""}
     logits = {"kernel": "output_weights", "bias": "output_bias"}
-    predictions = "cls/predictions/"
-    masked_lm = _masked_lm(
-        predictions + "transform/dense",
-        predictions + "transform/LayerNorm",
-        predictions + "output_bias",
-        endings,
-    )
     heads = {
         "next_sentence": "cls/seq_relationship/",
         "classifier": "",
         "spans": "cls/squad/",
     }
+    head = "cls/predictions/"
     return Layout(
-        encoder=_rows(dict(zip(ENCODER, GOOGLE, strict=True)), endings),
+        encoder=module_rows(dict(zip(ENCODER, GOOGLE, strict=True)), leaves),
         parts={
-            "pooler": (_rows({"pooler": "bert/pooler/dense"}, endings),),
-            "masked_lm_head": (masked_lm,),
-            **{part: (_rows({part: n}, logits, True),) for part, n in heads.items()},
+            **_dense_parts({"pooler": "bert/pooler/dense"}, leaves),
+            **_masked_lm(
+                f"{head}transform/dense",
+                f"{head}transform/LayerNorm",
+                f"{head}output_bias",
+                leaves,
+            ),
+            **_dense_parts(heads, logits, transposed=True),
         },
         ignore=("global_step", r".*/adam_[mv]"),
     )
@@ -184,40 +180,31 @@ def _google():
 def _hugging_face():
     """Layout of state dicts of `transformers`; kernels are (outputs, inputs).
 
-    A `BertModel` has no prefix. Files of 2018 have the names gamma and beta in layer
-    norms. Torch's own files repeat tied arrays.
+    A `BertModel` has no prefix. Torch's own files repeat tied arrays.
     """
-    endings = {
-        "embeddings": ".weight",
-        "gamma": (".weight", ".gamma"),
-        "beta": (".bias", ".beta"),
-        "kernel": ".weight",
-        "bias": ".bias",
-    }
     modules = {}
     for target, name in zip(ENCODER, GOOGLE, strict=True):
         name = name.replace("layer_{i}", "layer.{i}").replace("/", ".")
         modules[target] = (name, name.removeprefix("bert."))
     modules["token_embedding"] += ("cls.predictions.decoder",)
-    predictions = "cls.predictions."
-    masked_lm = _masked_lm(
-        predictions + "transform.dense",
-        predictions + "transform.LayerNorm",
-        (predictions + "bias", predictions + "decoder.bias"),
-        endings,
-        transposed=True,
-    )
     parts = {
         "pooler": ("bert.pooler.dense", "pooler.dense"),
         "next_sentence": "cls.seq_relationship",
         "classifier": "classifier",
         "spans": "qa_outputs",
     }
+    head = "cls.predictions."
     return Layout(
-        encoder=_rows(modules, endings, True),
+        encoder=module_rows(modules, TORCH, transposed=True),
         parts={
-            **{part: (_rows({part: n}, endings, True),) for part, n in parts.items()},
-            "masked_lm_head": (masked_lm,),
+            **_dense_parts(parts, TORCH, transposed=True),
+            **_masked_lm(
+                f"{head}transform.dense",
+                f"{head}transform.LayerNorm",
+                (f"{head}bias", f"{head}decoder.bias"),
+                TORCH,
+                transposed=True,
+            ),
         },
         ignore=(r"(bert\.)?embeddings\.(position_ids|token_type_ids)",),
     )
@@ -250,21 +237,12 @@ def _model_garden():
     ways to save a model. In a checkpoint of a pretrainer the pooler is that of the
     sentence pair head, because the encoder's own pooler is not trained.
     """
-    end = "/.ATTRIBUTES/VARIABLE_VALUE"
-    leaves = ("embeddings", "gamma", "beta", "kernel", "bias")
-    endings = {name: f"/{name}{end}" for name in leaves}
     modules = dict(zip(ENCODER, _garden_names(), strict=True))
-    table, *encoder = _rows(modules, endings, heads=True)
+    table, *encoder = module_rows(modules, OBJECTS, heads=True)
     # A pretrainer saves its table under the first path that leads to it: the head's.
-    tied = tuple(f"{root}masked_lm/embedding_table{end}" for root in ("", "model/"))
+    heads = ("masked_lm/", "model/masked_lm/")
+    tied = tuple(f"{head}embedding_table{OBJECT_END}" for head in heads)
     table = Row(table.target, table.sources + tied)
-    head = ("masked_lm/", "model/masked_lm/")
-    masked_lm = _masked_lm(
-        tuple(h + "dense" for h in head),
-        tuple(h + "layer_norm" for h in head),
-        tuple(f"{h}output_bias.Sbias{end}" for h in head),
-        endings,
-    )
     poolers = (
         ("next_sentence..pooler_dense", "model/classification_heads/0/dense"),
         ("sentence_prediction..pooler_dense",),
@@ -275,11 +253,16 @@ def _model_garden():
         "classifier": "model/layer_with_weights-1/out_proj",
     }
     return Layout(
-        encoder=(table, *encoder),
+        encoder=[table, *encoder],
         parts={
-            "pooler": tuple(_rows({"pooler": names}, endings) for names in poolers),
-            "masked_lm_head": (masked_lm,),
-            **{part: (_rows({part: n}, endings),) for part, n in logits.items()},
+            "pooler": tuple(module_rows({"pooler": n}, OBJECTS) for n in poolers),
+            **_masked_lm(
+                tuple(f"{head}dense" for head in heads),
+                tuple(f"{head}layer_norm" for head in heads),
+                tuple(f"{head}output_bias.Sbias{OBJECT_END}" for head in heads),
+                OBJECTS,
+            ),
+            **_dense_parts(logits, OBJECTS),
         },
         ignore=(
             "_CHECKPOINTABLE_OBJECT_GRAPH",
@@ -296,43 +279,23 @@ def _keras_nlp():
     Keras numbers the arrays of a layer and the layers of a class. The root has another
     name in Keras 2.
     """
-    endings = {"gamma": "/vars/0", "beta": "/vars/1"}
-    endings |= {"kernel": "/vars/0", "bias": "/vars/1", "embeddings": "/vars/0"}
-    block = "transformer_encoder{_i}/"
-    attention = block + "_self_attention_layer/"
-    names = (
-        # Names of classes: tokens and segments have tables of different classes.
-        "reversible_embedding",
-        "embedding",
-        "position_embedding",
-        "layer_normalization",
-        attention + "query_dense",
-        attention + "key_dense",
-        attention + "value_dense",
-        attention + "output_dense",
-        block + "_self_attention_layer_norm",
-        block + "_feedforward_intermediate_dense",
-        block + "_feedforward_output_dense",
-        block + "_feedforward_layer_norm",
-    )
 
     def rooted(name):
         return (f"layers/{name}", f"_layer_checkpoint_dependencies/{name}")
 
-    modules = dict(zip(ENCODER, map(rooted, names), strict=True))
+    modules = dict(zip(ENCODER, map(rooted, KERAS_NLP), strict=True))
     head = "task/layers/masked_lm_head"
-    masked_lm = _masked_lm(
-        f"{head}/_intermediate_dense",
-        f"{head}/_intermediate_layer_norm",
-        f"{head}/vars/0",
-        endings,
-    )
     return Layout(
-        encoder=_rows(modules, endings, heads=True),
+        encoder=module_rows(modules, KERAS_LEAVES, heads=True),
         parts={
-            "pooler": (_rows({"pooler": rooted("dense")}, endings),),
-            "masked_lm_head": (masked_lm,),
-            "classifier": (_rows({"classifier": "task/layers/dense"}, endings),),
+            **_dense_parts({"pooler": rooted("dense")}, KERAS_LEAVES),
+            **_masked_lm(
+                f"{head}/_intermediate_dense",
+                f"{head}/_intermediate_layer_norm",
+                f"{head}/vars/0",
+                KERAS_LEAVES,
+            ),
+            **_dense_parts({"classifier": "task/layers/dense"}, KERAS_LEAVES),
         },
         ignore=("(task/)?optimizer/.*",),
     )

@@ -2,23 +2,28 @@
 
 import dataclasses
 import functools
-import warnings
 from pathlib import Path
 
+from zoo import family
 from zoo.backbone.config import make_config
 from zoo.checkpoint import (
     HUGGING_FACE_WEIGHTS,
+    KERAS_NLP_WEIGHTS,
     Converted,
     convert,
     find_hugging_face,
-    find_model_type,
     find_tensorflow,
+    find_variables,
+    is_hugging_face,
+    is_keras_nlp,
     naming_absent,
     open_checkpoint,
+    open_hugging_face,
     read_json,
-    warn_user,
 )
-from zoo.family import Layout, check_size, only_layout
+from zoo.checks.user_warnings import warn_user
+from zoo.family import Layout, check_layout, check_size
+from zoo.models.bert import tables
 from zoo.models.bert.metadata import (
     FIELDS,
     KERAS_NLP_HEAD,
@@ -30,11 +35,10 @@ from zoo.models.bert.metadata import (
 )
 from zoo.models.bert.model import BERTConfig
 from zoo.models.bert.pooling_files import pooling_documents, read_pooling
-from zoo.models.bert.shapes import shapes, weight_shapes
-from zoo.models.bert.tables import HEADS, LAYOUTS
-from zoo.models.bert.writing import CLASSIFIERS, WRITERS, held_heads, write
+from zoo.models.bert.shapes import shapes
+from zoo.models.bert.writing import CLASSIFIERS, head_options_of, held_heads, write
 
-__all__ = ["layouts", "read", "recognise", "write"]
+__all__ = ["LAYOUTS", "read", "recognise", "write"]
 
 # The kind of input that the head "classifier" of a Hugging Face class classifies.
 CLASSIFIES = {
@@ -44,29 +48,15 @@ CLASSIFIES = {
     "BertForMultipleChoice": "choices",
 }
 SINGLE_LABEL = (None, "single_label_classification")  # values of `problem_type`
-
-
-def layouts():
-    """Returns the layouts that can be read or written, tuple of `Layout`."""
-    return tuple(
-        Layout(
-            name,
-            lambda directory, name=name: name in find_layouts(directory),
-            functools.partial(read, layout=name),
-            functools.partial(write_contents, name) if name in WRITERS else None,
-            functools.partial(hold, name) if name in WRITERS else None,
-            None if name == "keras_nlp" else functools.partial(list_files, name),
-        )
-        for name in LAYOUTS
-    )
+WANTED = (
+    "A BERT checkpoint is a directory with bert_config.json and a TensorFlow "
+    "checkpoint, or with config.json of model_type 'bert' or class_name 'BertBackbone' "
+    f"and {', '.join(HUGGING_FACE_WEIGHTS)} or {KERAS_NLP_WEIGHTS}"
+)
 
 
 def write_contents(layout, directory, contents):
-    """Writes a `Converted`; see `write`.
-
-    Raises:
-        ValueError: if the other library has no class for the task of the model.
-    """
+    """Writes a `Converted`; see `write`."""
     options, config, weights = contents.options, contents.config, contents.weights
     classifies = any(path.startswith("classifier/") for path in weights)
     kind = contents.classifies if classifies else None
@@ -89,14 +79,7 @@ def write_contents(layout, directory, contents):
 
 
 def _check_task(layout, kind, embeds, pooling):
-    """Raises ValueError if the library of a layout does not compute a task.
-
-    Args:
-        layout: "hugging_face" or "keras_nlp".
-        kind: see `Converted.classifies`.
-        embeds: bool, whether the task gives a vector for a text.
-        pooling: str, the pooling of the task, or None.
-    """
+    """Raises ValueError if the library of a layout does not compute a task."""
     if kind not in (None, "words") and pooling != "pooled":
         raise ValueError(
             "Other libraries classify by the pooled output. Received: pooling="
@@ -109,25 +92,22 @@ def _check_task(layout, kind, embeds, pooling):
         )
 
 
-def hold(layout, contents):
-    """The heads of a `Converted` that a layout can hold; see `held_heads`."""
-    head_options = head_options_of(contents)
-    return held_heads(layout, contents.config, contents.heads, head_options)
+def _is_google(directory):
+    """Whether a directory holds a checkpoint of the released code, bool."""
+    return "bert/embeddings/word_embeddings" in find_variables(directory)
 
 
-def head_options_of(contents):
-    """The arguments of the head that a `Converted` to write has."""
-    return {
-        name: contents.options.get(f"head_{name}") or getattr(contents.config, name)
-        for name in KERAS_NLP_HEAD
-    }
+def _is_model_garden(directory):
+    """Whether a directory holds an encoder of the model garden, bool."""
+    query = "/_attention_layer/_query_dense/kernel/.ATTR"
+    # A model with a decoder has its blocks there; that is another family.
+    names = find_variables(directory)
+    return any(query in n and "/encoder_layers/" not in n for n in names)
 
 
-def list_files(layout, directory):
-    """The names of the checkpoints in a directory, list of str."""
-    if layout == "hugging_face":
-        return find_hugging_face(Path(directory))
-    return [path.name for path in find_tensorflow(Path(directory))]
+def _tensorflow_files(directory):
+    """The names of the TensorFlow checkpoints in a directory, list of str."""
+    return [path.name for path in find_tensorflow(directory)]
 
 
 def recognise(directory):
@@ -143,30 +123,7 @@ def recognise(directory):
     Raises:
         ValueError: if there is more than one checkpoint.
     """
-    return only_layout(find_layouts(directory), directory)
-
-
-def find_layouts(directory):
-    """Returns the names of all layouts of BERT checkpoints in a directory."""
-    directory = Path(directory)
-    found = []
-    config = read_json(directory / "config.json", optional=True)
-    if config.get("class_name") == "BertBackbone":
-        if (directory / "model.weights.h5").is_file():
-            found.append("keras_nlp")
-    if find_model_type(config) == "bert":
-        if find_hugging_face(directory):
-            found.append("hugging_face")
-    indices = find_tensorflow(directory)
-    if indices:
-        names = {name for path in indices for name in open_checkpoint(path)}
-        if "bert/embeddings/word_embeddings" in names:
-            found.append("google")
-        query = "/_attention_layer/_query_dense/kernel/.ATTR"
-        # A model with a decoder has its blocks there; that is another family.
-        if any(query in n and "/encoder_layers/" not in n for n in names):
-            found.append("model_garden")
-    return found
+    return family.recognise(LAYOUTS, directory)
 
 
 def read(directory, layout=None, activation=None, file=None):
@@ -189,22 +146,24 @@ def read(directory, layout=None, activation=None, file=None):
             damaged. Also if configuration, weights and vocabulary do not agree.
     """
     directory = Path(directory)
-    layout = layout or recognise(directory)
-    if layout not in LAYOUTS:
-        raise ValueError(_describe(directory, layout))
+    layout, kind = layout or recognise(directory), ""
+    if layout is None:
+        config = read_json(directory / "config.json", optional=True)
+        kind = f", of kind {config.get('model_type') or config.get('class_name')!r}"
+    check_layout(LAYOUTS, layout, directory, WANTED, kind)
     fields, values = read_config(directory, layout)
     checkpoint = _open(directory, layout, file)
-    table = LAYOUTS[layout]
     if activation is not None:
         fields["activation"] = activation
-    where = f"`{config_path(directory, layout)}`"
+    path = config_path(directory, layout)
     names = {} if layout == "keras_nlp" else FIELDS
-    with naming_absent(config_path(directory, layout), names.values()):
-        config = make_config(BERTConfig, fields, where, names)
-        check_size(weight_shapes(config), where)
+    with naming_absent(path, names.values()):
+        config = make_config(BERTConfig, fields, f"`{path}`", names)
+        check_size(shapes(config), f"`{path}`")
+        table = tables.LAYOUTS[layout]
         rows, parts, ignore = table.choose(config.num_layers, checkpoint)
         config = dataclasses.replace(config, pooler="pooler" in parts)
-        heads = tuple(part for part in HEADS if part in parts)
+        heads = tuple(part for part in tables.HEADS if part in parts)
         num_classes = _num_classes(rows, checkpoint)
         expected = shapes(config, heads, num_classes)
         weights = convert(checkpoint, rows, expected, ignore, config.num_heads)
@@ -226,18 +185,11 @@ def read(directory, layout=None, activation=None, file=None):
 
 
 def _find_kind(directory, values, num_classes, pooler):
-    """What a classifier labels, see `Converted`; a warning says why it is None.
-
-    Args:
-        directory: `Path`.
-        values: dict of config.json, empty in other layouts.
-        num_classes: int, 0 without a classifier.
-        pooler: bool, which the class for words does not have.
-    """
+    """What a classifier labels, see `Converted`; a warning says why it is None."""
     name = next(iter(values.get("architectures") or ()), None)
     kind = CLASSIFIES.get(name)
     if values and name is None and num_classes:
-        kind = "texts" if pooler else "words"
+        kind = "texts" if pooler else "words"  # whose class has no pooler
         if num_classes == 1:
             warn_user(
                 "`architectures` must be in a config.json if a classifier has one "
@@ -247,51 +199,33 @@ def _find_kind(directory, values, num_classes, pooler):
     if kind == "texts" and num_classes == 1:
         return "numbers"
     if num_classes > 1 and values.get("problem_type") not in SINGLE_LABEL:
-        warnings.warn(
+        warn_user(
             f"The classifier of {directory} does not give one label for a text. "
             f"Received: problem_type={values['problem_type']!r}. zoo has no such task. "
-            "The model is loaded as a backbone.",
-            stacklevel=3,
+            "The model is loaded as a backbone."
         )
         return None
     return kind
 
 
-def _describe(directory, layout):
-    """Returns the error message for a directory without a known layout."""
-    if layout is not None:
-        return f"`layout` must be one of {sorted(LAYOUTS)}. Received: {layout!r}."
-    config = read_json(directory / "config.json", optional=True)
-    kind = config.get("model_type") or config.get("class_name")
-    names = sorted(path.name for path in directory.glob("*"))
-    return (
-        "A BERT checkpoint is a directory with bert_config.json and a TensorFlow "
-        "checkpoint, or with config.json of model_type 'bert' or class_name "
-        f"'BertBackbone' and {', '.join(HUGGING_FACE_WEIGHTS)} or model.weights.h5. "
-        f"Received: `{directory}` with {names}, of kind {kind!r}."
-    )
-
-
 def _open(directory, layout, file=None):
     """Name to array, for all files of the checkpoint."""
-    names = list_files(layout, directory)
-    if file is None and layout != "hugging_face" and len(names) > 1:
-        if not (directory / "checkpoint").is_file():
-            raise ValueError(
-                "A directory must hold one checkpoint, or a file `checkpoint` that "
-                f"names one. Received: {', '.join(names)} in `{directory}`. Pass "
-                "`file=` to choose."
-            )
+    if layout == "hugging_face":
+        return open_hugging_face(directory, file)
     if layout == "keras_nlp":
-        checkpoint = dict(open_checkpoint(directory / "model.weights.h5"))
+        checkpoint = dict(open_checkpoint(directory / KERAS_NLP_WEIGHTS))
         task = directory / "task.weights.h5"
         if task.is_file():
             arrays = open_checkpoint(task).items()
             checkpoint |= {f"task/{name}": array for name, array in arrays}
         return checkpoint
-    if layout == "hugging_face":
-        name = file or [*names, HUGGING_FACE_WEIGHTS[0]][0]
-        return open_checkpoint(directory / name)
+    names = _tensorflow_files(directory)
+    if file is None and len(names) > 1 and not (directory / "checkpoint").is_file():
+        raise ValueError(
+            "A directory must hold one checkpoint, or a file `checkpoint` that names "
+            f"one. Received: {', '.join(names)} in `{directory}`. Pass `file=` to "
+            "choose."
+        )
     return open_checkpoint(directory / file if file else directory)
 
 
@@ -302,3 +236,40 @@ def _num_classes(rows, checkpoint):
             found = [source for source in row.sources if source in checkpoint]
             return checkpoint[found[0]].shape[0] if found else 0
     return 0
+
+
+def _written(name):
+    """The functions of a layout that can be written, see `Layout`."""
+    return {
+        "write": functools.partial(write_contents, name),
+        "holds": functools.partial(held_heads, name),
+    }
+
+
+LAYOUTS = (
+    Layout(
+        "hugging_face",
+        lambda directory: is_hugging_face(directory, "bert"),
+        functools.partial(read, layout="hugging_face"),
+        files=find_hugging_face,
+        **_written("hugging_face"),
+    ),
+    Layout(
+        "keras_nlp",
+        lambda directory: is_keras_nlp(directory, "BertBackbone"),
+        functools.partial(read, layout="keras_nlp"),
+        **_written("keras_nlp"),
+    ),
+    Layout(
+        "google",
+        _is_google,
+        functools.partial(read, layout="google"),
+        files=_tensorflow_files,
+    ),
+    Layout(
+        "model_garden",
+        _is_model_garden,
+        functools.partial(read, layout="model_garden"),
+        files=_tensorflow_files,
+    ),
+)

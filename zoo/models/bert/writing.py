@@ -1,17 +1,17 @@
 """Writes our BERT as a directory that another library loads."""
 
-import json
-
 from zoo.checkpoint import (
     HUGGING_FACE_WEIGHTS,
+    KERAS_NLP_WEIGHTS,
     Row,
     convert,
     default_labels,
+    keras_object,
     name_activation,
     revert,
-    save_checkpoint,
+    write_directory,
 )
-from zoo.files.whole_files import filling
+from zoo.checks.ranges import check_choice
 from zoo.models.bert import metadata
 from zoo.models.bert.metadata import (
     FIELDS,
@@ -44,8 +44,8 @@ CLASSIFIERS = {
 }
 # A head to keras-nlp's class for it, and to the module of the class.
 TASKS = {
-    "masked_lm_head": ("BertMaskedLM", "bert_masked_lm"),
-    "classifier": ("BertTextClassifier", "bert_text_classifier"),
+    "masked_lm_head": ("BertMaskedLM", "bert.bert_masked_lm"),
+    "classifier": ("BertTextClassifier", "bert.bert_text_classifier"),
 }
 
 
@@ -83,10 +83,7 @@ def write(
         ValueError: if the layout is unknown or cannot hold this model, or if weights,
             vocabulary, labels and config do not agree.
     """
-    if layout not in WRITERS:
-        raise ValueError(
-            f"`layout` must be one of {sorted(WRITERS)}. Received: {layout!r}."
-        )
+    check_choice("layout", layout, sorted(WRITERS))
     heads = tuple(h for h in HEADS if any(name.startswith(f"{h}/") for name in weights))
     num_classes = len(weights.get("classifier/bias", ()))
     _check(config, tokenizer, labels, num_classes)
@@ -99,31 +96,28 @@ def write(
     documents |= others or {}
     rows = LAYOUTS[layout].written(config, heads)
     arrays = _weight_files(layout, revert(weights, rows, config.num_heads))
-    with filling(directory) as partial:
-        for name, document in documents.items():
-            _write_document(partial / name, document)
-        for name, tensors in arrays.items():
-            save_checkpoint(partial / name, tensors)
+    write_directory(directory, documents, arrays)
 
 
-def held_heads(layout, config, heads, head_options):
-    """The heads that a directory of a layout can hold together.
+def head_options_of(contents):
+    """The arguments of the head that a `Converted` to write has."""
+    return {
+        name: contents.options.get(f"head_{name}") or getattr(contents.config, name)
+        for name in KERAS_NLP_HEAD
+    }
 
-    Args:
-        layout: "hugging_face" or "keras_nlp".
-        config: `BERTConfig`.
-        heads: tuple of str, the heads that there are.
-        head_options: dict, as `Converted.head_options`.
 
-    Returns:
-        tuple of str, as many of `heads` as there is a class for.
-    """
+def held_heads(layout, contents):
+    """As many heads of a `Converted` as a layout has a class for, tuple of str."""
+    config, head_options = contents.config, head_options_of(contents)
     if layout == "hugging_face":
-        fixed = {name: getattr(config, name) for name in head_options}
+        fixed = metadata.head_options(config)
         known = [heads for heads, pooler in ARCHITECTURES if pooler == config.pooler]
     else:
         fixed, known = KERAS_NLP_HEAD, [(), *((head,) for head in TASKS)]
-    heads = {h for h in heads if h != "masked_lm_head" or head_options == fixed}
+    heads = {*contents.heads}
+    if head_options != fixed:
+        heads -= {"masked_lm_head"}
     return max((names for names in known if heads >= {*names}), key=len)
 
 
@@ -147,14 +141,7 @@ def _check(config, tokenizer, labels, num_classes):
 
 
 def _hugging_face(config, heads, head_options, tokenizer, labels, num_classes):
-    """Returns the files beside the weights that `transformers` reads.
-
-    Returns:
-        dict of file name to dict (JSON) or tuple of str (lines).
-
-    Raises:
-        ValueError: if no class of Hugging Face computes this model.
-    """
+    """The files beside the weights that `transformers` reads, by their names."""
     if (heads, config.pooler) not in ARCHITECTURES:
         raise ValueError(
             "`weights` must hold heads, with or without pooler, for which Hugging Face "
@@ -193,14 +180,7 @@ def _hugging_face(config, heads, head_options, tokenizer, labels, num_classes):
 
 
 def _keras_nlp(config, heads, head_options, tokenizer, labels, num_classes):
-    """Returns the files of a keras-nlp preset beside the weights.
-
-    Returns:
-        dict of file name to dict (JSON) or tuple of str (lines).
-
-    Raises:
-        ValueError: if no class of keras-nlp computes this model.
-    """
+    """The files of a keras-nlp preset beside the weights, by their names."""
     fixed = {**KERAS_NLP_ENCODER, "attention_dropout": config.dropout, "pooler": True}
     received = {name: getattr(config, name) for name in fixed}
     if received != fixed:
@@ -221,20 +201,20 @@ def _keras_nlp(config, heads, head_options, tokenizer, labels, num_classes):
             f"{head_options}. Leave the head out with `heads=` and train it there."
         )
     fields = {name: getattr(config, name) for name in KERAS_NLP_FIELDS}
-    backbone = _keras_object("BertBackbone", "bert_backbone", **fields)
+    backbone = keras_object("BertBackbone", "bert.bert_backbone", **fields)
     documents = {"config.json": backbone}
     if tokenizer:
         case = tokenizer["lowercase"]
         # By default, keras-nlp keeps accents when it lower-cases.
         options = {"vocabulary": None, "lowercase": case, "strip_accents": case}
-        options = _keras_object("BertTokenizer", "bert_tokenizer", **options)
+        options = keras_object("BertTokenizer", "bert.bert_tokenizer", **options)
         documents["tokenizer.json"] = options
         documents["assets/tokenizer/vocabulary.txt"] = tokenizer["vocabulary"]
     if heads:
         task, module = TASKS[heads[0]]
         contents = {"backbone": backbone, "preprocessor": None}
         if tokenizer:
-            contents["preprocessor"] = documents["preprocessor.json"] = _keras_object(
+            contents["preprocessor"] = documents["preprocessor.json"] = keras_object(
                 f"{task}Preprocessor",
                 f"{module}_preprocessor",
                 tokenizer=options,
@@ -242,21 +222,11 @@ def _keras_nlp(config, heads, head_options, tokenizer, labels, num_classes):
             )
         if num_classes:
             contents["num_classes"] = num_classes
-        documents["task.json"] = _keras_object(task, module, **contents)
+        documents["task.json"] = keras_object(task, module, **contents)
     return documents
 
 
 WRITERS = {"hugging_face": _hugging_face, "keras_nlp": _keras_nlp}
-
-
-def _keras_object(name, module, **config):
-    """Returns a class of keras-nlp and its arguments, as Keras serializes them."""
-    return {
-        "module": f"keras_hub.src.models.bert.{module}",
-        "class_name": name,
-        "config": config,
-        "registered_name": f"keras_hub>{name}",
-    }
 
 
 def _weight_files(layout, arrays):
@@ -266,15 +236,5 @@ def _weight_files(layout, arrays):
         return {HUGGING_FACE_WEIGHTS[0]: arrays}
     model = {n: a for n, a in arrays.items() if not n.startswith("task/")}
     task = {n.removeprefix("task/"): arrays[n] for n in arrays if n not in model}
-    files = {"model.weights.h5": model, "task.weights.h5": task}
+    files = {KERAS_NLP_WEIGHTS: model, "task.weights.h5": task}
     return {name: tensors for name, tensors in files.items() if tensors}
-
-
-def _write_document(path, document):
-    """Writes a document as JSON, or a sequence of str as lines of a `.txt` file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.suffix == ".json":
-        text = json.dumps(document, indent=2) + "\n"
-    else:
-        text = "".join(f"{token}\n" for token in document)
-    path.write_bytes(text.encode("utf-8"))

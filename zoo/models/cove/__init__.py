@@ -2,8 +2,7 @@
 
 from zoo.family import Family
 from zoo.models.cove.model import CoVe, CoVeConfig
-from zoo.models.cove.shapes import weight_shapes
-from zoo.models.cove.weights import layouts
+from zoo.models.cove.weights import LAYOUTS
 
 __all__ = ["FAMILY", "CoVe", "CoVeConfig"]
 
@@ -11,10 +10,9 @@ FAMILY = Family(
     backbone=CoVe,
     tokenizers=("BitextTokenizer",),
     learning_rate=1e-3,
-    layouts=layouts(),
+    layouts=LAYOUTS,
     heads={
         "attentional_decoder": "attentional_decoder",
         "token_logits": "token_logits",
     },
-    shapes=weight_shapes,
 )

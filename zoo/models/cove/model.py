@@ -7,7 +7,7 @@ import keras
 from keras import ops
 
 from zoo.backbone import Backbone
-from zoo.checks.ranges import CheckedFields, Positive, Probability, Size
+from zoo.checks.ranges import CheckedFields, Layers, Positive, Probability, Size
 from zoo.layers import (
     LSTM,
     AttentionalDecoder,
@@ -15,7 +15,9 @@ from zoo.layers import (
     TokenLogits,
     WordEmbedding,
 )
-from zoo.models.cove.shapes import DIRECTIONS
+from zoo.layers.recurrent.layer_outputs import stack_outputs
+
+DIRECTIONS = ("forward", "backward")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,7 +53,7 @@ class CoVeConfig(CheckedFields):
     vocabulary_size: Size = 30000
     embedding_dim: Size = 300
     lstm_dim: Size = 300
-    num_layers: Size = 2
+    num_layers: Layers = 2
     output: Literal["first", "last", "all"] = "last"
     output_words: bool = False
     train_words: bool = False
@@ -107,14 +109,6 @@ class CoVe(Backbone):
     def __init__(self, config, dtype=None, name=None, parts=None, **kwargs):
         super().__init__(config, dtype, name, parts, **kwargs)
         self.named_layers["word_embedding"].trainable = config.train_words
-
-    @staticmethod
-    def make_inputs(config):
-        """Makes the symbolic inputs."""
-        return {
-            name: keras.Input((None,), dtype="int32", name=name)
-            for name in ("word_ids", "padding_mask")
-        }
 
     @property
     def predicts(self):
@@ -174,12 +168,9 @@ class CoVe(Backbone):
             states.append(after)
         outputs[-1] = dropout(outputs[-1])
         chosen = {"first": outputs[:1], "last": outputs[-1:], "all": outputs}
-        vectors = [words] * config.output_words + chosen[config.output]
-        hidden = [words, *outputs]
-        widest = max(x.shape[-1] for x in hidden)
-        padded = [
-            ops.pad(x, ((0, 0), (0, 0), (0, widest - x.shape[-1]))) for x in hidden
-        ]
+        vectors = chosen[config.output]
+        if config.output_words:
+            vectors = [words, *vectors]
         last_hidden, last_cell = (
             ops.stack(each, axis=1) for each in zip(*states, strict=True)
         )
@@ -188,7 +179,7 @@ class CoVe(Backbone):
             "sequence_output": ops.concatenate(vectors, axis=-1)
             if len(vectors) > 1
             else ops.copy(vectors[0]),
-            "layer_outputs": ops.stack(padded, axis=1),
+            "layer_outputs": stack_outputs([words, *outputs]),
             "memory": outputs[-1],
             "last_hidden": last_hidden,
             "last_cell": last_cell,

@@ -9,6 +9,7 @@ from zoo.backbone.config import make_config
 from zoo.checkpoint import (
     Converted,
     Row,
+    add_biases,
     convert,
     expand,
     open_state_dict,
@@ -16,8 +17,7 @@ from zoo.checkpoint import (
 )
 from zoo.family import Layout, check_size, choose_file
 from zoo.files.whole_files import open_text
-from zoo.models.cove.model import CoVeConfig
-from zoo.models.cove.shapes import weight_shapes
+from zoo.models.cove.model import CoVe, CoVeConfig
 
 NAME = "mt_lstm"
 WORD_TABLE = "word_embedding/embeddings"
@@ -41,14 +41,9 @@ WEIGHT_ROWS = [
 ]
 
 
-def layouts():
-    """Returns the layouts that can be read, tuple of `Layout`."""
-    return (Layout(NAME, lambda path: bool(list_files(path)), read, files=list_files),)
-
-
 def list_files(directory):
     """The names of the state dicts of MT-LSTMs in a directory, list of str."""
-    paths = [p for p in sorted(Path(directory).glob("*.p*t*")) if p.is_file()]
+    paths = [p for p in sorted(directory.glob("*.p*t*")) if p.is_file()]
     return [path.name for path in paths if path.suffix in (".pt", ".pth") and _is(path)]
 
 
@@ -61,18 +56,7 @@ def _is(path):
 
 
 def common_names(arrays, where):
-    """Removes prefixes from names, and adds the two biases of each LSTM.
-
-    Args:
-        arrays: mapping of str to array.
-        where: str, the file, for messages.
-
-    Returns:
-        dict of str to array.
-
-    Raises:
-        ValueError: if two arrays have one name.
-    """
+    """The arrays without prefixes of names, and with one bias for each LSTM, dict."""
     found = {}
     for name in arrays:
         short = re.sub(PREFIX, "", name)
@@ -82,12 +66,7 @@ def common_names(arrays, where):
                 f"array that is {short!r}."
             )
         found[short] = arrays[name]
-    for name in [name for name in found if name.startswith("bias_ih_")]:
-        other = name.replace("_ih_", "_hh_")
-        if other in found and found[other].shape == found[name].shape:
-            total = found.pop(name).astype("float32") + found.pop(other)
-            found[name.replace("_ih_", "_")] = total
-    return found
+    return add_biases(found)
 
 
 def read(directory, file=None):
@@ -138,8 +117,8 @@ def read(directory, file=None):
     config = make_config(CoVeConfig, fields, where)
     table = np.zeros((config.vocabulary_size, config.embedding_dim), "float32")
     table[config.num_zero :] = vectors
-    check_size(weight_shapes(config), where)
-    expected = dict(weight_shapes(config))
+    expected = CoVe.weight_shapes(config)
+    check_size(expected, where)
     expected.pop(WORD_TABLE)
     weights = convert(arrays, expand(WEIGHT_ROWS, config.num_layers), expected)
     return Converted(
@@ -176,3 +155,6 @@ def _read_words(directory):
 def _is_word(word):
     """Whether a text in lower case can have the word."""
     return word == word.lower() and word.split() == [word] and word not in RESERVED
+
+
+LAYOUTS = (Layout(NAME, list_files, read, files=list_files),)

@@ -2,9 +2,8 @@
 
 from zoo.family import Family
 from zoo.models.elmo.model import ELMo, ELMoConfig
-from zoo.models.elmo.tables import weight_shapes
 from zoo.models.elmo.token_vectors import TokenVectors
-from zoo.models.elmo.weights import layouts, read, recognise, write
+from zoo.models.elmo.weights import LAYOUTS, read, recognise, write
 
 __all__ = [
     "ELMo",
@@ -20,7 +19,6 @@ FAMILY = Family(
     backbone=ELMo,
     tokenizers=("CharacterTokenizer", "UnicodeSpeller"),
     learning_rate=1e-3,
-    layouts=layouts(),
+    layouts=LAYOUTS,
     heads={"softmax": "softmax"},
-    shapes=weight_shapes,
 )

@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 
-from zoo.checkpoint import Row, convert, open_checkpoint, revert, warn_user
+from zoo.checkpoint import Row, convert, open_checkpoint, read_lines, revert, warn_user
 from zoo.models.elmo.tables import INPUT, RECURRENT, shapes, table
 
 # Key in a section of options.json to our field.
@@ -38,20 +38,10 @@ CELL_PARTS = {"W_0": "kernel", "B": "bias", "W_P_0": "projection/kernel"}
 
 
 def read_options(path):
-    """Reads the config from an options.json file.
+    """The arguments of `ELMoConfig` in an options.json file, dict.
 
     `n_characters` is 262 in files for inference and 261 in files for training. Only the
     first number includes the id of padding; the weights are the same.
-
-    Args:
-        path: `Path`.
-
-    Returns:
-        dict of arguments of `ELMoConfig`.
-
-    Raises:
-        ValueError: if the file is not JSON, if a size is missing, or if the model does
-            not read characters.
     """
     try:
         options = json.loads(path.read_text("utf-8"))
@@ -94,19 +84,7 @@ def read_options(path):
 
 
 def read_hdf5(path, config):
-    """Reads the weights of a published HDF5 file.
-
-    Args:
-        path: path of the file.
-        config: `ELMoConfig`.
-
-    Returns:
-        dict of our path to float32 array.
-
-    Raises:
-        ValueError: if an array is missing, left over or of another shape, or if the
-            file is damaged.
-    """
+    """The weights of a published HDF5 file, dict of our path to float32 array."""
     arrays = split_kernels(open_checkpoint(path), r".*/W_0", config.projection_dim)
     return convert(arrays, table(config), shapes(config))
 
@@ -159,18 +137,9 @@ def read_training(path, config):
     Adagrad's accumulators, the step and the perplexity are ignored. Everything else
     must be a weight.
 
-    Args:
-        path: `Path` of a checkpoint's `.index` file, or of a directory with one
-            checkpoint.
-        config: `ELMoConfig`.
-
     Returns:
         dict of our path to float32 array; with softmax/kernel (V, P) and softmax/bias
         (V,) for the V words of the training vocabulary.
-
-    Raises:
-        ValueError: if an array is missing, left over or of another shape, or if the
-            checkpoint is damaged.
     """
     checkpoint = open_checkpoint(path)
     names = [n for n in checkpoint if not re.fullmatch(TRAINING_STATE, n)]
@@ -189,25 +158,8 @@ def read_training(path, config):
 
 
 def read_words(path, count):
-    """Reads the words of the training vocabulary, one on each line.
-
-    Args:
-        path: `Path`.
-        count: int, rows of the softmax.
-
-    Returns:
-        tuple of str.
-
-    Raises:
-        ValueError: if the file is not UTF-8, or if it has another number of words.
-    """
-    try:
-        text = path.read_bytes().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"`{path}` must be text in UTF-8. Received: {error}."
-        ) from error
-    words = tuple(word.strip() for word in text.removesuffix("\n").split("\n"))
+    """The `count` words of the training vocabulary, one on each line, tuple of str."""
+    words = tuple(word.strip() for word in read_lines(path))
     if len(words) != count:
         raise ValueError(
             f"`{path}` must have a word for each of the softmax's {count} rows. "

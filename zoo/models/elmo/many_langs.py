@@ -6,10 +6,11 @@ from pathlib import PurePath
 import numpy as np
 
 from zoo.backbone.config import make_config
-from zoo.checkpoint import Row, convert, expand, open_checkpoint, read_json
+from zoo.checkpoint import Row, convert, expand, open_checkpoint, read_json, read_lines
 from zoo.family import check_size
+from zoo.models.elmo.bilm import CNN_OPTIONS, LSTM_OPTIONS
 from zoo.models.elmo.model import ELMoConfig
-from zoo.models.elmo.tables import shapes, weight_shapes
+from zoo.models.elmo.tables import shapes
 
 STATES = ("token_embedder.pkl", "encoder.pkl")
 PAD = "<pad>"
@@ -42,29 +43,24 @@ LSTM_ROWS = [
     )
 ]
 # Key in a section of the configuration to our field.
-ENCODER = {
-    "dim": "lstm_dim",
-    "projection_dim": "projection_dim",
-    "n_layers": "num_layers",
-    "cell_clip": "cell_clip",
-    "proj_clip": "projection_clip",
-}
-TOKEN_EMBEDDER = {
-    "char_dim": "embedding_dim",
-    "filters": "filters",
-    "n_highway": "num_highways",
-    "max_characters_per_token": "max_characters",
-    "activation": "activation",
-}
-
+ENCODER = {k: ours for k, ours in LSTM_OPTIONS.items() if ours != "residual"}
+TOKEN_EMBEDDER = {"char_dim": "embedding_dim", **CNN_OPTIONS}
 SIZES = (
     *("lstm_dim", "projection_dim", "num_layers", "embedding_dim", "num_highways"),
     "max_characters",
 )
 
 
+def recognise(directory):
+    """Whether a directory holds such a model, bool."""
+    return any((directory / name).is_file() for name in STATES)
+
+
 def read(directory):
-    """Reads a directory of ELMoForManyLangs.
+    """Config, weights and the tokenizer's arguments of a directory.
+
+    It holds config.json, the configuration that this names, char.dic,
+    token_embedder.pkl, encoder.pkl and, for a model with words, word.dic.
 
     - The cells of the program add nothing to the forget gate; the stored bias includes
       it. Our cells add 1, so 1 is subtracted here.
@@ -83,18 +79,6 @@ def read(directory):
     - the addition of a layer's input to its output, from the second layer on, as in
       AllenNLP's LSTM. The LSTM of ELMoForManyLangs is a copy of it.
 
-    Args:
-        directory: `Path` with config.json, the configuration that it names, char.dic,
-            token_embedder.pkl, encoder.pkl and, for a model with words, word.dic.
-
-    Returns:
-        `ELMoConfig`, dict of our path to float32 array, and dict of the arguments of
-        the tokenizer.
-
-    Raises:
-        FileNotFoundError: if a file is missing.
-        ValueError: if a file is damaged, describes another kind of model, or does not
-            agree with the other files.
     """
     path = find_config(directory)
     fields, has_words = read_config(path)
@@ -114,12 +98,13 @@ def read(directory):
     }
     where = f"`{path}`"
     config = make_config(ELMoConfig, fields, where)
-    check_size(weight_shapes(config), where)
+    expected = shapes(config)
+    check_size(expected, where)
     arrays = {}
     for name in STATES:
         for key, array in open_checkpoint(directory / name).items():
             arrays |= _in_parts(key, array)
-    return config, convert(arrays, table(config), shapes(config)), tokenizer
+    return config, convert(arrays, table(config), expected), tokenizer
 
 
 def table(config):
@@ -149,19 +134,10 @@ def _in_parts(name, array):
 
 
 def find_config(directory):
-    """Finds the configuration that config.json names.
+    """The path of the configuration that config.json names.
 
-    The name is a path on the machine of the training. Only its last part is used.
-
-    Args:
-        directory: `Path`.
-
-    Returns:
-        `Path` in the directory or in its folder `configs`.
-
-    Raises:
-        FileNotFoundError: if one of the two files is missing.
-        ValueError: if config.json names no configuration.
+    The name is a path on the machine of the training. Only its last part is used, in
+    the directory or in its folder `configs`.
     """
     path = directory / "config.json"
     named = read_json(path).get("config_path")
@@ -181,17 +157,7 @@ def find_config(directory):
 
 
 def read_config(path):
-    """Reads the config from a configuration file.
-
-    Args:
-        path: `Path`.
-
-    Returns:
-        dict of arguments of `ELMoConfig`, and whether the model has word vectors.
-
-    Raises:
-        ValueError: if a size is missing, or if the model does not read characters.
-    """
+    """The arguments of `ELMoConfig`, and whether the model has word vectors."""
     values = read_json(path)
     try:
         encoder, embedder = values["encoder"], values["token_embedder"]
@@ -225,32 +191,15 @@ def read_config(path):
 
 
 def read_dictionary(path):
-    """Reads the entries of a dictionary in the order of their ids.
+    """The entries of a dictionary in the order of their ids, tuple of str.
 
     A line has an entry, a tab and an id. An empty entry is an ideographic space that
     was stripped.
-
-    Args:
-        path: `Path`.
-
-    Returns:
-        tuple of str.
-
-    Raises:
-        FileNotFoundError: if the file does not exist.
-        ValueError: if a line has another form, if an entry or an id is repeated, or if
-            an id is missing.
     """
     if not path.is_file():
         raise FileNotFoundError(f"ELMoForManyLangs needs `{path}`. It does not exist.")
-    try:
-        lines = path.read_bytes().decode("utf-8").split("\n")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"`{path}` must be UTF-8. Received: {error}.") from error
     found, places = {}, set()
-    for number, line in enumerate(lines, start=1):
-        if not line and number == len(lines):
-            continue
+    for number, line in enumerate(read_lines(path), start=1):
         entry, _, place = line.removesuffix("\r").rpartition("\t")
         if not re.fullmatch("[0-9]{1,9}", place):
             raise ValueError(

@@ -10,7 +10,9 @@ from zoo.backbone import Backbone
 from zoo.checks.ranges import (
     CheckedFields,
     Count,
+    Layers,
     NotNegative,
+    OptionalLayers,
     Pairs,
     Positive,
     Probability,
@@ -60,12 +62,12 @@ class ELMoConfig(CheckedFields):
     vocabulary_size: Size = 262
     embedding_dim: Size = 16
     filters: Pairs = FILTERS
-    num_highways: Count = 2
+    num_highways: OptionalLayers = 2
     activation: str = "relu"
     max_characters: Size = 50
     lstm_dim: Size = 4096
     projection_dim: Size = 512
-    num_layers: Size = 2
+    num_layers: Layers = 2
     cell_clip: Positive | None = 3.0
     projection_clip: Positive | None = 3.0
     residual: bool = True
@@ -133,16 +135,12 @@ class ELMo(Backbone):
         "padding_mask": lambda ids, config: ops.cast(ids[:, :, 0] > 0, "int32")
     }
 
-    @staticmethod
-    def make_inputs(config):
-        """Makes the symbolic inputs."""
+    def input_shapes(self, config):
+        """The shapes of a row of each input, dict."""
         shapes = {"character_ids": (None, None), "padding_mask": (None,)}
         if config.word_vocabulary_size:
             shapes["word_ids"] = (None,)
-        return {
-            name: keras.Input(shape, dtype="int32", name=name)
-            for name, shape in shapes.items()
-        }
+        return shapes
 
     @property
     def predicts(self):
@@ -266,16 +264,10 @@ class ELMo(Backbone):
 
     @staticmethod
     def run(config, layers, words, mask, inputs):
-        """Runs the LSTMs.
+        """The outputs of the LSTMs and their last states (m, c), for each direction.
 
-        Args:
-            config, layers: see `connect`.
-            words: vectors (B, L, P) for the forward and for the backward stack.
-            mask: (B, L), or None.
-            inputs: dict that may hold states.
-
-        Returns:
-            For each direction, the outputs of its layers and their last states (m, c).
+        `words` are vectors (B, L, P) for the forward and for the backward stack, and
+        `inputs` may hold states.
         """
         dropout, found = layers["dropout"], []
         for direction, x in zip(DIRECTIONS, words, strict=True):

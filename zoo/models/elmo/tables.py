@@ -3,23 +3,19 @@
 import numpy as np
 
 from zoo.checkpoint import Row, expand
+from zoo.models.elmo.model import ELMo
 
 # The two parts of an LSTM's single matrix.
 INPUT, RECURRENT = "/input", "/recurrent"
-CELL = "RNN_{d}/RNN/MultiRNNCell/Cell{{i}}/LSTMCell"
+CELL = "RNN/MultiRNNCell/Cell{i}/LSTMCell"
 LSTM_ROWS = [
-    row
-    for d, direction in enumerate(("forward", "backward"))
-    for cell in [CELL.format(d=d)]
-    for row in (
-        Row(f"{direction}_{{i}}/kernel", f"{cell}/W_0{INPUT}", "swap_gates"),
-        Row(
-            f"{direction}_{{i}}/recurrent_kernel",
-            f"{cell}/W_0{RECURRENT}",
-            "swap_gates",
-        ),
-        Row(f"{direction}_{{i}}/bias", f"{cell}/B", "swap_gates"),
-        Row(f"{direction}_{{i}}/projection_kernel", f"{cell}/W_P_0"),
+    Row(f"{direction}_{{i}}/{ours}", f"RNN_{number}/{CELL}/{theirs}", operation)
+    for number, direction in enumerate(("forward", "backward"))
+    for ours, theirs, operation in (
+        ("kernel", f"W_0{INPUT}", "swap_gates"),
+        ("recurrent_kernel", f"W_0{RECURRENT}", "swap_gates"),
+        ("bias", "B", "swap_gates"),
+        ("projection_kernel", "W_P_0", "copy"),
     )
 ]
 FILTER_ROWS = [
@@ -54,39 +50,10 @@ def table(config):
     return rows + expand(lstms, config.num_layers)
 
 
-def weight_shapes(config):
-    """Yields path and shape of every weight of the language model, one by one."""
-    width = sum(number for _, number in config.filters)
-    inner, outer, gates = config.lstm_dim, config.projection_dim, 4 * config.lstm_dim
-    size, words = config.embedding_dim, config.word_vocabulary_size
-    yield "token_encoder/embeddings", (config.vocabulary_size - 1, size)
-    for i, (columns, number) in enumerate(config.filters):
-        yield f"token_encoder/convolution_{i}/kernel", (columns, size, number)
-        yield f"token_encoder/convolution_{i}/bias", (number,)
-    for i in range(config.num_highways):
-        for name in ("gate", "transform"):
-            yield f"token_encoder/highway_{i}/{name}/kernel", (width, width)
-            yield f"token_encoder/highway_{i}/{name}/bias", (width,)
-    prefix = "" if words else "token_encoder/"
-    if words:
-        yield "word_embedding/embeddings", (words, config.word_dim)
-        width += config.word_dim
-    if words or width != outer:
-        yield f"{prefix}projection/kernel", (width, outer)
-        yield f"{prefix}projection/bias", (outer,)
-    for layer in range(config.num_layers):
-        for direction in ("forward", "backward"):
-            path = f"{direction}_{layer}"
-            yield f"{path}/kernel", (outer, gates)
-            yield f"{path}/recurrent_kernel", (outer, gates)
-            yield f"{path}/bias", (gates,)
-            if inner != outer:
-                yield f"{path}/projection_kernel", (inner, outer)
-
-
 def shapes(config):
     """Dict of path to shape of every weight of the language model."""
-    return dict(weight_shapes(config))
+    found = ELMo.weight_shapes(config).items()
+    return {k: v for k, v in found if not k.startswith("scalar_mix/")}
 
 
 def new_mix(config):

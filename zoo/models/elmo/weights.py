@@ -5,42 +5,28 @@ from pathlib import Path
 
 import numpy as np
 
+from zoo import family
 from zoo.backbone.config import make_config
 from zoo.checkpoint import (
     Converted,
     find_tensorflow,
-    open_checkpoint,
+    find_variables,
     save_checkpoint,
     warn_user,
 )
-from zoo.family import Layout, check_size, choose_file, only_layout
+from zoo.family import Layout, check_layout, check_size, choose_file
 from zoo.files.whole_files import filling
 from zoo.models.elmo import bilm, many_langs
 from zoo.models.elmo.model import ELMoConfig
-from zoo.models.elmo.tables import new_mix, shapes, table, weight_shapes
+from zoo.models.elmo.tables import new_mix, shapes, table
 
-__all__ = ["layouts", "new_mix", "read", "recognise", "shapes", "write"]
+__all__ = ["LAYOUTS", "new_mix", "read", "recognise", "shapes", "write"]
 
 # The authors' names begin with the sizes.
 OPTIONS = "*options.json"
 WORDS = "vocab*.txt"
 LSTM = "lm/RNN_0/"  # what names of a training checkpoint begin with
 FILES = {"hdf5": "*.hdf5", "tf1": "*.index"}  # the checkpoints of a layout
-
-
-def layouts():
-    """Returns the layouts that can be read or written, tuple of `Layout`."""
-    return tuple(
-        Layout(
-            name,
-            lambda directory, name=name: name in find_layouts(directory),
-            functools.partial(read, layout=name),
-            write_contents if name == "hdf5" else None,
-            (lambda contents: ()) if name == "hdf5" else None,
-            functools.partial(list_files, FILES[name]) if name in FILES else None,
-        )
-        for name in READERS
-    )
 
 
 def write_contents(directory, contents):
@@ -52,11 +38,6 @@ def write_contents(directory, contents):
             "or set `backbone.tokenizer` to None."
         )
     write(directory, "hdf5", contents.config, contents.weights)
-
-
-def list_files(pattern, directory):
-    """The names of the checkpoints in a directory, list of str."""
-    return sorted(path.name for path in Path(directory).glob(pattern))
 
 
 def recognise(directory):
@@ -72,22 +53,26 @@ def recognise(directory):
     Raises:
         ValueError: if there is more than one layout.
     """
-    return only_layout(find_layouts(directory), directory)
+    return family.recognise(LAYOUTS, directory)
 
 
-def find_layouts(directory):
-    """Returns the names of all ELMo layouts in a directory, list of str."""
-    directory, found = Path(directory), []
-    options, paths = any(directory.glob(OPTIONS)), find_tensorflow(directory)
-    if options and any(directory.glob("*.hdf5")):
-        found.append("hdf5")
-    if options and (paths or (directory / "checkpoint").is_file()):
-        found.append("tf1")
-    elif any(name.startswith(LSTM) for path in paths for name in open_checkpoint(path)):
-        found.append("tf1")  # `read` says that the options are missing
-    if any((directory / name).is_file() for name in many_langs.STATES):
-        found.append("many_langs")
-    return found
+def _is_published(directory):
+    """Whether a directory holds the published layout, bool."""
+    return any(directory.glob(OPTIONS)) and any(directory.glob(FILES["hdf5"]))
+
+
+def _is_training(directory):
+    """Whether a directory holds a training checkpoint of bilm-tf, bool."""
+    if any(directory.glob(OPTIONS)):
+        named = (directory / "checkpoint").is_file()
+        return named or bool(find_tensorflow(directory))
+    # `read` says that the options are missing.
+    return any(name.startswith(LSTM) for name in find_variables(directory))
+
+
+def _list_files(layout, directory):
+    """The names of the checkpoints of a layout in a directory, list of str."""
+    return sorted(path.name for path in directory.glob(FILES[layout]))
 
 
 def read(directory, layout=None, file=None):
@@ -110,10 +95,7 @@ def read(directory, layout=None, file=None):
     """
     directory = Path(directory)
     layout = layout or recognise(directory) or "hdf5"
-    if layout not in READERS:
-        raise ValueError(
-            f"`layout` must be one of {sorted(READERS)}. Received: {layout!r}."
-        )
+    check_layout(LAYOUTS, layout)
     options = {} if file is None else {"file": file}
     config, weights, tokenizer = READERS[layout](directory, **options)
     return Converted(
@@ -127,7 +109,7 @@ def read(directory, layout=None, file=None):
 
 def _read_published(directory, file=None):
     """Config, weights and the tokenizer's arguments of the published layout."""
-    path = _only_file(directory, FILES["hdf5"], file)
+    path = _only_file(directory, "hdf5", file)
     config = _read_config(directory, path)
     return config, bilm.read_hdf5(path, config), {}
 
@@ -142,7 +124,7 @@ def _read_training(directory, file=None):
         )
     path = directory
     if file or not (directory / "checkpoint").is_file():
-        path = _only_file(directory, FILES["tf1"], file)
+        path = _only_file(directory, "tf1", file)
     config = _read_config(directory, path)
     weights = bilm.read_training(path, config)
     if not words:
@@ -155,12 +137,11 @@ def _read_training(directory, file=None):
     return config, weights, {"vocabulary": vocabulary}
 
 
-def _only_file(directory, pattern, file):
+def _only_file(directory, layout, file):
     """The path of the chosen checkpoint, or of the only one."""
-    wanted = (
-        f"ELMo's weights are a directory with one options.json and one {pattern} file"
-    )
-    return choose_file(list_files(pattern, directory), directory, file, wanted)
+    wanted = "ELMo's weights are a directory with one options.json and one "
+    wanted += f"{FILES[layout]} file"
+    return choose_file(_list_files(layout, directory), directory, file, wanted)
 
 
 def _read_config(directory, path):
@@ -177,15 +158,8 @@ def _read_config(directory, path):
         )
     where = f"`{found[0]}`"
     config = make_config(ELMoConfig, bilm.read_options(found[0]), where)
-    check_size(weight_shapes(config), where)
+    check_size(shapes(config), where)
     return config
-
-
-READERS = {
-    "hdf5": _read_published,
-    "tf1": _read_training,
-    "many_langs": many_langs.read,
-}
 
 
 def write(directory, layout, config, arrays):
@@ -238,3 +212,31 @@ def write(directory, layout, config, arrays):
     with filling(directory) as temporary:
         save_checkpoint(temporary / "weights.hdf5", bilm.as_hdf5(arrays, config))
         bilm.write_options(temporary / "options.json", config)
+
+
+READERS = {
+    "hdf5": _read_published,
+    "tf1": _read_training,
+    "many_langs": many_langs.read,
+}
+LAYOUTS = (
+    Layout(
+        "hdf5",
+        _is_published,
+        functools.partial(read, layout="hdf5"),
+        write_contents,
+        holds=lambda contents: (),
+        files=functools.partial(_list_files, "hdf5"),
+    ),
+    Layout(
+        "tf1",
+        _is_training,
+        functools.partial(read, layout="tf1"),
+        files=functools.partial(_list_files, "tf1"),
+    ),
+    Layout(
+        "many_langs",
+        many_langs.recognise,
+        functools.partial(read, layout="many_langs"),
+    ),
+)

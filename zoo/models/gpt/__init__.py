@@ -2,8 +2,7 @@
 
 from zoo.family import Family
 from zoo.models.gpt.model import GPT, GPTConfig
-from zoo.models.gpt.shapes import weight_shapes
-from zoo.models.gpt.weights import layouts, read, recognise
+from zoo.models.gpt.weights import LAYOUTS, read, recognise
 
 __all__ = ["FAMILY", "GPT", "GPTConfig", "read", "recognise"]
 
@@ -13,6 +12,5 @@ FAMILY = Family(
     learning_rate=6.25e-5,
     warmup_share=0.002,
     head="delimiter",
-    layouts=layouts(),
-    shapes=weight_shapes,
+    layouts=LAYOUTS,
 )

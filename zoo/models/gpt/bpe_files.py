@@ -1,9 +1,14 @@
 """The vocabularies and merges of GPTs in the files of each layout."""
 
 import json
-import warnings
 
-from zoo.checkpoint import read_json, warn_user, warn_without_tokenizer
+from zoo.checkpoint import (
+    read_json,
+    read_lines,
+    warn_of_added_tokens,
+    warn_user,
+    warn_without_tokenizer,
+)
 
 END = "<|endoftext|>"  # of GPT-2
 WORD_END = "</w>"  # of GPT-1
@@ -23,24 +28,13 @@ FILES = {
 
 
 def read_tokenizer(directory, layout, config):
-    """Reads the arguments of the tokenizer of a model.
+    """Reads the arguments of the tokenizer of a model in a layout, a key of `FILES`.
 
     OpenAI's programs read `<|endoftext|>` as text, the others as the special token.
+    GPT-2, with `norm_first`, has another tokenizer than GPT-1.
 
-    Args:
-        directory: `pathlib.Path`.
-        layout: str, a key of `FILES`.
-        config: `GPTConfig`. GPT-2, with `norm_first`, has a tokenizer of its own.
-
-    Returns:
-        dict of vocabulary and merges, tuples of str, and for GPT-2 of start_token and
-        special_tokens, bools. None with a warning, without files or if no tokenizer of
-        ours computes the same.
-
-    Raises:
-        FileNotFoundError: if one of the two files is missing.
-        ValueError: if a file is damaged, or there are more tokens than rows of the
-            table. Unused rows at its end are allowed.
+    The result is None with a warning, without files or if no tokenizer of ours computes
+    the same. Unused rows at the end of the table of embeddings are allowed.
     """
     start, problem = False, None
     fast = directory / "tokenizer.json"
@@ -61,8 +55,10 @@ def read_tokenizer(directory, layout, config):
             "model has no tokenizer; it takes the ids of tokens."
         )
     elif not ids:
-        names = "tokenizer.json, or " * (layout == "hugging_face")
-        warn_without_tokenizer(directory, names + " and ".join(FILES[layout][0]))
+        names = " and ".join(FILES[layout][0])
+        if layout == "hugging_face":
+            names = f"tokenizer.json, or {names}"
+        warn_without_tokenizer(directory, names)
     if problem or not ids:
         return None
     if len(ids) > config.vocabulary_size:
@@ -101,21 +97,11 @@ def _warn_of_added(directory, fast):
         added = [token["content"] for token in listed]
     else:
         added = [*read_json(directory / "added_tokens.json", optional=True)]
-    added = [token for token in added if token not in KNOWN]
-    if added:
-        warnings.warn(
-            f"The tokenizer of {directory} has the added tokens {', '.join(added):.200}"
-            ". In a text, zoo reads them as plain text.",
-            stacklevel=3,
-        )
+    warn_of_added_tokens(directory, [t for t in added if t not in KNOWN])
 
 
 def _read_pair(directory, pairs):
-    """Tokens and merges of two files, dict of str to int and tuple of str.
-
-    Raises:
-        FileNotFoundError: if only one of them exists.
-    """
+    """Tokens and merges of two files, dict of str to int and tuple of str."""
     for names in pairs:
         paths = [directory / name for name in names]
         there = [path.is_file() for path in paths]
@@ -146,13 +132,8 @@ def _check_ids(ids, path):
 
 def _read_merges(path):
     """The lines of a file of merges without its header, tuple of str."""
-    try:
-        # `splitlines` would also split at characters that are part of tokens.
-        lines = path.read_bytes().decode("utf-8").split("\n")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"`{path}` must be UTF-8. Received: {error}.") from error
-    lines = [line.removesuffix("\r") for line in lines]
-    if lines[0].startswith(VERSION):
+    lines = [line.removesuffix("\r") for line in read_lines(path)]
+    if lines and lines[0].startswith(VERSION):
         lines = lines[1:]
     return tuple(line for line in lines if line)
 
@@ -172,18 +153,11 @@ def _read_slow_options(directory, ids):
 
 
 def _read_fast(path, gpt2):
-    """Reads a tokenizer.json.
-
-    Args:
-        path: `pathlib.Path`.
-        gpt2: bool, whether it must split texts into bytes.
+    """Reads a tokenizer.json, which must split texts into bytes if it is of GPT-2.
 
     Returns:
         dict of token to id; tuple of merges; whether rows begin with a token; and what
         differs from our tokenizer, str or None.
-
-    Raises:
-        ValueError: if the file is damaged.
     """
     values = read_json(path)
     model = _object(values.get("model"))
@@ -237,27 +211,13 @@ def _object(value):
 
 
 def find_end(tokenizer):
-    """The id of the token that ends a text, int; None without one.
-
-    Args:
-        tokenizer: dict, from `read_tokenizer`, or None.
-    """
+    """The id of the token that ends a text, int; None without one."""
     tokens = tokenizer["vocabulary"] if tokenizer else ()
     return tokens.index(END) if END in tokens else None
 
 
 def tokenizer_files(layout, tokenizer, config):
-    """The files of a tokenizer, dict of name to str; empty without one.
-
-    Args:
-        layout: str, "hugging_face" or "keras_nlp".
-        tokenizer: dict, the config of a `zoo.text.GPT2Tokenizer` or `GPT1Tokenizer`, or
-            None.
-        config: `GPTConfig`.
-
-    Raises:
-        ValueError: if it is another tokenizer, or does not fit the model.
-    """
+    """The files of a tokenizer, dict of name to str; empty if `tokenizer` is None."""
     if not tokenizer:
         return {}
     if not {"vocabulary", "merges"} <= {*tokenizer} or (

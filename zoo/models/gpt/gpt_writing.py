@@ -1,18 +1,17 @@
 """Writes a GPT as a directory that transformers or keras-nlp loads."""
 
-import json
-import warnings
-
 from zoo.checkpoint import (
     ACTIVATIONS,
     GENERATION_FILE,
     HUGGING_FACE_WEIGHTS,
+    KERAS_NLP_WEIGHTS,
+    keras_object,
     name_activation,
     revert,
-    save_checkpoint,
+    write_directory,
     write_generation,
 )
-from zoo.files.whole_files import filling
+from zoo.checks.user_warnings import warn_user
 from zoo.models.gpt.bpe_files import END, tokenizer_files
 from zoo.models.gpt.hub_files import (
     ACTIVATION_FIELDS,
@@ -20,8 +19,7 @@ from zoo.models.gpt.hub_files import (
     GPT1,
     GPT2,
     KERAS_NLP,
-    KERAS_NLP_SIZES,
-    KERAS_WEIGHTS,
+    KERAS_NLP_FIELDS,
     PROGRAMS,
 )
 from zoo.models.gpt.tables import table
@@ -39,15 +37,6 @@ def write_hugging_face(directory, contents):
     follow the sub-layers. The directory appears complete or not at all. The tied table
     is written once. The tokenizer of Hugging Face always reads `<|endoftext|>` as the
     special token, and its GPT-1 splits words by other rules than OpenAI's.
-
-    Args:
-        directory: path of a directory that does not exist or is empty.
-        contents: `zoo.checkpoint.Converted`.
-
-    Raises:
-        FileExistsError: if the directory is not empty.
-        ValueError: if no class of Hugging Face computes the model, it has a head with
-            weights, or its tokenizer is of another kind.
     """
     config, tokenizer = contents.config, contents.tokenizer
     _check_heads(contents)
@@ -58,16 +47,15 @@ def write_hugging_face(directory, contents):
     if tokenizer and kind == GPT2:
         end = list(tokenizer["vocabulary"]).index(END)
     values["bos_token_id"] = values["eos_token_id"] = end
-    files["config.json"] = _json(values)
+    files["config.json"] = values
     generation, lost = write_generation(contents.options.get("generation") or {})
     if lost:
-        warnings.warn(
+        warn_user(
             f"{GENERATION_FILE} has no place for the options {', '.join(lost)}. They "
-            "are left out; give them to `generate`.",
-            stacklevel=2,
+            "are left out; give them to `generate`."
         )
     if generation:
-        files[GENERATION_FILE] = _json({**generation, "eos_token_id": end})
+        files[GENERATION_FILE] = {**generation, "eos_token_id": end}
     if tokenizer:
         options = {
             "tokenizer_class": CLASSES[kind][1],
@@ -76,17 +64,13 @@ def write_hugging_face(directory, contents):
         if kind == GPT2:
             options |= dict.fromkeys(("unk_token", "bos_token", "eos_token"), END)
             options["add_bos_token"] = tokenizer["start_token"]
-        files["tokenizer_config.json"] = _json(options)
+        files["tokenizer_config.json"] = options
     arrays = revert(contents.weights, table("hugging_face", config))
-    _write(directory, files, HUGGING_FACE_WEIGHTS[0], arrays)
+    write_directory(directory, files, {HUGGING_FACE_WEIGHTS[0]: arrays})
 
 
 def _describe(config, kind):
-    """The values of a config.json, dict, but for the special tokens.
-
-    Raises:
-        ValueError: if no model of this kind computes the model.
-    """
+    """The values of a config.json, dict, but for the special tokens."""
     activation = name_activation(PROGRAMS[kind], config.activation)
     wide = kind == GPT2 or config.intermediate_dim == 4 * config.hidden_dim
     if activation is None or not wide:
@@ -117,15 +101,6 @@ def write_keras_nlp(directory, contents):
     The directory appears complete or not at all. keras-nlp has no place for
     `initializer_range`, which changes no output. Its tokenizer splits rare characters
     by other rules, and always reads `<|endoftext|>` as the special token.
-
-    Args:
-        directory: path of a directory that does not exist or is empty.
-        contents: `zoo.checkpoint.Converted`.
-
-    Raises:
-        FileExistsError: if the directory is not empty.
-        ValueError: if keras-nlp cannot compute the model, it has a head with weights,
-            or its tokenizer is of another kind.
     """
     config, tokenizer = contents.config, contents.tokenizer
     _check_heads(contents)
@@ -142,29 +117,29 @@ def write_keras_nlp(directory, contents):
             f"keras-nlp's GPT-2 always has {fixed}. Received: {received}. Write layout "
             '"hugging_face" instead.'
         )
-    fields = {n: getattr(config, n) for n in (*KERAS_NLP_SIZES, "dropout")}
-    backbone = _keras_object("GPT2Backbone", "gpt2_backbone", **fields)
+    fields = {n: getattr(config, n) for n in KERAS_NLP_FIELDS}
+    backbone = keras_object("GPT2Backbone", "gpt2.gpt2_backbone", **fields)
     files = tokenizer_files("keras_nlp", tokenizer, config)
     task = {"backbone": backbone, "preprocessor": None}
     if tokenizer:
-        options = _keras_object(
-            "GPT2Tokenizer", "gpt2_tokenizer", config_file="tokenizer.json"
+        options = keras_object(
+            "GPT2Tokenizer", "gpt2.gpt2_tokenizer", config_file="tokenizer.json"
         )
-        task["preprocessor"] = _keras_object(
+        task["preprocessor"] = keras_object(
             "GPT2CausalLMPreprocessor",
-            "gpt2_causal_lm_preprocessor",
+            "gpt2.gpt2_causal_lm_preprocessor",
             tokenizer=options,
             config_file="preprocessor.json",
             sequence_length=config.max_sequence_length,
             add_start_token=tokenizer["start_token"],
         )
-        files["tokenizer.json"] = _json(options)
-        files["preprocessor.json"] = _json(task["preprocessor"])
-    files["config.json"] = _json(backbone)
-    files["task.json"] = _json(_keras_object("GPT2CausalLM", "gpt2_causal_lm", **task))
+        files["tokenizer.json"] = options
+        files["preprocessor.json"] = task["preprocessor"]
+    files["config.json"] = backbone
+    files["task.json"] = keras_object("GPT2CausalLM", "gpt2.gpt2_causal_lm", **task)
     rows = table("keras_nlp", config)
     arrays = revert(contents.weights, rows, config.num_heads)
-    _write(directory, files, KERAS_WEIGHTS, arrays)
+    write_directory(directory, files, {KERAS_NLP_WEIGHTS: arrays})
 
 
 def _check_heads(contents):
@@ -175,28 +150,3 @@ def _check_heads(contents):
             f"Received: a model with {', '.join(contents.heads)}. Pass `heads=()` to "
             "leave them out."
         )
-
-
-def _keras_object(name, module, **config):
-    """Returns a class of keras-nlp and its arguments, as Keras serializes them."""
-    return {
-        "module": f"keras_hub.src.models.gpt2.{module}",
-        "class_name": name,
-        "config": config,
-        "registered_name": f"keras_hub>{name}",
-    }
-
-
-def _json(values):
-    """A JSON file, str."""
-    return json.dumps(values, indent=2) + "\n"
-
-
-def _write(directory, files, weights, arrays):
-    """Writes all files, or none of them."""
-    with filling(directory) as partial:
-        for name, text in files.items():
-            path = partial / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(text.encode("utf-8"))
-        save_checkpoint(partial / weights, arrays)

@@ -2,10 +2,15 @@
 
 import numpy as np
 
-from zoo.checkpoint import find_activation, find_model_type, read_json
+from zoo import checkpoint
+from zoo.checkpoint import (
+    check_supported,
+    find_activation,
+    find_model_type,
+    read_json,
+)
 from zoo.models.gpt.tables import LM_HEAD
 
-KERAS_WEIGHTS = "model.weights.h5"
 # Our field to its name in Hugging Face's config.json.
 FIELDS = {
     "vocabulary_size": "vocab_size",
@@ -54,31 +59,21 @@ OPTIONS = {
 BACKBONES = ("GPT2Model", "OpenAIGPTModel")
 # The first parts of the names of the arrays of other heads.
 HEADS = ("score", "classifier", "qa_outputs", "multiple_choice_head")
-KERAS_NLP_SIZES = (
+KERAS_NLP_FIELDS = (
     "vocabulary_size",
     "hidden_dim",
     "num_layers",
     "num_heads",
     "intermediate_dim",
     "max_sequence_length",
+    "dropout",
 )
 # What is a constant in keras-nlp.
 KERAS_NLP = {"norm_first": True, "activation": "gelu_tanh", "layer_norm_epsilon": 1e-5}
 
 
 def read_hugging_face(path):
-    """Reads a config.json of Hugging Face.
-
-    Args:
-        path: `pathlib.Path`.
-
-    Returns:
-        dict of fields of `GPTConfig`, and dict of the values in the file and defaults.
-
-    Raises:
-        FileNotFoundError: if the file does not exist.
-        ValueError: if it is damaged, or `GPT` cannot compute the model.
-    """
+    """The fields of `GPTConfig`, and the values of a config.json of Hugging Face."""
     values = read_json(path)
     kind = find_model_type(values)
     if kind not in (GPT1, GPT2):
@@ -87,12 +82,7 @@ def read_hugging_face(path):
             f"`{path}`."
         )
     values = {**DEFAULTS[kind], **values}
-    for name, known in OPTIONS.items():
-        if values.get(name) not in known:
-            raise ValueError(
-                f"`{name}` must be {known[0]!r}; `GPT` computes nothing else. "
-                f"Received: {values[name]!r} in `{path}`."
-            )
+    check_supported(values, OPTIONS, path, "GPT")
     name = ACTIVATION_FIELDS[kind]
     activation = find_activation(PROGRAMS[kind], values[name], name, f"`{path}`")
     fields = {ours: values[theirs] for ours, theirs in FIELDS.items()}
@@ -107,19 +97,9 @@ def read_hugging_face(path):
     return fields, values
 
 
-def find_heads(values, checkpoint, path):
-    """The heads of a model of Hugging Face, a tuple: "lm_head" or none.
-
-    Args:
-        values: dict, from `read_hugging_face`.
-        checkpoint: mapping of str to array.
-        path: of the configuration, for messages.
-
-    Raises:
-        ValueError: if there is another head, or the head of the language model has a
-            table of its own.
-    """
-    others = [name for name in checkpoint if name.split(".")[0] in HEADS]
+def find_heads(values, arrays, path):
+    """The heads of a model of Hugging Face, a tuple: "lm_head" or none."""
+    others = [name for name in arrays if name.split(".")[0] in HEADS]
     if others:
         raise ValueError(
             f"A GPT of Hugging Face must be a backbone or a language model. Received: "
@@ -129,11 +109,11 @@ def find_heads(values, checkpoint, path):
         )
     if not values["tie_word_embeddings"]:
         tables = [
-            n for n in checkpoint if n.endswith(("wte.weight", "tokens_embed.weight"))
+            n for n in arrays if n.endswith(("wte.weight", "tokens_embed.weight"))
         ]
-        if LM_HEAD not in checkpoint:
+        if LM_HEAD not in arrays:
             return ()
-        if tables and not np.array_equal(checkpoint[LM_HEAD], checkpoint[tables[0]]):
+        if tables and not np.array_equal(arrays[LM_HEAD], arrays[tables[0]]):
             raise ValueError(
                 "`tie_word_embeddings` must be True; the head of `GPT` always is the "
                 f"table of tokens. Received: False in `{path}`, and arrays {LM_HEAD!r} "
@@ -145,27 +125,7 @@ def find_heads(values, checkpoint, path):
 
 
 def read_keras_nlp(path):
-    """Reads a config.json of keras-nlp, dict of fields of `GPTConfig`.
-
-    Raises:
-        FileNotFoundError: if the file does not exist.
-        ValueError: if it is damaged, or of another class.
-    """
-    values = read_json(path)
-    if values.get("class_name") != "GPT2Backbone":
-        raise ValueError(
-            "`class_name` must be 'GPT2Backbone'. Received: "
-            f"{values.get('class_name')!r} in `{path}`."
-        )
-    config = values.get("config")
-    names = (*KERAS_NLP_SIZES, "dropout")
-    missing = [n for n in names if not isinstance(config, dict) or n not in config]
-    if missing:
-        raise ValueError(f"`{path}` must have the values {', '.join(missing)}.")
-    rate = config["dropout"]
-    return {
-        **{name: config[name] for name in names},
-        **KERAS_NLP,
-        "embedding_dropout": rate,
-        "attention_dropout": rate,
-    }
+    """The fields of `GPTConfig` in a config.json of keras-nlp, dict."""
+    fields = checkpoint.read_keras_nlp(path, "GPT2Backbone", KERAS_NLP_FIELDS)
+    rates = dict.fromkeys(("embedding_dropout", "attention_dropout"), fields["dropout"])
+    return {**fields, **KERAS_NLP, **rates}

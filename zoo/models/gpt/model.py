@@ -10,11 +10,9 @@ from zoo.layers import (
     PositionEmbedding,
     TokenLogits,
     TransformerBlock,
-    WithScores,
     empty_cache,
-    entry_index,
-    visible_entries,
 )
+from zoo.layers.attention.stack import find_blocks, make_blocks, run_blocks, step_blocks
 from zoo.models.gpt.sizes import GPTConfig
 
 EMBEDDINGS = (
@@ -83,12 +81,6 @@ class GPT(Backbone):
         return EMBEDDINGS, *map(tuple, groups)
 
     @staticmethod
-    def make_inputs(config):
-        """Makes the symbolic inputs, int32 (B, L) each."""
-        names = ("token_ids", "padding_mask")
-        return {name: keras.Input((None,), dtype="int32", name=name) for name in names}
-
-    @staticmethod
     def make_layers(config, dtype):
         """Makes the layers by name; they are not built yet."""
         stddev, named = config.initializer_range, {"dtype": dtype}
@@ -108,20 +100,14 @@ class GPT(Backbone):
                 config.embedding_dropout, **named, name="embeddings_dropout"
             ),
         ]
-        for i in range(config.num_layers):
-            block = TransformerBlock(
-                config.num_heads,
-                config.intermediate_dim,
-                config.activation,
-                config.dropout,
-                config.attention_dropout,
-                config.layer_norm_epsilon,
-                stddev,
-                norm_first=config.norm_first,
-                **named,
-                name=f"block_{i}",
-            )
-            layers.append(block)
+        layers += make_blocks(
+            TransformerBlock,
+            config,
+            [f"block_{i}" for i in range(config.num_layers)],
+            stddev=stddev,
+            norm_first=config.norm_first,
+            **named,
+        )
         if config.norm_first:
             epsilon = config.layer_norm_epsilon
             layers.append(LayerNorm(epsilon=epsilon, **named, name="layer_norm"))
@@ -130,36 +116,27 @@ class GPT(Backbone):
     @classmethod
     def connect(cls, config, layers, inputs, scores=False):
         """Connects the layers; `scores` adds the attention weights to the outputs."""
-        x, mask, blocks = cls._begin(layers, inputs)
-        hidden, weights = [x], []
-        for block in blocks:
-            if scores:
-                x, block_weights = WithScores(block)(x, mask)
-                weights.append(block_weights)
-            else:
-                x = block(x, mask)
-            hidden.append(x)
-        hidden[-1] = x = cls._end(layers, x)
+        x, mask = cls._begin(layers, inputs)
+        hidden, weights = run_blocks(find_blocks(layers), x, scores, padding_mask=mask)
+        hidden[-1] = x = cls._end(layers, hidden[-1])
         outputs = {"sequence_output": x, "layer_outputs": ops.stack(hidden, axis=1)}
         if scores:
-            outputs["attention_scores"] = ops.stack(weights, axis=1)
+            (outputs["attention_scores"],) = weights
         return outputs
 
     @classmethod
     def connect_at(cls, config, layers, inputs, positions):
         """Connects the layers; the last block computes `positions`."""
-        x, mask, blocks = cls._begin(layers, inputs)
-        for block in blocks[:-1]:
-            x = block(x, mask)
-        x = cls._end(layers, blocks[-1](x, mask, positions))
-        return {"sequence_output": x}
+        x, mask = cls._begin(layers, inputs)
+        *blocks, last = find_blocks(layers)
+        x = run_blocks(blocks, x, padding_mask=mask)[0][-1]
+        return {"sequence_output": cls._end(layers, last(x, mask, positions))}
 
     @classmethod
     def _begin(cls, layers, inputs):
-        """Returns the embeddings (B, L, D), the mask (B, L, L) and the blocks."""
+        """Returns the embeddings (B, L, D) and the mask (B, L, L)."""
         mask, places = layers["causal_mask"](inputs["padding_mask"])
-        x = cls._embed(layers, inputs["token_ids"], places)
-        return x, mask, cls._blocks(layers)
+        return cls._embed(layers, inputs["token_ids"], places), mask
 
     @staticmethod
     def _embed(layers, ids, places):
@@ -179,10 +156,6 @@ class GPT(Backbone):
                 words(ops.minimum(ids, size - 1)),
             )
         return layers["embeddings_dropout"](x + layers["position_embedding"](x, places))
-
-    @staticmethod
-    def _blocks(layers):
-        return [layer for key, layer in layers.items() if key.startswith("block_")]
 
     @staticmethod
     def _end(layers, x, **mode):
@@ -240,52 +213,30 @@ class GPT(Backbone):
 
     def fuse(self):
         """The fused kernels of each block, see `MultiHeadAttention.fuse`."""
-        return [block.attention.fuse() for block in self._blocks(self.named_layers)]
+        return [block.attention.fuse() for block in find_blocks(self.named_layers)]
 
     def step(self, inputs, states, outputs=("sequence_output",), beams=1, fused=None):
-        """Reads the next tokens of rows, one or several for each row.
+        """Reads the next tokens of rows, see `zoo.backbone.steps.Steps.step`.
 
-        Args:
-            inputs: int32 (R, T), or a dict with them as token_ids and an optional
-                padding_mask (R, T), whose padding stands on the right.
-            states: dict, from `make_states` or from the previous step. Tokens beyond
-                the positions of the model get the last position.
-            outputs: only "sequence_output".
-            beams: int, rows for each source.
-            fused: what `fuse` returned before, or None.
-
-        Returns:
-            dict of sequence_output (R, T, D), and dict of the states after the tokens.
+        The inputs are int32 (R, T), or a dict with them as token_ids and an optional
+        padding_mask (R, T), whose padding stands on the right. Tokens beyond the
+        positions of the model get the last position. There is only the output
+        sequence_output (R, T, D).
         """
         inputs = inputs if isinstance(inputs, dict) else {"token_ids": inputs}
         ids, padding = inputs["token_ids"], inputs.get("padding_mask")
-        config, layers, source = self.config, self.named_layers, states["source"]
-        position, count = states["position"], ops.shape(ids)[1]
+        layers, position = self.named_layers, states["position"]
+        count, width = ops.shape(ids)[1], self.config.hidden_dim
         places = position[:, None] + ops.arange(count, dtype="int32")[None]
-        most = config.max_sequence_length - 1  # of padding, whose vectors are not used
+        most = self.config.max_sequence_length - 1  # padding, whose vectors are unused
         x = self._embed(layers, ids, ops.minimum(places, most))
-        x = ops.reshape(x, (-1, beams * count, config.hidden_dim))
-        mask = visible_entries(
-            states["seen"], source["cache"][0], source["used"], count, beams
-        )
-        every = ops.reshape(mask, (-1, beams * count, ops.shape(mask)[-1]))
-        index = entry_index(source["used"], config.num_heads, beams * count)
-        caches, blocks = [], self._blocks(layers)
-        fused = fused or [None] * len(blocks)
-        for block, cache, own in zip(blocks, source["cache"], fused, strict=True):
-            x, cache = block.step(x, cache, index, every, fused=own)
-            caches.append(cache)
-        x = self._end(layers, x, few_rows=True)
+        x, mask, source = step_blocks(find_blocks(layers), x, states, beams, fused)
+        x = ops.reshape(self._end(layers, x, few_rows=True), (-1, count, width))
         seen, read = mask[:, -1], count
         if padding is not None:
             real = ops.sum(ops.cast(ops.not_equal(padding, 0), "int32"), axis=1)
             last = ops.maximum(real - 1, 0)[:, None, None]
             seen = ops.take_along_axis(mask, last, axis=1)[:, 0]
             seen, read = ops.where(real[:, None] > 0, seen, states["seen"]), real
-        after = {
-            "position": position + read,
-            "seen": seen,
-            "source": {"cache": tuple(caches), "used": source["used"] + beams * count},
-        }
-        x = ops.reshape(x, (-1, count, config.hidden_dim))
+        after = {"position": position + read, "seen": seen, "source": source}
         return {"sequence_output": x}, after

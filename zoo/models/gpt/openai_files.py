@@ -6,7 +6,13 @@ import tokenize
 
 import numpy as np
 
-from zoo.checkpoint import Checkpoint, find_tensorflow, open_checkpoint, read_json
+from zoo.checkpoint import (
+    Checkpoint,
+    check_values,
+    find_variables,
+    open_checkpoint,
+    read_json,
+)
 
 SHAPES = "params_shapes.json"
 # The arrays of the archive in its order, by the names of GPT-2.
@@ -49,26 +55,14 @@ def has_checkpoint(directory):
     """Whether a directory holds a GPT-2 as OpenAI published it, bool."""
     if not (directory / HPARAMS).is_file():
         return False
-    paths = find_tensorflow(directory)
-    return any("model/wte" in open_checkpoint(path) for path in paths)
+    return "model/wte" in find_variables(directory)
 
 
 def read_archive(directory, num_heads=None):
-    """Reads a GPT-1.
+    """The fields of `GPTConfig` and the arrays of a GPT-1.
 
-    The sizes are those of the arrays. The number of heads is in no file.
-
-    Args:
-        directory: `pathlib.Path`.
-        num_heads: int, by default `n_head` of a file hparams.json that the user wrote,
-            or one head for each 64 units, as in the published model.
-
-    Returns:
-        dict of fields of `GPTConfig`, and dict of str to float32 array.
-
-    Raises:
-        ValueError: if a file is damaged, the files do not fit each other, or the number
-            of heads is unknown.
+    The number of heads is in no file. It is `n_head` of a file hparams.json that the
+    user wrote, or one head for each 64 units, as in the published model.
     """
     shapes = _read_shapes(directory / SHAPES)
     values = _read_parts(directory)
@@ -78,8 +72,11 @@ def read_archive(directory, num_heads=None):
             f"The files params_*.npy must have as many values as `{directory / SHAPES}`"
             f" says: {total}. Received: {len(values)}. Download all files again."
         )
+    num_layers = (len(shapes) - len(FIRST)) // len(BLOCK)
+    names = [f"model/{name}" for name in FIRST]
+    names += [f"model/h{i}/{name}" for i in range(num_layers) for name in BLOCK]
     arrays, begin = {}, 0
-    for name, shape in zip(_names(len(shapes)), shapes, strict=True):
+    for name, shape in zip(names, shapes, strict=True):
         end = begin + math.prod(shape)
         arrays[name] = without_width(values[begin:end].reshape(shape))
         begin = end
@@ -87,7 +84,7 @@ def read_archive(directory, num_heads=None):
     fields = {
         "vocabulary_size": len(arrays["model/wte"]),
         "hidden_dim": width,
-        "num_layers": (len(shapes) - len(FIRST)) // len(BLOCK),
+        "num_layers": num_layers,
         "intermediate_dim": arrays["model/h0/mlp/c_fc/b"].size,
         "max_sequence_length": len(arrays["model/wpe"]),
         "norm_first": False,
@@ -124,15 +121,6 @@ def _read_shapes(path):
             f"{shapes[:2]}."
         )
     return shapes
-
-
-def _names(count):
-    """The names of so many arrays."""
-    for name in FIRST:
-        yield f"model/{name}"
-    for i in range((count - len(FIRST)) // len(BLOCK)):
-        for name in BLOCK:
-            yield f"model/h{i}/{name}"
 
 
 def _read_parts(directory):
@@ -176,24 +164,10 @@ def without_width(array):
 
 
 def read_checkpoint(directory, file=None):
-    """Reads a GPT-2.
-
-    Args:
-        directory: `pathlib.Path` with hparams.json.
-        file: str, the name of the .index of one of several checkpoints.
-
-    Returns:
-        dict of fields of `GPTConfig`, and mapping of str to array.
-
-    Raises:
-        FileNotFoundError: if there is no hparams.json.
-        ValueError: if a file is damaged, or the directory has several checkpoints.
-    """
+    """The fields of `GPTConfig` and the arrays of a GPT-2, whose `.index` is `file`."""
     path = directory / HPARAMS
     values = read_json(path)
-    missing = [name for name in SIZES.values() if name not in values]
-    if missing:
-        raise ValueError(f"`{path}` must have the values {', '.join(missing)}.")
+    check_values(values, SIZES.values(), path)
     checkpoint = open_checkpoint(directory / file if file else directory)
     readers = {
         name: lambda name=name: without_width(checkpoint[name]) for name in checkpoint

@@ -3,7 +3,7 @@
 import dataclasses
 
 from zoo.backbone.config import check_heads
-from zoo.checks.ranges import CheckedFields, Positive, Probability, Size
+from zoo.checks.ranges import CheckedFields, Layers, Positive, Probability, Size
 from zoo.layers import get_activation
 
 
@@ -38,7 +38,7 @@ class GPTConfig(CheckedFields):
 
     vocabulary_size: Size = 50257
     hidden_dim: Size = 768
-    num_layers: Size = 12
+    num_layers: Layers = 12
     num_heads: Size = 12
     intermediate_dim: Size = 3072
     max_sequence_length: Size = 1024

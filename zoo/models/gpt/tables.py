@@ -1,7 +1,6 @@
 """Rows between the names of published GPTs and our paths."""
 
-from zoo.checkpoint import Row, expand
-from zoo.models.gpt.shapes import weight_shapes
+from zoo.checkpoint import KERAS_LEAVES, TORCH_LEAVES, Row, expand, module_rows
 
 THIRDS = {"query": "first_third", "key": "second_third", "value": "last_third"}
 # Our modules to those of OpenAI's code.
@@ -42,15 +41,11 @@ KERAS_NLP = {
     "block_{i}/output_layer_norm": f"{BLOCK}/_feedforward_layer_norm",
     "layer_norm": "layer_normalization",
 }
-# What follows the name of a module, for embeddings, kernels, biases, gamma and beta.
-LEAVES = ("embeddings", "kernel", "bias", "gamma", "beta")
-OPENAI_ENDS = dict(zip(LEAVES, ("", "/w", "/b", "/g", "/b"), strict=True))
-TORCH_ENDS = dict(
-    zip(LEAVES, (".weight", ".weight", ".bias", ".weight", ".bias"), strict=True)
-)
-KERAS_ENDS = dict(
-    zip(LEAVES, ("/vars/0", "/vars/0", "/vars/1", "/vars/0", "/vars/1"), strict=True)
-)
+# What follows the name of a module in OpenAI's files.
+OPENAI_LEAVES = {
+    **{"embeddings": "", "kernel": "/w", "gamma": "/g"},
+    **dict.fromkeys(("bias", "beta"), "/b"),
+}
 LM_HEAD = "lm_head.weight"  # a copy of the table of tokens
 # Names of arrays that are not weights: of optimizers, and masks of earlier versions.
 IGNORED = {
@@ -62,59 +57,32 @@ IGNORED = {
 
 
 def table(layout, config):
-    """Returns the rows of a model in a layout, list of `zoo.checkpoint.Row`.
+    """The rows of a model in a layout, list of `zoo.checkpoint.Row`.
 
     No kernel is transposed. The arrays of GPT-1's archive have no names; they get those
     of GPT-2, see `openai_files`.
-
-    Args:
-        layout: str, a key of `IGNORED`.
-        config: `GPTConfig`.
     """
+    operations = {f"block_{{i}}/attention/{k}": third for k, third in THIRDS.items()}
     if layout == "hugging_face":
         modules = HUGGING_FACE if config.norm_first else HUGGING_FACE_GPT1
         # A model without a head has no prefix. Torch's own files repeat tied arrays.
-        tokens, *others = _rows(modules, ("transformer.", ""), TORCH_ENDS)
+        modules = _prefixed(modules, "transformer.", "")
+        tokens, *others = module_rows(modules, TORCH_LEAVES, operations=operations)
         rows = [Row(tokens.target, (*tokens.sources, LM_HEAD)), *others]
     elif layout == "keras_nlp":
         # The root of Keras 2 has another name.
-        roots = ("layers/", "_layer_checkpoint_dependencies/")
-        rows = _rows(KERAS_NLP, roots, KERAS_ENDS, split_heads=True)
+        modules = _prefixed(KERAS_NLP, "layers/", "_layer_checkpoint_dependencies/")
+        rows = module_rows(modules, KERAS_LEAVES, heads=True)
     else:
-        rows = _rows(OPENAI, ("model/",), OPENAI_ENDS)
-    expected = dict(weight_shapes(config))
-    return [r for r in expand(rows, config.num_layers) if r.target in expected]
+        modules = _prefixed(OPENAI, "model/")
+        rows = module_rows(modules, OPENAI_LEAVES, operations=operations)
+    if not config.norm_first:  # then there is no norm after the last block
+        rows = [row for row in rows if not row.target.startswith("layer_norm/")]
+    return expand(rows, config.num_layers)
 
 
-def _rows(modules, prefixes, ends, split_heads=False):
-    """Makes the rows of a layout, with placeholders for the number of a block.
-
-    Args:
-        modules: dict of our module to the layout's name.
-        prefixes: tuple of str, what the names begin with.
-        ends: dict of our array ("embeddings", "gamma", ...) to the end of the name.
-        split_heads: bool, whether query, key and value have arrays of their own, and
-            the kernels of attention are stored as (D, H, K) and (H, K, D).
-    """
-    rows = []
-    for module, name in modules.items():
-        leaves = ("kernel", "bias")
-        if module.endswith("embedding"):
-            leaves = ("embeddings",)
-        elif module.endswith("layer_norm"):
-            leaves = ("gamma", "beta")
-        for leaf in leaves:
-            sources = tuple(f"{prefix}{name}{ends[leaf]}" for prefix in prefixes)
-            operation = _operation(module, leaf, split_heads)
-            rows.append(Row(f"{module}/{leaf}", sources, operation))
-    return rows
-
-
-def _operation(module, leaf, split_heads):
-    """The operation of one row."""
-    part = module.removeprefix("block_{i}/attention/")
-    if not split_heads:
-        return THIRDS.get(part, "copy")
-    if part == "output_projection" and leaf == "kernel":
-        return "merge_first"
-    return "merge_last" if part in THIRDS else "copy"
+def _prefixed(modules, *prefixes):
+    """The modules with all names that they have by what may stand before them."""
+    return {
+        k: tuple(prefix + name for prefix in prefixes) for k, name in modules.items()
+    }

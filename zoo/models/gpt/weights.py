@@ -3,57 +3,37 @@
 import functools
 from pathlib import Path
 
+from zoo import family
 from zoo.backbone.config import make_config
 from zoo.checkpoint import (
     HUGGING_FACE_WEIGHTS,
+    KERAS_NLP_WEIGHTS,
     Converted,
     convert,
     find_hugging_face,
-    find_model_type,
     find_tensorflow,
+    is_hugging_face,
+    is_keras_nlp,
     naming_absent,
     open_checkpoint,
+    open_hugging_face,
     read_generation,
-    read_json,
 )
-from zoo.family import Layout, check_size, only_layout
+from zoo.family import Layout, check_layout, check_size
 from zoo.models.gpt import gpt_writing, hub_files, openai_files
 from zoo.models.gpt.bpe_files import find_end, read_tokenizer
-from zoo.models.gpt.model import GPTConfig
-from zoo.models.gpt.shapes import weight_shapes
+from zoo.models.gpt.model import GPT, GPTConfig
 from zoo.models.gpt.tables import IGNORED, table
 
-__all__ = ["layouts", "read", "recognise"]
+__all__ = ["LAYOUTS", "read", "recognise"]
 
-WRITERS = {
-    "hugging_face": gpt_writing.write_hugging_face,
-    "keras_nlp": gpt_writing.write_keras_nlp,
-}
-# The layouts that may have several checkpoints, and how to find these.
-CHECKPOINTS = {
-    "openai_gpt2": lambda path: [p.name for p in find_tensorflow(path)],
-    "hugging_face": find_hugging_face,
-}
 LM_HEADS = ("lm_head",)
-
-
-def layouts():
-    """Returns the layouts that can be read or written, tuple of `Layout`."""
-    return tuple(
-        Layout(
-            name,
-            lambda directory, name=name: name in find_layouts(directory),
-            functools.partial(read, layout=name),
-            WRITERS.get(name),
-            files=functools.partial(list_files, name) if name in CHECKPOINTS else None,
-        )
-        for name in IGNORED
-    )
-
-
-def list_files(layout, directory):
-    """The names of the checkpoints in a directory, list of str."""
-    return CHECKPOINTS[layout](Path(directory))
+WANTED = (
+    f"A GPT is a directory with {openai_files.SHAPES} and params_0.npy; with "
+    f"{openai_files.HPARAMS} and a TensorFlow checkpoint; or with config.json of "
+    "model_type 'gpt2' or 'openai-gpt' or class_name 'GPT2Backbone', and "
+    f"{', '.join(HUGGING_FACE_WEIGHTS)} or {KERAS_NLP_WEIGHTS}"
+)
 
 
 def recognise(directory):
@@ -70,24 +50,7 @@ def recognise(directory):
     Raises:
         ValueError: if there is more than one.
     """
-    return only_layout(find_layouts(directory), directory)
-
-
-def find_layouts(directory):
-    """Returns the names of all layouts of GPTs in a directory, list of str."""
-    directory, found = Path(directory), []
-    if openai_files.has_archive(directory):
-        found.append("openai_gpt")
-    if openai_files.has_checkpoint(directory):
-        found.append("openai_gpt2")
-    config = read_json(directory / "config.json", optional=True)
-    if find_model_type(config) in (hub_files.GPT1, hub_files.GPT2):
-        if list_files("hugging_face", directory):
-            found.append("hugging_face")
-    if config.get("class_name") == "GPT2Backbone":
-        if (directory / hub_files.KERAS_WEIGHTS).is_file():
-            found.append("keras_nlp")
-    return found
+    return family.recognise(LAYOUTS, directory)
 
 
 def read(directory, layout=None, file=None, num_heads=None):
@@ -115,8 +78,7 @@ def read(directory, layout=None, file=None, num_heads=None):
     """
     directory = Path(directory)
     layout = layout or recognise(directory)
-    if layout not in IGNORED:
-        raise ValueError(_describe(directory, layout))
+    check_layout(LAYOUTS, layout, directory, WANTED)
     heads, names, path = LM_HEADS, {}, directory / "config.json"
     if layout == "openai_gpt":
         path = directory / openai_files.SHAPES
@@ -126,18 +88,17 @@ def read(directory, layout=None, file=None, num_heads=None):
         fields, checkpoint = openai_files.read_checkpoint(directory, file)
     elif layout == "hugging_face":
         fields, values = hub_files.read_hugging_face(path)
-        found = [*find_hugging_face(directory), HUGGING_FACE_WEIGHTS[0]]
-        checkpoint = open_checkpoint(directory / (file or found[0]))
+        checkpoint = open_hugging_face(directory, file)
         heads, names = hub_files.find_heads(values, checkpoint, path), hub_files.NAMES
     else:
         fields = hub_files.read_keras_nlp(path)
-        checkpoint = open_checkpoint(directory / hub_files.KERAS_WEIGHTS)
+        checkpoint = open_checkpoint(directory / KERAS_NLP_WEIGHTS)
     if num_heads is not None:
         fields["num_heads"] = num_heads
     with naming_absent(path, names.values()):
         config = make_config(GPTConfig, fields, f"`{path}`", names)
-        check_size(weight_shapes(config), f"`{path}`")
-        rows, expected = table(layout, config), dict(weight_shapes(config))
+        rows, expected = table(layout, config), GPT.weight_shapes(config)
+        check_size(expected, f"`{path}`")
         weights = convert(checkpoint, rows, expected, IGNORED[layout], config.num_heads)
     tokenizer, options = read_tokenizer(directory, layout, config), {}
     if layout == "hugging_face":
@@ -152,15 +113,29 @@ def read(directory, layout=None, file=None, num_heads=None):
     )
 
 
-def _describe(directory, layout):
-    """Returns the error message for a directory without a known layout."""
-    if layout is not None:
-        return f"`layout` must be one of {sorted(IGNORED)}. Received: {layout!r}."
-    names = sorted(path.name for path in directory.glob("*"))[:10]
-    return (
-        f"A GPT is a directory with {openai_files.SHAPES} and params_0.npy; with "
-        f"{openai_files.HPARAMS} and a TensorFlow checkpoint; or with config.json of "
-        "model_type 'gpt2' or 'openai-gpt' or class_name 'GPT2Backbone', and "
-        f"{', '.join(HUGGING_FACE_WEIGHTS)} or {hub_files.KERAS_WEIGHTS}. Received: "
-        f"`{directory}` with {names}."
-    )
+LAYOUTS = (
+    Layout(
+        "openai_gpt",
+        openai_files.has_archive,
+        functools.partial(read, layout="openai_gpt"),
+    ),
+    Layout(
+        "openai_gpt2",
+        openai_files.has_checkpoint,
+        functools.partial(read, layout="openai_gpt2"),
+        files=lambda directory: [path.name for path in find_tensorflow(directory)],
+    ),
+    Layout(
+        "hugging_face",
+        lambda directory: is_hugging_face(directory, hub_files.GPT1, hub_files.GPT2),
+        functools.partial(read, layout="hugging_face"),
+        gpt_writing.write_hugging_face,
+        files=find_hugging_face,
+    ),
+    Layout(
+        "keras_nlp",
+        lambda directory: is_keras_nlp(directory, "GPT2Backbone"),
+        functools.partial(read, layout="keras_nlp"),
+        gpt_writing.write_keras_nlp,
+    ),
+)

@@ -2,7 +2,6 @@
 
 from zoo.family import Family
 from zoo.models.taglm.model import TagLM, TagLMConfig
-from zoo.models.taglm.shapes import weight_shapes
 
 __all__ = ["FAMILY", "TagLM", "TagLMConfig"]
 
@@ -10,5 +9,4 @@ FAMILY = Family(
     backbone=TagLM,
     tokenizers=("TaggerTokenizer",),
     learning_rate=1e-3,
-    shapes=weight_shapes,
 )

@@ -11,6 +11,7 @@ from zoo.checks.ranges import (
     CheckedFields,
     Count,
     NotNegative,
+    OptionalLayers,
     Pairs,
     Positive,
     Probability,
@@ -82,7 +83,7 @@ class TagLMConfig(CheckedFields):
     filters: Pairs = ((3, 128),)
     max_characters: Size = 50
     lstm_dim: Count = 200
-    num_layers: Count = 2
+    num_layers: OptionalLayers = 2
     lm_positions: tuple[int, ...] = (1,)
     lm_layers: Literal[(*LM_LAYERS,)] | Count | tuple[int, ...] = "top"
     lm_mix: bool = False
@@ -171,8 +172,8 @@ class TagLM(Backbone):
         names = ("word_ids", *(name for name in self.input if name != "padding_mask"))
         return next(name for name in names if name in self.input)
 
-    def make_inputs(self, config):
-        """Makes the symbolic inputs."""
+    def input_shapes(self, config):
+        """The shapes of a row of each input, dict."""
         shapes = {"word_ids": (None,), "character_ids": (None, None)}
         if not config.filters:
             shapes.pop("character_ids")
@@ -186,10 +187,7 @@ class TagLM(Backbone):
             for key, symbol in part.make_inputs(part.config).items():
                 if key != "padding_mask":
                     shapes[f"{name}_{key}"] = tuple(symbol.shape[1:])
-        return {
-            name: keras.Input(shape, dtype="int32", name=name)
-            for name, shape in shapes.items()
-        }
+        return shapes
 
     def make_layers(self, config, dtype):
         """Makes the layers by name; they are not built yet."""

@@ -3,8 +3,7 @@
 from zoo.family import Family
 from zoo.models.transformer.configs import CONFIGS
 from zoo.models.transformer.model import Transformer, TransformerConfig
-from zoo.models.transformer.shapes import weight_shapes
-from zoo.models.transformer.weights import layouts
+from zoo.models.transformer.weights import LAYOUTS
 
 __all__ = ["CONFIGS", "FAMILY", "Transformer", "TransformerConfig"]
 
@@ -19,8 +18,7 @@ FAMILY = Family(
         "TokenListTokenizer",
     ),
     learning_rate=3e-4,
-    layouts=layouts(),
+    layouts=LAYOUTS,
     heads={"token_logits": "token_logits"},
-    shapes=weight_shapes,
     encoder={"num_decoder_layers": 0, "target_vocabulary_size": None},
 )

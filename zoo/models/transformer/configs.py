@@ -4,7 +4,15 @@ import dataclasses
 from typing import Literal
 
 from zoo.backbone.config import check_heads
-from zoo.checks.ranges import CheckedFields, Count, Positive, Probability, Size
+from zoo.checks.ranges import (
+    CheckedFields,
+    Count,
+    Layers,
+    OptionalLayers,
+    Positive,
+    Probability,
+    Size,
+)
 from zoo.layers import get_activation
 from zoo.layers.attention.position_embedding import SINUSOIDS
 
@@ -74,8 +82,8 @@ class TransformerConfig(CheckedFields):
     vocabulary_size: Size = 37000
     target_vocabulary_size: Size | None = None
     hidden_dim: Size = 512
-    num_encoder_layers: Size = 6
-    num_decoder_layers: Count = 6
+    num_encoder_layers: Layers = 6
+    num_decoder_layers: OptionalLayers = 6
     num_heads: Size = 8
     intermediate_dim: Size = 2048
     max_sequence_length: Size = 512

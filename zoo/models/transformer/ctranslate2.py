@@ -6,7 +6,7 @@ import numpy as np
 
 from zoo.checkpoint import find_activation, read_ctranslate2, read_json, warn_user
 from zoo.models.transformer.model import TransformerConfig
-from zoo.models.transformer.published_files import read_token_lists
+from zoo.models.transformer.published_files import count_blocks, read_token_lists
 from zoo.models.transformer.tables import FUSED
 
 CTRANSLATE2_OPTIONS = {
@@ -96,11 +96,7 @@ def read(directory):
 
 
 def _name_table(arrays, directory):
-    """The arrays with the table of the source as older files name it.
-
-    Raises:
-        ValueError: if the source has several tables.
-    """
+    """The arrays with the table of the source as older files name it."""
     named = {re.sub(NUMBERED_TABLE, TABLE, name): a for name, a in arrays.items()}
     if len(named) < len(arrays):
         raise ValueError(
@@ -122,17 +118,13 @@ def _config(arrays, options, shared, values, where):
             )
         return found.pop() if found else default
 
-    def blocks(side):
-        names = {name.split("/")[1] for name in arrays if name.startswith(f"{side}/")}
-        return sum(name.startswith("layer_") for name in names - {"layer_norm"})
-
     size, width = arrays[TABLES[0]].shape
     return TransformerConfig(
         vocabulary_size=size,
         target_vocabulary_size=None if shared else len(arrays[TABLES[2]]),
         hidden_dim=width,
-        num_encoder_layers=blocks("encoder"),
-        num_decoder_layers=blocks("decoder"),
+        num_encoder_layers=count_blocks(arrays, "encoder/layer_{i}/"),
+        num_decoder_layers=count_blocks(arrays, "decoder/layer_{i}/"),
         num_heads=_num_heads(option("num_heads", values["num_heads"]), where),
         intermediate_dim=len(arrays["encoder/layer_0/ffn/linear_0/weight"]),
         activation=find_activation(

@@ -65,11 +65,8 @@ def read(directory, languages=None):
     """Config, arrays and tokenizer of a fairseq directory.
 
     The directory holds a checkpoint, a `dict.{language}.txt` for each language and,
-    optionally, a file of byte-pair codes. Without codes there is no tokenizer.
-
-    Args:
-        directory: `pathlib.Path`.
-        languages: pair of str, see `read_tokenizer`.
+    optionally, a file of byte-pair codes. Without codes there is no tokenizer. See
+    `read_tokenizer` about languages.
     """
     path = _find_checkpoint(directory)
     arrays, entries = open_training_checkpoint(path, "model")
@@ -96,16 +93,10 @@ def _find_checkpoint(directory):
 
 
 def read_options(entries, path):
-    """The options of a model, dict.
+    """The options of a model, dict, from what a checkpoint holds beside the weights.
 
-    Args:
-        entries: dict, what the checkpoint holds beside the weights. "args" is a record
-            of all options, or "cfg" is a dict of groups, in which "model" is such a
-            record or a dict with the groups "encoder" and "decoder".
-        path: of the checkpoint.
-
-    Raises:
-        ValueError: if there are no options.
+    "args" is a record of all options, or "cfg" is a dict of groups, in which "model" is
+    such a record or a dict with the groups "encoder" and "decoder".
     """
     try:
         options, groups = _plain(entries.get("args")), _plain(entries.get("cfg"))
@@ -134,9 +125,7 @@ def read_options(entries, path):
 def _plain(value, seen=None):
     """A stored value without the records of omegaconf, which may refer to each other.
 
-    Args:
-        value: what the pickle holds.
-        seen: dict of the id of a stored dict to its plain one.
+    `seen` is a dict of the id of a stored dict to its plain one.
     """
     seen = {} if seen is None else seen
     if not isinstance(value, dict):

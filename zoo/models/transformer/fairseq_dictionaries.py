@@ -3,7 +3,7 @@
 import itertools
 import re
 
-from zoo.checkpoint import warn_without_tokenizer
+from zoo.checkpoint import read_text, warn_without_tokenizer
 
 # The names of published files; the first ones are preferred.
 CODES = ("bpecodes", "code", "codes")
@@ -15,22 +15,11 @@ SIDE_NAMES = (("source", "src"), ("target", "tgt", "trg"))
 
 
 def read_tokenizer(directory, options, config, languages=None):
-    """The arguments of a `zoo.text.BytePairTokenizer`.
+    """The arguments of a `zoo.text.BytePairTokenizer`; None without byte-pair codes.
 
-    Args:
-        directory: pathlib.Path.
-        options: dict, those of the model; source_lang and target_lang are languages.
-        config: `TransformerConfig`.
-        languages: pair of str, the languages of the source and of the target. By
-            default those of the options. If these lack one, as in many published
-            models, the sizes of the dictionaries say which belongs to which side.
-
-    Returns:
-        dict, or None with a warning if the directory has no byte-pair codes.
-
-    Raises:
-        ValueError: if a dictionary is missing, is damaged, or does not fit the config,
-            or if it is not clear to which side it belongs.
+    `languages` are those of the source and of the target, by default source_lang and
+    target_lang of the options. If these lack one, as in many published models, the
+    sizes of the dictionaries say which belongs to which side.
     """
     codes = _find_codes(directory)
     if codes is None:
@@ -44,7 +33,7 @@ def read_tokenizer(directory, options, config, languages=None):
     languages = _languages(options, languages, paths)
     sides = _find_sides(directory, paths, languages, sizes, shared)
     return {
-        "codes": tuple(_read_text(codes).rstrip("\n").split("\n")),
+        "codes": tuple(_lines(codes)),
         "vocabulary": sides[0],
         "target_vocabulary": None if shared else sides[1],
     }
@@ -66,12 +55,7 @@ def _find_codes(directory):
 
 
 def _languages(options, languages, paths):
-    """The languages of both sides, each str or None if it is not known.
-
-    Args:
-        options, languages: see `read_tokenizer`.
-        paths: dict of the language of each dictionary to its path.
-    """
+    """The languages of both sides, each str or None if it is not known."""
     if languages is None:
         found = []
         for side, names in zip(SIDES, SIDE_NAMES, strict=True):
@@ -90,12 +74,8 @@ def _languages(options, languages, paths):
 def _find_sides(directory, paths, languages, sizes, shared):
     """The tokens of both sides, a pair of tuples of str.
 
-    Args:
-        directory: pathlib.Path.
-        paths: dict of the language of each dictionary to its path.
-        languages: pair of str or None.
-        sizes: pair of int, rows of the embeddings.
-        shared: bool, whether both sides have the same tokens.
+    `paths` are those of the dictionaries by their languages, and `languages` a pair, in
+    which None stands for an unknown one. `sizes` are the rows of both embeddings.
     """
     names = ", ".join(path.name for path in paths.values())
     for language in languages:
@@ -140,12 +120,9 @@ def _find_sides(directory, paths, languages, sizes, shared):
     return tuple(tokens[name] for name in fitting[0])
 
 
-def _read_text(path):
-    """The text of a file."""
-    try:
-        return path.read_text("utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"`{path}` must be UTF-8. Received: {error}.") from error
+def _lines(path):
+    """The lines of a file without empty ones at its end, list of str."""
+    return read_text(path).replace("\r\n", "\n").rstrip("\n").split("\n")
 
 
 def read_dictionary(path):
@@ -153,12 +130,9 @@ def read_dictionary(path):
 
     Args:
         path: pathlib.Path of a file with a token and its count in each line.
-
-    Raises:
-        ValueError: if a line is something else, or a token is repeated.
     """
     tokens = dict.fromkeys(SPECIALS)
-    for number, line in enumerate(_read_text(path).rstrip("\n").split("\n"), start=1):
+    for number, line in enumerate(_lines(path), start=1):
         token, space, count = line.rstrip().rpartition(" ")
         if not space or not re.fullmatch(r"-?\d+", count) or token in tokens:
             raise ValueError(

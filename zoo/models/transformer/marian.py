@@ -10,6 +10,7 @@ from zoo.checkpoint import (
     warn_user,
     warn_without_tokenizer,
 )
+from zoo.checks.ranges import check_choice
 from zoo.models.transformer.model import TransformerConfig
 
 OPTIONS, ACTIVATION = "special:model.yml", "transformer-ffn-activation"
@@ -105,11 +106,7 @@ def read(directory):
 
 
 def read_options(arrays, where):
-    """Takes the options out of the arrays of a file, dict.
-
-    Raises:
-        ValueError: if there are none.
-    """
+    """Takes the options out of the arrays of a file, dict."""
     if OPTIONS not in arrays:
         raise ValueError(
             f"A model of Marian must have its options. Received: no {where}. Marian "
@@ -123,11 +120,7 @@ def read_options(arrays, where):
 
 
 def read_config(values, where):
-    """The `TransformerConfig` of the options of Marian.
-
-    Raises:
-        ValueError: if an option is missing, or has a value that is not known here.
-    """
+    """The `TransformerConfig` of the options of Marian."""
     order = check_options(values, where)
     everything = bool(values.get("tied-embeddings-all"))
     shared = everything or bool(values.get("tied-embeddings-src"))
@@ -149,14 +142,7 @@ def read_config(values, where):
 
 
 def check_options(values, where):
-    """Checks that `Transformer` can compute a model with these options.
-
-    Returns:
-        tuple of str, a key of `ORDERS`.
-
-    Raises:
-        ValueError: naming the first option that it cannot.
-    """
+    """Checks that `Transformer` can compute a model; returns a key of `ORDERS`."""
     missing = sorted({*FIELDS.values(), "dim-vocabs"} - {*values})
     if missing:
         raise ValueError(f"{where} must have the values {', '.join(missing)}.")
@@ -167,11 +153,7 @@ def check_options(values, where):
         "transformer-decoder-dim-ffn": (inner, 0, None),
     }
     for name, admitted in known.items():
-        if values.get(name) not in admitted:
-            raise ValueError(
-                f"`{name}` must be one of {admitted}; nothing else is supported. "
-                f"Received: {values.get(name)!r} in {where}."
-            )
+        check_choice(name, values.get(name), admitted, f"The file is {where}.")
     sizes = values["dim-vocabs"]
     equal = isinstance(sizes, list) and len(sizes) == 2 and sizes[0] == sizes[1]
     if not equal or type(sizes[0]) is not int:
@@ -193,11 +175,7 @@ def check_options(values, where):
 
 
 def add_padding(arrays, config, where):
-    """Adds a row for padding to the tables, to the logits and to their bias.
-
-    Raises:
-        ValueError: if there is no table.
-    """
+    """Adds a row for padding to the tables, to the logits and to their bias."""
     pad, shared = config.pad_id, config.target_vocabulary_size is None
     arrays.setdefault(LOGITS_BIAS, np.zeros((1, pad), "float32"))
     names = [*(["Wemb"] if shared else TABLES), LOGITS_BIAS]
@@ -216,9 +194,7 @@ def add_padding(arrays, config, where):
 def read_tokenizer(directory, pad):
     """The arguments of `zoo.text.MarianTokenizer`, a dict, or None without its files.
 
-    Args:
-        directory: pathlib.Path with `source.spm`, `target.spm` and one `*vocab.yml`.
-        pad: int, the id of padding, which the vocabulary lacks.
+    The vocabulary lacks the token of padding, whose id is `pad`.
     """
     models = [directory / f"{side}.spm" for side in ("source", "target")]
     vocabularies = sorted(directory.glob("*vocab.yml"))

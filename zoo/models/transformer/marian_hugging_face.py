@@ -5,10 +5,11 @@ import numpy as np
 from zoo.backbone.config import make_config
 from zoo.checkpoint import (
     GENERATION_FILE,
+    check_supported,
+    check_values,
     find_activation,
-    find_hugging_face,
-    find_model_type,
-    open_checkpoint,
+    is_hugging_face,
+    open_hugging_face,
     read_generation,
     read_json,
     warn_user,
@@ -71,10 +72,7 @@ TOKENIZER_FILES = {
 
 def recognise(directory):
     """Whether a directory holds such a model, bool."""
-    path = directory / "config.json"
-    if not path.is_file() or not find_hugging_face(directory):
-        return False
-    return find_model_type(read_json(path)) == "marian"
+    return is_hugging_face(directory, "marian")
 
 
 def read(directory):
@@ -82,7 +80,7 @@ def read(directory):
     path = directory / "config.json"
     values = {**DEFAULTS, **read_json(path)}
     config = read_config(values, path)
-    arrays = dict(open_checkpoint(directory / find_hugging_face(directory)[0]))
+    arrays = dict(open_hugging_face(directory))
     _drop_copies(arrays, config, path)
     _drop_positions(arrays, config, path)
     bias = np.zeros((1, config.target_size), "float32")
@@ -106,12 +104,8 @@ def read(directory):
 
 
 def read_config(values, path):
-    """The `TransformerConfig` of the values of a config.json.
-
-    Raises:
-        ValueError: if a value is missing, or `Transformer` cannot compute the model.
-    """
-    check_options(values, OPTIONS, path)
+    """The `TransformerConfig` of the values of a config.json."""
+    check_supported(values, OPTIONS, path, "Transformer")
     for name in ("attention_heads", "ffn_dim"):
         sides = [values.get(f"{side}_{name}") for side in ("encoder", "decoder")]
         if sides[0] != sides[1]:
@@ -128,10 +122,8 @@ def read_config(values, path):
             "`decoder_start_token_id` must be `pad_token_id`. Received: "
             f"{start!r} and {pad!r} in `{path}`."
         )
-    fields = {ours: values[name] for ours, name in FIELDS.items() if name in values}
-    missing = sorted({*FIELDS.values()} - {*values})
-    if missing:
-        raise ValueError(f"`{path}` must have the values {', '.join(missing)}.")
+    check_values(values, FIELDS.values(), path)
+    fields = {ours: values[name] for ours, name in FIELDS.items()}
     fields["activation"] = find_activation(
         "hugging_face", fields["activation"], FIELDS["activation"], f"`{path}`"
     )
@@ -144,23 +136,11 @@ def read_config(values, path):
     return make_config(TransformerConfig, {**fields, **FIXED}, f"`{path}`", names)
 
 
-def check_options(values, known, path):
-    """Checks that options have values that are known here.
-
-    Raises:
-        ValueError: naming the first one that has not.
-    """
-    for name, admitted in known.items():
-        if values.get(name) not in admitted:
-            raise ValueError(
-                f"`{name}` must be {admitted[0]!r}; nothing else is supported. "
-                f"Received: {values[name]!r} in `{path}`."
-            )
-
-
 def _drop_copies(arrays, config, path):
     """Removes the copies of tied tables, which must be equal."""
-    target = [TARGET_TABLE, *[LOGITS_TABLE] * config.tied_output]
+    target = [TARGET_TABLE]
+    if config.tied_output:
+        target.append(LOGITS_TABLE)
     groups = [[*SOURCE_TABLES], target]
     if config.target_vocabulary_size is None:
         groups = [[*SOURCE_TABLES, *target]]
@@ -196,17 +176,7 @@ def _drop_positions(arrays, config, path):
 
 
 def read_tokenizer(directory, config, end):
-    """The arguments of `zoo.text.MarianTokenizer`, a dict; None without any file.
-
-    Args:
-        directory: pathlib.Path.
-        config: `TransformerConfig`.
-        end: int, the `eos_token_id`.
-
-    Raises:
-        FileNotFoundError: if some of the files are missing.
-        ValueError: if a vocabulary does not fit the config.
-    """
+    """The arguments of `zoo.text.MarianTokenizer`, a dict; None without any file."""
     names = {**TOKENIZER_FILES}
     sizes = {"vocabulary": config.vocabulary_size}
     if config.target_vocabulary_size is None:

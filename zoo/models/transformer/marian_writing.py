@@ -10,10 +10,9 @@ from zoo.checkpoint import (
     convert,
     name_activation,
     revert,
-    save_checkpoint,
+    write_directory,
     write_generation,
 )
-from zoo.files.whole_files import filling
 from zoo.models.transformer.marian_hugging_face import (
     FIELDS,
     FIXED,
@@ -21,8 +20,7 @@ from zoo.models.transformer.marian_hugging_face import (
     TARGET_TABLE,
     TOKENIZER_FILES,
 )
-from zoo.models.transformer.shapes import weight_shapes
-from zoo.models.transformer.tables import NAMINGS
+from zoo.models.transformer.tables import NAMINGS, shapes
 
 ALWAYS = {
     **FIXED,
@@ -39,12 +37,7 @@ def write(directory, contents):
     The directory appears complete or not at all. Tables are written once, but for one
     that both sides share and the output does not: transformers 5 does not tie it.
 
-    Args:
-        directory: path of a directory that does not exist or is empty.
-        contents: `zoo.checkpoint.Converted`. Its options are those of the task.
-
     Raises:
-        FileExistsError: if the directory is not empty.
         ValueError: if no `MarianMTModel` computes the model, if its head is missing, or
             if its tokenizer or an option of its search is of another kind.
     """
@@ -61,7 +54,7 @@ def write(directory, contents):
             f"Hugging Face's Marian always has {ALWAYS}, where `ends_in_norm` is set "
             f'by `final_layer_norm`. Received: {wrong}. Write layout "zoo" instead.'
         )
-    expected = dict(weight_shapes(config, head=True))
+    expected = shapes(config)
     rows = NAMINGS["hugging_face"].rows(config, expected)
     kept = [Row(path, path) for path in expected]
     arrays = revert(convert(contents.weights, kept, expected), rows)
@@ -81,13 +74,7 @@ def write(directory, contents):
         "config.json": {**describe(config), **tokens},
         GENERATION_FILE: {**generation(contents.options, config), **tokens},
     }
-    with filling(directory) as partial:
-        for name, document in documents.items():
-            text = json.dumps(document, indent=2) + "\n"
-            (partial / name).write_text(text, "utf-8")
-        for name, content in files.items():
-            (partial / name).write_bytes(content)
-        save_checkpoint(partial / HUGGING_FACE_WEIGHTS[0], arrays)
+    write_directory(directory, documents | files, {HUGGING_FACE_WEIGHTS[0]: arrays})
 
 
 def describe(config):
@@ -113,15 +100,7 @@ def describe(config):
 
 
 def generation(options, config):
-    """The values of a generation_config.json, dict, but for the special tokens.
-
-    Args:
-        options: dict of the options of a `zoo.Translator`; empty for a backbone.
-        config: `TransformerConfig`.
-
-    Raises:
-        ValueError: if Hugging Face has no such search.
-    """
+    """The values of a generation_config.json, dict, but for the special tokens."""
     search = dict(options.get("generation") or {})
     rule = search.pop("penalty", "hugging_face")
     search.pop("extra_tokens", None)  # there is no such limit
@@ -137,15 +116,7 @@ def generation(options, config):
 
 
 def tokenizer_files(tokenizer, config):
-    """The files of a tokenizer, dict of name to bytes; empty without one.
-
-    Args:
-        tokenizer: dict, the config of a `zoo.text.MarianTokenizer`, or None.
-        config: `TransformerConfig`.
-
-    Raises:
-        ValueError: if it is another tokenizer, or does not fit the model.
-    """
+    """The contents of a tokenizer's files by their names; empty without one."""
     if not tokenizer:
         return {}
     if "vocabulary" not in tokenizer:
@@ -167,12 +138,10 @@ def tokenizer_files(tokenizer, config):
         if isinstance(value, str):
             files[name] = base64.b64decode(value)
         elif value is not None:
-            text = json.dumps(value, ensure_ascii=False, indent=2) + "\n"
-            files[name] = text.encode("utf-8")
-    options = {
+            files[name] = json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+    files["tokenizer_config.json"] = {
         "tokenizer_class": "MarianTokenizer",
         "model_max_length": config.max_sequence_length,
         "separate_vocabs": config.target_vocabulary_size is not None,
     }
-    files["tokenizer_config.json"] = (json.dumps(options, indent=2) + "\n").encode()
     return files

@@ -10,11 +10,9 @@ from zoo.layers import (
     SinusoidalPositions,
     TokenLogits,
     TransformerBlock,
-    WithScores,
     empty_cache,
-    entry_index,
-    visible_entries,
 )
+from zoo.layers.attention.stack import find_blocks, make_blocks, run_blocks, step_blocks
 from zoo.models.transformer.configs import TransformerConfig
 
 
@@ -106,13 +104,10 @@ class Transformer(Backbone):
             name="token_logits",
         )
 
-    @staticmethod
-    def make_inputs(config):
-        """Makes the symbolic inputs, int32."""
-        names = ["token_ids", "padding_mask"]
-        if config.num_decoder_layers:
-            names = [*(f"encoder_{name}" for name in names), "decoder_token_ids"]
-        return {name: keras.Input((None,), dtype="int32", name=name) for name in names}
+    def input_shapes(self, config):
+        """The shapes of a row of each input, dict."""
+        target = {"decoder_token_ids": (None,)} if config.num_decoder_layers else {}
+        return super().input_shapes(config) | target
 
     @staticmethod
     def make_layers(config, dtype):
@@ -148,24 +143,19 @@ class Transformer(Backbone):
                     config.dropout, **named, name=f"{side}_embeddings_dropout"
                 )
             )
-            for i in range(getattr(config, f"num_{side}_layers")):
-                block = TransformerBlock(
-                    config.num_heads,
-                    config.intermediate_dim,
-                    config.activation,
-                    config.dropout,
-                    config.attention_dropout,
-                    config.layer_norm_epsilon,
-                    None,
-                    causal=side == "decoder",
-                    cross=side == "decoder",
-                    norm_first=config.norm_first,
-                    attention_bias=config.attention_bias,
-                    activation_dropout=config.activation_dropout,
-                    **named,
-                    name=f"{side}_block_{i}",
-                )
-                layers.append(block)
+            count = getattr(config, f"num_{side}_layers")
+            layers += make_blocks(
+                TransformerBlock,
+                config,
+                [f"{side}_block_{i}" for i in range(count)],
+                stddev=None,
+                causal=side == "decoder",
+                cross=side == "decoder",
+                norm_first=config.norm_first,
+                attention_bias=config.attention_bias,
+                activation_dropout=config.activation_dropout,
+                **named,
+            )
             if config.ends_in_norm:
                 layers.append(norm(f"{side}_layer_norm"))
         return {layer.name: layer for layer in layers}
@@ -178,27 +168,15 @@ class Transformer(Backbone):
         given = {"padding_mask": mask}
         for side, prefix in sides.items():
             x = cls._embed(config, layers, side, inputs[f"{prefix}token_ids"])
-            hidden, attended = [x], []
-            for block in cls._blocks(config, layers, side):
-                if scores:
-                    x, *found = WithScores(block)(x, **given)
-                    attended.append(found)
-                else:
-                    x = block(x, **given)
-                hidden.append(x)
-            hidden[-1] = x = cls._end(config, layers, side, x)
+            blocks = find_blocks(layers, f"{side}_block_")
+            hidden, weights = run_blocks(blocks, x, scores, **given)
+            hidden[-1] = x = cls._end(config, layers, side, hidden[-1])
             given = {"memory": x, "memory_mask": mask}
             outputs[f"{prefix}sequence_output"] = x
             outputs[f"{prefix}layer_outputs"] = ops.stack(hidden, axis=1)
-            for kind, found in enumerate(zip(*attended, strict=True)):
-                name = (prefix, "cross_")[kind]
-                outputs[f"{name}attention_scores"] = ops.stack(found, axis=1)
+            for kind, found in zip((prefix, "cross_"), weights, strict=False):
+                outputs[f"{kind}attention_scores"] = found
         return outputs
-
-    @staticmethod
-    def _blocks(config, layers, side):
-        count = getattr(config, f"num_{side}_layers")
-        return [layers[f"{side}_block_{i}"] for i in range(count)]
 
     @staticmethod
     def _embed(config, layers, side, ids, places=None):
@@ -249,10 +227,11 @@ class Transformer(Backbone):
         if mask is None:
             mask = _padding_mask(ids, config)
         x = self._embed(config, layers, "encoder", ids)
-        for block in self._blocks(config, layers, "encoder"):
-            x = block(x, padding_mask=mask)
-        x = self._end(config, layers, "encoder", x)
-        blocks = self._blocks(config, layers, "decoder")
+        hidden, _ = run_blocks(
+            find_blocks(layers, "encoder_block_"), x, padding_mask=mask
+        )
+        x = self._end(config, layers, "encoder", hidden[-1])
+        blocks = find_blocks(layers, "decoder_block_")
         memory = tuple(b.cross_attention.keys_and_values(x) for b in blocks)
         width = config.hidden_dim // config.num_heads
         shape = config.num_heads, length * beams, width, self.compute_dtype
@@ -271,54 +250,28 @@ class Transformer(Backbone):
         """The fused kernels of each block, see `MultiHeadAttention.fuse`."""
         return [
             block.attention.fuse()
-            for block in self._blocks(self.config, self.named_layers, "decoder")
+            for block in find_blocks(self.named_layers, "decoder_block_")
         ]
 
     def step(
         self, inputs, states, outputs=("decoder_sequence_output",), beams=1, fused=None
     ):
-        """Reads the next tokens of the target, one or several for each row.
+        """Reads the next tokens of the target, see `zoo.backbone.steps.Steps.step`.
 
-        The tokens of all rows of a source are new entries of its cache. So nothing is
-        moved if hypotheses change their places: only `seen` is.
-
-        Args:
-            inputs: int32 (R, T), or a dict with them as decoder_token_ids.
-            states: dict, from `make_states` or from the previous step.
-            outputs: only "decoder_sequence_output".
-            beams: int, rows for each source.
-            fused: what `fuse` returned before, or None.
-
-        Returns:
-            dict of decoder_sequence_output (R, T, D), and dict of the states after the
-            tokens.
+        The inputs are int32 (R, T), or a dict with them as decoder_token_ids. There is
+        only the output decoder_sequence_output (R, T, D).
         """
         if isinstance(inputs, dict):
             inputs = inputs["decoder_token_ids"]
         config, layers, position = self.config, self.named_layers, states["position"]
-        source, count = states["source"], ops.shape(inputs)[1]
+        count = ops.shape(inputs)[1]
         places = position[:, None] + ops.arange(count, dtype="int32")[None]
         x = self._embed(config, layers, "decoder", inputs, places)
-        x = ops.reshape(x, (-1, beams * count, config.hidden_dim))
-        mask = visible_entries(
-            states["seen"], source["cache"][0], source["used"], count, beams
-        )
-        every = ops.reshape(mask, (-1, beams * count, ops.shape(mask)[-1]))
-        index = entry_index(source["used"], config.num_heads, beams * count)
-        caches, blocks = [], self._blocks(config, layers, "decoder")
-        fused = fused or [None] * len(blocks)
-        for block, cache, memory, own in zip(
-            blocks, source["cache"], source["memory"], fused, strict=True
-        ):
-            x, cache = block.step(x, cache, index, every, memory, source["mask"], own)
-            caches.append(cache)
+        blocks = find_blocks(layers, "decoder_block_")
+        x, mask, source = step_blocks(blocks, x, states, beams, fused)
         x = self._end(config, layers, "decoder", x, few_rows=True)
-        used = source["used"] + beams * count
-        after = {
-            "position": position + count,
-            "seen": mask[:, -1],
-            "source": {**source, "cache": tuple(caches), "used": used},
-        }
+        seen = mask[:, -1]
+        after = {"position": position + count, "seen": seen, "source": source}
         x = ops.reshape(x, (-1, count, config.hidden_dim))
         return {"decoder_sequence_output": x}, after
 

@@ -3,7 +3,7 @@
 import re
 
 from zoo.backbone.config import make_config
-from zoo.checkpoint import find_activation, open_checkpoint, read_json
+from zoo.checkpoint import find_activation, find_variables, open_checkpoint, read_json
 from zoo.models.transformer.model import TransformerConfig
 from zoo.models.transformer.published_files import (
     ARGUMENTS,
@@ -12,7 +12,6 @@ from zoo.models.transformer.published_files import (
     count_blocks,
     find_subwords,
     object_arrays,
-    variable_names,
 )
 
 TABLE = "embedding_lookup/embeddings"
@@ -34,7 +33,7 @@ DROPOUTS = {
 
 def recognise(directory):
     """Whether a directory holds such a model, bool."""
-    names = variable_names(directory)
+    names = find_variables(directory)
     return any("encoder_layer/encoder_layers/0/_attention_layer/" in n for n in names)
 
 
@@ -64,7 +63,6 @@ def read(directory):
             f"`{directory}` must hold a table of embeddings and encoder blocks. "
             f"Received: the arrays {sorted(arrays)[:5]} and others."
         )
-    arrays = {name: _flat(name, array) for name, array in arrays.items()}
     check_option(values, "norm_epsilon", (1e-6,), path)
     size, width = arrays[TABLE].shape
     fields = {ours: values.get(theirs, 0.0) for ours, theirs in DROPOUTS.items()}
@@ -102,14 +100,3 @@ def _name(name):
         return name
     begin, part, end = match.groups()
     return begin + PARTS.get(part, part) + end
-
-
-def _flat(name, array):
-    """The array of a projection with its heads beside each other."""
-    if re.search("attention/_(query|key|value)_dense/kernel", name):
-        return array.reshape(len(array), -1)
-    if re.search("attention/_(query|key|value)_dense/bias", name):
-        return array.reshape(-1)
-    if name.endswith("attention/_output_dense/kernel"):
-        return array.reshape(-1, array.shape[-1])
-    return array

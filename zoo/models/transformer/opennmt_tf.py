@@ -1,7 +1,7 @@
 """Reads Transformers of OpenNMT-tf."""
 
 from zoo.backbone.config import make_config
-from zoo.checkpoint import find_activation, open_checkpoint, read_json
+from zoo.checkpoint import find_activation, find_variables, open_checkpoint, read_json
 from zoo.models.transformer.model import TransformerConfig
 from zoo.models.transformer.published_files import (
     ARGUMENTS,
@@ -9,7 +9,6 @@ from zoo.models.transformer.published_files import (
     count_blocks,
     object_arrays,
     read_token_lists,
-    variable_names,
 )
 
 TABLES = tuple(
@@ -28,7 +27,7 @@ GENERATION = {**GNMT, "length_penalty": 0.0, "max_new_tokens": 250}
 
 def recognise(directory):
     """Whether a directory holds such a model, bool."""
-    return any(QUERY in name for name in variable_names(directory))
+    return any(QUERY in name for name in find_variables(directory))
 
 
 def read(directory):

@@ -1,9 +1,8 @@
 """Reads files that several programs write beside the weights."""
 
-import json
 import re
 
-from zoo.checkpoint import find_tensorflow, open_checkpoint, warn_without_tokenizer
+from zoo.checkpoint import read_json, read_lines, warn_without_tokenizer
 
 # Arguments of a model's class, where no other file says them. The user writes it.
 ARGUMENTS = "transformer_config.json"
@@ -19,21 +18,10 @@ NO_WEIGHTS = (
 )
 
 
-def variable_names(directory):
-    """The names of the variables in all TensorFlow checkpoints of a directory, set."""
-    paths = find_tensorflow(directory)
-    return {name for path in paths for name in open_checkpoint(path)}
-
-
 def object_arrays(checkpoint):
-    """The weights of an object-based checkpoint, by the names of their objects.
+    """The weights of an object-based checkpoint, by the names of their objects, dict.
 
-    Args:
-        checkpoint: mapping of name to array. The root may be the model, or have it as
-            its attribute "model".
-
-    Returns:
-        dict of name to array.
+    The root may be the model, or have it as its attribute "model".
     """
     return {
         name.removesuffix(VALUE).removeprefix("model/"): checkpoint[name]
@@ -43,15 +31,7 @@ def object_arrays(checkpoint):
 
 
 def count_blocks(names, form):
-    """How many blocks a side has.
-
-    Args:
-        names: iterable of str, the names of arrays.
-        form: str, what the names of the blocks begin with, with `{i}` for the number.
-
-    Returns:
-        int.
-    """
+    """How many blocks a side has, whose names begin with `form`; its `{i}` counts."""
     begin, _, end = form.partition("{i}")
     rests = [n.removeprefix(begin) for n in names if n.startswith(begin)]
     numbers, count = {rest.partition(end)[0] for rest in rests}, 0
@@ -61,17 +41,9 @@ def count_blocks(names, form):
 
 
 def check_option(values, name, known, path):
-    """Raises if an option has a value that `Transformer` does not support.
+    """The value of an option; an error if `Transformer` does not support it.
 
-    Args:
-        values: dict.
-        name: str.
-        known: collection of the values that are supported. The first one is assumed
-            if the option is missing.
-        path: of the file, for the message.
-
-    Returns:
-        The value.
+    The first one of the known values is assumed if the option is missing.
     """
     known = list(known)
     value = values.get(name, known[0])
@@ -84,19 +56,10 @@ def check_option(values, name, known, path):
 
 
 def find_subwords(directory, sizes, divisor=1):
-    """The vocabularies of subwords that tensor2tensor wrote.
+    """The arguments of `SubwordTokenizer`, from files of tensor2tensor; None without.
 
-    Args:
-        directory: `pathlib.Path`.
-        sizes: list of int, rows of the table of the source and of a table of its own
-            for the target.
-        divisor: int, which the number of rows is a multiple of.
-
-    Returns:
-        dict of the arguments of `SubwordTokenizer`, or None if there is none.
-
-    Raises:
-        ValueError: if they do not fit the tables, or it is not clear which is which.
+    `sizes` are the rows of the table of the source, and of one for the target if there
+    is one. They are multiples of `divisor`.
     """
     found = {}
     for path in sorted(directory.iterdir()):
@@ -121,19 +84,11 @@ def find_subwords(directory, sizes, divisor=1):
 
 
 def read_token_lists(directory, sizes, values=None):
-    """The vocabularies of OpenNMT and CTranslate2, one token per line.
+    """The arguments of `TokenListTokenizer`, from files of OpenNMT and CTranslate2.
 
-    Args:
-        directory: `pathlib.Path`, which holds `source_vocabulary.txt` and
-            `target_vocabulary.txt`, or `shared_vocabulary.txt`, or such `.json` files.
-        sizes: pair of int, tokens of the source and of the target.
-        values: dict, what a `config.json` of CTranslate2 says of special tokens.
-
-    Returns:
-        dict of the arguments of `TokenListTokenizer`, or None if there are none.
-
-    Raises:
-        ValueError: if they are damaged or do not fit the tables.
+    The files are `source_vocabulary.txt` and `target_vocabulary.txt`, or
+    `shared_vocabulary.txt`, or such `.json` files; None without files. `values` are
+    those of a `config.json` of CTranslate2, which names special tokens.
     """
     values = values or {}
     unknown = values.get("unk_token", "<unk>")
@@ -174,19 +129,15 @@ def _read_tokens(directory, side):
     """The tokens of a side, tuple of str, or None."""
     for name in (f"{side}_vocabulary", "shared_vocabulary"):
         path = directory / f"{name}.txt"
-        try:
-            if path.is_file():
-                text = path.read_bytes().decode("utf-8")
-                return tuple(text.removesuffix("\n").split("\n"))
-            path = path.with_suffix(".json")
-            if path.is_file():
-                tokens = json.loads(path.read_text("utf-8"))
-                wrong = [token for token in tokens if not isinstance(token, str)]
-                if wrong or not isinstance(tokens, list):
-                    raise ValueError("it is not a list of strings")
-                return tuple(tokens)
-        except (ValueError, TypeError, RecursionError) as error:
-            raise ValueError(
-                f"`{path}` must be a list of tokens in UTF-8. Received: {error}."
-            ) from error
+        if path.is_file():
+            return tuple(read_lines(path))
+        path = path.with_suffix(".json")
+        if path.is_file():
+            tokens = read_json(path, kind=list)
+            wrong = [token for token in tokens if not isinstance(token, str)]
+            if wrong:
+                raise ValueError(
+                    f"`{path}` must be a list of tokens. Received: {wrong[0]!r:.80}."
+                )
+            return tuple(tokens)
     return None

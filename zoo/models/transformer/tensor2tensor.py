@@ -5,13 +5,12 @@ import re
 import numpy as np
 
 from zoo.backbone.config import make_config, naming
-from zoo.checkpoint import open_checkpoint, read_json
+from zoo.checkpoint import find_variables, open_checkpoint, read_json
 from zoo.models.transformer.model import TransformerConfig
 from zoo.models.transformer.published_files import (
     GNMT,
     check_option,
     find_subwords,
-    variable_names,
 )
 
 BODY = "transformer/body/"
@@ -57,7 +56,7 @@ FIELDS = {
 
 def recognise(directory):
     """Whether a directory holds such a model, bool."""
-    return any(name.startswith(BODY) for name in variable_names(directory))
+    return any(name.startswith(BODY) for name in find_variables(directory))
 
 
 def read(directory):
@@ -98,15 +97,7 @@ def read(directory):
 
 
 def _config(values, sizes, arrays, path):
-    """The config of a model.
-
-    Args:
-        values: dict, the content of `hparams.json`.
-        sizes: list of int, rows of the table of the source and of a table of its own
-            for the target.
-        arrays: dict of name to array.
-        path: of `hparams.json`, for messages.
-    """
+    """The config of a model; `sizes` are the rows of the tables of both sides."""
     for name, known in SUPPORTED.items():
         check_option(values, name, known, path)
     fields = {
@@ -153,11 +144,7 @@ def _config(values, sizes, arrays, path):
 
 
 def _read_tables(checkpoint, names, directory):
-    """The tables of embeddings, each put together from its shards.
-
-    Returns:
-        dict of "shared", "input_emb", "target_emb" or "softmax" to array (V, D).
-    """
+    """The tables (V, D) by their kinds, each put together from its shards, dict."""
     shards = {}
     for name in names:
         match = re.fullmatch(TABLES, name)

@@ -3,8 +3,9 @@
 import functools
 import pathlib
 
+from zoo import family
 from zoo.checkpoint import Converted, convert
-from zoo.family import Layout, check_size, only_layout
+from zoo.family import Layout, check_layout, check_size
 from zoo.models.transformer import (
     ctranslate2,
     fairseq,
@@ -15,10 +16,9 @@ from zoo.models.transformer import (
     opennmt_tf,
     tensor2tensor,
 )
-from zoo.models.transformer.shapes import weight_shapes
-from zoo.models.transformer.tables import NAMINGS
+from zoo.models.transformer.tables import NAMINGS, shapes
 
-__all__ = ["layouts", "read", "recognise"]
+__all__ = ["LAYOUTS", "read", "recognise"]
 
 # A module for each layout. `recognise(directory)` returns whether the directory holds
 # such a model. `read(directory)` returns its `TransformerConfig`, its arrays by the
@@ -38,33 +38,13 @@ WITH_LANGUAGES = ("fairseq",)
 WRITERS = {"hugging_face": marian_writing.write}
 
 
-def layouts():
-    """Returns the layouts that can be read or written, tuple of `Layout`."""
-    return tuple(
-        Layout(
-            name,
-            lambda directory, name=name: name in find_layouts(directory),
-            functools.partial(read, layout=name),
-            WRITERS.get(name),
-            languages=name in WITH_LANGUAGES,
-        )
-        for name in READERS
-    )
-
-
 def recognise(directory):
     """Returns the layout of the Transformer in a directory, or None.
 
     Raises:
         ValueError: if there is more than one.
     """
-    return only_layout(find_layouts(directory), directory)
-
-
-def find_layouts(directory):
-    """Returns the names of all layouts of Transformers in a directory."""
-    directory = pathlib.Path(directory)
-    return [name for name, kind in READERS.items() if kind.recognise(directory)]
+    return family.recognise(LAYOUTS, directory)
 
 
 def read(directory, layout=None, languages=None):
@@ -85,15 +65,25 @@ def read(directory, layout=None, languages=None):
     """
     directory = pathlib.Path(directory)
     layout = layout or recognise(directory)
-    if layout not in READERS:
-        raise ValueError(
-            f"`{directory}` must hold a Transformer of one of the layouts "
-            f"{', '.join(READERS)}. Received: {layout!r}."
-        )
+    wanted = f"A Transformer is a directory of a layout of {', '.join(READERS)}"
+    check_layout(LAYOUTS, layout, directory, wanted)
     options = {} if languages is None else {"languages": languages}
     config, arrays, others = READERS[layout].read(directory, **options)
-    expected = dict(weight_shapes(config, head=True))
+    expected = shapes(config)
     stored = sum(array.size for array in arrays.values())
-    check_size(weight_shapes(config, head=True), f"`{directory}`", stored)
-    weights = convert(arrays, NAMINGS[layout].rows(config, expected), expected)
+    check_size(expected, f"`{directory}`", stored)
+    rows = NAMINGS[layout].rows(config, expected)
+    weights = convert(arrays, rows, expected, num_heads=config.num_heads)
     return Converted(layout, config, weights, heads=("token_logits",), **others)
+
+
+LAYOUTS = tuple(
+    Layout(
+        name,
+        reader.recognise,
+        functools.partial(read, layout=name),
+        WRITERS.get(name),
+        languages=name in WITH_LANGUAGES,
+    )
+    for name, reader in READERS.items()
+)

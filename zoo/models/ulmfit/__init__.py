@@ -2,8 +2,7 @@
 
 from zoo.family import Family
 from zoo.models.ulmfit.model import ULMFiT, ULMFiTConfig
-from zoo.models.ulmfit.shapes import weight_shapes
-from zoo.models.ulmfit.weights import layouts, read, recognise
+from zoo.models.ulmfit.weights import LAYOUTS, read, recognise
 
 __all__ = ["FAMILY", "ULMFiT", "ULMFiTConfig", "read", "recognise"]
 
@@ -12,7 +11,6 @@ FAMILY = Family(
     tokenizers=("FastaiTokenizer", "WordPieceTokenizer"),
     learning_rate=4e-3,
     head="concat_pooling",
-    layouts=layouts(),
+    layouts=LAYOUTS,
     heads={"lm_head": "lm_head"},
-    shapes=weight_shapes,
 )

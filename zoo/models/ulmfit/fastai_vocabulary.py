@@ -1,8 +1,7 @@
 """The tokens of fastai's models: lists of str in pickles."""
 
-import warnings
-
 from zoo.checkpoint import read_strings, warn_without_tokenizer
+from zoo.checks.user_warnings import warn_user
 
 EXPORT = "export.pkl"  # of `Learner.export`; it holds code
 # The tokens of padding in the order of preference.
@@ -11,19 +10,10 @@ PIECE = "\u2581"  # what pieces of SentencePiece begin with
 
 
 def read_tokenizer(path):
-    """Reads the list of tokens beside a checkpoint.
+    """The arguments of `zoo.text.FastaiTokenizer`, from the list beside a checkpoint.
 
-    Args:
-        path: `pathlib.Path` of the checkpoint.
-
-    Returns:
-        dict of vocabulary (list of str) and version, the arguments of
-        `zoo.text.FastaiTokenizer`; None with a warning if there is no list, or if its
-        tokens are pieces of SentencePiece.
-
-    Raises:
-        ValueError: if a list is damaged or holds code, if there are several, or if the
-            special tokens of fastai are missing.
+    The result is None with a warning if there is no list, or if its tokens are pieces
+    of SentencePiece.
     """
     found = _find_list(path)
     if found is None:
@@ -32,10 +22,9 @@ def read_tokenizer(path):
     vocabulary = read_strings(found)
     pieces = sum(token.startswith(PIECE) for token in vocabulary)
     if pieces > len(vocabulary) // 8:
-        warnings.warn(
+        warn_user(
             f"The tokens of {found} are pieces of SentencePiece. The model has no "
-            "tokenizer, because the pieces need the file of their SentencePiece model.",
-            stacklevel=2,
+            "tokenizer, because the pieces need the file of their SentencePiece model."
         )
         return None
     return {"vocabulary": vocabulary, "version": find_version(vocabulary, found)}
@@ -60,9 +49,6 @@ def find_version(vocabulary, path):
     """The version of fastai's rules that made a list of tokens: "0.7", "v1" or "v2".
 
     fastai 1 puts `xxmaj` before `xxrep`, and fastai 2 puts it after.
-
-    Raises:
-        ValueError: if special tokens are missing.
     """
     if {"_unk_", "_pad_"} <= {*vocabulary}:
         return "0.7"

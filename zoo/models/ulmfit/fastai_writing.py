@@ -17,15 +17,6 @@ def write_contents(directory, contents):
     biases of an LSTM are in `bias_ih_l0`; `bias_hh_l0` is 0.
 
     Source: fastai 2.8, `AWD_LSTM`, `LinearDecoder` and `TextLearner`.
-
-    Args:
-        directory: path, missing or empty.
-        contents: `zoo.checkpoint.Converted`.
-
-    Raises:
-        FileExistsError: if the directory is not empty.
-        ValueError: if fastai 2 cannot compute the model: it has no QRNN, and the files
-            have no place for other heads and for other tokenizers.
     """
     config, weights, tokenizer = contents.config, contents.weights, contents.tokenizer
     if config.cell != "lstm":
@@ -58,10 +49,8 @@ def write_contents(directory, contents):
 def state_dict(arrays, num_layers, decodes):
     """The arrays by the names of fastai 2, in its order, by which it loads them.
 
-    Args:
-        arrays: dict of the names of `torch_names.common_names` to array.
-        num_layers: int.
-        decodes: bool, whether the names are those of a language model.
+    They come by the names of `torch_names.common_names`. `decodes` is whether the new
+    names are those of a language model.
     """
     encoder = decoder = ""
     if decodes:
@@ -72,7 +61,7 @@ def state_dict(arrays, num_layers, decodes):
     )
     for i in range(num_layers):
         ours, theirs = f"rnns.{i}", f"{encoder}rnns.{i}"
-        bias = arrays[f"{ours}.bias"]
+        bias = arrays[f"{ours}.bias_l0"]
         found[f"{theirs}.weight_hh_l0_raw"] = arrays[f"{ours}.weight_hh_l0"]
         found[f"{theirs}.module.weight_ih_l0"] = arrays[f"{ours}.weight_ih_l0"]
         found[f"{theirs}.module.bias_ih_l0"] = bias

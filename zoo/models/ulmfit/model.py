@@ -7,9 +7,16 @@ import keras
 from keras import ops
 
 from zoo.backbone import Backbone
-from zoo.checks.ranges import CheckedFields, NotNegative, Positive, Probability, Size
+from zoo.checks.ranges import (
+    CheckedFields,
+    Layers,
+    NotNegative,
+    Positive,
+    Probability,
+    Size,
+)
 from zoo.layers import LSTM, QRNN, EmbeddingDropout, RegularizedLogits
-from zoo.models.ulmfit.shapes import widths
+from zoo.layers.recurrent.layer_outputs import stack_outputs
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +52,7 @@ class ULMFiTConfig(CheckedFields):
     vocabulary_size: Size = 60000
     embedding_dim: Size = 400
     lstm_dim: Size = 1152
-    num_layers: Size = 3
+    num_layers: Layers = 3
     cell: Literal["lstm", "qrnn"] = "lstm"
     reverse: bool = False
     output_bias: bool = True
@@ -108,14 +115,6 @@ class ULMFiT(Backbone):
             else ops.cast(ops.not_equal(ids, config.pad_id), "int32")
         )
     }
-
-    @staticmethod
-    def make_inputs(config):
-        """Makes the symbolic inputs."""
-        return {
-            name: keras.Input((None,), dtype="int32", name=name)
-            for name in ("token_ids", "padding_mask")
-        }
 
     @property
     def predicts(self):
@@ -194,11 +193,7 @@ class ULMFiT(Backbone):
             x, *after = layers[f"rnn_{i}"](x, mask=mask, initial_state=state)
             outputs.append(x)
             states.update(zip(names, after, strict=True))
-        widest = max(x.shape[-1] for x in outputs)
-        padded = [
-            ops.pad(x, ((0, 0), (0, 0), (0, widest - x.shape[-1]))) for x in outputs
-        ]
-        stacked = ops.stack(padded, axis=1)
+        stacked = stack_outputs(outputs)
         # The copy has no Keras mask, which heads would warn about.
         x = ops.copy(x)
         return {"sequence_output": x, "layer_outputs": stacked, **states}
@@ -216,3 +211,10 @@ class ULMFiT(Backbone):
             dtype=self.dtype_policy,
             name="lm_head",
         )
+
+
+def widths(config):
+    """The input and the output width of each recurrent layer, list of (int, int)."""
+    inner = [config.lstm_dim] * (config.num_layers - 1)
+    edges = [config.embedding_dim, *inner, config.embedding_dim]
+    return list(zip(edges[:-1], edges[1:], strict=True))

@@ -4,7 +4,7 @@ The names are those of `torch_names.common_names`, which all versions share.
 """
 
 from zoo.checkpoint import Row, expand
-from zoo.models.ulmfit.shapes import weight_shapes
+from zoo.models.ulmfit.model import ULMFiT
 
 # Copies of the table, of which a file may hold several.
 TABLE = (
@@ -17,7 +17,7 @@ CELL_ROWS = {
     "lstm": [
         Row("rnn_{i}/kernel", "rnns.{i}.weight_ih_l0", "transpose"),
         Row("rnn_{i}/recurrent_kernel", "rnns.{i}.weight_hh_l0", "transpose"),
-        Row("rnn_{i}/bias", "rnns.{i}.bias"),
+        Row("rnn_{i}/bias", "rnns.{i}.bias_l0"),
     ],
     "qrnn": [
         Row("rnn_{i}/kernel", "rnns.{i}.linear.weight", "transpose"),
@@ -53,12 +53,14 @@ def table(config, heads=()):
     ]
     if "lm_head" in heads and config.output_bias:
         rows.append(Row("lm_head/output_bias", "decoder.bias"))
-    return rows + CLASSIFIER_ROWS * ("classifier" in heads)
+    if "classifier" in heads:
+        rows += CLASSIFIER_ROWS
+    return rows
 
 
 def shapes(config, heads=(), num_classes=0):
     """Returns the shapes of all weights of a model, dict of our path to tuple."""
-    found = dict(weight_shapes(config))
+    found = ULMFiT.weight_shapes(config)
     if "lm_head" in heads and config.output_bias:
         found["lm_head/output_bias"] = (config.vocabulary_size,)
     if "classifier" in heads:

@@ -4,6 +4,8 @@ import re
 
 import numpy as np
 
+from zoo.checkpoint import add_biases
+
 # A classifier's head, in all versions; "0." and "1." number encoder and head.
 HEAD = "layers."
 COUNTER = "num_batches_tracked"
@@ -16,17 +18,6 @@ def common_names(arrays, where):
     `weight_hh_l0_raw` is the weight; `weight_hh_l0` beside it is a copy to which
     dropout was applied, and is left out. The two biases of an LSTM are added. The
     layers of a classifier are called norm_0, linear_0, norm_1 and linear_1.
-
-    Args:
-        arrays: mapping of str to array.
-        where: str, the file, for messages.
-
-    Returns:
-        dict of str to array.
-
-    Raises:
-        ValueError: if two arrays have one name, or if the model reads in both
-            directions.
     """
     found, raw = {}, set()
     for name in arrays:
@@ -48,18 +39,7 @@ def common_names(arrays, where):
             )
         raw |= {plain} - {short}
         found[plain] = arrays[name]
-    return _number_layers(_add_biases(found), where)
-
-
-def _add_biases(arrays):
-    """The arrays with one bias for each LSTM, the sum of its two."""
-    for name in [name for name in arrays if name.endswith(".bias_ih_l0")]:
-        prefix = name.removesuffix("bias_ih_l0")
-        second = arrays.get(f"{prefix}bias_hh_l0")
-        if second is not None and second.shape == arrays[name].shape:
-            first = arrays.pop(name).astype("float32")
-            arrays[f"{prefix}bias"] = first + arrays.pop(f"{prefix}bias_hh_l0")
-    return arrays
+    return _number_layers(add_biases(found), where)
 
 
 def _number_layers(arrays, where):

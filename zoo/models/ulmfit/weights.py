@@ -4,9 +4,10 @@ import dataclasses
 import functools
 from pathlib import Path
 
+from zoo import family
 from zoo.backbone.config import make_config
 from zoo.checkpoint import Converted, convert, open_state_dict, warn_user
-from zoo.family import Layout, check_size, choose_file, only_layout
+from zoo.family import Layout, check_size, choose_file
 from zoo.models.ulmfit.fastai_vocabulary import (
     EXPORT,
     check_tokens,
@@ -14,12 +15,11 @@ from zoo.models.ulmfit.fastai_vocabulary import (
     read_tokenizer,
 )
 from zoo.models.ulmfit.fastai_writing import write_contents
-from zoo.models.ulmfit.model import ULMFiTConfig
-from zoo.models.ulmfit.shapes import weight_shapes
+from zoo.models.ulmfit.model import ULMFiT, ULMFiTConfig
 from zoo.models.ulmfit.tables import shapes, table
 from zoo.models.ulmfit.torch_names import common_names
 
-__all__ = ["layouts", "read", "recognise"]
+__all__ = ["LAYOUTS", "read", "recognise"]
 
 FASTAI, SALESFORCE = "fastai", "awd_lstm_lm"
 TORCH_STARTS = (b"PK", b"\x80\x02\x8a\x0a")  # of files of `torch.save`
@@ -35,21 +35,6 @@ CLASSIFIER_DROPOUTS = {
 CLASSIFIER_OPTIONS = {"head": "concat_pooling", "head_dropout": 0.4}
 
 
-def layouts():
-    """Returns the layouts that can be read or written, tuple of `Layout`."""
-    return tuple(
-        Layout(
-            name,
-            lambda directory, name=name: name in find_layouts(directory),
-            functools.partial(read, layout=name),
-            write_contents if name == FASTAI else None,
-            (lambda contents: ("lm_head",)) if name == FASTAI else None,
-            functools.partial(list_files, layout=name),
-        )
-        for name in (FASTAI, SALESFORCE)
-    )
-
-
 def recognise(directory):
     """Returns the layout of the AWD-LSTM in a directory.
 
@@ -63,17 +48,12 @@ def recognise(directory):
     Raises:
         ValueError: if there is more than one layout.
     """
-    return only_layout(find_layouts(directory), directory)
+    return family.recognise(LAYOUTS, directory)
 
 
-def find_layouts(directory):
-    """Returns the names of all layouts of AWD-LSTMs in a directory, list of str."""
-    return sorted({*_find_files(Path(directory)).values()}, reverse=True)
-
-
-def list_files(directory, layout=FASTAI):
+def list_files(layout, directory):
     """The names of the checkpoints of a layout in a directory, list of str."""
-    found = _find_files(Path(directory)).items()
+    found = _find_files(directory).items()
     return [name for name, kind in found if kind == layout]
 
 
@@ -182,7 +162,7 @@ def _choose(directory, layout, file):
         f"An AWD-LSTM of layout {layout!r} is a directory with a state dict, such as "
         "model.pth, and its tokens, such as itos.pkl"
     )
-    path = choose_file(list_files(directory, layout), directory, file, wanted)
+    path = choose_file(list_files(layout, directory), directory, file, wanted)
     if path.name == EXPORT:
         raise ValueError(
             f"`{path}` is a file of `Learner.export`, which holds code that Python "
@@ -223,5 +203,21 @@ def _read_config(arrays, path, heads):
         **(CLASSIFIER_DROPOUTS if "classifier" in heads else {}),
     }
     config = make_config(ULMFiTConfig, fields, where)
-    check_size(weight_shapes(config), where, sum(a.size for a in arrays.values()))
+    stored = sum(array.size for array in arrays.values())
+    check_size(ULMFiT.weight_shapes(config), where, stored)
     return config
+
+
+LAYOUTS = tuple(
+    Layout(
+        name,
+        functools.partial(list_files, name),
+        functools.partial(read, layout=name),
+        files=functools.partial(list_files, name),
+        **written,
+    )
+    for name, written in (
+        (FASTAI, {"write": write_contents, "holds": lambda contents: ("lm_head",)}),
+        (SALESFORCE, {}),
+    )
+)

@@ -8,16 +8,7 @@ FEW = 10  # labels that are all listed; of more, the first and the last FEW // 2
 
 
 def describe_data(kind, parts):
-    """Counts the rows and the labels of each part of the data.
-
-    Args:
-        kind: class of the task.
-        parts: dict of the name of a part, such as "training", to its texts and labels.
-
-    Returns:
-        dict of the name of each part to a dict of rows and of what `describe_labels` of
-        the task returns, whose counts are in descending order.
-    """
+    """Counts the rows and the labels of each part; frequent labels come first."""
     found = {}
     for name, (_, labels) in parts.items():
         found[name] = {"rows": len(labels), **kind.describe_labels(labels)}
@@ -29,17 +20,7 @@ def describe_data(kind, parts):
 
 
 def describe_tokens(model, parts):
-    """Measures the texts of all parts in tokens, special ones included.
-
-    Args:
-        model: the task, with its tokenizer.
-        parts: see `describe_data`.
-
-    Returns:
-        dict of texts (their number), median, percentile_95, longest, sequence_length,
-        longer, the number of texts that are longer than sequence_length, and truncated,
-        whether these are truncated.
-    """
+    """Measures the texts of all parts in tokens, special ones included."""
     lengths = np.concatenate([model.token_lengths(x) for x, _ in parts.values()])
     limit = model.sequence_length
     return {
@@ -58,37 +39,28 @@ def data_lines(data):
     rows = [f"{part['rows']:,} rows for {name}" for name, part in data.items()]
     lines = [f"{', '.join(rows)}."]
     for name, part in data.items():
-        numbers = [
-            f"{key} {value:,.6g}"
-            for key, value in part.items()
-            if key not in ("rows", "counts")
-        ]
-        if numbers:
-            lines.append(f"Labels for {name}: {', '.join(numbers)}.")
-    first, *others = data
+        numbers = part.keys() - {"rows", "counts"}
+        shown = [f"{key} {part[key]:,.6g}" for key in part if key in numbers]
+        if shown:
+            lines.append(f"Labels for {name}: {', '.join(shown)}.")
+    first, *held_out_parts = data
     counts = data[first].get("counts", {})
     if counts:
-        lines += _count_lines(first, counts)
-    for name in others:
+        total = sum(counts.values())
+        shown = [
+            f"{printable(name)}: {count:,} ({100 * count / total:.1f} %)"
+            for name, count in counts.items()
+        ]
+        if len(shown) > FEW:
+            shown[FEW // 2 : -FEW // 2] = ["…"]
+        lines.append(f"{len(counts)} labels for {first}: {'; '.join(shown)}.")
+        once = [name for name, count in counts.items() if count == 1]
+        lines += _named(f"that occur once for {first}", once)
+    for name in held_out_parts:
         held_out = data[name].get("counts", {})
         lines += _named(f"without a row for {first}", held_out.keys() - counts.keys())
         lines += _named(f"without a row for {name}", counts.keys() - held_out.keys())
     return lines
-
-
-def _count_lines(part, counts):
-    total, names = sum(counts.values()), list(counts)
-    shown = [
-        f"{printable(name)}: {counts[name]:,} ({100 * counts[name] / total:.1f} %)"
-        for name in names
-    ]
-    if len(names) > FEW:
-        half = FEW // 2
-        shown = [*shown[:half], "…", *shown[-half:]]
-    lines = [f"{len(names)} labels for {part}: {'; '.join(shown)}."]
-    return lines + _named(
-        f"that occur once for {part}", [name for name in names if counts[name] == 1]
-    )
 
 
 def _named(what, labels):

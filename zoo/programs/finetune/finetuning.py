@@ -12,7 +12,7 @@ from zoo.programs.finetune.data_summary import (
     describe_tokens,
     tokens_line,
 )
-from zoo.programs.finetune.labelled_rows import read_parts, take
+from zoo.programs.finetune.labelled_rows import read_parts, take, task_options
 from zoo.programs.finetune.loading import default_task, load_one, trainable_task
 from zoo.programs.finetune.progress import (
     EpochLines,
@@ -54,8 +54,8 @@ def run(
 
     Args:
         preset: see `zoo.from_preset`.
-        data: path of the labelled texts, which `read` of the task reads.
-        valid: the same for validation; by default a tenth of `data`, chosen by a hash.
+        data, valid: paths of labelled texts, which `read` of the task reads; by default
+            a tenth of `data`, chosen by a hash, is for validation.
         task: name of a task for labelled rows; see `default_task`.
         output: `.keras` file to write, or None.
         report: directory of the report, or None for no report.
@@ -82,9 +82,10 @@ def run(
     files = dict(zip(names, (data, target, valid, valid_target), strict=True))
     labels, parts = read_parts(kind, *files.values(), columns or {})
     files = {name: os.fspath(path) for name, path in files.items() if path}
-    every = kind.column_options(parts["training"][0]) | kind.data_options(labels)
-    every |= options
-    model, content = (trainer or train)(kind, preset, parts, seed, echo, **every)
+    known = task_options(kind, parts["training"][0], labels)
+    model, content = (trainer or train)(
+        kind, preset, parts, seed, echo, **{**known, **options}
+    )
     save = (lambda: None) if output is None else lambda: model.save(output)
     save()  # before what may fail
     if note := calibrate(model, parts, content, options):
@@ -110,7 +111,7 @@ def train(
     keep_best=False,
     **options,
 ):
-    """Says what the data hold, and trains a task on them.
+    """Prints a summary of the data and trains the task.
 
     Args:
         kind: class of the task.
@@ -133,8 +134,7 @@ def train(
     sizes = {"batch_size": batch_size, "token_budget": token_budget}
     if token_budget is None and batch_size is None:
         sizes["batch_size"] = ROWS_OF_UPDATE
-    content = {"data": describe_data(kind, parts)}
-    echo("\n".join(data_lines(content["data"])))
+    content = summarize(kind, parts, echo)
     model = load_one(preset, kind.task_name, seed=seed, **options)
     content |= prepare(model, parts, seed, echo)
     if learning_rate == AUTO:
@@ -144,37 +144,48 @@ def train(
     model.compile(model.default_optimizer(learning_rate, layer_decay))
     epochs = preset_epochs(model) if epochs is None else epochs
     content |= fit(model, parts, epochs, sizes, seed, echo, keep_best=keep_best)
-    content["settings"] = {
-        "preset": os.fspath(preset),
+    settings = {
         "learning rate": learning_rate,
         "layer decay": layer_decay,
         "epochs": epochs,
         **{k.replace("_", " "): v for k, v in sizes.items() if v is not None},
-        **({"kept epoch": content.pop("kept")} if keep_best else {}),
+    }
+    if keep_best:
+        settings["kept epoch"] = content.pop("kept")
+    content["settings"] = describe_training(model, preset, content, settings, seed)
+    return model, content
+
+
+def summarize(kind, parts, echo):
+    """Prints what the data hold; returns it as the beginning of a report, dict."""
+    data = describe_data(kind, parts)
+    echo("\n".join(data_lines(data)))
+    return {"data": data}
+
+
+def describe_training(model, preset, content, settings, seed):
+    """The settings of a report, dict; the first and the last are of all trainings."""
+    return {
+        "preset": os.fspath(preset),
+        **settings,
         "seed": seed,
         "seconds of training": content.pop("seconds"),
         **describe_model(model),
     }
-    return model, content
 
 
 def calibrate(model, parts, content, fixed):
-    """Chooses what follows from held-out rows, such as a threshold, and says it.
+    """Chooses values such as a threshold on held-out rows; returns a note or None.
 
-    Args:
-        model, parts, content: see `report_on`.
-        fixed: iterable of str, arguments that are given already.
-
-    Returns:
-        A sentence about it, or None if there is nothing to choose.
+    `fixed` are the names of arguments that are given already.
     """
     if not {*model.calibrated} - {*fixed}:
         return None
     found = model.calibrate(*parts["validation"])
     found = {name.replace("_", " "): value for name, value in found.items()}
     content["settings"] |= found
-    told = ", ".join(f"{name} {value:.3g}" for name, value in found.items())
-    note = f"Chosen on the validation data: {told}."
+    chosen = ", ".join(f"{name} {value:.3g}" for name, value in found.items())
+    note = f"Chosen on the validation data: {chosen}."
     if "test" not in parts:
         note += " So the scores on these data may be a little too high."
     content["notes"].append(note)
@@ -187,10 +198,9 @@ def preset_epochs(model):
 
 
 def prepare(model, parts, seed, echo):
-    """Checks the labels, measures the texts and scores the baselines; says it.
+    """Checks the labels, measures the texts and scores the baselines; prints all.
 
-    Returns:
-        dict of tokens, notes and baselines, the predicted labels of each.
+    Returns a dict of tokens, notes and baselines, the predicted labels of each.
     """
     for _, labels in parts.values():
         model.encode_labels(model.parse_labels(labels))
@@ -220,11 +230,9 @@ def fit(model, parts, epochs, sizes, seed, echo, callbacks=(), keep_best=False):
     """Trains a compiled model; on a terminal with the progress bar of Keras.
 
     Args:
-        model, parts, seed, echo: see `report_on` and `train`.
-        epochs: int.
+        model, parts, epochs, seed, echo, keep_best: see `train`.
         sizes: dict of batch_size and token_budget, one of which is None.
         callbacks: iterable of keras.callbacks.Callback, more of them.
-        keep_best: bool, see `train`.
 
     Returns:
         dict of history, as of Keras, updates, the curves of `UpdateCurves`, seconds,
@@ -262,14 +270,7 @@ def fit(model, parts, epochs, sizes, seed, echo, callbacks=(), keep_best=False):
 
 
 def validation_score(model, rows):
-    """The most important score of a model, float; larger is better.
-
-    It is the first score of a report, or without one the negative loss.
-
-    Args:
-        model: the task.
-        rows: texts and labels.
-    """
+    """The first score of a report, or the negative loss; larger is better."""
     x, labels = model.rows_to_score(*rows)
     predictions = model.predict_labels(x)
     if predictions is None:
@@ -280,14 +281,7 @@ def validation_score(model, rows):
 def report_on(model, parts, content, directory, echo=print, seed=0):
     """Scores a trained model on the last part of its data, and writes the report.
 
-    Args:
-        model: the task.
-        parts, content: see `train`.
-        directory: path.
-        echo, seed: see `run`.
-
-    Returns:
-        dict of all that the report says.
+    `content` is that of `train`. Returns all that the report says, a dict.
     """
     part, rows = list(parts.items())[-1]
     rows = model.rows_to_score(*rows)
@@ -302,11 +296,7 @@ def report_on(model, parts, content, directory, echo=print, seed=0):
 
 
 def search(model, rows, layer_decay, sizes, seed, echo):
-    """The learning rate that a range test suggests, which it says, float.
-
-    Raises:
-        ValueError: if no rate lowers the loss.
-    """
+    """The learning rate that a range test suggests, which is printed, float."""
     model.compile(model.default_optimizer(layer_decay=layer_decay))
     texts, labels = rows[0], model.parse_labels(rows[1])
     size = sizes["batch_size"]

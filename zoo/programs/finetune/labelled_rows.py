@@ -12,15 +12,7 @@ OF_WORDS = ("documents", "skip_empty_words")  # options of tasks that tag words
 def read_rows(kind, path, target=None, **columns):
     """Reads rows for a task from a file, or from one of sources and one of targets.
 
-    Args:
-        kind: class of the task.
-        path, target: of the files; `target` may be None.
-        **columns: text_column, pair_column, label_column, documents and
-            skip_empty_words, for `read` of the task.
-
-    Raises:
-        ValueError: if the task reads no words but has such options, it reads one file
-            only, or the files cannot be read.
+    `kind` is the class of the task, and `columns` are options of its method `read`.
     """
     for option in OF_WORDS:
         if columns.get(option) and not kind.reads_words:
@@ -42,18 +34,12 @@ def read_rows(kind, path, target=None, **columns):
 def read_parts(kind, data, target, valid, valid_target, columns):
     """Reads rows for training and for validation.
 
-    Args:
-        kind, columns: see `read_rows`; `columns` is a dict.
-        data, target, valid, valid_target: paths, all but the first may be None.
-            Without `valid` a tenth of `data` is for validation.
+    All paths but that of `data` may be None. Without `valid`, a tenth of `data` is for
+    validation. `columns` is a dict, see `read_rows`.
 
     Returns:
         list of all labels of `data`, and dict of "training" and "validation" to texts
         and labels.
-
-    Raises:
-        ValueError: if there are only targets for validation, too few rows, or the files
-            cannot be read.
     """
     if valid_target and not valid:
         raise ValueError(
@@ -111,13 +97,21 @@ def _split_by_label(texts, labels):
     }
 
 
+def columns_of(texts):
+    """The columns of texts, a tuple of lists; texts of one column are a list."""
+    return texts if isinstance(texts, tuple) else (texts,)
+
+
+def task_options(kind, texts, labels):
+    """The arguments of a task, dict, that follow from its columns and its labels."""
+    return kind.column_options(texts) | kind.data_options(labels)
+
+
 def take(texts, labels, rows):
     """The chosen rows of the texts (for pairs, of both columns) and of the labels."""
-    if isinstance(texts, tuple):
-        return tuple([column[r] for r in rows] for column in texts), [
-            labels[r] for r in rows
-        ]
-    return [texts[r] for r in rows], [labels[r] for r in rows]
+    taken = tuple([column[row] for row in rows] for column in columns_of(texts))
+    chosen = [labels[row] for row in rows]
+    return taken if isinstance(texts, tuple) else taken[0], chosen
 
 
 def draw_rows(texts, labels, rows):
@@ -129,18 +123,7 @@ def draw_rows(texts, labels, rows):
 
 
 def split_columns(rows, count):
-    """Splits lines into columns of text, which are separated by tabs.
-
-    Args:
-        rows: list of str.
-        count: int, the number of columns.
-
-    Returns:
-        The rows if there is one column, else a tuple of lists of str.
-
-    Raises:
-        ValueError: if a line has another number of columns.
-    """
+    """Splits lines at tabs into columns of text; one column is returned as it is."""
     if count == 1:
         return rows
     cells = [row.split("\t") for row in rows]

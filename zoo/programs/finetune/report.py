@@ -1,7 +1,6 @@
 """The report of a fine-tuned model: scores, curves and errors in a directory."""
 
 import json
-import math
 import pathlib
 import platform
 
@@ -11,6 +10,7 @@ import tensorflow as tf
 from zoo import __version__
 from zoo.checks.extras import missing_package
 from zoo.files.whole_files import replacing
+from zoo.programs.finetune.labelled_rows import columns_of
 from zoo.programs.finetune.report_page import render
 from zoo.visualize.plain_text import printable
 
@@ -21,17 +21,7 @@ NO_PICTURES = missing_package("Pictures need", "matplotlib", "quickstart")
 
 
 def predict_baselines(model, sample, texts, echo):
-    """Trains the baselines of a task, and predicts the labels of texts.
-
-    Args:
-        model: the task.
-        sample: texts and labels that the baselines are trained on.
-        texts: the texts to predict.
-        echo: function that prints a line, if a package is missing.
-
-    Returns:
-        dict of the name of each baseline to its predicted labels.
-    """
+    """Labels that baselines predict for texts, dict; they learn from `sample`."""
     found = {}
     for name, predict in model.baselines.items():
         try:
@@ -68,35 +58,42 @@ def assess_model(model, rows, baselines, seed):
         values = {name: {"value": value} for name, value in scores.items()}
         return {"scores": {"model": values}}
     predicted, confidence = predictions
-    own = model.assess(labels, predicted, confidence)
-    others = {name: model.assess(labels, found) for name, found in baselines.items()}
-    assessed = {"model": own, **others}
+    assessed = model.assess(labels, predicted, confidence)
+    plain = {name: model.assess(labels, found) for name, found in baselines.items()}
     found = {
-        "scores": {name: one.scores(seed) for name, one in assessed.items()},
+        "scores": {
+            name: one.scores(seed) for name, one in {"model": assessed, **plain}.items()
+        },
         "differences": {
-            name: own.differences(one, seed) for name, one in others.items()
+            name: assessed.differences(one, seed) for name, one in plain.items()
         },
         "tables": {
-            title: [_without_scores(row) for row in rows]
-            for title, rows in own.tables.items()
+            title: [_without_scores(row) for row in table]
+            for title, table in assessed.tables.items()
         },
     }
-    if own.confusion is not None:
-        names, matrix = own.confusion
+    if assessed.confusion is not None:
+        names, matrix = assessed.confusion
         found["confusion"] = {"labels": names, "matrix": matrix.tolist()}
-        found["most_confused"] = _most_confused(names, matrix)
-    if own.points is not None:
-        found["points"] = [values.tolist() for values in own.points]
-    columns = x if isinstance(x, tuple) else (x,)
+        pairs = [
+            {"true": names[i], "predicted": names[j], "rows": int(count)}
+            for i, row in enumerate(matrix)
+            for j, count in enumerate(row)
+            if i != j and count
+        ]
+        found["most_confused"] = sorted(pairs, key=lambda pair: -pair["rows"])[:PAIRS]
+    if assessed.points is not None:
+        found["points"] = [values.tolist() for values in assessed.points]
+    columns = columns_of(x)
     found["errors"] = [
         {
             "texts": [_shorten(column[row]) for column in columns],
             "labels": model.describe_error(
                 columns[0][row], labels[row], predicted[row]
             ),
-            "error": float(own.errors[row]),
+            "error": float(assessed.errors[row]),
         }
-        for row in own.worst(WORST)
+        for row in assessed.worst(WORST)
     ]
     return found
 
@@ -110,17 +107,6 @@ def _without_scores(row):
 
 def _shorten(text):
     return printable(text if isinstance(text, str) else " ".join(text), LONGEST)
-
-
-def _most_confused(labels, matrix):
-    """The pairs of labels that are confused most, list of dict."""
-    pairs = [
-        {"true": labels[i], "predicted": labels[j], "rows": int(count)}
-        for i, row in enumerate(matrix)
-        for j, count in enumerate(row)
-        if i != j and count
-    ]
-    return sorted(pairs, key=lambda pair: -pair["rows"])[:PAIRS]
 
 
 def describe_model(model):
@@ -138,40 +124,20 @@ def describe_model(model):
 
 
 def write_report(directory, content, echo):
-    """Writes pictures, `report.html` and `report.json`.
-
-    Args:
-        directory: path. Files of the same names are replaced.
-        content: dict of plain values, with title, settings, data, tokens, scored,
-            history, updates and the result of `assess_model`.
-        echo: function that prints a line, if matplotlib is missing.
-
-    Returns:
-        pathlib.Path of `report.html`.
-    """
+    """Writes pictures, `report.html`, whose path is returned, and `report.json`."""
     directory = pathlib.Path(directory)
-    content = _finite(content)
+    # A copy, in which numbers that JSON does not know are None.
+    content = json.loads(json.dumps(content), parse_constant=lambda name: None)
     pictures = _draw(directory, content, echo)
     content["pictures"] = [path.name for path in pictures]
     pages = {
         "report.json": json.dumps(content, indent=1, ensure_ascii=False) + "\n",
-        "report.html": render(
-            content, [path for path in pictures if path.suffix == ".svg"]
-        ),
+        "report.html": render(content, [p for p in pictures if p.suffix == ".svg"]),
     }
     for name, text in pages.items():
         with replacing(directory / name) as temporary:
             temporary.write_text(text, "utf-8", errors="replace")
     return directory / "report.html"
-
-
-def _finite(value):
-    """A copy of plain values in which numbers that JSON does not know are None."""
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _draw(directory, content, echo):
@@ -181,30 +147,24 @@ def _draw(directory, content, echo):
     except ImportError:
         echo(NO_PICTURES)
         return []
-    paths = []
-
-    def draw(plot, name, *arguments, **options):
-        for suffix in (".svg", ".png"):
-            paths.append(
-                plot(*arguments, path=directory / f"{name}{suffix}", **options)
-            )
-
-    for name, title, xlabel, curves in _curves(content):
-        draw(plot_curves, name, curves, title=title, xlabel=xlabel)
+    part = content["scored"]["part"]
+    plots = [
+        (plot_curves, name, [curves, {"xlabel": xlabel, "title": title}])
+        for name, title, xlabel, curves in _curves(content)
+    ]
     if "confusion" in content:
-        names = content["confusion"]["labels"]
-        title = f"Confusion matrix, {content['scored']['part']}"
-        draw(
-            plot_confusion,
-            "confusion",
-            content["confusion"]["matrix"],
-            names,
-            title=title,
-        )
+        confusion = content["confusion"]
+        values = [confusion["matrix"], confusion["labels"]]
+        title = {"title": f"Confusion matrix, {part}"}
+        plots.append((plot_confusion, "confusion", [*values, title]))
     if "points" in content:
-        title = f"Predicted and true numbers, {content['scored']['part']}"
-        draw(plot_scatter, "scatter", *content["points"], title=title)
-    return paths
+        title = {"title": f"Predicted and true numbers, {part}"}
+        plots.append((plot_scatter, "scatter", [*content["points"], title]))
+    return [
+        plot(*values, path=directory / f"{name}{suffix}", **options)
+        for plot, name, (*values, options) in plots
+        for suffix in (".svg", ".png")
+    ]
 
 
 def _curves(content):
@@ -218,11 +178,8 @@ def _curves(content):
     yield "loss", "Loss", "update", loss
     for name, values in history.items():
         if name != "loss" and f"val_{name}" in history:
-            places = range(1, epochs + 1)
-            curves = {
-                "training": (places, values),
-                "validation": (places, history[f"val_{name}"]),
-            }
+            parts = {"training": values, "validation": history[f"val_{name}"]}
+            curves = {part: (range(1, epochs + 1), y) for part, y in parts.items()}
             yield name, name.replace("_", " ").capitalize(), "epoch", curves
     rate = {"learning rate": (updates["update"], updates["learning_rate"])}
     yield "learning_rate", "Learning rate", "update", rate

@@ -40,26 +40,35 @@ MANY_LABELS = 16  # of a confusion matrix that is wider than a telephone
 
 
 def render(content, pictures):
-    """Makes the page.
+    """Makes the page, which loads nothing; texts of the data are escaped.
 
     Args:
         content: dict of plain values, see `zoo.programs.finetune.report.write_report`.
         pictures: list of paths of SVG files.
-
-    Returns:
-        str, HTML. Texts of the data are escaped, and the page loads nothing.
     """
-    sections = [
-        ("Scores", _scores(content)),
-        ("What was read", _data(content)),
-        ("Training", _pictures(content, pictures, training=True)),
-        ("Predictions", _predictions(content, pictures)),
-        ("Largest errors", _errors(content)),
-        ("Settings", _settings(content)),
+    predictions = [
+        _figures(content, pictures, training=False),
+        *(_table(rows, title) for title, rows in content.get("tables", {}).items()),
+        _table(content.get("most_confused"), "Labels that are confused most often"),
     ]
+    settings = [
+        {
+            "setting": key.replace("_", " "),
+            "value": None if value is None else str(value),
+        }
+        for key, value in content["settings"].items()
+    ]
+    sections = {
+        "Scores": _scores(content),
+        "What was read": _data(content),
+        "Training": _figures(content, pictures, training=True),
+        "Predictions": "\n".join(filter(None, predictions)),
+        "Largest errors": _errors(content.get("errors")),
+        "Settings": _table(settings),
+    }
     body = "\n".join(
         f"<section>\n<h2>{heading}</h2>\n{text}\n</section>"
-        for heading, text in sections
+        for heading, text in sections.items()
         if text
     )
     return make_page(printable(str(content["title"])), body, STYLE)
@@ -94,39 +103,35 @@ def _table(rows, title=""):
             else f'<td dir="auto">{_text(value)}</td>'
             for key, value in row.items()
         ]
-        lines.append(f"<tr>{''.join(cells)}</tr>")
-    heading = f"<h3>{_text(title)}</h3>\n" if title else ""
+        lines.append(f"<tr>{''.join(cells)}</tr>\n")
     table = (
-        f'<div class="wide" tabindex="0"><table>\n<thead><tr>{head}</tr>'
-        f"</thead>\n<tbody>\n{chr(10).join(lines)}\n</tbody></table></div>"
+        f'<div class="wide" tabindex="0"><table>\n<thead><tr>{head}</tr></thead>\n'
+        f"<tbody>\n{''.join(lines)}</tbody></table></div>"
     )
-    if len(rows) <= MANY:
-        return heading + table
-    return (
-        f"{heading}<details><summary>{len(rows):,} rows</summary>\n{table}\n</details>"
-    )
+    if len(rows) > MANY:
+        summary = f"<summary>{len(rows):,} rows</summary>"
+        table = f"<details>{summary}\n{table}\n</details>"
+    return f"<h3>{_text(title)}</h3>\n{table}" if title else table
 
 
 def _scores(content):
     """The scores of the model and of the baselines, and their differences."""
     scored = content["scored"]
-    lines = [
-        f"<p>Measured on the {scored['rows']:,} rows for {_text(scored['part'])}. The "
-        "brackets hold 95 % intervals: Wilson's for shares such as the accuracy, and "
-        "those of the bootstrap for other scores.</p>"
+    scores = [
+        {"predictor": name, **{k: _interval(v) for k, v in values.items()}}
+        for name, values in content["scores"].items()
     ]
-    rows = [
-        {"predictor": name, **{k: _interval(v) for k, v in scores.items()}}
-        for name, scores in content["scores"].items()
-    ]
-    lines.append(_table(rows))
-    rows = [
-        {"the model minus": name, **{k: _interval(v, "+") for k, v in scores.items()}}
-        for name, scores in content.get("differences", {}).items()
+    differences = [
+        {"the model minus": name, **{k: _interval(v, "+") for k, v in values.items()}}
+        for name, values in content.get("differences", {}).items()
     ]
     title = "Differences: an interval without 0 is significant at 5 %"
-    lines.append(_table(rows, title))
-    return "\n".join(lines)
+    return (
+        f"<p>Measured on the {scored['rows']:,} rows for {_text(scored['part'])}. The "
+        "brackets hold 95 % intervals: Wilson's for shares such as the accuracy, and "
+        f"those of the bootstrap for other scores.</p>\n{_table(scores)}\n"
+        f"{_table(differences, title)}"
+    )
 
 
 def _interval(score, sign=""):
@@ -141,8 +146,7 @@ def _interval(score, sign=""):
 
 def _data(content):
     lines = [*data_lines(content["data"]), tokens_line(content["tokens"])]
-    lines += content["notes"]
-    items = "\n".join(f"<li>{_text(line)}</li>" for line in lines)
+    items = "\n".join(f"<li>{_text(line)}</li>" for line in lines + content["notes"])
     counts = {name: part.get("counts", {}) for name, part in content["data"].items()}
     labels = dict.fromkeys(label for part in counts.values() for label in part)
     rows = [
@@ -152,7 +156,7 @@ def _data(content):
     return f"<ul>\n{items}\n</ul>\n{_table(rows, 'Rows with each label')}"
 
 
-def _pictures(content, paths, training):
+def _figures(content, paths, training):
     """The pictures of the training, or those of the predictions, as figures."""
     figures = []
     for path in paths:
@@ -162,10 +166,8 @@ def _pictures(content, paths, training):
         if kind == "confusion" and len(content["confusion"]["labels"]) > MANY_LABELS:
             kind = "confusion large"
         svg = _inline(path.read_text("utf-8"), path.stem)
-        figures.append(f'<figure class="{kind}">\n{svg}\n</figure>')
-    if not figures:
-        return ""
-    return '<div class="pictures">\n' + "\n".join(figures) + "\n</div>"
+        figures.append(f'<figure class="{kind}">\n{svg}\n</figure>\n')
+    return f'<div class="pictures">\n{"".join(figures)}</div>' if figures else ""
 
 
 def _inline(svg, name):
@@ -176,49 +178,27 @@ def _inline(svg, name):
     svg = svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
 
     def rename(tag):
-        tag = re.sub(r'( id=")', rf"\1{label}-", tag[0])
-        return re.sub(r'(url\(#|href="#)', rf"\1{label}-", tag)
+        return re.sub(r'( id="|url\(#|href="#)', rf"\1{label}-", tag[0])
 
     return re.sub(r"<[^>]+>", rename, svg)
 
 
-def _predictions(content, pictures):
-    parts = [_pictures(content, pictures, training=False)]
-    for title, rows in content.get("tables", {}).items():
-        parts.append(_table(rows, title))
-    rows = content.get("most_confused", [])
-    parts.append(_table(rows, "Labels that are confused most often"))
-    return "\n".join(part for part in parts if part)
-
-
-def _errors(content):
+def _errors(errors):
     """The rows with the largest errors, a list."""
-    if not content.get("errors"):
-        return ""
     items = []
-    for error in content["errors"]:
+    for error in errors or ():
         texts = [
             f'<p dir="auto">{_text(text) or "<em>(empty)</em>"}</p>'
             for text in error["texts"]
         ]
-        labels = [f"{_name(k)}: <b>{_text(v)}</b>" for k, v in error["labels"].items()]
-        facts = ", ".join([*labels, f"error {_number(error['error'])}"])
-        items.append(f'<li>{"".join(texts)}<p dir="auto">{facts}</p></li>')
-    count = len(items)
+        facts = [f"{_name(k)}: <b>{_text(v)}</b>" for k, v in error["labels"].items()]
+        facts = ", ".join([*facts, f"error {_number(error['error'])}"])
+        items.append(f'<li>{"".join(texts)}<p dir="auto">{facts}</p></li>\n')
+    if not items:
+        return ""
     return (
-        f"<p>The {count} rows with the largest errors. The error is the probability of "
-        "a wrong label (for tags, the sum over a sentence), the distance of a number, "
-        "1 - chrF / 100 of a text, or 1 - F1 of a tree or of an answer."
-        f'</p>\n<ol class="errors">\n{chr(10).join(items)}\n</ol>'
+        f"<p>The {len(items)} rows with the largest errors. The error is the "
+        "probability of a wrong label (for tags, the sum over a sentence), the "
+        "distance of a number, 1 - chrF / 100 of a text, or 1 - F1 of a tree or of an "
+        f'answer.</p>\n<ol class="errors">\n{"".join(items)}</ol>'
     )
-
-
-def _settings(content):
-    rows = [
-        {
-            "setting": key.replace("_", " "),
-            "value": None if value is None else str(value),
-        }
-        for key, value in content["settings"].items()
-    ]
-    return _table(rows)

@@ -13,18 +13,21 @@ of the released code. The code has a triangle for each stage of the unfreezing; 
 is one. The peak rates are those of the preset or its family.
 """
 
-import os
-
 import keras
 
 from zoo import registry
 from zoo.checks.number_rules import numbers_checked
-from zoo.files.whole_files import open_text
-from zoo.programs.finetune.data_summary import data_lines, describe_data
-from zoo.programs.finetune.finetuning import ROWS_OF_UPDATE, fit, prepare
+from zoo.files.lines import read_lines
+from zoo.programs.finetune.finetuning import (
+    ROWS_OF_UPDATE,
+    describe_training,
+    fit,
+    prepare,
+    summarize,
+)
+from zoo.programs.finetune.labelled_rows import columns_of, task_options
 from zoo.programs.finetune.loading import load_one
 from zoo.programs.finetune.progress import EpochLines, check_loss, check_output
-from zoo.programs.finetune.report import describe_model
 from zoo.registry.building import task_arguments
 from zoo.tasks import CausalLM, TextClassifier
 from zoo.training import AdamW, GradualUnfreezing, SlantedTriangle, layer_depths
@@ -82,13 +85,12 @@ def finetune_ulmfit(
         ValueError: if the preset, an option or a label cannot be used.
     """
     check_output(output)
-    every = [*all_texts(texts), *(unlabeled or ())]
-    options = {**TextClassifier.data_options(labels), **options}
-    options = {**TextClassifier.column_options(texts), **options}
+    corpus = [*all_texts(texts), *(unlabeled or ())]
+    options = {**task_options(TextClassifier, texts, labels), **options}
     check_classifier(preset, [(texts, labels), validation_data], learning_rate, options)
     plan = {"batch_size": batch_size, "seed": seed}
     adapted = {**plan, "epochs": language_model_epochs}
-    model = start_classifier(preset, every, options, layer_decay, **adapted)
+    model = start_classifier(preset, corpus, options, layer_decay, **adapted)
     epochs = default_epochs(model) if epochs is None else epochs
     compile_transfer(model, learning_rate, layer_decay, **CLASSIFIER)
     plan |= {"epochs": epochs, "callbacks": [unfreezing_for(model, epochs)]}
@@ -102,13 +104,7 @@ def finetune_ulmfit(
 def check_classifier(preset, parts, learning_rate, options):
     """Finds mistakes of the classifier before the language model is trained.
 
-    Args:
-        preset, learning_rate: see `finetune_ulmfit`.
-        parts: iterable of texts and labels, or None, each a part of the data.
-        options: dict, see `start_classifier`.
-
-    Raises:
-        ValueError: if the preset is an ensemble, or an option or a label is wrong.
+    `parts` has the texts and labels of each part of the data, or None.
     """
     model = load_one(
         preset,
@@ -131,9 +127,6 @@ def start_classifier(preset, texts, options, layer_decay, epochs, seed, **fit_op
             config.
         epochs: int, of the language model; may be 0.
         **fit_options: of `fit` of the language model.
-
-    Returns:
-        `zoo.TextClassifier`.
     """
     named = task_arguments(TextClassifier)
     fields = {name: value for name, value in options.items() if name not in named}
@@ -170,12 +163,7 @@ def compile_transfer(
 ):
     """Compiles a task with a slanted triangle and discriminative rates.
 
-    Args:
-        model: `zoo.tasks.Task`.
-        learning_rate: float, the peak; None for that of the preset or its family.
-        layer_decay: float in (0, 1].
-        language_model: bool, see `zoo.training.layer_depths`.
-        **options: of `zoo.training.AdamW`.
+    `language_model` is that of `zoo.training.layer_depths`; `options` are of `AdamW`.
     """
     rate = model.default_learning_rate if learning_rate is None else learning_rate
     with model.distribute_strategy.scope():
@@ -203,8 +191,7 @@ def unfreezing_for(model, epochs):
 
 def all_texts(texts):
     """The texts of one column or of two as one list."""
-    columns = texts if isinstance(texts, tuple) else (texts,)
-    return [text for column in columns for text in column]
+    return [text for column in columns_of(texts) for text in column]
 
 
 def train(
@@ -223,23 +210,15 @@ def train(
 ):
     """Trains as `zoo.programs.finetune.finetuning.train` does, by ULMFiT's recipe.
 
-    Args:
-        kind, preset, parts, seed, echo: see `zoo.programs.finetune.finetuning.train`.
-        epochs ... language_model_epochs, options: see `finetune_ulmfit`.
-        unlabeled: path of a file with a text on each line, or None.
-
-    Returns:
-        The trained task, and a dict for `zoo.programs.finetune.finetuning.report_on`.
-
-    Raises:
-        ValueError: if the task is not a text classifier, or an option is not one of the
-            recipe.
+    `unlabeled` is the path of a file with a text on each line, or None. The other
+    arguments are those of that function and of `finetune_ulmfit`.
     """
     check_options(kind, learning_rate, options)
-    content = {"data": describe_data(kind, parts)}
-    echo("\n".join(data_lines(content["data"])))
+    content = summarize(kind, parts, echo)
     check_classifier(preset, parts.values(), learning_rate, options)
-    texts = [*all_texts(parts["training"][0]), *read_lines(unlabeled)]
+    texts = [*all_texts(parts["training"][0])]
+    if unlabeled is not None:
+        texts += [line.strip() for line in read_lines(unlabeled) if line.strip()]
     echo(f"language model: {language_model_epochs} epochs, {len(texts):,} texts")
     sizes = {"batch_size": batch_size}
     plan = {"epochs": language_model_epochs, "seed": seed, **sizes}
@@ -252,18 +231,15 @@ def train(
     compile_transfer(model, learning_rate, layer_decay, **CLASSIFIER)
     unfreezing = unfreezing_for(model, epochs)
     content |= fit(model, parts, epochs, sizes, seed, echo, [unfreezing])
-    content["settings"] = {
-        "preset": os.fspath(preset),
+    settings = {
         "recipe": "ULMFiT",
         "learning rate": learning_rate,
         "layer decay": layer_decay,
         "epochs of the language model": language_model_epochs,
         "epochs": epochs,
         "batch size": batch_size,
-        "seed": seed,
-        "seconds of training": content.pop("seconds"),
-        **describe_model(model),
     }
+    content["settings"] = describe_training(model, preset, content, settings, seed)
     return model, content
 
 
@@ -283,14 +259,6 @@ def check_options(kind, learning_rate, options):
             "The recipe has batches of rows and a learning rate that is a number. "
             f"Received: {wrong}. Leave it out, or leave `--recipe` out."
         )
-
-
-def read_lines(path):
-    """The lines of a text file that are not empty; none without a path."""
-    if path is None:
-        return []
-    with open_text(path) as file:
-        return [line.strip() for line in file if line.strip()]
 
 
 RECIPES = {"ulmfit": train}

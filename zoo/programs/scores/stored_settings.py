@@ -30,28 +30,20 @@ def keep_settings(output, preset, data, settings, pages=()):
 
     Args:
         output: pathlib.Path of the directory of results, which are `.json` files.
-        preset: see `zoo.from_preset`.
-        data: path of the directory of the data.
+        preset, data: see `zoo.evaluate_suite`.
         settings: dict of plain values.
         pages: names of other files that the program writes.
-
-    Raises:
-        FileExistsError: if a file is not one of these results.
-        ValueError: if there are results with other settings, or if `output` is the
-            directory of the preset.
     """
     path, name = output / SETTINGS, os.fspath(preset)
     known = {"preset": name, "data": os.path.abspath(data), **settings}
     older = json.loads(json.dumps(known))
     known = older | _describe_weights(name, output)
     found = _read_settings(path)
-    foreign = [
-        output / page for page in pages if not found and (output / page).exists()
-    ]
-    if foreign:
-        raise FileExistsError(
-            f"{foreign[0]} is not of such results. Give another directory."
-        )
+    for page in (output / name for name in pages):
+        if not found and page.exists():
+            raise FileExistsError(
+                f"{page} is not of such results. Give another directory."
+            )
     started = any({"scores", "valid"} & {*_read(p)} for p in output.glob("*.json"))
     stored = found if found and started else known
     unknown = [] if os.path.isdir(name) else [older | {CHECKSUM: None}]
@@ -64,7 +56,7 @@ def keep_settings(output, preset, data, settings, pages=()):
 
 
 def describe_function(function):
-    """What tells a function from others, a str.
+    """A string that identifies a function.
 
     That is its name, the arguments of a `functools.partial`, and plain values of an
     outer function that it reads.
@@ -83,10 +75,10 @@ def describe_function(function):
     given += [(f"{k}=", v) for k, v in getattr(function, "keywords", {}).items()]
     outer = inspect.getclosurevars(inner).nonlocals if inspect.isfunction(inner) else {}
     given += [(f"{k}=", v) for k, v in outer.items() if isinstance(v, SCALARS)]
-    told = [
+    shown = [
         k + (str(v) if isinstance(v, PLAIN) else type(v).__name__) for k, v in given
     ]
-    return f"{name}({', '.join(told)})" if told else name
+    return f"{name}({', '.join(shown)})" if shown else name
 
 
 def _read_settings(path):
@@ -127,8 +119,8 @@ def _describe_weights(preset, output):
     for name in (SETTINGS, REPORT):
         results |= {path.parent for path in directory.glob(f"*/**/{name}")}
     for path in sorted(directory.rglob("*")):
-        own = path.suffix not in (".md", ".keras") and not results & {*path.parents}
-        if path.is_file() and own:
+        counts = path.suffix not in (".md", ".keras")
+        if counts and path.is_file() and not results & {*path.parents}:
             name = path.relative_to(directory).as_posix()
             found.update(f"{sha256(path)} {name}\n".encode())
     return {"preset": os.path.abspath(preset), CHECKSUM: found.hexdigest()}

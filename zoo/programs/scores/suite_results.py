@@ -1,7 +1,5 @@
 """The stored results of `zoo.evaluate_suite`, and the table that is made of them."""
 
-import pathlib
-
 import numpy as np
 
 from zoo.files.state_files import damaged, read_state
@@ -17,22 +15,10 @@ SHAPE = {
     "test_seconds": float,
     "files?": {str: str},  # older results have none
 }
-GLUE_COMPARISON = "examples"  # what `TASK-EXAMPLES.json` of `zoo glue` has
 
 
 def read_result(path, name):
-    """Reads the result of a model.
-
-    Args:
-        path: pathlib.Path.
-        name: str, of the task.
-
-    Returns:
-        dict, see `zoo.evaluate_suite`.
-
-    Raises:
-        ValueError: if the file is damaged.
-    """
+    """The result of a model, a dict; `name` is that of the task."""
     found = read_state(path, RESULT, SHAPE)
     metric = SUITE[name].metric
     scores = [*found["scores"].values(), *found["baselines"].values()]
@@ -44,69 +30,79 @@ def read_result(path, name):
 
 
 def stored_results(output, name):
-    """The results of a task in a directory, in which `zoo glue` may have files, too.
-
-    Args:
-        output: path of the directory.
-        name: str, of the task.
-
-    Returns:
-        list of pairs of path and result.
-
-    Raises:
-        ValueError: if a result is damaged.
-    """
-    paths = sorted(pathlib.Path(output).glob(f"{name}-*.json"))
+    """The results of a task, list of path and result; comparisons are ignored."""
     return [
         (path, read_result(path, name))
-        for path in paths
+        for path in sorted(output.glob(f"{name}-*.json"))
         if path.stem.removeprefix(f"{name}-").isdigit()
-        and GLUE_COMPARISON not in read_state(path, RESULT, dict)
     ]
 
 
 def collect(output):
-    """Reads all results of a directory.
-
-    Args:
-        output: path.
-
-    Returns:
-        dict, see `evaluate_suite`, in the order of `SUITE`.
-    """
+    """All results of a directory, see `evaluate_suite`, in the order of `SUITE`."""
     found = {name: stored_results(output, name) for name in SUITE}
     return {name: [row for _, row in rows] for name, rows in found.items() if rows}
 
 
-def format_table(results):
-    """A Markdown table with a row for each task.
+def check_files(path, result, files):
+    """Raises ValueError if a stored result is of files with other checksums."""
+    stored = result.get("files") or files  # older results have none
+    if stored != files:
+        changed = [file for file in files if files[file] != stored.get(file)]
+        raise ValueError(
+            "All results of a task must be of the same files. Received: other "
+            f"contents of {', '.join(changed)} than those of {path}. Give another "
+            "directory, or delete the result."
+        )
 
-    Args:
-        results: see `collect`.
 
-    Returns:
-        str.
+def summary(scores):
+    """Means and deviations of a list of dicts of float.
+
+    The standard deviation is that of a sample, and None for one dict.
     """
+    rows = {name: [score[name] for score in scores] for name in scores[0]}
+    return {
+        name: {
+            "mean": float(np.mean(row)),
+            "deviation": float(np.std(row, ddof=1)) if len(row) > 1 else None,
+        }
+        for name, row in rows.items()
+    }
+
+
+def percent(values):
+    """A mean and a standard deviation as a str, in percent; see `summary`."""
+    mean = f"{100 * values['mean']:.1f}"
+    if values["deviation"] is None:
+        return mean
+    return f"{mean} ± {100 * values['deviation']:.1f}"
+
+
+def format_table(results):
+    """A Markdown table with a row for each task; see `collect`."""
     heads = ("task", "rows", "score", "preset", "seeds", "best baseline", "BERT base")
     heads += ("minutes", "other scores")
-    lines = ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for name, seeds in results.items():
-        task = SUITE[name]
-        scores = [main_score(found, task) for found in seeds]
-        cell = f"{np.mean(scores):.1f}"
-        if len(scores) > 1:
-            cell += f" ± {np.std(scores, ddof=1):.1f}"
-        cells = [task.title, f"{seeds[0]['train']:,}", task.metric, cell]
-        cells += [str(len(seeds)), _best_baseline(seeds[0]["baselines"], task.metric)]
+        task, first = SUITE[name], seeds[0]
+        score = summary([first_scores(found) for found in seeds])[task.metric]
         minutes = np.mean([f["seconds"] + f["test_seconds"] for f in seeds]) / 60
+        cells = [task.title, f"{first['train']:,}", task.metric, percent(score)]
+        cells += [str(len(seeds)), _best_baseline(first["baselines"], task.metric)]
         cells += [task.paper, f"{minutes:.1f}", _other_scores(seeds, task)]
-        lines.append("| " + " | ".join(cells) + " |")
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def first_scores(result):
+    """The scores on the first test file, which is that of the table."""
+    return next(iter(result["scores"].values()))
 
 
 def _other_scores(seeds, task):
     """All scores but the most important one, the means over seeds, as text."""
-    told = []
+    shown = []
     for place, file in enumerate(seeds[0]["scores"]):
         scores = [found["scores"].get(file, {}) for found in seeds]
         names = [name for name in scores[0] if place or name != task.metric]
@@ -114,8 +110,8 @@ def _other_scores(seeds, task):
             f"{n} {100 * np.mean([s[n] for s in scores if n in s]):.1f}" for n in names
         ]
         if cells:
-            told.append((f"{file}: " if place else "") + ", ".join(cells))
-    return "; ".join(told)
+            shown.append((f"{file}: " if place else "") + ", ".join(cells))
+    return "; ".join(shown)
 
 
 def _best_baseline(baselines, metric):
@@ -123,8 +119,3 @@ def _best_baseline(baselines, metric):
         return ""
     name = max(baselines, key=lambda name: baselines[name][metric])
     return f"{100 * baselines[name][metric]:.1f} ({name})"
-
-
-def main_score(found, task):
-    """The most important score of a result, in percent; `task` is a `SuiteTask`."""
-    return 100 * next(iter(found["scores"].values()))[task.metric]

@@ -5,10 +5,14 @@ import functools
 import pathlib
 from collections.abc import Callable
 
+import keras
+
 from zoo.data import read_glue, read_labelled
 from zoo.evaluation import evaluate_glue
 from zoo.files.whole_files import OPENERS
-from zoo.programs.finetune.labelled_rows import take
+from zoo.programs.finetune.labelled_rows import split_off, take, task_options
+from zoo.programs.finetune.loading import load_one
+from zoo.programs.finetune.progress import check_loss
 from zoo.tasks import (
     MultipleChoice,
     QuestionAnswerer,
@@ -16,6 +20,8 @@ from zoo.tasks import (
     TextRegressor,
     TokenClassifier,
 )
+
+BATCH_SIZE = 32
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,14 +56,9 @@ class SuiteTask:
     paper: str = ""
 
     def find(self, data):
-        """The paths of the training file and of the test files.
+        """The paths of the training file and of the test files; None if one is missing.
 
-        Args:
-            data: path of the directory of all data. The folder of the task is in it, or
-                in one of the directories in it.
-
-        Returns:
-            list of pathlib.Path, or None if a file is missing.
+        The folder of the task is in the directory `data`, or in a directory in it.
         """
         data = pathlib.Path(data)
         for pattern in (self.folder, f"*/{self.folder}"):
@@ -71,6 +72,13 @@ class SuiteTask:
     def load(self, path):
         """The texts and labels of a file."""
         return (self.read or self.kind.read)(path)
+
+    def build(self, preset, texts, labels, options):
+        """The model for all rows of the task, before the training."""
+        options = {**task_options(self.kind, texts, labels), **self.options, **options}
+        model = load_one(preset, self.kind.task_name, **options)
+        model.truncation_reported = True
+        return model
 
     def scores(self, model, labels, predicted):
         """The scores of predicted labels, dict of float."""
@@ -86,6 +94,30 @@ def _existing(folder, names):
         folder / f"{name}{suffix}" for name in names.split("|") for suffix in suffixes
     )
     return next((path for path in paths if path.is_file()), None)
+
+
+def fit_model(model, rows, fit, options, **settings):
+    """Trains a model; a tenth of the rows may be held out, to calibrate it.
+
+    Args:
+        model: the task.
+        rows: texts and labels.
+        fit: function, see `zoo.evaluate_suite`; None for `fit` of the model.
+        options: iterable of str, arguments that are not calibrated.
+        **settings: epochs, batch_size and seed.
+
+    Raises:
+        FloatingPointError: if the loss is not finite.
+    """
+    calibrated, held_out = {*model.calibrated} - {*options}, None
+    if calibrated:
+        rows, held_out = split_off(*rows, model.split_column)
+    labels = model.parse_labels(rows[1])
+    found = (fit or type(model).fit)(model, rows[0], labels, **settings, verbose=0)
+    if isinstance(found, keras.callbacks.History):
+        check_loss(found.history)
+    if calibrated:
+        model.calibrate(*held_out)
 
 
 def _read_snli(path):

@@ -1,13 +1,10 @@
 """Fine-tunes a preset on every task of the papers, and makes a table of the scores."""
 
 import collections.abc
-import functools
 import itertools
 import os
 import pathlib
 import time
-
-import keras
 
 from zoo.checks.number_rules import check_number, numbers_checked
 from zoo.evaluation import sample_rows
@@ -16,26 +13,25 @@ from zoo.files.path_checks import check_writable_directory
 from zoo.files.whole_files import replacing, write_json
 from zoo.presets import sha256
 from zoo.programs.finetune.finetuning import preset_epochs
-from zoo.programs.finetune.labelled_rows import draw_rows, split_off, take
-from zoo.programs.finetune.loading import load_one
-from zoo.programs.finetune.progress import check_loss
+from zoo.programs.finetune.labelled_rows import draw_rows, take
+from zoo.programs.scores.comparison import Comparison
 from zoo.programs.scores.stored_settings import describe_function, keep_settings
 from zoo.programs.scores.suite_results import (
+    check_files,
     collect,
+    first_scores,
     format_table,
-    main_score,
     read_result,
     stored_results,
 )
-from zoo.programs.scores.suite_tasks import SUITE
-
-BATCH_SIZE = 32
+from zoo.programs.scores.suite_tasks import BATCH_SIZE, SUITE, fit_model
 
 
-@numbers_checked(skip=("seeds",))
+@numbers_checked(skip=("seeds", "learning_rate"))
 def evaluate_suite(
-    preset, data, output, tasks=None, seeds=1, *, fit=None, echo=print, **settings
-):
+    preset, data, output, tasks=None, seeds=1, *, fit=None, compare=None, echo=print,
+    **settings,
+):  # fmt: skip
     """Fine-tunes a preset on the tasks whose files are in a directory, and scores it.
 
     The scores of a model are stored when it is tested. If the function is stopped and
@@ -51,41 +47,70 @@ def evaluate_suite(
         seeds: int, models of each task; or iterable of int, their seeds.
         fit: function that trains a model, by default its method `fit`. It is called as
             `fit(model, texts, labels, epochs=e, batch_size=b, seed=s, verbose=0)`.
+        compare: "both" for a comparison of the preset with the same network with random
+            weights, on tasks of GLUE; or "preset" or "random" for one of them. Each
+            tries several learning rates on a tenth of the training set.
         echo: function that prints a line.
         **settings: epochs, batch_size, learning_rate, rows (the most for training), and
-            arguments of `zoo.from_preset`, such as dtype; None means the default.
+            arguments of `zoo.from_preset`, such as dtype; None means the default. With
+            `compare`, learning_rate may be a list of float.
 
     Returns:
-        dict of the name of a task to a list of the results of its seeds, dicts of plain
-        values:
-
-        - title and metric, the name of the most important score;
-        - scores, for the name of each test file a dict of float;
-        - baselines, for the name of each baseline the same, with seed 0 only;
-        - train and test, numbers of rows, and settings;
-        - seconds and test_seconds, of the training and of the test;
-        - files, for the name of each file its SHA-256.
+        dict of the name of a task to the results of its seeds, a list of dict: title;
+        metric, the most important score; scores and baselines of each test file; train
+        and test, numbers of rows; settings; seconds, test_seconds; files, as SHA-256.
+        With `compare`, dict of the name of a task to a dict: task, examples, settings;
+        "preset" and "random" with the rate, the validation scores of every rate
+        (`searched`) and means and deviations on the dev set (`dev`); and with both the
+        difference in the metric and its 95% interval.
 
     Raises:
         ImportError: without scikit-learn or SciPy, which are in the extra `eval`.
         FloatingPointError: after all models, if the loss of one was not finite.
-        ValueError: if a task is unknown, no files are found, or `output` has results of
-            another preset, of other weights or data, or with other settings.
+        ValueError: if a task is unknown or cannot be compared, no files are found, or
+            `output` has results of another preset, of other weights or data, or with
+            other settings.
     """
+    return _evaluate(preset, data, output, tasks, seeds, fit, compare, echo, settings)
+
+
+def _evaluate(preset, data, output, tasks, seeds, fit, compare, echo, settings):
+    """Does what `evaluate_suite` says."""
     for library in ("sklearn", "scipy"):  # before the training
         import_library(library)
     settings = {name: value for name, value in settings.items() if value is not None}
     seeds = _check_seeds(seeds)
-    chosen, output = _choose(data, tasks, echo), pathlib.Path(output)
-    _check_settings(output, preset, data, fit, settings)
+    output, comparison, stored = pathlib.Path(output), None, settings
+    if compare is not None:
+        comparison = Comparison(preset, output, seeds, fit, echo, compare, settings)
+        stored = comparison.settings
+    elif "learning_rate" in settings:
+        check_number("learning_rate", settings["learning_rate"])
+    chosen = _choose(data, tasks, comparison, echo)
+    _check_settings(output, preset, data, fit, stored)
     files = _check_files(output, chosen)
+    if comparison:
+        return {k: comparison.compare(k, v, files[k]) for k, v in chosen.items()}
+    return _score(preset, output, chosen, files, seeds, fit, echo, settings)
+
+
+def _score(preset, output, chosen, files, seeds, fit, echo, settings):
+    """Makes the missing results and the page; returns all results of the tasks."""
     diverged = []
     for name, seed in itertools.product(chosen, seeds):
         path, task = output / f"{name}-{seed}.json", SUITE[name]
-        if not path.exists():
-            arguments = preset, task, chosen[name], seed
-            diverged += _store(path, files[name], echo, *arguments, fit=fit, **settings)
-            _write_page(output, preset, settings)
+        if path.exists():
+            continue
+        echo(f"{task.title}, seed {seed}")
+        try:
+            found = measure(preset, task, chosen[name], seed, fit=fit, **settings)
+        except FloatingPointError as error:
+            diverged.append(f"{path.stem}: {error}")
+        else:
+            write_json(path, {**found, "files": files[name]}, indent=1)
+            score = 100 * first_scores(found)[task.metric]
+            echo(f"  {score:.1f}, {found['seconds']:.0f} s")
+        _write_page(output, preset, settings)
     echo(_write_page(output, preset, settings))
     if diverged:
         raise FloatingPointError("\n".join(diverged))
@@ -102,27 +127,16 @@ def _check_seeds(seeds):
     return [check_number("seed", seed) for seed in seeds]
 
 
-def _store(path, files, echo, preset, task, paths, seed, **options):
-    """Stores a result of `measure`; a list of why that was not possible."""
-    echo(f"{task.title}, seed {seed}")
-    try:
-        found = measure(preset, task, paths, seed, **options)
-    except FloatingPointError as error:
-        return [f"{path.stem}: {error}"]
-    write_json(path, {**found, "files": files}, indent=1)
-    echo(f"  {main_score(found, task):.1f}, {found['seconds']:.0f} s")
-    return []
-
-
-def _choose(data, tasks, echo):
+def _choose(data, tasks, comparison, echo):
     """The files of the chosen tasks, dict of the name to paths."""
     tasks = [tasks] if isinstance(tasks, str) else list(tasks or ())
-    unknown = {*tasks} - {*SUITE}
+    suite = [name for name in SUITE if SUITE[name].score or not comparison]
+    unknown = {*tasks} - {*suite}
     if unknown:
         raise ValueError(
-            f"`tasks` must be of {', '.join(SUITE)}. Received: {sorted(unknown)}."
+            f"`tasks` must be of {', '.join(suite)}. Received: {sorted(unknown)}."
         )
-    found = {name: SUITE[name].find(data) for name in tasks or SUITE}
+    found = {name: SUITE[name].find(data) for name in tasks or suite}
     missing = [name for name, paths in found.items() if paths is None]
     if len(missing) == len(found) or (tasks and missing):
         name = missing[0]
@@ -147,23 +161,13 @@ def _check_settings(output, preset, data, fit, settings):
 
 
 def _check_files(output, chosen):
-    """The checksums of the files of each task; also reads the results of all tasks."""
+    """The checksums of the files of each task, which all of its results must have."""
     collect(output)  # a damaged one is an error before the training
-    return {name: _checksums(output, name, paths) for name, paths in chosen.items()}
-
-
-def _checksums(output, name, paths):
-    """The checksums of the files of a task, which all of its results must have."""
-    files = {path.name: sha256(path) for path in paths}
-    for path, result in stored_results(output, name):
-        stored = result.get("files", files)  # older results have none
-        if stored != files:
-            changed = [file for file in files if files[file] != stored.get(file)]
-            raise ValueError(
-                "All results of a task must be of the same files. Received: other "
-                f"contents of {', '.join(changed)} than those of {path}. Give another "
-                "directory, or delete the result."
-            )
+    files = {}
+    for name, paths in chosen.items():
+        files[name] = {path.name: sha256(path) for path in paths}
+        for path, result in stored_results(output, name):
+            check_files(path, result, files[name])
     return files
 
 
@@ -181,28 +185,18 @@ def measure(
 ):
     """Trains one model, and scores it and the baselines of its task.
 
-    Args:
-        preset: see `zoo.from_preset`.
-        task: `SuiteTask`.
-        paths: list of pathlib.Path, see `SuiteTask.find`.
-        seed: int, of the head, the order of the rows and dropout.
-        epochs: int, by default that of the preset, or 3.
-        batch_size, learning_rate, rows, fit: see `evaluate_suite`.
-        **options: of `zoo.from_preset`.
-
-    Returns:
-        dict, a result of `evaluate_suite`.
+    `task` is a `SuiteTask`, and `paths` its files; see `evaluate_suite`, also for the
+    result.
     """
     texts, labels = task.load(paths[0])
-    every = {"seed": seed, "learning_rate": learning_rate, **options}
-    model = _build(preset, task, texts, labels, every)
+    known = {"seed": seed, "learning_rate": learning_rate, **options}
+    model = task.build(preset, texts, labels, known)
     texts, labels = draw_rows(texts, labels, rows)
     epochs = preset_epochs(model) if epochs is None else epochs
     sizes = {"epochs": epochs, "batch_size": batch_size}
     tests = _read_tests(model, task, paths, labels)
-    fit = functools.partial(fit or type(model).fit, **sizes, seed=seed, verbose=0)
     start = time.monotonic()
-    _fit(model, texts, labels, fit, options)
+    fit_model(model, (texts, labels), fit, options, **sizes, seed=seed)
     seconds = time.monotonic() - start
     start = time.monotonic()
     scores = {
@@ -228,15 +222,6 @@ def measure(
     }
 
 
-def _build(preset, task, texts, labels, options):
-    """The model for all rows of a task, before the training."""
-    kind = task.kind
-    known = {**kind.column_options(texts), **kind.data_options(labels), **task.options}
-    model = load_one(preset, kind.task_name, **{**known, **options})
-    model.truncation_reported = True
-    return model
-
-
 def _read_tests(model, task, paths, labels):
     """Dict of file to its texts and labels; also checks `labels`, for the training."""
     tests = {path.name: task.load(path) for path in paths[1:]}
@@ -246,19 +231,6 @@ def _read_tests(model, task, paths, labels):
         check = task.score or (lambda y, _: model.encode_labels(model.parse_labels(y)))
         check(known, known)
     return tests
-
-
-def _fit(model, texts, labels, fit, options):
-    """Trains a model; a tenth of the rows may be held out, to calibrate it."""
-    calibrated = {*model.calibrated} - {*options}
-    train, held_out = (texts, labels), None
-    if calibrated:
-        train, held_out = split_off(texts, labels, model.split_column)
-    found = fit(model, train[0], model.parse_labels(train[1]))
-    if isinstance(found, keras.callbacks.History):
-        check_loss(found.history)
-    if calibrated:
-        model.calibrate(*held_out)
 
 
 def _baselines(model, task, train, test):
@@ -273,22 +245,18 @@ def _baselines(model, task, train, test):
 def _write_page(output, preset, settings):
     """Writes README.md with the table of all results, and returns the table."""
     table = format_table(collect(output))
-    with replacing(output / "README.md") as temporary:
-        temporary.write_text(_page(preset, settings, table), "utf-8")
-    return table
-
-
-def _page(preset, settings, table):
-    """The text of README.md."""
-    told = ", ".join(f"{name} {value}" for name, value in settings.items())
-    return f"""# {os.fspath(preset)} on the tasks of the papers
+    shown = ", ".join(f"{name} {value}" for name, value in settings.items())
+    page = f"""# {os.fspath(preset)} on the tasks of the papers
 
 Scores are on the public test or dev set, in percent: the mean over seeds, with their
 standard deviation if there are several "seeds". "rows" are those for training; of SQuAD
 2.0, a tenth of them only sets the threshold. Baselines learn from at most 50,000 rows.
 "BERT base" is from its paper, trained on all rows, and for GLUE scored on the hidden
 test set. "minutes" are those of the training and the test of one model.
-Settings: {told or "the defaults of the preset"}.
+Settings: {shown or "the defaults of the preset"}.
 
 {table}
 """
+    with replacing(output / "README.md") as temporary:
+        temporary.write_text(page, "utf-8")
+    return table

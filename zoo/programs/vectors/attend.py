@@ -9,7 +9,7 @@ import tensorflow as tf
 from zoo import registry, visualize
 from zoo.backbone import Backbone
 from zoo.checks.number_rules import numbers_checked
-from zoo.checks.ranges import check_values
+from zoo.checks.ranges import check_choice, check_values
 from zoo.data import Packer
 from zoo.files.path_checks import check_writable
 from zoo.programs.finetune.loading import load_one
@@ -18,13 +18,8 @@ from zoo.tasks.writers.translator import SourcePacker
 from zoo.visualize.plain_text import to_path
 
 SCORES = "attention_scores"  # how the names of such outputs end
-GREEDY = {
-    "num_beams": 1,
-    "num_return": 1,
-    "temperature": None,
-    "top_k": None,
-    "top_p": None,
-}
+GREEDY = {"num_beams": 1, "num_return": 1}
+GREEDY |= dict.fromkeys(("temperature", "top_k", "top_p"))
 LONGEST_TITLE = 80  # characters
 
 
@@ -83,13 +78,14 @@ attention = attend  # its name in `zoo.visualize`
 
 def _check_output(output, part):
     """Raises ValueError if an output is not a page or picture, or has no parts."""
-    suffix = "" if output is None else to_path(output, "output").suffix.lower()
-    if output is not None and suffix not in (".html", ".svg", ".png", ".pdf"):
-        raise ValueError(
-            "The output must end in .html, .svg, .png or .pdf. Received: "
-            f"{str(output)!r}."
-        )
+    suffix = ""
     if output is not None:
+        suffix = to_path(output, "output").suffix.lower()
+        if suffix not in (".html", ".svg", ".png", ".pdf"):
+            raise ValueError(
+                "The output must end in .html, .svg, .png or .pdf. Received: "
+                f"{str(output)!r}."
+            )
         check_writable(output)
     if part and suffix in ("", ".html"):
         raise ValueError(
@@ -105,11 +101,7 @@ def _save(attention, output, title, name, kind, layer, head):
         model = os.path.basename(os.path.normpath(name)) if name else ""
         visualize.save_attention_page(output, attention, title, model)
         return
-    kind = kind or [*attention][-1]
-    if kind not in attention:
-        raise ValueError(
-            f"The kind must be one of {', '.join(attention)}. Received: {kind!r}."
-        )
+    kind = check_choice("kind", kind or [*attention][-1], attention)
     for part, number in (("layer", layer), ("head", head)):
         title += "" if number is None else f", {part} {number}"
     visualize.plot_attention(attention[kind], output, layer, head, title)
@@ -135,8 +127,8 @@ def _load(preset, target):
 def _weights(model, text, target):
     """The attention weights of a model; see `attend`."""
     backbone = model.backbone if isinstance(model, Task) else model
-    names = [name for name in backbone.on_request if name.endswith(SCORES)]
-    if not names:
+    scores = [name for name in backbone.on_request if name.endswith(SCORES)]
+    if not scores:
         raise ValueError(
             "The model must have attention. Received: a model of the family "
             f"{backbone.family!r}. Choose a model of another family."
@@ -156,14 +148,13 @@ def _weights(model, text, target):
             "`target` needs a model with an encoder and a decoder. Received: a model "
             f"of the family {backbone.family!r}. Leave the target out."
         )
-    found = backbone.with_outputs(*names)(backbone.complete(inputs))
+    found = backbone.with_outputs(*scores)(backbone.complete(inputs))
     attention = {}
-    for name in names:
+    for name in scores:
         kind = name.removesuffix(SCORES).rstrip("_") or "self"
-        own = tokens["decoder" if kind == "cross" else kind]
-        attended = tokens["encoder" if kind == "cross" else kind]
-        weights = np.asarray(found[name])[0]
-        attention[kind] = visualize.Attention(weights, tuple(own), tuple(attended))
+        sides = ("decoder", "encoder") if kind == "cross" else (kind, kind)
+        names = [tuple(tokens[side]) for side in sides]
+        attention[kind] = visualize.Attention(np.asarray(found[name])[0], *names)
     return attention
 
 

@@ -4,38 +4,15 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from zoo import registry
-from zoo.backbone import Backbone
 from zoo.checks.number_rules import check_layers, numbers_checked
 from zoo.data import Packer, WordWindowPacker
-from zoo.programs.vectors.text_vectors import check_texts
+from zoo.programs.vectors.model_and_texts import check_texts, load_model
 from zoo.tasks import Task
 from zoo.tasks.inputs.text_input import as_columns, join_words
 
 ROWS_AT_ONCE = 32  # texts that a model reads together
 BYTES = 2**17  # and the most bytes of them, if they were as long as the longest one
 OUTPUTS = ("layer_outputs", "encoder_layer_outputs")  # the second one of a translator
-
-
-def load_encoder(preset, options, **more):
-    """A model of a preset without a head, or the given model.
-
-    Args:
-        preset: see `zoo.from_preset`; or a backbone with a tokenizer, or a task.
-        options, more: dicts, arguments of `zoo.from_preset`. `more` may be given
-            together with a model, and is then ignored.
-
-    Raises:
-        ValueError: if options are given for a model.
-    """
-    if not isinstance(preset, (Backbone, Task)):
-        return registry.from_preset(preset, None, **options, **more)
-    if options:
-        raise ValueError(
-            "Options are used only when a preset is loaded. Received: a model and "
-            f"{sorted(options)}. Give the name of a preset, or leave the options out."
-        )
-    return preset
 
 
 @numbers_checked()
@@ -70,42 +47,31 @@ def embed_words(texts, preset, layers=(-1,), *, batch_size=ROWS_AT_ONCE, **optio
             layer, or options are given for a model.
     """
     check_texts(texts)
-    model = load_encoder(preset, options)
+    model = load_model(preset, options)
     vectors, counts = word_vectors(model, list(texts), layers, batch_size)
     return np.split(vectors, np.cumsum(counts)[:-1]) if len(counts) else []
 
 
 def word_vectors(model, sentences, chosen=None, batch_size=ROWS_AT_ONCE, places=None):
-    """Computes the vectors of all words in all layers, or of some.
-
-    The vector of a word is that of its first token, as in `zoo.TokenClassifier`.
-    Sentences that are too long for the model are read in windows that overlap.
+    """Computes the vectors of words in layers; see `embed_words`, also for errors.
 
     Args:
-        model: `zoo.backbone.Backbone` with a tokenizer, or a task. Of an
-            encoder-decoder, the layers are those of the encoder.
+        model: `zoo.backbone.Backbone` with a tokenizer, or a task.
         sentences: list of str, or of lists of words, see `join_words`.
-        chosen: list of int, the layers, or None for all. 0 is the embeddings, negative
-            numbers count from the last layer.
-        batch_size: int, the most texts, and windows of long texts, that are read
-            together.
+        chosen: list of int, the layers, or None for all.
+        batch_size: see `embed_words`.
         places: list of lists of int, for each sentence the words that are wanted, from
             0; or None for all.
 
     Returns:
         float32 (W, layers, D), the words of all sentences one after the other, and int
         (S,), the number of words of each sentence.
-
-    Raises:
-        TypeError: if the sentences are not all str, or all lists of str.
-        ValueError: if a word of a list is empty, the model has no tokenizer or no
-            layers, or does not have one of those that are chosen.
     """
     backbone, name = _encoder(model)
     longest = backbone.config.max_sequence_length
     packer = WordWindowPacker(backbone.tokenizer, longest)
     (texts,) = as_columns(join_words(list(sentences)))
-    every, count, width = _layers(backbone, name)
+    compute, count, width = _layers(backbone, name)
     numbers = list(range(count)) if chosen is None else check_layers(chosen)
     if not numbers or any(not -count <= number < count for number in numbers):
         raise ValueError(
@@ -115,7 +81,7 @@ def word_vectors(model, sentences, chosen=None, batch_size=ROWS_AT_ONCE, places=
     numbers = [number % count for number in numbers]
 
     def layers(x):
-        return tf.gather(every(x), numbers, axis=1)
+        return tf.gather(compute(x), numbers, axis=1)
 
     found = {}
     for rows in _blocks(texts, batch_size):
@@ -156,17 +122,9 @@ def _words(layers, x):
 
 
 def text_vectors(model, texts, batch_size=ROWS_AT_ONCE):
-    """Computes the mean vectors of texts in all layers.
+    """Computes the mean vectors of texts in all layers, special tokens included.
 
-    Args:
-        model, batch_size: see `word_vectors`.
-        texts: list of str. Texts that are too long for the model are truncated.
-
-    Returns:
-        float32 (B, N + 1, D), the means over all tokens, special ones included.
-
-    Raises:
-        ValueError: see `word_vectors`.
+    Texts that are too long for the model are truncated. Returns float32 (B, N + 1, D).
     """
     backbone, name = _encoder(model)
     longest = backbone.config.max_sequence_length
@@ -195,15 +153,10 @@ def _encoder(model):
 
 
 def _layers(backbone, name):
-    """A function of the inputs of an encoder to float32 (B, N + 1, L, D).
+    """A function of the inputs of an encoder to float32 (B, N + 1, L, D), N + 1 and D.
 
-    It is stored with the backbone, until the backbone has other variables.
-
-    Args:
-        backbone, name: see `_encoder`.
-
-    Returns:
-        The function, N + 1 and D.
+    It is stored with the backbone, until the backbone has other variables. `name` is
+    that of its output, see `_encoder`.
     """
     key = name, *map(id, backbone.variables)
     if backbone.answer_function is None or backbone.answer_function[0] != key:
@@ -230,4 +183,4 @@ def _compile(backbone, name):
 
     _, count, _, width = encoder.output_shape
     named = {key.removeprefix(prefix): key for key in signature}
-    return lambda x: compute({key: x[own] for own, key in named.items()}), count, width
+    return lambda x: compute({k: x[n] for n, k in named.items()}), count, width

@@ -1,17 +1,20 @@
 """What the layers of a model know, measured by linear classifiers on their vectors."""
 
 import dataclasses
+import os
 
 import keras
 import numpy as np
 import tensorflow as tf
 
+from zoo import visualize
 from zoo.checks.number_rules import numbers_checked
+from zoo.checks.ranges import check_choice
 from zoo.data import untuned
 from zoo.layers import ScalarMix
 from zoo.programs.finetune.labelled_rows import draw_rows
 from zoo.programs.vectors.layer_examples import EXAMPLES
-from zoo.programs.vectors.layer_vectors import load_encoder
+from zoo.programs.vectors.model_and_texts import load_model
 from zoo.tasks import TextClassifier, find_task
 from zoo.tasks.inputs.label_values import as_labels
 from zoo.training import AdamW, WarmupLinearDecay
@@ -61,9 +64,9 @@ def probe(preset, train, test, task=None, *, seed=0, limit=LIMIT, **options):
     - for "text_classifier", the default, the means over the tokens of texts;
     - for "parser", those of the first and the last word of phrases.
 
-    Each dimension is scaled to mean 0 and variance 1 on the examples for training. The
-    classifiers are trained with AdamW for 20 epochs, but at least 2,000 updates, with
-    128 examples in a batch and a rate that falls from 0.003 to 0.
+    Each dimension is scaled to mean 0 and variance 1 on the examples for training.
+    AdamW trains the classifiers for 20 epochs, but at least 2,000 updates, with batches
+    of 128 examples and a rate that falls from 0.003 to 0.
 
     Source: Peters et al. 2018, section 5.3, for the layers; Tenney et al. 2019 for the
     weighted sum, the center of its weights, and phrases.
@@ -73,8 +76,7 @@ def probe(preset, train, test, task=None, *, seed=0, limit=LIMIT, **options):
         train, test: texts and labels, as `read` of the task gives them.
         task: str, see above.
         seed: int, of the classifiers, and of random weights.
-        limit: int, the most rows for training and for the test. Of more rows, so many
-            are drawn, always the same ones.
+        limit: int, the most rows of each part; of more, always the same are drawn.
         **options: of `zoo.from_preset`, such as `load_weights=False`.
 
     Returns:
@@ -87,9 +89,8 @@ def probe(preset, train, test, task=None, *, seed=0, limit=LIMIT, **options):
     kind = find_task(task) if task else TextClassifier
     examples = next((EXAMPLES[base] for base in kind.__mro__ if base in EXAMPLES), None)
     if examples is None:
-        names = [base.task_name for base in EXAMPLES]
-        raise ValueError(f"`task` must be one of {names}. Received: {task!r}.")
-    model = load_encoder(preset, options, seed=seed)
+        check_choice("task", task, [base.task_name for base in EXAMPLES])
+    model = load_model(preset, options, seed=seed)
     rows = [_draw(*part, limit) for part in (train, test)]
     train, test = (examples.make(model, *part) for part in rows)
     labels = sorted({*train[1]})
@@ -104,14 +105,14 @@ def probe(preset, train, test, task=None, *, seed=0, limit=LIMIT, **options):
     metric = "f1" if examples.sparse and NONE in labels else "accuracy"
     found = _probe(train, test, labels, metric, seed)
     baseline = score(np.array(test[1]), np.array(predicted), found["metric"])
-    sizes = {"train": len(train[1]), "test": len(test[1])}
-    return ProbeResult(**found, baseline=baseline, **sizes)
+    return ProbeResult(
+        **found, baseline=baseline, train=len(train[1]), test=len(test[1])
+    )
 
 
 def _draw(texts, labels, limit):
     """At most so many rows, always the same ones."""
-    single = not isinstance(texts, tuple)
-    if single and len(texts) != len(labels):
+    if not isinstance(texts, tuple) and len(texts) != len(labels):
         raise ValueError(
             "Every text must have a label. Received: "
             f"{len(texts)} texts and {len(labels)} labels."
@@ -122,12 +123,8 @@ def _draw(texts, labels, limit):
 def _probe(train, test, labels, metric, seed):
     """The scores of all classifiers, a dict.
 
-    Args:
-        train, test: vectors float32 (N, layers, D), which are changed, and a list of N
-            labels.
-        labels: list of str, the different ones for training.
-        metric: str, see `ProbeResult`.
-        seed: int.
+    `train` and `test` are vectors float32 (N, layers, D), which are changed, and lists
+    of N labels; `labels` are the different ones for training.
     """
     mean = train[0].mean(axis=0)
     deviation = np.maximum(train[0].std(axis=0), 1e-6)
@@ -174,12 +171,7 @@ def _batches(x, y, seed):
 
 
 def score(truth, found, metric):
-    """The score of predicted labels, float.
-
-    Args:
-        truth, found: arrays of str (N,).
-        metric: "accuracy", the share of right labels, or "f1" of labels except "O".
-    """
+    """The accuracy of predicted labels, arrays of str (N,); or F1 of those but "O"."""
     if metric == "accuracy":
         return float(np.mean(truth == found))
     right = np.sum((truth == found) & (truth != NONE))
@@ -198,3 +190,31 @@ def _classifier(shape, classes, weighted, steps, seed):
         keras.losses.SparseCategoricalCrossentropy(from_logits=True),
     )
     return model
+
+
+def format_result(result):
+    """A Markdown table of a `ProbeResult` with a row for each layer, str."""
+    lines = [f"| layer | {result.metric} | weight |", "|---|---|---|"]
+    rows = zip(result.layers, result.weights, strict=True)
+    for number, (layer_score, weight) in enumerate(rows):
+        name = f"{number}" if number else "0, embeddings"
+        lines.append(f"| {name} | {100 * layer_score:.1f} | {weight:.2f} |")
+    lines.append(f"| weighted sum | {100 * result.mix:.1f} | |")
+    lines.append(f"| baseline | {100 * result.baseline:.1f} | |\n")
+    about = f"{result.train:,} examples for training, {result.test:,} for the test."
+    lines.append(f"{about} Center of the weights: {result.center:.2f}")
+    return "\n".join(lines)
+
+
+def plot_results(results, path, title=""):
+    """Plots the scores over the layers, and the baselines as lines; returns the path.
+
+    `results` is a dict of the name of a preset to `ProbeResult`.
+    """
+    curves = {}
+    for name, result in results.items():
+        name, count = os.path.basename(os.path.normpath(name)), len(result.layers)
+        curves[name] = range(count), [100 * layer for layer in result.layers]
+        curves[f"{name}, baseline"] = range(count), [100 * result.baseline] * count
+    metric = next(iter(results.values())).metric
+    return visualize.plot_curves(curves, path, title, "layer", metric, pairs=True)

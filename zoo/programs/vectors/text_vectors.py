@@ -1,9 +1,7 @@
 """Vectors of any number of texts, written to a file while they are computed."""
 
-import collections.abc
 import contextlib
 import hashlib
-import io
 import itertools
 import json
 import os
@@ -12,11 +10,11 @@ import pathlib
 import keras
 import numpy as np
 
-from zoo import registry
 from zoo.checks.number_rules import numbers_checked
-from zoo.files.path_checks import check_readable, check_writable
+from zoo.files.path_checks import check_writable
 from zoo.files.state_files import read_state
-from zoo.files.whole_files import NOTHING_WRITTEN, WriteErrors, open_text, write_json
+from zoo.files.whole_files import ADVICE, FULL, write_json
+from zoo.programs.vectors.model_and_texts import load_model, paths_in, read_strings
 from zoo.tasks import TextEmbedder
 
 TEXTS, CHARACTERS = 4096, 2**24  # after which a block ends
@@ -26,16 +24,9 @@ RECORD = {"model": str, "rows": int, "texts": str}
 
 @numbers_checked()
 def embed(
-    texts,
-    preset,
-    layers=None,
-    pooling=None,
-    output=None,
-    *,
-    batch_size=None,
-    verbose=1,
-    **options,
-):
+    texts, preset, layers=None, pooling=None, output=None, *, batch_size=None,
+    verbose=1, **options,
+):  # fmt: skip
     """Computes a vector for each text, for any number of texts.
 
     Without `output`, all vectors are in memory. With it, they are written to a file
@@ -67,7 +58,8 @@ def embed(
     total = len(texts) if listed else None  # for the progress bar
     texts = read_strings(texts)
     options |= {"layers": layers, "pooling": pooling}
-    model = _embedder(preset, {k: v for k, v in options.items() if v is not None})
+    options = {name: value for name, value in options.items() if value is not None}
+    model = load_model(preset, options, TextEmbedder, TextEmbedder.task_name)
     bar = keras.utils.Progbar(total, unit_name="text", verbose=verbose)
     if output is None:
         found = [np.zeros((0, model.output_shape[-1]), "float32")]
@@ -75,11 +67,10 @@ def embed(
             found.append(model.predict(block, batch_size, verbose=0))
             bar.add(len(block))
         return np.concatenate(found)
-    with _write_errors(output):
-        part = _Part(pathlib.Path(output), model)
-        remaining = part.skip(texts)
-        bar.add(part.rows)
-        for block in _blocks(remaining):
+    with _full_disk_explained(output):
+        part = _Part(pathlib.Path(output), model, texts)
+        bar.add(part.state["rows"])
+        for block in _blocks(texts):
             part.add(block, model.predict(block, batch_size, verbose=0))
             bar.add(len(block))
         part.finish()
@@ -94,87 +85,18 @@ def _check_output(output):
 
 
 @contextlib.contextmanager
-def _write_errors(output):
-    """Says of a full disk that the vectors so far are kept; see `WriteErrors`."""
+def _full_disk_explained(output):
+    """Adds to the error of a full disk that the vectors so far are kept."""
     try:
-        with WriteErrors(output):
-            yield
+        yield
     except OSError as error:
-        if NOTHING_WRITTEN not in str(error):
+        if error.errno not in FULL:
             raise
-        kept = f"{output}.part keeps the vectors so far, and the same call continues."
-        message = error.strerror.replace(NOTHING_WRITTEN, kept)
-        raise OSError(error.errno, message) from error
-
-
-def _embedder(preset, options):
-    """The model of a preset, or the given model."""
-    if not isinstance(preset, TextEmbedder):
-        return registry.from_preset(preset, TextEmbedder.task_name, **options)
-    if options:
-        raise ValueError(
-            "Options are used only when a preset is loaded. Received: a TextEmbedder "
-            f"and {sorted(options)}. Give the name of a preset, or leave them out."
-        )
-    return preset
-
-
-def read_strings(texts):
-    """An iterator over texts.
-
-    Args:
-        texts: see `embed`, also for errors.
-    """
-    check_texts(texts)
-    paths = paths_in(texts)
-    for path in paths:
-        check_readable(path)
-        if not pathlib.Path(path).is_file():
-            raise ValueError(
-                f"{path} must be a regular file, since it may be read again. Received: "
-                "a pipe or a device. Write its text to a file."
-            )
-    if paths:
-        return itertools.chain.from_iterable(map(_lines, paths))
-    return map(_checked, texts)
-
-
-def check_texts(texts):
-    """Raises TypeError for a string or a table, whose values are no texts."""
-    if isinstance(texts, (str, bytes)):
-        raise TypeError(
-            "`texts` must be a list or an iterator of str, or a `pathlib.Path`. "
-            "Received: one string. Use `[text]`."
-        )
-    if isinstance(texts, collections.abc.Mapping) or hasattr(texts, "columns"):
-        raise TypeError(
-            "`texts` must be a list or an iterator of str, or a `pathlib.Path`. "
-            f"Received: a table, {type(texts).__name__}. Give the column of its texts."
-        )
-
-
-def paths_in(texts):
-    """The paths of text files, a list; empty if the texts are strings."""
-    paths = [texts] if isinstance(texts, os.PathLike) else texts
-    listed = isinstance(paths, (list, tuple))
-    if listed and any(isinstance(path, os.PathLike) for path in paths):
-        return list(paths)
-    return []
-
-
-def _checked(text):
-    if not isinstance(text, str):
-        raise TypeError(
-            f"Every text must be a string. Received: {text!r:.60} of type "
-            f"{type(text).__name__}."
-        )
-    return text
-
-
-def _lines(path):
-    with open_text(path, newline="\n") as file:
-        for line in file:
-            yield line.rstrip("\r\n")
+        raise OSError(
+            error.errno,
+            f"{os.strerror(error.errno)} while writing {output}. {output}.part keeps "
+            f"the vectors so far, and the same call continues. {ADVICE[error.errno]}",
+        ) from error
 
 
 def _blocks(texts):
@@ -191,45 +113,37 @@ def _blocks(texts):
 
 
 class _Part:
-    """The vectors that are written so far.
+    """The vectors that are written so far, in a file and a record beside the output.
 
-    Args:
-        output: pathlib.Path of the file to write at the end.
-        model: `TextEmbedder`.
+    Texts whose vectors are written already are skipped; `texts` is an iterator.
     """
 
-    def __init__(self, output, model):
+    def __init__(self, output, model, texts):
         output.parent.mkdir(parents=True, exist_ok=True)
         self.output = output
         self.path = output.with_name(f"{output.name}.part")
         self.record = output.with_name(f"{output.name}.part.json")
         self.width = model.output_shape[-1]
-        self.model = _fingerprint(model)
-        self.rows, self.digest = 0, hashlib.sha256()
-
-    def skip(self, texts):
-        """Skips the texts whose vectors are written already; returns the others."""
+        self.digest = hashlib.sha256()
+        self.state = {"model": _fingerprint(model), "rows": 0}
         if not (self.record.exists() and self.path.is_file()):
             self.record.unlink(missing_ok=True)  # before there are no vectors for it
             with self.path.open("wb") as file:
-                file.write(_header(0, self.width))
-            return texts
+                self._write_header(file)
+            return
         advice = "Remove it to start again."
-        record = read_state(self.record, "a record of vectors", RECORD, advice)
-        size = HEADER + 4 * self.width * record["rows"]
+        stored = read_state(self.record, "a record of vectors", RECORD, advice)
+        size = self._size(stored["rows"])
         complete = HEADER <= size <= self.path.stat().st_size
         if complete:
-            for text in itertools.islice(texts, record["rows"]):
-                self._count(text)
-        if not complete or record != self._state():
+            self._count(itertools.islice(texts, stored["rows"]))
+        if not complete or stored != self.state:
             raise ValueError(
                 f"{self.path} has vectors of other texts or of another model, or is "
-                f"damaged. Received: {record['rows']} vectors. Remove {self.record} to "
+                f"damaged. Received: {stored['rows']} vectors. Remove {self.record} to "
                 "start again."
             )
-        with self.path.open("r+b") as file:
-            file.truncate(size)
-        return texts
+        os.truncate(self.path, size)
 
     def add(self, texts, vectors):
         """Writes the vectors of a block, and then what is needed to continue."""
@@ -238,44 +152,43 @@ class _Part:
             file.write(np.ascontiguousarray(vectors, "<f4").tobytes())
             file.flush()
             os.fsync(file.fileno())
-        for text in texts:
-            self._count(text)
-        write_json(self.record, self._state())
-
-    def _state(self):
-        """What is stored of the vectors so far, a dict."""
-        digest = self.digest.hexdigest()
-        return {"model": self.model, "rows": self.rows, "texts": digest}
-
-    def _count(self, text):
-        self.rows += 1
-        encoded = text.encode("utf-8", "surrogatepass")
-        self.digest.update(len(encoded).to_bytes(8) + encoded)
-
-    def _check_size(self):
-        """Raises ValueError if the part does not have exactly our vectors."""
-        size = self.path.stat().st_size if self.path.exists() else 0
-        if size != HEADER + 4 * self.width * self.rows:
-            raise ValueError(
-                "Only one program may write a file. Received: another one that writes "
-                f"{self.path}. Stop one of them, remove {self.record}, and start again."
-            )
+        self._count(texts)
+        write_json(self.record, self.state)
 
     def finish(self):
         """Completes the header, and gives the file its name."""
         self._check_size()
         with self.path.open("r+b") as file:
-            file.write(_header(self.rows, self.width))
+            self._write_header(file)
         os.replace(self.path, self.output)
         self.record.unlink(missing_ok=True)
 
+    def _write_header(self, file):
+        """Writes a `.npy` header. Its length does not depend on the number of rows."""
+        shape = self.state["rows"], self.width
+        about = {"descr": "<f4", "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(file, about)
 
-def _header(rows, width):
-    """The header of a `.npy` file. Its length does not depend on the rows."""
-    file = io.BytesIO()
-    about = {"descr": "<f4", "fortran_order": False, "shape": (rows, width)}
-    np.lib.format.write_array_header_1_0(file, about)
-    return file.getvalue()
+    def _count(self, texts):
+        """Adds texts to the state."""
+        for text in texts:
+            encoded = text.encode("utf-8", "surrogatepass")
+            self.digest.update(len(encoded).to_bytes(8) + encoded)
+            self.state["rows"] += 1
+        self.state["texts"] = self.digest.hexdigest()
+
+    def _size(self, rows):
+        """The bytes of a file with so many vectors."""
+        return HEADER + 4 * self.width * rows
+
+    def _check_size(self):
+        """Raises ValueError if the part does not have exactly our vectors."""
+        size = self.path.stat().st_size if self.path.exists() else 0
+        if size != self._size(self.state["rows"]):
+            raise ValueError(
+                "Only one program may write a file. Received: another one that writes "
+                f"{self.path}. Stop one of them, remove {self.record}, and start again."
+            )
 
 
 def _fingerprint(model):

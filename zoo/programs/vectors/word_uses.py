@@ -1,5 +1,6 @@
 """The uses of a word in texts: their vectors, their neighbours, and a map of them."""
 
+import collections
 import dataclasses
 import unicodedata
 
@@ -8,8 +9,8 @@ import numpy as np
 from zoo import visualize
 from zoo.checks.number_rules import check_number, numbers_checked
 from zoo.evaluation import group_vectors
-from zoo.programs.vectors.layer_vectors import load_encoder, word_vectors
-from zoo.programs.vectors.text_vectors import read_strings
+from zoo.programs.vectors.layer_vectors import word_vectors
+from zoo.programs.vectors.model_and_texts import load_model, read_strings
 
 LIMIT = 500  # uses
 WIDTH = 6  # words on each side of an excerpt
@@ -102,12 +103,11 @@ class WordUses:
         Returns:
             pathlib.Path of the file.
         """
-        labels, counts = list(self.words if labels is None else labels), {}
-        texts = []
+        labels = list(self.words if labels is None else labels)
+        counts, texts = collections.Counter(), []
         for number, label in enumerate(labels):
-            counts[label] = counts.get(label, 0) + 1
-            near = counts[label] <= shown
-            texts.append(self.excerpt(number, 3) if near else "")
+            counts[label] += 1
+            texts.append(self.excerpt(number, 3) if counts[label] <= shown else "")
         return visualize.plot_map(self.vectors, labels, path, title, texts)
 
 
@@ -150,7 +150,7 @@ def find_uses(preset, words, texts, layers=(-1,), *, limit=LIMIT, **options):
             f"at its ends. Received: {', '.join(map(repr, missing or words))} without "
             "a use."
         )
-    model = load_encoder(preset, options)
+    model = load_model(preset, options)
     places = {}  # of each different text
     for _, sentence, place in found:
         places.setdefault(sentence, {})[place] = None

@@ -10,8 +10,8 @@ import tensorflow as tf
 from zoo.checks.number_rules import RULES
 from zoo.checks.ranges import CheckedFields
 from zoo.data import SkipGrams
+from zoo.files.lines import corpus_lines
 from zoo.text import WordTokenizer, count_words
-from zoo.text.learning.wordpiece_training import read_lines
 
 CHUNK = 64  # neighbouring words that share their negatives
 SHARED = 64  # negatives of a chunk
@@ -140,17 +140,12 @@ def chunk_size(window):
 
 
 def encode_corpus(texts, tokenizer):
-    """Converts texts to word ids; the first word of the vocabulary has id 0.
+    """Converts texts to ids of words that `tokenizer`, a `WordTokenizer`, knows.
 
-    Args:
-        texts: see `train_word_vectors`.
-        tokenizer: `WordTokenizer`; words outside its vocabulary are removed.
-
-    Returns:
-        ids, int32 (T,), and offsets, int64 (S + 1,). Text i has the ids from offsets[i]
-        to offsets[i + 1].
+    Returns ids, int32 (T,), from 0, and offsets, int64 (S + 1,). Text i has the ids
+    from offsets[i] to offsets[i + 1]. Unknown words are removed.
     """
-    lines = (line.encode("utf-8", "ignore") for line in read_lines(texts))
+    lines = (line.encode("utf-8", "ignore") for line in corpus_lines(texts))
     ids, sizes = [np.zeros(0, np.int32)], [np.zeros(1, np.int64)]
     while batch := list(itertools.islice(lines, LINES)):
         found = tokenizer.ids(tokenizer(tf.constant(batch)))
@@ -227,17 +222,10 @@ def _sliding(array, chunk, window):
 
 
 def sum_rows(ids, rows):
-    """Sums the rows of equal ids.
+    """Sums the rows, float (R, D), of equal ids; returns every id once, and the sums.
 
     Rare words are summed together: all second occurrences, all third ones, and so on.
     Each frequent word is summed separately. `np.add.at` takes seven times as long.
-
-    Args:
-        ids: int (R,).
-        rows: float (R, D).
-
-    Returns:
-        int (U,), every id once, and float (U, D), the sums.
     """
     order = np.argsort(ids, kind="stable")
     _, starts, counts = np.unique(ids[order], return_index=True, return_counts=True)

@@ -12,6 +12,7 @@ from zoo.checks.number_rules import numbers_checked
 from zoo.layers import quantize_again, quantized_layers
 from zoo.models.taglm import TagLM, TagLMConfig
 from zoo.models.taglm.model import PIECES
+from zoo.programs.vocabulary.vocabulary_transfer import copy_task
 from zoo.tasks import TokenClassifier
 from zoo.tasks.inputs.text_input import join_words
 from zoo.tasks.task_files import without_state
@@ -118,10 +119,7 @@ def extend_vocabulary(model, words, vectors):
     frozen = frozen_layers(model)  # before the new model shares language models
     backbone = TagLM(config, old.dtype_policy, old.name, old.parts)
     backbone.defaults, backbone.head_options = dict(old.defaults), old.head_options
-    options = model.get_config()
-    for name in ("backbone", "tokenizer", "frozen", "quantized"):
-        options.pop(name)
-    copy = type(model)(backbone, tokenizer, **options)
+    copy = copy_task(model, backbone, tokenizer)
     quantize_again(copy, quantized_layers(model))
     layer = backbone.named_layers["word_embedding"]
     # Language models are shared. Their layers may have the same names as the tagger's.
@@ -182,11 +180,7 @@ def _make_backbone(vocabulary, unknown, vectors, parts, config, dtype):
 
 
 def _with_unseen(tokenizer, words):
-    """Adds the words that the tokenizer lacks; returns it and their number.
-
-    Raises:
-        ValueError: if the tokenizer has no vocabulary of words.
-    """
+    """Adds the words that the tokenizer lacks; returns it and their number."""
     if tokenizer.words is None:
         raise ValueError(
             "Word vectors need a vocabulary. Received: `vectors` with minimum=None. "

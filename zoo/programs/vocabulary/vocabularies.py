@@ -4,6 +4,8 @@ import inspect
 import pathlib
 
 from zoo.checks.number_rules import numbers_checked
+from zoo.checks.ranges import check_choice
+from zoo.files.lines import corpus_lines
 from zoo.files.path_checks import check_writable
 from zoo.files.whole_files import check_empty, filling, replacing, write_json
 from zoo.text import (
@@ -16,7 +18,6 @@ from zoo.text import (
     train_sentencepiece,
     train_wordpiece,
 )
-from zoo.text.learning.wordpiece_training import read_lines
 
 
 def save_sentencepiece(model, path):
@@ -83,9 +84,7 @@ def learn_vocabulary(texts, kind, size, output, **options):
         ValueError: if the kind is unknown or has no such option, there are no words,
             or the size is too small for the characters.
     """
-    if kind not in KINDS:
-        raise ValueError(f"`kind` must be one of {[*KINDS]}. Received: {kind!r}.")
-    learn, save = KINDS[kind]
+    learn, save = KINDS[check_choice("kind", kind, KINDS)]
     unknown = options.keys() - inspect.signature(learn).parameters.keys()
     if unknown:
         raise ValueError(
@@ -103,7 +102,7 @@ def learn_vocabulary(texts, kind, size, output, **options):
 def _with_words(texts):
     """Yields texts and the lines of files; raises ValueError if none has a word."""
     empty = True
-    for line in read_lines(texts):
+    for line in corpus_lines(texts):
         empty = empty and not line.strip()
         yield line
     if empty:

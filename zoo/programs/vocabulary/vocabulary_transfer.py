@@ -61,7 +61,7 @@ def transfer_vocabulary(model, vocabulary):
     rows = match_tokens(old.tokenizer, tokenizer)
     spare = old.spare_heads.items()
     backbone.spare_heads = {k: move_rows(k, v, rows) for k, v in spare}
-    copy = _copy_task(task, backbone, tokenizer) if task else backbone
+    copy = copy_task(task, backbone, tokenizer) if task else backbone
     arrays = model_arrays(old, task).items()
     arrays = {path: move_rows(path, array, rows) for path, array in arrays}
     assign({v.path: v for v in preset_variables(copy)}, arrays)
@@ -86,7 +86,7 @@ def _check(model, old):
         )
 
 
-def _copy_task(task, backbone, tokenizer):
+def copy_task(task, backbone, tokenizer):
     """A task of the same class and options on another backbone, not compiled."""
     options = task.get_config()
     for name in ("backbone", "tokenizer", "frozen", "quantized"):
@@ -104,13 +104,7 @@ def match_tokens(old, new):
 
 
 def move_rows(path, array, rows):
-    """The array of a path for another vocabulary.
-
-    Args:
-        path: str.
-        array: (V, ...) if it is one of `TABLES`, else any array, which is returned.
-        rows: int64 (W,), see `match_tokens`.
-    """
+    """The array of a path for another vocabulary; see `match_tokens` for `rows`."""
     if path not in TABLES:
         return array
     mean = array.mean(axis=0, dtype="float64").astype(array.dtype)

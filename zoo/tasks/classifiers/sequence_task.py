@@ -2,11 +2,11 @@
 
 import functools
 import math
-import warnings
 
 import keras
 
 from zoo.backbone.token_inputs import to_tensors
+from zoo.checks.user_warnings import warn_user
 from zoo.data import COLUMN_PREFIXES, features_of
 from zoo.tasks.base import Task
 from zoo.tasks.heads.head import (
@@ -17,7 +17,6 @@ from zoo.tasks.heads.head import (
 )
 from zoo.tasks.heads.pooling import default_pooling
 from zoo.tasks.heads.separate_texts import has_segments
-from zoo.tasks.inputs.text_batches import level_of_caller
 from zoo.tasks.inputs.windows import TAIL, pool_windows
 
 # The texts that a recurrent backbone reads together, if it reads them in windows. Its
@@ -146,10 +145,9 @@ class SequenceTask(Task):
         joins = self.head.joins and not has_segments(self.backbone)
         if joins and not self.separate and count > 1 and not self.joining_reported:
             self.joining_reported = True
-            warnings.warn(
+            warn_user(
                 "The model reads the two texts of a pair as one text. One that is made "
-                'with `pair=True, head="linear", pooling="compare"` compares them.',
-                stacklevel=level_of_caller(),
+                'with `pair=True, head="linear", pooling="compare"` compares them.'
             )
 
     def row_lengths(self, rows, targets=()):

@@ -3,12 +3,12 @@
 import itertools
 import operator
 import types
-import warnings
 import weakref
 
 import keras
 import tensorflow as tf
 
+from zoo.checks.user_warnings import warn_user
 from zoo.tasks.losses.logit_losses import fit_losses, fit_metrics
 from zoo.tasks.losses.weighted_means import (
     MeanOfParts,
@@ -90,7 +90,7 @@ class TensorFlowSteps:
             gradients = self._finite_on_all_replicas(gradients)
             self.optimizer.apply_gradients(zip(gradients, variables, strict=True))
         else:
-            warnings.warn("No variable is trainable. None is updated.", stacklevel=2)
+            warn_user("No variable is trainable. None is updated.")
         return self._log(x, y, y_pred, sample_weight, means, counts)
 
     def _finite_on_all_replicas(self, gradients):

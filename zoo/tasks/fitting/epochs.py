@@ -2,7 +2,6 @@
 
 import dataclasses
 import types
-import warnings
 
 import keras
 import numpy as np
@@ -10,9 +9,9 @@ import tensorflow as tf
 
 from zoo.checks.counts import whole_number
 from zoo.checks.ranges import check_values
+from zoo.checks.user_warnings import warn_user
 from zoo.data import Epoch
 from zoo.data.read_ahead import ReadAhead, Replay
-from zoo.tasks.inputs.text_batches import level_of_caller
 from zoo.tasks.inputs.text_streams import count_batches
 from zoo.training import PlanUpdates
 from zoo.training.update_plan import awaits_plan, batches_before
@@ -157,11 +156,10 @@ def _is_endless(x):
 
 def _warn(received):
     """Warns that the number of batches is not known."""
-    warnings.warn(
+    warn_user(
         "`fit` must know how many batches an epoch has, so that the epoch ends and the "
         f"learning rate falls to zero. Received: {received}. Give `steps_per_epoch`, "
-        "or use `tf.data.experimental.assert_cardinality`.",
-        stacklevel=level_of_caller(),
+        "or use `tf.data.experimental.assert_cardinality`."
     )
 
 

@@ -5,6 +5,7 @@ import functools
 
 import keras
 
+from zoo.checks.ranges import check_choice
 from zoo.data import AlternativesPacker, Packer
 from zoo.family import FAMILIES
 from zoo.layers import output_layer
@@ -181,9 +182,7 @@ def find_head(options, default):
         return head
     check_options({"head": head, **options})
     name = default(given) if head is None else head
-    if name not in HEADS:
-        raise ValueError(f"`head` must be one of {[*HEADS]}. Received: {head!r}.")
-    fields = HEADS[name].fields_by_option()
+    fields = HEADS[check_choice("head", name, HEADS)].fields_by_option()
     for option, value in given.items():
         if option not in fields and value is not False:
             owners = [n for n, k in HEADS.items() if option in k.fields_by_option()]

@@ -2,6 +2,7 @@
 
 import keras
 
+from zoo.checks.ranges import check_choice
 from zoo.layers import ComparedSegments, Pooling
 from zoo.presets.schema import POOLINGS
 from zoo.tasks.heads.separate_texts import has_segments
@@ -61,10 +62,7 @@ def pooled_vector(backbone, inputs, pooling):
                 'backbone with no pooled output. Use "cls" or "mean".'
             )
         return outputs["pooled_output"]
-    if pooling not in POOLINGS:
-        raise ValueError(
-            f"`pooling` must be one of {', '.join(POOLINGS)}. Received: {pooling!r}."
-        )
+    check_choice("pooling", pooling, POOLINGS)
     if pooling == "cls":
         first = keras.ops.zeros_like(mask[:, :1])
         return backbone.at_positions(inputs, first)["sequence_output"][:, 0]

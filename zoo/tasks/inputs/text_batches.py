@@ -2,14 +2,13 @@
 
 import concurrent.futures
 import os
-import sys
-import warnings
 
 import keras
 import numpy as np
 import tensorflow as tf
 
 from zoo.checks.ranges import check_values
+from zoo.checks.user_warnings import warn_user
 from zoo.data import plan_batches, untuned
 from zoo.data.batching import as_written
 from zoo.tasks.inputs.targets import row_weights, weight_tensor
@@ -304,11 +303,10 @@ class TextBatches(TextColumns):
         if cut and not self.truncation_reported:
             self.truncation_reported = True
             share = f"At least {cut} of the" if count is None else f"{cut} of {count}"
-            warnings.warn(
+            warn_user(
                 f"{share} texts are longer than "
                 f"{longest or self.sequence_length} tokens and were truncated. A model "
-                "gives this warning once.",
-                stacklevel=level_of_caller(),
+                "gives this warning once."
             )
 
     def _one_batch(self, x, y=None, sample_weight=None):
@@ -333,16 +331,3 @@ class TextBatches(TextColumns):
         one = self.preprocessor((tf.constant([""]),) * columns)
         outputs = self(one, training=False)
         return keras.tree.map_structure(lambda x: np.asarray(x)[:0], outputs)
-
-
-def level_of_caller():
-    """The `stacklevel` of a warning that names the line of the user's program."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back and _package(frame) in ("zoo", "keras"):
-        frame, level = frame.f_back, level + 1
-    return level
-
-
-def _package(frame):
-    """The name of the package whose code runs in a frame."""
-    return frame.f_globals.get("__name__", "").partition(".")[0]

@@ -51,8 +51,6 @@ class BidirectionalLM(Task):
     task_name = "bidirectional_lm"
     output_kind = "likelihoods"
     pads_targets = True
-    former_names = ("language_model",)
-    former_classes = ("zoo>LanguageModel",)
     packer = NextWordPacker
     answers_tokens = False
     pretrains = True

@@ -19,10 +19,6 @@ class CRFLoss(keras.losses.Loss):
         return crf.log_partition(y_pred) - crf.path_score(y_pred, y_true)
 
 
-# Its name in files of version 0.1.0.
-keras.saving.get_custom_objects()["zoo>PathLoss"] = CRFLoss
-
-
 @keras.saving.register_keras_serializable(package="zoo")
 class TagAccuracy(keras.metrics.Metric):
     """The share of words with the right tag, of logits or of potentials.

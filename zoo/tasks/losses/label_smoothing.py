@@ -5,6 +5,8 @@ import math
 import keras
 from keras import ops
 
+from zoo.checks.ranges import Probability, check_choice, check_value
+
 KINDS = ("paper", "fairseq", "uniform", "annotated")
 
 
@@ -47,14 +49,8 @@ class SmoothedCrossentropy(keras.losses.Loss):
         **kwargs,
     ):
         super().__init__(name=name, reduction=reduction, **kwargs)
-        if kind not in KINDS:
-            raise ValueError(
-                f"`kind` must be one of {', '.join(KINDS)}. Received: {kind!r}."
-            )
-        if not isinstance(smoothing, (int, float)) or not 0 <= smoothing < 1:
-            raise ValueError(f"`smoothing` must be in [0, 1). Received: {smoothing!r}.")
-        self.smoothing = smoothing
-        self.kind = kind
+        self.smoothing = check_value("smoothing", smoothing, Probability)
+        self.kind = check_choice("kind", kind, KINDS)
 
     def call(self, y_true, y_pred):
         """The loss of each token, (...)."""

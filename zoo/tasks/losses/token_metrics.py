@@ -39,11 +39,6 @@ class TokenCrossentropy(keras.metrics.Mean):
         losses = ops.reshape(token_losses(y_pred, y_true), (-1,))
         super().update_state(losses, flat_weight(y_true, sample_weight))
 
-    @classmethod
-    def from_config(cls, config):
-        """Rebuilds the metric. Earlier files have arguments that it no longer takes."""
-        return cls(**{key: config[key] for key in ("name", "dtype") if key in config})
-
 
 def flat(y_true, y_pred, weight):
     """Targets, outputs and weights of all rows in one."""

@@ -5,6 +5,7 @@ import numpy as np
 import tensorflow as tf
 
 from zoo import ragged_rows
+from zoo.checks.ranges import check_choice
 from zoo.data import WordWindowPacker
 from zoo.evaluation import allowed_transitions
 from zoo.layers import output_layer
@@ -91,11 +92,7 @@ class TokenClassifier(TaggedFiles, Tagging, Task):
                 f"`labels` must have no white space. Received: {labels}. Use "
                 '`label.replace(" ", "_")`.'
             )
-        if decoder not in TAG_DECODERS:
-            raise ValueError(
-                f"`decoder` must be one of {[*TAG_DECODERS]}. Received: {decoder!r}."
-            )
-        self.decoder = TAG_DECODERS[decoder]
+        self.decoder = TAG_DECODERS[check_choice("decoder", decoder, TAG_DECODERS)]
         self.allowed = scheme and allowed_transitions(labels, scheme)
         inputs = backbone.make_inputs(backbone.config)
         positions = keras.Input((None,), dtype="int32", name="word_positions")

@@ -1,7 +1,6 @@
 """What the command line asks of a translator: pairs in, scores, texts, reports out."""
 
-import warnings
-
+from zoo.checks.user_warnings import warn_user
 from zoo.data import read_bitext
 from zoo.evaluation import assess_texts, copied_texts, group_references, nearest_targets
 from zoo.tasks.answering import as_numpy
@@ -64,10 +63,9 @@ class TranslatedFiles(LabelledFiles):
                 f"There must be a pair of texts. Received: none in {path}."
             )
         if len(kept) < len(pairs[0]):
-            warnings.warn(
+            warn_user(
                 f"{path} has pairs with an empty text: {len(pairs[0]) - len(kept)}. "
-                "They are left out.",
-                stacklevel=2,
+                "They are left out."
             )
         return tuple(map(list, zip(*kept, strict=True)))
 

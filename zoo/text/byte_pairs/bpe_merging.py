@@ -11,8 +11,7 @@ class BytePairMerger(tf.Module):
     """Joins neighbouring symbols of words by the ranks of their pairs.
 
     In each word, the pair with the lowest rank is joined wherever it occurs, from left
-    to right. This is repeated until no two neighbours have a rank. All words of a batch
-    are processed at once.
+    to right. This is repeated until no two neighbours have a rank.
 
     Source: Sennrich et al. 2016, and `apply_bpe` of the released code, subword-nmt.
 
@@ -22,8 +21,7 @@ class BytePairMerger(tf.Module):
         symbols: iterable of str, further symbols that need an id.
 
     Attributes:
-        ids: dict of symbol to id. Id 0 is that of all unknown symbols, which are never
-            joined.
+        ids: dict of symbol to id; 0 is that of unknown symbols, which are never joined.
 
     Inputs:
         words: tf.RaggedTensor int32 (W, None), the ids of the symbols of each word.
@@ -64,15 +62,7 @@ class BytePairMerger(tf.Module):
         )
 
     def _step(self, symbols, rows):
-        """Joins the best pair of each word.
-
-        Args:
-            symbols: int32 (T,), the symbols of all words.
-            rows: int32 (T,), the word of each symbol.
-
-        Returns:
-            The same after the step, and whether anything was joined, bool.
-        """
+        """Joins the best pair of each word; the last result is whether any was."""
         place = tf.range(tf.size(symbols))
         after = tf.concat([symbols[1:], [0]], axis=0)
         inside = tf.concat([rows[1:] == rows[:-1], [False]], axis=0)[: tf.size(rows)]

@@ -5,6 +5,7 @@ import pathlib
 
 import tensorflow as tf
 
+from zoo.files.lines import read_lines
 from zoo.ragged_rows import before, is_last, keep
 from zoo.text.byte_pairs.bpe_merging import BytePairMerger, constant
 from zoo.text.subwords.source_target import read_entries
@@ -79,7 +80,7 @@ class BytePairTokenizer(Tokenizer):
         end_token="</s>",
     ):
         super().__init__()
-        self._codes = read_lines(codes)
+        self._codes = _code_lines(codes)
         merges, self._separate_end = parse_codes(self._codes)
         self._options = {
             "continuation": continuation,
@@ -132,14 +133,7 @@ class BytePairTokenizer(Tokenizer):
         return self._tokenize(self._target, texts)
 
     def detokenize(self, ids):
-        """Joins the ids of the target to texts.
-
-        Args:
-            ids: int32 (B, T), or ragged. A row ends before the first end token.
-
-        Returns:
-            string tensor (B,), words with single spaces between them.
-        """
+        """Joins ids (B, T) of the target, up to the first end token, to texts (B,)."""
         ids = before(ids, self.end_id)
         written = ids.with_values(tf.gather(self._target.texts, ids.values))
         return tf.strings.strip(tf.strings.reduce_join(written, axis=1))
@@ -187,17 +181,7 @@ class BytePairTokenizer(Tokenizer):
 
 
 class _Side:
-    """One vocabulary, and its tables.
-
-    Args:
-        vocabulary, **options: see `BytePairTokenizer`.
-
-    Attributes:
-        tokens: tuple of str.
-        specials: dict of special token to id.
-        characters: list of str, tokens without their marks.
-        texts: string (V,), what each token writes.
-    """
+    """One vocabulary and its tables; see `BytePairTokenizer` for the arguments."""
 
     def __init__(self, vocabulary, continuation, end_of_word, **specials):
         self.tokens = read_entries(vocabulary, "vocabulary")
@@ -249,7 +233,7 @@ class _Side:
         return pieces.with_values(tf.where(is_last(pieces), ends, inside))
 
 
-def read_lines(codes):
+def _code_lines(codes):
     """The lines of codes, tuple of str, from a path or a sequence."""
     if not isinstance(codes, (str, os.PathLike)):
         return tuple(codes)
@@ -258,22 +242,11 @@ def read_lines(codes):
         raise FileNotFoundError(
             f"`codes` must be the path of a file, or its lines. Received: {codes!r}."
         )
-    return tuple(path.read_text("utf-8").rstrip("\n").split("\n"))
+    return tuple("\n".join(read_lines(path)).rstrip("\n").split("\n"))
 
 
 def parse_codes(lines):
-    """Reads the lines of a file of codes.
-
-    Args:
-        lines: sequence of str, see `BytePairTokenizer`.
-
-    Returns:
-        list of pairs of str; and bool, whether the end of a word is a symbol of its
-        own.
-
-    Raises:
-        ValueError: if a line is not a pair, or the version is unknown.
-    """
+    """The pairs of a file of codes, and whether the end of a word is a symbol."""
     versions = {"0.1": True, "0.2": False}
     version, first = None, lines[0] if lines else ""
     if first.startswith(VERSION):

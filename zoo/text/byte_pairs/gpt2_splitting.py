@@ -31,14 +31,9 @@ _FILE = pathlib.Path(__file__).with_name("unicode16.npz")
 
 @functools.cache
 def pages():
-    """The class of every code point, in two tables.
-
-    Source: Unicode 16, as in `tokenizers` 0.23. `unicode16.npz` is made by regex
-    2024.11.6, the library that OpenAI's code uses.
-
-    Returns:
-        int32 (0x1100,), the page of 256 code points; and int32 (P, 256), their classes.
-    """
+    """The page of 256 code points, (0x1100,), and classes of a page, (P, 256)."""
+    # Unicode 16, as in `tokenizers` 0.23. The file was made by regex 2024.11.6, the
+    # library that OpenAI's code uses.
     with np.load(_FILE) as data:
         starts, values = data["starts"], data["values"]
     lengths = np.diff(starts, append=np.uint32(0x110000))
@@ -49,18 +44,10 @@ def pages():
 
 
 def split_pieces(texts):
-    """Splits texts into pieces, without any loss.
-
-    Source: Radford et al. 2019, `encoder.py` of the released code.
-    `keras_nlp.tokenizers.BytePairTokenizer` emulates the pattern by a stand-in
-    character, and fails our test of all code points.
-
-    Args:
-        texts: string (B,). Invalid UTF-8 becomes U+FFFD.
-
-    Returns:
-        tf.RaggedTensor string (B, None).
-    """
+    """Splits texts (B,) into ragged pieces (B, None); invalid UTF-8 becomes U+FFFD."""
+    # Radford et al. 2019, `encoder.py` of the released code. The tokenizer of keras-nlp
+    # emulates the pattern by a stand-in character, and fails our test of all code
+    # points.
     codes = tf.strings.unicode_decode(texts, "UTF-8")
     begins = _piece_begins(codes)
     starts = tf.where(begins)[:, 0]

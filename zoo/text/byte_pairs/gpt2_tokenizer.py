@@ -20,11 +20,9 @@ END = "<|endoftext|>"
 
 @functools.cache
 def byte_symbols():
-    """The characters by which the files of GPT-2 write the 256 bytes, tuple of str.
-
-    Bytes that are printable in Latin-1 stand for themselves. The other ones are the
-    characters from U+0100 on.
-    """
+    """The characters by which the files of GPT-2 write the 256 bytes, tuple of str."""
+    # Bytes that are printable in Latin-1 stand for themselves. The other ones are the
+    # characters from U+0100 on.
     printable = {*range(33, 127), *range(161, 173), *range(174, 256)}
     others = iter(range(256, 512))
     return tuple(chr(b if b in printable else next(others)) for b in range(256))
@@ -131,11 +129,9 @@ class GPT2Tokenizer(Tokenizer):
         return tf.RaggedTensor.from_row_splits(ids.values, splits, validate=False)
 
     def pieces(self, words):
-        """Returns the ids of words (N,) with a space before each, ragged (N, None).
-
-        A tagger reads every word so, also the first one. It corresponds to
-        `add_prefix_space=True` of Hugging Face.
-        """
+        """Returns the ids of words (N,) with a space before each, ragged (N, None)."""
+        # A tagger reads every word so, also the first one. It corresponds to
+        # `add_prefix_space=True` of Hugging Face.
         return self._encode(tf.strings.join([" ", words]))
 
     def byte_offsets(self, texts):
@@ -156,14 +152,9 @@ class GPT2Tokenizer(Tokenizer):
         return ids, *(offsets.to_original(span, repaired, texts) for span in spans)
 
     def detokenize(self, ids):
-        """Joins ids to texts.
+        """Joins ids (B, T) to texts (B,). Bytes that are not UTF-8 become U+FFFD.
 
-        Args:
-            ids: int32 (B, T), or ragged. A row ends before its first `<|endoftext|>`
-                that is not the first token of the row.
-
-        Returns:
-            string (B,). Bytes that are not UTF-8 become U+FFFD.
+        A row ends before its first `<|endoftext|>` that is not its first token.
         """
         return tf.strings.unicode_transcode(self._join(ids), "UTF-8", "UTF-8")
 
@@ -203,14 +194,7 @@ class GPT2Tokenizer(Tokenizer):
 
 
 def without_partial_character(texts):
-    """Removes the first bytes of a UTF-8 character from the end of texts.
-
-    Args:
-        texts: string (B,).
-
-    Returns:
-        string (B,).
-    """
+    """Removes the first bytes of an incomplete character from the end of texts."""
     padded = tf.strings.join(["   ", texts])
     last = tf.io.decode_raw(tf.strings.substr(padded, -3, 3), tf.uint8)
     last = tf.cast(tf.reshape(last, (-1, 3)), tf.int32)
@@ -231,16 +215,7 @@ def _spelled(token, numbers):
 
 
 def read_tokens(source):
-    """The tokens of a vocabulary in the order of their ids, tuple of str.
-
-    Args:
-        source: path of a JSON file, a dict of token to id, or a sequence of str.
-
-    Raises:
-        FileNotFoundError: if the file does not exist.
-        TypeError: if it is something else, or a token is not a str.
-        ValueError: if the file is not JSON, or the ids are not 0, 1, 2 and so on.
-    """
+    """The tokens of a file, dict or list in the order of their ids, tuple of str."""
     if isinstance(source, (str, os.PathLike)):
         source = parse_json(_read_file(source, "vocabulary"), source)
     if isinstance(source, collections.abc.Mapping):
@@ -263,16 +238,7 @@ def read_tokens(source):
 
 
 def token_places(tokens, required, described):
-    """The ids of the tokens of a vocabulary, dict of token to int.
-
-    Args:
-        tokens: tuple of str, in the order of their ids.
-        required: iterable of str, tokens that must be among them.
-        described: str, what these are, for the message.
-
-    Raises:
-        ValueError: if a required token is missing, or a token is there twice.
-    """
+    """The ids of tokens, dict; ValueError if one is missing or repeated."""
     places = {token: i for i, token in enumerate(tokens)}
     missing = [token for token in required if token not in places]
     if missing or len(places) < len(tokens):
@@ -288,16 +254,7 @@ def token_places(tokens, required, described):
 
 
 def read_merges(source):
-    """The pairs of tokens that are joined, list of tuple.
-
-    Args:
-        source: path of a file, or a sequence of its lines. The first line may be a
-            header that begins with `#version`.
-
-    Raises:
-        FileNotFoundError: if the file does not exist.
-        ValueError: if a line is not a pair.
-    """
+    """The pairs of tokens that are joined, list of tuple, from a file or its lines."""
     if isinstance(source, (str, os.PathLike)):
         source = _read_file(source, "merges").rstrip("\n").split("\n")
     lines = [*source]

@@ -24,19 +24,9 @@ GLUE = (
 
 
 def join_tokens(tokens, rows, size):
-    """Joins tokens to texts, and applies the marks `xxmaj`, `xxup`, `xxrep`, `xxwrep`.
-
-    A number of repetitions has at most three digits. Otherwise the mark is dropped, and
-    the number is kept.
-
-    Args:
-        tokens: string (N,), the tokens of all texts.
-        rows: int64 (N,), increasing: the text that a token belongs to.
-        size: int64 scalar B, the number of texts.
-
-    Returns:
-        string (B,).
-    """
+    """Joins tokens (N,) of texts, `rows` (N,), and applies the marks; (size,)."""
+    # A number of repetitions has at most three digits. Otherwise the mark is dropped,
+    # and the number is kept.
     values, rows = _repeat(tokens, rows)
     kept = ~_is_one_of(values, (*SPECIALS, FILLER))
     upper = _follows(values == CAPITALS, rows)

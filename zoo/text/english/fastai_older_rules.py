@@ -29,18 +29,9 @@ CAPITALISED = rf"(?s)[{UPPER}][^{UPPER}\p{{Lt}}]*[{LOWER}][^{UPPER}\p{{Lt}}]*"
 
 
 def clean_as_1(texts, names):
-    """Applies the rules of fastai 1 to texts, before they are split.
-
-    Source: fastai 1.0.61, `text/transform.py`: fix_html, replace_rep, replace_wrep,
-    spec_add_spaces, rm_useless_spaces.
-
-    Args:
-        texts: string (B,).
-        names: the table from `html_entities.named_references`.
-
-    Returns:
-        string (B,), as that of `fastai_rules.clean`. Each text begins with "xxbos ".
-    """
+    """Applies the rules of fastai 1 before the split; texts begin with "xxbos "."""
+    # fastai 1.0.61, `text/transform.py`: fix_html, replace_rep, replace_wrep,
+    # spec_add_spaces, rm_useless_spaces.
     more = ((" @,@ ", ","), (r"\\", r" \\ "))
     texts = _repair(texts, names, "xxbos ", (*REPAIRS[:-1], *more))
     texts = _count(texts, "xxrep", "xxwrep")
@@ -49,17 +40,9 @@ def clean_as_1(texts, names):
 
 
 def clean_as_07(texts, names):
-    """Applies the rules of fastai 0.7 and of the paper's scripts, and lowers the texts.
-
-    Source: fastai 0.7, `text.py`, and `imdb_scripts/create_toks.py`: fixup,
-    replace_rep, replace_wrep, do_caps, and the line breaks of HTML.
-
-    Args:
-        texts, names: see `clean_as_1`.
-
-    Returns:
-        string (B,), see `clean_as_1`. Each text begins with "xfld ".
-    """
+    """Applies the rules of fastai 0.7, in lower case; each text begins with "xfld "."""
+    # fastai 0.7, `text.py`, and `imdb_scripts/create_toks.py` of the paper: fixup,
+    # replace_rep, replace_wrep, do_caps, and the line breaks of HTML.
     repairs = [(p, "u_n" if r == "xxunk" else r) for p, r in REPAIRS[:-1]]
     texts = _repair(texts, names, "xfld ", (*repairs, (r"\\", r" \\ ")))
     texts = _count(texts, "tk_rep", "tk_wrep")
@@ -93,14 +76,7 @@ def _lower_words(words):
 
 
 def mark_capitals(tokens):
-    """Lowers tokens, and gives the mark that fastai 1 puts before each one.
-
-    Args:
-        tokens: string (N,).
-
-    Returns:
-        marks, lower: string (N,). A mark is "" for a token without one.
-    """
+    """The mark that fastai 1 puts before each token, or "", and the lower token."""
     several = tf.strings.length(tokens, "UTF8_CHAR") > 1
     upper = several & tf.strings.regex_full_match(tokens, IN_CAPITALS)
     title = ~upper & tf.strings.regex_full_match(tokens, CAPITALISED)
@@ -110,12 +86,10 @@ def mark_capitals(tokens):
 
 
 def _count_words(texts, mark):
-    """Replaces four or more equal words by ` xxwrep n word `.
-
-    A unit is a word with what separates it from the next one. The separator of the last
-    unit may go on. The number is one more than the number of spans between white space
-    in all units but the first, as in fastai.
-    """
+    """Replaces four or more equal words by ` xxwrep n word `."""
+    # A unit is a word with what separates it from the next one. The separator of the
+    # last unit may go on. The number is one more than the number of spans between white
+    # space in all units but the first, as in fastai.
     pieces = tf_text.regex_split(tf.strings.join([texts, INNER_SPACE]), WORD, WORD)
     rows = row_ids(pieces)[::2]
     words, marks = pieces.values[::2], pieces.values[1::2]
@@ -153,11 +127,9 @@ def _count_words(texts, mark):
 
 
 def _find(counts, part):
-    """Which runs are replaced, boolean (N,), and units that the last run took, int64.
+    """Which runs are replaced, boolean (N,), and units that the run before took."""
 
-    A run that goes on into the first unit of the next run takes this unit.
-    """
-
+    # A run that goes on into the first unit of the next run takes this unit.
     def block(found):
         taken = tf.concat([[False], (found & part)[:-1]], 0)[: tf.size(found)]
         return tf.cast(taken, tf.int64)

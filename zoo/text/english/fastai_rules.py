@@ -33,18 +33,9 @@ REPAIRS = (
 
 
 def clean(texts, names):
-    """Applies all rules except those about capitals.
-
-    Source: fastai 2.8, `text/core.py`: fix_html, replace_rep, replace_wrep,
-    spec_add_spaces, rm_useless_spaces, and the stripping of `lowercase`.
-
-    Args:
-        texts: string (B,). Invalid UTF-8 becomes U+FFFD.
-        names: the table from `html_entities.named_references`.
-
-    Returns:
-        string (B,), valid UTF-8, with `NULL` in place of the character 0.
-    """
+    """Applies all rules but those about capitals; `NULL` replaces the character 0."""
+    # fastai 2.8, `text/core.py`: fix_html, replace_rep, replace_wrep, spec_add_spaces,
+    # rm_useless_spaces, and the stripping of `lowercase`. Invalid UTF-8 becomes U+FFFD.
     texts = to_valid(texts)
     for pattern, replacement in REPAIRS:
         texts = tf.strings.regex_replace(texts, pattern, replacement)
@@ -69,19 +60,10 @@ def strip(texts):
 
 
 def split_spans(texts):
-    """Splits texts into words and white space as spaCy does.
-
-    A space after a word is the border. Any other white space is a span, which includes
-    the spaces after it.
-
-    Args:
-        texts: string (B,) without white space at its ends and without two spaces in
-            succession.
-
-    Returns:
-        tf.RaggedTensor string (B, None) of spans; the span of "" is "". Spaces in
-        white space are `INNER_SPACE`.
-    """
+    """Splits texts into words and white space as spaCy does, ragged (B, None)."""
+    # A space after a word is the border. Any other white space is a span, which
+    # includes the spaces after it, as `INNER_SPACE`. The span of "" is "". The texts
+    # have no white space at their ends and no two spaces in succession.
     texts = tf.strings.regex_replace(texts, f"([{OTHER_SPACE}]) ", rf"\1{INNER_SPACE}")
     pattern = f" ?([{OTHER_SPACE}][{OTHER_SPACE}{INNER_SPACE}]*)"
     texts = tf.strings.regex_replace(texts, pattern, r" \1 ")
@@ -141,12 +123,10 @@ def _has_repeated_words(texts):
 
 
 def _count_words(texts):
-    """Replaces three or more equal words by ` xxwrep n word `.
-
-    The last word may be the start of a longer span, as in "no no no!". The rule takes
-    one white space before the words and one after them. Words after a single space
-    that the rule took already are counted from the second one, as in fastai.
-    """
+    """Replaces three or more equal words by ` xxwrep n word `."""
+    # The last word may be the start of a longer span, as in "no no no!". The rule takes
+    # one white space before the words and one after them. Words after a single space
+    # that the rule took already are counted from the second one, as in fastai.
     # Spans alternate: white space, word, white space, word, ...
     spans = tf_text.regex_split(
         tf.strings.join([" ", strip(texts)]), f"[{SPACE}]+", f"[{SPACE}]+"
@@ -187,19 +167,13 @@ def _count_words(texts):
 
 
 def _find_repetitions(plain, counts, chained, part):
-    """Finds the runs of words that the rule replaces.
-
-    Whether the rule takes the space before a run depends on the run before it.
+    """Whether the space before a run was taken, and the run is replaced; (N,).
 
     Args:
         plain: boolean (N,), whether the run is of words.
         counts: int64 (N,), the number of equal words.
         chained: boolean (N,), whether one space is between this and the last run.
         part: boolean (N,), whether the last word is the start of a longer span.
-
-    Returns:
-        blocked, found: boolean (N,), whether the space was taken, and whether the
-        run is replaced.
     """
 
     def block(found):

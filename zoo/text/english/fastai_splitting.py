@@ -21,16 +21,12 @@ VERSIONS = ("v2", "v1", "0.7")
 
 
 class FastaiSplitter(tf.Module):
-    """Splits texts into the tokens of fastai, as strings.
+    """Splits texts into the tokens of a version of fastai, as strings.
 
     Source: fastai 2.8, `text/core.py`, the default rules and `WordTokenizer`. A capital
     of the Latin alphabet at the start of a span between white space becomes a mark, in
-    the rules replace_all_caps and replace_maj. See `fastai_older_rules` for the older
-    versions: fastai 1 marks tokens instead of spans, of all alphabets, and fastai 0.7
-    marks words of three or more capitals.
-
-    Args:
-        version: str, of `VERSIONS`.
+    the rules replace_all_caps and replace_maj. fastai 1 marks tokens instead of spans,
+    of all alphabets, and fastai 0.7 marks words of three or more capitals.
     """
 
     def __init__(self, version="v2"):
@@ -40,17 +36,9 @@ class FastaiSplitter(tf.Module):
         self._english = EnglishSplitter(cased=version == "v1")
 
     def spans(self, texts):
-        """Splits texts into spans, and spans into tokens.
-
-        Args:
-            texts: string (B,).
-
-        Returns:
-            spans: tf.RaggedTensor int32 (B, None), the numbers of spans.
-            tokens: tf.RaggedTensor string (N, None), the tokens of the distinct spans,
-                in the order in which the texts have them. `NULL` stands for the
-                character 0.
-        """
+        """Numbers of spans, ragged (B, None), and their tokens, ragged (N, None)."""
+        # Distinct spans are split once, in the order in which the texts have them.
+        # `NULL` stands for the character 0.
         if self._version == "v2":
             spans = split_spans(clean(texts, self._names))
         else:

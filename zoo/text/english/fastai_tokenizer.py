@@ -6,6 +6,7 @@ import pathlib
 
 import tensorflow as tf
 
+from zoo.checks.ranges import check_choice
 from zoo.ragged_rows import row_ids
 from zoo.text.contents import parse_json
 from zoo.text.english.fastai_joining import join_tokens
@@ -113,11 +114,7 @@ class FastaiTokenizer(Tokenizer):
 
     def __init__(self, vocabulary, version="v2"):
         super().__init__()
-        if version not in VERSIONS:
-            raise ValueError(
-                f"`version` must be one of {list(VERSIONS)}. Received: {version!r}."
-            )
-        self.version = version
+        self.version = check_choice("version", version, VERSIONS)
         self.vocabulary = _read(vocabulary)
         old = version == "0.7"
         required = tuple(OLD_NAMES[t] if old else t for t in REQUIRED)
@@ -158,18 +155,12 @@ class FastaiTokenizer(Tokenizer):
         return rows if texts.shape.rank else rows.values
 
     def detokenize(self, ids):
-        """Joins ids to texts.
+        """Joins ids (B, T) to texts (B,).
 
         Marks are applied: capitals, repeated characters and repeated words. Other
         special tokens are dropped. Punctuation and endings such as "n't" follow a word
-        without a space. The white space of the original text is not restored.
-
-        Args:
-            ids: int32 (B, T), or ragged. `xxbos` may be among the tokens that begin
-                every row. A row ends before any other `xxbos`.
-
-        Returns:
-            string (B,).
+        without a space. The white space of the original text is not restored. A row
+        ends before an `xxbos` that is not among the tokens that begin every row.
         """
         if not isinstance(ids, tf.RaggedTensor):
             ids = tf.RaggedTensor.from_tensor(tf.convert_to_tensor(ids))

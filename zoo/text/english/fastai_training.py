@@ -7,9 +7,9 @@ import numpy as np
 import tensorflow as tf
 
 from zoo.checks.number_rules import numbers_checked
+from zoo.files.lines import corpus_lines
 from zoo.text.english.fastai_rules import NULL
 from zoo.text.english.fastai_splitting import SPECIALS, FastaiSplitter
-from zoo.text.learning.wordpiece_training import read_lines
 
 BATCH = 256  # texts
 
@@ -51,20 +51,13 @@ def train_fastai_vocabulary(texts, size=60000, minimum_count=3):
 
 
 def count_tokens(texts):
-    """Counts the tokens of texts.
-
-    Args:
-        texts: see `train_fastai_vocabulary`.
-
-    Returns:
-        collections.Counter of str, in the order in which the texts have them. Every
-        text also has a token `xxbos`.
-    """
+    """Counts the tokens of texts and files, in their order."""
+    # Every text also has a token `xxbos`.
     splitter = FastaiSplitter()
     split = tf.function(
         splitter.spans, [tf.TensorSpec([None], tf.string)], autograph=False
     )
-    counts, lines = collections.Counter(), iter(read_lines(texts))
+    counts, lines = collections.Counter(), iter(corpus_lines(texts))
     while batch := list(itertools.islice(lines, BATCH)):
         counts["xxbos"] += len(batch)
         spans, tokens = split(tf.constant([_encode(text) for text in batch]))

@@ -32,21 +32,11 @@ LIGATURES = "ĲĳŉǄǅǆǇǈǉǊǋǌǱǲǳﬀﬁﬂﬃﬄﬆ"
 
 
 def clean(texts, normalizer, entities):
-    r"""Applies both steps to texts.
-
-    A backslash is not set apart: the pattern of the released code is not a raw string.
-    The tokenizers of Hugging Face set it apart.
-
-    Source: Radford et al. 2018, `text_utils.py` of the released code; ftfy 6.3.1,
-    `fix_text` with `fix_encoding=False`.
-
-    Args:
-        texts: string (B,). Invalid UTF-8 becomes U+FFFD.
-        normalizer, entities: from `character_normalizer` and `entity_table`.
-
-    Returns:
-        string (B,), words with single spaces between them; "\n" is a word, too.
-    """
+    """Applies both steps to texts (B,): words with single spaces between them."""
+    # Radford et al. 2018, `text_utils.py` of the released code; ftfy 6.3.1, `fix_text`
+    # with `fix_encoding=False`. A line break is a word, too. A backslash is not set
+    # apart: the pattern of the released code is not a raw string. The tokenizers of
+    # Hugging Face set it apart.
     texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8")
     hard = ~tf.strings.regex_full_match(texts, PLAIN)
     texts = on_rows(texts, hard, lambda part: _repair(part, normalizer, entities))
@@ -57,10 +47,8 @@ def clean(texts, normalizer, entities):
 
 
 def entity_table():
-    """Returns the table from HTML entities, such as "&eacute;", to characters.
-
-    An object that uses it must have it as an attribute, so that exports include it.
-    """
+    """The table from HTML entities, such as "&eacute;", to characters."""
+    # An object that uses it must have it as an attribute, so that exports include it.
     named = {n: c for n, c in html.entities.html5.items() if n[-1] == ";"}
     # ftfy also knows names in capitals, if they have no meaning of their own.
     capitals = {name.upper(): c.upper() for name, c in named.items() if name.islower()}
@@ -126,10 +114,8 @@ def _line_breaks():
 
 
 def _repair(texts, normalizer, entities):
-    """Applies the rules of ftfy until nothing changes, and replaces dashes and spaces.
-
-    HTML entities are replaced before the first line that has a "<".
-    """
+    """Applies ftfy's rules until nothing changes, and replaces dashes and spaces."""
+    # HTML entities are replaced before the first line that has a "<".
     # Some operations truncate texts at the character 0. All controls are removed alike.
     texts = tf.strings.regex_replace(texts, r"\x00", "\x01")
     head = tf.strings.regex_replace(texts, r"(?s)[^\n]*<.*", "", replace_global=False)

@@ -147,15 +147,7 @@ class GPT1Tokenizer(Tokenizer):
         return symbols.with_values(tf.gather(self._ids, symbols.values))
 
     def detokenize(self, ids):
-        """Joins ids to texts.
-
-        Args:
-            ids: int32 (B, T), or ragged. A row ends before the first id that is not in
-                the vocabulary, such as `end_id`.
-
-        Returns:
-            string (B,), words with a space between them.
-        """
+        """Joins ids (B, T), up to the first unknown one, to texts (B,) of words."""
         if isinstance(ids, tf.RaggedTensor):
             ids = ids.to_tensor(self.end_id)
         ids = tf.cast(ids, tf.int32)

@@ -18,32 +18,13 @@ DIGITS = 8  # more significant digits are above `MAX_CODE` in both bases
 
 
 def substitute(texts, pattern, function):
-    """Replaces the matches of a pattern by the result of a function.
-
-    Args:
-        texts: string (B,).
-        pattern: regular expression (RE2) that matches no empty string.
-        function: takes string (N,), the texts between matches and the matches
-            themselves, and returns string (N,).
-
-    Returns:
-        string (B,).
-    """
+    """Applies a function to the matches of a pattern, and to the texts between."""
     parts = tf_text.regex_split(texts, pattern, pattern)
     return join(parts.with_values(function(parts.values)))
 
 
 def on_rows(texts, rows, function):
-    """Applies a function to some rows.
-
-    Args:
-        texts: string (B,).
-        rows: boolean (B,).
-        function: takes and returns string (N,). It is not called if there are no rows.
-
-    Returns:
-        string (B,).
-    """
+    """Applies a function of strings to the rows that are true, if there are any."""
 
     def update():
         places = tf.where(rows)
@@ -54,10 +35,8 @@ def on_rows(texts, rows, function):
 
 
 def named_references():
-    """Returns the table that `unescape` needs, from names to characters.
-
-    An object that uses it must have it as an attribute, so that exports include it.
-    """
+    """The table that `unescape` needs, from names to characters."""
+    # An object that uses it must have it as an attribute, so that exports include it.
     with tf.init_scope(), tf.device("CPU:0"):
         names = html.entities.html5
         initializer = tf.lookup.KeyValueTensorInitializer(
@@ -67,19 +46,10 @@ def named_references():
 
 
 def unescape(texts, names):
-    """Replaces named and numeric character references by their characters.
+    """Replaces named and numeric character references by their characters."""
 
-    Source: HTML Living Standard, section 13.5. Where it leaves a choice, the rules are
-    those of `html.unescape` in Python 3.
-
-    Args:
-        texts: string (B,) of valid UTF-8.
-        names: the table from `named_references`.
-
-    Returns:
-        string (B,).
-    """
-
+    # HTML Living Standard, section 13.5. Where it leaves a choice, the rules are those
+    # of `html.unescape` in Python 3.
     def replace(parts):
         named = tf.strings.regex_full_match(parts, r"(?s)&[^#].*")
         parts = on_rows(parts, named, lambda part: _named(part, names))

@@ -6,14 +6,14 @@ import tensorflow as tf
 
 from zoo.ragged_rows import join, keep, row_ids
 from zoo.text.english.html_entities import on_rows
-from zoo.text.english.spacy_characters import (
+from zoo.text.english.spacy_rules import (
     COMMA_GROUPS,
     ELLIPSIS,
     INFIX_GROUPS,
     PREFIX_GROUPS,
+    exceptions,
     patterns,
 )
-from zoo.text.english.spacy_exceptions import exceptions
 
 _LETTERS = "[A-Za-z]+"
 
@@ -26,11 +26,10 @@ class EnglishSplitter(tf.Module):
     exception, and a rest that is a URL is a token. Any other rest is split at the marks
     inside it. Last, neighbouring tokens that are together an exception are replaced.
 
-    Source: spaCy 3.8, `Tokenizer` with the rules of `spacy.blank("en")`; see
-    `spacy_characters` and `spacy_exceptions` for the rules. One difference: the last
-    label of a domain may have more than 63 letters. In the last step, spaCy ignores
-    spaces: in "a'' ''b", it joins the first two apostrophes only. `split_texts` does
-    the same; `split` does not look beyond a span.
+    Source: spaCy 3.8, `Tokenizer` with the rules of `spacy.blank("en")`. One
+    difference: the last label of a domain may have more than 63 letters. In the last
+    step, spaCy ignores spaces: in "a'' ''b", it joins the first two apostrophes only.
+    `split_texts` does the same; `split` does not look beyond a span.
 
     Args:
         cased: bool, whether spans have capitals.
@@ -43,23 +42,15 @@ class EnglishSplitter(tf.Module):
         self._joined = _table(_phrases(cased))
 
     def split(self, spans):
-        """Splits spans.
-
-        Args:
-            spans: string (N,), valid UTF-8, without white space; in lower case unless
-                the splitter is `cased`.
-
-        Returns:
-            tf.RaggedTensor string (N, None) of tokens.
-        """
+        """Splits spans (N,) without white space into tokens, ragged (N, None)."""
         return tf.strings.split(self._join(self._apart(spans)))
 
     def split_texts(self, spans):
         """Splits the spans of texts, with regard to the spans beside them.
 
         Args:
-            spans: tf.RaggedTensor string (B, None), as in `split`. A span may also be
-                white space of ASCII, and is a token then.
+            spans: tf.RaggedTensor string (B, None). A span may also be white space of
+                ASCII, and is a token then.
 
         Returns:
             tokens: tf.RaggedTensor string (N, None).
@@ -116,19 +107,10 @@ class EnglishSplitter(tf.Module):
         return on_rows(tokens, tf.strings.regex_full_match(tokens, pattern), replace)
 
     def _replace(self, tokens, texts, spans):
-        """Replaces exceptions by their tokens.
-
-        Longer exceptions come first, then earlier ones. An exception is not replaced if
-        it begins or ends in one that comes before it, even if that one is not replaced
-        itself, or has spaces in it.
-
-        Args:
-            tokens: string (T,).
-            texts, spans: int64 (T,), the text and the span of each token.
-
-        Returns:
-            string (T,), with spaces between the tokens of an exception.
-        """
+        """Replaces exceptions among tokens (T,) by their tokens between spaces."""
+        # Longer exceptions come first, then earlier ones. An exception is not replaced
+        # if it begins or ends in one that comes before it, even if that one is not
+        # replaced itself, or has spaces in it.
         written, seen = tokens, tf.zeros_like(tokens, tf.bool)
         for length in _phrase_lengths(self._cased):
             parts = [_shifted(tokens, -i) for i in range(length)]
@@ -195,12 +177,7 @@ def _separate(spans, rules, table=None):
 
 
 def _strip(spans, rules, table):
-    """Takes a prefix and a suffix from spans.
-
-    Returns:
-        rest, prefix, suffix: string (N,).
-        more: boolean (N,), whether there may be further prefixes and suffixes.
-    """
+    """The rest, prefix and suffix of spans (N,), and whether there may be more."""
     rest = tf.strings.regex_replace(spans, rules.prefix, PREFIX_GROUPS, False)
     head = tf.strings.regex_replace(rest, rules.suffix, rules.suffix_groups, False)
     length = tf.strings.length(spans)
@@ -256,12 +233,12 @@ def _mark(rests, pattern):
 @functools.cache
 def _phrases(cased):
     """Returns the exceptions of several tokens, as `_separate` writes them."""
-    words = [*exceptions(cased)]
+    known = exceptions(cased)
     with tf.init_scope(), tf.device("CPU:0"):
-        apart = _separate(tf.constant(words), patterns(cased)).numpy().tolist()
+        apart = _separate(tf.constant([*known]), patterns(cased)).numpy().tolist()
     phrases = {}
-    for word, tokens in zip(words, apart, strict=True):
-        spaced = f"  {exceptions(cased)[word]}  ".replace(" ", "  ")
+    for word, tokens in zip(known, apart, strict=True):
+        spaced = f"  {known[word]}  ".replace(" ", "  ")
         tokens = tokens.decode()
         # An exception that changes nothing still takes precedence over shorter ones.
         if len(tokens.split()) > 1:

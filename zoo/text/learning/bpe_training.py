@@ -3,9 +3,9 @@
 import collections
 
 from zoo.checks.number_rules import numbers_checked
+from zoo.files.lines import corpus_lines
 from zoo.text.byte_pairs.bpe_tokenizer import END
 from zoo.text.learning.pair_joining import join_pairs
-from zoo.text.learning.wordpiece_training import read_lines
 
 SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")  # in the order of fairseq
 CONTINUATION = "@@"
@@ -47,7 +47,7 @@ def train_bpe(texts, vocabulary_size=None, num_merges=None, min_count=2):
             f" vocabulary_size={vocabulary_size}, num_merges={num_merges}."
         )
     words = collections.Counter()
-    for line in read_lines(texts):
+    for line in corpus_lines(texts):
         words.update(line.split())
     spelled = [[*word[:-1], word[-1] + END] for word in words]
     symbols = dict.fromkeys(symbol for word in spelled for symbol in word)

@@ -6,10 +6,10 @@ import itertools
 import tensorflow as tf
 
 from zoo.checks.number_rules import numbers_checked
+from zoo.files.lines import corpus_lines
 from zoo.text.byte_pairs.gpt2_splitting import split_pieces
 from zoo.text.byte_pairs.gpt2_tokenizer import END, byte_symbols
 from zoo.text.learning.pair_joining import join_pairs
-from zoo.text.learning.wordpiece_training import read_lines
 
 BATCH = 4096  # lines
 
@@ -64,7 +64,7 @@ def _count_pieces(texts):
     split = tf.function(
         split_pieces, [tf.TensorSpec([None], tf.string)], autograph=False
     )
-    counts, lines = collections.Counter(), iter(read_lines(texts))
+    counts, lines = collections.Counter(), iter(corpus_lines(texts))
     while batch := list(itertools.islice(lines, BATCH)):
         batch = [line.encode("utf-8", "ignore") for line in batch]
         counts.update(split(tf.constant(batch)).values.numpy().tolist())

@@ -13,13 +13,12 @@ def join_pairs(spelled, counts, join, order=None):
         spelled: list of lists of str, the pieces of each word; they are changed.
         counts: list of int, how often each word occurs.
         join: function of two pieces to the joined piece.
-        order: function of a pair to a key. Of equally frequent pairs, the one with the
-            smallest key is joined first; by default the first in alphabetical order.
+        order: function of a pair to a key, by default the pair. Of equally frequent
+            pairs, the one with the smallest key is joined first.
 
     Yields:
-        (str, pair of str, int), the joined piece, its parts and how often they occur,
-        until no pair is left. The pair is joined after that. A piece may come twice,
-        from different pairs.
+        (str, pair of str, int), the joined piece, its parts and how often they occur.
+        A piece may come twice, from different pairs.
     """
     order = order or (lambda pair: pair)
     frequency, places = collections.Counter(), collections.defaultdict(set)

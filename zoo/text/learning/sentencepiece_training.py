@@ -4,8 +4,8 @@ import collections
 import re
 
 from zoo.checks.number_rules import numbers_checked
+from zoo.files.lines import corpus_lines
 from zoo.text.learning.pair_joining import join_pairs
-from zoo.text.learning.wordpiece_training import read_lines
 from zoo.text.subwords.sentencepiece_model import SPACE, encode_model
 
 MARKS = ("<pad>", "<unk>", "<s>", "</s>")
@@ -43,7 +43,7 @@ def train_sentencepiece(texts, vocabulary_size, character_coverage=0.9999):
             `character_coverage` is not in (0, 1].
     """
     words = collections.Counter()
-    for line in read_lines(texts):
+    for line in corpus_lines(texts):
         words.update(line.split())
     runs = collections.Counter()
     for word, count in words.items():

@@ -1,14 +1,13 @@
 """Learns a WordPiece vocabulary from texts, with the words of the tokenizer."""
 
 import collections
-import os
 import re
 
 import tensorflow as tf
 import tensorflow_text as tf_text
 
 from zoo.checks.number_rules import numbers_checked
-from zoo.files.whole_files import open_text
+from zoo.files.lines import corpus_lines
 from zoo.text.learning.pair_joining import join_pairs
 from zoo.text.wordpieces import final_sigma, unicode_classes
 from zoo.text.wordpieces.wordpiece import SPECIALS
@@ -84,15 +83,7 @@ def train_wordpiece(
 
 
 def count_words(texts, lowercase=True):
-    """Counts the words of the tokenizer; punctuation marks are words, too.
-
-    Args:
-        texts: see `train_wordpiece`.
-        lowercase: bool.
-
-    Returns:
-        collections.Counter of str to int.
-    """
+    """Counts the words of the tokenizer; punctuation marks are words, too."""
     separators = unicode_classes.character_class(final_sigma.SEPARATORS)
     pattern = re.compile(f"[^{separators}]+|[^ \t]")
     model = tf.constant(unicode_classes.normalizer(lowercase))
@@ -109,44 +100,13 @@ def count_words(texts, lowercase=True):
 def _chunks(texts):
     """Yields strings of about `_CHUNK` characters: lines joined by line breaks."""
     lines, size = [], 0
-    for line in read_lines(texts):
+    for line in corpus_lines(texts):
         lines.append(line)
         size += len(line)
         if size >= _CHUNK:
             yield "\n".join(lines)
             lines, size = [], 0
     yield "\n".join(lines)
-
-
-def read_lines(texts):
-    """Yields texts and the lines of files, str.
-
-    Args:
-        texts: see `train_wordpiece`.
-
-    Yields:
-        str.
-
-    Raises:
-        TypeError: if `texts` is a single str, or has an entry of another type.
-        ValueError: if a file is damaged or not UTF-8.
-    """
-    if isinstance(texts, (str, bytes, os.PathLike)):
-        raise TypeError(
-            "`texts` must be an iterable of texts or paths. Received a single "
-            f"{type(texts).__name__}. Put it in a list; give files as `pathlib.Path`."
-        )
-    for text in texts:
-        if isinstance(text, os.PathLike):
-            with open_text(text) as file:
-                yield from file
-        elif isinstance(text, (str, bytes)):
-            yield text.decode("utf-8", "ignore") if isinstance(text, bytes) else text
-        else:
-            raise TypeError(
-                "`texts` must hold str, bytes or paths. Received a "
-                f"{type(text).__name__}. Convert arrays with `.tolist()`."
-            )
 
 
 def _alphabet(counts, lowercase, coverage):

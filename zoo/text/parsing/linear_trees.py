@@ -2,6 +2,7 @@
 
 import itertools
 
+from zoo.checks.ranges import check_choice
 from zoo.text.parsing.trees import TOP, TOPS, find_leaves, is_leaf
 
 # How a phrase opens and closes; how a leaf is written, None for its tag.
@@ -58,11 +59,7 @@ def linearize(tree, kind="tensor2tensor"):
 
 
 def _forms(kind):
-    if kind not in LINEARIZATIONS:
-        raise ValueError(
-            f"`kind` must be one of {', '.join(LINEARIZATIONS)}. Received: {kind!r}."
-        )
-    return LINEARIZATIONS[kind]
+    return LINEARIZATIONS[check_choice("kind", kind, LINEARIZATIONS)]
 
 
 def find_labels(tokens, kind="tensor2tensor"):
@@ -72,17 +69,7 @@ def find_labels(tokens, kind="tensor2tensor"):
 
 
 def read_token(token, kind, labels):
-    """What a token does.
-
-    Args:
-        token: str.
-        kind: str, see `linearize`.
-        labels: collection of str, the labels of phrases.
-
-    Returns:
-        Tuple of "open" and a label, "close" and a label, "leaf" and a tag, or "number"
-        and a number.
-    """
+    """What a token does: ("open", label), ("close", label), ("leaf", tag) and so on."""
     begin, end, leaf = _forms(kind)
     if kind == NUMBERED and token in NUMBERS:
         return "number", token
@@ -148,14 +135,7 @@ def to_tree(tokens, words, kind="tensor2tensor", labels=None):
 
 
 def list_tokens(trees, kind="tensor2tensor"):
-    """The tokens of trees, for the vocabulary of a model that writes them.
-
-    Args:
-        trees: iterable of trees.
-        kind: str, see `linearize`.
-
-    Returns:
-        list of str in alphabetical order.
+    """The tokens of trees, for the vocabulary of a model that writes them, sorted.
 
     Raises:
         ValueError: if a name is both a tag and the label of a phrase, or one of them

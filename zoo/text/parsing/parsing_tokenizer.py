@@ -107,15 +107,7 @@ class ParsingTokenizer(SentencePieceTokenizer):
         return join(keep(names, names.values != ""), " ")
 
     def write_trees(self, ids, texts):
-        """Returns trees in brackets over the words of texts, whatever the ids are.
-
-        Args:
-            ids: int32 (B, T), of linear trees. A row ends before the first end token.
-            texts: string (B,).
-
-        Returns:
-            string (B,), see `zoo.text.to_tree`.
-        """
+        """Trees in brackets over the words of texts (B,), whatever the ids are."""
         return self.grammar.write(ids, split_words(texts)[0])
 
     def get_config(self):

@@ -68,12 +68,7 @@ class TreeGrammar:
             )
 
     def start(self, words, limits):
-        """The state before the first token.
-
-        Args:
-            words: int32 (R,), words of each sentence.
-            limits: int32 (R,), the most tokens of each row.
-        """
+        """The state before the first token; the arguments are int32 (R,)."""
         longest = tf.reduce_max(tf.concat([limits, [0]], axis=0))
         shape = tf.stack([tf.shape(words)[0], longest])
         return {
@@ -87,15 +82,7 @@ class TreeGrammar:
         }
 
     def advance(self, state, tokens):
-        """The state after a token, see `zoo.text.to_tree` for what tokens do.
-
-        Args:
-            state: dict, see the class.
-            tokens: int32 (R,).
-
-        Returns:
-            The state, and int32 (R,): the phrases with a leaf that the token closes.
-        """
+        """The state after tokens (R,), and the phrases that each one closes."""
         places = tf.range(tf.shape(state["open"])[1])[None]
         still = state["open"] >= 0
         opens, closes = (
@@ -118,12 +105,10 @@ class TreeGrammar:
         return state, _count(closed & state["filled"])
 
     def allowed(self, state):
-        """Whether a token may follow, bool (R, V).
-
-        Every sequence that ends is the linear form of a tree over all words. A phrase
-        opens only while the other words, the closing tokens and the end fit into the
-        limit. If even the words do not fit, all tokens are leaves, and their numbers.
-        """
+        """Whether a token may follow, bool (R, V)."""
+        # Every sequence that ends is the linear form of a tree over all words. A phrase
+        # opens only while the other words, the closing tokens and the end fit into the
+        # limit. If even the words do not fit, all tokens are leaves, and their numbers.
         still, words = state["open"] >= 0, state["words"]
         depth = _count(still)
         places = tf.range(tf.shape(still)[1])[None]
@@ -149,16 +134,7 @@ class TreeGrammar:
         return tf.where(numbered, self.leaves & more, follows)
 
     def constrain(self, step, states, words, limits):
-        """Limits a model to tokens that may follow.
-
-        Args:
-            step, states: of a generation, see `zoo.generation.search`.
-            words: int32 (R,), words of the sentence of each row.
-            limits: int32 (R,), the most tokens of each row.
-
-        Returns:
-            A step and states. Other tokens have the score `LOWEST`.
-        """
+        """Limits a step of a generation, and its states, to tokens that may follow."""
 
         def constrained(tokens, states):
             logits, after = step(tokens, states)
@@ -172,15 +148,7 @@ class TreeGrammar:
         return constrained, {**states, "grammar": first}
 
     def write(self, tokens, words):
-        """The bracketed text of the trees that `zoo.text.to_tree` makes.
-
-        Args:
-            tokens: int32 (R, T), any ids; what follows the first end is ignored.
-            words: tf.RaggedTensor string (R, None).
-
-        Returns:
-            string (R,), as of `zoo.text.write_tree`.
-        """
+        """The bracketed texts, string (R,), of trees that `zoo.text.to_tree` makes."""
         inside = tf.cumsum(tf.cast(tokens == self.end, tf.int32), axis=1) == 0
         tokens = tf.where(inside, tokens, self.end)
         count = tf.cast(words.row_lengths(), tf.int32)
@@ -211,12 +179,7 @@ class TreeGrammar:
         return tf.where(alone, tf.strings.strip(tf.strings.join(text)), whole)
 
     def _follow(self, tokens, count, longest):
-        """Reads rows of tokens.
-
-        Args:
-            tokens: int32 (R, T).
-            count: int32 (R,), words of each row.
-            longest: int32 scalar, tokens to read.
+        """Reads rows of tokens (R, T) with `count` (R,) words, up to `longest` tokens.
 
         Returns:
             The last state; int32 (R, T), the phrases with a leaf that each token

@@ -38,9 +38,6 @@ def find_leaves(tree):
 def phrase_spans(tree):
     """The words of a tree as a text, and its phrases as spans.
 
-    Args:
-        tree: nested tuples, see `read_tree`.
-
     Returns:
         str, the words with spaces between them, and list of dict of begin and end, in
         characters, and label. A phrase is before those that lie in it. Tags of words
@@ -88,14 +85,7 @@ def read_trees(path, clean=True):
 
 
 def read_tree(text, clean=False):
-    """Reads one tree from a string.
-
-    Args:
-        text: str, such as "(S (NP (DT The) (NN cat)) (VP (VBZ sits)))".
-        clean: bool, whether to apply `clean_tree`.
-
-    Returns:
-        A tree.
+    """Reads one tree, such as "(S (NP (DT The) (NN cat)) (VP (VBZ sits)))".
 
     Raises:
         ValueError: if the text is not exactly one tree.
@@ -111,11 +101,7 @@ def read_tree(text, clean=False):
 def write_tree(tree):
     """Writes a tree in one line; the inverse of `read_tree`.
 
-    Args:
-        tree: a tree, see the module.
-
-    Returns:
-        str. Parentheses in words become `-LRB-` and `-RRB-`.
+    Parentheses in words become `-LRB-` and `-RRB-`.
 
     Raises:
         ValueError: if a word, a tag or a label cannot be written.

@@ -91,14 +91,7 @@ class MarianTokenizer(Tokenizer):
         return _tokenize(texts, self._target_pieces, self._target_ids)
 
     def detokenize(self, ids):
-        """Joins the ids of the target to texts, without special tokens.
-
-        Args:
-            ids: int32 (B, T), or ragged. A row ends before the first end token.
-
-        Returns:
-            string tensor (B,), without space at both ends.
-        """
+        """Joins ids (B, T) of the target, up to the first end token, to texts (B,)."""
         ids = before(ids, self.end_id)
         known = (ids.values != self.pad_id) & (ids.values != self.unknown_id)
         ids = keep(ids, known)
@@ -129,18 +122,7 @@ def number_pieces(pieces):
 
 
 def order_pieces(vocabulary, name):
-    """The pieces of a vocabulary in the order of their ids, which are checked.
-
-    Args:
-        vocabulary: dict of piece to id.
-        name: str, what to call it in the message.
-
-    Returns:
-        tuple of str, the pieces in the order of their ids.
-
-    Raises:
-        ValueError: if the ids are not 0 to V - 1, or a special token is missing.
-    """
+    """The pieces of a dict of piece to id in the order of their ids, checked."""
     known = isinstance(vocabulary, dict) and all(
         type(number) is int for number in vocabulary.values()
     )

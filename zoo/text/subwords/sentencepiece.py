@@ -77,14 +77,7 @@ class SentencePieceTokenizer(Tokenizer):
         return _tokenize(self._target_pieces, texts)
 
     def detokenize(self, ids):
-        """Joins the ids of the target to texts.
-
-        Args:
-            ids: int32 (B, T), or ragged. A row ends before the first end token.
-
-        Returns:
-            string tensor (B,).
-        """
+        """Joins ids (B, T) of the target, up to the first end token, to texts (B,)."""
         ids = before(ids, self.end_id)
         return self._target_pieces.detokenize(keep(ids, ids.values != self.pad_id))
 
@@ -121,12 +114,11 @@ def read_model(model):
 
 
 class _Model(tf.saved_model.experimental.TrackableResource):
-    """A model in memory, shared by all tokenizers with the same content.
+    """A model in memory, shared by all tokenizers with the same content."""
 
-    TensorFlow Text gives the model to the kernel of one operation. Eager execution
-    throws the kernel away, and the model with it, when a seed is set. A name avoids it.
-    """
-
+    # TensorFlow Text gives the model to the kernel of one operation. Eager execution
+    # throws the kernel away, and the model with it, when a seed is set. A name avoids
+    # it.
     def __init__(self, model):
         super().__init__()
         self.model = model
@@ -139,15 +131,7 @@ class _Model(tf.saved_model.experimental.TrackableResource):
 
 
 def load_model(model, kind=tf.int32):
-    """A tokenizer of TensorFlow Text.
-
-    Args:
-        model: bytes.
-        kind: tf.int32 for ids, or tf.string for pieces.
-
-    Raises:
-        ValueError: if the model cannot be read.
-    """
+    """A tokenizer of TensorFlow Text for ids (tf.int32) or pieces (tf.string)."""
     size, model = len(model), correct_rules(model)
     with tf.init_scope(), tf.device("CPU:0"):
         try:

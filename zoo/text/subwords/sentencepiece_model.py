@@ -25,9 +25,6 @@ def encode_model(pieces, specials):
         pieces: list of str, without the special ones and the bytes. `▁` is a space.
         specials: list of four str: padding, the unknown token, start and end. They have
             the ids 0 to 3, the 256 bytes those from 4 to 259, and the pieces follow.
-
-    Returns:
-        bytes.
     """
     kinds = [CONTROL, UNKNOWN, CONTROL, CONTROL]
     entries = [(piece, 0.0, kind) for piece, kind in zip(specials, kinds, strict=True)]
@@ -46,16 +43,11 @@ def encode_model(pieces, specials):
 
 
 def correct_rules(model):
-    """A model with the character map that it needs, and else itself.
-
-    Models that `encode_model` wrote in version 0.1 have none, so they read white space
-    other than spaces as bytes, which training never saw. Other models without a map
-    read texts as they are. They get a map that changes nothing, since the library
-    prints a message about a missing one.
-
-    Args:
-        model: bytes, the content of a `.model` file.
-    """
+    """A model (bytes) with the character map that it needs, and else itself."""
+    # Models that `encode_model` wrote in version 0.1 have none, so they read white
+    # space other than spaces as bytes, which training never saw. Other models without a
+    # map read texts as they are. They get a map that changes nothing, since the library
+    # prints a message about a missing one.
     if model.endswith(_rules(b"identity")):
         return model + _field(3, _field(2, white_space_map()))
     if _has_map(model):

@@ -22,33 +22,13 @@ class SourceTargetTokenizer(Tokenizer):
     """
 
     def written(self, ids):
-        """The tokens of rows before their first end token, without padding.
-
-        Args:
-            ids: int32 (B, T), or ragged.
-
-        Returns:
-            tf.RaggedTensor int32 (B, None).
-        """
+        """The tokens of rows before their first end token, without padding, ragged."""
         ids = before(tf.cast(ids, tf.int32), self.end_id)
         return keep(ids, ids.values != self.pad_id)
 
 
 def read_entries(entries, name):
-    """The entries of a vocabulary that may have spaces and repetitions.
-
-    Args:
-        entries: path of a UTF-8 file with one entry per line, or a sequence of str.
-        name: str, the argument, for messages.
-
-    Returns:
-        tuple of str.
-
-    Raises:
-        FileNotFoundError: if the file does not exist.
-        TypeError: if an entry is not a str.
-        ValueError: if the file is not UTF-8.
-    """
+    """The entries of a file or a list, which may have spaces and repetitions."""
     if not isinstance(entries, (str, os.PathLike)):
         entries = tuple(entries)
         wrong = [entry for entry in entries if not isinstance(entry, str)]

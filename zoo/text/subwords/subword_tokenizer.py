@@ -90,15 +90,7 @@ class SubwordTokenizer(SourceTargetTokenizer):
         return self._target.encode(texts)
 
     def detokenize(self, ids):
-        """Joins the ids of the target to texts.
-
-        Args:
-            ids: int32 (B, T), or ragged. A row ends before the first end token. Padding
-                and ids that are too large are left out.
-
-        Returns:
-            string tensor (B,).
-        """
+        """Joins ids (B, T) of the target, up to the first end token, to texts (B,)."""
         return self._target.decode(self.written(ids))
 
     def all_tokens(self, target=False):
@@ -114,11 +106,7 @@ class SubwordTokenizer(SourceTargetTokenizer):
 
 
 class _Subtokens(tf.Module):
-    """The subtokens of one side.
-
-    Args:
-        strings: tuple of str.
-    """
+    """The subtokens of one side."""
 
     def __init__(self, strings):
         super().__init__()

@@ -100,14 +100,7 @@ class TokenListTokenizer(SourceTargetTokenizer):
         return _look_up(self._target_table, texts)
 
     def detokenize(self, ids):
-        """Joins the tokens of the target, with spaces between them.
-
-        Args:
-            ids: int32 (B, T), or ragged. A row ends before the first end token.
-
-        Returns:
-            string tensor (B,).
-        """
+        """Joins ids (B, T) of the target, up to the first end token, to texts (B,)."""
         ids = self.written(ids)
         ids = ids.with_values(tf.minimum(ids.values, len(self.target_tokens)))
         tokens = tf.gather(self._spelling, ids)

@@ -28,19 +28,14 @@ _PAGE = 256
 def normalizer_buffer(rules):
     """Builds the model of the normalizer from rules for characters.
 
-    Bytes that are not UTF-8 are deleted, as by `bytes.decode(errors="ignore")`.
-
     Args:
         rules: iterable of (code points, replacement). The code points are an int, or a
             boolean array over all code points. The replacement is a str of at most 63
-            bytes in UTF-8. If several rules match a character, the last one applies.
-            Characters without a rule are kept.
+            bytes in UTF-8. The last one that matches a character applies. Characters
+            without a rule are kept.
 
     Returns:
         uint8 array, the `FastBertNormalizerModel` FlatBuffer.
-
-    Raises:
-        ValueError: if a replacement is too long.
     """
     pool, values = bytearray(), {"": _DIFFERENT}
     codes = np.zeros(0x110000, np.int64)
@@ -59,17 +54,9 @@ def normalizer_buffer(rules):
 
 
 def character_map(rules):
-    """Builds the `precompiled_charsmap` of a SentencePiece model.
-
-    Source: `normalizer.cc` of google/sentencepiece: the size of the units in bytes, the
-    units, and the replacements, each with a zero byte after it.
-
-    Args:
-        rules: dict of a character to its replacement, str.
-
-    Returns:
-        bytes.
-    """
+    """The `precompiled_charsmap` of a SentencePiece model, from a dict of rules."""
+    # `normalizer.cc` of google/sentencepiece: the size of the units in bytes, the
+    # units, and the replacements, each with a zero byte after it.
     pool, trie = bytearray(b"\0"), {}  # a node without a value has the value 0
     for character, replacement in rules.items():
         node = trie
@@ -90,12 +77,9 @@ def character_map(rules):
 
 
 def _trie(codes):
-    """Returns the distinct nodes and the number of the root.
-
-    A node is (value, ((byte, node number), ...)); the value 0 means no value. Nodes
-    inside a character have the value for deletion, for texts that end inside a
-    character.
-    """
+    """The distinct nodes (value, ((byte, node number), ...)), and the root's number."""
+    # The value 0 means no value. Nodes inside a character have the value for deletion,
+    # for texts that end inside a character.
     nodes, numbers, blocks = [], {}, {}
 
     def number(value, children=()):
@@ -154,13 +138,11 @@ def _lay_out(nodes, root):
 
 
 def _place(label_sets):
-    """Returns a base for each set of labels, such that every base ^ label is free.
-
-    Every set has the label 0, the place of a value, so no two sets share a base. Labels
-    are below 256, so a base and its children are in one page of 256 units. Large sets
-    are placed first, each in the page with the most free units. Sets of a single value
-    are placed last, in the units that are still free.
-    """
+    """Returns a base for each set of labels, such that every base ^ label is free."""
+    # Every set has the label 0, the place of a value, so no two sets share a base.
+    # Labels are below 256, so a base and its children are in one page of 256 units.
+    # Large sets are placed first, each in the page with the most free units. Sets of a
+    # single value are placed last, in the units that are still free.
     bases = [0] * len(label_sets)
     fresh = np.zeros((1, _PAGE), bool)
     used = fresh.copy()

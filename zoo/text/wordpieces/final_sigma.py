@@ -31,17 +31,10 @@ _MARKER = "\u00ad"
 
 
 def settle(texts, lowercase):
-    """Applies both rules to normalized texts.
+    """Applies both rules to normalized texts, string (B,)."""
 
-    Args:
-        texts: string (B,), normalized.
-        lowercase: bool, whether capital sigmas become lower case.
-
-    Returns:
-        string (B,). A word of more than 200 characters is replaced by a word of the
-        same number of bytes that is in no vocabulary.
-    """
-
+    # A word of more than 200 characters is replaced by a word of the same number of
+    # bytes that is in no vocabulary.
     def finish(texts):
         texts = _lower_sigmas(texts) if lowercase else texts
         return _mend(texts, _settled_pattern(), _void_long_words)
@@ -71,15 +64,13 @@ def _settled_pattern(excluded=""):
 
 
 def _lower_sigmas(texts):
-    """Replaces capital sigmas by sigmas or, by Unicode's Final_Sigma, by final sigmas.
-
-    A sigma is final if a cased letter comes before it and no cased letter comes after
-    it. Only letters of the same token count; tokens are separated by white space.
-    Case-ignorable characters are skipped. The first expression marks the sigmas without
-    a cased letter after them. Its matches cannot overlap, because a sigma is cased
-    itself. The second one makes the marked sigmas with a cased letter before them
-    final.
-    """
+    """Replaces capital sigmas by sigmas or, after Final_Sigma, by final sigmas."""
+    # A sigma is final if a cased letter comes before it and no cased letter comes after
+    # it. Only letters of the same token count; tokens are separated by white space.
+    # Case-ignorable characters are skipped. The first expression marks the sigmas
+    # without a cased letter after them. Its matches cannot overlap, because a sigma is
+    # cased itself. The second one makes the marked sigmas with a cased letter before
+    # them final.
     after, before = _sigma_patterns()
     texts = tf.strings.regex_replace(texts, after, rf"{_MARKER}\1\2")
     texts = tf.strings.regex_replace(texts, before, "\\1\u03c2")

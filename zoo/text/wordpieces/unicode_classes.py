@@ -29,11 +29,9 @@ _FILE = pathlib.Path(__file__).with_name("unicode14.npz")
 
 @functools.cache
 def classes():
-    """Returns the class (KEEP ... MARK) of every code point, uint8 (0x110000,).
-
-    The private plane 16 is unassigned here, so that its characters are free for
-    stand-ins.
-    """
+    """The class (KEEP ... MARK) of every code point, uint8 (0x110000,)."""
+    # The private plane 16 is unassigned here, so that its characters are free for
+    # stand-ins.
     values = _expand("class")
     values[PRIVATE.start :] = UNASSIGNED
     return values
@@ -41,42 +39,27 @@ def classes():
 
 @functools.cache
 def casing():
-    """Returns UNCASED, CASED or IGNORABLE of every code point, uint8 (0x110000,).
-
-    IGNORABLE is Unicode's Case_Ignorable; CASED is Cased without Case_Ignorable.
-    """
+    """UNCASED, CASED or IGNORABLE of every code point, uint8 (0x110000,)."""
+    # IGNORABLE is Unicode's Case_Ignorable; CASED is Cased without Case_Ignorable.
     return _expand("case")
 
 
 @functools.cache
 def alphanumeric_edges():
-    """Returns where letters (L*) and numbers (N*) begin and end, int32 (2 N,).
-
-    The code points from an entry with an even index to the next entry are such.
-    """
+    """Where letters (L*) and numbers (N*) begin and end in turn, int32 (2 N,)."""
     with np.load(_FILE) as data:
         return data["alphanumeric_edges"].astype(np.int32)
 
 
 def rules(lowercase):
-    """Yields the replacement of each character before a text is split.
-
-    - Some characters are deleted, and others become a space.
-    - With `lowercase`, a letter becomes its lower case without accents: `NFD(lower(c))`
-      without non-spacing marks. A capital sigma is kept, because its lower case depends
-      on its neighbours.
-    - Punctuation outside of ASCII is surrounded by `ISOLATION`, and unassigned
-      characters become `UNKNOWN`. For both, the splitter's rules depend on its Unicode
-      version.
-    - ASCII punctuation and Chinese characters are kept. The splitter knows them as
-      fixed ranges.
-
-    Args:
-        lowercase: bool.
-
-    Yields:
-        (code points, replacement), see `double_array.normalizer_buffer`.
-    """
+    """Yields rules for texts before the split; see `normalizer_buffer`."""
+    # Some characters are deleted, and others become a space. With `lowercase`, a letter
+    # becomes its lower case without accents: `NFD(lower(c))` without non-spacing marks.
+    # A capital sigma is kept, because its lower case depends on its neighbours.
+    # Punctuation outside of ASCII is surrounded by `ISOLATION`, and unassigned
+    # characters become `UNKNOWN`. For both, the splitter's rules depend on its Unicode
+    # version. ASCII punctuation and Chinese characters are kept. The splitter knows
+    # them as fixed ranges.
     kinds = classes()
     yield kinds == DELETE, ""
     yield kinds == UNASSIGNED, UNKNOWN
@@ -95,28 +78,13 @@ def rules(lowercase):
 
 @functools.cache
 def normalizer(lowercase, stand_ins=()):
-    """Returns the model of `FastBertNormalize` for the rules, a uint8 array.
-
-    Args:
-        lowercase: bool.
-        stand_ins: (character, replacement) pairs, which have priority over the rules.
-
-    Returns:
-        uint8 array.
-    """
+    """The model of `FastBertNormalize`, uint8; pairs of stand-ins precede the rules."""
     own = ((ord(character), text) for character, text in stand_ins)
     return double_array.normalizer_buffer(itertools.chain(rules(lowercase), own))
 
 
 def character_class(member):
-    """Writes a set of characters as a character class of regular expressions.
-
-    Args:
-        member: boolean array over all code points.
-
-    Returns:
-        str without brackets, for RE2 and for Python's `re`.
-    """
+    """The inside of a character class from booleans of all code points."""
     edges = np.flatnonzero(np.diff(member, prepend=False, append=False)).tolist()
     ranges = zip(edges[::2], edges[1::2], strict=True)
     return "".join(f"{re.escape(chr(a))}-{re.escape(chr(b - 1))}" for a, b in ranges)

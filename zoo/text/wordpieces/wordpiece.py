@@ -95,17 +95,7 @@ class WordPieceTokenizer(Tokenizer):
     mask_id = property(lambda self: self.token_to_id("[MASK]"))
 
     def token_to_id(self, token):
-        """Returns the id of a token.
-
-        Args:
-            token: str.
-
-        Returns:
-            int.
-
-        Raises:
-            KeyError: if the vocabulary does not have the token.
-        """
+        """Returns the id of a token; KeyError if the vocabulary does not have it."""
         if token not in self._vocabulary.ids:
             raise KeyError(
                 f"`token` must be in the vocabulary. Received: token={token!r}. "
@@ -127,10 +117,7 @@ class WordPieceTokenizer(Tokenizer):
         return Framing((self.cls_id,), (self.sep_id,), (self.sep_id,))
 
     def inputs(self, features):
-        """Returns token_ids, segment_ids and padding_mask, int32 (B, L).
-
-        See `Tokenizer.inputs`.
-        """
+        """Returns token_ids, segment_ids and padding_mask; see `Tokenizer.inputs`."""
         tokens = features["tokens"]
         segments = features.get("segment_ids")
         return {
@@ -157,12 +144,6 @@ class WordPieceTokenizer(Tokenizer):
         """Joins pieces to words, and words to texts with spaces between them.
 
         Case, accents and spacing that tokenization removed are not restored.
-
-        Args:
-            ids: int tensor (None,) or (B, None), dense or ragged.
-
-        Returns:
-            string tensor, () or (B,).
         """
         joined = tf.strings.reduce_join(tf.gather(self._spelling, ids), axis=-1)
         return tf.strings.regex_replace(joined, "^ ", "")
@@ -201,12 +182,7 @@ def _stand_ins(vocabulary, specials_in_text):
         stand_ins: tuple of (character, replacement) for the normalizer. Each unassigned
         character of the vocabulary becomes a character of the private plane. The
         stand-ins of special tokens are surrounded by spaces.
-        tokens: list of str, the vocabulary with the stand-ins in it. A token with a
-        space or a deleted character gets a name that the splitter cannot find, because
-        no text can produce the token.
-
-    Raises:
-        ValueError: if a token is too long.
+        tokens: list of str, the vocabulary with the stand-ins in it.
     """
     longest = max(vocabulary, key=lambda token: len(token.encode()))
     if len(longest.encode()) > _MAX_BYTES:
@@ -222,6 +198,8 @@ def _stand_ins(vocabulary, specials_in_text):
     stand_ins = dict(zip(unassigned, map(chr, unicode_classes.PRIVATE), strict=False))
     table = str.maketrans(stand_ins)
     void = unicode_classes.UNKNOWN
+    # No text can produce a token with a space or a deleted character. It gets a name
+    # that the splitter cannot find.
     tokens = [
         f"[{i}{void}]" if dropped & set(token) else token.translate(table)
         for i, token in enumerate(vocabulary)

@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from zoo.checks.counts import whole_number
 from zoo.text.vocabulary import Vocabulary, lookup
 from zoo.text.words.splitting import SENTENCE_BEGIN, SENTENCE_END, WordSplitter
 
@@ -63,11 +64,8 @@ class CharacterTokenizer(WordSplitter):
 
     def __init__(self, max_characters=50, vocabulary=None, punctuation=False):
         super().__init__()
-        if max_characters < 3:
-            raise ValueError(
-                "`max_characters` must be at least 3, for one character and two "
-                f"markers. Received: {max_characters}."
-            )
+        way = "Two of them are the markers of a word."
+        whole_number(max_characters, "max_characters", 3, way)
         self.max_characters = max_characters
         self.punctuation = punctuation
         self.vocabulary = self._words = None
@@ -81,16 +79,13 @@ class CharacterTokenizer(WordSplitter):
             self._words = lookup(self.vocabulary, FIRST_WORDS.index(UNKNOWN))
 
     def spell(self, words, mask=None):
-        """Returns the character ids of words.
+        """Returns the character ids of words, int32 (..., C).
+
+        C is the length of the longest word, at most `max_characters`.
 
         Args:
             words: string (...).
-            mask: bool (...), True = word. By default, every string that is not empty is
-                a word.
-
-        Returns:
-            int32 (..., C). C is the length of the longest word, at most
-            `max_characters`.
+            mask: bool (...), True = word; by default, where strings are not empty.
         """
         words = tf.convert_to_tensor(words, tf.string)
         mask = words != self.pad_id if mask is None else tf.convert_to_tensor(mask)
@@ -113,17 +108,7 @@ class CharacterTokenizer(WordSplitter):
         return tf.where(marker[..., None] > 0, marker[..., None], ids), lengths
 
     def word_ids(self, words):
-        """Returns the ids of words in the vocabulary.
-
-        Args:
-            words: string (...), dense or ragged.
-
-        Returns:
-            int32 (...). Words outside of the vocabulary have the id of `<UNK>`.
-
-        Raises:
-            ValueError: if the tokenizer has no vocabulary.
-        """
+        """Returns the ids of words in the vocabulary, or that of `<UNK>`, int32."""
         if self._words is None:
             raise ValueError(
                 "Word ids need a vocabulary. Received: a "

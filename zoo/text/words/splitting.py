@@ -49,17 +49,10 @@ def split_punctuation(words):
 
 
 class WordSplitter(Tokenizer):
-    """The base class of tokenizers whose tokens are the words themselves.
+    """The base class of tokenizers whose tokens are the words themselves, as strings.
 
     Attributes:
         punctuation: bool, whether punctuation is split from the ends of words.
-
-    Inputs:
-        texts: str, or a list, array or tensor (B,) of strings.
-
-    Returns:
-        tf.RaggedTensor string (B, None) of words. For a single str, a tensor string
-        (None,).
     """
 
     tokens_are_words = True

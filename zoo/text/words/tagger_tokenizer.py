@@ -127,16 +127,7 @@ class TaggerTokenizer(WordSplitter):
 
 
 def with_markers(tokenizer, words, mask):
-    """Replaces the markers of rows by those of another tokenizer.
-
-    Args:
-        tokenizer: has `cls_id` and `sep_id`, the first and the last word of a row.
-        words: string (B, L), a marker before and after the words of each row.
-        mask: int32 (B, L), 1 = word or marker.
-
-    Returns:
-        string (B, L).
-    """
+    """Replaces the markers of words (B, L) by those of another tokenizer."""
     markers = tokenizer.cls_id, tokenizer.sep_id
     if markers == (WordSplitter.cls_id, WordSplitter.sep_id):
         return words
@@ -146,12 +137,7 @@ def with_markers(tokenizer, words, mask):
 
 
 def in_pieces(tokenizer, words, mask):
-    """Splits rows of words into word pieces.
-
-    Args:
-        tokenizer: `WordPieceTokenizer`.
-        words: string (B, L), a marker before and after the words of each row.
-        mask: int32 (B, L), 1 = word or marker.
+    """Splits rows of words (B, L) between two markers into word pieces.
 
     Returns:
         dict of int32:

@@ -96,17 +96,7 @@ class UnicodeSpeller(CharacterTokenizer):
         return tf.where(marker[..., None] >= 0, marker[..., None], ids), lengths
 
     def word_ids(self, words):
-        """Returns the ids of words.
-
-        Args:
-            words: string (...).
-
-        Returns:
-            int32 (...). Unknown words have the id of <oov>.
-
-        Raises:
-            ValueError: if the tokenizer has no vocabulary.
-        """
+        """Returns the ids of words in the vocabulary, or that of <oov>, int32."""
         room = self.max_characters - 2
         words = tf.convert_to_tensor(words, tf.string)
         return super().word_ids(tf.strings.substr(words, 0, room, "UTF8_CHAR"))

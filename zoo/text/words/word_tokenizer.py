@@ -7,7 +7,8 @@ import numpy as np
 import tensorflow as tf
 
 from zoo.checks.number_rules import numbers_checked
-from zoo.text.learning.wordpiece_training import read_lines
+from zoo.checks.ranges import check_choice
+from zoo.files.lines import corpus_lines
 from zoo.text.vocabulary import Vocabulary, lookup, save_vocabulary
 from zoo.text.words.splitting import SENTENCE_BEGIN, SENTENCE_END, WordSplitter
 
@@ -83,13 +84,9 @@ class WordTokenizer(WordSplitter):
         self, vocabulary, lowercase=False, digits_to_zero=False, unknown="unk"
     ):
         super().__init__()
-        if unknown not in MODES:
-            raise ValueError(
-                f"`unknown` must be one of {list(MODES)}. Received: {unknown!r}."
-            )
         self.lowercase = lowercase
         self.digits_to_zero = digits_to_zero
-        self.unknown = unknown
+        self.unknown = check_choice("unknown", unknown, MODES)
         self._vocabulary = Vocabulary(vocabulary)
         classes = [token for token, _ in CLASSES] if unknown == "class" else []
         self.specials = (*SPECIALS, *classes)
@@ -122,14 +119,7 @@ class WordTokenizer(WordSplitter):
         return to_lower(words) if self.lowercase else words
 
     def ids(self, words):
-        """Returns the ids of words.
-
-        Args:
-            words: string (...), dense or ragged; "" is padding.
-
-        Returns:
-            int32 (...).
-        """
+        """Returns the ids of words, dense or ragged, int32; "" is padding."""
         if isinstance(words, tf.RaggedTensor):
             return words.with_flat_values(self.ids(words.flat_values))
         words = tf.convert_to_tensor(words, tf.string)
@@ -166,12 +156,10 @@ class WordTokenizer(WordSplitter):
 
 
 def to_lower(words):
-    """Returns words in lower case.
-
-    TensorFlow's own rule depends on the locale: in a Turkish locale, I becomes a
-    dotless i. The characters on which locales disagree are therefore replaced first.
-    TensorFlow truncates a word at the character 0, so this character becomes U+FFFD.
-    """
+    """Returns words in lower case."""
+    # TensorFlow's own rule depends on the locale: in a Turkish locale, I becomes a
+    # dotless i. The characters on which locales disagree are therefore replaced first.
+    # TensorFlow truncates a word at the character 0, so this character becomes U+FFFD.
     words = tf.strings.regex_replace(tf.strings.lower(words), "\u0130", "i\u0307")
     words = tf.strings.regex_replace(words, r"\x00", "\ufffd")
     return tf.strings.lower(words, encoding="utf-8")
@@ -183,16 +171,7 @@ def hashes(words):
 
 
 def classify(words):
-    """Returns the ids of the classes of words, or of <UNK> for words without a class.
-
-    The class of a word is the first one in `CLASSES` whose pattern matches it.
-
-    Args:
-        words: string (N,).
-
-    Returns:
-        int32 (N,).
-    """
+    """Ids of the first class in `CLASSES` that matches each word (N,), or of <UNK>."""
     ids = tf.fill(tf.shape(words), SPECIALS.index(UNKNOWN))
     for number, (_, pattern) in reversed(list(enumerate(CLASSES, len(SPECIALS)))):
         ids = tf.where(tf.strings.regex_full_match(words, pattern), number, ids)
@@ -226,7 +205,7 @@ def count_words(texts, minimum=5, limit=None, lowercase=False, digits_to_zero=Fa
         ValueError: if `minimum` is less than 1.
     """
     written = collections.Counter()
-    for line in read_lines(texts):
+    for line in corpus_lines(texts):
         written.update(line.split())
     tokenizer = WordTokenizer([], lowercase, digits_to_zero)
     counts, words = collections.Counter(), iter(written.items())

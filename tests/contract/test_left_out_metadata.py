@@ -6,13 +6,9 @@ program that wrote the directory has a default, which stands in `DEFAULTS`.
 
 import copy
 import json
-import warnings
 
-import numpy as np
 import pytest
-from published_directories import DIRECTORIES
-
-from zoo.registry.checking import read_source
+from layouts import DIRECTORIES, read, same
 
 # How messages call some files whose names vary.
 CALLED = {
@@ -74,35 +70,13 @@ DEFAULTS = {
 ERRORS = {"elmo hdf5": {"activation"}, "elmo tf1": {"activation"}}
 
 
-def read(directory):
-    """The content of a directory and the messages of errors and warnings, list."""
-    with warnings.catch_warnings(record=True) as found:
-        warnings.simplefilter("always")
-        try:
-            source, messages = read_source(directory), []
-        except (ValueError, FileNotFoundError) as error:
-            source, messages = None, [str(error)]
-    return source, messages + [str(warning.message) for warning in found]
-
-
-def same(first, second):
-    """Whether two sources describe one model."""
-    fields = ("family", "layout", "config", "tokenizer", "task", "task_options")
-    fields += ("head_options", "defaults")
-    return (
-        all(getattr(first, name) == getattr(second, name) for name in fields)
-        and first.weights.keys() == second.weights.keys()
-        and all(np.array_equal(a, second.weights[k]) for k, a in first.weights.items())
-    )
-
-
 @pytest.fixture(params=DIRECTORIES)
 def published(request, tmp_path):
     """The name of a row, its directory, and what is read from it."""
-    _, layout, make = DIRECTORIES[request.param]
-    make(tmp_path / "model")
+    row = DIRECTORIES[request.param]
+    row.make(tmp_path / "model")
     source, messages = read(tmp_path / "model")
-    assert source.layout == layout
+    assert source.layout == row.layout
     if request.param == "awd_lstm_lm":  # whose layout has no tokens
         assert len(messages) == 1 and "no tokenizer" in messages[0]
     else:
@@ -175,7 +149,7 @@ def test_no_field_is_missed_in_silence(published):
 
 @pytest.mark.parametrize("name", [n for n in DIRECTORIES if "hugging_face" in n])
 def test_the_class_says_the_type_of_an_older_model(name, tmp_path):
-    DIRECTORIES[name][2](tmp_path / "model")
+    DIRECTORIES[name].make(tmp_path / "model")
     path = tmp_path / "model" / "config.json"
     values = json.loads(path.read_text())
     expected, _ = read(tmp_path / "model")
@@ -192,7 +166,7 @@ def test_the_class_says_the_type_of_an_older_model(name, tmp_path):
 def test_the_heads_say_what_a_classifier_labels(tmp_path):
     for number, name in enumerate(("bert texts", "bert words", "bert choices")):
         directory = tmp_path / str(number)
-        DIRECTORIES[name][2](directory)
+        DIRECTORIES[name].make(directory)
         expected, _ = read(directory)
         path = directory / "config.json"
         path.write_text(

@@ -1,29 +1,25 @@
-"""A complete directory of every layout of other programs, made or copied."""
+"""Functions that write a complete directory of a layout of another program."""
 
 import dataclasses
 import json
 import shutil
 
 import numpy as np
-import test_cove
 import test_elmo
 import test_elmo_training
 import test_transformer_ctranslate2 as ctranslate2
 import test_transformer_marian_npz as marian_npz
-import test_transformer_model_garden as garden
 import test_transformer_opennmt as opennmt
-import test_transformer_tensor2tensor as tensor2tensor
 from bert_golden import GOLDEN as BERT
-from bert_golden import save_as_google, save_tensorflow
+from bert_golden import rename, save_as_google, save_tensorflow
 from gpt_golden import GOLDEN as GPT
-from gpt_golden import GOLDENS, write_archive, write_checkpoint, write_pair
-from many_langs_reference import write_model as write_many_langs
+from gpt_golden import write_pair
 from test_ulmfit_files import as_awd_lstm_lm
 from ulmfit_golden import FILES as FASTAI
 from ulmfit_golden import stored, write
 
 from zoo.checkpoint import open_checkpoint, revert, save_checkpoint
-from zoo.models import bert, cove, elmo, gpt, transformer, ulmfit
+from zoo.models import gpt
 from zoo.models.bert import weights as bert_weights
 from zoo.models.bert.tables import LAYOUTS
 from zoo.models.gpt import weights as gpt_weights
@@ -56,7 +52,7 @@ def bert_google(directory):
     save_as_google(directory)
 
 
-def bert_model_garden(directory):
+def bert_garden(directory):
     golden, end = bert_weights.read(BERT), "/.ATTRIBUTES/VARIABLE_VALUE"
     rows = LAYOUTS["model_garden"].written(golden.config, golden.heads)
     arrays = revert(golden.weights, rows, golden.config.num_heads)
@@ -79,7 +75,7 @@ def bert_keras_nlp(directory):
 HEADS = ("masked_lm_head", "next_sentence")
 
 
-def bert_classifier(*architecture, pooler=True, classes=2):
+def bert_classifier(*architecture, pooler=True, classes=2, head="classifier"):
     """A function that writes a classifier on the golden BERT."""
 
     def make(directory):
@@ -89,11 +85,11 @@ def bert_classifier(*architecture, pooler=True, classes=2):
         if not pooler:
             kept = {k: v for k, v in kept.items() if ".pooler." not in k}
         draw = np.random.default_rng(0)
-        kept["classifier.weight"] = draw.normal(size=(classes, 8)).astype("float32")
-        kept["classifier.bias"] = np.zeros(classes, "float32")
+        kept[f"{head}.weight"] = draw.normal(size=(classes, 8)).astype("float32")
+        kept[f"{head}.bias"] = np.zeros(classes, "float32")
         save_checkpoint(directory / "model.safetensors", kept)
         values = json.loads((directory / "config.json").read_text())
-        labels = {str(i): f"label {i}" for i in range(classes)}
+        labels = {str(i): f"label_{i}" for i in range(classes)}
         more = {"id2label": labels} if classes > 1 else {}
         dump(directory, config={**values, **more, "architectures": [*architecture]})
 
@@ -102,6 +98,7 @@ def bert_classifier(*architecture, pooler=True, classes=2):
 
 def bert_sentences(directory):
     copy(BERT)(directory)
+    rename(directory, lambda name: None if name.startswith("cls.") else name)
     modules = [
         {"idx": n, "name": str(n), "path": path, "type": f"sentence.models.{kind}"}
         for n, (path, kind) in enumerate(
@@ -190,66 +187,3 @@ def fastai(directory):
     directory.mkdir()
     for name in ("lm.pth", "itos.pkl"):
         shutil.copy(FASTAI / name, directory)
-
-
-FAIRSEQ, MARIAN = GOLDENS / "fairseq", GOLDENS / "marian"
-# Name to the family, the layout and a function that writes the directory.
-DIRECTORIES = {
-    "bert google": (bert, "google", bert_google),
-    "bert model_garden": (bert, "model_garden", bert_model_garden),
-    "bert hugging_face": (bert, "hugging_face", copy(BERT)),
-    "bert texts": (
-        bert,
-        "hugging_face",
-        bert_classifier("BertForSequenceClassification"),
-    ),
-    "bert words": (
-        bert,
-        "hugging_face",
-        bert_classifier("BertForTokenClassification", pooler=False),
-    ),
-    "bert choices": (
-        bert,
-        "hugging_face",
-        bert_classifier("BertForMultipleChoice", classes=1),
-    ),
-    "bert sentences": (bert, "hugging_face", bert_sentences),
-    "bert keras_nlp": (bert, "keras_nlp", bert_keras_nlp),
-    "gpt1 hugging_face": (gpt, "hugging_face", copy(GPT / "gpt1")),
-    "gpt2 hugging_face": (gpt, "hugging_face", copy(GPT / "gpt2")),
-    "gpt2 of two files": (
-        gpt,
-        "hugging_face",
-        gpt_pair("gpt2", "vocab.json", "merges.txt", copy(GPT / "gpt2")),
-    ),
-    "gpt1 openai": (
-        gpt,
-        "openai_gpt",
-        gpt_pair("gpt1", "encoder_bpe_40000.json", "vocab_40000.bpe", write_archive),
-    ),
-    "gpt2 openai": (
-        gpt,
-        "openai_gpt2",
-        gpt_pair("gpt2", "encoder.json", "vocab.bpe", write_checkpoint),
-    ),
-    "gpt2 keras_nlp": (gpt, "keras_nlp", gpt_keras_nlp),
-    "fairseq post_norm": (transformer, "fairseq", copy(FAIRSEQ / "post_norm")),
-    "fairseq nameless": (transformer, "fairseq", copy(FAIRSEQ / "nameless")),
-    "marian joint": (transformer, "hugging_face", copy(MARIAN / "joint")),
-    "marian separate": (transformer, "hugging_face", copy(MARIAN / "separate")),
-    "marian npz": (transformer, "marian", marian),
-    "tensor2tensor": (
-        transformer,
-        "tensor2tensor",
-        subwords(tensor2tensor.write, 17),
-    ),
-    "model_garden": (transformer, "model_garden", subwords(garden.write, 13)),
-    "opennmt_tf": (transformer, "opennmt_tf", opennmt_tf),
-    "ctranslate2": (transformer, "ctranslate2", ctranslate2_6),
-    "elmo hdf5": (elmo, "hdf5", elmo_hdf5),
-    "elmo tf1": (elmo, "tf1", elmo_tf1),
-    "many_langs": (elmo, "many_langs", write_many_langs),
-    "fastai": (ulmfit, "fastai", fastai),
-    "awd_lstm_lm": (ulmfit, "awd_lstm_lm", awd_lstm_lm),
-    "cove": (cove, "mt_lstm", test_cove.write_files),
-}

@@ -1,0 +1,232 @@
+"""What every layout of another program keeps: read whole, or refused with a reason."""
+
+import functools
+import re
+import shutil
+
+import layouts
+import numpy as np
+import pytest
+from disk import full_disk
+from layouts import read, same
+from stored_arrays import END, find_arrays, read_arrays, write_arrays
+
+import zoo
+from zoo.registry.sources import find_layouts
+
+# Where sizes and options are read from arrays, a change of one contradicts the others.
+CONTRADICTIONS = (
+    r"more than the \d+ values that are stored|unused: |shape: |rows|have \d+ tokens|"
+    "must hold (a table|one table|an encoder|an AWD-LSTM|layers of|a bidirectional)"
+    "|holds a GPT-2|holds no preset|must divide|of width|dimension 1"
+)
+# An error about their encoding names the directory only.
+UNNAMED = ("checkpoint", "decoder.yml", "opus.vocab.yml")
+# The files that are written, where other programs ask for these names.
+PAIR = {"config.json", "vocab.json", "merges.txt", "tokenizer_config.json"}
+FILES = {
+    "gpt1 hugging_face": {"model.safetensors", *PAIR},
+    "gpt2 hugging_face": {"model.safetensors", *PAIR},
+    "elmo hdf5": {"options.json", "weights.hdf5"},
+    "fastai": {"lm_fwd.pth", "lm_fwd_itos.pkl"},
+}
+WHOLE = [False, pytest.param(True, marks=pytest.mark.slow)]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Function of a row: its directory, which no test may change, and its content."""
+    kept = {}
+
+    def find(row):
+        if row.name not in kept:
+            directory = tmp_path_factory.mktemp("layouts") / "model"
+            row.make(directory)
+            kept[row.name] = directory, *read(directory)
+        return kept[row.name]
+
+    return find
+
+
+@pytest.fixture
+def damaged(made, tmp_path):
+    """Function of a row: a copy of its directory, to be damaged."""
+
+    def copy(row):
+        return shutil.copytree(made(row)[0], tmp_path / "model")
+
+    return copy
+
+
+def error(directory):
+    """The message with which a directory is refused."""
+    source, messages = read(directory)
+    assert source is None
+    return messages[0]
+
+
+def short(name):
+    """The part of a name of an array that every message has."""
+    name = name.removesuffix(END).replace("module.", "").removesuffix("_raw")
+    return re.sub(r"^(model|transformer|0|1)[./]", "", name)
+
+
+def changes(row, directory, change, whole=False):
+    """Changes each weight, or three of them; yields its name and the message.
+
+    Args:
+        row: `Directory`.
+        directory: path.
+        change: function of a dict of arrays and a name to another dict.
+        whole: bool, whether all weights change, one after the other.
+    """
+    for path in find_arrays(directory):
+        arrays = read_arrays(path)
+        names = [name for name in arrays if not re.fullmatch(row.spare, name)]
+        for name in names if whole else names[:: len(names) // 2]:
+            write_arrays(path, change(arrays, name))
+            yield short(name), error(directory)
+        write_arrays(path, arrays)
+
+
+def test_only_one_layout_is_recognised(directory, made):
+    path, source, messages = made(directory)
+    layout = directory.family.FAMILY, directory.reader
+    assert find_layouts(path) == [layout]
+    assert source.layout == directory.layout
+    assert source.task is (getattr(zoo, directory.task) if directory.task else None)
+    if directory.name == "awd_lstm_lm":  # whose layout has no tokens
+        assert len(messages) == 1 and "no tokenizer" in messages[0]
+    else:
+        assert not messages and source.tokenizer is not None
+
+
+def test_every_weight_of_the_backbone_is_read(directory, made):
+    _, source, _ = made(directory)
+    kind = directory.family.FAMILY.backbone
+    shapes = kind.weight_shapes(kind.config_class(**source.config))
+    for path, shape in shapes.items():
+        assert source.weights[path].shape == shape
+        assert source.weights[path].dtype == "float32"
+
+
+@pytest.mark.parametrize("whole", WHOLE)
+def test_a_missing_weight_is_an_error(directory, damaged, whole):
+    def change(arrays, name):
+        return {k: v for k, v in arrays.items() if k != name}
+
+    for name, message in changes(directory, damaged(directory), change, whole):
+        assert name in message or re.search(CONTRADICTIONS, message), message
+
+
+def test_an_unknown_array_is_an_error(directory, damaged):
+    def change(arrays, name):
+        end = END if name.endswith(END) else ""
+        return {**arrays, f"{name.removesuffix(END)}_more{end}": np.ones(3, "float32")}
+
+    for name, message in changes(directory, damaged(directory), change):
+        assert "_more" in message or "holds no preset" in message, (name, message)
+
+
+@pytest.mark.parametrize("whole", WHOLE)
+def test_a_weight_of_another_shape_is_an_error(directory, damaged, whole):
+    def change(arrays, name):
+        array = arrays[name]
+        return {**arrays, name: np.concatenate([array, array[..., :1]], axis=-1)}
+
+    for name, message in changes(directory, damaged(directory), change, whole):
+        assert name in message or re.search(CONTRADICTIONS, message), message
+
+
+def test_a_weight_that_is_not_finite_is_an_error(directory, damaged):
+    def change(arrays, name):
+        return {**arrays, name: arrays[name] * np.nan}
+
+    for name, message in changes(directory, damaged(directory), change):
+        # An array that has a copy must equal that first.
+        assert re.search("must be finite|must equal", message), (name, message)
+
+
+def test_a_damaged_file_is_named(directory, damaged, made):
+    path, (_, source, _) = damaged(directory), made(directory)
+    for file in [file for file in path.rglob("*") if file.is_file()]:
+        content, parts = file.read_bytes(), [b"\xff\xfe{"]
+        if file in find_arrays(path) or ".data-" in file.name:
+            parts += [content[: int(x * len(content))] for x in (0.0, 0.3, 0.6, 0.9)]
+        elif file.suffix == ".json":
+            parts += [b"{", b"[]"]
+        called = re.sub(r"\.index|\.data-.*|(?<=vocabulary)\.json", "", file.name)
+        for part in parts:
+            file.write_bytes(part)
+            try:
+                directory.reader.read(path)
+            except (ValueError, FileNotFoundError) as error:
+                words = str(error).replace(
+                    "vocabulary of the source", "source_vocabulary"
+                )
+                words = words.replace("vocabulary of the target", "target_vocabulary")
+                assert called in words or called in UNNAMED, (called, words)
+            else:
+                assert called.endswith(".spm") or same(source, read(path)[0]), called
+        if len(parts) > 3:  # of the weights; `test_left_out_metadata` has the others
+            file.unlink()
+            assert read(path)[0] is None
+        file.write_bytes(content)
+
+
+@pytest.mark.shown("marian separate")
+@pytest.mark.parametrize("name", ["marian joint", "marian separate", "marian npz"])
+def test_a_damaged_model_of_pieces_is_an_error(name, damaged):
+    path = damaged(layouts.DIRECTORIES[name])
+    for file in path.glob("*.spm"):
+        content = file.read_bytes()
+        file.write_bytes(content[:99])
+        with pytest.raises(ValueError, match="must be a SentencePiece model"):
+            zoo.from_preset(path)
+        file.write_bytes(content)
+
+
+@pytest.fixture(scope="module")
+def build(made):
+    """Function of a row: the model of its directory, which no test may change."""
+    return functools.cache(lambda row: zoo.from_preset(made(row)[0]))
+
+
+def contents_of(directory):
+    """The bytes of the files of a directory by their names."""
+    files = [file for file in directory.rglob("*") if file.is_file()]
+    return {str(file.relative_to(directory)): file.read_bytes() for file in files}
+
+
+# A layout of each family and those with heads; the others are variants.
+SHOWN = pytest.mark.shown(
+    *("bert hugging_face", "bert texts", "bert keras_nlp", "gpt1 hugging_face"),
+    *("gpt2 keras_nlp", "marian joint", "elmo hdf5", "fastai"),
+)
+
+
+@SHOWN
+def test_what_is_written_is_what_was_read(writable, made, build, tmp_path):
+    path, source, _ = made(writable)
+    (tmp_path / "new").mkdir()  # an empty one is no obstacle
+    build(writable).save_to_preset(tmp_path / "new", layout=writable.layout)
+    again, messages = read(tmp_path / "new")
+    assert same(again, source) and not messages
+    for file in find_arrays(tmp_path / "new"):
+        old, new = read_arrays(find_arrays(path)[0]), read_arrays(file)
+        assert {*old} == {*new}
+        for name, array in old.items():
+            if not re.search("bias_[ih]h_", name):  # whose sums are equal
+                np.testing.assert_array_equal(new[name], array, name)
+    before = contents_of(tmp_path / "new")
+    assert FILES.get(writable.name, before.keys()) == before.keys()
+    with pytest.raises(FileExistsError):
+        build(writable).save_to_preset(tmp_path / "new", layout=writable.layout)
+    assert contents_of(tmp_path / "new") == before
+
+
+@SHOWN
+def test_on_a_full_disk_nothing_is_written(writable, build, tmp_path):
+    with full_disk(1000), pytest.raises(OSError):
+        build(writable).save_to_preset(tmp_path / "new", layout=writable.layout)
+    assert not [*tmp_path.iterdir()]

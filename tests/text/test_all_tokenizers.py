@@ -1,0 +1,199 @@
+"""Promises of every tokenizer: copies, pipelines and exported models are the same."""
+
+import copy
+import json
+import pickle
+
+import pytest
+import tensorflow as tf
+from places import GOLDENS
+from tiny_cove import tiny_bitext_tokenizer
+from tiny_gpt import tiny_byte_tokenizer
+from tiny_translator import tiny_tokenizer
+
+from zoo import text
+from zoo.serving.graph import TEXT_OPS
+from zoo.text.tokenizer import describe_tokenizer, restore_tokenizer
+
+
+def golden(file):
+    return json.loads((GOLDENS / file).read_text("utf-8"))
+
+
+FASTAI, OLDER = golden("fastai.json"), golden("fastai_older.json")
+GPT1, SUBTOKENS = golden("gpt1.json"), golden("subword_tokenizer.json")
+MARIAN = golden("marian/separate/texts.json")["texts"]
+TEXTS = ["The the cat[MASK] un un", "", "lows low é \u00c9t\u00e9 cat", "中文 paris."]
+SHORT_TREE = "(S (NP (NN cat)) (VP (VBZ sits)))"
+BPE_SPECIALS = ["<s>", "<pad>", "</s>", "<unk>"]
+CHARACTERS = ["<bos>", "<eos>", *"aeht\u00e9", "<oov>", "<pad>", "<bow>", "<eow>"]
+WORDS = ["<oov>", "<pad>", "the", "cat"]
+
+
+def wordpiece():
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "un", "cat", "##é"]
+    return text.WordPieceTokenizer(pieces, lowercase=False, specials_in_text=True)
+
+
+def fastai(version):
+    rows = FASTAI["tokens"] if version == "v2" else OLDER["tokens"][version]
+    specials = {"0.7": ["_unk_", "_pad_", "\n", "xbos", "xfld", "1"]}
+    common = ["xxunk", "xxpad", "xxbos", "xxeos", "xxfld", "xxrep", "xxwrep"]
+    tokens = [*specials.get(version, [*common, "xxup", "xxmaj"])]
+    tokens += [token for row in rows for token in row]
+    return text.FastaiTokenizer(list(dict.fromkeys(tokens)), version)
+
+
+def marian(name):
+    arguments = {}
+    for key, file in text.MarianTokenizer.files.items():
+        path = GOLDENS / "marian" / name / file
+        if path.is_file():
+            arguments[key] = golden(path) if key.endswith("ary") else path
+    return text.MarianTokenizer(**arguments)
+
+
+def byte_pairs():
+    codes = ["#version: 0.2", "l o", "lo w</w>", "lo w", "e r</w>", "low er</w>"]
+    tokens = [*BPE_SPECIALS, "low", "lower", "low@@", "er", "lo@@", "l@@", "o@@", "s"]
+    return text.BytePairTokenizer(codes, tokens, [*BPE_SPECIALS, "low"])
+
+
+def parsing():
+    tokens = text.list_tokens([text.read_tree(SHORT_TREE, clean=True)])
+    model = text.train_sentencepiece(["the cat sits", "a dog runs home"] * 4, 300)
+    return text.ParsingTokenizer(model, tokens)
+
+
+def token_list():
+    tokens = ["<blank>", "<s>", "</s>", "<unk>", "the", "cat"]
+    return text.TokenListTokenizer(tokens, tokens[:5], source_end=True)
+
+
+def subwords():
+    subtokens = SUBTOKENS["subtokens"]
+    target = [*subtokens[:2], "zz_", *subtokens[3:], "z"]
+    return text.SubwordTokenizer(subtokens, target)
+
+
+# Name: a function that makes the tokenizer, its texts, the names of its files, and
+# methods that read the words of texts.
+CASES = {
+    "wordpiece": (wordpiece, TEXTS, ["vocabulary.txt"], ()),
+    "characters": (lambda: text.CharacterTokenizer(12), TEXTS, [], ("spell",)),
+    "characters with words": (
+        lambda: text.CharacterTokenizer(12, ["<S>", "</S>", "<UNK>", "the"], True),
+        TEXTS,
+        ["vocabulary.txt"],
+        ("spell", "word_ids"),
+    ),
+    "unicode": (lambda: text.UnicodeSpeller(CHARACTERS), TEXTS, None, ("spell",)),
+    "unicode with words": (
+        lambda: text.UnicodeSpeller(CHARACTERS, WORDS, 12),
+        TEXTS,
+        None,
+        ("spell", "word_ids"),
+    ),
+    "words": (
+        lambda: text.WordTokenizer(["the", "cat", "0"], True, True, "class"),
+        TEXTS,
+        ["vocabulary.txt"],
+        ("ids",),
+    ),
+    "bitext": (
+        tiny_bitext_tokenizer,
+        TEXTS,
+        ["vocabulary.txt", "target.model"],
+        ("ids",),
+    ),
+    "byte pairs": (byte_pairs, TEXTS, None, ()),
+    "gpt2": (tiny_byte_tokenizer, TEXTS, None, ()),
+    "gpt1": (
+        lambda: text.GPT1Tokenizer(GPT1["vocabulary"], GPT1["merges"]),
+        GPT1["texts"][:40],
+        ["vocabulary.json", "merges.txt"],
+        (),
+    ),
+    "fastai 2": (lambda: fastai("v2"), FASTAI["texts"][:60], ["vocabulary.json"], ()),
+    "fastai 1": (lambda: fastai("v1"), OLDER["texts"][:10], ["vocabulary.json"], ()),
+    "fastai 0.7": (lambda: fastai("0.7"), OLDER["texts"][:10], ["vocabulary.json"], ()),
+    "marian joint": (lambda: marian("joint"), MARIAN, None, ()),
+    "marian separate": (lambda: marian("separate"), MARIAN, None, ()),
+    "sentencepiece": (tiny_tokenizer, TEXTS, None, ()),
+    "subwords": (subwords, SUBTOKENS["texts"], None, ()),
+    "token list": (token_list, TEXTS, None, ()),
+    "parsing": (parsing, TEXTS, None, ()),
+}
+LONG = ("gpt1", "fastai 2", "fastai 1", "fastai 0.7")
+EVERY = pytest.mark.parametrize(
+    "name",
+    [pytest.param(k, marks=[pytest.mark.slow] if k in LONG else []) for k in CASES],
+)
+
+
+def results(tokenizer, texts, methods):
+    """Dense tensors of all that a tokenizer makes of texts, a dict."""
+    tokens = tokenizer(texts)
+    found = {"tokens": tokens}
+    for method in methods:
+        found[method] = getattr(tokenizer, method)(tokens.to_tensor(""))
+    for method in ("targets", "detokenize"):
+        if hasattr(tokenizer, method):
+            argument = texts if method == "targets" else found.get("targets", tokens)
+            if getattr(tokenizer, "target_vocabulary_size", None) or argument is tokens:
+                found[method] = getattr(tokenizer, method)(argument)
+    return {
+        key: value.to_tensor("" if value.dtype == tf.string else -1)
+        if isinstance(value, tf.RaggedTensor)
+        else value
+        for key, value in found.items()
+    }
+
+
+def assert_equal(found, expected):
+    assert found.keys() == expected.keys()
+    for key, tensor in expected.items():
+        tf.debugging.assert_equal(found[key], tensor, key)
+
+
+@EVERY
+def test_copies_and_files_hold_the_tokenizer(name):
+    make, texts, files, methods = CASES[name]
+    tokenizer, texts = make(), tf.constant(texts)
+    config = json.loads(json.dumps(tokenizer.get_config()))
+    arguments, contents = tokenizer.to_files()
+    assert files is None or [*contents] == files
+    assert all(isinstance(content, bytes) for content in contents.values())
+    expected = results(tokenizer, texts, methods)
+    for other in (
+        type(tokenizer).from_config(config),
+        type(tokenizer).from_files(json.loads(json.dumps(arguments)), contents),
+        restore_tokenizer(json.loads(json.dumps(describe_tokenizer(tokenizer)))),
+        copy.deepcopy(tokenizer),
+        pickle.loads(pickle.dumps(tokenizer)),
+    ):
+        assert other.get_config() == tokenizer.get_config() == config
+        assert_equal(results(other, texts, methods), expected)
+
+
+@EVERY
+def test_pipelines_and_exported_models_compute_the_same(name, tmp_path):
+    make, texts, _, methods = CASES[name]
+    module, texts = tf.Module(), tf.constant(texts)
+    module.tokenizer = make()
+    expected = results(module.tokenizer, texts, methods)
+    module.call = tf.function(
+        lambda texts: results(module.tokenizer, texts, methods),
+        input_signature=[tf.TensorSpec((None,), tf.string)],
+    )
+    data = tf.data.Dataset.from_tensors(texts)
+    data = data.map(lambda texts: results(module.tokenizer, texts, methods))
+    assert_equal(next(iter(data)), expected)
+    tf.saved_model.save(module, str(tmp_path))
+    loaded = tf.saved_model.load(str(tmp_path))
+    assert_equal(loaded.call(texts), expected)
+    graph = module.call.get_concrete_function().graph.as_graph_def()
+    used = {node.op for f in graph.library.function for node in f.node_def}
+    used |= {node.op for node in graph.node}
+    assert {op for op in used if "Text>" in op} <= TEXT_OPS
+    assert not {"PyFunc", "EagerPyFunc"} & used

@@ -1,0 +1,101 @@
+"""Stacks of blocks of the Transformer."""
+
+from keras import ops
+
+from zoo.layers.attention.caching import entry_index, visible_entries
+from zoo.layers.attention.transformer import WithScores
+
+
+def make_blocks(kind, config, names, **options):
+    """New blocks with the sizes and dropouts of a config.
+
+    Args:
+        kind: `TransformerBlock` or a subclass.
+        config: with the fields num_heads, intermediate_dim, activation, dropout,
+            attention_dropout and layer_norm_epsilon.
+        names: iterable of str.
+        **options: further arguments of the blocks.
+
+    Returns:
+        list of `TransformerBlock`.
+    """
+    return [
+        kind(
+            config.num_heads,
+            config.intermediate_dim,
+            config.activation,
+            config.dropout,
+            config.attention_dropout,
+            config.layer_norm_epsilon,
+            name=name,
+            **options,
+        )
+        for name in names
+    ]
+
+
+def find_blocks(layers, prefix="block_"):
+    """The layers whose names begin with a prefix, a list in their order."""
+    return [layer for name, layer in layers.items() if name.startswith(prefix)]
+
+
+def run_blocks(blocks, x, scores=False, **given):
+    """Connects blocks one after the other.
+
+    Args:
+        blocks: list of `TransformerBlock`.
+        x: (B, L, D), what the first block reads.
+        scores: bool, whether the attention weights are returned.
+        **given: further inputs of every block.
+
+    Returns:
+        list of x and of the output of each block, (B, L, D) each; and list of the
+        weights of each kind of attention, (B, N, H, L, M), empty without `scores`.
+    """
+    hidden, weights = [x], []
+    for block in blocks:
+        if scores:
+            x, *found = WithScores(block)(x, **given)
+            weights.append(found)
+        else:
+            x = block(x, **given)
+        hidden.append(x)
+    return hidden, [ops.stack(kind, axis=1) for kind in zip(*weights, strict=True)]
+
+
+def step_blocks(blocks, x, states, beams=1, fused=None):
+    """Reads the next tokens of rows with keys and values from a cache.
+
+    The tokens of all rows of a source are new entries of its cache. So nothing is moved
+    if hypotheses change their places: only `seen` is.
+
+    Args:
+        blocks: list of `TransformerBlock`.
+        x: (R, T, D), the vectors of the tokens.
+        states: dict of seen, bool (R, C), and of source, a dict of cache and used, and
+            for blocks with `cross` of memory and mask.
+        beams: int, rows for each source.
+        fused: list of what `MultiHeadAttention.fuse` returned for each block, or None.
+
+    Returns:
+        (B, beams * T, D); the entries that each token attends to, bool (R, T, C); and
+        the dict `source` after the tokens.
+    """
+    source, count = states["source"], ops.shape(x)[1]
+    mask = visible_entries(
+        states["seen"], source["cache"][0], source["used"], count, beams
+    )
+    x = ops.reshape(x, (-1, beams * count, x.shape[-1]))
+    attended = ops.reshape(mask, (-1, beams * count, ops.shape(mask)[-1]))
+    index = entry_index(source["used"], blocks[0].attention.num_heads, beams * count)
+    absent, caches = [None] * len(blocks), []
+    memories, kernels = source.get("memory", absent), fused or absent
+    for block, cache, memory, kernel in zip(
+        blocks, source["cache"], memories, kernels, strict=True
+    ):
+        x, cache = block.step(
+            x, cache, index, attended, memory, source.get("mask"), kernel
+        )
+        caches.append(cache)
+    used = source["used"] + beams * count
+    return x, mask, {**source, "cache": tuple(caches), "used": used}
