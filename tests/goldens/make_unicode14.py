@@ -1,4 +1,4 @@
-"""Makes `zoo/text/unicode14.npz`, the frozen character data of the tokenizer.
+"""Makes `zoo/text/wordpieces/unicode14.npz`, the character data of the tokenizer.
 
 Run it with Python 3.11, whose `unicodedata` is Unicode 14.0.0, the version that
 Google's tokenizer saw when the released vocabularies' reference ids were made:
@@ -32,7 +32,9 @@ CHINESE_RANGES = (
     (0x2B820, 0x2CEAF),
     (0x2F800, 0x2FA1F),
 )
-OUTPUT = pathlib.Path(__file__).parents[2] / "zoo" / "text" / "unicode14.npz"
+OUTPUT = (
+    pathlib.Path(__file__).parents[2] / "zoo" / "text" / "wordpieces" / "unicode14.npz"
+)
 
 
 def character_class(code):

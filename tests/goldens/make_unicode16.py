@@ -1,4 +1,4 @@
-"""Makes `zoo/text/unicode16.npz`, the frozen character classes of GPT-2's splitter.
+"""Makes `zoo/text/byte_pairs/unicode16.npz`, the character classes of GPT-2.
 
 Run it with regex 2024.11.6, whose data is Unicode 16.0.0. The library `tokenizers` 0.23
 has the same version:
@@ -16,7 +16,9 @@ import regex
 
 OTHER, LETTER, NUMBER, SPACE = range(4)
 PATTERNS = {LETTER: r"\p{L}", NUMBER: r"\p{N}", SPACE: r"\s"}
-OUTPUT = pathlib.Path(__file__).parents[2] / "zoo" / "text" / "unicode16.npz"
+OUTPUT = (
+    pathlib.Path(__file__).parents[2] / "zoo" / "text" / "byte_pairs" / "unicode16.npz"
+)
 
 
 def character_class(code):
