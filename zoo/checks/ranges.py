@@ -11,7 +11,7 @@ LARGEST_INTEGER = 2**31 - 1  # what TensorFlow's int32 holds
 LARGEST_FLOAT = 3.4e38  # of float32; no comparison with NaN holds
 SMALLEST = 1.2e-38  # of float32; smaller positive numbers become 0
 MAX_LAYERS = 1000  # Keras connects no graph that is deeper
-DEEPEST = 2  # lists in lists, such as the filters of a convolution
+MAX_LIST_DEPTH = 2  # lists in lists, such as the filters of a convolution
 # How a message calls the types of JSON.
 WORDS = {
     bool: "true or false",
@@ -182,7 +182,7 @@ def fits(value, kind, depth=0):
     if kind in (list, tuple):
         return isinstance(value, (tuple, list)) and all(
             fits(item, tuple, depth + 1)
-            if isinstance(item, (tuple, list)) and depth + 1 < DEEPEST
+            if isinstance(item, (tuple, list)) and depth + 1 < MAX_LIST_DEPTH
             else fits(item, int | float | str)
             for item in value
         )

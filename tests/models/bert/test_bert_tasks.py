@@ -25,6 +25,36 @@ def build(tokenizer, **changes):
     return build_backbone("bert", {**tiny.CONFIG, **size, **changes})
 
 
+@pytest.mark.usefixtures("eagerly")
+@pytest.mark.parametrize(
+    ("kind", "options", "kept", "texts"),
+    [
+        (
+            zoo.QuestionAnswerer,
+            {"num_answers": 4},
+            {},
+            (["how"], ["the film was very good"]),
+        ),
+        (zoo.TokenClassifier, {}, {"labels": tiny.TAGS}, ["the good film"]),
+        (zoo.TextRegressor, {}, {}, ["the film was very good"]),
+    ],
+    ids=["questions", "tags", "numbers"],
+)
+def test_a_task_answers_the_same_after_reading(
+    tokenizer, tmp_path, kind, options, kept, texts
+):
+    task = kind(build(tokenizer), tokenizer, **options, **kept)
+    task.save_to_preset(tmp_path / "task", layout="hugging_face")
+    copy = zoo.from_preset(tmp_path / "task", **options)
+    assert type(copy) is kind and copy.labels == task.labels
+    found = copy.answer(texts)
+    for name, value in task.answer(texts).items():
+        if value.dtype == object:
+            assert found[name].tolist() == value.tolist()
+        else:
+            np.testing.assert_allclose(found[name], value, atol=1e-6)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("architecture", "kind"),

@@ -30,7 +30,7 @@ from zoo.tasks.signatures import (
 )
 
 RECORD = "ensemble.json"  # of a preset directory, beside the members' directories
-MOST = 100  # members
+MAX_MEMBERS = 100  # members
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -292,8 +292,9 @@ def find_members(directory):
         return None
     what, advice = "the record of an ensemble", "Save or copy the preset again."
     record = read_state(path, what, {"format": int, "members": int}, advice)
-    if not 2 <= record["members"] <= MOST or record["format"] != 1:
-        reason = f"it must have format 1 and 2 to {MOST} members. Received: {record!r}"
+    if not 2 <= record["members"] <= MAX_MEMBERS or record["format"] != 1:
+        sizes = f"2 to {MAX_MEMBERS} members"
+        reason = f"it must have format 1 and {sizes}. Received: {record!r}"
         raise damaged(path, what, reason, advice)
     return member_paths(directory, record["members"])
 

@@ -19,7 +19,7 @@ from zoo.tasks.inputs.targets import as_array, row_weights
 from zoo.tasks.inputs.text_input import encode_text, holds_text
 from zoo.tasks.inputs.text_sources import plain_column
 
-ROWS = 32  # of a batch that is made of single rows
+ROWS_IN_BATCH = 32  # of a batch that is made of single rows
 WIDE = {"b": "bool", "i": "int64", "u": "int64", "f": "float64"}
 END = object()
 
@@ -60,7 +60,7 @@ def text_stream(task, x, targets=(), batch_size=None, order=None):
         return (batch for batch in one) if isinstance(one, Replay) else x
 
     def batches():
-        return stream.batches(batch_size or ROWS)
+        return stream.batches(batch_size or ROWS_IN_BATCH)
 
     spec = tf.nest.map_structure(_spec, _element(task, next(batches())))
 

@@ -11,9 +11,9 @@ from zoo.tasks.inputs.text_input import rows_at_once
 from zoo.tasks.questions.answer_spans import best_answers, best_spans, kept_spans
 from zoo.tasks.questions.question_files import answer_list, answer_texts
 
-ROWS = 32  # that an export reads together
+ROWS_IN_BLOCK = 32  # that an export reads together
 TOKENS = 2048  # that `answer` reads together
-BEST = 20  # beginnings and ends that are combined, as in the released code of BERT
+BEST_ENDS = 20  # beginnings and ends that are combined, as in the released code of BERT
 QUESTIONS, BYTES = 256, 2**20  # of contexts, whose answers are compared together
 
 
@@ -34,7 +34,7 @@ class SpanDecoding:
     @property
     def _candidates(self):
         """The most beginnings and ends of a row that are combined, int."""
-        return max(BEST, self.options["num_answers"])
+        return max(BEST_ENDS, self.options["num_answers"])
 
     def _no_spans(self):
         """The result of `_spans` for no rows."""
@@ -111,7 +111,7 @@ class SpanDecoding:
         """
         rows, _ = self.preprocessor.pack((questions, contexts))
         x = self.preprocessor.dense(rows)
-        spans = in_blocks(self._spans, x, ROWS, self._no_spans())
+        spans = in_blocks(self._spans, x, ROWS_IN_BLOCK, self._no_spans())
         threshold = self.options["null_threshold"]
         return self._best(spans, rows["windows"], contexts, threshold)
 

@@ -22,7 +22,7 @@ from zoo.tasks.taggers.tagged_files import TaggedFiles
 from zoo.tasks.taggers.tagging import Tagging
 from zoo.text.white_space import split_words
 
-ROWS = 32  # the least number of rows in a block; a long text has many rows
+MIN_ROWS_IN_BLOCK = 32  # the least number of rows in a block; a long text has many rows
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -231,7 +231,7 @@ class TokenClassifier(TaggedFiles, Tagging, Task):
 
     def _describe(self, texts, x, sizes):
         words, begins, ends = self.tokenizer.split(texts, "characters")
-        emissions = self._emissions(x, tf.maximum(tf.size(texts), ROWS))
+        emissions = self._emissions(x, tf.maximum(tf.size(texts), MIN_ROWS_IN_BLOCK))
         emissions = tf.RaggedTensor.from_row_lengths(emissions, sizes)
         width = tf.maximum(tf.cast(words.bounding_shape(axis=1), tf.int32), 1)
         shape = tf.stack([-1, width])
