@@ -110,6 +110,9 @@ def test_wrong_files(directory, tmp_path):
     (folder / "glove.txt").write_text("a 1 2\nb 1 2\n")
     with pytest.raises(ValueError, match="width 6. Received: vectors of width 2"):
         zoo.from_preset(folder)
+    state = {k: v for k, v in STATE.items() if k != "weight_hh_l1_reverse"}
+    with pytest.raises(ValueError, match="missing.*weight_hh_l1_reverse"):
+        zoo.from_preset(write_files(tmp_path / "less", state=state))
     twice = {**STATE, "rnn.weight_hh_l0": STATE["weight_hh_l0"]}
     with pytest.raises(ValueError, match="every weight once"):
         zoo.from_preset(write_files(tmp_path / "twice", state=twice))
