@@ -7,7 +7,6 @@ import csv
 import dataclasses
 
 import keras
-import numpy as np
 import tensorflow as tf
 from keras import ops
 
@@ -16,7 +15,7 @@ from zoo.backbone import Backbone
 from zoo.data import Packer
 from zoo.layers import Pooling
 from zoo.tasks import Head, Task, register_head
-from zoo.tasks.inputs.targets import name_tensor
+from zoo.tasks.inputs.targets import label_ids
 from zoo.text import Framing, WordTokenizer
 
 
@@ -149,6 +148,7 @@ class PairRanker(Task):
     encodes = True  # also the encoder of a translator
     packer = RankPacker
     labels = ("second", "first")
+    target_spec = tf.TensorSpec([None, 1], tf.float32)
 
     def __init__(self, backbone, tokenizer=None, **kwargs):
         pooling = Pooling("mean", dtype=backbone.dtype_policy, name="pooling")
@@ -183,12 +183,8 @@ class PairRanker(Task):
     def default_metrics(self):
         return [keras.metrics.BinaryAccuracy("accuracy", threshold=0.0)]
 
-    def encode_labels(self, y):
-        numbers = [self.labels.index(label) for label in y]
-        return np.array(numbers, "float32").reshape(-1, 1)
-
-    def encode_label_tensor(self, y):
-        return tf.cast(name_tensor(y, self.labels), tf.float32)[:, None]
+    def encode_labels(self, y, columns=None):
+        return label_ids(y, self.labels).astype("float32").reshape(-1, 1)
 
     def answers(self, outputs):
         margin = tf.squeeze(outputs, -1)

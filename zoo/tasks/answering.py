@@ -14,7 +14,6 @@ FUNCTIONS = threading.Lock()
 
 def answer_texts(model, x, batch_size=None):
     """The answers to texts, a dict of numpy arrays (B, ...); see `Task.answer`."""
-    x = model.as_text(x)
     if model.answers_tokens:
         outputs = model.predict(x, batch_size, verbose=0)
         answers = model.answers(keras.tree.map_structure(tf.constant, outputs))
@@ -37,12 +36,6 @@ def answer_parts(model, x, batch_size=None):
     Raises:
         TypeError: if `x` is not text.
     """
-    x = model.as_text(x)
-    if not model.takes_text(x):
-        raise TypeError(
-            f"`answer` takes a list of texts. Received: {type(x).__name__}. Use "
-            "`predict` for token ids."
-        )
     columns = model.text_columns(x)
     lengths = sum(tf.strings.length(column) for column in columns)
     order = tf.argsort(lengths, direction="DESCENDING", stable=True)

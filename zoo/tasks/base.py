@@ -10,7 +10,6 @@ from zoo.tasks.answering import answer_texts
 from zoo.tasks.fitting.distribution import STEPS, weighted_arguments
 from zoo.tasks.fitting.rate_search import find_learning_rate
 from zoo.tasks.fitting.text_training import TextTraining
-from zoo.tasks.inputs.targets import target_numbers, target_tensor
 from zoo.tasks.inputs.text_input import holds_text
 from zoo.tasks.labelled_files import LabelledFiles
 from zoo.tasks.losses.weighted_means import named_metrics
@@ -185,22 +184,6 @@ class Task(
     def default_metrics(self):
         """The weighted metrics that `compile` uses when none are given."""
         return []
-
-    def encode_labels(self, y):
-        """Targets as an array, checked; `y` as the user gave it."""
-        return target_numbers(y)
-
-    def encode_label_tensor(self, y):
-        """`encode_labels` in a tf.data pipeline."""
-        return target_tensor(y)
-
-    def encode_class_weight(self, class_weight, y=None):
-        """Keras' `class_weight` for the class numbers of targets `y`."""
-        raise ValueError(
-            "`class_weight` needs a task with one label for each text. Received: "
-            f"class_weight={class_weight} for {type(self).__name__}. Use "
-            "`sample_weight`."
-        )
 
     def layers_used(self):
         """Names of the backbone's layers that an output depends on, a set of str."""

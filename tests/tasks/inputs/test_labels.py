@@ -8,13 +8,14 @@ import pandas
 import pytest
 import tensorflow as tf
 import tiny
+from label_datasets import labels_of_dataset
 from sklearn.utils.class_weight import compute_class_weight
 
 from zoo.data import read_labelled
 from zoo.evaluation import convert_tags, span_scores
 from zoo.tasks import TokenClassifier
 from zoo.tasks.inputs.label_values import as_labels, label_names, spelling
-from zoo.tasks.inputs.targets import class_weights, label_ids, label_tensor
+from zoo.tasks.inputs.targets import class_weights, label_ids
 
 # Labels, targets, and the class numbers of the targets.
 EQUAL = {
@@ -68,8 +69,7 @@ def test_targets_that_equal_a_label(case, tmp_path):
     objects = pandas.Series([*values], dtype=object)
     for form in (y, values, values[:, None], objects, tf.constant(y)):
         assert label_ids(form, names).tolist() == expected
-    rows = tf.data.Dataset.from_tensors(y).map(lambda y: label_tensor(y, names))
-    assert next(iter(rows)).numpy().tolist() == expected
+    assert labels_of_dataset(y, names) == expected
     weights = class_weights(dict(zip([*values], (2.0, 3.0), strict=False)), names)
     assert [weights[number] for number in expected[:2]] == [2.0, 3.0]
     if {*map(spelling, map(str, values))} <= {*map(spelling, names)}:
@@ -88,12 +88,10 @@ def test_targets_that_are_no_label_or_several(case):
     with pytest.raises(ValueError, match=f"`y` must .*{message}"):
         label_ids(y, names)
     if case != "dates":
-        with pytest.raises(tf.errors.InvalidArgumentError, match="`y` must hold label"):
-            label_tensor(tf.constant(y), names)
-    if case == "one batch":
-        message = "As labels, 1 is '1', 2 is '2'. As class numbers, 0 is '1', 1 is '2'"
-        with pytest.raises(tf.errors.InvalidArgumentError, match=message):
-            label_tensor(tf.constant(y), names)
+        with pytest.raises(
+            tf.errors.InvalidArgumentError, match=f"`y` must .*{message}"
+        ):
+            labels_of_dataset(y, names)
     with pytest.raises(ValueError, match="`class_weight` must"):
         class_weights(dict.fromkeys(np.asarray(y).tolist(), 1.0), names)
 
@@ -196,13 +194,15 @@ def test_labels_of_other_types():
 )
 def test_forms_of_class_weights(weights, expected):
     y = ["a", "a", "b", "a"]
-    assert class_weights(weights, ("a", "b"), y) == pytest.approx(expected)
+    numbers = label_ids(y, ("a", "b"))
+    assert class_weights(weights, ("a", "b"), numbers) == pytest.approx(expected)
 
 
 def test_balanced_weights_are_those_of_scikit_learn():
     y = np.array(["a", "c", "a", "a", "c", "a"])
     expected = compute_class_weight("balanced", classes=np.unique(y), y=y)
-    found = class_weights("balanced", ("a", "b", "c"), y)  # no row has "b"
+    names = "a", "b", "c"  # no row has "b"
+    found = class_weights("balanced", names, label_ids(y, names))
     assert [found[0], found[2]] == pytest.approx(expected.tolist()) and found[1] == 1
 
 

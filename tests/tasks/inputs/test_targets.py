@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
+from label_datasets import labels_of_dataset
 
 from zoo.tasks.inputs.targets import (
     class_weights,
     label_ids,
     label_rows,
-    label_tensor,
     row_weights,
     target_numbers,
 )
@@ -54,10 +54,10 @@ def test_booleans_are_labels(make_task, classifier):
     assert found == classifier.evaluate(TEXTS, LABELS, verbose=0)
     model = make_task(labels=["True", "False"])
     assert model.encode_labels([True, False]).tolist() == [0, 1]
-    y = tf.constant([True, False])
-    assert model.encode_label_tensor(y).numpy().tolist() == [0, 1]
+    y = [True, False]
+    assert labels_of_dataset(y, model.labels) == [0, 1]
     with pytest.raises(ValueError, match=r"shape \(1, 2\). For one-hot rows"):
-        model.encode_label_tensor(y[None])
+        labels_of_dataset([y], model.labels)
 
 
 @pytest.mark.parametrize("labels", [("1", "0"), ("-1", "0", "1", "10")])
@@ -66,13 +66,13 @@ def test_an_integer_is_the_name_of_a_label(labels):
     expected = list(range(len(labels)))
     for values in (y, np.array(y), np.array(y, float), np.array(y, object)):
         assert label_ids(values, labels).tolist() == expected
-    assert label_tensor(tf.constant(y), labels).numpy().tolist() == expected
+    assert labels_of_dataset(y, labels) == expected
     assert class_weights({y[0]: 2.0}, labels)[0] == 2.0
     with pytest.raises(ValueError, match=r"labels of the model. Received: \['7'\]"):
         label_ids([7], labels)
     for wrong in ([7], [0.5]):
-        with pytest.raises(tf.errors.InvalidArgumentError, match="labels of the model"):
-            label_tensor(tf.constant(wrong), labels)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="`y` must hold"):
+            labels_of_dataset(wrong, labels)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,9 @@ def test_vectors_have_the_width_of_the_model(models):
         models("text_regressor").fit(TEXTS, np.ones((3, 2)))
 
 
-@pytest.mark.parametrize("y, message", [((3, 1), "(?i)shape"), ((3, 16), "`y`.*NaN")])
+@pytest.mark.parametrize(
+    "y, message", [((3, 1), "(?i)shape"), ((3, 16), "finite numbers. Received: nan")]
+)
 def test_vectors_of_a_dataset_are_checked(models, y, message):
     rows = tf.data.Dataset.from_tensors((TEXTS, np.full(y, np.nan, "float32")))
     with pytest.raises((ValueError, tf.errors.InvalidArgumentError), match=message):

@@ -8,23 +8,31 @@ from light_fits import Seen, make
 
 from zoo.data.held_out import held_out_rows
 from zoo.programs.finetune.labelled_rows import split_off
-from zoo.tasks.inputs.validation_rows import split_rows
+from zoo.tasks.answering import as_numpy
+from zoo.tasks.inputs.reading import read_data
 
 RARE = ["good"] * 992 + ["bad"] * 8
 
 
+def split(task, x, y, share):
+    """Texts and targets for training and for validation, two pairs of lists."""
+    parts = read_data(task, (x, y, None)).split(share)
+    return tuple(
+        (as_numpy(part.columns[0]).tolist(), part.labels().tolist()) for part in parts
+    )
+
+
 @pytest.mark.parametrize("share", [0.01, 0.1, 0.2, 0.5, 0.9])
 @pytest.mark.parametrize("seed", range(3))
-def test_every_label_has_its_share(share, seed):
+def test_every_label_has_its_share(classifier, share, seed):
     labels = np.random.default_rng(seed).permutation(RARE)
     texts = [f"{row} {label}" for row, label in enumerate(labels)]
-    numbers = np.unique(labels, return_inverse=True)[1]
-    train, held_out = split_rows((texts, labels, None), share, numbers)
+    train, held_out = split(classifier, texts, labels, share)
     assert sorted(train[0] + held_out[0]) == sorted(texts)
     assert len(train[0]) == int(1000 * (1 - share))  # as many as in Keras
-    for x, y, weights in (train, held_out):
-        assert [text.split()[1] for text in x] == list(y) and weights is None
-    counts = collections.Counter(held_out[1])
+    for x, y in (train, held_out):
+        assert [classifier.labels.index(text.split()[1]) for text in x] == y
+    counts = collections.Counter(classifier.labels[number] for number in held_out[1])
     assert abs(counts["bad"] - 8 * share) < 1 and counts["bad"] >= 1
     last = np.flatnonzero(labels == "bad")[-counts["bad"] :]
     rows = [int(text.split()[0]) for text in held_out[0]]
@@ -54,12 +62,10 @@ def test_fit_holds_out_the_labels_in_their_shares(tokenizer):
     assert (len(labels), labels.count(0)) == (72, 7)
 
 
-def test_other_targets_hold_out_the_last_rows():
-    data = ["a", "b", "c", "d"], [0.5, 1.0, 2.0, 3.0], None
-    assert split_rows(data, 0.25) == (
-        (data[0][:3], data[1][:3], None),
-        (["d"], [3.0], None),
-    )
+def test_other_targets_hold_out_the_last_rows(models):
+    x, y = ["a", "b", "c", "d"], [0.5, 1.0, 2.0, 3.0]
+    expected = (x[:3], [[value] for value in y[:3]]), (["d"], [[3.0]])
+    assert split(models("text_regressor"), x, y, 0.25) == expected
 
 
 def test_files_are_split_in_the_shares_of_the_labels():

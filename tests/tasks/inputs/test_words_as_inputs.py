@@ -66,5 +66,5 @@ def test_a_dataset_of_words_says_how_to_join_them(tagger):
         tagger.batches(dataset)
     with pytest.raises(TypeError, match="must be a list, an array or a tensor"):
         tagger.answer(tf.data.Dataset.from_tensors(TEXTS))
-    with pytest.raises(TypeError, match="`answer` takes a list of texts. Received: di"):
+    with pytest.raises(TypeError, match="needs texts here. Received: a dict of"):
         tagger.answer({"token_ids": np.ones((1, 3))})

@@ -173,12 +173,12 @@ def test_a_place_and_a_threshold_are_numbers(make_task):
         make_task("question_answerer", null_threshold=float("nan"))
     columns = tf.constant(["how"]), tf.constant(["a good film"])
     answers = np.empty(1, object)
+    task = make_task("question_answerer")
     for answers[0], expected in ([("good", 2)], [2, 6]), ([], [-1, -1]):
-        (found,) = make_task("question_answerer").targets(columns, answers, None)
-        assert found.numpy().tolist() == [expected]
+        assert task.encode_labels(answers, columns).tolist() == [expected]
     answers[0] = [("good", 3)]
     with pytest.raises(ValueError, match="'good' at 3 of row 0"):
-        make_task("question_answerer").targets(columns, answers, None)
+        task.encode_labels(answers, columns)
     model = make_task("question_answerer", null_threshold=np.float32(2.5))
     assert json.dumps(model.options["null_threshold"]) == "2.5"
 

@@ -193,10 +193,10 @@ def test_an_answer_in_no_window_is_a_target_without_place(model):
     words = CONTEXT.split()
     answer = Answer(" ".join(words[2:13]), len("the film "))  # of 11 tokens
     rows = [Question("", "how", CONTEXT, (answer,))]
-    (batch,) = model.batches(*model.unpack_rows(rows, None))
+    (batch,) = model.batches(rows)
     assert not batch[1].numpy().any()
     short = [Question("", "how", CONTEXT, (Answer("film", 4),))]
-    ((x, y),) = model.batches(*model.unpack_rows(short, None))
+    ((x, y),) = model.batches(short)
     assert {*x} == {"token_ids", "segment_ids", "padding_mask"}
     ids = np.take_along_axis(x["token_ids"].numpy(), y.numpy(), 1)
     film = model.tokenizer.token_to_id("film")

@@ -117,7 +117,12 @@ class TextEmbedder(Task):
         """Mean squared error between the vectors and the given ones."""
         return keras.losses.MeanSquaredError(reduction="mean_with_sample_weight")
 
-    def encode_labels(self, y):
+    @property
+    def target_spec(self):
+        """That of a vector for each text."""
+        return tf.TensorSpec(self.output_shape, tf.float32)
+
+    def encode_labels(self, y, columns=None):
         """Vectors as float32 (B, D), checked.
 
         Raises:
@@ -130,10 +135,6 @@ class TextEmbedder(Task):
                 f"an array of shape {vectors.shape}. Use `np.stack(vectors)`."
             )
         return vectors
-
-    def encode_label_tensor(self, y):
-        """`encode_labels` in a tf.data pipeline; another shape raises an error."""
-        return super().encode_label_tensor(tf.ensure_shape(y, self.output_shape))
 
     def answers(self, outputs):
         """The vector, float32 (B, D)."""

@@ -18,9 +18,8 @@ from zoo.serving.versions import check_version
 from zoo.tasks.answering import answer_texts
 from zoo.tasks.classifiers.text_classifier import TextClassifier
 from zoo.tasks.heads.class_labels import ClassLabels
-from zoo.tasks.inputs.targets import row_weights
-from zoo.tasks.inputs.text_columns import TextColumns
-from zoo.tasks.inputs.text_input import check_lengths, holds_text
+from zoo.tasks.inputs.reading import read_data, read_texts
+from zoo.tasks.inputs.texts import TokenIds
 from zoo.tasks.labelled_files import LabelledFiles
 from zoo.tasks.signatures import (
     WARMUP_TEXTS,
@@ -34,7 +33,7 @@ MAX_MEMBERS = 100  # members
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class TextEnsemble(ClassLabels, LabelledFiles, TextColumns, keras.Model):
+class TextEnsemble(ClassLabels, LabelledFiles, keras.Model):
     """Averages the probabilities of several text classifiers.
 
     `p(label) = (p_1(label) + ... + p_n(label)) / n`. The members may have different
@@ -109,9 +108,8 @@ class TextEnsemble(ClassLabels, LabelledFiles, TextColumns, keras.Model):
         Raises:
             TypeError: if `x` is not text.
         """
-        x = self._as_texts(x)
-        if isinstance(x, tf.data.Dataset):  # may be in another order each time
-            x = _in_memory(x)[0]
+        data = _as_texts(read_texts(self.members[0], x))
+        x = data.in_memory().columns  # a dataset may have another order each time
         parts = [member.predict(x, batch_size, verbose) for member in self.members]
         return self.average(parts).numpy()
 
@@ -136,17 +134,11 @@ class TextEnsemble(ClassLabels, LabelledFiles, TextColumns, keras.Model):
             TypeError: if `x` is not text.
             ValueError: if labels are missing or unknown, or lengths differ.
         """
-        x = self._as_texts(x)
-        if isinstance(x, tf.data.Dataset):
-            x, y, sample_weight = _in_memory(x)
-        self.members[0].check_data(x, y, "evaluate")
-        truth = self.encode_labels(y)
-        shares = self.predict(x, batch_size, verbose)
-        check_lengths(len(shares), truth)
-        weights = np.ones(len(truth))
-        if sample_weight is not None:
-            weights = row_weights(sample_weight)
-            check_lengths(len(shares), weights)
+        data = read_data(self.members[0], (x, y, sample_weight), "evaluate")
+        data = _as_texts(data).in_memory()
+        truth, *weights = [target.numpy() for target in data.targets]
+        weights = weights[0] if weights else np.ones(len(truth))
+        shares = self.predict(data.columns, batch_size, verbose)
         losses = -shares[np.arange(len(truth)), truth]
         right = shares.argmax(-1) == truth
         total = weights.sum() or 1.0
@@ -185,7 +177,7 @@ class TextEnsemble(ClassLabels, LabelledFiles, TextColumns, keras.Model):
         texts = example_texts(warmup_texts)
         model = TextEnsemble([float32_clone(member) for member in self.members])
         pair = self.pair if pair is None else pair
-        names = self.columns if pair else self.required_columns
+        names = self.columns if pair else self.members[0].required_columns
         for member in self.members:
             member.check_columns(len(names))
         signatures = {
@@ -239,15 +231,15 @@ class TextEnsemble(ClassLabels, LabelledFiles, TextColumns, keras.Model):
         members = [restore(member) for member in config["members"]]
         return cls(members, name=config.get("name", "text_ensemble"))
 
-    def _as_texts(self, x):
-        """Input of a user as text that every member takes."""
-        x = self.as_text(x)
-        if not holds_text(x):
-            raise TypeError(
-                "An ensemble takes texts, since its members have tokens of their own. "
-                f"Received: {type(x).__name__} without strings."
-            )
-        return x
+
+def _as_texts(data):
+    """Data of a user; raises TypeError unless every member can tokenise them."""
+    if isinstance(data, TokenIds):
+        raise TypeError(
+            "An ensemble takes texts, since its members have tokens of their own. "
+            f"Received: {type(data.x).__name__} without strings."
+        )
+    return data
 
 
 def check_members(members):
@@ -305,22 +297,3 @@ def ensemble_error(preset):
         f"The preset must be one model. Received: {preset}, which is an ensemble. "
         f"Name one of {preset}/member_*."
     )
-
-
-def _in_memory(dataset):
-    """Texts, labels and weights of a dataset of batches; None for what it lacks."""
-    batches = [
-        keras.utils.unpack_x_y_sample_weight(batch)
-        for batch in dataset.as_numpy_iterator()
-    ]
-    if not batches:
-        raise ValueError("A dataset must have a batch. Received: an empty one.")
-    parts = zip(*batches, strict=True)
-    return tuple(
-        None if part[0] is None else keras.tree.map_structure(_join, *part)
-        for part in parts
-    )
-
-
-def _join(*arrays):
-    return np.concatenate(arrays)

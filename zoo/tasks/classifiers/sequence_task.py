@@ -46,7 +46,7 @@ class SequenceTask(Task):
     columns = ("text", "text_pair")
     optional_columns = ("text_pair",)
     encodes = True
-    joining_reported = False  # whether `check_training_columns` has warned
+    joining_reported = False  # whether `check_columns` has warned
     symmetric = False
 
     def __init__(self, backbone, tokenizer, units, options, arguments):
@@ -128,8 +128,8 @@ class SequenceTask(Task):
             complete |= {prefix + name: value for name, value in features.items()}
         return complete
 
-    def check_columns(self, count):
-        """Returns the number of columns; raises ValueError if it is not allowed."""
+    def check_columns(self, count, training=False):
+        """See `Task`; warns once if the model learns pairs as single texts."""
         fixed = self.separate or self.head.arrangements()
         if fixed and count != self.num_columns:
             kind = ("single texts", "pairs of texts")[self.pair]
@@ -138,11 +138,8 @@ class SequenceTask(Task):
                 f"`pair={self.pair}` takes {kind}. Received: {count} columns. Make one "
                 f"with `pair={not self.pair}`, and another pooling if it needs pairs."
             )
-        return super().check_columns(count)
-
-    def check_training_columns(self, count):
-        """Warns once if the model learns pairs as single texts."""
-        joins = self.head.joins and not has_segments(self.backbone)
+        super().check_columns(count, training)
+        joins = training and self.head.joins and not has_segments(self.backbone)
         if joins and not self.separate and count > 1 and not self.joining_reported:
             self.joining_reported = True
             warn_user(
@@ -151,7 +148,7 @@ class SequenceTask(Task):
             )
 
     def row_lengths(self, rows, targets=()):
-        """See `TextBatches`; the texts of a pair may be two rows of the same length."""
+        """See `Task`; the texts of a pair may be two rows of the same length."""
         count = self.num_columns if self.separate else 1
         return count * super().row_lengths(rows, targets)
 

@@ -114,6 +114,7 @@ class TextRegressor(SequenceTask):
 
     task_name = "text_regressor"
     output_kind = "numbers"
+    target_spec = tf.TensorSpec([None, 1], tf.float32)
     classifies = "numbers"
     symmetric = True
     baselines = {"mean": mean_number, "TF-IDF with ridge regression": tfidf_number}
@@ -172,13 +173,9 @@ class TextRegressor(SequenceTask):
         """Mean absolute error."""
         return [keras.metrics.MeanAbsoluteError("mean_absolute_error")]
 
-    def encode_labels(self, y):
+    def encode_labels(self, y, columns=None):
         """Finite numbers as float32 (B, 1)."""
         return super().encode_labels(one_for_each_text(y, "y")).reshape(-1, 1)
-
-    def encode_label_tensor(self, y):
-        """`encode_labels` in a tf.data pipeline."""
-        return tf.reshape(super().encode_label_tensor(y), (-1, 1))
 
     def answers(self, outputs):
         """The value, float32 (B,)."""

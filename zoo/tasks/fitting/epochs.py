@@ -11,8 +11,8 @@ from zoo.checks.counts import whole_number
 from zoo.checks.ranges import check_values
 from zoo.checks.user_warnings import warn_user
 from zoo.data import Epoch
-from zoo.data.read_ahead import ReadAhead, Replay
-from zoo.tasks.inputs.text_streams import count_batches
+from zoo.data.read_ahead import ReadAhead
+from zoo.tasks.inputs.text_streams import KeptBatches, count_batches, keep_batches
 from zoo.training import PlanUpdates
 from zoo.training.update_plan import awaits_plan, batches_before
 
@@ -161,30 +161,6 @@ def _warn(received):
         f"learning rate falls to zero. Received: {received}. Give `steps_per_epoch`, "
         "or use `tf.data.experimental.assert_cardinality`."
     )
-
-
-def keep_batches(generator):
-    """A generator as `KeptBatches`, unless it has too many batches."""
-    ahead = Replay(generator)
-    if ahead.count() is None:
-        return (batch for batch in ahead)
-    return KeptBatches(ahead.batches)
-
-
-class KeptBatches(keras.utils.PyDataset):
-    """Batches in memory, of a generator that can be read only once."""
-
-    def __init__(self, batches):
-        super().__init__()
-        self.batches = batches
-
-    def __len__(self):
-        """The number of batches."""
-        return len(self.batches)
-
-    def __getitem__(self, index):
-        """One batch."""
-        return self.batches[index]
 
 
 class SetEpoch(keras.callbacks.Callback):

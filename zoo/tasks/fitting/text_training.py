@@ -1,42 +1,57 @@
 """Keras' fit, evaluate and predict for models that take text."""
 
+import functools
 import threading
-import types
 
 import keras
 import numpy as np
 import tensorflow as tf
 
-from zoo.backbone.token_inputs import check_inputs
-from zoo.data import plan_batches, untuned
-from zoo.tasks.fitting.epochs import Run, keep_batches, with_callbacks
-from zoo.tasks.inputs.text_batches import TextBatches
-from zoo.tasks.inputs.text_input import (
-    as_columns,
-    check_sizes,
-    count_columns,
-    optional_count,
-    rows_at_once,
+from zoo.checks.ranges import check_values
+from zoo.checks.user_warnings import warn_user
+from zoo.tasks.fitting.epochs import Run, with_callbacks
+from zoo.tasks.inputs.reading import (
+    Columns,
+    list_columns,
+    read_columns,
+    read_data,
+    read_texts,
+    read_validation_data,
 )
-from zoo.tasks.inputs.text_sources import plain_column
-from zoo.tasks.inputs.text_streams import is_stream, text_stream
-from zoo.tasks.inputs.validation_rows import check_parts, check_share, split_rows
+from zoo.tasks.inputs.targets import target_numbers
+from zoo.tasks.inputs.text_batches import BatchPlan, packed_parts
+from zoo.tasks.inputs.text_input import as_columns, check_sizes, optional_count
 
 PREDICTING = threading.RLock()  # Keras keeps the state of a prediction on the model
 
 
-class TextTraining(TextBatches):
+class TextTraining:
     """Overrides the methods of `keras.Model` that take data, so that they take text.
 
-    The methods have Keras' arguments in Keras' order. Input that is not text goes to
-    Keras unchanged. `class_weight` may also be a list in the order of the labels, or
+    The methods have Keras' arguments in Keras' order. What a user gives is read and
+    checked once, see `zoo.tasks.inputs.reading.read_data`. Input that is not text goes
+    to Keras unchanged. `class_weight` may also be a list in the order of the labels, or
     "balanced", see `zoo.tasks.inputs.targets.class_weights`.
 
     Attributes:
+        columns, optional_columns: tuples of str, the columns of text, and those of the
+            last ones that may be left out. A row of two columns, such as `text` and
+            `text_pair`, becomes one row of tokens with two segments, unless the packer
+            of a task makes a row of each column.
+        joins_words: bool, whether a text may be a list of words.
+        row_class: class of objects with the texts and targets of a row, or None.
+        target_spec: tf.TensorSpec of encoded labels.
         rows_are_texts: bool, whether each text is a row of a batch, or several.
+        takes_text_batches: bool, whether methods for one batch take text.
     """
 
+    columns = ("text",)
+    optional_columns = ()
+    joins_words = False
+    row_class = None
+    target_spec = tf.TensorSpec(None, tf.float32)
     rows_are_texts = True
+    takes_text_batches = True
 
     def fit(
         self,
@@ -69,7 +84,7 @@ class TextTraining(TextBatches):
             x: texts, pairs, a dataset of either, or what Keras takes.
             y: labels; None for a task that makes its own.
             epochs: int; None for that of the preset, or 1 with `steps_per_epoch`.
-            validation_split: float in [0, 1) or None; see `inputs.validation_rows`.
+            validation_split: float in [0, 1) or None; see `zoo.tasks.inputs.texts`.
             batch_size ... validation_freq: see `keras.Model.fit`.
             seed, token_budget: see `batches`, and `zoo.tasks.fitting.epochs.Run`.
 
@@ -77,93 +92,40 @@ class TextTraining(TextBatches):
             TypeError: if `x` is not a batch, such as one string or a list of pairs.
             ValueError: if labels are missing or unknown, or lengths differ.
         """
-        epochs = self._number_of_epochs(epochs, steps_per_epoch)
+        if epochs is None:
+            defaults = self.backbone.defaults_for(self.task_name)
+            epochs = (steps_per_epoch is None and defaults.get("epochs")) or 1
         run = Run(epochs, initial_epoch, steps_per_epoch, shuffle, seed, token_budget)
         sizes = batch_size, validation_batch_size, validation_steps, validation_freq
-        batch_size, rows, steps, often = check_sizes(*sizes)
-        share, rows = check_share(validation_split), rows or batch_size
-        data = self._checked(x, y, "fit", sample_weight, batch_size, run.permutation)
-        columns = self._training_columns(data[0])
-        data, held_out = self._split(data, share, self._held_out(validation_data))
-        class_weight = self._class_weight(class_weight, *data[:2])
-        x, y, sample_weight = run.read(data[0], self.optimizer), *data[1:]
-        if self.takes_text(x):
-            x = self._epochs((x, y, sample_weight, batch_size), run)
-            y = sample_weight = batch_size = share = None
-        held_out = self._evaluation_data(held_out, rows, steps, run.token_budget)
-        callbacks = with_callbacks(callbacks, run.callbacks(), self, run.epochs)
+        batch_size, rows, steps, often, share = check_sizes(*sizes, validation_split)
+        rows = rows or batch_size
+        data = x, y, sample_weight
+        data = read_data(self, data, "fit", batch_size, run.permutation)
+        columns = data.num_columns
+        self.check_columns(columns, training=True)
+        held_out = read_validation_data(self, validation_data)
+        if share and held_out is None:
+            data, held_out = data.split(share)
+        if class_weight is not None:
+            class_weight = self.encode_class_weight(class_weight, data.labels())
+        arguments = data.epochs(run, batch_size)
+        if held_out is not None:
+            held_out = held_out.validation(rows, steps, run.token_budget)
         self.num_columns = columns  # after all checks
         return super().fit(
-            x, y, batch_size, run.epochs, verbose, callbacks, share, held_out,
-            run.shuffles(x), class_weight, sample_weight, run.initial_epoch, run.steps,
-            steps, rows, often,
-        )  # fmt: skip
-
-    def _class_weight(self, class_weight, x, y):
-        """The weights of class numbers, a dict, or None; see `encode_class_weight`."""
-        if class_weight is None:
-            return None
-        return self.encode_class_weight(class_weight, y if self.takes_text(x) else None)
-
-    def _training_columns(self, x):
-        """The number of columns of the data of `fit`."""
-        columns = count_columns(x) if self.takes_text(x) else self.num_columns
-        self.check_training_columns(columns)
-        return columns
-
-    def _number_of_epochs(self, epochs, steps_per_epoch):
-        """The default is that of the preset; with `steps_per_epoch` 1, as in Keras."""
-        if epochs is not None:
-            return epochs
-        defaults = self.backbone.defaults_for(self.task_name)
-        return (steps_per_epoch is None and defaults.get("epochs")) or 1
-
-    def _split(self, data, share, held_out):
-        """Data for training and validation, each a tuple x, y, sample_weight, or None.
-
-        Args:
-            data: x, y and sample_weight, as of `fit`. Keras splits token ids.
-            share: float, `validation_split`.
-            held_out: a tuple of validation data, or None.
-        """
-        x, *targets = data
-        if not self.takes_text(x):
-            return data, held_out
-        self.check_columns(count_columns(x))
-        if not share or held_out is not None:
-            return data, held_out
-        classes = None
-        if not isinstance(x, tf.data.Dataset):
-            # Before the split, whose parts have other row numbers than the user's data.
-            found = self.targets(self.text_columns(x), *targets)
-            classes = found[0].numpy() if self.stratified else None
-        return split_rows(data, share, classes)
-
-    def _epochs(self, data, run):
-        """Batches of text for `fit`.
-
-        Args:
-            data: x, y, sample_weight and batch_size, as of `batches`.
-            run: `zoo.tasks.fitting.epochs.Run`.
-        """
-        x, *_, batch_size = data
-        order, budget = (run.shuffle, run.seed), run.token_budget
-        if isinstance(x, tf.data.Dataset):
-            return self.batches(*data, *order, run.number, budget)
-        if not run.steps:
-            found = self.batches(*data, *order, run.number, budget)
-            run.set_count(int(found.cardinality()))
-            return found
-        # One long stream. Each of the user's epochs takes its steps from it.
-        known = self.rows_are_texts and not budget  # how many batches a pass has
-        rows = len(as_columns(x)[0])
-        size = -(-rows // (batch_size or 32)) if known else 1
-        stream = self.batches(*data, *order, run.passes(size), budget)
-        # A callback may restore a model, and with it the epoch to begin with.
-        rest = run.number.dataset().flat_map(
-            lambda epoch: stream.skip(run.earlier.read() % size + epoch * run.steps)
+            **arguments,
+            epochs=run.epochs,
+            verbose=verbose,
+            callbacks=with_callbacks(callbacks, run.callbacks(), self, run.epochs),
+            validation_data=held_out,
+            shuffle=run.shuffles(arguments["x"]),
+            class_weight=class_weight,
+            initial_epoch=run.initial_epoch,
+            steps_per_epoch=run.steps,
+            validation_steps=steps,
+            validation_batch_size=rows,
+            validation_freq=often,
         )
-        return rest.with_options(untuned())
 
     def evaluate(
         self,
@@ -186,19 +148,15 @@ class TextTraining(TextBatches):
             TypeError: if `x` is not a batch, such as one string or a list of pairs.
             ValueError: if labels are missing or unknown, or lengths differ.
         """
+        arguments = {"x": x, "y": y, "sample_weight": sample_weight}
+        arguments |= {"batch_size": batch_size, "steps": steps, **kwargs}
         if "_use_cached_eval_dataset" not in kwargs:  # else `fit` has checked the data
-            batch_size = rows_at_once(batch_size, None)
+            batch_size = optional_count(batch_size, "batch_size")
             steps = optional_count(steps, "steps")
-            data = self._checked(x, y, "evaluate", sample_weight, batch_size)
-            x, y, sample_weight = data
-            if self.takes_text(x):
-                _refuse_steps(x, steps)
-                x = self._evaluation_data(data, batch_size)
-                y = sample_weight = batch_size = None
-        return super().evaluate(
-            x, y, batch_size, verbose, sample_weight, steps, callbacks, return_dict,
-            **kwargs,
-        )  # fmt: skip
+            data = read_data(self, (x, y, sample_weight), "evaluate", batch_size)
+            arguments = data.evaluation(batch_size, steps)
+        options = {"verbose": verbose, "callbacks": callbacks}
+        return super().evaluate(**arguments, **options, return_dict=return_dict)
 
     def predict(self, x, batch_size=None, verbose="auto", steps=None, callbacks=None):
         """Keras' `predict`, on text or on token ids.
@@ -220,125 +178,213 @@ class TextTraining(TextBatches):
         Raises:
             TypeError: if `x` is text, and the outputs of texts differ in shape.
         """
-        batch_size = rows_at_once(batch_size, None)
+        batch_size = optional_count(batch_size, "batch_size")
         steps = optional_count(steps, "steps")
-        order, x = None, self.as_text(x)
-        if self.takes_text(x):
-            if not self.answers_tokens:
-                raise TypeError(
-                    "`predict` cannot return outputs of texts of different lengths. "
-                    f"Received: text. Use `{'` or `'.join(self.text_methods)}`."
-                )
-            _refuse_steps(x, steps)
-        if self.takes_text(x) and isinstance(x, tf.data.Dataset):
-            if isinstance(x.element_spec, tuple):  # labels are ignored
-                x = x.map(lambda texts, *_: (texts,))
-            x = self.batches(x)
-        elif self.takes_text(x):
-            columns = self.text_columns(x)
-            if not columns[0].shape[0]:
-                return self._predict_nothing(len(columns))
-            rows = self._tokenise(columns)
-            lengths = self.preprocessor.lengths(rows)
-            order = np.argsort(-lengths.numpy(), kind="stable")
-            size = rows_at_once(batch_size, self.predict_batch_size)
-            x = self._gathered(rows, plan_batches(lengths, size, False))
-            batch_size = None
+        options = {"verbose": verbose, "steps": steps, "callbacks": callbacks}
+        predict = functools.partial(super().predict, **options)
         with PREDICTING:
-            outputs = super().predict(x, batch_size, verbose, steps, callbacks)
-        if order is None:
-            return outputs
-        return keras.tree.map_structure(lambda part: part[np.argsort(order)], outputs)
+            return read_texts(self, x).predict(predict, batch_size, steps)
 
     def train_on_batch(
         self, x, y=None, sample_weight=None, class_weight=None, return_dict=False
     ):
         """Keras' `train_on_batch`, on text or on token ids."""
-        data = self._checked(x, y, "train_on_batch", sample_weight)
-        class_weight = self._class_weight(class_weight, *data[:2])
-        x, y, sample_weight = self._one_batch(*data)
+        data = read_data(self, (x, y, sample_weight), "train_on_batch")
+        if class_weight is not None:
+            class_weight = self.encode_class_weight(class_weight, data.labels())
+        x, y, sample_weight = data.one_batch()
         return super().train_on_batch(x, y, sample_weight, class_weight, return_dict)
 
     def test_on_batch(self, x, y=None, sample_weight=None, return_dict=False):
         """Keras' `test_on_batch`, on text or on token ids."""
-        data = self._checked(x, y, "test_on_batch", sample_weight)
-        x, y, sample_weight = self._one_batch(*data)
+        data = read_data(self, (x, y, sample_weight), "test_on_batch")
+        x, y, sample_weight = data.one_batch()
         return super().test_on_batch(x, y, sample_weight, return_dict)
 
     def predict_on_batch(self, x):
         """Keras' `predict_on_batch`, on text or on token ids."""
+        x, *_ = read_texts(self, x).one_batch()
         with PREDICTING:
-            outputs = super().predict_on_batch(self._one_batch(x)[0])
+            outputs = super().predict_on_batch(x)
         # Under a strategy, Keras gives every replica the whole batch.
         replicas = self.distribute_strategy.num_replicas_in_sync
         return keras.tree.map_structure(lambda p: p[: len(p) // replicas], outputs)
 
-    def _held_out(self, data):
-        """`validation_data` as a tuple x, y, sample_weight, checked; or None."""
-        if data is None:
-            return None
-        check_parts(data)
-        # A tuple holds arguments; a list may, as in Keras, unless it holds texts.
-        texts = isinstance(data, list) and (
-            len(data) not in (1, 2, 3) or isinstance(data[0], (str, bytes))
-        )
-        x, y, weight = data, None, None
-        if not texts and self.unpack_rows(data, None)[1] is None:
-            x, y, weight = keras.utils.unpack_x_y_sample_weight(data)
-        return self._checked(x, y, "validation_data", weight)
-
-    def as_text(self, x):
-        """See `TextColumns.as_text`. Arrays of token ids are checked."""
-        x = super().as_text(x)
-        check_inputs(x, self.input)
-        return x
-
-    def _checked(self, x, y, name, sample_weight=None, batch_size=None, order=None):
-        """x, y and sample_weight as lists, arrays or datasets, checked.
+    def batches(
+        self,
+        x,
+        y=None,
+        sample_weight=None,
+        batch_size=None,
+        shuffle=False,
+        seed=0,
+        epochs=(0,),
+        token_budget=None,
+    ):
+        """The tokenised batches that `fit` and `evaluate` use.
 
         Args:
-            x, y, name: see `check_data`, also for errors.
-            sample_weight: as of `fit`.
-            batch_size, order: see `text_stream`.
+            x: texts, pairs, or a dataset of batches of either.
+            y: targets (B, ...), or None. A dataset holds its own.
+            sample_weight: float (B,), or None. A dataset holds its own.
+            batch_size: int, 32 by default.
+            shuffle, seed, epochs, token_budget: see `zoo.data.plan_batches`; ignored
+                for datasets.
+
+        Returns:
+            tf.data.Dataset of x, (x, y) or (x, y, sample_weight), x a dict of int32
+            (B, L). L is the longest row of the batch, or its bucket under XLA and
+            in batches of a dataset.
+
+        Raises:
+            TypeError: if `x` is not text.
+            ValueError: if a dataset is not batched, targets are given beside a
+                dataset, the lengths of the arguments differ, or the task makes its
+                own targets.
         """
-        x, y = self.unpack_rows(x, y)
-        if is_stream(x) and y is not None:
-            targets = (y,) if sample_weight is None else (y, sample_weight)
-            x, y, sample_weight = (
-                text_stream(self, x, targets, batch_size, order),
-                None,
-                None,
-            )
-        x = self.as_text(text_stream(self, x, (), batch_size, order))
-        y, sample_weight = map(plain_column, (y, sample_weight))
-        self.check_data(x, y, name)
-        return x, y, sample_weight
+        check_values(bool, shuffle=shuffle)
+        budget = optional_count(token_budget, "token_budget")
+        plan = BatchPlan(batch_size, shuffle, seed, epochs, budget)
+        data = read_data(self, (x, y, sample_weight))
+        return self.make_batches(data, plan)
 
-    def _evaluation_data(self, data, batch_size, steps=None, budget=None):
-        """Batches of text; other data as Keras takes it, or None.
-
-        Without a `batch_size`, they have at most so many tokens as `budget` says.
+    def make_batches(self, data, plan):
+        """`batches` of data that were read.
 
         Args:
-            data: tuple of x, y and sample_weight, or None.
-            batch_size, steps, budget: ints, or None.
+            data: `zoo.tasks.inputs.texts.Texts` or `TextDataset`.
+            plan: `zoo.tasks.inputs.text_batches.BatchPlan`.
         """
-        if data is None:
-            return None
-        x, y, sample_weight = data
-        if isinstance(x, types.GeneratorType) and steps is None:
-            x = keep_batches(x)  # every epoch reads it
-        if self.takes_text(x):
-            _refuse_steps(x, steps, "validation_steps")
-            budget = budget if batch_size is None else None
-            return self.batches(*data, batch_size, token_budget=budget)
-        return x if y is None else (x, y, sample_weight)
+        return data.batches(plan)
 
+    # Texts and targets ---------------------------------------------------------
 
-def _refuse_steps(x, count, name="steps"):
-    """Raises ValueError if an argument limits the batches of an array of text."""
-    if count is not None and not isinstance(x, tf.data.Dataset):
+    @property
+    def required_columns(self):
+        """Names of the columns that a user must give."""
+        return tuple(c for c in self.columns if c not in self.optional_columns)
+
+    def check_columns(self, count, training=False):
+        """Raises ValueError if a number of columns is not allowed.
+
+        Args:
+            count: int.
+            training: bool, whether the model is to be trained on them.
+        """
+        if len(self.required_columns) <= count <= len(self.columns):
+            return
+        form = "one list of str"
+        if len(self.columns) > 1:
+            form = "one list for each column, in a tuple"
+        noun = "column" if len(self.columns) == 1 else "columns"
         raise ValueError(
-            f"`{name}` counts the batches of a dataset. Arrays of text are sorted by "
-            f"length. Received: {name}={count} and an array. Use a part of the array."
+            f"{type(self).__name__} takes the {noun} {list_columns(self)}. Received: "
+            f"{count} columns. Use {form}."
         )
+
+    def text_columns(self, x):
+        """The columns of text as a tuple of string tensors (B,), checked.
+
+        Raises:
+            TypeError: if `x` is not text.
+            ValueError: if there are more columns than the task takes, or fewer.
+        """
+        columns = read_columns(self, x)
+        if isinstance(columns, dict):
+            raise TypeError(
+                f"{type(self).__name__} needs texts here. Received: a dict of "
+                f"{[*columns]}. Use `predict` for token ids."
+            )
+        return columns if isinstance(columns, Columns) else as_columns(columns)
+
+    def encode_labels(self, y, columns=None):
+        """Targets as an array (B, ...) of the type of `target_spec`, checked.
+
+        Args:
+            y: targets as the user gave them.
+            columns: tuple of string tensors (B,), the texts, if they are known.
+
+        Raises:
+            ValueError: if a target is wrong, or does not fit its text.
+        """
+        return target_numbers(y)
+
+    def encode_class_weight(self, class_weight, labels=None):
+        """Keras' `class_weight`, a dict of class numbers, for encoded labels."""
+        raise ValueError(
+            "`class_weight` needs a task with one label for each text. Received: "
+            f"class_weight={class_weight} for {type(self).__name__}. Use "
+            "`sample_weight`."
+        )
+
+    def per_row(self, columns, rows, targets):
+        """Rows and targets, of a task that makes several rows of a text.
+
+        Args:
+            columns: tuple of string tensors (B,).
+            rows: dict of ragged tensors, from `preprocessor.pack`.
+            targets: list of tensors (B, ...).
+
+        Returns:
+            rows, and list of tensors with one entry for each row.
+        """
+        return rows, targets
+
+    def row_lengths(self, rows, targets=()):
+        """The tokens of each row, by which batches are made, int64 tensor (N,).
+
+        Args:
+            rows: dict of ragged tensors, from `preprocessor.pack`.
+            targets: list of tensors (N, ...), labels and weights.
+        """
+        return self.preprocessor.lengths(rows)
+
+    def finish(self, x, *targets):
+        """An example from a batch: x, (x, y) or (x, y, sample_weight)."""
+        return (x, *targets) if targets else x
+
+    def token_lengths(self, x):
+        """The numbers of tokens of texts before `fit` truncates them.
+
+        Args:
+            x: texts, as `fit` takes them.
+
+        Returns:
+            int64 numpy array (N,), special tokens included.
+        """
+        packer = self.packer(self.tokenizer, None)
+        parts = packed_parts(self.text_columns(x), packer)
+        return np.concatenate([packer.lengths(rows).numpy() for rows, _ in parts])
+
+    def read_batch(self, texts, packer=None):
+        """The inputs of the model for texts; outside a graph, see `report_truncation`.
+
+        Args:
+            texts: tuple of string tensors (B,).
+            packer: `zoo.data.Packer`, by default that of the task.
+
+        Returns:
+            dict of int32 (B, L).
+        """
+        packer = packer or self.preprocessor
+        rows, cut = packer.pack(texts)
+        if tf.executing_eagerly():
+            self.report_truncation(int(cut))
+        return packer.dense(rows)
+
+    def report_truncation(self, cut, count=None, longest=None):
+        """Warns once that some of the texts are truncated.
+
+        Args:
+            cut: int, how many.
+            count: int, texts in all; None if there may be others.
+            longest: int, the most tokens, by default `sequence_length`.
+        """
+        if cut and not self.truncation_reported:
+            self.truncation_reported = True
+            share = f"At least {cut} of the" if count is None else f"{cut} of {count}"
+            warn_user(
+                f"{share} texts are longer than "
+                f"{longest or self.sequence_length} tokens and were truncated. A model "
+                "gives this warning once."
+            )

@@ -4,7 +4,7 @@ import keras
 import tensorflow as tf
 
 from zoo.evaluation import assess_classes, majority_label, tfidf_label
-from zoo.tasks.inputs.targets import class_weights, label_ids, label_tensor
+from zoo.tasks.inputs.targets import class_weights, label_ids
 
 
 class LabelTargets:
@@ -15,6 +15,7 @@ class LabelTargets:
     """
 
     output_kind = "logits"
+    target_spec = tf.TensorSpec([None], tf.int64)
     stratified = True
 
     def default_loss(self):
@@ -27,13 +28,9 @@ class LabelTargets:
         """Accuracy."""
         return [keras.metrics.SparseCategoricalAccuracy("accuracy")]
 
-    def encode_labels(self, y):
+    def encode_labels(self, y, columns=None):
         """Class numbers int64 (B,) from names or numbers, checked."""
         return label_ids(y, self.labels)
-
-    def encode_label_tensor(self, y):
-        """`encode_labels` in a tf.data pipeline."""
-        return label_tensor(y, self.labels)
 
 
 class ClassLabels(LabelTargets):
@@ -57,9 +54,9 @@ class ClassLabels(LabelTargets):
         )
         return assess_classes(labels, predicted, self.labels, confidence)
 
-    def encode_class_weight(self, class_weight, y=None):
+    def encode_class_weight(self, class_weight, labels=None):
         """A weight for each class number, checked; see `class_weights`."""
-        return class_weights(class_weight, self.labels, y)
+        return class_weights(class_weight, self.labels, labels)
 
     def answers(self, outputs):
         """From logits to label string (B,), score (B,), scores and labels (B, C)."""

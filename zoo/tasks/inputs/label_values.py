@@ -2,6 +2,7 @@
 
 import collections
 import decimal
+import functools
 import math
 import numbers
 import operator
@@ -16,8 +17,7 @@ from zoo.tasks.inputs.text_input import HALVES
 
 FALSE, TRUE = ("false", "False", "FALSE"), ("true", "True", "TRUE")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-# The names of equal numbers of different types become one, that of an int: a pattern
-# of Python and of TensorFlow's RE2, and what replaces it.
+# The names of equal numbers of different types become one, that of an int.
 SPELLINGS = (
     (r"(-?(?:0|[1-9][0-9]*))\.0", r"\1"),
     (f"({'|'.join(FALSE)})", "0"),
@@ -134,13 +134,6 @@ def spelling(name):
     return name
 
 
-def spelling_tensor(names):
-    """`spelling` of a string tensor, in a graph."""
-    for pattern, other in SPELLINGS:
-        names = tf.strings.regex_replace(names, f"^{pattern}$", other)
-    return names
-
-
 def as_labels(values, labels):
     """Values of which those that equal a label are this label; others do not change.
 
@@ -173,10 +166,7 @@ def numbers_of_names(names, labels, name="y"):
     Raises:
         ValueError: if a name is unknown, or has the number of several labels.
     """
-    exact = {label: [index] for index, label in enumerate(labels)}
-    similar = collections.defaultdict(list)
-    for index, label in enumerate(labels):
-        similar[spelling(label)].append(index)
+    exact, similar = _numbers_of_labels(tuple(labels))
     texts = [
         v.decode("utf-8", "replace") if isinstance(v, bytes) else str(v) for v in names
     ]
@@ -187,9 +177,18 @@ def numbers_of_names(names, labels, name="y"):
             f"`{name}` must hold labels of the model. Received: {unknown[:5]}. The "
             f"labels are {list(labels)}."
         )
-    for text, found in known.items():
-        _check_one_label(text, found, labels, name)
+    for text in sorted(known.keys() - exact.keys()):
+        _check_one_label(text, known[text], labels, name)
     return np.array([known[text][0] for text in texts], np.int64)
+
+
+@functools.lru_cache
+def _numbers_of_labels(labels):
+    """Class numbers by name, and by the spelling of a name, two dicts of lists."""
+    similar = collections.defaultdict(list)
+    for index, label in enumerate(labels):
+        similar[spelling(label)].append(index)
+    return {label: [index] for index, label in enumerate(labels)}, dict(similar)
 
 
 def numbers_of_values(y, labels, name="y"):

@@ -5,15 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import tensorflow as tf
 
-from zoo.tasks.inputs.label_values import (
-    label_value,
-    numbers_of_names,
-    numbers_of_values,
-    spelling,
-    spelling_tensor,
-    takes_class_numbers,
-    values_in,
-)
+from zoo.tasks.inputs.label_values import numbers_of_names, numbers_of_values
+from zoo.tasks.inputs.text_input import check_lengths
 
 # Of targets and weights. A square, and the norm of the gradients of many weights, are
 # finite in float32 up to about 1e15.
@@ -106,61 +99,7 @@ def label_ids(y, labels, name="y"):
     return numbers_of_values(y.astype(y.dtype.newbyteorder("=")), labels, name)
 
 
-def label_tensor(y, labels):
-    """`label_ids` for a tensor in a tf.data pipeline.
-
-    An unknown label raises `tf.errors.InvalidArgumentError` during the run.
-    """
-    if y.shape.rank is not None and y.shape.rank > 1 and y.shape[1:] != (1,):
-        raise ValueError(
-            "`y` must have one label for each text. Received: a dataset with labels of "
-            f"shape {tuple(y.shape)}. For one-hot rows use `tf.argmax(y, -1)`."
-        )
-    y = tf.reshape(y, (-1,))
-    if y.dtype == tf.string:
-        return name_tensor(y, labels)
-    y = tf.cast(y, tf.uint8) if y.dtype == tf.bool else y
-    known = values_in(labels, y.dtype)
-    equal = y[:, None] == tf.constant([value for value, _ in known], y.dtype)
-    indices = tf.constant([index for _, index in known], tf.int64)
-    found = tf.reduce_sum(tf.cast(equal, tf.int64), axis=1)
-    numbers = tf.reduce_sum(tf.where(equal, indices, 0), axis=1)
-    right = tf.reduce_all(found == 1)
-    names = [f"{value} is {labels[index]!r}" for value, index in known]
-    message = f"`y` must hold labels of the model, which are {list(labels)}."
-    if names:
-        message += f" As labels, {', '.join(names)}."
-    if takes_class_numbers(labels):
-        message += f" Or it must hold class numbers in [0, {len(labels)})."
-        whole = tf.cast(y, tf.int64)
-        inside = (whole >= 0) & (whole < len(labels)) & (tf.cast(whole, y.dtype) == y)
-        numbers = tf.where(right, numbers, whole)
-        right |= tf.reduce_all(inside) & tf.reduce_all(found <= 1)
-    elif names:
-        numbers_of = ", ".join(f"{i} is {label!r}" for i, label in enumerate(labels))
-        message += f" As class numbers, {numbers_of}. Give the names of the labels."
-    with tf.control_dependencies([tf.debugging.Assert(right, [message, y])]):
-        return tf.identity(numbers)
-
-
-def name_tensor(names, labels):
-    """Class numbers int64 (N,) of names, string (N,), in a graph.
-
-    An unknown name raises `tf.errors.InvalidArgumentError` during the run.
-    """
-    matches = tf.equal(names[:, None], tf.constant(labels)[None])
-    if any(label_value(label) is not None for label in labels):
-        others = tf.constant([spelling(label) for label in labels])
-        similar = tf.equal(spelling_tensor(names)[:, None], others[None])
-        matches = tf.where(tf.reduce_any(matches, 1, keepdims=True), matches, similar)
-    found = tf.reduce_sum(tf.cast(matches, tf.int32), axis=1)
-    message = f"`y` must hold labels of the model, which are {list(labels)}."
-    known = tf.reduce_all(found == 1)
-    with tf.control_dependencies([tf.debugging.Assert(known, [message, names])]):
-        return tf.argmax(tf.cast(matches, tf.int32), axis=1)
-
-
-def class_weights(weights, labels, y=None):
+def class_weights(weights, labels, numbers=None):
     """Keras' `class_weight` with a number for each class, checked.
 
     Args:
@@ -168,7 +107,8 @@ def class_weights(weights, labels, y=None):
             order of the labels; or "balanced": rows / (classes * rows of the class), as
             in scikit-learn, where classes without rows do not count.
         labels: tuple of str, the names, in the order of the outputs.
-        y: targets of the rows, for "balanced"; None if they are unknown.
+        numbers: int (N,), class numbers of the rows, for "balanced"; None if they are
+            unknown.
 
     Returns:
         dict of int to float; a class without a weight has 1.
@@ -179,12 +119,12 @@ def class_weights(weights, labels, y=None):
     """
     weights = weights.to_dict() if hasattr(weights, "to_dict") else weights
     if isinstance(weights, Mapping):
-        numbers = _numbers_of_keys([*weights], labels)
+        keys = _numbers_of_keys([*weights], labels)
         values = row_weights([*weights.values()], "class_weight").tolist()
         found = dict.fromkeys(range(len(labels)), 1.0)
-        return found | dict(zip(numbers, values, strict=True))
-    if isinstance(weights, str) and weights == "balanced" and y is not None:
-        counts = np.bincount(label_ids(y, labels), minlength=len(labels))
+        return found | dict(zip(keys, values, strict=True))
+    if isinstance(weights, str) and weights == "balanced" and numbers is not None:
+        counts = np.bincount(numbers, minlength=len(labels))
         size = np.maximum(counts * np.count_nonzero(counts), 1)
         return dict(enumerate(np.where(counts, counts.sum() / size, 1.0).tolist()))
     shape = np.shape(weights) if not isinstance(weights, (str, bytes)) else None
@@ -275,19 +215,6 @@ def _as_floats(values, name, way):
         ) from error
 
 
-def target_tensor(y):
-    """`target_numbers` for a tensor in a tf.data pipeline."""
-    if y.dtype == tf.string:
-        raise ValueError(
-            "`y` must hold numbers. Received: a dataset with strings. Use "
-            "`tf.strings.to_number`."
-        )
-    y = tf.debugging.check_numerics(tf.cast(y, tf.float32), "`y`")
-    right = tf.reduce_all(tf.abs(y) <= LARGEST)
-    with tf.control_dependencies([tf.debugging.Assert(right, [SQUARES, y])]):
-        return tf.identity(y)
-
-
 def row_weights(weights, name="sample_weight"):
     """Weights of texts as an array of float32 (B,), checked.
 
@@ -314,12 +241,97 @@ def _check_values(right, given, rule, way="Correct or remove the row."):
         )
 
 
-def weight_tensor(weights):
-    """`row_weights` for a tensor in a tf.data pipeline; it may have any shape."""
-    message = f"`sample_weight` must hold finite numbers of at least 0; it {SUMS}"
-    numbers = tf.cast(weights, tf.float32)
-    zero = tf.equal(weights, tf.zeros((), weights.dtype))
-    right = zero | (numbers >= SMALLEST) & (numbers <= LARGEST)
-    check = tf.debugging.Assert(tf.reduce_all(right), [message, weights])
-    with tf.control_dependencies([check]):
-        return tf.identity(numbers)
+def read_targets(task, columns, y=None, sample_weight=None):
+    """Targets and weights of texts, checked.
+
+    Args:
+        task: `zoo.tasks.Task`.
+        columns: tuple of string tensors (N,).
+        y: targets as the user gave them, or None.
+        sample_weight: float (N,), or None.
+
+    Returns:
+        list of tensors (N, ...); empty if both are None.
+
+    Raises:
+        ValueError: if the task makes its own targets, or one does not fit a text.
+    """
+    if y is not None or sample_weight is not None:
+        check_takes_targets(task)
+    found = [] if y is None else [task.encode_labels(y, columns)]
+    if sample_weight is not None:
+        found.append(row_weights(sample_weight))
+    for part in found:
+        check_lengths(len(columns[0]), part)
+    return [tf.constant(part) for part in found]
+
+
+def check_takes_targets(task):
+    """Raises ValueError if a task makes its own targets."""
+    if task.pretrains:
+        pair = "For a pair use `((text, text_pair),)`." if task.optional_columns else ""
+        message = (
+            f"{type(task).__name__} makes its own targets. Received: `y` or "
+            f"`sample_weight`. Give texts only. {pair}"
+        )
+        raise ValueError(message.strip())
+
+
+def targets_in_graph(task, columns, targets):
+    """`read_targets` in a tf.data pipeline.
+
+    What is wrong raises `tf.errors.InvalidArgumentError` during the run, with the same
+    message.
+
+    Args:
+        task, columns: see `read_targets`.
+        targets: tuple of `y` and `sample_weight`, tensors; may be empty.
+
+    Returns:
+        list of tensors of the type and shape of `Task.target_spec`, and of float32.
+
+    Raises:
+        ValueError: if the task makes its own targets, or the type or the shape of `y`
+            does not fit.
+    """
+    if not targets:
+        return []
+    check_takes_targets(task)
+    check_target_type(targets[0], task.target_spec)
+    specs = [task.target_spec, tf.TensorSpec([None], tf.float32)][: len(targets)]
+
+    def read(*arrays):
+        texts = [tf.constant(array, tf.string) for array in arrays[len(targets) :]]
+        found = read_targets(task, tuple(texts), *arrays[: len(targets)])
+        return [part.numpy() for part in found]
+
+    types = [spec.dtype for spec in specs]
+    found = tf.numpy_function(read, [*targets, *columns], types)
+    return [tf.ensure_shape(t, s.shape) for t, s in zip(found, specs, strict=True)]
+
+
+def check_target_type(y, spec):
+    """Raises ValueError if targets of a dataset have another type or shape than a spec.
+
+    Args:
+        y: tensor of a batch.
+        spec: `Task.target_spec`. Class numbers, int64, may be given as names.
+    """
+    if spec.dtype == tf.string:
+        right, kind = y.dtype == tf.string, "strings"
+        way = 'Join the labels of the words of a text: `" ".join(labels)`.'
+    elif spec.dtype == tf.int64:
+        right, kind, way = True, "labels", "For one-hot rows use `tf.argmax(y, -1)`."
+    elif spec.dtype.is_integer:
+        right, kind, way = y.dtype.is_integer, "integers", "Use `tf.cast`."
+    else:
+        right, kind = y.dtype != tf.string, "numbers"
+        way = "Use `tf.strings.to_number` for strings."
+    shapes = [spec.shape]
+    if spec.shape.rank is not None and spec.shape[1:].as_list() in ([], [1]):
+        shapes = [tf.TensorShape([None]), tf.TensorShape([None, 1])]
+    if not right or not any(map(y.shape.is_compatible_with, shapes)):
+        raise ValueError(
+            f"`y` of a dataset must hold {kind} of shape {tuple(spec.shape)}. "
+            f"Received: {y.dtype.name} of shape {y.shape}. {way}"
+        )

@@ -110,19 +110,6 @@ def named_columns(x):
     return columns if len(columns) > 1 else next(iter(columns.values()))
 
 
-def count_columns(x):
-    """How many columns text has, as `holds_text` finds it: 1, or the tuple's length."""
-    if isinstance(x, tf.data.Dataset):
-        spec = x.element_spec
-        x = spec[0] if isinstance(spec, tuple) else spec
-    return len(x) if isinstance(x, tuple) else 1
-
-
-def count_rows(x):
-    """How many texts `x` has, without a check of its other columns."""
-    return len(x[0] if isinstance(x, tuple) else x)
-
-
 def as_columns(x):
     """Texts as a tuple of string tensors, one for each column.
 
@@ -279,10 +266,23 @@ def optional_count(value, name):
     return min(number, LARGEST_INTEGER)
 
 
-def check_sizes(batch_size, validation_batch_size, validation_steps, validation_freq):
+def check_sizes(
+    batch_size,
+    validation_batch_size,
+    validation_steps,
+    validation_freq,
+    validation_split,
+):
     """Arguments of `fit` that count something, checked; see `keras.Model.fit`."""
     names = "batch_size", "validation_batch_size", "validation_steps"
     values = batch_size, validation_batch_size, validation_steps
     if not isinstance(validation_freq, list):  # of the numbers of epochs
         validation_freq = whole_number(validation_freq, "validation_freq", 1)
-    return *map(optional_count, values, names), validation_freq
+    share = validation_split or 0.0
+    number = isinstance(share, numbers.Real) and not isinstance(share, bool)
+    if not number or not 0 <= share < 1:
+        raise ValueError(
+            "`validation_split` must be a number in [0, 1), the share of the rows that "
+            f"are held out. Received: {share!r:.60}. Leave it out for none."
+        )
+    return *map(optional_count, values, names), validation_freq, float(share)

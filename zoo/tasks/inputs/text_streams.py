@@ -11,16 +11,14 @@ import types
 from collections.abc import Iterator
 
 import keras
-import numpy as np
 import tensorflow as tf
 
 from zoo.data.read_ahead import Replay
-from zoo.tasks.inputs.targets import as_array, row_weights
-from zoo.tasks.inputs.text_input import encode_text, holds_text
+from zoo.tasks.inputs.targets import read_targets
+from zoo.tasks.inputs.text_input import holds_text
 from zoo.tasks.inputs.text_sources import plain_column
 
 ROWS_IN_BATCH = 32  # of a batch that is made of single rows
-WIDE = {"b": "bool", "i": "int64", "u": "int64", "f": "float64"}
 END = object()
 
 
@@ -35,47 +33,71 @@ def is_stream(x):
     return hasattr(x, "__iter__") and not (known or sized)
 
 
-def text_stream(task, x, targets=(), batch_size=None, order=None):
+def text_stream(task, x, targets=None, batch_size=None, order=None):
     """A stream of texts as a dataset; other data do not change.
 
     Args:
-        task: `zoo.tasks.Task`, or another model with `text_columns`.
+        task: `zoo.tasks.Task`.
         x: any value. A tuple of streams has columns of texts.
-        targets: tuple of `y` and `sample_weight`, iterables; may be empty.
+        targets: tuple of `y` and `sample_weight`, iterables; may be empty. None to
+            ignore the targets that the stream holds.
         batch_size: int, of batches that are made of single rows; by default 32.
         order: function of a number of batches to their order, for a `PyDataset`.
 
     Returns:
-        tf.data.Dataset of batches of texts, (texts, y) or (texts, y, weights); of a
-        generator without texts, a new generator of the same batches.
+        tf.data.Dataset of batches (texts,), (texts, y) or (texts, y, weights), with
+        encoded targets, see `read_targets`; of a generator without texts, a new
+        generator of the same batches.
 
     Raises:
         ValueError: if there are targets both in the stream and beside it.
     """
     if not is_stream(x):
         return x
-    stream = _Stream(x, targets, order)
+    stream = _Stream(x, targets or (), order)
     if not all(map(_is_text, stream.firsts)):
         one = stream.columns[0]
         return (batch for batch in one) if isinstance(one, Replay) else x
 
-    def batches():
-        return stream.batches(batch_size or ROWS_IN_BATCH)
-
-    spec = tf.nest.map_structure(_spec, _element(task, next(batches())))
-
     def read():
-        for batch in batches():
-            found = _element(task, batch)
-            tf.nest.map_structure(_check_type, found, spec)
-            yield found
+        for texts, *others in stream.batches(batch_size or ROWS_IN_BATCH):
+            columns, others = task.text_columns(texts), map(plain_column, others)
+            found = [] if targets is None else read_targets(task, columns, *others)
+            yield columns[0] if len(columns) == 1 else tuple(columns), *found
 
+    spec = tf.nest.map_structure(
+        lambda part: tf.TensorSpec([None, *part.shape[1:]], part.dtype), next(read())
+    )
     found = tf.data.Dataset.from_generator(read, output_signature=spec)
     if not isinstance(x, keras.utils.PyDataset) or stream.of_rows:
         return found
     size = count_batches(x)
     size = tf.data.INFINITE_CARDINALITY if size is None else size
     return found.apply(tf.data.experimental.assert_cardinality(size))
+
+
+def keep_batches(generator):
+    """A generator as `KeptBatches`, unless it has too many batches."""
+    ahead = Replay(generator)
+    if ahead.count() is None:
+        return (batch for batch in ahead)
+    return KeptBatches(ahead.batches)
+
+
+class KeptBatches(keras.utils.PyDataset):
+    """Batches in memory, of a generator that can be read only once."""
+
+    def __init__(self, batches):
+        super().__init__()
+        self.batches = batches
+
+    def __len__(self):
+        """The number of batches."""
+        return len(self.batches)
+
+    def __getitem__(self, index):
+        """One batch."""
+        return self.batches[index]
 
 
 def count_batches(x):
@@ -184,43 +206,3 @@ def _joined(rows):
     if isinstance(rows[0], tuple):
         return tuple(map(list, zip(*rows, strict=True)))
     return list(rows)
-
-
-def _element(task, batch):
-    """A batch as arrays and tensors, checked."""
-    texts, *others = batch
-    columns = task.text_columns(texts)
-    texts = columns[0] if len(columns) == 1 else columns
-    if not others:
-        return texts if len(columns) == 1 else (texts,)
-    y, *weights = map(plain_column, others)
-    return texts, _targets(y, task.encode_labels), *map(row_weights, weights)
-
-
-def _targets(y, encode):
-    """Targets as an array of strings or numbers; others are encoded by the task."""
-    try:
-        array = as_array(y)
-    except ValueError:  # rows of different lengths
-        array = np.array(None)
-    if array.dtype.kind in "OSUT" and array.ndim == 1:
-        if all(isinstance(value, (str, bytes)) for value in array):
-            return np.array([*map(encode_text, array)], object)
-    return array if array.dtype.kind in WIDE and array.ndim else np.asarray(encode(y))
-
-
-def _spec(part):
-    """The type and the shape of texts or targets of a batch of any size."""
-    if part.dtype in (tf.string, object):
-        return tf.TensorSpec([None], tf.string)
-    return tf.TensorSpec([None, *part.shape[1:]], WIDE.get(part.dtype.kind, part.dtype))
-
-
-def _check_type(part, spec):
-    """Raises ValueError if targets have another type than those of the first batch."""
-    own = _spec(part).dtype
-    if own != spec.dtype:
-        raise ValueError(
-            "The targets of all batches must have the same type. Received: "
-            f"{own.name} after {spec.dtype.name}."
-        )

@@ -135,14 +135,10 @@ class BidirectionalLM(Task):
         """Those that both language models consist of."""
         return self.backbone.layers_for("predictions")
 
-    def batches(self, x, *args, **kwargs):
-        """Batches of texts; see the base class.
-
-        Raises:
-            ValueError: if the model carries states, for which it needs streams.
-        """
+    def make_batches(self, data, plan):
+        """See `Task`; a model that carries states needs streams."""
         self._check_rows()
-        return super().batches(x, *args, **kwargs)
+        return super().make_batches(data, plan)
 
     def _check_rows(self):
         if self.options["rows"]:

@@ -15,6 +15,7 @@ from zoo.data import (
 from zoo.data.batching import as_written
 from zoo.layers import CarriedState, KeepState
 from zoo.tasks.inputs.text_input import rows_at_once
+from zoo.tasks.inputs.texts import Texts
 
 PACKINGS = ("streams", "documents")
 BATCH_SIZE = 32
@@ -113,18 +114,8 @@ class RowTraining:
             self.tokenizer.end_id if self.tokenizer.framing.begin else None,
         )
 
-    def batches(
-        self,
-        x,
-        y=None,
-        sample_weight=None,
-        batch_size=None,
-        shuffle=False,
-        seed=0,
-        epochs=(0,),
-        token_budget=None,
-    ):
-        """Batches of texts, of their streams, or of packed rows; see the base class.
+    def make_batches(self, data, plan):
+        """Batches of texts, of their streams, or of packed rows; see `Task`.
 
         Raises:
             ValueError: if a model for streams or packed rows gets a dataset, or a model
@@ -132,26 +123,24 @@ class RowTraining:
         """
         rows, packing = self.options["rows"], self.options["packing"]
         if not rows and not packing:
-            return super().batches(
-                x, y, sample_weight, batch_size, shuffle, seed, epochs, token_budget
-            )
+            return super().make_batches(data, plan)
         size = rows and rows * self.distribute_strategy.num_replicas_in_sync
-        wrong = isinstance(x, tf.data.Dataset) or token_budget
-        if wrong or (size and batch_size not in (None, size)):
+        wrong = not isinstance(data, Texts) or plan.token_budget
+        if wrong or (size and plan.batch_size not in (None, size)):
             kind = f"rows={rows}" if rows else f"packing={packing!r}"
             also = ", and each of its batches has these rows" if rows else ""
             raise ValueError(
                 f"A model with `{kind}` takes a list of texts{also}. Received: "
-                f"{type(x).__name__}, batch_size={batch_size}, token_budget="
-                f"{token_budget}. Build it with other options."
+                f"{type(data).__name__}, batch_size={plan.batch_size}, token_budget="
+                f"{plan.token_budget}. Build it with other options."
             )
-        texts = self.text_columns(x)[0].numpy()
-        self._refuse_targets(y is not None or sample_weight is not None)
-        seed = seed if shuffle else None
+        texts = data.columns[0].numpy()
+        seed = plan.seed if plan.shuffle else None
         if rows:
-            jitter = shuffle and self.options["jitter"]
-            return self._steps_of(self.streams(texts, seed, jitter), epochs)
-        return self._steps_of(self.packed_rows(texts, batch_size, seed), epochs)
+            jitter = plan.shuffle and self.options["jitter"]
+            return self._steps_of(self.streams(texts, seed, jitter), plan.epochs)
+        packed = self.packed_rows(texts, plan.batch_size, seed)
+        return self._steps_of(packed, plan.epochs)
 
     def _steps_of(self, source, epochs):
         """The batches of some epochs of `DocumentStreams` or `PackedRows`."""

@@ -1,5 +1,7 @@
 """The masked language model, for pretraining and for filling in masked tokens."""
 
+import dataclasses
+
 import keras
 import numpy as np
 import tensorflow as tf
@@ -10,6 +12,7 @@ from zoo.data.batching import as_written, check_epochs, epoch_numbers
 from zoo.layers import output_layer
 from zoo.tasks.answering import as_numpy
 from zoo.tasks.base import Task
+from zoo.tasks.inputs.texts import TextDataset
 from zoo.tasks.losses.label_smoothing import SmoothedCrossentropy
 from zoo.tasks.losses.token_metrics import TokenAccuracy, TokenCrossentropy
 from zoo.tasks.option_kinds import check_options
@@ -70,6 +73,7 @@ class MaskedLM(Task):
     answers_tokens = False
     text_methods = ("fill_mask", "answer")
     pretrains = True
+    takes_text_batches = False
     learning_rate = 1e-4
     read = None
 
@@ -191,30 +195,14 @@ class MaskedLM(Task):
             weight = {"masked_lm": weight, "next_sentence": rows}
         return x, y, weight
 
-    def batches(
-        self,
-        x,
-        y=None,
-        sample_weight=None,
-        batch_size=None,
-        shuffle=False,
-        seed=0,
-        epochs=(0,),
-        token_budget=None,
-    ):
-        """Masked batches of texts, with their targets and weights.
-
-        Raises:
-            ValueError: if targets or weights are given.
-        """
-        epochs = check_epochs(epochs)
-        rows = super().batches(
-            x, y, sample_weight, batch_size, shuffle, seed, epochs, token_budget
-        )
+    def make_batches(self, data, plan):
+        """See `Task`; the batches are masked, and have their targets and weights."""
+        epochs = check_epochs(plan.epochs)
+        rows = super().make_batches(data, dataclasses.replace(plan, epochs=epochs))
 
         @as_written
         def example(step, x):
-            seeds = tf.stack([tf.cast(seed, tf.int64), step])
+            seeds = tf.stack([tf.cast(plan.seed, tf.int64), step])
             return self.make_example(x, seeds)
 
         # The masks depend on the seed and the epoch, as the order of the rows does.
@@ -225,7 +213,7 @@ class MaskedLM(Task):
             size = rows.cardinality()
             if int(size) != tf.data.UNKNOWN_CARDINALITY:
                 masked = masked.apply(tf.data.experimental.assert_cardinality(size))
-        elif isinstance(x, tf.data.Dataset):
+        elif isinstance(data, TextDataset):
             masked = rows.enumerate().map(example)
         else:
             numbers = epoch_numbers(epochs)
@@ -239,15 +227,6 @@ class MaskedLM(Task):
             size = tf.data.experimental.assert_cardinality(len(rows))
             masked = masked.apply(size)
         return masked.prefetch(2).with_options(untuned())
-
-    def _one_batch(self, x, y=None, sample_weight=None):
-        x = self.as_text(x)
-        if self.takes_text(x):
-            raise TypeError(
-                "One batch of a masked language model must contain its masks. "
-                "Received: text. Use `fit`, or a batch of `batches(texts)`."
-            )
-        return super()._one_batch(x, y, sample_weight)
 
     def fill_mask(self, texts, k=5):
         """The k most probable tokens for every [MASK] in each text.

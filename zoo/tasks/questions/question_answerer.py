@@ -10,8 +10,10 @@ from keras import ops
 from zoo import ragged_rows
 from zoo.data import Question, QuestionPacker, check_answers
 from zoo.layers import output_layer
+from zoo.tasks.answering import as_numpy
 from zoo.tasks.base import Task
 from zoo.tasks.heads.delimiter_head import delimiter_framing, special_embedding
+from zoo.tasks.inputs.text_input import check_lengths
 from zoo.tasks.option_kinds import check_options
 from zoo.tasks.questions.answer_spans import token_places
 from zoo.tasks.questions.question_files import QuestionFiles, answer_list
@@ -20,7 +22,6 @@ from zoo.tasks.questions.span_decoding import SpanDecoding
 SEQUENCE_LENGTH = 384  # of Devlin et al. 2019
 PADDING = -1e9  # the score of a token that is padding
 LAST = 2**31 - 1  # the largest position that int32 holds
-INSIDE = "An answer must be in its context, or both positions -1."
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -72,7 +73,9 @@ class QuestionAnswerer(QuestionFiles, SpanDecoding, Task):
     task_name = "question_answerer"
     output_kind = "logits"
     encodes = True
+    target_spec = tf.TensorSpec([None, 2], tf.int32)
     columns = ("question", "context")
+    row_class = Question
 
     def __init__(
         self,
@@ -143,19 +146,6 @@ class QuestionAnswerer(QuestionFiles, SpanDecoding, Task):
             options["framing"] = delimiter_framing(size)
         return functools.partial(QuestionPacker, **options)
 
-    def unpack_rows(self, x, y):
-        """The texts and answers of a list of `zoo.data.Question`."""
-        listed = isinstance(x, list)
-        if not listed or not all(isinstance(row, Question) for row in x):
-            return x, y
-        columns = [row.question for row in x], [row.context for row in x]
-        answers = [row.answers for row in x]
-        return columns, answers if y is None else y
-
-    def as_text(self, x):
-        """Texts of questions; see `TextColumns.as_text`."""
-        return super().as_text(self.unpack_rows(x, None)[0])
-
     def default_loss(self):
         """Softmax cross-entropy over the tokens of a row, for both ends."""
         return keras.losses.SparseCategoricalCrossentropy(
@@ -166,22 +156,20 @@ class QuestionAnswerer(QuestionFiles, SpanDecoding, Task):
         """The share of the beginnings and ends that are right, of all rows."""
         return [keras.metrics.SparseCategoricalAccuracy("accuracy")]
 
-    def targets(self, columns, y, sample_weight):
-        """Positions (B, 2) of answers, and weights; see `TextBatches.targets`."""
+    def encode_labels(self, y, columns=None):
+        """Positions of answers in characters, int32 (B, 2), -1 for no answer.
+
+        Args:
+            y: answers to each question, or their positions, see the class.
+            columns: see `Task`; the answers must be in the contexts.
+
+        Raises:
+            ValueError: if `y` is something else, or an answer is not in its context.
+        """
         y = y.to_numpy() if hasattr(y, "to_numpy") else y
         y = y.tolist() if isinstance(y, np.ndarray) and y.dtype == object else y
         if isinstance(y, (list, tuple)):
-            contexts = [text.decode("utf-8", "replace") for text in columns[1].numpy()]
-            for row, (context, answers) in enumerate(zip(contexts, y, strict=False)):
-                known = answer_list(answers, row)
-                check_answers(Question("", "", context, known), f"of row {row}")
-        return super().targets(columns, y, sample_weight)
-
-    def encode_labels(self, y):
-        """Positions of answers in characters, int32 (B, 2), -1 for no answer."""
-        if isinstance(y, (list, tuple)):
-            first = [(answer_list(row, i) or [None])[0] for i, row in enumerate(y)]
-            y = [(-1, -1) if a is None else (a[1], a[1] + len(a[0])) for a in first]
+            y = self._positions(y, columns)
         y = np.asarray(y)
         y = y.reshape(-1, 2).astype("int64") if y.size == 0 else y
         if y.ndim != 2 or y.shape[1] != 2 or y.dtype.kind not in "iu":
@@ -189,42 +177,32 @@ class QuestionAnswerer(QuestionFiles, SpanDecoding, Task):
                 "`y` must be a list of answers, or an int array (B, 2) with the "
                 f"beginning and the end of each. Received: {y.dtype} {y.shape}."
             )
-        wrong = (y < -1) | (y > LAST)
+        wrong, sizes = ((y < -1) | (y > LAST)).any(axis=1), None
+        if columns is not None and not wrong.any():
+            check_lengths(len(columns[0]), y)
+            wrong, sizes = _outside(columns[1], y.astype("int64"))
         if wrong.any():
-            row = int(np.argwhere(wrong)[0, 0])
-            raise ValueError(f"{INSIDE} Received: {y[row].tolist()} in row {row}.")
+            row = int(wrong.argmax())
+            known = "" if sizes is None else f" of {sizes[row]} characters"
+            raise ValueError(
+                "An answer must be in its context, or both positions -1. Received: "
+                f"{y[row].tolist()} for the context{known} in row {row}."
+            )
         return y.astype("int32")
 
-    def encode_label_tensor(self, y):
-        """Positions of answers, int32 (B, 2), in a tf.data pipeline."""
-        if not y.dtype.is_integer:
-            raise ValueError(
-                "`y` of a dataset must hold int positions (B, 2), the beginning and "
-                f"the end of each answer. Received: {y.dtype.name}."
-            )
-        places = tf.cast(tf.ensure_shape(y, (None, 2)), tf.int32)
-        right = (tf.cast(places, y.dtype) == y) & (places >= max(y.dtype.min, -1))
-        right = tf.reduce_all(right)
-        with tf.control_dependencies([tf.debugging.Assert(right, [INSIDE, y])]):
-            return tf.identity(places)
-
-    def check_rows(self, columns, y):
-        """Raises ValueError unless all answers are in their contexts."""
-        wrong, sizes = (part.numpy() for part in _outside(columns[1], y))
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise ValueError(
-                f"{INSIDE} Received: {y[row].tolist()} in row {row}, whose context has "
-                f"{sizes[row]} characters."
-            )
-
-    def check_tensors(self, columns, y):
-        """`check_rows` in a tf.data pipeline."""
-        wrong, sizes = _outside(columns[1], y)
-        tf.debugging.Assert(~tf.reduce_any(wrong), [INSIDE, y, sizes])
+    def _positions(self, y, columns):
+        """The positions of the first answer to each question, list of pairs."""
+        answers = [answer_list(row, number) for number, row in enumerate(y)]
+        if columns is not None:
+            check_lengths(len(columns[0]), y)
+            contexts = as_numpy(columns[1]).tolist()
+            for row, (context, known) in enumerate(zip(contexts, answers, strict=True)):
+                check_answers(Question("", "", context, known), f"of row {row}")
+        firsts = [row[0] if row else None for row in answers]
+        return [(-1, -1) if a is None else (a[1], a[1] + len(a[0])) for a in firsts]
 
     def per_row(self, columns, rows, targets):
-        """Targets of questions as those of their windows; see `TextBatches.per_row`."""
+        """Targets of questions as those of their windows; see `Task`."""
         windows = rows.pop("windows")
         if targets:
             places, *others = targets
@@ -248,8 +226,8 @@ class QuestionAnswerer(QuestionFiles, SpanDecoding, Task):
 
 
 def _outside(contexts, y):
-    """Whether positions int32 (B, 2) are wrong, bool (B,), and sizes of contexts."""
-    sizes = tf.strings.length(contexts, "UTF8_CHAR")
-    begin, end = tf.unstack(y, axis=1)
+    """Whether positions int (B, 2) are wrong, bool (B,), and sizes of contexts."""
+    sizes = tf.strings.length(contexts, "UTF8_CHAR").numpy()
+    begin, end = y.T
     possible = (begin >= 0) & (begin < end) & (end <= sizes)
-    return ~(possible | tf.reduce_all(tf.equal(y, -1), axis=1)), sizes
+    return ~(possible | (y == -1).all(axis=1)), sizes

@@ -108,7 +108,7 @@ class QuestionFiles(LabelledFiles):
 
     def marked_texts(self, x, answers):
         """Contexts with the best answers."""
-        contexts = as_numpy(self.text_columns(self.as_text(x))[1]).tolist()
+        contexts = as_numpy(self.text_columns(x)[1]).tolist()
         return contexts, [[row] for row in answers]
 
 

@@ -7,6 +7,8 @@ from zoo.data import plan_batches
 from zoo.evaluation import best_null_threshold, squad_scores
 from zoo.tasks.answering import as_numpy, compiled_function
 from zoo.tasks.blocks import in_blocks
+from zoo.tasks.inputs.reading import read_data, unpack_rows
+from zoo.tasks.inputs.text_batches import tokenise
 from zoo.tasks.inputs.text_input import rows_at_once
 from zoo.tasks.questions.answer_spans import best_answers, best_spans, kept_spans
 from zoo.tasks.questions.question_files import answer_list, answer_texts
@@ -66,14 +68,8 @@ class SpanDecoding:
 
     def _answer(self, x, batch_size, threshold):
         """`answer` with another threshold."""
-        x = self.as_text(x)
-        if not self.takes_text(x):
-            raise TypeError(
-                "`answer` takes questions and contexts. Received: "
-                f"{type(x).__name__}. Use `predict` for token ids."
-            )
         columns = self.text_columns(x)
-        rows = self._tokenise(columns)
+        rows = tokenise(self, columns)
         windows = rows.pop("windows")
         select = self.preprocessor.selector(rows, bucketed=bool(self.jit_compile))
         order, parts = [tf.zeros(0, tf.int32)], [self._no_spans()]
@@ -151,14 +147,12 @@ class SpanDecoding:
         Returns:
             dict of null_threshold, f1 and exact, float.
         """
-        x, y = self.unpack_rows(x, y)
-        self.check_data(x, y, "find_null_threshold")
-        columns = self.text_columns(x)
-        self.targets(columns, y, None)
+        x, y = unpack_rows(self, x, y)
+        columns = read_data(self, (x, y, None), "find_null_threshold").columns
         if not isinstance(y, (list, tuple)):
             y = _answers_at(as_numpy(columns[1]).tolist(), np.asarray(y))
         true = [answer_texts(answer_list(row, i)) for i, row in enumerate(y)]
-        found = self._answer(x, batch_size, None)
+        found = self._answer(columns, batch_size, None)
         texts, odds = found["text"].tolist(), found["null_odds"].tolist()
         threshold = best_null_threshold(true, texts, odds)
         self.options["null_threshold"] = threshold

@@ -99,8 +99,9 @@ class TaggedFiles(LabelledFiles):
     def assess(self, labels, predicted, confidence=None):
         """Assesses predicted tags, see `zoo.evaluation.assess_tags`."""
         scheme = self.options["scheme"]
-        labels = [row.split() for row in self.encode_labels(labels)]
-        return assess_tags(labels, predicted, self.labels, scheme, confidence)
+        return assess_tags(
+            self.label_names(labels), predicted, self.labels, scheme, confidence
+        )
 
     def describe_error(self, text, label, predicted):
         """The words with a wrong tag, with the true and the predicted tag."""

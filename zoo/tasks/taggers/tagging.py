@@ -2,6 +2,7 @@
 
 from zoo.evaluation import find_spans, span_scores
 from zoo.tasks.answering import answer_parts, as_numpy
+from zoo.tasks.inputs.reading import read_data
 
 # The name of an answer for all words, and for one word.
 WORD_KEYS = {
@@ -82,11 +83,15 @@ class Tagging:
         Raises:
             ValueError: if labels are unknown, or a word has no label.
         """
-        columns = self.text_columns(x)
-        self.check_data(columns, y, "score")
-        (labels,) = self.targets(columns, y, None)
-        found = [[word["tag"] for word in row] for row in self.tag(columns, batch_size)]
-        return span_scores([row.split() for row in as_numpy(labels)], found)
+        data = read_data(self, (x, y, None), "score")
+        tagged = self.tag(data.columns, batch_size)
+        found = [[word["tag"] for word in row] for row in tagged]
+        return span_scores(self.label_names(y), found)
+
+    def label_names(self, y):
+        """The names of the labels of every word, list of lists of str, checked."""
+        rows = [row.split() for row in self.encode_labels(y)]
+        return [[self.labels[int(number)] for number in row] for row in rows]
 
 
 def spans_of_text(text, words):

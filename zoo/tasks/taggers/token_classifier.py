@@ -14,8 +14,8 @@ from zoo.tasks.base import Task
 from zoo.tasks.blocks import in_blocks
 from zoo.tasks.heads.tag_decoders import TAG_DECODERS
 from zoo.tasks.inputs.label_values import label_names
-from zoo.tasks.inputs.targets import label_ids, label_rows, name_tensor
-from zoo.tasks.inputs.text_input import join_words
+from zoo.tasks.inputs.targets import label_ids, label_rows
+from zoo.tasks.inputs.text_input import check_lengths
 from zoo.tasks.losses.chain import TagAccuracy
 from zoo.tasks.option_kinds import check_options
 from zoo.tasks.taggers.tagged_files import TaggedFiles
@@ -68,6 +68,8 @@ class TokenClassifier(TaggedFiles, Tagging, Task):
     pads_targets = True
     padding_label = -1
     classifies = "words"
+    target_spec = tf.TensorSpec([None], tf.string)
+    joins_words = True
     encodes = True
     answers_tokens = False
     text_methods = ("answer", "tag", "entities")
@@ -140,10 +142,6 @@ class TokenClassifier(TaggedFiles, Tagging, Task):
 
     # Training ------------------------------------------------------------------
 
-    def as_text(self, x):
-        """Joins words to texts; see `TextColumns.as_text` and `join_words`."""
-        return join_words(super().as_text(x))
-
     def default_loss(self):
         """Cross-entropy averaged over words, or with "crf" over rows."""
         return self.decoder.loss()
@@ -152,44 +150,38 @@ class TokenClassifier(TaggedFiles, Tagging, Task):
         """The share of words with the correct tag."""
         return [TagAccuracy()]
 
-    def encode_labels(self, y):
-        """Labels of sentences, names or numbers, as an array of str (B,), checked."""
+    def encode_labels(self, y, columns=None):
+        """Class numbers of the labels of each sentence, a str (B,), checked.
+
+        Args:
+            y: for each sentence, a list of labels, or a str of them.
+            columns: see `Task`; there must be a label for every word.
+
+        Raises:
+            ValueError: if a label is unknown, or a word has none.
+        """
         rows = label_rows(y)
+        if columns is not None:
+            self._check_lengths(columns, rows)
         flat = [label for row in rows for label in row]
         numbers = iter(label_ids(flat, self.labels).tolist() if flat else ())
-        texts = [" ".join(self.labels[next(numbers)] for _ in row) for row in rows]
+        texts = [" ".join(str(next(numbers)) for _ in row) for row in rows]
         return np.array(texts, object)
 
-    def encode_label_tensor(self, y):
-        """Labels of sentences without a change; `finish` splits them."""
-        if y.dtype != tf.string:
-            raise ValueError(
-                "`y` of a dataset must hold the labels of each sentence as one string, "
-                f"separated by white space. Received: {y.dtype.name}. Use "
-                '`" ".join(labels)`.'
-            )
-        return y
-
-    def check_rows(self, columns, y):
+    def _check_lengths(self, columns, rows):
         """Raises ValueError unless there is a label for every word."""
-        words = self.tokenizer.split(columns[0])[0].row_lengths().numpy()
-        labels = [len(row.split()) for row in y]
-        for row, counts in enumerate(zip(words.tolist(), labels, strict=True)):
-            if counts[0] != counts[1]:
+        check_lengths(len(columns[0]), rows)
+        words = self.tokenizer.split(columns[0])[0].row_lengths().numpy().tolist()
+        for row, (count, labels) in enumerate(zip(words, rows, strict=True)):
+            if count != len(labels):
                 raise ValueError(
                     "A sentence must have a label for every word. Received: "
-                    f"{counts[1]} labels for {counts[0]} words in row {row}. Words are "
+                    f"{len(labels)} labels for {count} words in row {row}. Words are "
                     "separated by white space."
                 )
 
-    def check_tensors(self, columns, y):
-        """`check_rows` in a tf.data pipeline."""
-        words = self.tokenizer.split(columns[0])[0].row_lengths()
-        equal = tf.reduce_all(words == split_words(y)[0].row_lengths())
-        tf.debugging.Assert(equal, ["A sentence must have a label for every word."])
-
     def per_row(self, columns, rows, targets):
-        """Labels of texts as those of their windows; see `TextBatches.per_row`."""
+        """Labels of texts as those of their windows; see `TextTraining.per_row`."""
         windows, words = rows.pop("windows"), rows["word_positions"]
         if not targets:
             return rows, targets
@@ -203,7 +195,7 @@ class TokenClassifier(TaggedFiles, Tagging, Task):
             return x
         positions = x["word_positions"]
         labels = split_words(y)[0]
-        numbers = tf.cast(name_tensor(labels.values, self.labels), tf.int32)
+        numbers = tf.strings.to_number(labels.values, tf.int32)
         dense = labels.with_values(numbers).to_tensor(-1, shape=tf.shape(positions))
         dense = tf.where(positions >= 0, dense, -1)
         real = tf.cast(dense >= 0, tf.float32)

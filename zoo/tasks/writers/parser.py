@@ -5,10 +5,10 @@ import numpy as np
 import tensorflow as tf
 
 from zoo.evaluation import assess_trees, right_branching_trees
-from zoo.tasks.inputs.text_input import join_words
+from zoo.tasks.inputs.text_input import check_lengths, join_words
 from zoo.tasks.writers.translator import Translator
 from zoo.text import find_leaves, phrase_spans, read_tree, read_trees, write_tree
-from zoo.text.parsing.linear_trees import find_labels, linearize, read_token
+from zoo.text.parsing.linear_trees import linearize
 
 
 def _right_branching(sentences, trees, others):
@@ -64,6 +64,7 @@ class Parser(Translator):
         "stop",
     )
     columns = ("sentence",)
+    joins_words = True
     text_methods = ("parse", "answer")
     answer_name = "tree"
     baselines = {"right branching": _right_branching}
@@ -88,43 +89,28 @@ class Parser(Translator):
                 "`target_vocabulary_size`."
             )
 
-    def as_text(self, x):
-        """Joins words to texts; see `TextColumns.as_text` and `join_words`."""
-        return join_words(super().as_text(x))
-
-    def encode_labels(self, y):
+    def encode_labels(self, y, columns=None):
         """Trees in brackets as an array of linear trees, string (B,), checked."""
         texts = super().encode_labels(y)
         trees = [read_tree(text.decode(), clean=True) for text in texts]
+        if columns is not None:
+            self._check_leaves(columns, trees)
         kind = self.tokenizer.linearization
         texts = [" ".join(linearize(tree, kind)) for tree in trees]
         return np.array([text.encode() for text in texts], object)
 
-    def encode_label_tensor(self, y):
-        """`encode_labels` in a tf.data pipeline."""
-        texts = tf.numpy_function(self.encode_labels, [y], tf.string)
-        return tf.ensure_shape(texts, [None])
-
-    def check_rows(self, columns, y):
+    def _check_leaves(self, columns, trees):
         """Raises ValueError unless a tree has a leaf for every word."""
+        check_lengths(len(columns[0]), trees)
         words = self.tokenizer.split(columns[0])[0].row_lengths().numpy().tolist()
-        for row, (count, text) in enumerate(zip(words, y, strict=True)):
-            leaves = _count_leaves(text.decode().split(), self.tokenizer.linearization)
+        for row, (count, tree) in enumerate(zip(words, trees, strict=True)):
+            leaves = len(find_leaves(tree))
             if leaves != count:
                 raise ValueError(
                     "A tree must have a leaf for every word. Received: "
                     f"{leaves} leaves for {count} words in row {row}. Words are "
                     "separated by white space, and traces do not count."
                 )
-
-    def check_tensors(self, columns, y):
-        """`check_rows` in a tf.data pipeline."""
-
-        def check(sentences, trees):
-            self.check_rows([tf.constant(sentences)], trees)
-            return np.int32(0)
-
-        tf.numpy_function(check, [columns[0], y], tf.int32)
 
     def encode_prompt(self, texts, options):
         """What the encoder reads, and the number of words, int32 (B,)."""
@@ -228,9 +214,3 @@ class Parser(Translator):
         """
         golds = [read_tree(text, clean=True) for text in labels]
         return assess_trees(golds, list(map(read_tree, predicted)), "gold")
-
-
-def _count_leaves(tokens, kind):
-    """How many leaves a linear tree has."""
-    labels = find_labels(tokens, kind)
-    return sum(read_token(token, kind, labels)[0] == "leaf" for token in tokens)

@@ -61,6 +61,7 @@ class Translator(TranslatedFiles, TextGeneration, Task):
     pads_targets = True
     # Vaswani et al. 2017, section 6.1.
     generation = {"extra_tokens": 50}
+    target_spec = tf.TensorSpec([None], tf.string)
     columns = ("source",)
     packer = SourcePacker
     answers_tokens = False
@@ -127,10 +128,9 @@ class Translator(TranslatedFiles, TextGeneration, Task):
 
     def answer(self, x, batch_size=None):
         """See `Task`. Warns once that some of the texts are truncated."""
-        x = self.as_text(x)
-        if self.takes_text(x):
-            self.read_lengths(x, self.generation_options())
-        return super().answer(x, batch_size)
+        columns = self.text_columns(x)
+        self.read_lengths(columns, self.generation_options())
+        return super().answer(columns, batch_size)
 
     def default_loss(self):
         """Cross-entropy with smoothed labels, averaged over the tokens."""
@@ -145,7 +145,7 @@ class Translator(TranslatedFiles, TextGeneration, Task):
         """Names of all layers of the backbone."""
         return {*self.backbone.named_layers}
 
-    def encode_labels(self, y):
+    def encode_labels(self, y, columns=None):
         """Targets as an array of strings, checked."""
         if isinstance(y, (list, tuple)):  # numpy would make texts of other values
             y = np.fromiter(y, object, len(y))
@@ -158,10 +158,6 @@ class Translator(TranslatedFiles, TextGeneration, Task):
                 f"{received}."
             )
         return np.array([*map(encode_text, y)], dtype=object)
-
-    def encode_label_tensor(self, y):
-        """`encode_labels` in a tf.data pipeline."""
-        return y
 
     def row_lengths(self, rows, targets=()):
         """Tokens of the longer one of source and target, with its end.

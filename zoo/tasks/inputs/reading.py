@@ -1,0 +1,223 @@
+"""Reads what a user gives to a task: texts, targets and weights of any form."""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from zoo.backbone.token_inputs import check_inputs
+from zoo.tasks.inputs.targets import read_targets
+from zoo.tasks.inputs.text_input import (
+    as_columns,
+    holds_text,
+    join_words,
+    named_columns,
+    refuse_input,
+)
+from zoo.tasks.inputs.text_sources import plain_column, plain_columns
+from zoo.tasks.inputs.text_streams import is_stream, text_stream
+from zoo.tasks.inputs.texts import TextDataset, Texts, TokenIds
+
+
+class Columns(tuple):
+    """Columns of text that were read, a tuple of string tensors (N,)."""
+
+
+def read_texts(task, x):
+    """Reads and checks texts alone, see `read_data`; labels in `x` are ignored."""
+    x = read_columns(task, x)
+    if isinstance(x, Columns):
+        return Texts(task, x, [])
+    if not isinstance(x, tf.data.Dataset) or not holds_text(x):
+        return TokenIds(task, x)
+    if isinstance(x.element_spec, tuple):
+        x = x.map(lambda texts, *_: (texts,))
+    return TextDataset(task, x)
+
+
+def read_data(task, data, name=None, batch_size=None, order=None):
+    """Reads and checks what a user gives.
+
+    Args:
+        task: `zoo.tasks.Task`.
+        data: tuple of x, y and sample_weight, as of `fit`.
+        name: str, the method or argument that `x` was given to, if it needs labels.
+        batch_size, order: of streams, see `text_stream`.
+
+    Returns:
+        `Texts`, `TextDataset` or `TokenIds`.
+
+    Raises:
+        TypeError: if `x` is not a batch, such as one string or a list of pairs.
+        ValueError: if there are no texts or no labels though they are needed, labels
+            are unknown, or lengths differ.
+    """
+    x, y, weights = data
+    x, y = unpack_rows(task, x, y)
+    encoded = is_stream(x)
+    if encoded:
+        targets = () if y is None else (y,) if weights is None else (y, weights)
+        x = text_stream(task, x, targets, batch_size, order)
+        if isinstance(x, tf.data.Dataset):
+            y, weights = None, None
+    x = read_columns(task, x)
+    y, weights = plain_column(y), plain_column(weights)
+    if name:
+        _check_data(task, x, y, name)
+    if isinstance(x, Columns):
+        return Texts(task, x, read_targets(task, x, y, weights))
+    if not isinstance(x, tf.data.Dataset) or not holds_text(x):
+        return TokenIds(task, x, y, weights)
+    if y is not None or weights is not None:
+        raise ValueError(
+            "A dataset holds its own targets and weights. Received: a dataset and `y` "
+            "or `sample_weight`. Zip them into the dataset."
+        )
+    return TextDataset(task, x, encoded)
+
+
+def _check_data(task, x, y, name):
+    """Raises ValueError if there are no texts, or no labels though they are needed.
+
+    Args:
+        task, name: see `read_data`.
+        x: data, from `read_columns`.
+        y: targets, or None.
+    """
+    labelled, way = y is not None, "Give the texts and their labels."
+    if isinstance(x, tf.data.Dataset):
+        labelled = isinstance(x.element_spec, tuple) and len(x.element_spec) > 1
+        way = "Make it a dataset of pairs `(texts, labels)`."
+    elif not isinstance(x, (dict, list, tuple, np.ndarray, tf.Tensor)):
+        return  # a generator of batches, which Keras reads
+    if isinstance(x, Columns) and not len(x[0]):
+        raise ValueError(
+            f"`{name}` needs at least one text. Received: 0 texts. Only `predict` and "
+            "`answer` take an empty list."
+        )
+    if not labelled and not task.pretrains:
+        raise ValueError(
+            f"{type(task).__name__} needs labels. Received: `{name}` without labels. "
+            f"{way}"
+        )
+
+
+def read_validation_data(task, data):
+    """`validation_data` of `fit` as of `read_data`; or None.
+
+    Raises:
+        ValueError: if a tuple has another number of parts than 1 to 3; see `read_data`.
+    """
+    if data is None:
+        return None
+    if isinstance(data, tuple) and len(data) not in (1, 2, 3):
+        raise ValueError(
+            "`validation_data` must be a dataset or a tuple of texts, labels and, "
+            f"optionally, weights. Received: {len(data)} parts. Leave it out for none."
+        )
+    # A tuple holds arguments; a list may, as in Keras, unless it holds texts.
+    texts = isinstance(data, list) and (
+        len(data) not in (1, 2, 3) or isinstance(data[0], (str, bytes))
+    )
+    parts = data, None, None
+    if not texts and unpack_rows(task, data, None)[1] is None:
+        parts = keras.utils.unpack_x_y_sample_weight(data)
+    return read_data(task, parts, "validation_data")
+
+
+def unpack_rows(task, x, y=None):
+    """Texts and targets of a list of records, such as `zoo.data.Question`.
+
+    Args:
+        task: `zoo.tasks.Task`. If it has a `row_class`, these objects have an attribute
+            for each column, and `answers`, the targets.
+        x, y: as of `fit`.
+
+    Returns:
+        tuple of columns, and `y` or the targets of the records; other data as they are.
+    """
+    kind = task.row_class
+    if kind is None or not isinstance(x, list):
+        return x, y
+    if not all(isinstance(row, kind) for row in x):
+        return x, y
+    columns = tuple([getattr(row, name) for row in x] for name in task.columns)
+    return columns, [row.answers for row in x] if y is None else y
+
+
+def read_columns(task, x):
+    """Reads texts.
+
+    Args:
+        task: `zoo.tasks.Task`.
+        x: what a user gives. A dict or a table with the names of the columns becomes a
+            tuple, a column of another package a list, and a stream a dataset.
+
+    Returns:
+        `Columns` of string tensors (N,); a dataset of batches of texts; or other data,
+        such as token ids, which do not change.
+
+    Raises:
+        TypeError: if no method of a task takes `x`.
+        ValueError: if the names or the number of columns are not those of the task, or
+            arrays of token ids lack the inputs of the model.
+    """
+    x = text_stream(task, named_columns(unpack_rows(task, x)[0]))
+    x = refuse_input(plain_columns(x))
+    if isinstance(x, tf.data.Dataset):
+        return _dataset_of_columns(task, x)
+    if isinstance(x, dict):
+        known = not {*task.columns}.isdisjoint(x)
+        if known or (x and all(map(holds_text, x.values()))):
+            x = choose_columns(task, x)
+    x = join_words(x) if task.joins_words else x
+    if not holds_text(x):
+        check_inputs(x, task.input)
+        return x
+    check_preprocessor(task)
+    columns = Columns(as_columns(x))
+    task.check_columns(len(columns))
+    return columns
+
+
+def _dataset_of_columns(task, dataset):
+    """A dataset whose dicts of texts are tuples; other datasets do not change."""
+    if not holds_text(dataset):
+        return dataset
+    check_preprocessor(task)
+    spec = dataset.element_spec
+    spec = spec[0] if isinstance(spec, tuple) else spec
+    if not isinstance(spec, dict):
+        return dataset
+    return dataset.map(lambda x, *others: (choose_columns(task, x), *others))
+
+
+def check_preprocessor(task):
+    """Raises TypeError if a task has no preprocessor, and so does not take text."""
+    if task.preprocessor is None:
+        raise TypeError(
+            "A model without a preprocessor takes token ids. Received: strings. Set "
+            "`sequence_length`, which makes one, or load it with a tokenizer."
+        )
+
+
+def choose_columns(task, named):
+    """A tuple of columns from a dict of them, in the order of the task's `columns`.
+
+    Raises:
+        ValueError: if a column is missing or unknown.
+    """
+    names = task.columns[: len(named)]
+    if {*named} != {*names} or len(names) < len(task.required_columns):
+        raise ValueError(
+            "A dict or a table of texts must have the names "
+            f"{list_columns(task)}. Received: {list(named)}. Select the text, such as "
+            "`x[name]`, and give labels as `y`."
+        )
+    return tuple(named[name] for name in names)
+
+
+def list_columns(task):
+    """The names of the columns for an error message."""
+    names = ", ".join(f"`{name}`" for name in task.columns)
+    optional = ", ".join(f"`{name}`" for name in task.optional_columns)
+    return f"{names} ({optional} is optional)" if optional else names
