@@ -152,6 +152,6 @@ def test_to_learn_a_pair_as_one_text_gives_a_warning(model, options):
     with pytest.warns(UserWarning, match="two texts of a pair as one text") as found:
         joined.fit(EDGES, [0, 1, 2, 3], verbose=0)
         for quiet in (model, segments, joined):
-            quiet.check_training_columns(2)
+            quiet.check_columns(2, training=True)
     (warning,) = [row for row in found if "as one text" in str(row.message)]
     assert warning.filename == __file__

@@ -32,9 +32,7 @@ def test_positions_of_answers_do_not_wrap(models, y):
             call(X, y)
     rows = tf.data.Dataset.from_tensors((X, y))
     errors = ValueError, tf.errors.InvalidArgumentError
-    with pytest.raises(
-        errors, match="must be in its context|must hold integers of shape"
-    ):
+    with pytest.raises(errors, match="must be in its context|integers of shape"):
         model.evaluate(rows, verbose=0)
 
 

@@ -151,7 +151,7 @@ def test_vectors_have_the_width_of_the_model(models):
 
 
 @pytest.mark.parametrize(
-    "y, message", [((3, 1), "(?i)shape"), ((3, 16), "finite numbers. Received: nan")]
+    "y, message", [((3, 1), "(?i)shape"), ((3, 16), "finite numbers.*nan")]
 )
 def test_vectors_of_a_dataset_are_checked(models, y, message):
     rows = tf.data.Dataset.from_tensors((TEXTS, np.full(y, np.nan, "float32")))

@@ -244,7 +244,7 @@ def test_wrong_questions(model, backbone):
     places = tf.data.Dataset.from_tensor_slices(((["a"], ["film"]), [[0, 5]]))
     with pytest.raises(tf.errors.InvalidArgumentError, match="must be in its context"):
         model.evaluate(places.batch(1), verbose=0)
-    with pytest.raises(TypeError, match="questions and contexts. Received: dict"):
+    with pytest.raises(TypeError, match="needs texts here. Received: a dict of"):
         model.answer({"token_ids": np.ones((1, 4), "int32")})
     for name in ("answer_length", "num_answers", "stride", "question_length"):
         with pytest.raises(ValueError, match=f"`{name}` must be an int.*Received: 0"):

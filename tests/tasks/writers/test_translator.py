@@ -13,6 +13,7 @@ from tiny_translator import make_translator, tiny_tokenizer
 import zoo
 from zoo.registry import build_backbone
 from zoo.serving import ask
+from zoo.tasks.inputs.reading import read_data
 
 TEXTS = ["the film was good", "a", "", "superb and not boring at all , so fine !"]
 GREEDY, BEAMS = {}, {"num_beams": 3, "num_return": 3}
@@ -244,7 +245,9 @@ def test_batches_by_a_budget(translator):
         assert size * len(y) <= 64 or len(y) == 1
         rows += len(y)
     assert rows == 100
-    held_out = translator._evaluation_data((sources, targets, None), None, budget=64)
+    held_out = read_data(translator, (sources, targets, None)).validation(
+        None, None, 64
+    )
     assert all(len(y) * y.shape[1] <= 64 or len(y) == 1 for _, y, _ in held_out)
     with pytest.raises(ValueError, match="Exactly one of `batch_size`"):
         translator.fit(sources, targets, batch_size=2, token_budget=64)

@@ -183,10 +183,12 @@ class QuestionAnswerer(QuestionFiles, SpanDecoding, Task):
             wrong, sizes = _outside(columns[1], y.astype("int64"))
         if wrong.any():
             row = int(wrong.argmax())
-            known = "" if sizes is None else f" of {sizes[row]} characters"
+            size = (
+                "" if sizes is None else f", whose context has {sizes[row]} characters"
+            )
             raise ValueError(
                 "An answer must be in its context, or both positions -1. Received: "
-                f"{y[row].tolist()} for the context{known} in row {row}."
+                f"{y[row].tolist()} in row {row}{size}."
             )
         return y.astype("int32")
 
