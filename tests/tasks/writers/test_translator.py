@@ -13,6 +13,7 @@ from tiny_translator import make_translator, tiny_tokenizer
 import zoo
 from zoo.registry import build_backbone
 from zoo.serving import ask
+from zoo.tasks.fitting.epochs import Run
 from zoo.tasks.inputs.reading import read_data
 
 TEXTS = ["the film was good", "a", "", "superb and not boring at all , so fine !"]
@@ -245,9 +246,8 @@ def test_batches_by_a_budget(translator):
         assert size * len(y) <= 64 or len(y) == 1
         rows += len(y)
     assert rows == 100
-    held_out = read_data(translator, (sources, targets, None)).validation(
-        None, None, 64
-    )
+    run = Run(1, 0, None, None, None, None, 1, 0.0, True, 0, token_budget=64)
+    held_out = read_data(translator, (sources, targets, None)).validation(run)
     assert all(len(y) * y.shape[1] <= 64 or len(y) == 1 for _, y, _ in held_out)
     with pytest.raises(ValueError, match="Exactly one of `batch_size`"):
         translator.fit(sources, targets, batch_size=2, token_budget=64)

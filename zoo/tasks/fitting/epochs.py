@@ -1,6 +1,7 @@
 """The epochs of one call of `fit`."""
 
 import dataclasses
+import numbers
 import types
 
 import keras
@@ -12,11 +13,19 @@ from zoo.checks.ranges import check_values
 from zoo.checks.user_warnings import warn_user
 from zoo.data import Epoch
 from zoo.data.read_ahead import ReadAhead
+from zoo.tasks.inputs.text_input import optional_count
 from zoo.tasks.inputs.text_streams import KeptBatches, count_batches, keep_batches
 from zoo.training import PlanUpdates
 from zoo.training.update_plan import awaits_plan, batches_before
 
 LARGEST_SEED = 2**63 - 1
+OPTIONAL_COUNTS = (
+    "steps_per_epoch",
+    "batch_size",
+    "validation_batch_size",
+    "validation_steps",
+    "token_budget",
+)
 BETWEEN_EPOCHS = 2**20  # more than the epochs of any run
 MANY = "with too many batches to count, or without end"
 
@@ -31,8 +40,8 @@ class Run:
     has those of a run that was not interrupted.
 
     Args:
-        epochs, initial_epoch, shuffle, seed, token_budget: as of `fit`.
-        steps: int, `steps_per_epoch`, or None.
+        epochs ... token_budget: as of `fit`. Without a `validation_batch_size`, it is
+            the `batch_size`.
 
     Attributes:
         number: `zoo.data.Epoch`, which the data read.
@@ -47,7 +56,12 @@ class Run:
 
     epochs: int
     initial_epoch: int
-    steps: int | None
+    steps_per_epoch: int | None
+    batch_size: int | None
+    validation_batch_size: int | None
+    validation_steps: int | None
+    validation_freq: int | list
+    validation_split: float | None
     shuffle: bool
     seed: int
     token_budget: int | None
@@ -58,14 +72,29 @@ class Run:
         self.epochs = whole_number(self.epochs, "epochs", 0)
         self.initial_epoch = whole_number(self.initial_epoch, "initial_epoch", 0)
         self.seed = whole_number(self.seed, "seed", 0, most=LARGEST_SEED)
-        for name in ("steps", "token_budget"):
+        for name in OPTIONAL_COUNTS:
             if getattr(self, name) is not None:
-                known = {"steps": "steps_per_epoch"}.get(name, name)
-                way = "Leave it out for the default."
-                setattr(self, name, whole_number(getattr(self, name), known, 1, way))
+                setattr(self, name, optional_count(getattr(self, name), name))
+        self.validation_batch_size = self.validation_batch_size or self.batch_size
+        if not isinstance(self.validation_freq, list):  # of the numbers of epochs
+            whole_number(self.validation_freq, "validation_freq", 1)
+        share = self.validation_split
+        number = isinstance(share, numbers.Real) and not isinstance(share, bool)
+        if share is not None and not (number and 0 <= share < 1):
+            raise ValueError(
+                "`validation_split` must be a number in [0, 1), the share of the rows "
+                f"that are held out. Received: {share!r:.60}. Leave it out for none."
+            )
+        self.validation_split = float(share or 0)
         self.number, self.earlier = Epoch(self.initial_epoch), Epoch(0)
         self.first, self.begins = 0, self.initial_epoch
         self.count, self.counts = None, False
+
+    def numbers(self):
+        """The arguments of Keras' `fit` that are numbers, a dict."""
+        names = "epochs", "initial_epoch", "steps_per_epoch", "validation_batch_size"
+        names = *names, "validation_steps", "validation_freq"
+        return {name: getattr(self, name) for name in names}
 
     def set_count(self, count):
         """Says that an epoch has `count` batches, int or None, in an own order."""
@@ -73,7 +102,7 @@ class Run:
 
     def begin(self, optimizer, epoch):
         """Sets the order of the epochs from `epoch` on, the first one of this run."""
-        steps = self.steps or self.count
+        steps = self.steps_per_epoch or self.count
         before = batches_before(optimizer, epoch, steps, self.epochs)
         self.earlier.assign(before)
         self.begins = epoch
@@ -87,7 +116,7 @@ class Run:
 
     def passes(self, size):
         """The numbers of the passes over data of `size` batches, for all epochs."""
-        count = -(-(size - 1 + self.epochs * self.steps) // size)
+        count = -(-(size - 1 + self.epochs * self.steps_per_epoch) // size)
         return tf.data.Dataset.range(count).map(
             lambda number: self.earlier.read() // size + number
         )
@@ -114,9 +143,9 @@ class Run:
         plans = optimizer is not None and awaits_plan(optimizer)
         if isinstance(x, tf.data.Dataset):
             return self._read_dataset(x, plans)
-        if isinstance(x, types.GeneratorType) and not self.steps:
+        if isinstance(x, types.GeneratorType) and not self.steps_per_epoch:
             x = keep_batches(x)
-        if not self.steps and plans and _is_endless(x):
+        if not self.steps_per_epoch and plans and _is_endless(x):
             _warn(
                 f"a {type(x).__name__} with too many batches to count, or without end"
             )
@@ -125,11 +154,11 @@ class Run:
     def _read_dataset(self, x, plans):
         """`read` for a dataset."""
         count = int(x.cardinality())
-        if self.steps or count >= 0 or count == tf.data.INFINITE_CARDINALITY:
-            if not self.steps and count < 0:
+        if self.steps_per_epoch or count >= 0 or count == tf.data.INFINITE_CARDINALITY:
+            if not self.steps_per_epoch and count < 0:
                 _warn("a dataset without end")
             self.set_count(max(count, 0) or None)
-            return x.repeat() if self.steps else x
+            return x.repeat() if self.steps_per_epoch else x
         if not plans:
             self.set_count(None)
             return x
@@ -143,9 +172,24 @@ class Run:
         """Whether Keras permutes the rows or the batches of `x`."""
         return self.shuffle and not isinstance(x, (tf.data.Dataset, KeptBatches))
 
-    def callbacks(self):
-        """What `fit` does by itself, list of keras.callbacks.Callback."""
-        return [SetEpoch(self), PlanUpdates(self.count)]
+    def with_callbacks(self, callbacks, model):
+        """The callbacks of `fit`, behind those that set the epoch and plan updates.
+
+        Args:
+            callbacks: as of `fit`.
+            model: the model that is trained.
+        """
+        first = [SetEpoch(self), PlanUpdates(self.count)]
+        if isinstance(callbacks, keras.callbacks.CallbackList):
+            # Keras has given the model and the parameters to the others already.
+            for callback in first:
+                callback.set_model(model)
+                callback.set_params({"epochs": self.epochs, **(callbacks.params or {})})
+                callbacks.callbacks.append(callback)
+            return callbacks
+        callbacks = callbacks or []
+        single = isinstance(callbacks, keras.callbacks.Callback)
+        return [*first, *([callbacks] if single else callbacks)]
 
 
 def _is_endless(x):
@@ -179,24 +223,3 @@ class SetEpoch(keras.callbacks.Callback):
             self.run.begin(self.model.optimizer, epoch)
         self.begun = True
         self.run.number.assign(self.run.first + epoch)
-
-
-def with_callbacks(callbacks, own, model, epochs):
-    """The callbacks of `fit` and some more, as Keras takes them.
-
-    Args:
-        callbacks: as of `fit`.
-        own: list of keras.callbacks.Callback, those that come first.
-        model: the model that is trained.
-        epochs: int, as of `fit`.
-    """
-    if isinstance(callbacks, keras.callbacks.CallbackList):
-        # Keras has given the model and the parameters to the others already.
-        for callback in own:
-            callback.set_model(model)
-            callback.set_params({"epochs": epochs, **(callbacks.params or {})})
-            callbacks.callbacks.append(callback)
-        return callbacks
-    callbacks = callbacks or []
-    single = isinstance(callbacks, keras.callbacks.Callback)
-    return [*own, *([callbacks] if single else callbacks)]

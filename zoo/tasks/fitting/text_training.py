@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from zoo.checks.ranges import check_values
 from zoo.checks.user_warnings import warn_user
-from zoo.tasks.fitting.epochs import Run, with_callbacks
+from zoo.tasks.fitting.epochs import Run
 from zoo.tasks.inputs.reading import (
     Columns,
     list_columns,
@@ -17,10 +17,12 @@ from zoo.tasks.inputs.reading import (
     read_data,
     read_texts,
     read_validation_data,
+    unpack_rows,
 )
 from zoo.tasks.inputs.targets import target_numbers
 from zoo.tasks.inputs.text_batches import BatchPlan, packed_parts
-from zoo.tasks.inputs.text_input import as_columns, check_sizes, optional_count
+from zoo.tasks.inputs.text_input import as_columns, optional_count
+from zoo.tasks.inputs.text_streams import text_stream
 
 PREDICTING = threading.RLock()  # Keras keeps the state of a prediction on the model
 
@@ -81,8 +83,7 @@ class TextTraining:
         default optimizer falls to zero in this `fit`; see `zoo.training.PlanUpdates`.
 
         Args:
-            x: texts, pairs, a dataset of either, or what Keras takes.
-            y: labels; None for a task that makes its own.
+            x, y: texts, pairs or a dataset of either, and labels; or what Keras takes.
             epochs: int; None for that of the preset, or 1 with `steps_per_epoch`.
             validation_split: float in [0, 1) or None; see `zoo.tasks.inputs.texts`.
             batch_size ... validation_freq: see `keras.Model.fit`.
@@ -95,37 +96,26 @@ class TextTraining:
         if epochs is None:
             defaults = self.backbone.defaults_for(self.task_name)
             epochs = (steps_per_epoch is None and defaults.get("epochs")) or 1
-        run = Run(epochs, initial_epoch, steps_per_epoch, shuffle, seed, token_budget)
-        sizes = batch_size, validation_batch_size, validation_steps, validation_freq
-        batch_size, rows, steps, often, share = check_sizes(*sizes, validation_split)
-        rows = rows or batch_size
-        data = x, y, sample_weight
-        data = read_data(self, data, "fit", batch_size, run.permutation)
+        run = Run(
+            epochs, initial_epoch, steps_per_epoch, batch_size, validation_batch_size,
+            validation_steps, validation_freq, validation_split, shuffle, seed,
+            token_budget,
+        )  # fmt: skip
+        data = read_data(self, (x, y, sample_weight), "fit", run)
         columns = data.num_columns
-        self.check_columns(columns, training=True)
         held_out = read_validation_data(self, validation_data)
-        if share and held_out is None:
-            data, held_out = data.split(share)
+        if run.validation_split and held_out is None:
+            data, held_out = data.split(run.validation_split)
         if class_weight is not None:
             class_weight = self.encode_class_weight(class_weight, data.labels())
-        arguments = data.epochs(run, batch_size)
+        data = data.epochs(run)
+        options = {"verbose": verbose, "class_weight": class_weight, **run.numbers()}
         if held_out is not None:
-            held_out = held_out.validation(rows, steps, run.token_budget)
+            options["validation_data"] = held_out.validation(run)
+        options["callbacks"] = run.with_callbacks(callbacks, self)
+        options["shuffle"] = run.shuffles(data["x"])
         self.num_columns = columns  # after all checks
-        return super().fit(
-            **arguments,
-            epochs=run.epochs,
-            verbose=verbose,
-            callbacks=with_callbacks(callbacks, run.callbacks(), self, run.epochs),
-            validation_data=held_out,
-            shuffle=run.shuffles(arguments["x"]),
-            class_weight=class_weight,
-            initial_epoch=run.initial_epoch,
-            steps_per_epoch=run.steps,
-            validation_steps=steps,
-            validation_batch_size=rows,
-            validation_freq=often,
-        )
+        return super().fit(**data, **options)
 
     def evaluate(
         self,
@@ -153,7 +143,7 @@ class TextTraining:
         if "_use_cached_eval_dataset" not in kwargs:  # else `fit` has checked the data
             batch_size = optional_count(batch_size, "batch_size")
             steps = optional_count(steps, "steps")
-            data = read_data(self, (x, y, sample_weight), "evaluate", batch_size)
+            data = read_data(self, (x, y, sample_weight), "evaluate")
             arguments = data.evaluation(batch_size, steps)
         options = {"verbose": verbose, "callbacks": callbacks}
         return super().evaluate(**arguments, **options, return_dict=return_dict)
@@ -289,7 +279,7 @@ class TextTraining:
             TypeError: if `x` is not text.
             ValueError: if there are more columns than the task takes, or fewer.
         """
-        columns = read_columns(self, x)
+        columns = read_columns(self, text_stream(self, unpack_rows(self, x)[0]))
         if isinstance(columns, dict):
             raise TypeError(
                 f"{type(self).__name__} needs texts here. Received: a dict of "

@@ -24,24 +24,27 @@ class Columns(tuple):
 
 def read_texts(task, x):
     """Reads and checks texts alone, see `read_data`; labels in `x` are ignored."""
-    x = read_columns(task, x)
+    x = read_columns(task, text_stream(task, unpack_rows(task, x)[0]))
     if isinstance(x, Columns):
         return Texts(task, x, [])
     if not isinstance(x, tf.data.Dataset) or not holds_text(x):
         return TokenIds(task, x)
     if isinstance(x.element_spec, tuple):
         x = x.map(lambda texts, *_: (texts,))
-    return TextDataset(task, x)
+    data = TextDataset(task, x)
+    task.check_columns(data.num_columns)
+    return data
 
 
-def read_data(task, data, name=None, batch_size=None, order=None):
+def read_data(task, data, name=None, run=None):
     """Reads and checks what a user gives.
 
     Args:
         task: `zoo.tasks.Task`.
         data: tuple of x, y and sample_weight, as of `fit`.
         name: str, the method or argument that `x` was given to, if it needs labels.
-        batch_size, order: of streams, see `text_stream`.
+        run: `zoo.tasks.fitting.epochs.Run` of `fit`, or None. It has the size and the
+            order of the batches of a stream.
 
     Returns:
         `Texts`, `TextDataset` or `TokenIds`.
@@ -56,10 +59,10 @@ def read_data(task, data, name=None, batch_size=None, order=None):
     encoded = is_stream(x)
     if encoded:
         targets = () if y is None else (y,) if weights is None else (y, weights)
-        x = text_stream(task, x, targets, batch_size, order)
+        x = text_stream(task, x, targets, run)
         if isinstance(x, tf.data.Dataset):
             y, weights = None, None
-    x = read_columns(task, x)
+    x = read_columns(task, x, training=run is not None)
     y, weights = plain_column(y), plain_column(weights)
     if name:
         _check_data(task, x, y, name)
@@ -72,7 +75,9 @@ def read_data(task, data, name=None, batch_size=None, order=None):
             "A dataset holds its own targets and weights. Received: a dataset and `y` "
             "or `sample_weight`. Zip them into the dataset."
         )
-    return TextDataset(task, x, encoded)
+    data = TextDataset(task, x, encoded)
+    task.check_columns(data.num_columns, training=run is not None)
+    return data
 
 
 def _check_data(task, x, y, name):
@@ -144,13 +149,14 @@ def unpack_rows(task, x, y=None):
     return columns, [row.answers for row in x] if y is None else y
 
 
-def read_columns(task, x):
+def read_columns(task, x, training=False):
     """Reads texts.
 
     Args:
         task: `zoo.tasks.Task`.
-        x: what a user gives. A dict or a table with the names of the columns becomes a
-            tuple, a column of another package a list, and a stream a dataset.
+        x: what a user gives, but no stream. A dict or a table with the names of the
+            columns becomes a tuple, and a column of another package a list.
+        training: bool, whether the model is to be trained on them.
 
     Returns:
         `Columns` of string tensors (N,); a dataset of batches of texts; or other data,
@@ -161,8 +167,7 @@ def read_columns(task, x):
         ValueError: if the names or the number of columns are not those of the task, or
             arrays of token ids lack the inputs of the model.
     """
-    x = text_stream(task, named_columns(unpack_rows(task, x)[0]))
-    x = refuse_input(plain_columns(x))
+    x = refuse_input(plain_columns(named_columns(x)))
     if isinstance(x, tf.data.Dataset):
         return _dataset_of_columns(task, x)
     if isinstance(x, dict):
@@ -175,7 +180,7 @@ def read_columns(task, x):
         return x
     check_preprocessor(task)
     columns = Columns(as_columns(x))
-    task.check_columns(len(columns))
+    task.check_columns(len(columns), training)
     return columns
 
 

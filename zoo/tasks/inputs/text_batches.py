@@ -93,8 +93,8 @@ def dataset_batches(task, dataset, encoded=False):
         tf.data.Dataset of examples, see `Task.finish`.
 
     Raises:
-        ValueError: if the dataset is not batched, its columns are not those of the
-            task, or its targets are of another type or shape.
+        ValueError: if the dataset is not batched, or its targets are of another type or
+            shape.
     """
     spec = dataset.element_spec
     texts, *targets = spec if isinstance(spec, tuple) else (spec,)
@@ -107,7 +107,6 @@ def dataset_batches(task, dataset, encoded=False):
             "`tf.strings.reduce_join`, and name an unknown shape with "
             "`tf.ensure_shape(texts, [None])`."
         )
-    task.check_columns(len(texts))
 
     @as_written
     def encode(x, *targets):

@@ -9,7 +9,6 @@ import numpy as np
 import tensorflow as tf
 
 from zoo.checks.counts import whole_number
-from zoo.checks.ranges import LARGEST_INTEGER
 from zoo.tasks.inputs.text_sources import table_columns
 
 TAKEN = (
@@ -219,8 +218,12 @@ def _column(values):
         )
     if isinstance(values, NESTED):
         for row, value in enumerate(values):
-            _check_string(value, row, values)
-        values = np.asarray([*map(encode_text, values)], dtype=object)
+            if not isinstance(value, (str, bytes)):
+                raise _no_string(value, row, values)
+        try:
+            return tf.constant(np.fromiter(values, object, len(values)), tf.string)
+        except ValueError:  # half of a surrogate pair has no UTF-8
+            values = np.fromiter(map(encode_text, values), object, len(values))
     elif getattr(values, "dtype", None) != tf.string:
         raise TypeError(
             "A column of texts must be a list, an array or a tensor of strings. "
@@ -229,16 +232,15 @@ def _column(values):
     return tf.convert_to_tensor(values, tf.string)
 
 
-def _check_string(value, row, values):
-    if isinstance(value, (str, bytes)):
-        return
+def _no_string(value, row, values):
+    """The TypeError about a text that is no string."""
     if isinstance(value, NESTED):
-        raise TypeError(
+        return TypeError(
             f"Every text must be a string. Received: a {type(values).__name__} of "
             f"{type(value).__name__}s. Use `tuple(map(list, zip(*pairs)))` for pairs, "
             'or `" ".join(words)` for words.'
         )
-    raise TypeError(
+    return TypeError(
         f"Every text must be a string. Received: {value!r:.60} of type "
         f"{type(value).__name__} in row {row}. Remove the row, or use `str(text)`."
     )
@@ -262,27 +264,4 @@ def optional_count(value, name):
     """An integer of at least 1, checked; or None, which stands for the default."""
     if value is None:
         return None
-    number = whole_number(value, name, 1, "Leave it out for the default.")
-    return min(number, LARGEST_INTEGER)
-
-
-def check_sizes(
-    batch_size,
-    validation_batch_size,
-    validation_steps,
-    validation_freq,
-    validation_split,
-):
-    """Arguments of `fit` that count something, checked; see `keras.Model.fit`."""
-    names = "batch_size", "validation_batch_size", "validation_steps"
-    values = batch_size, validation_batch_size, validation_steps
-    if not isinstance(validation_freq, list):  # of the numbers of epochs
-        validation_freq = whole_number(validation_freq, "validation_freq", 1)
-    share = validation_split or 0.0
-    number = isinstance(share, numbers.Real) and not isinstance(share, bool)
-    if not number or not 0 <= share < 1:
-        raise ValueError(
-            "`validation_split` must be a number in [0, 1), the share of the rows that "
-            f"are held out. Received: {share!r:.60}. Leave it out for none."
-        )
-    return *map(optional_count, values, names), validation_freq, float(share)
+    return whole_number(value, name, 1, "Leave it out for the default.")

@@ -33,7 +33,7 @@ def is_stream(x):
     return hasattr(x, "__iter__") and not (known or sized)
 
 
-def text_stream(task, x, targets=None, batch_size=None, order=None):
+def text_stream(task, x, targets=None, run=None):
     """A stream of texts as a dataset; other data do not change.
 
     Args:
@@ -41,8 +41,9 @@ def text_stream(task, x, targets=None, batch_size=None, order=None):
         x: any value. A tuple of streams has columns of texts.
         targets: tuple of `y` and `sample_weight`, iterables; may be empty. None to
             ignore the targets that the stream holds.
-        batch_size: int, of batches that are made of single rows; by default 32.
-        order: function of a number of batches to their order, for a `PyDataset`.
+        run: `zoo.tasks.fitting.epochs.Run`, or None. Its `batch_size`, by default 32,
+            is that of batches that are made of single rows, and its `permutation` the
+            order of the batches of a `PyDataset`.
 
     Returns:
         tf.data.Dataset of batches (texts,), (texts, y) or (texts, y, weights), with
@@ -54,13 +55,14 @@ def text_stream(task, x, targets=None, batch_size=None, order=None):
     """
     if not is_stream(x):
         return x
-    stream = _Stream(x, targets or (), order)
+    stream = _Stream(x, targets or (), run and run.permutation)
+    size = run and run.batch_size or ROWS_IN_BATCH
     if not all(map(_is_text, stream.firsts)):
         one = stream.columns[0]
         return (batch for batch in one) if isinstance(one, Replay) else x
 
     def read():
-        for texts, *others in stream.batches(batch_size or ROWS_IN_BATCH):
+        for texts, *others in stream.batches(size):
             columns, others = task.text_columns(texts), map(plain_column, others)
             found = [] if targets is None else read_targets(task, columns, *others)
             yield columns[0] if len(columns) == 1 else tuple(columns), *found
@@ -71,9 +73,9 @@ def text_stream(task, x, targets=None, batch_size=None, order=None):
     found = tf.data.Dataset.from_generator(read, output_signature=spec)
     if not isinstance(x, keras.utils.PyDataset) or stream.of_rows:
         return found
-    size = count_batches(x)
-    size = tf.data.INFINITE_CARDINALITY if size is None else size
-    return found.apply(tf.data.experimental.assert_cardinality(size))
+    count = count_batches(x)
+    count = tf.data.INFINITE_CARDINALITY if count is None else count
+    return found.apply(tf.data.experimental.assert_cardinality(count))
 
 
 def keep_batches(generator):

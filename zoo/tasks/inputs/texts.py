@@ -16,6 +16,7 @@ from zoo.data import untuned
 from zoo.data.held_out import held_out_rows
 from zoo.tasks.inputs.targets import read_targets
 from zoo.tasks.inputs.text_batches import (
+    ROWS_IN_BATCH,
     BatchPlan,
     array_batches,
     dataset_batches,
@@ -92,27 +93,28 @@ class Texts:
         """The tokenised batches, see `TextTraining.batches`."""
         return array_batches(self.task, self.columns, self.targets, plan)
 
-    def epochs(self, run, batch_size):
+    def epochs(self, run):
         """The batches of all epochs of `fit`, as its arguments by name.
 
         Args:
             run: `zoo.tasks.fitting.epochs.Run`.
-            batch_size: int, or None.
         """
-        order = {"shuffle": run.shuffle, "seed": run.seed}
-        plan = BatchPlan(batch_size, **order, token_budget=run.token_budget)
+        plan = BatchPlan(run.batch_size, run.shuffle, run.seed, (), run.token_budget)
         make = self.task.make_batches
-        if not run.steps:
+        if not run.steps_per_epoch:
             found = make(self, dataclasses.replace(plan, epochs=run.number))
             run.set_count(int(found.cardinality()))
             return {"x": found}
         # One long stream. Each of the user's epochs takes its steps from it.
         known = self.task.rows_are_texts and not plan.token_budget
-        size = -(-len(self.columns[0]) // (batch_size or 32)) if known else 1
+        rows = run.batch_size or ROWS_IN_BATCH
+        size = -(-len(self.columns[0]) // rows) if known else 1
         stream = make(self, dataclasses.replace(plan, epochs=run.passes(size)))
         # A callback may restore a model, and with it the epoch to begin with.
         rest = run.number.dataset().flat_map(
-            lambda epoch: stream.skip(run.earlier.read() % size + epoch * run.steps)
+            lambda epoch: stream.skip(
+                run.earlier.read() % size + epoch * run.steps_per_epoch
+            )
         )
         return {"x": rest.with_options(untuned())}
 
@@ -128,19 +130,20 @@ class Texts:
         refuse_steps(steps, "steps")
         return {"x": self.task.make_batches(self, BatchPlan(batch_size))}
 
-    def validation(self, batch_size, steps, token_budget):
+    def validation(self, run):
         """`validation_data` of Keras' `fit`.
 
         Args:
-            batch_size: int; without it, a batch has at most `token_budget` tokens.
-            steps, token_budget: ints, or None.
+            run: `zoo.tasks.fitting.epochs.Run`. Without a size of batches, one has at
+                most `token_budget` tokens.
 
         Raises:
             ValueError: if the number of steps is limited.
         """
-        refuse_steps(steps, "validation_steps")
-        budget = token_budget if batch_size is None else None
-        return self.task.make_batches(self, BatchPlan(batch_size, token_budget=budget))
+        refuse_steps(run.validation_steps, "validation_steps")
+        size = run.validation_batch_size
+        budget = run.token_budget if size is None else None
+        return self.task.make_batches(self, BatchPlan(size, token_budget=budget))
 
     def one_batch(self):
         """x, y and weights of a batch with all rows."""
@@ -218,10 +221,9 @@ class TextDataset:
         """The tokenised batches; the dataset has an order of its own."""
         return dataset_batches(self.task, self.dataset, self.encoded)
 
-    def epochs(self, run, batch_size):
+    def epochs(self, run):
         """See `Texts`."""
-        order = {"shuffle": run.shuffle, "seed": run.seed}
-        plan = BatchPlan(batch_size, **order, epochs=run.number)
+        plan = BatchPlan(None, run.shuffle, run.seed, run.number)
         dataset = run.read(self.dataset, self.task.optimizer)
         counted = dataclasses.replace(self, dataset=dataset)
         return {"x": self.task.make_batches(counted, plan)}
@@ -230,7 +232,7 @@ class TextDataset:
         """See `Texts`; the dataset has the size of the batches."""
         return {"x": self.task.make_batches(self, BatchPlan()), "steps": steps}
 
-    def validation(self, batch_size, steps, token_budget):
+    def validation(self, run):
         """See `Texts`; the dataset has the size of the batches."""
         return self.task.make_batches(self, BatchPlan())
 
@@ -283,20 +285,20 @@ class TokenIds:
             f"Received: {type(self.x).__name__}. Use `list(texts)`."
         )
 
-    def epochs(self, run, batch_size):
+    def epochs(self, run):
         """See `Texts`."""
         x = run.read(self.x, self.task.optimizer)
         share = {"validation_split": self.validation_split}
-        return {**self._data(), "x": x, "batch_size": batch_size, **share}
+        return {**self._data(), "x": x, "batch_size": run.batch_size, **share}
 
     def evaluation(self, batch_size, steps):
         """See `Texts`."""
         return {**self._data(), "batch_size": batch_size, "steps": steps}
 
-    def validation(self, batch_size, steps, token_budget):
+    def validation(self, run):
         """See `Texts`."""
         x = self.x
-        if isinstance(x, types.GeneratorType) and steps is None:
+        if isinstance(x, types.GeneratorType) and run.validation_steps is None:
             x = keep_batches(x)  # every epoch reads it
         return x if self.y is None else (x, self.y, self.sample_weight)
 
