@@ -102,20 +102,19 @@ class TextTraining:
             token_budget,
         )  # fmt: skip
         data = read_data(self, (x, y, sample_weight), "fit", run)
-        columns = data.num_columns
         held_out = read_validation_data(self, validation_data)
         if run.validation_split and held_out is None:
             data, held_out = data.split(run.validation_split)
         if class_weight is not None:
             class_weight = self.encode_class_weight(class_weight, data.labels())
-        data = data.epochs(run)
+        batches = data.epochs(run)
         options = {"verbose": verbose, "class_weight": class_weight, **run.numbers()}
         if held_out is not None:
             options["validation_data"] = held_out.validation(run)
         options["callbacks"] = run.with_callbacks(callbacks, self)
-        options["shuffle"] = run.shuffles(data["x"])
-        self.num_columns = columns  # after all checks
-        return super().fit(**data, **options)
+        options["shuffle"] = run.shuffles(batches["x"])
+        self.num_columns = data.num_columns  # after all checks
+        return super().fit(**batches, **options)
 
     def evaluate(
         self,
