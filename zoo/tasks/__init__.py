@@ -2,16 +2,17 @@
 
 The way of one text, as a reader may follow it in eight files:
 
-1. `fit` (`fitting/text_training.py`) checks what the user gave, and splits rows off.
-2. `inputs/text_input.py` makes columns of strings of lists, tables and streams.
-3. `inputs/targets.py` makes numbers of labels, and checks weights.
-4. `batches` (`inputs/text_batches.py`) calls the packer of the task, which tokenises
-   the columns (`zoo.data.Packer`), sorts rows by length and pads batches.
-5. The graph was made when the task was: `heads/` connects a head to the backbone.
-6. Keras' `fit` calls `train_step` (`fitting/distribution.py`): global means of losses.
-7. `answer` (`answering.py`) predicts in the same batches; `answers` of the task
+1. `fit` (`fitting/text_training.py`) checks its numbers, a `Run`, and reads the data.
+2. `inputs/reading.py` makes `Texts` (`inputs/texts.py`) of lists, tables and streams:
+   columns of strings, encoded labels and weights, all of them checked. The task says
+   what its labels are (`encode_labels`). Nothing is checked again.
+3. `inputs/text_batches.py` calls the packer of the task, which tokenises the columns
+   (`zoo.data.Packer`), sorts rows by length and pads batches.
+4. The graph was made when the task was: `heads/` connects a head to the backbone.
+5. Keras' `fit` calls `train_step` (`fitting/distribution.py`): global means of losses.
+6. `answer` (`answering.py`) predicts in the same batches; `answers` of the task
    (`classifiers/`, `taggers/`, ...) makes labels, spans or texts of the outputs.
-8. `export` (`signatures.py`) traces `answer_batch`, the same packer and graph, as a
+7. `export` (`signatures.py`) traces `answer_batch`, the same packer and graph, as a
    SavedModel with strings as its inputs.
 """
 

@@ -77,7 +77,8 @@ class Run:
                 setattr(self, name, optional_count(getattr(self, name), name))
         self.validation_batch_size = self.validation_batch_size or self.batch_size
         if not isinstance(self.validation_freq, list):  # of the numbers of epochs
-            whole_number(self.validation_freq, "validation_freq", 1)
+            often = whole_number(self.validation_freq, "validation_freq", 1)
+            self.validation_freq = often
         share = self.validation_split
         number = isinstance(share, numbers.Real) and not isinstance(share, bool)
         if share is not None and not (number and 0 <= share < 1):
