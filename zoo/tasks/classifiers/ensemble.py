@@ -17,11 +17,11 @@ from zoo.serving.changes import facts_file
 from zoo.serving.versions import check_version
 from zoo.tasks.answering import answer_texts
 from zoo.tasks.classifiers.text_classifier import TextClassifier
+from zoo.tasks.files.class_files import ClassFiles
 from zoo.tasks.heads.class_labels import ClassLabels
 from zoo.tasks.inputs.targets import row_weights
 from zoo.tasks.inputs.text_columns import TextColumns
 from zoo.tasks.inputs.text_input import check_lengths, holds_text
-from zoo.tasks.labelled_files import LabelledFiles
 from zoo.tasks.signatures import (
     WARMUP_TEXTS,
     example_texts,
@@ -34,7 +34,7 @@ MAX_MEMBERS = 100  # members
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class TextEnsemble(ClassLabels, LabelledFiles, TextColumns, keras.Model):
+class TextEnsemble(ClassLabels, TextColumns, keras.Model):
     """Averages the probabilities of several text classifiers.
 
     `p(label) = (p_1(label) + ... + p_n(label)) / n`. The members may have different
@@ -65,6 +65,7 @@ class TextEnsemble(ClassLabels, LabelledFiles, TextColumns, keras.Model):
     answers_tokens = True
     columns = TextClassifier.columns
     optional_columns = TextClassifier.optional_columns
+    files = ClassFiles()
 
     def __init__(self, members, name="text_ensemble"):
         members = list(members)

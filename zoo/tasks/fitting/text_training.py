@@ -136,7 +136,7 @@ class TextTraining(TextBatches):
         if not isinstance(x, tf.data.Dataset):
             # Before the split, whose parts have other row numbers than the user's data.
             found = self.targets(self.text_columns(x), *targets)
-            classes = found[0].numpy() if self.stratified else None
+            classes = found[0].numpy() if self.files.stratified else None
         return split_rows(data, share, classes)
 
     def _epochs(self, data, run):

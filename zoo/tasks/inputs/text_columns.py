@@ -4,7 +4,6 @@ import tensorflow as tf
 
 from zoo.tasks.inputs.text_input import (
     as_columns,
-    count_columns,
     holds_text,
     named_columns,
     refuse_input,
@@ -26,20 +25,6 @@ class TextColumns:
 
     columns = ("text",)
     optional_columns = ()
-
-    @classmethod
-    def column_options(cls, x):
-        """The argument of a task that follows from the columns of its texts.
-
-        Args:
-            x: texts, as `fit` takes them.
-
-        Returns:
-            dict of `pair`; empty if the task has no optional columns.
-        """
-        if not cls.optional_columns:
-            return {}
-        return {"pair": count_columns(x) == len(cls.columns)}
 
     def as_text(self, x):
         """Input of a user in a form that `as_columns` takes.

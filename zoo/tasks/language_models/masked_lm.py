@@ -71,7 +71,6 @@ class MaskedLM(Task):
     text_methods = ("fill_mask", "answer")
     pretrains = True
     learning_rate = 1e-4
-    read = None
 
     def __init__(
         self,

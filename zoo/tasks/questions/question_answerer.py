@@ -11,11 +11,12 @@ from zoo import ragged_rows
 from zoo.data import Question, QuestionPacker, check_answers
 from zoo.layers import output_layer
 from zoo.tasks.base import Task
+from zoo.tasks.files.question_files import QuestionFiles
 from zoo.tasks.heads.delimiter_head import delimiter_framing, special_embedding
 from zoo.tasks.option_kinds import check_options
 from zoo.tasks.questions.answer_spans import token_places
-from zoo.tasks.questions.question_files import QuestionFiles, answer_list
 from zoo.tasks.questions.span_decoding import SpanDecoding
+from zoo.tasks.questions.true_answers import answer_list
 
 SEQUENCE_LENGTH = 384  # of Devlin et al. 2019
 PADDING = -1e9  # the score of a token that is padding
@@ -24,7 +25,7 @@ INSIDE = "An answer must be in its context, or both positions -1."
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class QuestionAnswerer(QuestionFiles, SpanDecoding, Task):
+class QuestionAnswerer(SpanDecoding, Task):
     """Finds the part of a text that answers a question.
 
     `logits = x W + b`, two numbers for each token: the score that it is the first token
@@ -73,6 +74,7 @@ class QuestionAnswerer(QuestionFiles, SpanDecoding, Task):
     output_kind = "logits"
     encodes = True
     columns = ("question", "context")
+    files = QuestionFiles()
 
     def __init__(
         self,

@@ -9,7 +9,7 @@ from zoo.tasks.answering import as_numpy, compiled_function
 from zoo.tasks.blocks import in_blocks
 from zoo.tasks.inputs.text_input import rows_at_once
 from zoo.tasks.questions.answer_spans import best_answers, best_spans, kept_spans
-from zoo.tasks.questions.question_files import answer_list, answer_texts
+from zoo.tasks.questions.true_answers import answer_list, answer_texts
 
 ROWS_IN_BLOCK = 32  # that an export reads together
 TOKENS = 2048  # that `answer` reads together
@@ -134,7 +134,7 @@ class SpanDecoding:
                 f"{type(question).__name__} and {type(context).__name__}. Use `answer` "
                 "for lists."
             )
-        (found,) = self.answer_rows(([question], [context]))
+        (found,) = self.files.answer_rows(self, ([question], [context]))
         return found
 
     def find_null_threshold(self, x, y=None, batch_size=None):
