@@ -33,13 +33,10 @@ class RowFiles(CheckedFields):
 
     def paths(self):
         """The paths that are given, dict of str by what a report calls them."""
-        found = {
-            "data": self.data,
-            "targets": self.target,
-            "validation data": self.valid,
-            "validation targets": self.valid_target,
-        }
-        return {name: os.fspath(path) for name, path in found.items() if path}
+        names = ("data", "targets", "validation data", "validation targets")
+        paths = (self.data, self.target, self.valid, self.valid_target)
+        found = zip(names, paths, strict=True)
+        return {name: os.fspath(path) for name, path in found if path}
 
 
 def read_rows(kind, path, target=None, **columns):

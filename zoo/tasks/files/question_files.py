@@ -17,8 +17,8 @@ class QuestionFiles(LabelledFiles):
         "no answer": no_answers,
         "sentence with the rarest words of the question": most_similar_sentences,
     }
-
     split_column = 1  # several questions have the same context
+    answer_names = ("text", "score", "begin", "end")  # of the best answer
 
     def read(self, path, text_column=None, pair_column=None, label_column=None):
         """Reads questions, contexts and answers, see `zoo.data.read_squad`.
@@ -81,15 +81,6 @@ class QuestionFiles(LabelledFiles):
         """The true answers and the predicted one."""
         true = " / ".join(dict.fromkeys(answer_texts(label)))
         return {"true": true or "no answer", "predicted": predicted or "no answer"}
-
-    def answer_rows(self, model, x):
-        """Yields a dict for each question, with its best answer."""
-        found = model.answer(x)
-        columns = {
-            name: found[name].tolist() for name in ("text", "score", "begin", "end")
-        }
-        for values in zip(*columns.values(), strict=True):
-            yield dict(zip(columns, values, strict=True))
 
     def answer_file(self, model, path, output):
         """Answers the questions of a file of SQuAD; see `TextFiles.answer_file`.

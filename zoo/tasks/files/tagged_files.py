@@ -3,11 +3,7 @@
 import itertools
 
 from zoo.data import read_conll
-from zoo.evaluation import (
-    assess_tags,
-    find_scheme,
-    most_frequent_tags,
-)
+from zoo.evaluation import assess_tags, find_scheme, most_frequent_tags
 from zoo.tasks.answering import as_numpy
 from zoo.tasks.files.labelled_files import LabelledFiles
 from zoo.tasks.taggers.tagging import WORD_KEYS, spans_of_text

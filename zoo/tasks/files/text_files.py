@@ -14,20 +14,24 @@ class TextFiles:
             `answer_rows`. It returns what `zoo.visualize.spans_page` draws: list of str
             (B,), and list (B,) of lists of dict of begin, end, and perhaps label and
             score.
+        answer_names: tuple of str, the names of the answers that are in a row; None for
+            all.
         stratified: bool, whether a row has one of a few labels, which all have their
             shares in the rows that are held out.
     """
 
     read = None
     marked_texts = None
+    answer_names = None
     stratified = False
 
     def answer_rows(self, model, x):
         """Yields a dict of plain values for each row, what `answer` gives."""
         answers = model.answer(x)
-        columns = [array.tolist() for array in answers.values()]
+        names = self.answer_names or answers
+        columns = [answers[name].tolist() for name in names]
         for values in zip(*columns, strict=True):
-            yield dict(zip(answers, values, strict=True))
+            yield dict(zip(names, values, strict=True))
 
     def answer_file(self, model, path, output):
         """Answers the rows of a file in the task's own format; ignores its labels.
