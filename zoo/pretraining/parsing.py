@@ -60,7 +60,8 @@ class Parsing(Translation):
         """The loss and the scores of brackets of every held-out file.
 
         Returns:
-            dict of file name to dict of float, see `zoo.tasks.files`.
+            dict of file name to dict of float, see
+            `zoo.tasks.files.tree_files.TreeFiles.measure`.
         """
         return {
             name: model.files.measure(model, *pairs)
