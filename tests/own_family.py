@@ -15,6 +15,7 @@ from zoo.backbone import Backbone
 from zoo.data import Packer
 from zoo.layers import Pooling
 from zoo.tasks import Head, Task, register_head
+from zoo.tasks.files.labelled_files import LabelledFiles
 from zoo.tasks.inputs.targets import label_ids
 from zoo.text import Framing, WordTokenizer
 
@@ -136,6 +137,16 @@ class MaxHead(Head):
         return self.scale * pooling(sequence, inputs["padding_mask"])
 
 
+class RankedFiles(LabelledFiles):
+    """Tables of queries with two texts and the name of the better one."""
+
+    def read(self, path):
+        with open(path, encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file, delimiter="\t"))
+        columns = tuple([row[name] for row in rows] for name in PairRanker.columns)
+        return columns, [row["better"] for row in rows]
+
+
 class PairRanker(Task):
     """Which of two texts answers a query better.
 
@@ -145,6 +156,7 @@ class PairRanker(Task):
 
     task_name = "pair_ranker"
     columns = ("query", "first", "second")
+    files = RankedFiles()
     encodes = True  # also the encoder of a translator
     packer = RankPacker
     labels = ("second", "first")
@@ -167,13 +179,6 @@ class PairRanker(Task):
 
     def complete(self, inputs):
         return inputs
-
-    @classmethod
-    def read(cls, path):
-        with open(path, encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file, delimiter="\t"))
-        columns = tuple([row[name] for row in rows] for name in cls.columns)
-        return columns, [row["better"] for row in rows]
 
     def default_loss(self):
         return keras.losses.BinaryCrossentropy(

@@ -17,7 +17,7 @@ SOURCES = sorted((ROOT / "zoo").rglob("*.py"))
 PROGRAMS = sorted(p for d in ("benchmarks", "tests") for p in (ROOT / d).rglob("*.py"))
 LONGEST_FILE, LONGEST_CLASS, LONGEST_FUNCTION = 350, 500, 60
 LARGEST_ROOM = 20  # files of a folder
-MOST_BASES = 10  # classes of ours that a task is made of
+MOST_BASES = 9  # classes of ours that a task is made of
 # The same thing seen from two rooms: an objective trains a task of the same name.
 TWINS = {"masked_lm", "causal_lm", "bidirectional_lm"}
 

@@ -52,7 +52,7 @@ def test_files_fine_tune_evaluate_and_predict(preset, tmp_path):
     assert scores["accuracy"] > 0.8
     ranker = zoo.load_model(model)
     assert isinstance(ranker, own_family.PairRanker)
-    (answer,) = ranker.answer_rows((["film"], ["good"], ["bad"]))
+    (answer,) = ranker.files.answer_rows(ranker, (["film"], ["good"], ["bad"]))
     assert answer["better"] == "first" and answer["margin"] > 0
     # The learning rate is that of the family.
     assert ranker.optimizer.get_config()["learning_rate"]

@@ -56,7 +56,7 @@ class Probe:
 
 
 def _files(kind, train, test):
-    return lambda data: [kind.read(data / name) for name in (train, test)]
+    return lambda data: [kind.files.read(data / name) for name in (train, test)]
 
 
 def _sentiment(data):

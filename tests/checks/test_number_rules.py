@@ -40,8 +40,10 @@ FUNCTIONS = {
     zoo.embed_words: [],
     zoo.evaluate_suite: ["epochs", "batch_size", "rows", "sequence_length"],
     zoo.find_uses: [],
-    zoo.finetune_ulmfit: ["sequence_length"],
-    zoo.make_tagger: [],
+    zoo.finetune_ulmfit: [
+        *("batch_size", "learning_rate", "layer_decay", "sequence_length"),
+    ],
+    zoo.make_tagger: ["head_dropout", "learning_rate"],
     zoo.probe: [],
     zoo.attend: [],
     finetuning.run: ["epochs", "batch_size", "token_budget", "layer_decay"],
@@ -129,6 +131,15 @@ def test_word_vectors(name):
     for number in [*wrong_numbers(RULES[name]), "3", True]:
         with pytest.raises(ValueError, match=f"`{name}` must be an? "):
             zoo.train_word_vectors(["a b"], **{name: number})
+
+
+def test_options_whose_default_is_a_number_are_not_none():
+    for name in ("batch_size", "layer_decay"):
+        with pytest.raises(ValueError, match=f"`{name}` must be an? .*: None"):
+            zoo.finetune_ulmfit("p", ["a"], ["b"], **{name: None})
+    for name in ("head_dropout", "learning_rate"):
+        with pytest.raises(ValueError, match=f"`{name}` must be a .*: None"):
+            zoo.make_tagger([["a"]], [["b"]], **{name: None})
 
 
 def test_lists_of_numbers():

@@ -124,7 +124,7 @@ def test_rows_for_validation_are_never_none(tmp_path):
         labelled_rows.split_off(["a"], [0])
     row = "\t".join(["1", "do", "_", "AUX", *"_" * 6])
     (tmp_path / "a.conllu").write_text(row)
-    found = zoo.TokenClassifier.read(tmp_path / "a.conllu")
+    found = zoo.TokenClassifier.files.read(tmp_path / "a.conllu")
     assert found == ([["do"]], [["AUX"]])
 
 
@@ -183,12 +183,12 @@ def test_columns_of_tags_are_numbers(tmp_path):
 
     path = tmp_path / "a.conll"
     path.write_text("1 do AUX _\n2 go VERB _\n")
-    found = zoo.TokenClassifier.read(path, text_column="1", label_column=-2)
+    found = zoo.TokenClassifier.files.read(path, text_column="1", label_column=-2)
     assert found == ([["do", "go"]], [["AUX", "VERB"]])
     with pytest.raises(ValueError, match="must be numbers from 0. Received: 'word'"):
-        zoo.TokenClassifier.read(path, text_column="word")
+        zoo.TokenClassifier.files.read(path, text_column="word")
     with pytest.raises(ValueError, match="words of one text. Received: pair_column=1"):
-        zoo.TokenClassifier.read(path, pair_column=1)
+        zoo.TokenClassifier.files.read(path, pair_column=1)
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 
 from zoo.tasks.fitting.distribution import STEPS, weighted_arguments
-from zoo.tasks.task_files import TaskFiles
+from zoo.tasks.task_saving import TaskSaving
 
 ROWS = 7
 DRAW = np.random.default_rng(0)
@@ -20,17 +20,17 @@ WEIGHTS = {
 
 
 @keras.saving.register_keras_serializable(package="tests")
-class Model(TaskFiles, STEPS, keras.Model):
+class Model(TaskSaving, STEPS, keras.Model):
     """Layers in a functional graph, trained by the steps of a task."""
 
     output_kind = padding_label = None
 
     def get_config(self):
-        return super(TaskFiles, self).get_config()  # that of Keras
+        return super(TaskSaving, self).get_config()  # that of Keras
 
     @classmethod
     def from_config(cls, config, custom_objects=None):
-        return super(TaskFiles, cls).from_config(config, custom_objects)
+        return super(TaskSaving, cls).from_config(config, custom_objects)
 
     def compile(self, optimizer="rmsprop", loss=None, **kwargs):
         super().compile(optimizer=optimizer, **weighted_arguments(self, loss, kwargs))

@@ -85,6 +85,20 @@ class CheckedFields:
                 value = _tuples(value)
             object.__setattr__(self, name, value)
 
+    @classmethod
+    def split(cls, options):
+        """Makes an object of those of the options that are fields.
+
+        Args:
+            options: dict.
+
+        Returns:
+            the object, and the dict of the options that are left.
+        """
+        names = {*annotations(cls)} & {*options}
+        rest = {name: value for name, value in options.items() if name not in names}
+        return cls(**{name: options[name] for name in names}), rest
+
 
 @functools.cache
 def annotations(checked_class):

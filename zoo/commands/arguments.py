@@ -84,7 +84,7 @@ def labelled_data(more_help, required=True, words=True):
     """A decorator that adds `--data` and the options of its columns to a command.
 
     The command receives `data`, and `columns`, a dict of the given columns and flags,
-    for `read` of a task. `words` is whether there are flags such as `--documents`.
+    for `read` of its files. `words` is whether there are flags such as `--documents`.
     """
     flags = WORDS if words else {}
 

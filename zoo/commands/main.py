@@ -261,15 +261,15 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard):
 )
 @arguments.DTYPE
 @arguments.seed_option("the new weights, the order of the texts, and dropout")
-def finetune(
-    preset, data, valid, output, report, task, recipe, task_options, **options
-):
+def finetune(preset, output, report, task, recipe, task_options, **options):
     """Fine-tune a preset on labelled texts.
 
     The command also writes a report with scores, curves and errors.
     """
     from zoo.programs.finetune import finetuning
+    from zoo.programs.finetune.labelled_rows import RowFiles
 
+    files, options = RowFiles.split(options)
     report = report or f"{os.fspath(output).removesuffix('.keras')}_report"
     if recipe:
         from zoo.programs.finetune import transfer
@@ -277,7 +277,7 @@ def finetune(
         options["trainer"] = transfer.RECIPES[recipe]
     arguments.check_recipe(recipe, options)
     options |= task_options
-    finetuning.run(preset, data, valid, task, output, report, click.echo, **options)
+    finetuning.run(preset, files, task, output, report, click.echo, **options)
     click.echo(output)
 
 

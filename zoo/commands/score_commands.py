@@ -21,7 +21,7 @@ def evaluate(model, data, target, columns):
     loaded = loading.load(model)
     kind = loading.trainable_task(loaded.task_name)
     rows = labelled_rows.read_rows(kind, data, target, **columns)
-    click.echo(json.dumps(loaded.measure(*rows)))
+    click.echo(json.dumps(loaded.files.measure(loaded, *rows)))
 
 
 @click.command("evaluate-suite")

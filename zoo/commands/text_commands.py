@@ -51,7 +51,8 @@ def predict(model, texts, pair, page, data, output):
         arguments.check_no_input(output, [data])
     loaded = loading.load(model)
     if data:
-        click.echo(f"{output}: {loaded.answer_file(data, output)} answers")
+        count = loaded.files.answer_file(loaded, data, output)
+        click.echo(f"{output}: {count} answers")
         return
     if page:
         _check_page(loaded, page)
@@ -64,7 +65,7 @@ def predict(model, texts, pair, page, data, output):
     pair = pair or loaded.pair
     count = len(loaded.columns if pair else loaded.required_columns)
     x, answers = labelled_rows.split_columns(rows, count), []
-    for answer in loaded.answer_rows(x):
+    for answer in loaded.files.answer_rows(loaded, x):
         click.echo(json.dumps(answer, ensure_ascii=False))
         if page:
             answers.append(answer)
@@ -72,16 +73,15 @@ def predict(model, texts, pair, page, data, output):
         from zoo.visualize import save_spans_page
 
         title = os.path.basename(os.path.normpath(model))
-        save_spans_page(page, *loaded.marked_texts(x, answers), title)
+        marked = loaded.files.marked_texts(loaded, x, answers)
+        save_spans_page(page, *marked, title)
 
 
 def _check_page(loaded, page):
     """Raises ValueError if there is no page of the answers of a model."""
-    from zoo.tasks.labelled_files import LabelledFiles
-
     if not page.endswith(".html"):
         raise ValueError(f"The page must end in .html. Received: {page!r}.")
-    if type(loaded).marked_texts is LabelledFiles.marked_texts:
+    if loaded.files.marked_texts is None:
         raise ValueError(
             "A page needs answers that are parts of a text. Received: --page for a "
             f"{type(loaded).__name__}. Leave it out."

@@ -41,7 +41,7 @@ class Parsing(Translation):
 
     def _read(self, paths):
         """The sentences and the trees of some files, two lists of str."""
-        files = [Parser.read(path) for path in paths]
+        files = [Parser.files.read(path) for path in paths]
         return tuple(sum(side, []) for side in zip(*files, strict=True))
 
     def _tokenizer(self, path):
@@ -60,6 +60,10 @@ class Parsing(Translation):
         """The loss and the scores of brackets of every held-out file.
 
         Returns:
-            dict of file name to dict of float, see `zoo.Parser.measure`.
+            dict of file name to dict of float, see
+            `zoo.tasks.files.tree_files.TreeFiles.measure`.
         """
-        return {name: model.measure(*pairs) for name, pairs in self.valid.items()}
+        return {
+            name: model.files.measure(model, *pairs)
+            for name, pairs in self.valid.items()
+        }

@@ -146,7 +146,7 @@ class TaggerTraining(Objective):
             options["vectors"] = learn_vectors(vectors, self.data, self.output)
             model = make_tagger(*self.train, **recipe.config, **options)
         else:
-            options = TokenClassifier.data_options(self.train[1])
+            options = TokenClassifier.files.options(TokenClassifier, *self.train)
             options |= recipe.options.tagger
             model = start_model(recipe, TokenClassifier, None, {}, **options)
         model.compile(make_optimizer(recipe))
@@ -177,7 +177,9 @@ class TaggerTraining(Objective):
         Returns:
             dict of file name to dict of float.
         """
-        return {name: model.measure(*rows) for name, rows in self.valid.items()}
+        return {
+            name: model.files.measure(model, *rows) for name, rows in self.valid.items()
+        }
 
     def finished(self, model):
         """Returns the model itself."""

@@ -9,7 +9,7 @@ import tensorflow as tf
 from zoo.backbone.config import ERRORS, make_config, naming
 from zoo.registry.sources import find_family, tokenizer_classes
 from zoo.tasks.heads.head import head_option_names
-from zoo.tasks.task_files import uncompiled
+from zoo.tasks.task_saving import uncompiled
 
 # TensorFlow raises this error if a size is impossible.
 ERRORS = (*ERRORS, tf.errors.InvalidArgumentError)

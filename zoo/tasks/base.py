@@ -7,25 +7,19 @@ from zoo.checks.ranges import Share, check_values, plain_value
 from zoo.data import Packer
 from zoo.family import FAMILIES
 from zoo.tasks.answering import answer_texts
+from zoo.tasks.files.text_files import TextFiles
 from zoo.tasks.fitting.distribution import STEPS, weighted_arguments
 from zoo.tasks.fitting.rate_search import find_learning_rate
 from zoo.tasks.fitting.text_training import TextTraining
 from zoo.tasks.inputs.text_input import holds_text
-from zoo.tasks.labelled_files import LabelledFiles
 from zoo.tasks.losses.weighted_means import named_metrics
 from zoo.tasks.option_kinds import check_options
 from zoo.tasks.signatures import export_task
-from zoo.tasks.task_files import COMPILES, TaskFiles
+from zoo.tasks.task_saving import COMPILES, TaskSaving
 from zoo.training import AdamW, PlannedDecay, layer_depths
 
 
-class Task(
-    LabelledFiles,
-    TextTraining,
-    TaskFiles,
-    STEPS,
-    keras.Model,
-):
+class Task(TextTraining, TaskSaving, STEPS, keras.Model):
     """A head on a backbone, which trains, predicts and exports from raw text.
 
     Text is a list, array, series or tensor of strings, or a `tf.data.Dataset` of
@@ -33,14 +27,15 @@ class Task(
     methods take tokenised batches, dicts as the backbone does.
 
     A subclass sets `task_name` and `columns`, builds its graph in `__init__` and gives
-    `default_loss`, `default_metrics` and `answers`, or `answer_batch`. What it reads
-    from files and scores is in `zoo.tasks.labelled_files.LabelledFiles`. A new task is
+    `default_loss`, `default_metrics` and `answers`, or `answer_batch`. A new task is
     compiled with `default_optimizer`.
 
     Attributes:
         task_name: str.
         columns, optional_columns: tuples of str, the columns of text, and those of the
             last ones that may be left out.
+        files: `zoo.tasks.files.text_files.TextFiles`, with the answers for the command
+            line; a `LabelledFiles` also reads labelled rows, scores and reports.
         pretrains: bool, whether the task makes its own targets from texts, and other
             pretraining heads are saved with it.
         learning_rate: float, instead of the family's, or None.
@@ -79,6 +74,7 @@ class Task(
     """
 
     task_name = None
+    files = TextFiles()
     pretrains = False
     learning_rate = None
     labels = None

@@ -11,7 +11,7 @@ import zoo
 from zoo.evaluation import group_references, translation_scores
 from zoo.files.whole_files import open_any
 from zoo.programs.finetune import loading
-from zoo.programs.finetune.labelled_rows import read_parts, split_off
+from zoo.programs.finetune.labelled_rows import RowFiles, read_parts, split_off
 from zoo.registry import build_backbone
 from zoo.text import (
     ParsingTokenizer,
@@ -157,13 +157,13 @@ def test_two_files_are_as_one(pairs, files, tmp_path):
     source, target = files
     few = tuple(side[:9] for side in pairs)
     data, kind = write_pairs(tmp_path / "few.tsv", few), zoo.Translator
-    labels, parts = read_parts(kind, source, target, data, None, {})
+    labels, parts = read_parts(kind, RowFiles(source, data, target))
     assert labels == pairs[1]
     assert parts == {"training": pairs, "validation": few}
-    labels, parts = read_parts(kind, data, None, source, target, {})
+    labels, parts = read_parts(kind, RowFiles(data, source, None, target))
     assert labels == few[1]
     assert parts == {"training": few, "validation": pairs}
-    _, parts = read_parts(kind, source, target, None, None, {})
+    _, parts = read_parts(kind, RowFiles(source, target=target))
     assert (parts["training"], parts["validation"]) == tuple(split_off(*pairs))
 
 
@@ -182,7 +182,7 @@ def test_a_preset_may_have_no_task_for_rows(monkeypatch, saved, chosen):
 
 def test_pairs_without_a_text_are_left_out(tmp_path):
     (tmp_path / "a.tsv").write_text("a\tb\nc\t\n \td\n")
-    read = zoo.Translator.read
+    read = zoo.Translator.files.read
     with pytest.warns(UserWarning, match="pairs with an empty text: 2. They are left"):
         assert read(tmp_path / "a.tsv") == (["a"], ["b"])
         assert read(tmp_path / "a.tsv", "1", label_column=0) == (["b"], ["a"])
@@ -249,7 +249,7 @@ def test_parsers_read_brackets(tmp_path):
     make(zoo.Parser, tokenizer, **config).save_to_preset(tmp_path / "preset")
     data = tmp_path / "a.mrg"
     data.write_text("\n".join(TREES))
-    assert zoo.Parser.read(data)[0] == sentences
+    assert zoo.Parser.files.read(data)[0] == sentences
     options = ("--valid", data, "--output", tmp_path / "m.keras", "--epochs", 1)
     output = run("finetune", tmp_path / "preset", "--data", data, *options)
     assert "Labels for training: words 10." in output
@@ -262,6 +262,6 @@ def test_parsers_read_brackets(tmp_path):
     assert read_tree(report["errors"][0]["labels"]["true"]) in trees
     data.write_text("( (NP (-NONE- *)) )")
     with pytest.raises(ValueError, match="A tree must have a word. Received: none"):
-        zoo.Parser.read(data)
+        zoo.Parser.files.read(data)
     with pytest.raises(ValueError, match="A file of trees has no columns"):
-        zoo.Parser.read(data, text_column=1)
+        zoo.Parser.files.read(data, text_column=1)

@@ -14,6 +14,8 @@ from zoo.data import write_conll
 from zoo.evaluation import assess_classes
 from zoo.programs.finetune.report import assess_model
 from zoo.programs.finetune.report_page import render
+from zoo.tasks.files.class_files import ClassFiles
+from zoo.tasks.files.labelled_files import LabelledFiles
 from zoo.visualize.plain_text import printable
 
 HOSTILE = [
@@ -118,15 +120,19 @@ def test_hostile_texts_and_labels(preset, tmp_path):
     assert "\u202e" in text or not any("\u202e" in one for one in shown)
 
 
+class OneLabelFiles(LabelledFiles):
+    """The report of a model that predicts the second label for every text."""
+
+    def predict_labels(self, model, x):
+        return ["always"] * len(x), None
+
+    def assess(self, model, labels, predicted, confidence=None):
+        return assess_classes(labels, predicted, model.labels, confidence)
+
+
 class OneLabel:
-    """A model that predicts the second label for every text."""
-
     labels = ("never", "always", "once")
-    predict_labels = staticmethod(lambda x: (["always"] * len(x), None))
-    describe_error = staticmethod(lambda *row: {})
-
-    def assess(self, labels, predicted, confidence=None):
-        return assess_classes(labels, predicted, self.labels, confidence)
+    files = OneLabelFiles()
 
 
 def test_a_label_without_rows_has_no_scores(classified):
@@ -220,7 +226,7 @@ def test_taggers(preset, tmp_path):
     for name in ("f1", "precision", "recall"):
         assert own[name]["value"] == pytest.approx(scores[name])
     assert own["accuracy"]["value"] == pytest.approx(
-        model.measure(words, tags)["accuracy"]
+        model.files.measure(model, words, tags)["accuracy"]
     )
     assert report["scores"]["most frequent tag of each word"]["accuracy"]["value"] > 0.9
     assert [row["type"] for row in report["tables"]["Spans of each type"]] == ["GOOD"]
@@ -234,8 +240,11 @@ def test_taggers(preset, tmp_path):
 def test_a_task_without_an_assessment_reports_its_scores(classified, make_task):
     from zoo.programs.finetune.report import assess_model
 
+    class PlainFiles(ClassFiles):
+        predict_labels = LabelledFiles.predict_labels
+
     class Plain(zoo.TextClassifier):
-        predict_labels = zoo.tasks.Task.predict_labels
+        files = PlainFiles()
 
     model = Plain(make_task().backbone, make_task().tokenizer, labels=tiny.LABELS)
     found = assess_model(model, (["good", "bad"], tiny.LABELS), {}, 0)

@@ -92,7 +92,7 @@ def test_files_of_every_task_are_read(tmp_path):
             kind = task.kind
             columns = texts if isinstance(texts, tuple) else (texts,)
             assert {len(column) for column in columns} == {len(labels)}
-            options = {**kind.column_options(texts), **kind.data_options(labels)}
+            options = kind.files.options(kind, texts, labels)
             if kind.task_name == "text_classifier":  # the order of the outputs
                 names = {
                     "mnli": NLI,

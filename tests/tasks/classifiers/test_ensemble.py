@@ -60,7 +60,7 @@ def test_it_averages_probabilities(ensemble, members, x):
     names = [tiny.LABELS[number] for number in expected.argmax(-1)]
     assert answers["label"].tolist() == names
     assert answers["labels"].tolist() == [tiny.LABELS] * len(expected)
-    assert ensemble.predict_labels(x)[0] == names
+    assert ensemble.files.predict_labels(ensemble, x)[0] == names
     if len(expected) > 1:
         apart = [m.answer(x)["scores"] for m in members]
         assert np.abs(apart[0] - apart[1][:, ::-1]).max() > 0.01
@@ -92,7 +92,7 @@ def test_it_is_evaluated(ensemble, members):
     assert ensemble.evaluate(TEXTS, LABELS, **options) == pytest.approx(expected, 1e-5)
     dataset = tf.data.Dataset.from_tensor_slices((TEXTS, LABELS, weights)).batch(4)
     assert ensemble.evaluate(dataset, return_dict=True) == pytest.approx(expected, 1e-5)
-    measured = ensemble.measure(TEXTS, LABELS)
+    measured = ensemble.files.measure(ensemble, TEXTS, LABELS)
     assert measured["accuracy"] == pytest.approx(right.mean())
 
 

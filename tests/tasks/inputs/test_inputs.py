@@ -246,7 +246,7 @@ def test_an_empty_list_has_no_answers(models, classifier, tagger):
     for empty in ([], ([],), np.array([]), tf.constant([], tf.string)):
         assert classifier.predict(empty, verbose=0).shape == (0, 2)
         assert classifier.answer(empty)["label"].shape == (0,)
-        assert tagger.tag(empty) == list(tagger.answer_rows(empty)) == []
+        assert tagger.tag(empty) == list(tagger.files.answer_rows(tagger, empty)) == []
     assert models("masked_lm").fill_mask([]) == []
     assert models("causal_lm").answer([])["perplexity"].shape == (0,)
     assert classifier.predict_on_batch([]).shape == (0, 2)

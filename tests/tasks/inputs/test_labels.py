@@ -109,9 +109,9 @@ def test_scores_agree_with_answers(make_task, texts, labels, tmp_path):
         for x in ((texts, y), (tf.data.Dataset.from_tensors((texts, y)),)):
             scores = model.evaluate(*x, verbose=0, return_dict=True)
             assert scores["accuracy"] == pytest.approx(share)
-        assert model.assess(y, model.predict_labels(texts)[0]).values()[
-            "accuracy"
-        ] == pytest.approx(share)
+        predicted, _ = model.files.predict_labels(model, texts)
+        values = model.files.assess(model, y, predicted).values()
+        assert values["accuracy"] == pytest.approx(share)
     rows = [
         f"{text}\t{number:.0f}\n" for text, number in zip(texts, truth, strict=True)
     ]
@@ -133,8 +133,8 @@ def test_tags_may_be_numbers(make_task):
     for x in ((texts, y), (texts, ["0 1 0.0", "1"]), (rows,)):
         scores = tagger.evaluate(*x, verbose=0, return_dict=True)
         assert scores["accuracy"] == pytest.approx(share)
-    predicted, _ = tagger.predict_labels(texts)
-    values = tagger.assess([["0", "1", "0"], ["1"]], predicted).values()
+    predicted, _ = tagger.files.predict_labels(tagger, texts)
+    values = tagger.files.assess(tagger, [["0", "1", "0"], ["1"]], predicted).values()
     assert values["accuracy"] == pytest.approx(share)
     numbers = tf.data.Dataset.from_tensors((texts[:1], [[0, 1, 0]]))
     with pytest.raises(ValueError, match="`y` of a dataset must hold .*: int32"):
@@ -147,7 +147,8 @@ def test_tags_of_a_scheme_with_ends(make_task, scheme):
     texts, _ = tiny.make_texts(24)
     tags = [convert_tags(row, scheme) for row in tiny.make_tags(texts)]
     labels = sorted({tag for row in tags for tag in row})
-    assert TokenClassifier.data_options(tags) == {"labels": labels, "scheme": scheme}
+    found = TokenClassifier.files.options(TokenClassifier, texts, tags)
+    assert found == {"labels": labels, "scheme": scheme}
     tagger = make_task("token_classifier", decoder="crf", labels=labels, scheme=scheme)
     found = [[word["tag"] for word in row] for row in tagger.tag(texts)]
     assert all(convert_tags(row, scheme) == row for row in found)

@@ -10,7 +10,7 @@ import tiny
 
 from zoo.data import QuestionPacker
 from zoo.tasks.questions.answer_spans import best_answers, best_spans, token_places
-from zoo.tasks.questions.question_files import answer_list
+from zoo.tasks.questions.true_answers import answer_list
 from zoo.text import WordPieceTokenizer
 
 LENGTH, STRIDE = 24, 5

@@ -65,17 +65,17 @@ def test_it_learns_answers_and_no_answers(trained):
     right = [row.answers[0].text if row.answers else "" for row in rows]
     share = np.mean(found["text"] == np.array(right, object))
     assert share > 0.9
-    for row, text, begin, end in zip(
-        rows, found["text"], found["begin"], found["end"], strict=True
-    ):
+    spans = found["text"], found["begin"], found["end"]
+    for row, text, begin, end in zip(rows, *spans, strict=True):
         assert row.context[max(begin, 0) : max(end, 0)] == text
     x = [row.question for row in rows], [row.context for row in rows]
-    scores = trained.measure(x, [row.answers for row in rows])
+    answers = [row.answers for row in rows]
+    scores = trained.files.measure(trained, x, answers)
     assert scores["exact"] == pytest.approx(share) and scores["f1"] > 0.9
     threshold = trained.find_null_threshold(rows)
     assert threshold["f1"] >= scores["f1"]
     assert trained.options["null_threshold"] == threshold["null_threshold"]
-    assert trained.measure(x, [r.answers for r in rows])["f1"] == threshold["f1"]
+    assert trained.files.measure(trained, x, answers)["f1"] == threshold["f1"]
 
 
 @pytest.mark.usefixtures("eagerly")
@@ -302,15 +302,15 @@ def test_the_threshold_is_calibrated(trained, model):
     rows, threshold = make_questions(30, seed=5), trained.options["null_threshold"]
     assert type(threshold) is float
     x = [row.question for row in rows], [row.context for row in rows]
-    answers = [row.answers for row in rows]
-    assert trained.calibrated == ("null_threshold",) and model.calibrated == ()
-    found = trained.calibrate(x, answers)
+    files, answers = trained.files, [row.answers for row in rows]
+    assert [*map(files.calibrated, (trained, model))] == [("null_threshold",), ()]
+    found = files.calibrate(trained, x, answers)
     assert found == {"null_threshold": trained.options["null_threshold"]}
     places = [row and (row[0][1], row[0][1] + len(row[0][0])) for row in answers]
     places = np.array([place or (-1, -1) for place in places])
     assert trained.find_null_threshold(x, places).items() >= found.items()
     trained.options["null_threshold"] = threshold
-    texts, spans = trained.marked_texts(x, [*trained.answer_rows(x)])
+    texts, spans = files.marked_texts(trained, x, [*files.answer_rows(trained, x)])
     for row, text, (span,) in zip(rows, texts, spans, strict=True):
         part = text[span["begin"] : span["end"]] if span["end"] > 0 else ""
         assert text == row.context and span["text"] == part
@@ -319,18 +319,18 @@ def test_the_threshold_is_calibrated(trained, model):
 def test_files_fine_tune_and_score(backbone, tmp_path):
     rows = make_questions(20)
     zoo.data.write_squad(tmp_path / "a.json", rows)
-    kind = zoo.QuestionAnswerer
-    x, labels = kind.read(tmp_path / "a.json")
+    kind, files = zoo.QuestionAnswerer, zoo.QuestionAnswerer.files
+    x, labels = files.read(tmp_path / "a.json")
     assert x[1] == [row.context for row in rows]
     assert labels == [row.answers for row in rows]
-    assert kind.data_options(labels) == {"null_threshold": 0.0}
-    assert kind.data_options(labels[:3]) == {}
-    assert kind.describe_labels(labels) == {"counts": {"answer": 15, "no answer": 5}}
+    assert files.options(kind, x, labels) == {"null_threshold": 0.0}
+    assert files.options(kind, x, labels[:3]) == {}
+    assert files.describe_labels(labels) == {"counts": {"answer": 15, "no answer": 5}}
     zoo.data.write_squad(tmp_path / "b.json", [Question("q", "", "")])
     with pytest.raises(ValueError, match=r"of which 1 have none, such as \['q'\]"):
-        kind.read(tmp_path / "b.json")
+        files.read(tmp_path / "b.json")
     with pytest.raises(ValueError, match="SQuAD has no columns"):
-        kind.read(tmp_path / "a.json", text_column=1)
+        files.read(tmp_path / "a.json", text_column=1)
 
 
 def test_backbones_with_a_length_of_their_own(backbone):

@@ -134,9 +134,9 @@ def test_spans_have_their_places_in_the_text(make_tagger, monkeypatch):
             word["tag"] = tag
     monkeypatch.setattr(type(tagger), "tag", lambda *arguments: words)
     first, none, last = tagger.entities(texts)
-    rows = [*tagger.answer_rows(texts)]
+    files, rows = tagger.files, [*tagger.files.answer_rows(tagger, texts)]
     assert [row["entities"] for row in rows] == [first, none, last]
-    assert tagger.marked_texts(texts, rows) == (texts, [first, none, last])
+    assert files.marked_texts(tagger, texts, rows) == (texts, [first, none, last])
     assert none == [] and [span["text"] for span in last] == ["\U0001f600", "a"]
     assert first == [
         {
@@ -162,9 +162,9 @@ def test_offsets_are_characters_and_padding_is_empty(make_tagger):
     assert answer["tags"][1].tolist() == ["", "", ""]
     assert answer["begins"][1].tolist() == [-1, -1, -1]
     json.dumps(tagger.tag([["two", "words"]]))
-    rows = [*tagger.answer_rows(texts)]
+    rows = [*tagger.files.answer_rows(tagger, texts)]
     assert all("entities" not in row for row in rows)  # without a scheme
-    marked, spans = tagger.marked_texts(texts, rows)
+    marked, spans = tagger.files.marked_texts(tagger, texts, rows)
     for text, own in zip(marked, spans, strict=True):
         assert [text[s["begin"] : s["end"]] for s in own] == text.split()
         assert all(s["label"] in tiny.TAGS for s in own)

@@ -132,8 +132,8 @@ def test_a_row_does_not_depend_on_the_others(parser):
     assert [words_of(tree) for tree in found] == [text.split() for text in texts]
     np.testing.assert_allclose(others, scores, atol=1e-4)
     assert parser.parse([]) == []
-    rows = [*parser.answer_rows(texts)]
-    marked, spans = parser.marked_texts(texts, rows)
+    rows = [*parser.files.answer_rows(parser, texts)]
+    marked, spans = parser.files.marked_texts(parser, texts, rows)
     assert marked == [" ".join(text.split()) for text in texts]
     ends = [own[0]["end"] if own else 0 for own in spans]
     assert ends == list(map(len, marked))
@@ -189,7 +189,7 @@ def test_training_finds_the_trees(make_parser, tmp_path):
     parser.fit(SENTENCES, TREES, epochs=60, batch_size=6, verbose=0)
     expected = [write_tree(tree) for tree in CLEAN]
     assert parser.parse(TEXTS, num_beams=4) == expected
-    scores = parser.measure(TEXTS, TREES)
+    scores = parser.files.measure(parser, TEXTS, TREES)
     assert scores["f1"] == scores["exact_match"] == 1.0 and scores["errors"] == 0
     assert scores["accuracy"] == 1.0
     parser.save_to_preset(tmp_path / "preset")

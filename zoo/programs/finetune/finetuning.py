@@ -1,10 +1,13 @@
 """Fine-tunes a preset on a file, for the command line."""
 
+import dataclasses
 import os
 import sys
 import time
+from typing import Literal
 
 from zoo.checks.number_rules import check_number, numbers_checked
+from zoo.checks.ranges import CheckedFields, Positive, Share, Size
 from zoo.evaluation import sample_rows
 from zoo.programs.finetune.data_summary import (
     data_lines,
@@ -12,7 +15,7 @@ from zoo.programs.finetune.data_summary import (
     describe_tokens,
     tokens_line,
 )
-from zoo.programs.finetune.labelled_rows import read_parts, take, task_options
+from zoo.programs.finetune.labelled_rows import read_parts, take
 from zoo.programs.finetune.loading import default_task, load_one, trainable_task
 from zoo.programs.finetune.progress import (
     EpochLines,
@@ -34,19 +37,37 @@ ROWS_OF_UPDATE = 32
 AUTO = "auto"  # the learning rate that a range test suggests
 
 
+@dataclasses.dataclass(frozen=True)
+class FitOptions(CheckedFields):
+    """The epochs, batches and learning rates of a fine-tuning.
+
+    Args:
+        epochs: int; by default that of the preset, or 3.
+        batch_size: int, rows; by default 32.
+        token_budget: int, instead of `batch_size`, see `zoo.data.plan_batches`.
+        learning_rate: float, the peak; by default that of the preset or its family.
+            "auto" for the suggestion of `find_learning_rate`.
+        layer_decay: float, see `zoo.training.AdamW`.
+        keep_best: bool, whether the epoch with the best validation score is kept.
+    """
+
+    epochs: Size | None = None
+    batch_size: Size | None = None
+    token_budget: Size | None = None
+    learning_rate: Positive | Literal[AUTO] | None = None
+    layer_decay: Share = 1.0
+    keep_best: bool = False
+
+
 @numbers_checked(skip=("learning_rate",))
 def run(
     preset,
-    data,
-    valid=None,
+    files,
     task=None,
     output=None,
     report=None,
     echo=print,
     seed=0,
-    columns=None,
-    target=None,
-    valid_target=None,
     trainer=None,
     **options,
 ):
@@ -54,18 +75,14 @@ def run(
 
     Args:
         preset: see `zoo.from_preset`.
-        data, valid: paths of labelled texts, which `read` of the task reads; by default
-            a tenth of `data`, chosen by a hash, is for validation.
+        files: `zoo.programs.finetune.labelled_rows.RowFiles`.
         task: name of a task for labelled rows; see `default_task`.
         output: `.keras` file to write, or None.
         report: directory of the report, or None for no report.
         echo: function that prints a line.
         seed: int, of the weights of the head, the order of the rows, and dropout.
-        columns: dict of text_column, pair_column and label_column, for `read`.
-        target, valid_target: paths of the targets, for tasks that write texts, if
-            `data` and `valid` have the sources only.
         trainer: function with the arguments of `train`, of a recipe; None for `train`.
-        **options: of `train` and `zoo.from_preset`; None means the default.
+        **options: of `train`; None means the default.
 
     Returns:
         The trained task.
@@ -78,11 +95,8 @@ def run(
     check_batches(**options)
     check_output(output, report)
     kind = trainable_task(task) if task else default_task(preset)
-    names = ("data", "targets", "validation data", "validation targets")
-    files = dict(zip(names, (data, target, valid, valid_target), strict=True))
-    labels, parts = read_parts(kind, *files.values(), columns or {})
-    files = {name: os.fspath(path) for name, path in files.items() if path}
-    known = task_options(kind, parts["training"][0], labels)
+    labels, parts = read_parts(kind, files)
+    known = kind.files.options(kind, parts["training"][0], labels)
     model, content = (trainer or train)(
         kind, preset, parts, seed, echo, **{**known, **options}
     )
@@ -92,25 +106,12 @@ def run(
         echo(note)
         save()
     if report is not None:
-        content["settings"] = {**files, **content["settings"]}
+        content["settings"] = {**files.paths(), **content["settings"]}
         report_on(model, parts, content, report, echo, seed)
     return model
 
 
-def train(
-    kind,
-    preset,
-    parts,
-    seed=0,
-    echo=print,
-    epochs=None,
-    batch_size=None,
-    token_budget=None,
-    learning_rate=None,
-    layer_decay=1.0,
-    keep_best=False,
-    **options,
-):
+def train(kind, preset, parts, seed=0, echo=print, **options):
     """Prints a summary of the data and trains the task.
 
     Args:
@@ -119,38 +120,33 @@ def train(
         parts: dict of texts and labels: "training", "validation" and perhaps "test",
             in this order. The baselines are compared on the last part.
         seed, echo: see `run`.
-        epochs: int; by default that of the preset, or 3.
-        batch_size: int, rows; by default 32.
-        token_budget: int, instead of `batch_size`, see `zoo.data.plan_batches`.
-        learning_rate: float, the peak; by default that of the preset or its family.
-            "auto" for the suggestion of `find_learning_rate`.
-        layer_decay: float, see `zoo.training.AdamW`.
-        keep_best: bool, whether the epoch with the best validation score is kept.
-        **options: arguments of `zoo.from_preset`.
+        **options: fields of `FitOptions`, and arguments of `zoo.from_preset`.
 
     Returns:
         The trained task, and a dict for `report_on`.
     """
-    sizes = {"batch_size": batch_size, "token_budget": token_budget}
-    if token_budget is None and batch_size is None:
+    chosen, options = FitOptions.split(options)
+    sizes = {"batch_size": chosen.batch_size, "token_budget": chosen.token_budget}
+    if sizes == {"batch_size": None, "token_budget": None}:
         sizes["batch_size"] = ROWS_OF_UPDATE
     content = summarize(kind, parts, echo)
     model = load_one(preset, kind.task_name, seed=seed, **options)
     content |= prepare(model, parts, seed, echo)
-    if learning_rate == AUTO:
-        learning_rate = search(model, parts["training"], layer_decay, sizes, seed, echo)
-    elif learning_rate is None:
-        learning_rate = model.default_learning_rate
-    model.compile(model.default_optimizer(learning_rate, layer_decay))
-    epochs = preset_epochs(model) if epochs is None else epochs
-    content |= fit(model, parts, epochs, sizes, seed, echo, keep_best=keep_best)
+    rate, decay = chosen.learning_rate, chosen.layer_decay
+    if rate == AUTO:
+        rate = search(model, parts["training"], decay, sizes, seed, echo)
+    elif rate is None:
+        rate = model.default_learning_rate
+    model.compile(model.default_optimizer(rate, decay))
+    epochs = preset_epochs(model) if chosen.epochs is None else chosen.epochs
+    content |= fit(model, parts, epochs, sizes, seed, echo, keep_best=chosen.keep_best)
     settings = {
-        "learning rate": learning_rate,
-        "layer decay": layer_decay,
+        "learning rate": rate,
+        "layer decay": decay,
         "epochs": epochs,
         **{k.replace("_", " "): v for k, v in sizes.items() if v is not None},
     }
-    if keep_best:
+    if chosen.keep_best:
         settings["kept epoch"] = content.pop("kept")
     content["settings"] = describe_training(model, preset, content, settings, seed)
     return model, content
@@ -179,9 +175,9 @@ def calibrate(model, parts, content, fixed):
 
     `fixed` are the names of arguments that are given already.
     """
-    if not {*model.calibrated} - {*fixed}:
+    if not {*model.files.calibrated(model)} - {*fixed}:
         return None
-    found = model.calibrate(*parts["validation"])
+    found = model.files.calibrate(model, *parts["validation"])
     found = {name.replace("_", " "): value for name, value in found.items()}
     content["settings"] |= found
     chosen = ", ".join(f"{name} {value:.3g}" for name, value in found.items())
@@ -203,7 +199,7 @@ def prepare(model, parts, seed, echo):
     Returns a dict of tokens, notes and baselines, the predicted labels of each.
     """
     for _, labels in parts.values():
-        model.encode_labels(model.parse_labels(labels))
+        model.encode_labels(model.files.parse_labels(labels))
     tokens = describe_tokens(model, parts)
     # The next line takes the place of the warning, but targets are not counted in it.
     model.truncation_reported = tokens["truncated"] and tokens["longer"] > 0
@@ -215,13 +211,13 @@ def prepare(model, parts, seed, echo):
         notes.append(
             f"The baselines are trained on {len(rows):,} of {len(labels):,} rows."
         )
-    held_out, truth = model.rows_to_score(*list(parts.values())[-1])
+    held_out, truth = model.files.rows_to_score(model, *list(parts.values())[-1])
     sample = take(texts, labels, rows)
     baselines = predict_baselines(model, sample, held_out, notes.append)
     for note in notes:
         echo(note)
     for name, predicted in baselines.items():
-        scores = model.assess(truth, predicted).values()
+        scores = model.files.assess(model, truth, predicted).values()
         echo(f"{name}, {list(parts)[-1]}: {format_scores(scores)}")
     return {"tokens": tokens, "notes": notes, "baselines": baselines}
 
@@ -244,7 +240,7 @@ def fit(model, parts, epochs, sizes, seed, echo, callbacks=(), keep_best=False):
     start = time.monotonic()
     terminal = sys.stdout.isatty()
     texts, labels = parts["training"]
-    labels = model.parse_labels(labels)
+    labels = model.files.parse_labels(labels)
     updates = len(model.batches(texts, labels, shuffle=True, seed=seed, **sizes))
     curves = UpdateCurves(updates, epochs)
     held_out = parts["validation"]
@@ -257,7 +253,7 @@ def fit(model, parts, epochs, sizes, seed, echo, callbacks=(), keep_best=False):
         epochs=epochs,
         verbose=1 if terminal else 0,
         callbacks=[*callbacks, *([] if terminal else [EpochLines(echo)])],
-        validation_data=(held_out[0], model.parse_labels(held_out[1])),
+        validation_data=(held_out[0], model.files.parse_labels(held_out[1])),
         seed=seed,
     ).history
     history = {name: list(map(float, values)) for name, values in history.items()}
@@ -271,11 +267,11 @@ def fit(model, parts, epochs, sizes, seed, echo, callbacks=(), keep_best=False):
 
 def validation_score(model, rows):
     """The first score of a report, or the negative loss; larger is better."""
-    x, labels = model.rows_to_score(*rows)
-    predictions = model.predict_labels(x)
+    x, labels = model.files.rows_to_score(model, *rows)
+    predictions = model.files.predict_labels(model, x)
     if predictions is None:
-        return -model.measure(*rows)["loss"]
-    return next(iter(model.assess(labels, *predictions).values().values()))
+        return -model.files.measure(model, *rows)["loss"]
+    return next(iter(model.files.assess(model, labels, *predictions).values().values()))
 
 
 def report_on(model, parts, content, directory, echo=print, seed=0):
@@ -284,7 +280,7 @@ def report_on(model, parts, content, directory, echo=print, seed=0):
     `content` is that of `train`. Returns all that the report says, a dict.
     """
     part, rows = list(parts.items())[-1]
-    rows = model.rows_to_score(*rows)
+    rows = model.files.rows_to_score(model, *rows)
     content = {**content, "scored": {"part": part, "rows": len(rows[1])}}
     content |= assess_model(model, rows, content.pop("baselines"), seed)
     for name, scores in content["scores"].items():
@@ -298,7 +294,7 @@ def report_on(model, parts, content, directory, echo=print, seed=0):
 def search(model, rows, layer_decay, sizes, seed, echo):
     """The learning rate that a range test suggests, which is printed, float."""
     model.compile(model.default_optimizer(layer_decay=layer_decay))
-    texts, labels = rows[0], model.parse_labels(rows[1])
+    texts, labels = rows[0], model.files.parse_labels(rows[1])
     size = sizes["batch_size"]
     found = model.find_learning_rate(texts, labels, size, seed=seed).suggestion
     if found is None:

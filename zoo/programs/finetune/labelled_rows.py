@@ -1,7 +1,11 @@
 """Rows of texts and labels: read from files, split and chosen."""
 
+import dataclasses
+import os
+
 import numpy as np
 
+from zoo.checks.ranges import CheckedFields
 from zoo.data import hash_split
 from zoo.data.files.labelled_tables import hash_place
 from zoo.data.held_out import held_out_rows
@@ -9,48 +13,76 @@ from zoo.data.held_out import held_out_rows
 OF_WORDS = ("documents", "skip_empty_words")  # options of tasks that tag words
 
 
+@dataclasses.dataclass(frozen=True)
+class RowFiles(CheckedFields):
+    """The files of a fine-tuning, which have labelled texts.
+
+    Args:
+        data, valid: paths, which `read` of the task's files reads; by default a tenth
+            of `data`, chosen by a hash, is for validation.
+        target, valid_target: paths of the targets, for tasks that write texts, if
+            `data` and `valid` have the sources only.
+        columns: dict of text_column, pair_column and label_column, for `read`.
+    """
+
+    data: str | os.PathLike
+    valid: str | os.PathLike | None = None
+    target: str | os.PathLike | None = None
+    valid_target: str | os.PathLike | None = None
+    columns: dict = dataclasses.field(default_factory=dict)
+
+    def paths(self):
+        """The paths that are given, dict of str by what a report calls them."""
+        names = ("data", "targets", "validation data", "validation targets")
+        paths = (self.data, self.target, self.valid, self.valid_target)
+        found = zip(names, paths, strict=True)
+        return {name: os.fspath(path) for name, path in found if path}
+
+
 def read_rows(kind, path, target=None, **columns):
     """Reads rows for a task from a file, or from one of sources and one of targets.
 
-    `kind` is the class of the task, and `columns` are options of its method `read`.
+    `kind` is the class of the task, and `columns` are options of `kind.files.read`.
     """
     for option in OF_WORDS:
-        if columns.get(option) and not kind.reads_words:
+        if columns.get(option) and not kind.files.reads_words:
             raise ValueError(
                 f"Only a task that tags words has `{option}`. Received: {option}=True "
                 f"for task {kind.task_name!r}. Leave it out."
             )
     if not target:
-        return kind.read(path, **columns)
-    if not kind.takes_target_file:
+        return kind.files.read(path, **columns)
+    if not kind.files.takes_target_file:
         raise ValueError(
             "Only a task that writes texts has its targets in a second file. Received: "
             f"target {target} for task {kind.task_name!r}. Leave it out, or name "
             "another task with `--task`."
         )
-    return kind.read(path, target=target, **columns)
+    return kind.files.read(path, target=target, **columns)
 
 
-def read_parts(kind, data, target, valid, valid_target, columns):
+def read_parts(kind, files):
     """Reads rows for training and for validation.
 
-    All paths but that of `data` may be None. Without `valid`, a tenth of `data` is for
-    validation. `columns` is a dict, see `read_rows`.
+    Args:
+        kind: class of the task.
+        files: `RowFiles`.
 
     Returns:
         list of all labels of `data`, and dict of "training" and "validation" to texts
         and labels.
     """
-    if valid_target and not valid:
+    if files.valid_target and not files.valid:
         raise ValueError(
             "`--valid-target` needs `--valid`, the file of the sources. Received: only "
-            f"--valid-target {valid_target}. Give both."
+            f"--valid-target {files.valid_target}. Give both."
         )
-    rows = read_rows(kind, data, target, **columns)
-    if valid:
-        chosen = rows, read_rows(kind, valid, valid_target, **columns)
+    rows = read_rows(kind, files.data, files.target, **files.columns)
+    if files.valid:
+        held_out = read_rows(kind, files.valid, files.valid_target, **files.columns)
+        chosen = rows, held_out
     else:
-        chosen = split_off(*rows, kind.split_column, kind.stratified)
+        chosen = split_off(*rows, kind.files.split_column, kind.files.stratified)
     return rows[1], dict(zip(("training", "validation"), chosen, strict=True))
 
 
@@ -100,11 +132,6 @@ def _split_by_label(texts, labels):
 def columns_of(texts):
     """The columns of texts, a tuple of lists; texts of one column are a list."""
     return texts if isinstance(texts, tuple) else (texts,)
-
-
-def task_options(kind, texts, labels):
-    """The arguments of a task, dict, that follow from its columns and its labels."""
-    return kind.column_options(texts) | kind.data_options(labels)
 
 
 def take(texts, labels, rows):

@@ -9,16 +9,16 @@ from zoo.tasks.classifiers.ensemble import ensemble_error, find_members
 
 
 def default_task(preset):
-    """The class of the preset's task if `read` is defined, else `TextClassifier`."""
+    """The class of the preset's task if it reads files, else `TextClassifier`."""
     saved = registry.saved_task(preset)
-    return saved if saved and saved.read else TextClassifier
+    return saved if saved and saved.files.read else TextClassifier
 
 
 def trainable_task(name):
     """The class of a task that is trained on labelled rows of a file."""
     kind = find_task(name)
-    if kind.read is None:
-        names = [name for name, task in registry.TASKS.items() if task.read is not None]
+    if kind.files.read is None:
+        names = [name for name, task in registry.TASKS.items() if task.files.read]
         raise ValueError(
             "`task` must be one that is trained on labelled rows: "
             f"{', '.join(names)}. Received: {name!r}."

@@ -10,7 +10,7 @@ from zoo.checks.extras import missing_package
 from zoo.checks.number_rules import numbers_checked
 from zoo.data import hash_split, read_labelled
 from zoo.programs.finetune import finetuning
-from zoo.programs.finetune.labelled_rows import columns_of, take, task_options
+from zoo.programs.finetune.labelled_rows import columns_of, take
 from zoo.programs.finetune.progress import check_output
 from zoo.serving import ask, curl_lines, diagnose, docker_lines, format_findings
 from zoo.tasks import TextClassifier
@@ -90,7 +90,7 @@ def run(
         seed,
         echo,
         epochs=epochs,
-        **task_options(TextClassifier, texts, labels),
+        **TextClassifier.files.options(TextClassifier, texts, labels),
     )
     model.save(output / "model.keras")
     content = finetuning.report_on(model, parts, content, output / "report", echo)

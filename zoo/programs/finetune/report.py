@@ -23,7 +23,7 @@ NO_PICTURES = missing_package("Pictures need", "matplotlib", "quickstart")
 def predict_baselines(model, sample, texts, echo):
     """Labels that baselines predict for texts, dict; they learn from `sample`."""
     found = {}
-    for name, predict in model.baselines.items():
+    for name, predict in model.files.baselines.items():
         try:
             found[name] = predict(*sample, texts)
         except ImportError as error:
@@ -51,15 +51,17 @@ def assess_model(model, rows, baselines, seed):
         dict with plain values: scores, and where the task assesses its labels
         differences, tables, confusion, most_confused, points and errors.
     """
-    x, labels = rows
-    predictions = model.predict_labels(x)
+    (x, labels), files = rows, model.files
+    predictions = files.predict_labels(model, x)
     if predictions is None:
-        scores = model.measure(x, labels)
+        scores = files.measure(model, x, labels)
         values = {name: {"value": value} for name, value in scores.items()}
         return {"scores": {"model": values}}
     predicted, confidence = predictions
-    assessed = model.assess(labels, predicted, confidence)
-    plain = {name: model.assess(labels, found) for name, found in baselines.items()}
+    assessed = files.assess(model, labels, predicted, confidence)
+    plain = {
+        name: files.assess(model, labels, found) for name, found in baselines.items()
+    }
     found = {
         "scores": {
             name: one.scores(seed) for name, one in {"model": assessed, **plain}.items()
@@ -88,8 +90,8 @@ def assess_model(model, rows, baselines, seed):
     found["errors"] = [
         {
             "texts": [_shorten(column[row]) for column in columns],
-            "labels": model.describe_error(
-                columns[0][row], labels[row], predicted[row]
+            "labels": files.describe_error(
+                model, columns[0][row], labels[row], predicted[row]
             ),
             "error": float(assessed.errors[row]),
         }

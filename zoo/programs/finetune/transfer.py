@@ -13,10 +13,13 @@ of the released code. The code has a triangle for each stage of the unfreezing; 
 is one. The peak rates are those of the preset or its family.
 """
 
+import dataclasses
+
 import keras
 
 from zoo import registry
 from zoo.checks.number_rules import numbers_checked
+from zoo.checks.ranges import CheckedFields, Positive, Share, Size
 from zoo.files.lines import read_lines
 from zoo.programs.finetune.finetuning import (
     ROWS_OF_UPDATE,
@@ -25,7 +28,7 @@ from zoo.programs.finetune.finetuning import (
     prepare,
     summarize,
 )
-from zoo.programs.finetune.labelled_rows import columns_of, task_options
+from zoo.programs.finetune.labelled_rows import columns_of
 from zoo.programs.finetune.loading import load_one
 from zoo.programs.finetune.progress import EpochLines, check_loss, check_output
 from zoo.registry.building import task_arguments
@@ -39,6 +42,21 @@ LANGUAGE_MODEL = {"global_clipnorm": 0.3, "weight_decay": 1e-7}
 CLASSIFIER = {"global_clipnorm": 25.0, "weight_decay": 1e-6}
 
 
+@dataclasses.dataclass(frozen=True)
+class TransferRates(CheckedFields):
+    """The batches and the learning rates of the recipe.
+
+    Args:
+        batch_size: int, rows.
+        learning_rate: float, the classifier's peak; None for that of the preset.
+        layer_decay: float in (0, 1], see `zoo.training.AdamW`.
+    """
+
+    batch_size: Size = ROWS_OF_UPDATE
+    learning_rate: Positive | None = None
+    layer_decay: Share = LAYER_DECAY
+
+
 @numbers_checked()
 def finetune_ulmfit(
     preset,
@@ -50,9 +68,6 @@ def finetune_ulmfit(
     language_model_epochs=1,
     seed=0,
     output=None,
-    batch_size=ROWS_OF_UPDATE,
-    learning_rate=None,
-    layer_decay=LAYER_DECAY,
     **options,
 ):
     """Fine-tunes a preset by the recipe of ULMFiT.
@@ -72,10 +87,8 @@ def finetune_ulmfit(
         language_model_epochs: int, 0 to leave the language model as it is.
         seed: int, of the new weights, the order of the rows, and dropout.
         output: `.keras` file to write, or None.
-        batch_size: int, rows.
-        learning_rate: float, the classifier's peak; None for that of the preset.
-        layer_decay: float in (0, 1], see `zoo.training.AdamW`.
-        **options: arguments of `zoo.TextClassifier`, dtype, and fields of the config.
+        **options: batch_size, learning_rate and layer_decay, see `TransferRates`;
+            arguments of `zoo.TextClassifier`, dtype, and fields of the config.
 
     Returns:
         `zoo.TextClassifier`, trained.
@@ -84,15 +97,17 @@ def finetune_ulmfit(
         FloatingPointError: if a loss is not finite at the end.
         ValueError: if the preset, an option or a label cannot be used.
     """
+    rates, options = TransferRates.split(options)
     check_output(output)
     corpus = [*all_texts(texts), *(unlabeled or ())]
-    options = {**task_options(TextClassifier, texts, labels), **options}
-    check_classifier(preset, [(texts, labels), validation_data], learning_rate, options)
-    plan = {"batch_size": batch_size, "seed": seed}
+    options = {**TextClassifier.files.options(TextClassifier, texts, labels), **options}
+    parts = [(texts, labels), validation_data]
+    check_classifier(preset, parts, rates.learning_rate, options)
+    plan = {"batch_size": rates.batch_size, "seed": seed}
     adapted = {**plan, "epochs": language_model_epochs}
-    model = start_classifier(preset, corpus, options, layer_decay, **adapted)
+    model = start_classifier(preset, corpus, options, rates.layer_decay, **adapted)
     epochs = default_epochs(model) if epochs is None else epochs
-    compile_transfer(model, learning_rate, layer_decay, **CLASSIFIER)
+    compile_transfer(model, rates.learning_rate, rates.layer_decay, **CLASSIFIER)
     plan |= {"epochs": epochs, "callbacks": [unfreezing_for(model, epochs)]}
     found = model.fit(texts, labels, validation_data=validation_data, **plan)
     check_loss(found.history)
@@ -114,7 +129,7 @@ def check_classifier(preset, parts, learning_rate, options):
         **options,
     )
     for part in filter(None, parts):
-        model.encode_labels(model.parse_labels(part[1]))
+        model.encode_labels(model.files.parse_labels(part[1]))
 
 
 def start_classifier(preset, texts, options, layer_decay, epochs, seed, **fit_options):
@@ -201,9 +216,6 @@ def train(
     seed=0,
     echo=print,
     epochs=None,
-    batch_size=ROWS_OF_UPDATE,
-    learning_rate=None,
-    layer_decay=LAYER_DECAY,
     language_model_epochs=1,
     unlabeled=None,
     **options,
@@ -213,37 +225,37 @@ def train(
     `unlabeled` is the path of a file with a text on each line, or None. The other
     arguments are those of that function and of `finetune_ulmfit`.
     """
-    check_options(kind, learning_rate, options)
+    check_options(kind, options)
+    rates, options = TransferRates.split(options)
     content = summarize(kind, parts, echo)
-    check_classifier(preset, parts.values(), learning_rate, options)
+    check_classifier(preset, parts.values(), rates.learning_rate, options)
     texts = [*all_texts(parts["training"][0])]
     if unlabeled is not None:
         texts += [line.strip() for line in read_lines(unlabeled) if line.strip()]
     echo(f"language model: {language_model_epochs} epochs, {len(texts):,} texts")
-    sizes = {"batch_size": batch_size}
+    sizes, decay = {"batch_size": rates.batch_size}, rates.layer_decay
     plan = {"epochs": language_model_epochs, "seed": seed, **sizes}
     shown = {"verbose": 0, "callbacks": [EpochLines(echo)]}
-    model = start_classifier(preset, texts, options, layer_decay, **plan, **shown)
+    model = start_classifier(preset, texts, options, decay, **plan, **shown)
     content |= prepare(model, parts, seed, echo)
     epochs = default_epochs(model) if epochs is None else epochs
-    if learning_rate is None:
-        learning_rate = model.default_learning_rate
-    compile_transfer(model, learning_rate, layer_decay, **CLASSIFIER)
+    rate = rates.learning_rate or model.default_learning_rate
+    compile_transfer(model, rate, decay, **CLASSIFIER)
     unfreezing = unfreezing_for(model, epochs)
     content |= fit(model, parts, epochs, sizes, seed, echo, [unfreezing])
     settings = {
         "recipe": "ULMFiT",
-        "learning rate": learning_rate,
-        "layer decay": layer_decay,
+        "learning rate": rate,
+        "layer decay": decay,
         "epochs of the language model": language_model_epochs,
         "epochs": epochs,
-        "batch size": batch_size,
+        "batch size": rates.batch_size,
     }
     content["settings"] = describe_training(model, preset, content, settings, seed)
     return model, content
 
 
-def check_options(kind, learning_rate, options):
+def check_options(kind, options):
     """Raises ValueError if the recipe does not take a task or an option."""
     if kind is not TextClassifier:
         raise ValueError(
@@ -251,8 +263,8 @@ def check_options(kind, learning_rate, options):
             f"{kind.task_name!r}. Leave `--recipe` out."
         )
     wrong = {"token_budget": options.get("token_budget")}
-    if isinstance(learning_rate, str):
-        wrong["learning_rate"] = learning_rate
+    if isinstance(options.get("learning_rate"), str):
+        wrong["learning_rate"] = options["learning_rate"]
     wrong = {name: value for name, value in wrong.items() if value is not None}
     if wrong:
         raise ValueError(

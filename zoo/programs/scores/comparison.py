@@ -109,7 +109,8 @@ class Comparison:
         model.compile(optimizer)
         fit_model(model, parts["train"], self.fit, options, **sizes, seed=seed)
         return {
-            part: model.predict_labels(parts[part][0])[0] for part in ("valid", "dev")
+            part: model.files.predict_labels(model, parts[part][0])[0]
+            for part in ("valid", "dev")
         }
 
 

@@ -10,7 +10,7 @@ import keras
 from zoo.data import read_glue, read_labelled
 from zoo.evaluation import evaluate_glue
 from zoo.files.whole_files import OPENERS
-from zoo.programs.finetune.labelled_rows import split_off, take, task_options
+from zoo.programs.finetune.labelled_rows import split_off, take
 from zoo.programs.finetune.loading import load_one
 from zoo.programs.finetune.progress import check_loss
 from zoo.tasks import (
@@ -37,7 +37,7 @@ class SuiteTask:
         tests: tuple of str, the same for files to score; the first one gives the score
             of the table.
         metric: str, the score of the table.
-        read: function of a path to texts and labels; None for `read` of the task.
+        read: function of a path to texts and labels; None for that of `kind`.
         score: function of true and predicted labels to a dict of float; None for that
             of the task.
         options: dict, arguments of the task.
@@ -71,12 +71,12 @@ class SuiteTask:
 
     def load(self, path):
         """The texts and labels of a file."""
-        return (self.read or self.kind.read)(path)
+        return (self.read or self.kind.files.read)(path)
 
     def build(self, preset, texts, labels, options):
         """The model for all rows of the task, before the training."""
-        options = {**task_options(self.kind, texts, labels), **self.options, **options}
-        model = load_one(preset, self.kind.task_name, **options)
+        known = self.kind.files.options(self.kind, texts, labels) | self.options
+        model = load_one(preset, self.kind.task_name, **{**known, **options})
         model.truncation_reported = True
         return model
 
@@ -84,7 +84,7 @@ class SuiteTask:
         """The scores of predicted labels, dict of float."""
         if self.score is not None:
             return self.score(labels, predicted)
-        return model.assess(labels, predicted).values()
+        return model.files.assess(model, labels, predicted).values()
 
 
 def _existing(folder, names):
@@ -109,15 +109,15 @@ def fit_model(model, rows, fit, options, **settings):
     Raises:
         FloatingPointError: if the loss is not finite.
     """
-    calibrated, held_out = {*model.calibrated} - {*options}, None
+    calibrated, held_out = {*model.files.calibrated(model)} - {*options}, None
     if calibrated:
-        rows, held_out = split_off(*rows, model.split_column)
-    labels = model.parse_labels(rows[1])
+        rows, held_out = split_off(*rows, model.files.split_column)
+    labels = model.files.parse_labels(rows[1])
     found = (fit or type(model).fit)(model, rows[0], labels, **settings, verbose=0)
     if isinstance(found, keras.callbacks.History):
         check_loss(found.history)
     if calibrated:
-        model.calibrate(*held_out)
+        model.files.calibrate(model, *held_out)
 
 
 def _read_snli(path):

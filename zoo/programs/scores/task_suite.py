@@ -200,7 +200,7 @@ def measure(
     seconds = time.monotonic() - start
     start = time.monotonic()
     scores = {
-        name: task.scores(model, part[1], model.predict_labels(part[0])[0])
+        name: task.scores(model, part[1], model.files.predict_labels(model, part[0])[0])
         for name, part in tests.items()
     }
     test_seconds = time.monotonic() - start
@@ -228,8 +228,10 @@ def _read_tests(model, task, paths, labels):
     for name, (_, known) in {paths[0].name: (None, labels), **tests}.items():
         if known is None:
             raise ValueError(f"Every row must have a label. Received: {name} without.")
-        check = task.score or (lambda y, _: model.encode_labels(model.parse_labels(y)))
-        check(known, known)
+        if task.score is None:
+            model.encode_labels(model.files.parse_labels(known))
+        else:
+            task.score(known, known)
     return tests
 
 
@@ -238,7 +240,7 @@ def _baselines(model, task, train, test):
     sample = take(*train, sample_rows(train[0]))
     return {
         name: task.scores(model, test[1], predict(*sample, test[0]))
-        for name, predict in model.baselines.items()
+        for name, predict in model.files.baselines.items()
     }
 
 

@@ -73,7 +73,7 @@ def probe(preset, train, test, task=None, *, seed=0, limit=LIMIT, **options):
 
     Args:
         preset: see `zoo.from_preset`; or a backbone with a tokenizer, or a task.
-        train, test: texts and labels, as `read` of the task gives them.
+        train, test: texts and labels, as `files.read` of the task gives them.
         task: str, see above.
         seed: int, of the classifiers, and of random weights.
         limit: int, the most rows of each part; of more, always the same are drawn.

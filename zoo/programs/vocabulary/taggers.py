@@ -9,16 +9,32 @@ import numpy as np
 from zoo import registry
 from zoo.backbone.freezing import freeze_layers, frozen_layers
 from zoo.checks.number_rules import numbers_checked
+from zoo.checks.ranges import CheckedFields, Positive, Probability
 from zoo.layers import quantize_again, quantized_layers
 from zoo.models.taglm import TagLM, TagLMConfig
 from zoo.models.taglm.model import PIECES
 from zoo.programs.vocabulary.vocabulary_transfer import copy_task
 from zoo.tasks import TokenClassifier
 from zoo.tasks.inputs.text_input import join_words
-from zoo.tasks.task_files import without_state
+from zoo.tasks.task_saving import without_state
 from zoo.text import TaggerTokenizer, count_words, extend_tokenizer, match_vectors
 
 EPOCHS = 10  # of `fit` by default, since most of the weights are new
+
+
+@dataclasses.dataclass(frozen=True)
+class TaggerSettings(CheckedFields):
+    """The head of a tagger, and its learning rate.
+
+    Args:
+        decoder, scheme, head_dropout: see `zoo.TokenClassifier`.
+        learning_rate: float, the peak, which becomes the default of the tagger.
+    """
+
+    decoder: str = "crf"
+    scheme: str | None = None
+    head_dropout: Probability = 0.5
+    learning_rate: Positive = 3e-3
 
 
 @numbers_checked(skip=("minimum",))  # which may be None
@@ -31,13 +47,9 @@ def make_tagger(
     minimum=2,
     limit=None,
     unknown="unk",
-    decoder="crf",
-    scheme=None,
-    head_dropout=0.5,
-    learning_rate=3e-3,
     seed=None,
     dtype=None,
-    **config,
+    **options,
 ):
     """Makes a TagLM tagger whose vocabulary and labels come from tagged sentences.
 
@@ -54,11 +66,10 @@ def make_tagger(
         minimum: int, a word has a vector if it occurs at least so often; or None.
         limit: int, the largest number of such words, or None.
         unknown: how other words are represented, see `zoo.text.WordTokenizer`.
-        decoder, scheme, head_dropout: see `zoo.TokenClassifier`.
-        learning_rate: float, the peak, which becomes the default of the tagger.
         seed: int, of the weights; sets Keras' seeds.
         dtype: policy of the model, such as "mixed_bfloat16".
-        **config: fields of `zoo.models.taglm.TagLMConfig`, such as `lstm_dim=100`. With
+        **options: decoder, scheme, head_dropout, learning_rate, see `TaggerSettings`;
+            and fields of `zoo.models.taglm.TagLMConfig`, such as `lstm_dim=100`. With
             a BERT, a window has by default half as many words as it has positions.
 
     Returns:
@@ -68,6 +79,7 @@ def make_tagger(
         TypeError: if `language_models` is not a list.
         ValueError: if a field or an option is unknown or does not fit.
     """
+    chosen, config = TaggerSettings.split(options)
     if seed is not None:
         keras.utils.set_random_seed(seed)
     parts = _read_models(language_models, dtype)
@@ -77,10 +89,11 @@ def make_tagger(
     backbone = _make_backbone(vocabulary, unknown, vectors, parts, config, dtype)
     rows = [row.split() if isinstance(row, str) else row for row in tags]
     labels = sorted({tag for row in rows for tag in row})
-    backbone.defaults = {"learning_rate": learning_rate, "epochs": EPOCHS}
-    options = {"decoder": decoder, "scheme": scheme, "head_dropout": head_dropout}
-    model = TokenClassifier(backbone, backbone.tokenizer, labels, **options)
-    model.compile(learning_rate=learning_rate)
+    head = dataclasses.asdict(chosen)
+    rate = head.pop("learning_rate")
+    backbone.defaults = {"learning_rate": rate, "epochs": EPOCHS}
+    model = TokenClassifier(backbone, backbone.tokenizer, labels, **head)
+    model.compile(learning_rate=rate)
     return model
 
 

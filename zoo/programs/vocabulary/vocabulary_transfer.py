@@ -10,7 +10,7 @@ from zoo.checkpoint import assign
 from zoo.layers import quantized_layers
 from zoo.models.ulmfit import ULMFiT
 from zoo.tasks import Task
-from zoo.tasks.task_files import without_state
+from zoo.tasks.task_saving import without_state
 from zoo.text import Tokenizer
 
 # The arrays with a row for every token.

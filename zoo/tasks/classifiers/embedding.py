@@ -71,7 +71,6 @@ class TextEmbedder(Task):
     encodes = True
     columns = ("text", "text_pair")
     optional_columns = ("text_pair",)
-    read = None
 
     def __init__(
         self,

@@ -17,10 +17,10 @@ from zoo.serving.changes import facts_file
 from zoo.serving.versions import check_version
 from zoo.tasks.answering import answer_texts
 from zoo.tasks.classifiers.text_classifier import TextClassifier
+from zoo.tasks.files.class_files import ClassFiles
 from zoo.tasks.heads.class_labels import ClassLabels
 from zoo.tasks.inputs.reading import read_data, read_texts
 from zoo.tasks.inputs.texts import TokenIds
-from zoo.tasks.labelled_files import LabelledFiles
 from zoo.tasks.signatures import (
     WARMUP_TEXTS,
     example_texts,
@@ -33,7 +33,7 @@ MAX_MEMBERS = 100  # members
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class TextEnsemble(ClassLabels, LabelledFiles, keras.Model):
+class TextEnsemble(ClassLabels, keras.Model):
     """Averages the probabilities of several text classifiers.
 
     `p(label) = (p_1(label) + ... + p_n(label)) / n`. The members may have different
@@ -64,6 +64,7 @@ class TextEnsemble(ClassLabels, LabelledFiles, keras.Model):
     answers_tokens = True
     columns = TextClassifier.columns
     optional_columns = TextClassifier.optional_columns
+    files = ClassFiles()
 
     def __init__(self, members, name="text_ensemble"):
         members = list(members)

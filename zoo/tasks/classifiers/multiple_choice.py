@@ -7,7 +7,7 @@ from keras import ops
 
 from zoo.layers import output_layer
 from zoo.tasks.base import Task
-from zoo.tasks.classifiers.choice_files import ChoiceFiles
+from zoo.tasks.files.choice_files import ChoiceFiles
 from zoo.tasks.heads.class_labels import LabelTargets
 from zoo.tasks.heads.delimiter_head import merge_rows, sequence_inputs, split_rows
 from zoo.tasks.heads.head import (
@@ -21,7 +21,7 @@ from zoo.tasks.option_kinds import check_options
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class MultipleChoice(LabelTargets, ChoiceFiles, Task):
+class MultipleChoice(LabelTargets, Task):
     """Chooses one of N texts, such as the ending of a story.
 
     Each choice is one row of tokens, of the text and the choice. A dense layer with one
@@ -54,6 +54,7 @@ class MultipleChoice(LabelTargets, ChoiceFiles, Task):
 
     task_name = "multiple_choice"
     classifies = "choices"
+    files = ChoiceFiles()
     encodes = True
 
     def __init__(

@@ -3,9 +3,8 @@
 import keras
 import tensorflow as tf
 
-from zoo.data import as_numbers, read_labelled
-from zoo.evaluation import assess_numbers, mean_number, tfidf_number
 from zoo.tasks.classifiers.sequence_task import SequenceTask
+from zoo.tasks.files.class_files import ClassFiles, NumberFiles
 from zoo.tasks.heads.class_labels import ClassLabels
 from zoo.tasks.inputs.label_values import label_names
 from zoo.tasks.inputs.targets import one_for_each_text
@@ -62,6 +61,7 @@ class TextClassifier(ClassLabels, SequenceTask):
 
     task_name = "text_classifier"
     classifies = "texts"
+    files = ClassFiles()
 
     def __init__(
         self,
@@ -82,11 +82,6 @@ class TextClassifier(ClassLabels, SequenceTask):
         if found.labels and found.classifies == cls.classifies:
             return {**found.options, "labels": list(found.labels)}
         return None
-
-    @classmethod
-    def data_options(cls, labels):
-        """The names of the labels."""
-        return {"labels": sorted(set(labels))}
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -117,7 +112,7 @@ class TextRegressor(SequenceTask):
     target_spec = tf.TensorSpec([None, 1], tf.float32)
     classifies = "numbers"
     symmetric = True
-    baselines = {"mean": mean_number, "TF-IDF with ridge regression": tfidf_number}
+    files = NumberFiles()
 
     def __init__(
         self,
@@ -132,38 +127,6 @@ class TextRegressor(SequenceTask):
     def recognise(cls, found):
         """The head of a checkpoint that gives a number for a text."""
         return dict(found.options) if found.classifies == cls.classifies else None
-
-    @classmethod
-    def read(cls, path, text_column=None, pair_column=None, label_column=None):
-        """Reads texts and numbers from a table, see `zoo.data.read_labelled`.
-
-        Raises:
-            ValueError: if a label is not a finite number.
-        """
-        columns = text_column, pair_column, label_column
-        return read_labelled(path, *columns, numbers=True)
-
-    @classmethod
-    def describe_labels(cls, labels):
-        """The smallest number, the mean and the largest number."""
-        mean = sum(labels) / len(labels)
-        return {"smallest": min(labels), "mean": mean, "largest": max(labels)}
-
-    def predict_labels(self, x):
-        """The predicted numbers, list of float, which have no probabilities."""
-        return self.predict(x, verbose=0)[:, 0].tolist(), None
-
-    def assess(self, labels, predicted, confidence=None):
-        """Assesses predicted numbers, see `zoo.evaluation.assess_numbers`."""
-        return assess_numbers(labels, predicted)
-
-    def describe_error(self, text, label, predicted):
-        """The true and the predicted number."""
-        return {"true": f"{label:.4g}", "predicted": f"{predicted:.4g}"}
-
-    def parse_labels(self, labels):
-        """Labels as finite numbers, see `zoo.data.as_numbers`."""
-        return as_numbers(labels)
 
     def default_loss(self):
         """Mean squared error."""

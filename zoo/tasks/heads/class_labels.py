@@ -3,7 +3,6 @@
 import keras
 import tensorflow as tf
 
-from zoo.evaluation import assess_classes, majority_label, tfidf_label
 from zoo.tasks.inputs.targets import class_weights, label_ids
 
 
@@ -16,7 +15,6 @@ class LabelTargets:
 
     output_kind = "logits"
     target_spec = tf.TensorSpec([None], tf.int64)
-    stratified = True
 
     def default_loss(self):
         """Softmax cross-entropy over the logits."""
@@ -35,24 +33,6 @@ class LabelTargets:
 
 class ClassLabels(LabelTargets):
     """Labels and answers of a model whose outputs are a logit for each label."""
-
-    baselines = {
-        "majority": majority_label,
-        "TF-IDF with logistic regression": tfidf_label,
-    }
-
-    def predict_labels(self, x):
-        """The likeliest labels, list of str, and their probabilities, float32 (N,)."""
-        shares = tf.nn.softmax(self.predict(x, verbose=0)).numpy()
-        return [self.labels[number] for number in shares.argmax(-1)], shares.max(-1)
-
-    def assess(self, labels, predicted, confidence=None):
-        """Assesses predicted labels, see `zoo.evaluation.assess_classes`."""
-        labels, predicted = (
-            [self.labels[number] for number in self.encode_labels(rows)]
-            for rows in (labels, predicted)
-        )
-        return assess_classes(labels, predicted, self.labels, confidence)
 
     def encode_class_weight(self, class_weight, labels=None):
         """A weight for each class number, checked; see `class_weights`."""

@@ -78,7 +78,7 @@ class Texts:
                 f"{share} of {count} rows. Use `validation_data`."
             )
         held_out = np.arange(cut, count)
-        if self.task.stratified and self.targets:
+        if self.task.files.stratified and self.targets:
             held_out = held_out_rows(self.labels(), count - cut)
         train = np.delete(np.arange(count), held_out)
         return self._rows(train), self._rows(held_out)

@@ -54,7 +54,6 @@ class BidirectionalLM(Task):
     packer = NextWordPacker
     answers_tokens = False
     pretrains = True
-    read = None
 
     def __init__(
         self,

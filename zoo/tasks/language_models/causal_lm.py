@@ -73,7 +73,6 @@ class CausalLM(RowTraining, TextContinuation, Task):
     answers_tokens = False
     text_methods = ("generate", "answer")
     pretrains = True
-    read = None
 
     def __init__(
         self,

@@ -75,7 +75,6 @@ class MaskedLM(Task):
     pretrains = True
     takes_text_batches = False
     learning_rate = 1e-4
-    read = None
 
     def __init__(
         self,

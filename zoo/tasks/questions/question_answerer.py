@@ -12,12 +12,13 @@ from zoo.data import Question, QuestionPacker, check_answers
 from zoo.layers import output_layer
 from zoo.tasks.answering import as_numpy
 from zoo.tasks.base import Task
+from zoo.tasks.files.question_files import QuestionFiles
 from zoo.tasks.heads.delimiter_head import delimiter_framing, special_embedding
 from zoo.tasks.inputs.text_input import check_lengths
 from zoo.tasks.option_kinds import check_options
 from zoo.tasks.questions.answer_spans import token_places
-from zoo.tasks.questions.question_files import QuestionFiles, answer_list
 from zoo.tasks.questions.span_decoding import SpanDecoding
+from zoo.tasks.questions.true_answers import answer_list
 
 SEQUENCE_LENGTH = 384  # of Devlin et al. 2019
 PADDING = -1e9  # the score of a token that is padding
@@ -25,7 +26,7 @@ LAST = 2**31 - 1  # the largest position that int32 holds
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class QuestionAnswerer(QuestionFiles, SpanDecoding, Task):
+class QuestionAnswerer(SpanDecoding, Task):
     """Finds the part of a text that answers a question.
 
     `logits = x W + b`, two numbers for each token: the score that it is the first token
@@ -76,6 +77,7 @@ class QuestionAnswerer(QuestionFiles, SpanDecoding, Task):
     target_spec = tf.TensorSpec([None, 2], tf.int32)
     columns = ("question", "context")
     row_class = Question
+    files = QuestionFiles()
 
     def __init__(
         self,

@@ -11,7 +11,7 @@ from zoo.tasks.inputs.reading import read_data, unpack_rows
 from zoo.tasks.inputs.text_batches import tokenise
 from zoo.tasks.inputs.text_input import rows_at_once
 from zoo.tasks.questions.answer_spans import best_answers, best_spans, kept_spans
-from zoo.tasks.questions.question_files import answer_list, answer_texts
+from zoo.tasks.questions.true_answers import answer_list, answer_texts
 
 ROWS_IN_BLOCK = 32  # that an export reads together
 TOKENS = 2048  # that `answer` reads together
@@ -130,7 +130,7 @@ class SpanDecoding:
                 f"{type(question).__name__} and {type(context).__name__}. Use `answer` "
                 "for lists."
             )
-        (found,) = self.answer_rows(([question], [context]))
+        (found,) = self.files.answer_rows(self, ([question], [context]))
         return found
 
     def find_null_threshold(self, x, y=None, batch_size=None):

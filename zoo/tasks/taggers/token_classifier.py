@@ -12,13 +12,13 @@ from zoo.layers import output_layer
 from zoo.tasks.answering import compiled_function
 from zoo.tasks.base import Task
 from zoo.tasks.blocks import in_blocks
+from zoo.tasks.files.tagged_files import TaggedFiles
 from zoo.tasks.heads.tag_decoders import TAG_DECODERS
 from zoo.tasks.inputs.label_values import label_names
 from zoo.tasks.inputs.targets import label_ids, label_rows
 from zoo.tasks.inputs.text_input import check_lengths
 from zoo.tasks.losses.chain import TagAccuracy
 from zoo.tasks.option_kinds import check_options
-from zoo.tasks.taggers.tagged_files import TaggedFiles
 from zoo.tasks.taggers.tagging import Tagging
 from zoo.text.white_space import split_words
 
@@ -26,7 +26,7 @@ MIN_ROWS_IN_BLOCK = 32  # the least number of rows in a block; a long text has m
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class TokenClassifier(TaggedFiles, Tagging, Task):
+class TokenClassifier(Tagging, Task):
     """Predicts one of several labels for every word: parts of speech, names, chunks.
 
     `logits = dropout(x_first) W + b`, where x_first is the vector of the first piece of
@@ -70,6 +70,7 @@ class TokenClassifier(TaggedFiles, Tagging, Task):
     classifies = "words"
     target_spec = tf.TensorSpec([None], tf.string)
     joins_words = True
+    files = TaggedFiles()
     encodes = True
     answers_tokens = False
     text_methods = ("answer", "tag", "entities")

@@ -4,18 +4,11 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from zoo.evaluation import assess_trees, right_branching_trees
-from zoo.tasks.inputs.text_input import check_lengths, join_words
+from zoo.tasks.files.tree_files import TreeFiles
+from zoo.tasks.inputs.text_input import check_lengths
 from zoo.tasks.writers.translator import Translator
-from zoo.text import find_leaves, phrase_spans, read_tree, read_trees, write_tree
+from zoo.text import find_leaves, read_tree
 from zoo.text.parsing.linear_trees import linearize
-
-
-def _right_branching(sentences, trees, others):
-    """`right_branching_trees` on sentences and trees as `Parser.read` gives them."""
-    trees = [read_tree(text, clean=True) for text in trees]
-    found = right_branching_trees(trees, [text.split() for text in others])
-    return list(map(write_tree, found))
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -67,8 +60,7 @@ class Parser(Translator):
     joins_words = True
     text_methods = ("parse", "answer")
     answer_name = "tree"
-    baselines = {"right branching": _right_branching}
-    takes_target_file = False
+    files = TreeFiles()
 
     def __init__(
         self,
@@ -160,57 +152,3 @@ class Parser(Translator):
             ValueError: if an option is unknown or out of its range.
         """
         return self.write_texts(sentences, batch_size, return_scores, False, **options)
-
-    @classmethod
-    def read(cls, path, text_column=None, pair_column=None, label_column=None):
-        """Reads sentences and trees from a file of brackets.
-
-        Trees are cleaned. Those without words are left out.
-
-        Args:
-            path: see `zoo.text.read_trees`.
-            text_column, pair_column, label_column: None.
-
-        Returns:
-            two lists of str.
-
-        Raises:
-            ValueError: if a column is given, the file cannot be read, or no tree has a
-                word.
-        """
-        columns = text_column, pair_column, label_column
-        if columns != (None, None, None):
-            raise ValueError(
-                f"A file of trees has no columns. Received: {columns}. Leave them out."
-            )
-        trees = [tree for tree in read_trees(path) if find_leaves(tree)]
-        if not trees:
-            raise ValueError(f"A tree must have a word. Received: none in {path}.")
-        words = [[word for _, word in find_leaves(tree)] for tree in trees]
-        return join_words(words), list(map(write_tree, trees))
-
-    @classmethod
-    def describe_labels(cls, labels):
-        """The number of words, which are the leaves of the trees."""
-        return {"words": sum(len(find_leaves(read_tree(tree))) for tree in labels)}
-
-    def rows_to_score(self, x, labels):
-        """All sentences, also equal ones."""
-        return x, labels
-
-    def predict_labels(self, x):
-        """The trees, list of str, without probabilities."""
-        return self.parse(x), None
-
-    def marked_texts(self, x, answers):
-        """Sentences with their phrases."""
-        marked = [phrase_spans(read_tree(row[self.answer_name])) for row in answers]
-        return [text for text, _ in marked], [spans for _, spans in marked]
-
-    def assess(self, labels, predicted, confidence=None):
-        """Assesses trees, see `zoo.evaluation.assess_trees`.
-
-        Punctuation is what has the tag of punctuation in the right tree.
-        """
-        golds = [read_tree(text, clean=True) for text in labels]
-        return assess_trees(golds, list(map(read_tree, predicted)), "gold")

@@ -7,13 +7,13 @@ import tensorflow as tf
 from zoo.backbone.token_inputs import to_tensors
 from zoo.data import Packer, bucket_length
 from zoo.tasks.base import Task
+from zoo.tasks.files.translated_files import TranslatedFiles
 from zoo.tasks.inputs.targets import as_array
 from zoo.tasks.inputs.text_input import encode_text
 from zoo.tasks.losses.label_smoothing import SmoothedCrossentropy
 from zoo.tasks.losses.token_metrics import TokenAccuracy, TokenCrossentropy
 from zoo.tasks.option_kinds import check_options
 from zoo.tasks.writers.text_generation import TextGeneration
-from zoo.tasks.writers.translated_files import TranslatedFiles
 from zoo.text.white_space import is_blank
 
 
@@ -27,7 +27,7 @@ class SourcePacker(Packer):
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class Translator(TranslatedFiles, TextGeneration, Task):
+class Translator(TextGeneration, Task):
     """Writes a text for every text.
 
     In training the decoder reads the target, moved by one position, and predicts its
@@ -67,6 +67,7 @@ class Translator(TranslatedFiles, TextGeneration, Task):
     answers_tokens = False
     text_methods = ("translate", "answer")
     answer_name = "translation"
+    files = TranslatedFiles()
 
     def __init__(
         self,

@@ -64,7 +64,7 @@ def _clones(function):
     return function.__name__ == "_clone_layer"
 
 
-class TaskFiles:
+class TaskSaving:
     """How a task is written and read: presets, `.keras` files, plain configs.
 
     Attributes:

@@ -1,23 +1,23 @@
-"""What the command line asks of a multiple choice: files in, scores, reports out."""
+"""Files, scores and reports of a multiple choice."""
 
 from zoo.data import read_choices
 from zoo.evaluation import assess_classes, majority_label, tfidf_choice
-from zoo.tasks.labelled_files import LabelledFiles
+from zoo.tasks.files.labelled_files import LabelledFiles
 
 
 class ChoiceFiles(LabelledFiles):
-    """What a multiple choice reads from files, scores and reports with.
+    """Files, scores and reports of a multiple choice.
 
-    A subclass has `labels`, the numbers of the choices as str.
+    The `labels` of the model are the numbers of the choices as str.
     """
 
     baselines = {
         "most frequent number": majority_label,
         "TF-IDF with logistic regression": tfidf_choice,
     }
+    stratified = True
 
-    @classmethod
-    def read(cls, path, text_column=None, pair_column=None, label_column=None):
+    def read(self, path, text_column=None, pair_column=None, label_column=None):
         """Reads texts, choices and right numbers, see `zoo.data.read_choices`.
 
         Raises:
@@ -32,16 +32,15 @@ class ChoiceFiles(LabelledFiles):
         texts, numbers = read_choices(path)
         return texts, [str(number) for number in numbers]
 
-    @classmethod
-    def column_options(cls, x):
+    def options(self, kind, x, labels):
         """The number of choices."""
         return {"num_choices": len(x) - 1}
 
-    def predict_labels(self, x):
+    def predict_labels(self, model, x):
         """The numbers of the best choices, list of str, and their probabilities."""
-        found = self.answer(x)
+        found = model.answer(x)
         return [str(number) for number in found["choice"]], found["score"]
 
-    def assess(self, labels, predicted, confidence=None):
+    def assess(self, model, labels, predicted, confidence=None):
         """Assesses chosen numbers, see `zoo.evaluation.assess_classes`."""
-        return assess_classes(labels, predicted, self.labels, confidence)
+        return assess_classes(labels, predicted, model.labels, confidence)

@@ -1,30 +1,22 @@
-"""What the command line asks of a tagger: sentences in, scores, tags, reports out."""
+"""Files, scores, answers and reports of a tagger."""
 
 import itertools
 
 from zoo.data import read_conll
-from zoo.evaluation import (
-    assess_tags,
-    find_scheme,
-    most_frequent_tags,
-)
+from zoo.evaluation import assess_tags, find_scheme, most_frequent_tags
 from zoo.tasks.answering import as_numpy
-from zoo.tasks.labelled_files import LabelledFiles
+from zoo.tasks.files.labelled_files import LabelledFiles
 from zoo.tasks.taggers.tagging import WORD_KEYS, spans_of_text
 
 
 class TaggedFiles(LabelledFiles):
-    """What a tagger reads from files, trains on, scores, answers and reports with.
-
-    A subclass has `labels`, `options`, and the methods of `Tagging`.
-    """
+    """Files, scores, answers and reports of a model with the methods of `Tagging`."""
 
     baselines = {"most frequent tag of each word": most_frequent_tags}
     reads_words = True
 
-    @classmethod
     def read(
-        cls,
+        self,
         path,
         text_column=None,
         pair_column=None,
@@ -44,35 +36,34 @@ class TaggedFiles(LabelledFiles):
             )
         return read_conll(path, text_column, label_column, documents, skip_empty_words)
 
-    @classmethod
-    def data_options(cls, labels):
+    def options(self, kind, x, labels):
         """The names of the tags, and the scheme of spans if they follow one."""
         names = sorted({tag for tags in labels for tag in tags})
         return {"labels": names, "scheme": find_scheme(labels)}
 
-    def measure(self, x, labels):
+    def measure(self, model, x, labels):
         """Scores as of every task, and with a scheme precision, recall and F1."""
-        scores = super().measure(x, labels)
-        if self.options["scheme"]:
-            spans = self.score(x, labels)
+        scores = super().measure(model, x, labels)
+        if model.options["scheme"]:
+            spans = model.score(x, labels)
             scores |= {name: spans[name] for name in ("precision", "recall", "f1")}
         return scores
 
-    def answer_rows(self, x):
+    def answer_rows(self, model, x):
         """Yields a dict for each text: lists with one value for each word, and spans.
 
         The spans are in `entities`, if the model has a scheme.
         """
-        for text, words in self.tagged_texts(x):
+        for text, words in model.tagged_texts(x):
             row = {k: [word[key] for word in words] for k, key in WORD_KEYS.items()}
-            if self.options["scheme"]:
+            if model.options["scheme"]:
                 row["entities"] = spans_of_text(text, words)
             yield row
 
-    def marked_texts(self, x, answers):
+    def marked_texts(self, model, x, answers):
         """Texts with their spans, or without a scheme with the tags of all words."""
-        texts = as_numpy(self.text_columns(x)[0]).tolist()
-        if self.options["scheme"]:
+        texts = as_numpy(model.text_columns(x)[0]).tolist()
+        if model.options["scheme"]:
             return texts, [row["entities"] for row in answers]
         keys = {"tags": "label", "scores": "score", "begins": "begin", "ends": "end"}
         return texts, [
@@ -83,27 +74,24 @@ class TaggedFiles(LabelledFiles):
             for row in answers
         ]
 
-    @classmethod
-    def describe_labels(cls, labels):
+    def describe_labels(self, labels):
         """How often each tag occurs, and the number of words."""
         tags = list(itertools.chain.from_iterable(labels))
         return {"words": len(tags), **super().describe_labels(tags)}
 
-    def predict_labels(self, x):
+    def predict_labels(self, model, x):
         """The tags of all words and their probabilities, two lists of lists."""
-        rows = self.tag(x)
+        rows = model.tag(x)
         return tuple(
             [[word[key] for word in row] for row in rows] for key in ("tag", "score")
         )
 
-    def assess(self, labels, predicted, confidence=None):
+    def assess(self, model, labels, predicted, confidence=None):
         """Assesses predicted tags, see `zoo.evaluation.assess_tags`."""
-        scheme = self.options["scheme"]
-        return assess_tags(
-            self.label_names(labels), predicted, self.labels, scheme, confidence
-        )
+        scheme, names = model.options["scheme"], model.label_names(labels)
+        return assess_tags(names, predicted, model.labels, scheme, confidence)
 
-    def describe_error(self, text, label, predicted):
+    def describe_error(self, model, text, label, predicted):
         """The words with a wrong tag, with the true and the predicted tag."""
         words = zip(text, label, predicted, strict=True)
         wrong = [

@@ -1,15 +1,16 @@
-"""What the command line asks of a task: files in, scores, answers and reports out."""
+"""Files, scores and reports of a task that is trained on labelled rows."""
 
 import collections
 
 from zoo.data import read_labelled
+from zoo.tasks.files.text_files import TextFiles
 
 
-class LabelledFiles:
-    """What a task reads from files, trains on, scores, answers and reports with.
+class LabelledFiles(TextFiles):
+    """Reads labelled rows from files; scores, answers and reports of their task.
 
-    A task that cannot be trained on labelled rows of a file sets `read` to None. A
-    report of a task without `predict_labels` and `assess` has the scores of `measure`.
+    A report of a task without `predict_labels` and `assess` has the scores of
+    `measure`.
 
     Attributes:
         baselines: dict of a name to a function, see `zoo.evaluation.baselines`, whose
@@ -19,20 +20,14 @@ class LabelledFiles:
         reads_words: bool, whether `read` takes `documents` and `skip_empty_words` of
             `zoo.data.read_conll`.
         split_column: int, the column of texts by whose hash rows are split.
-        stratified: bool, whether a row has one of a few labels, which all have their
-            shares in the rows that are held out.
-        calibrated: tuple of str, arguments that `calibrate` chooses for this model.
     """
 
     baselines = {}
     takes_target_file = False
     reads_words = False
     split_column = 0
-    stratified = False
-    calibrated = ()
 
-    @classmethod
-    def read(cls, path, text_column=None, pair_column=None, label_column=None):
+    def read(self, path, text_column=None, pair_column=None, label_column=None):
         """Reads texts and labels from a file.
 
         Args:
@@ -45,13 +40,22 @@ class LabelledFiles:
         """
         return read_labelled(path, text_column, pair_column, label_column)
 
-    @classmethod
-    def data_options(cls, labels):
-        """Arguments of the task that follow from the labels of a file, a dict."""
-        return {}
+    def options(self, kind, x, labels):
+        """Arguments of the task that follow from the rows of a file.
 
-    @classmethod
-    def describe_labels(cls, labels):
+        Args:
+            kind: class of the task.
+            x, labels: as `read` gives them.
+
+        Returns:
+            dict; by default of `pair`, if the task has optional columns.
+        """
+        if not kind.optional_columns:
+            return {}
+        count = len(x) if isinstance(x, tuple) else 1
+        return {"pair": count == len(kind.columns)}
+
+    def describe_labels(self, labels):
         """What is known about labels before the training.
 
         Args:
@@ -67,10 +71,15 @@ class LabelledFiles:
         """Labels from a file, as `fit` takes them."""
         return labels
 
-    def calibrate(self, x, labels):
+    def calibrated(self, model):
+        """The arguments that `calibrate` chooses for this model, tuple of str."""
+        return ()
+
+    def calibrate(self, model, x, labels):
         """Chooses the arguments `calibrated` after the training, and sets them.
 
         Args:
+            model: the task.
             x, labels: as of `measure`, rows that are not those of the training.
 
         Returns:
@@ -78,10 +87,11 @@ class LabelledFiles:
         """
         return {}
 
-    def measure(self, x, labels):
+    def measure(self, model, x, labels):
         """All scores of the model on labelled rows.
 
         Args:
+            model: the task.
             x: texts, as `fit` takes them.
             labels: list, as `read` gives them.
 
@@ -89,24 +99,25 @@ class LabelledFiles:
             dict of float.
         """
         y = self.parse_labels(labels)
-        scores = self.evaluate(x, y, verbose=0, return_dict=True)
+        scores = model.evaluate(x, y, verbose=0, return_dict=True)
         return {name: float(value) for name, value in scores.items()}
 
-    def rows_to_score(self, x, labels):
+    def rows_to_score(self, model, x, labels):
         """The rows that `predict_labels` and `assess` take.
 
         Args:
-            x, labels: as of `measure`.
+            model, x, labels: as of `measure`.
 
         Returns:
             texts and labels; by default those that are given.
         """
         return x, labels
 
-    def predict_labels(self, x):
+    def predict_labels(self, model, x):
         """The labels that the model predicts, for a report.
 
         Args:
+            model: the task.
             x: texts, as `fit` takes them.
 
         Returns:
@@ -115,10 +126,11 @@ class LabelledFiles:
         """
         return None
 
-    def assess(self, labels, predicted, confidence=None):
+    def assess(self, model, labels, predicted, confidence=None):
         """Assesses predicted labels.
 
         Args:
+            model: the task.
             labels: list, as `read` gives them.
             predicted: list of the same form.
             confidence: the probabilities of the predictions, or None.
@@ -128,10 +140,11 @@ class LabelledFiles:
         """
         raise NotImplementedError
 
-    def describe_error(self, text, label, predicted):
+    def describe_error(self, model, text, label, predicted):
         """What a report says about a wrong prediction beside its text.
 
         Args:
+            model: the task.
             text: str, or a list of words.
             label, predicted: as in the lists of `assess`.
 
@@ -139,45 +152,3 @@ class LabelledFiles:
             dict of str to str.
         """
         return {"true": str(label), "predicted": str(predicted)}
-
-    def answer_rows(self, x):
-        """Yields a dict of plain values for each row, what `answer` gives."""
-        answers = self.answer(x)
-        columns = [array.tolist() for array in answers.values()]
-        for values in zip(*columns, strict=True):
-            yield dict(zip(answers, values, strict=True))
-
-    def answer_file(self, path, output):
-        """Answers the rows of a file in the task's own format; ignores its labels.
-
-        Args:
-            path: of the file.
-            output: path of the file of answers.
-
-        Returns:
-            int, the number of answers.
-
-        Raises:
-            ValueError: by default, if there is no usual format of answers.
-        """
-        raise ValueError(
-            "Only questions in a file of SQuAD are answered as a file. Received: "
-            f"{path} for a {type(self).__name__}. Give the texts as lines of standard "
-            "input."
-        )
-
-    def marked_texts(self, x, answers):
-        """Texts in which the answers are marked, for `zoo.visualize.spans_page`.
-
-        Args:
-            x: texts, as `fit` takes them.
-            answers: list of dict, from `answer_rows`.
-
-        Returns:
-            list of str (B,), and list (B,) of lists of dict of begin, end, and perhaps
-            label and score.
-
-        Raises:
-            NotImplementedError: by default, if the answers are not parts of a text.
-        """
-        raise NotImplementedError

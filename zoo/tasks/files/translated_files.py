@@ -1,17 +1,14 @@
-"""What the command line asks of a translator: pairs in, scores, texts, reports out."""
+"""Files, scores and reports of a model that writes a text for a text."""
 
 from zoo.checks.user_warnings import warn_user
 from zoo.data import read_bitext
 from zoo.evaluation import assess_texts, copied_texts, group_references, nearest_targets
 from zoo.tasks.answering import as_numpy
-from zoo.tasks.labelled_files import LabelledFiles
+from zoo.tasks.files.labelled_files import LabelledFiles
 
 
 class TranslatedFiles(LabelledFiles):
-    """What a translator reads from files, trains on, scores and reports with.
-
-    A subclass has `write_texts` and `answer_name`.
-    """
+    """Files, scores and reports of a model with `write_texts` and `answer_name`."""
 
     baselines = {
         "copy of the source": copied_texts,
@@ -19,9 +16,8 @@ class TranslatedFiles(LabelledFiles):
     }
     takes_target_file = True
 
-    @classmethod
     def read(
-        cls,
+        self,
         path,
         text_column=None,
         pair_column=None,
@@ -50,10 +46,10 @@ class TranslatedFiles(LabelledFiles):
         columns = text_column, label_column
         if pair_column is not None or (target and columns != (None, None)):
             raise ValueError(
-                f"{cls.__name__} reads a column of sources and one of targets in one "
-                f"file, or two files without columns. Received: columns {columns}, "
-                f"pair_column={pair_column!r}, target={target!r}. Give either the two "
-                "columns of one file, or the second file."
+                "A task that writes texts reads a column of sources and one of targets "
+                "in one file, or two files without columns. Received: columns "
+                f"{columns}, pair_column={pair_column!r}, target={target!r}. Give "
+                "either the two columns of one file, or the second file."
             )
         chosen = zip(columns, (0, 1), strict=True)
         pairs = read_bitext(path, target, [b if a is None else a for a, b in chosen])
@@ -69,34 +65,33 @@ class TranslatedFiles(LabelledFiles):
             )
         return tuple(map(list, zip(*kept, strict=True)))
 
-    @classmethod
-    def describe_labels(cls, labels):
+    def describe_labels(self, labels):
         """The number of words that are separated by white space."""
         return {"words": sum(len(text.split()) for text in labels)}
 
-    def rows_to_score(self, x, labels):
+    def rows_to_score(self, model, x, labels):
         """Different sources, and all the targets of each."""
-        return group_references(as_numpy(self.text_columns(x)[0]).tolist(), labels)
+        return group_references(as_numpy(model.text_columns(x)[0]).tolist(), labels)
 
-    def measure(self, x, labels):
+    def measure(self, model, x, labels):
         """The scores of every task, and those of what the model writes, see `assess`.
 
         The options of the generation are the task's own.
         """
-        scores = super().measure(x, labels)
-        x, labels = self.rows_to_score(x, labels)
-        predicted, _ = self.predict_labels(x)
-        return scores | self.assess(labels, predicted).values()
+        scores = super().measure(model, x, labels)
+        x, labels = self.rows_to_score(model, x, labels)
+        predicted, _ = self.predict_labels(model, x)
+        return scores | self.assess(model, labels, predicted).values()
 
-    def predict_labels(self, x):
+    def predict_labels(self, model, x):
         """What the model writes, list of str, without probabilities."""
-        return self.write_texts(x), None
+        return model.write_texts(x), None
 
-    def assess(self, labels, predicted, confidence=None):
+    def assess(self, model, labels, predicted, confidence=None):
         """Assesses written texts, see `zoo.evaluation.assess_texts`."""
         return assess_texts(labels, predicted)
 
-    def describe_error(self, text, label, predicted):
+    def describe_error(self, model, text, label, predicted):
         """The right texts and the written one."""
         right = label if isinstance(label, str) else " / ".join(label)
-        return {"true": right, self.answer_name: predicted}
+        return {"true": right, model.answer_name: predicted}

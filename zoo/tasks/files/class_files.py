@@ -1,0 +1,77 @@
+"""Files, scores and reports of tasks with one label, or one number, for each text."""
+
+import tensorflow as tf
+
+from zoo.data import as_numbers, read_labelled
+from zoo.evaluation import (
+    assess_classes,
+    assess_numbers,
+    majority_label,
+    mean_number,
+    tfidf_label,
+    tfidf_number,
+)
+from zoo.tasks.files.labelled_files import LabelledFiles
+
+
+class ClassFiles(LabelledFiles):
+    """Files, scores and reports of a model whose outputs are a logit for each label."""
+
+    baselines = {
+        "majority": majority_label,
+        "TF-IDF with logistic regression": tfidf_label,
+    }
+    stratified = True
+
+    def options(self, kind, x, labels):
+        """Whether there are pairs, and the names of the labels."""
+        return {**super().options(kind, x, labels), "labels": sorted(set(labels))}
+
+    def predict_labels(self, model, x):
+        """The likeliest labels, list of str, and their probabilities, float32 (N,)."""
+        shares = tf.nn.softmax(model.predict(x, verbose=0)).numpy()
+        return [model.labels[number] for number in shares.argmax(-1)], shares.max(-1)
+
+    def assess(self, model, labels, predicted, confidence=None):
+        """Assesses predicted labels, see `zoo.evaluation.assess_classes`."""
+        labels, predicted = (
+            [model.labels[number] for number in model.encode_labels(rows)]
+            for rows in (labels, predicted)
+        )
+        return assess_classes(labels, predicted, model.labels, confidence)
+
+
+class NumberFiles(LabelledFiles):
+    """Files, scores and reports of a model that predicts a number."""
+
+    baselines = {"mean": mean_number, "TF-IDF with ridge regression": tfidf_number}
+
+    def read(self, path, text_column=None, pair_column=None, label_column=None):
+        """Reads texts and numbers from a table, see `zoo.data.read_labelled`.
+
+        Raises:
+            ValueError: if a label is not a finite number.
+        """
+        columns = text_column, pair_column, label_column
+        return read_labelled(path, *columns, numbers=True)
+
+    def describe_labels(self, labels):
+        """The smallest number, the mean and the largest number."""
+        mean = sum(labels) / len(labels)
+        return {"smallest": min(labels), "mean": mean, "largest": max(labels)}
+
+    def parse_labels(self, labels):
+        """Labels as finite numbers, see `zoo.data.as_numbers`."""
+        return as_numbers(labels)
+
+    def predict_labels(self, model, x):
+        """The predicted numbers, list of float, which have no probabilities."""
+        return model.predict(x, verbose=0)[:, 0].tolist(), None
+
+    def assess(self, model, labels, predicted, confidence=None):
+        """Assesses predicted numbers, see `zoo.evaluation.assess_numbers`."""
+        return assess_numbers(labels, predicted)
+
+    def describe_error(self, model, text, label, predicted):
+        """The true and the predicted number."""
+        return {"true": f"{label:.4g}", "predicted": f"{predicted:.4g}"}

@@ -1,0 +1,54 @@
+"""The answers of a task to rows of text, for the command line."""
+
+
+class TextFiles:
+    """Answers of a task that is not trained on labelled rows of a file.
+
+    A task names an instance as `files`. It has no state: a method that needs a model
+    takes it as its first argument.
+
+    Attributes:
+        read: None, or a method that reads texts and labels; see `LabelledFiles`.
+        marked_texts: None if the answers are not parts of a text. Else a method of the
+            model, its texts `x`, as `fit` takes them, and its answers, a list from
+            `answer_rows`. It returns what `zoo.visualize.spans_page` draws: list of str
+            (B,), and list (B,) of lists of dict of begin, end, and perhaps label and
+            score.
+        answer_names: tuple of str, the names of the answers that are in a row; None for
+            all.
+        stratified: bool, whether a row has one of a few labels, which all have their
+            shares in the rows that are held out.
+    """
+
+    read = None
+    marked_texts = None
+    answer_names = None
+    stratified = False
+
+    def answer_rows(self, model, x):
+        """Yields a dict of plain values for each row, what `answer` gives."""
+        answers = model.answer(x)
+        names = self.answer_names or answers
+        columns = [answers[name].tolist() for name in names]
+        for values in zip(*columns, strict=True):
+            yield dict(zip(names, values, strict=True))
+
+    def answer_file(self, model, path, output):
+        """Answers the rows of a file in the task's own format; ignores its labels.
+
+        Args:
+            model: the task.
+            path: of the file.
+            output: path of the file of answers.
+
+        Returns:
+            int, the number of answers.
+
+        Raises:
+            ValueError: by default, if there is no usual format of answers.
+        """
+        raise ValueError(
+            "Only questions in a file of SQuAD are answered as a file. Received: "
+            f"{path} for a {type(model).__name__}. Give the texts as lines of standard "
+            "input."
+        )
