@@ -6,6 +6,7 @@ from zoo.backbone.token_inputs import to_tensors
 from zoo.checks.ranges import Share, check_values, plain_value
 from zoo.data import Packer
 from zoo.family import FAMILIES
+from zoo.keras_internals import ModelHooks, all_layers
 from zoo.tasks.answering import answer_texts
 from zoo.tasks.fitting.distribution import STEPS, weighted_arguments
 from zoo.tasks.fitting.rate_search import find_learning_rate
@@ -25,6 +26,7 @@ class Task(
     TextTraining,
     TaskFiles,
     STEPS,
+    ModelHooks,
     keras.Model,
 ):
     """A head on a backbone, which trains, predicts and exports from raw text.
@@ -282,7 +284,7 @@ class Task(
             optimizer = self.default_optimizer(learning_rate)
         if kwargs.get("jit_compile") is True:
             # Shapes that depend on values, which XLA cannot compile.
-            for layer in self._flatten_layers():
+            for layer in all_layers(self):
                 for name in ("distinct", "packed"):
                     if hasattr(layer, name):
                         setattr(layer, name, False)

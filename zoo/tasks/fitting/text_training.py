@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from zoo.backbone.token_inputs import check_inputs
 from zoo.data import plan_batches, untuned
+from zoo.keras_internals import called_by_fit
 from zoo.tasks.fitting.epochs import Run, keep_batches, with_callbacks
 from zoo.tasks.inputs.text_batches import TextBatches
 from zoo.tasks.inputs.text_input import (
@@ -186,7 +187,7 @@ class TextTraining(TextBatches):
             TypeError: if `x` is not a batch, such as one string or a list of pairs.
             ValueError: if labels are missing or unknown, or lengths differ.
         """
-        if "_use_cached_eval_dataset" not in kwargs:  # else `fit` has checked the data
+        if not called_by_fit(kwargs):  # else `fit` has checked the data
             batch_size = rows_at_once(batch_size, None)
             steps = optional_count(steps, "steps")
             data = self._checked(x, y, "evaluate", sample_weight, batch_size)
