@@ -100,8 +100,8 @@ def foreign_private_names(tree):
     here = {*defined(tree)} - internals()
     yield from private_imports(tree)
     yield from internals().intersection([*methods(tree), *strings(ast.walk(tree))])
-    yield from {*probed(tree)} - defined_in_zoo()
+    yield from {*probed(tree)} - here
     for name, of_self in attributes(tree):
-        known = defined_in_zoo() if of_self else here
+        known = here | defined_in_zoo() if of_self else here
         if name not in known | OTHER_NAMES:
             yield name

@@ -63,110 +63,101 @@ def owners():
     }
 
 
-# Package, owner, private name, what in `zoo.keras_internals` needs it, and, for
-# methods, the names of the parameters, which is all that they may require.
-NAMES = [
-    ("keras", "Layer", "_flatten_layers", "all_layers", ["include_self", "recursive"]),
-    ("keras", "Layer", "_trainable_variables", "trainable_by_default", None),
-    ("keras", "quantized layer", "_is_quantized", "mark_quantized", None),
-    ("keras", "masked tensor", "_keras_mask", "mask_of", None),
-    ("keras", "Model", "_distribute_strategy", "model_strategy", None),
-    ("keras", "Model", "_loss_tracker", "loss_metrics", None),
-    ("keras", "Model", "_compile_loss", "loss_metrics", None),
-    ("keras", "Model.fit", "_use_cached_eval_dataset", "called_by_fit", None),
-    (
-        *("keras", "Model", "_maybe_symbolic_build", "ModelHooks"),
-        ["iterator", "data_batch"],
-    ),
-    (
-        *("keras", "Model", "_run_through_graph", "ModelHooks"),
-        ["inputs", "operation_fn", "call_fn"],
-    ),
-    ("keras", "clone_model", "_clone_layer", "ModelHooks", None),
-    ("keras", "Optimizer", "_learning_rate", "learning_rate_of", None),
-    ("keras", "Optimizer", "_iterations", "batches_of", None),
-    ("keras", "Optimizer", "_model_variables_moving_average", "averages_of", None),
-    ("keras", "Optimizer", "_distribution_strategy", "optimizer_strategy", None),
-    ("keras", "Optimizer", "_trainable_variables", "trained_by", None),
-    ("keras", "Optimizer", "_variables", "attributes_of", None),
-    ("keras", "Optimizer", "_trainable_variables_indices", "forget_build", None),
-    ("keras", "Optimizer", "_get_variable_index", "index_of", ["variable"]),
-    ("keras", "Optimizer", "_untrack_variable", "untrack", ["variable"]),
-    ("keras", "Adam", "_momentums", "moments_of", None),
-    ("keras", "Adam", "_velocities", "moments_of", None),
-    ("keras", "Adagrad", "_accumulators", "accumulator_of", None),
-    (
-        *("keras", "Optimizer", "_backend_apply_gradients", "OptimizerHooks"),
-        ["grads", "trainable_variables"],
-    ),
-    ("keras", "Optimizer", "_clip_gradients", "OptimizerHooks", ["grads"]),
-    (
-        *("keras", "Optimizer", "_all_reduce_sum_gradients", "OptimizerHooks"),
-        ["grads_and_vars"],
-    ),
-    (
-        "keras",
-        "Optimizer",
-        "_update_model_variables_moving_average",
-        "OptimizerHooks",
-        ["trainable_variables"],
-    ),
-    (
-        "keras",
-        "Optimizer",
-        "_overwrite_model_variables_with_average_value",
-        "OptimizerHooks",
-        ["trainable_variables"],
-    ),
-    ("keras", "Optimizer", "_apply_weight_decay", "OptimizerHooks", ["variables"]),
-    *[
-        ("tensorflow", "MirroredStrategy.extended", name, "set_collective_keys", found)
-        for name, found in {
-            "_collective_ops": None,
-            "_collective_key_base": None,
-            "_cross_device_ops": None,
-            "_make_collective_ops_with_fallbacks": [],
-        }.items()
-    ],
-    ("tensorflow", "TrackableResource", "_create_resource", "ResourceHooks", ["self"]),
-    (
-        *("tensorflow_text", "SentencepieceTokenizer", "_model_resource"),
-        *("set_resource", None),
-    ),
-    (
-        *("tensorflow_text", "sentencepiece_tokenizer", "gen_sentencepiece_tokenizer"),
-        *("sentencepiece_resource", None),
-    ),
-]
+# Owner, private name, what in `zoo.keras_internals` needs it, and the parameters of a
+# method; None for what is no method.
+NAMES = {
+    "Layer": {
+        "_flatten_layers": ("all_layers", "include_self, recursive"),
+        "_trainable_variables": ("trainable_by_default", None),
+    },
+    "quantized layer": {"_is_quantized": ("mark_quantized", None)},
+    "masked tensor": {"_keras_mask": ("mask_of", None)},
+    "Model": {
+        "_distribute_strategy": ("model_strategy", None),
+        "_loss_tracker": ("loss_metrics", None),
+        "_compile_loss": ("loss_metrics", None),
+        "_maybe_symbolic_build": ("ModelHooks", "iterator, data_batch"),
+        "_run_through_graph": ("ModelHooks", "inputs, operation_fn, call_fn"),
+    },
+    "Model.fit": {"_use_cached_eval_dataset": ("called_by_fit", None)},
+    "clone_model": {"_clone_layer": ("ModelHooks", None)},
+    "Optimizer": {
+        "_learning_rate": ("learning_rate_of", None),
+        "_iterations": ("batches_of", None),
+        "_model_variables_moving_average": ("averages_of", None),
+        "_distribution_strategy": ("optimizer_strategy", None),
+        "_trainable_variables": ("trained_by", None),
+        "_get_variable_index": ("index_of", "variable"),
+        "_variables": ("attributes_of", None),
+        "_trainable_variables_indices": ("forget_build", None),
+        "_untrack_variable": ("untrack", "variable"),
+        "_backend_apply_gradients": ("OptimizerHooks", "grads, trainable_variables"),
+        "_clip_gradients": ("OptimizerHooks", "grads"),
+        "_all_reduce_sum_gradients": ("OptimizerHooks", "grads_and_vars"),
+        "_update_model_variables_moving_average": (
+            "OptimizerHooks",
+            "trainable_variables",
+        ),
+        "_overwrite_model_variables_with_average_value": (
+            "OptimizerHooks",
+            "trainable_variables",
+        ),
+        "_apply_weight_decay": ("OptimizerHooks", "variables"),
+    },
+    "Adam": {
+        "_momentums": ("moments_of", None),
+        "_velocities": ("moments_of", None),
+    },
+    "Adagrad": {"_accumulators": ("accumulator_of", None)},
+    "MirroredStrategy.extended": {
+        "_collective_ops": ("set_collective_keys", None),
+        "_collective_key_base": ("set_collective_keys", None),
+        "_cross_device_ops": ("set_collective_keys", None),
+        "_make_collective_ops_with_fallbacks": ("set_collective_keys", ""),
+    },
+    "TrackableResource": {"_create_resource": ("ResourceHooks", "self")},
+    "SentencepieceTokenizer": {"_model_resource": ("set_resource", None)},
+    "sentencepiece_tokenizer": {
+        "gen_sentencepiece_tokenizer": ("sentencepiece_resource", None)
+    },
+}
+PACKAGES = {  # of the owners that are not of Keras
+    "MirroredStrategy.extended": "tensorflow",
+    "TrackableResource": "tensorflow",
+    "SentencepieceTokenizer": "tensorflow_text",
+    "sentencepiece_tokenizer": "tensorflow_text",
+}
+ROWS = [(owner, name) for owner, names in NAMES.items() for name in names]
 
 
-def check_name(package, owner, name, user, parameters, found):
+def check_name(owner, name, found):
     """Fails with the version that lacks a name of `found`, or has other parameters."""
+    user, parameters = NAMES[owner][name]
+    package = PACKAGES.get(owner, "keras")
     installed = f"{TITLES[package]} {VERSIONS[package]}"
     checked = " and ".join(keras_internals.CHECKED[package])
     end = f"which zoo.keras_internals.{user} needs; it was checked with {checked}."
-    if inspect.isfunction(found) or owner == "clone_model":  # a name within the source
+    if owner in ("Model.fit", "clone_model"):  # a name within the source
         known = re.search(rf"\b{name}\b", inspect.getsource(found))
     else:
         known = hasattr(found, name)
     assert known, f"{installed} has no {owner}.{name}, {end}"
     if parameters is not None:
-        present = [*inspect.signature(getattr(found, name)).parameters]
+        present = ", ".join(inspect.signature(getattr(found, name)).parameters)
         assert present == parameters, (
-            f"{installed} has {owner}.{name}({', '.join(present)}), not "
-            f"({', '.join(parameters)}), {end}"
+            f"{installed} has {owner}.{name}({present}), not ({parameters}), {end}"
         )
 
 
-@pytest.mark.parametrize("row", NAMES, ids=[f"{row[1]}.{row[2]}" for row in NAMES])
-def test_the_name_exists(row):
-    assert hasattr(keras_internals, row[3])
-    check_name(*row, owners()[row[1]])
+@pytest.mark.parametrize("owner, name", ROWS)
+def test_the_name_exists(owner, name):
+    assert hasattr(keras_internals, NAMES[owner][name][0])
+    check_name(owner, name, owners()[owner])
 
 
 def test_the_version_that_lacks_a_name_is_named(monkeypatch):
     monkeypatch.setitem(VERSIONS, "keras", "3.16.0")
-    row = next(row for row in NAMES if row[2] == "_get_variable_index")
+    row = "Optimizer", "_get_variable_index"
 
     class Optimizer:
         def _get_variable_index(self, key):
@@ -189,7 +180,7 @@ def test_operation_of_sentencepiece_takes_its_arguments():
 
 
 def test_every_name_is_in_the_table():
-    names = {row[2] for row in NAMES if is_private(row[2])}
+    names = {name for _, name in ROWS if is_private(name)}
     assert names == internals()
 
 
@@ -234,12 +225,11 @@ class A:
     def __init__(self):
         self._x = sys._getframe(1)
     def _f(self):
-        return super()._f() if hasattr(self, "_rate_is_set") else _g(self)._x
+        return super()._f() if hasattr(self, "_x") else _g(self)._x
 def _g(a):
     return a
 """
-    allowed = code.replace("super()._f()", "self._epochs()")
-    assert not [*foreign_private_names(ast.parse(allowed))]
+    assert not [*foreign_private_names(ast.parse(code))]
 
 
 @functools.cache
@@ -255,7 +245,7 @@ def names_of_bases(kind):
         bases += type(owners()["Model"]).__mro__
     names = set()
     for base in bases:
-        if base.__module__.split(".")[0] in ENGINES:
+        if str(base.__module__).split(".")[0] in ENGINES:
             names |= {*vars(base)} | source_names(sys.modules[base.__module__])
     return {*filter(is_private, names)}
 
@@ -265,10 +255,16 @@ def test_no_class_has_a_private_name_of_its_bases():
     modules = [m for n, m in sys.modules.items() if n.startswith("zoo.")]
     kinds = {k for m in modules for k in vars(m).values() if inspect.isclass(k)}
     for kind in kinds:
-        bases = [b for b in kind.__mro__ if b.__module__.startswith("zoo.")]
+        bases = [b for b in kind.__mro__ if str(b.__module__).startswith("zoo.")]
         for base in bases:
             if base.__module__ != "zoo.keras_internals":
                 pattern = r"(?:self|cls|super\(\))\.(_[a-z]\w*)\b"
                 used = {*vars(base), *re.findall(pattern, inspect.getsource(base))}
                 wrong |= {(base, name) for name in names_of_bases(kind) & used}
     assert not wrong
+
+
+def test_private_names_of_bases_are_known():
+    """The rule above can fail: a method, an attribute, and one of the injected base."""
+    assert {"_int8_call", "_losses"} <= names_of_bases(keras.layers.Dense)
+    assert {"_compile_metrics", "_run_through_graph"} <= names_of_bases(keras.Model)

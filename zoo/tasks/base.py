@@ -6,7 +6,7 @@ from zoo.backbone.token_inputs import to_tensors
 from zoo.checks.ranges import Share, check_values, plain_value
 from zoo.data import Packer
 from zoo.family import FAMILIES
-from zoo.keras_internals import ModelHooks, all_layers
+from zoo.keras_internals import all_layers
 from zoo.tasks.answering import answer_texts
 from zoo.tasks.fitting.distribution import STEPS, weighted_arguments
 from zoo.tasks.fitting.rate_search import find_learning_rate
@@ -26,7 +26,6 @@ class Task(
     TextTraining,
     TaskFiles,
     STEPS,
-    ModelHooks,
     keras.Model,
 ):
     """A head on a backbone, which trains, predicts and exports from raw text.

@@ -49,7 +49,7 @@ class SettableRate:
     """Lets `optimizer.learning_rate = x` replace a schedule."""
 
     _set_rate = None  # only beside a schedule; a plain rate is Keras' own variable
-    _rate_is_set = False
+    rate_is_set = False
 
     # Keras raises an error there, and `ReduceLROnPlateau` and `LearningRateScheduler`
     # with it. Here the rate that was set is a variable, NaN before, so that a training
@@ -61,7 +61,7 @@ class SettableRate:
 
     def _await_rate(self):
         """Makes the variable that can replace the schedule."""
-        self._rate_is_set = False
+        self.rate_is_set = False
         if isinstance(learning_rate_of(self), keras.Variable):
             self._set_rate = None
         elif self._set_rate is not None:
@@ -101,7 +101,7 @@ class SettableRate:
         rate = plain_rate(rate)
         if self._set_rate is not None and not callable(rate):
             self._set_rate.assign(rate)
-            self._rate_is_set = True
+            self.rate_is_set = True
             return
         keras.optimizers.Optimizer.learning_rate.fset(self, rate)
         self._await_rate()
@@ -110,24 +110,24 @@ class SettableRate:
     def variables(self):
         """The state; the second one is the rate, if it is a number."""
         variables = super().variables
-        if self._rate_is_set:
+        if self.rate_is_set:
             variables.insert(1, self._set_rate)
         return variables
 
     def load_own_variables(self, store):
         """Restores the state, with or without a rate that replaces the schedule."""
         more = len(store.keys()) - len(self.variables)
-        if self._set_rate is not None and more == (-1 if self._rate_is_set else 1):
+        if self._set_rate is not None and more == (-1 if self.rate_is_set else 1):
             stored = "1" in store.keys() and np.ndim(store["1"]) == 0
             if stored == (more == 1):
                 self._await_rate()
-                self._rate_is_set = stored
+                self.rate_is_set = stored
         super().load_own_variables(store)
 
     def get_config(self):
         """Constructor arguments; a rate that was set, in place of the schedule."""
         config = super().get_config()
-        if self._rate_is_set:
+        if self.rate_is_set:
             config["learning_rate"] = float(ops.convert_to_numpy(self._set_rate))
         return config
 

@@ -130,7 +130,7 @@ def unchanged(model):
     # restored.
     optimizer, history = unwrapped(model.optimizer), vars(model).get("history")
     schedule, rate = learning_rate_of(optimizer), float(optimizer.learning_rate)
-    was_set = getattr(optimizer, "_rate_is_set", False)
+    was_set = getattr(optimizer, "rate_is_set", False)
     variables = [*model.variables, *model.optimizer.variables]
     if isinstance(schedule, PlannedSchedule):
         variables += [schedule.begin, schedule.updates]

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from zoo.checks.user_warnings import warn_user
 from zoo.keras_internals import (
+    ModelHooks,
     learning_rate_of,
     loss_metrics,
     model_strategy,
@@ -28,7 +29,7 @@ KEYS = itertools.count(1000, 1000)
 SEPARATED = weakref.WeakSet()  # strategies with collective keys of their own
 
 
-class TensorFlowSteps:
+class TensorFlowSteps(ModelHooks):
     """Overrides the steps of `keras.Model` with global means, and several workers.
 
     With n replicas, Keras computes the gradient of sum(w l) / sum(w) / n on each of
@@ -215,7 +216,7 @@ class TensorFlowSteps:
         )
 
 
-class StepsOfOtherBackends:
+class StepsOfOtherBackends(ModelHooks):
     """The steps of other backends, which have the rows of all devices.
 
     Their loss in the logs is Keras': the mean over batches, weighted by their rows.
