@@ -8,6 +8,7 @@ import sys
 
 import pytest
 from places import ROOT
+from private_names import INTERNALS, foreign_private_names
 
 from zoo.programs.finetune.transfer import RECIPES
 from zoo.registry import FAMILIES, TASKS
@@ -37,9 +38,10 @@ OFFICIAL_METRICS = {"sacrebleu", "seqeval", "sklearn", "scipy", "threadpoolctl"}
 # What a module may import: from zoo, and from other packages. Every module may import
 # those of `EVERYWHERE`; a room of models may also import itself, and a package its own
 # modules.
-EVERYWHERE = {"files", "checks"}
+EVERYWHERE = {"files", "checks", "keras_internals"}
 RULES = {
     **dict.fromkeys(EVERYWHERE, (set(), {"numpy"})),
+    "keras_internals": (set(), {"tensorflow_text"}),
     "family": (set(), {"keras"}),
     "ragged_rows": (set(), {"tensorflow"}),
     "text": ({"ragged_rows"}, {"tensorflow", "tensorflow_text", "numpy"}),
@@ -313,6 +315,11 @@ def users_get_errors_not_assertions(path):
             assert not wide, f"except in line {node.lineno}"
 
 
+def private_names_of_keras_stand_in_one_module(path):
+    if path != INTERNALS:
+        assert not [*foreign_private_names(parse(path))]
+
+
 CHECKS = (
     imports_follow_the_table,
     imports_of_zoo_stand_at_the_top,
@@ -322,6 +329,7 @@ CHECKS = (
     modules_have_telling_names,
     no_module_branches_on_the_name_of_a_head,
     users_get_errors_not_assertions,
+    private_names_of_keras_stand_in_one_module,
 )
 
 

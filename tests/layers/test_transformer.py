@@ -106,3 +106,33 @@ def test_symbolic_positions_are_like_those_of_numbers(layer):
     assert layer(symbols[0]).shape == layer(x).shape == (1, 5, 4)
     assert layer(*symbols).shape == layer(x, places).shape == (3, 5, 4)
     assert layer.compute_output_shape((3, 5, 4)) == (1, 5, 4)
+
+
+def test_the_config_of_a_block_has_every_argument():
+    options = {
+        "num_heads": 2,
+        "intermediate_dim": 8,
+        "activation": "relu",
+        "dropout": 0.1,
+        "attention_dropout": 0.2,
+        "layer_norm_epsilon": 1e-5,
+        "stddev": None,
+        "causal": True,
+        "cross": True,
+        "norm_first": True,
+        "attention_bias": False,
+        "activation_dropout": 0.3,
+    }
+    defaults = TransformerBlock(num_heads=2, intermediate_dim=8).get_config()
+    assert options.keys() <= defaults.keys()
+    assert defaults["layer_norm_epsilon"] == 1e-12 and defaults["stddev"] == 0.02
+    block = TransformerBlock(**options, name="block", dtype="mixed_bfloat16")
+    config = block.get_config()
+    assert config.items() >= options.items()
+    copy = TransformerBlock.from_config(config)
+    assert copy.get_config() == config and copy.name == "block"
+    assert copy.dtype_policy.name == "mixed_bfloat16"
+    with pytest.raises(ValueError, match="`attention_dropout` must be a number in"):
+        TransformerBlock(2, 8, attention_dropout=1.0)
+    with pytest.raises(ValueError, match="rate"):
+        TransformerBlock(2, 8, rate=0.1)

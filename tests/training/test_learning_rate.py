@@ -13,8 +13,12 @@ SCHEDULE = WarmupLinearDecay(0.5, 4)
 OPTIMIZERS = {
     "adamw": lambda: AdamW(SCHEDULE, weight_decay=0.0),
     "adagrad": lambda: Adagrad(SCHEDULE),
-    "accumulating": lambda: AdamW(SCHEDULE, 0.0, gradient_accumulation_steps=2),
-    "scaled": lambda: keras.optimizers.LossScaleOptimizer(AdamW(SCHEDULE, 0.0)),
+    "accumulating": lambda: AdamW(
+        SCHEDULE, weight_decay=0.0, gradient_accumulation_steps=2
+    ),
+    "scaled": lambda: keras.optimizers.LossScaleOptimizer(
+        AdamW(SCHEDULE, weight_decay=0.0)
+    ),
 }
 
 

@@ -77,7 +77,7 @@ def test_adamw_follows_its_equation(backend, bias_correction, clip, monkeypatch)
     monkeypatch.setattr(keras.backend, "backend", lambda: backend)
     optimizer = AdamW(
         RATE,
-        DECAY,
+        weight_decay=DECAY,
         epsilon=EPSILON,
         global_clipnorm=clip,
         bias_correction=bias_correction,
@@ -89,7 +89,9 @@ def test_adamw_follows_its_equation(backend, bias_correction, clip, monkeypatch)
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float64"])
 @pytest.mark.parametrize("bias_correction", [True, False])
 def test_adamw_on_weights_of_other_widths(bias_correction, dtype):
-    optimizer = AdamW(RATE, DECAY, epsilon=EPSILON, bias_correction=bias_correction)
+    optimizer = AdamW(
+        RATE, weight_decay=DECAY, epsilon=EPSILON, bias_correction=bias_correction
+    )
     variables = [
         keras.Variable(variable.numpy(), dtype=dtype, name=variable.name)
         for variable in make_variables()[:1]
@@ -111,7 +113,9 @@ def reference_of_first(gradients, bias_correction):
 
 def test_layers_learn_at_their_own_rates():
     depths = {"embeddings_layer_norm": 0, "block_0": 1, "block_1": 2}
-    optimizer = AdamW(RATE, DECAY, epsilon=EPSILON, layer_decay=0.5, depths=depths)
+    optimizer = AdamW(
+        RATE, weight_decay=DECAY, epsilon=EPSILON, layer_decay=0.5, depths=depths
+    )
     expected = reference(make_gradients(), rates=(0.25, 0.25, 0.125))
     assert_same(train(optimizer, make_gradients()), expected)
     assert optimizer.rate_scale("classifier/kernel") == 1.0
@@ -191,11 +195,13 @@ def test_accumulation_clips_the_mean_of_the_gradients():
         [(a + b) / 2 for a, b in zip(*parts[i : i + 2], strict=True)]
         for i in range(0, len(parts), 2)
     ]
-    optimizer = AdamW(RATE, DECAY, epsilon=EPSILON, gradient_accumulation_steps=2)
+    optimizer = AdamW(
+        RATE, weight_decay=DECAY, epsilon=EPSILON, gradient_accumulation_steps=2
+    )
     assert_same(train(optimizer, parts), reference(means))
     optimizer = AdamW(
         WarmupLinearDecay(RATE, 2, 10),
-        DECAY,
+        weight_decay=DECAY,
         epsilon=EPSILON,
         gradient_accumulation_steps=2,
     )
@@ -211,7 +217,7 @@ def test_replicas_clip_the_sum_of_the_gradients(two_replicas):
     ]
     with two_replicas.scope():
         variables = make_variables()
-        optimizer = AdamW(RATE, DECAY, epsilon=EPSILON)
+        optimizer = AdamW(RATE, weight_decay=DECAY, epsilon=EPSILON)
         optimizer.build(variables)
 
     @tf.function
@@ -242,7 +248,7 @@ def test_configs_return():
     schedule = WarmupLinearDecay(2.0, 4, 10)
     optimizer = AdamW(
         schedule,
-        0.5,
+        weight_decay=0.5,
         global_clipnorm=2.0,
         bias_correction=False,
         layer_decay=0.9,

@@ -12,7 +12,7 @@ UPDATES = 5
 TOLERANCES = {"bfloat16": 2e-2, "float16": 2e-3, "float32": 1e-5, "float64": 1e-8}
 OPTIMIZERS = {
     "adamw": lambda **options: AdamW(
-        RATE, DECAY, epsilon=EPSILON, **{"global_clipnorm": 1.0, **options}
+        RATE, weight_decay=DECAY, epsilon=EPSILON, **{"global_clipnorm": 1.0, **options}
     ),
     "adagrad": lambda **options: Adagrad(RATE, **{"global_clipnorm": 1.0, **options}),
 }
@@ -93,7 +93,7 @@ def test_the_state_of_narrow_weights_is_float32(name):
 def test_a_second_moment_falls(dtype):
     """In bfloat16, 0.999 of a number is the number."""
     variable = keras.Variable(1.0, dtype=dtype)
-    optimizer = AdamW(RATE, 0.0, global_clipnorm=None)
+    optimizer = AdamW(RATE, weight_decay=0.0, global_clipnorm=None)
     optimizer.apply([tf.cast(8.0, dtype)], [variable])
     for _ in range(9):
         optimizer.apply([tf.cast(0.0, dtype)], [variable])
@@ -106,7 +106,7 @@ def test_squares_stay_in_the_range_of_float32(gradient):
     """In float16, 1e-5 squared is 0, and 300 squared is infinite."""
     gradient = tf.fill((4,), tf.cast(gradient, "float16"))
     for make in (
-        lambda: AdamW(RATE, 0.0, epsilon=1e-12),
+        lambda: AdamW(RATE, weight_decay=0.0, epsilon=1e-12),
         lambda: Adagrad(RATE, 0.0, epsilon=0.0, global_clipnorm=1.0),
     ):
         variable = keras.Variable(np.zeros(4), dtype="float16")
@@ -118,7 +118,7 @@ def test_narrow_weights_have_a_moving_average():
     """Of a momentum that is 1 in bfloat16."""
     options = {"use_ema": True, "ema_momentum": 0.999, "global_clipnorm": None}
     variable = keras.Variable(0.0, dtype="bfloat16")
-    optimizer = AdamW(1.0, 0.0, epsilon=1e-12, **options)
+    optimizer = AdamW(1.0, weight_decay=0.0, epsilon=1e-12, **options)
     values = []
     for _ in range(4):
         optimizer.apply([tf.constant(-1.0, "bfloat16")], [variable])
@@ -146,7 +146,7 @@ def test_narrow_gradients_are_accumulated_in_float32():
 def test_a_sparse_gradient_of_a_narrow_table():
     table = keras.Variable(np.ones((4, 2)), dtype="bfloat16")
     rows = tf.IndexedSlices(tf.fill((2, 2), tf.cast(3.0, "bfloat16")), [1, 1], (4, 2))
-    AdamW(RATE, 0.0).apply([rows], [table])
+    AdamW(RATE, weight_decay=0.0).apply([rows], [table])
     moved = np.asarray(tf.cast(table.value, "float32")) - 1
     np.testing.assert_allclose(moved[1], -RATE, atol=4e-3)
     np.testing.assert_array_equal(moved[[0, 2, 3]], 0)

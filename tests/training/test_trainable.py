@@ -108,7 +108,7 @@ def test_an_optimizer_without_state_is_built():
 
 def test_the_bias_is_corrected_from_the_update_at_which_a_variable_came():
     variables = make_variables()
-    optimizer = AdamW(RATE, 0.0, epsilon=EPSILON, global_clipnorm=None)
+    optimizer = AdamW(RATE, weight_decay=0.0, epsilon=EPSILON, global_clipnorm=None)
     for index, variable in enumerate(variables):
         variable.letter = "abc"[index]
     apply(optimizer, variables[:1], 5)
@@ -116,7 +116,7 @@ def test_the_bias_is_corrected_from_the_update_at_which_a_variable_came():
     late, alone = variables[1], keras.Variable(variables[1].numpy(), name="kernel")
     alone.letter = "b"
     apply(optimizer, variables[:2], 4, seed=7)
-    reference = AdamW(RATE, 0.0, epsilon=EPSILON, global_clipnorm=None)
+    reference = AdamW(RATE, weight_decay=0.0, epsilon=EPSILON, global_clipnorm=None)
     apply(reference, [alone], 4, seed=7)
     np.testing.assert_allclose(late, alone, rtol=1e-6)
     copy = AdamW.from_config(optimizer.get_config())

@@ -1,10 +1,12 @@
 """Frozen layers, which are not trainable, and groups of layers, by name."""
 
+from zoo.keras_internals import sublayers
+
 
 def layer_tree(layer, path):
     """Dict of path to layer: a layer and its inner layers, outer ones first."""
     tree = {path: layer}
-    for own in layer._flatten_layers(include_self=False, recursive=False):
+    for own in sublayers(layer):
         tree |= layer_tree(own, f"{path}/{own.name}")
     return tree
 

@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from zoo.checks.ranges import Positive, Size, check_values
+from zoo.keras_internals import all_layers
 from zoo.layers.quantization import reset_functions
 
 ADAPTED = (keras.layers.Dense, keras.layers.Embedding)
@@ -37,7 +38,7 @@ def enable_lora(model, rank, alpha=None):
     """
     layers = [
         layer
-        for layer in model._flatten_layers()
+        for layer in all_layers(model)
         if type(layer) in ADAPTED and layer.trainable
     ]
     check_values(Size, rank=rank)
@@ -67,7 +68,7 @@ def is_lora(variable):
 def merged_weights(model):
     """Dict of `id` of a variable to the array that a file holds, with LoRA merged."""
     merged = {id(v): v.value for v in model.weights if not is_lora(v)}
-    for layer in model._flatten_layers():
+    for layer in all_layers(model):
         if getattr(layer, "lora_enabled", False):
             store, own = {}, {variable.name: variable for variable in layer.weights}
             layer.save_own_variables(store)

@@ -8,6 +8,7 @@ import keras
 from keras import ops
 
 from zoo.checks.ranges import check_choice
+from zoo.keras_internals import all_layers, mark_quantized
 
 
 class CompositeLayer(keras.layers.Layer):
@@ -30,7 +31,7 @@ class CompositeLayer(keras.layers.Layer):
 
     def _numbered(self):
         """Dict of number, as JSON has it, to inner layer; some may share a name."""
-        return {str(k): layer for k, layer in enumerate(self._flatten_layers())}
+        return {str(k): layer for k, layer in enumerate(all_layers(self))}
 
 
 def quantize_model(model, quantize, mode=None, config=None, **kwargs):
@@ -130,10 +131,11 @@ class MatrixLayer(keras.layers.Layer):
                 self._add_int8(name, integers.shape)
                 getattr(self, name).assign(integers)
                 getattr(self, f"{name}_scale").assign(scale)
-        self._is_quantized = True
+        mark_quantized(self)
         self.dtype_policy = f"int8_from_{self.dtype_policy.name}"
 
-    def _int8_call(self, *args, **kwargs):
+    def quantized_call(self, *args, **kwargs):
+        """Computes the layer with its int8 matrices, see `matrix`."""
         return self.call(*args, **kwargs)
 
     @classmethod
@@ -167,7 +169,7 @@ def quantize_layers(model, config=None):
     if config is None:
         config = keras.quantizers.Int8QuantizationConfig(activation_quantizer=None)
     with _without_old_garbage():
-        for layer in list(model._flatten_layers()):
+        for layer in list(all_layers(model)):
             if _can_be_quantized(layer) and layer.quantization_mode is None:
                 with contextlib.suppress(NotImplementedError):
                     layer.quantize(config=config)
@@ -177,7 +179,7 @@ def quantize_layers(model, config=None):
 def reset_functions(model):
     """Makes `fit`, `evaluate`, `predict` and `answer` trace their functions again."""
     # A traced function keeps using the variables that it was traced with.
-    for layer in model._flatten_layers():
+    for layer in all_layers(model):
         if isinstance(layer, keras.Model):
             layer.train_function = layer.test_function = layer.predict_function = None
         if hasattr(layer, "answer_function"):
@@ -186,7 +188,7 @@ def reset_functions(model):
 
 def _can_be_quantized(layer):
     has_method = type(layer).quantize is not keras.layers.Layer.quantize
-    return has_method and len(list(layer._flatten_layers())) == 1
+    return has_method and len(all_layers(layer)) == 1
 
 
 def quantization_record(layers):

@@ -24,4 +24,5 @@ def make_optimizer(recipe):
         return Adagrad(
             schedule, initial_accumulator_value=recipe.accumulator, **options
         )
-    return AdamW(schedule, recipe.weight_decay, beta_2=recipe.beta_2, **options)
+    options |= {"weight_decay": recipe.weight_decay, "beta_2": recipe.beta_2}
+    return AdamW(schedule, **options)

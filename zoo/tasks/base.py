@@ -6,6 +6,7 @@ from zoo.backbone.token_inputs import to_tensors
 from zoo.checks.ranges import Share, check_values, plain_value
 from zoo.data import Packer
 from zoo.family import FAMILIES
+from zoo.keras_internals import all_layers
 from zoo.tasks.answering import answer_texts
 from zoo.tasks.files.text_files import TextFiles
 from zoo.tasks.fitting.distribution import STEPS, weighted_arguments
@@ -261,7 +262,7 @@ class Task(TextTraining, TaskSaving, STEPS, keras.Model):
             optimizer = self.default_optimizer(learning_rate)
         if kwargs.get("jit_compile") is True:
             # Shapes that depend on values, which XLA cannot compile.
-            for layer in self._flatten_layers():
+            for layer in all_layers(self):
                 for name in ("distinct", "packed"):
                     if hasattr(layer, name):
                         setattr(layer, name, False)

@@ -2,7 +2,6 @@
 
 import contextlib
 import contextvars
-import inspect
 
 import keras
 
@@ -53,15 +52,6 @@ def split_state(config):
     return config, has_state and not (
         isinstance(optimizer, dict) and optimizer.get("has_state") is False
     )
-
-
-def _clones(function):
-    """Whether a function is that of `keras.models.clone_model` without arguments."""
-    for _ in range(2):  # Keras 3.15 wraps a function of a layer
-        function = inspect.getclosurevars(function).nonlocals.get("clone_function")
-        if function is None:
-            return False
-    return function.__name__ == "_clone_layer"
 
 
 class TaskSaving:
@@ -171,16 +161,12 @@ class TaskSaving:
             if name in store:
                 state.assign(store[name])
 
-    def _run_through_graph(self, inputs, **call):
-        """Keras' method, for `keras.models.clone_model` with the layers of a copy.
-
-        Keras 3.15 clones each layer alone. Then layers no longer share weights, and
-        weights that the outputs do not need are lost.
-        """
-        if {"call_fn", "operation_fn"} <= {*call} and _clones(call["operation_fn"]):
-            with uncompiled():
-                return type(self).from_config(self.get_config())(inputs)
-        return super()._run_through_graph(inputs, **call)
+    def clone_on(self, inputs):
+        """The outputs of a copy, for `keras.models.clone_model`; see `ModelHooks`."""
+        # Keras 3.15 clones each layer alone. Then layers no longer share weights, and
+        # weights that the outputs do not need are lost.
+        with uncompiled():
+            return type(self).from_config(self.get_config())(inputs)
 
     def get_compile_config(self):
         """Keras' record of `compile`, and whether the optimizer has a state."""

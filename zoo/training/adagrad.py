@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from zoo.keras_internals import accumulator_of, index_of
 from zoo.training.optimizer_base import ZooOptimizer
 
 
@@ -33,7 +34,7 @@ class Adagrad(ZooOptimizer, keras.optimizers.Adagrad):
 
     def update_step(self, gradient, variable, learning_rate):
         """One update of one variable."""
-        accumulator = self._accumulators[self._get_variable_index(variable)]
+        accumulator = accumulator_of(self, index_of(self, variable))
         gradient = ops.cast(gradient, accumulator.dtype)
         rate = ops.cast(learning_rate, accumulator.dtype)
         self.assign_add(accumulator, ops.square(gradient))

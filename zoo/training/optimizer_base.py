@@ -18,6 +18,15 @@ from zoo.checks.ranges import (
     Size,
     check_value,
 )
+from zoo.keras_internals import (
+    OptimizerHooks,
+    averages_of,
+    batches_of,
+    learning_rate_of,
+    optimizer_strategy,
+    trained_by,
+    untrack,
+)
 from zoo.layers import is_lora
 
 RATE = Annotated[float, Range("at least 0 and finite", lambda rate: rate >= 0)]
@@ -40,7 +49,7 @@ class SettableRate:
     """Lets `optimizer.learning_rate = x` replace a schedule."""
 
     _set_rate = None  # only beside a schedule; a plain rate is Keras' own variable
-    _rate_is_set = False
+    rate_is_set = False
 
     # Keras raises an error there, and `ReduceLROnPlateau` and `LearningRateScheduler`
     # with it. Here the rate that was set is a variable, NaN before, so that a training
@@ -52,8 +61,8 @@ class SettableRate:
 
     def _await_rate(self):
         """Makes the variable that can replace the schedule."""
-        self._rate_is_set = False
-        if isinstance(self._learning_rate, keras.Variable):
+        self.rate_is_set = False
+        if isinstance(learning_rate_of(self), keras.Variable):
             self._set_rate = None
         elif self._set_rate is not None:
             self._set_rate.assign(float("nan"))
@@ -66,7 +75,7 @@ class SettableRate:
                     trainable=False,
                     aggregation="only_first_replica",
                 )
-            self._untrack_variable(self._set_rate)  # see `variables`
+            untrack(self, self._set_rate)  # see `variables`
 
     @property
     def learning_rate(self):
@@ -75,52 +84,50 @@ class SettableRate:
         Raises:
             ValueError: if the value is a negative number, not finite, or no number.
         """
-        return self._get_current_learning_rate()
+        if self._set_rate is None:
+            return super().learning_rate
+        schedule = learning_rate_of(self)
+        if isinstance(schedule, LearningRateSchedule):
+            # Keras counts batches here, even if several are accumulated to an update.
+            rate = schedule(self.iterations)
+        else:
+            rate = schedule()
+        rate = ops.cast(rate, self._set_rate.dtype)
+        own = ops.convert_to_tensor(self._set_rate)  # JAX takes no variable in `where`
+        return ops.where(ops.isnan(own), rate, own)
 
     @learning_rate.setter
     def learning_rate(self, rate):
         rate = plain_rate(rate)
         if self._set_rate is not None and not callable(rate):
             self._set_rate.assign(rate)
-            self._rate_is_set = True
+            self.rate_is_set = True
             return
         keras.optimizers.Optimizer.learning_rate.fset(self, rate)
         self._await_rate()
-
-    def _get_current_learning_rate(self):
-        if self._set_rate is None:
-            return super()._get_current_learning_rate()
-        if isinstance(self._learning_rate, LearningRateSchedule):
-            # Keras counts batches here, even if several are accumulated to an update.
-            rate = self._learning_rate(self.iterations)
-        else:
-            rate = self._learning_rate()
-        rate = ops.cast(rate, self._set_rate.dtype)
-        own = ops.convert_to_tensor(self._set_rate)  # JAX takes no variable in `where`
-        return ops.where(ops.isnan(own), rate, own)
 
     @property
     def variables(self):
         """The state; the second one is the rate, if it is a number."""
         variables = super().variables
-        if self._rate_is_set:
+        if self.rate_is_set:
             variables.insert(1, self._set_rate)
         return variables
 
     def load_own_variables(self, store):
         """Restores the state, with or without a rate that replaces the schedule."""
         more = len(store.keys()) - len(self.variables)
-        if self._set_rate is not None and more == (-1 if self._rate_is_set else 1):
+        if self._set_rate is not None and more == (-1 if self.rate_is_set else 1):
             stored = "1" in store.keys() and np.ndim(store["1"]) == 0
             if stored == (more == 1):
                 self._await_rate()
-                self._rate_is_set = stored
+                self.rate_is_set = stored
         super().load_own_variables(store)
 
     def get_config(self):
         """Constructor arguments; a rate that was set, in place of the schedule."""
         config = super().get_config()
-        if self._rate_is_set:
+        if self.rate_is_set:
             config["learning_rate"] = float(ops.convert_to_numpy(self._set_rate))
         return config
 
@@ -135,12 +142,13 @@ class WideState:
         dtype = wide_dtype(dtype or keras.config.floatx())
         return super().add_variable(shape, initializer, dtype, **kwargs)
 
-    def _backend_apply_gradients(self, grads, trainable_variables):
-        grads = [ops.cast(grad, wide_dtype(grad.dtype)) for grad in grads]
-        super()._backend_apply_gradients(grads, trainable_variables)
+    def update_variables(self, grads, variables, default):
+        """Updates the variables with gradients of at least 32 bits."""
+        default([ops.cast(grad, wide_dtype(grad.dtype)) for grad in grads], variables)
 
     # Keras computes both of the following in the variable's dtype.
-    def _update_model_variables_moving_average(self, trainable_variables):
+    def update_averages(self, variables):
+        """Moves the averages in their own dtype, once for each update."""
         if not self.use_ema:
             return
         batches = self.gradient_accumulation_steps or 1
@@ -151,9 +159,8 @@ class WideState:
                 f" and {batches}. Leave it out: `fit` sets the averages at its end."
             )
         # The counter of batches is raised later.
-        due = ops.equal((self._iterations + 1) % batches, 0)
-        averages = self._model_variables_moving_average
-        for variable, average in zip(trainable_variables, averages, strict=True):
+        due = ops.equal((batches_of(self) + 1) % batches, 0)
+        for variable, average in zip(variables, averages_of(self), strict=True):
             if average is None:
                 continue
             later = ops.cast(ops.not_equal(self.iterations, 0), average.dtype)
@@ -161,14 +168,14 @@ class WideState:
             value = ops.cast(variable, average.dtype)
             average.assign(momentum * average + (1 - momentum) * value)
 
-    def _overwrite_model_variables_with_average_value(self, trainable_variables):
+    def assign_averages(self, variables, default):
+        """Sets the variables to their averages, on every replica."""
         if keras.backend.backend() != "tensorflow":
-            super()._overwrite_model_variables_with_average_value(trainable_variables)
+            default(variables)
             return
-        averages = self._model_variables_moving_average
-        for variable, average in zip(trainable_variables, averages, strict=True):
+        for variable, average in zip(variables, averages_of(self), strict=True):
             if average is not None:
-                self._distribution_strategy.extended.update(
+                optimizer_strategy(self).extended.update(
                     variable.value, self.assign, args=(average.value,)
                 )
 
@@ -176,21 +183,23 @@ class WideState:
 class ClipsTheSum:
     """Clips the sum of the gradients of all replicas; Keras clips each replica's."""
 
-    def _clip_gradients(self, grads):
+    def clip_each(self, grads, default):
+        """The gradients as they are with TensorFlow, see `sum_gradients`."""
         if keras.backend.backend() == "tensorflow":
             return grads
-        return super()._clip_gradients(_of_one_dtype(grads))
+        return default(_of_one_dtype(grads))
 
-    def _all_reduce_sum_gradients(self, grads_and_vars):
-        pairs = list(grads_and_vars)
+    def sum_gradients(self, pairs, default, clip):
+        """The gradients of all replicas, added up and clipped, with the variables."""
+        pairs = list(pairs)
         # TensorFlow never releases a graph that adds up over replicas.
         if _replicas() > 1:
-            pairs = super()._all_reduce_sum_gradients(pairs)
+            pairs = default(pairs)
         kept = [pair for pair in pairs if pair[0] is not None]
         # A sparse gradient has a row for each time that a token occurs. They are added
         # up first: the square of their sum is not the sum of their squares.
         grads = [ops.add(grad, 0.0) for grad, _ in kept]
-        grads = super()._clip_gradients(_of_one_dtype(grads))
+        grads = clip(_of_one_dtype(grads))
         return list(zip(grads, (variable for _, variable in kept), strict=True))
 
 
@@ -212,7 +221,7 @@ class WithoutLora:
 
     def save_own_variables(self, store):
         """Writes the state, or nothing if a trained variable is not in the file."""
-        if not any(map(is_lora, self._trainable_variables)):
+        if not any(map(is_lora, trained_by(self))):
             super().save_own_variables(store)
 
     def load_own_variables(self, store):
@@ -221,7 +230,14 @@ class WithoutLora:
             super().load_own_variables(store)
 
 
-class ZooOptimizer(WithoutLora, SettableRate, WideState, ClipsTheSum, CheckedArguments):
+class ZooOptimizer(
+    WithoutLora,
+    SettableRate,
+    WideState,
+    ClipsTheSum,
+    CheckedArguments,
+    OptimizerHooks,
+):
     """All of the above; stands before an optimizer of Keras among the bases."""
 
 
@@ -247,7 +263,7 @@ def _replicas():
 
 def strategy_scope(optimizer):
     """The scope of the strategy that an optimizer was made in."""
-    strategy = getattr(optimizer, "_distribution_strategy", None)
+    strategy = optimizer_strategy(optimizer)
     return strategy.scope() if strategy else contextlib.nullcontext()
 
 

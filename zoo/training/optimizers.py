@@ -17,8 +17,22 @@ from zoo.checks.ranges import (
     check_value,
     check_values,
 )
+from zoo.keras_internals import (
+    index_of,
+    moments_of,
+    optimizer_strategy,
+    trained_by,
+)
 from zoo.training.optimizer_base import ZooOptimizer, wide_dtype
 from zoo.training.schedules import WarmupLinearDecay
+
+# Arguments of Keras' AdamW whose defaults differ here.
+BERT_DEFAULTS = {
+    "weight_decay": 0.01,
+    "epsilon": 1e-6,
+    "global_clipnorm": 1.0,
+    "name": "adamw",
+}
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -68,29 +82,29 @@ class AdamW(ZooOptimizer, keras.optimizers.AdamW):
     """
 
     no_decay = re.compile("bias|norm|Norm")
+    # `update_step` decays. Keras would choose variables by their short names, which
+    # lack "layer_norm".
+    keras_decays = False
 
     def __init__(
         self,
         learning_rate=5e-5,
-        weight_decay=0.01,
-        beta_1=0.9,
-        beta_2=0.999,
-        epsilon=1e-6,
-        global_clipnorm=1.0,
+        *,
         bias_correction=True,
         layer_decay=1.0,
         depths=None,
         joined=None,
         head_multiplier=1.0,
         heads=None,
-        name="adamw",
         **kwargs,
     ):
+        kwargs = {**BERT_DEFAULTS, **kwargs}
         layer_decay = check_value("layer_decay", layer_decay, Share)
         check_values(bool, bias_correction=bias_correction)
         check_values(dict[str, Count] | None, depths=depths)
         check_values(list[Count] | None, joined=joined)
         check_multiplier(head_multiplier, heads)
+        global_clipnorm = kwargs["global_clipnorm"]
         others = [k for k in ("clipnorm", "clipvalue") if kwargs.get(k) is not None]
         if others and global_clipnorm is not None:
             raise ValueError(
@@ -101,16 +115,7 @@ class AdamW(ZooOptimizer, keras.optimizers.AdamW):
             raise ValueError(
                 "`amsgrad` must be False. Received: True. Use `keras.optimizers.AdamW`."
             )
-        super().__init__(
-            learning_rate=learning_rate,
-            weight_decay=weight_decay,
-            beta_1=beta_1,
-            beta_2=beta_2,
-            epsilon=epsilon,
-            global_clipnorm=global_clipnorm,
-            name=name,
-            **kwargs,
-        )
+        super().__init__(learning_rate, **kwargs)
         self.bias_correction = bias_correction
         self.layer_decay = layer_decay
         self.depths = dict(depths or {})
@@ -138,9 +143,9 @@ class AdamW(ZooOptimizer, keras.optimizers.AdamW):
 
     def update_step(self, gradient, variable, learning_rate):
         """One update of one variable."""
-        index = self._get_variable_index(variable)
-        m, v = self._momentums[index], self._velocities[index]
-        path = self._trainable_variables[index].path
+        index = index_of(self, variable)
+        m, v = moments_of(self, index)
+        path = trained_by(self)[index].path
         dtype = keras.backend.standardize_dtype(variable.dtype)
         wide = wide_dtype(dtype)
         gradient = ops.cast(ops.convert_to_tensor(gradient), wide)
@@ -162,13 +167,13 @@ class AdamW(ZooOptimizer, keras.optimizers.AdamW):
         rate = rate * ops.sqrt(1 - powers[1]) / (1 - powers[0])
         self.assign(variable, value - rate * m / (ops.sqrt(v) + epsilon))
 
-    def _backend_update_step(self, grads, trainable_variables, learning_rate):
-        """Updates all variables; see `_factors`."""
-        strategy = getattr(self, "_distribution_strategy", None)
+    def apply(self, grads, trainable_variables=None):
+        """Updates all variables; see `keras.optimizers.Optimizer` and `_factors`."""
+        strategy = optimizer_strategy(self)
         one = strategy is None or strategy.num_replicas_in_sync == 1
         self._update.factors = {} if one else None  # no device reads those of another
         try:
-            super()._backend_update_step(grads, trainable_variables, learning_rate)
+            super().apply(grads, trainable_variables)
         finally:
             self._update.factors = None
 
@@ -211,11 +216,6 @@ class AdamW(ZooOptimizer, keras.optimizers.AdamW):
             epsilon=epsilon,
             grad=gradient,
         )
-
-    # `update_step` decays. Keras would choose variables by their short names, which
-    # lack "layer_norm".
-    def _apply_weight_decay(self, variables):
-        pass
 
     def get_config(self):
         """Constructor arguments."""

@@ -9,6 +9,7 @@ import keras
 import numpy as np
 
 from zoo.checks.ranges import CheckedFields, Positive, Range, check_values
+from zoo.keras_internals import learning_rate_of
 from zoo.training.schedules import PlannedSchedule
 from zoo.training.update_plan import unwrapped
 
@@ -128,8 +129,8 @@ def unchanged(model):
     # Weights, random states, the state of the optimizer, its rate and its plan are
     # restored.
     optimizer, history = unwrapped(model.optimizer), vars(model).get("history")
-    schedule, rate = optimizer._learning_rate, float(optimizer.learning_rate)
-    was_set = getattr(optimizer, "_rate_is_set", False)
+    schedule, rate = learning_rate_of(optimizer), float(optimizer.learning_rate)
+    was_set = getattr(optimizer, "rate_is_set", False)
     variables = [*model.variables, *model.optimizer.variables]
     if isinstance(schedule, PlannedSchedule):
         variables += [schedule.begin, schedule.updates]

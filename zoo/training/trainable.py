@@ -2,10 +2,15 @@
 
 import keras
 
+from zoo.keras_internals import (
+    attributes_of,
+    averages_of,
+    forget_build,
+    trained_by,
+    untrack,
+)
 from zoo.training.optimizer_base import strategy_scope
 from zoo.training.optimizers import AdamW
-
-LISTS = ("_variables", "_trainable_variables")  # of Keras; all others are slots
 
 
 def follow_trainable(optimizer, variables):
@@ -41,19 +46,19 @@ def follow_model(model):
     """Makes the optimizer of a model train what is trainable now."""
     # An optimizer that also trains other models does not change.
     known = {id(variable) for variable in model.variables}
-    if all(id(v) in known for v in model.optimizer._trainable_variables):
+    if all(id(v) in known for v in trained_by(model.optimizer)):
         follow_trainable(model.optimizer, model.trainable_variables)
 
 
 def trains(optimizer, variables):
     """Whether a built optimizer trains exactly these variables, in this order."""
-    return [id(v) for v in optimizer._trainable_variables] == [id(v) for v in variables]
+    return [id(v) for v in trained_by(optimizer)] == [id(v) for v in variables]
 
 
 def _parts(optimizer):
     """An optimizer and those that it wraps."""
     inner = [getattr(optimizer, "inner_optimizer", None)]
-    inner += getattr(optimizer, "_inner_optimizers", ())
+    inner += getattr(optimizer, "optimizers", ())  # of a `MultiOptimizer`
     return [optimizer, *(part for one in inner if one for part in _parts(one))]
 
 
@@ -64,28 +69,25 @@ class _State:
     # trainable variable, or None; and single variables.
     def __init__(self, optimizer):
         self.optimizer = optimizer
-        self.trained = list(optimizer._trainable_variables)
+        self.trained = list(trained_by(optimizer))
         self.joined = list(getattr(optimizer, "joined", ()))
         self.attributes = {
             name: list(value) if isinstance(value, list) else value
-            for name, value in vars(optimizer).items()
-            if isinstance(value, keras.Variable) or self._are_slots(name, value)
+            for name, value in attributes_of(optimizer).items()
+            if isinstance(value, keras.Variable) or self._are_slots(value)
         }
-        optimizer.built = False
-        optimizer._trainable_variables = []
-        optimizer._trainable_variables_indices = {}
+        forget_build(optimizer)
 
-    def _are_slots(self, name, value):
+    def _are_slots(self, value):
         return (
-            name not in LISTS
-            and isinstance(value, list)
+            isinstance(value, list)
             and len(value) == len(self.trained)
             and all(v is None or isinstance(v, keras.Variable) for v in value)
         )
 
     def restore(self):
         """Copies the values into the variables that were built."""
-        optimizer, trained = self.optimizer, list(self.optimizer._trainable_variables)
+        optimizer, trained = self.optimizer, list(trained_by(self.optimizer))
         for name, old in self.attributes.items():
             new = getattr(optimizer, name)
             if isinstance(old, list):
@@ -102,14 +104,13 @@ class _State:
             return
         if new is not None:
             new.assign(old)
-        if any(old is variable for variable in self.optimizer._variables):
-            self.optimizer._untrack_variable(old)
+        untrack(self.optimizer, old)
 
     def _start(self, trained):
         """Starts the state of the variables that were not trained before."""
         optimizer, known = self.optimizer, set(map(id, self.trained))
         if optimizer.use_ema and trained:
-            averages = optimizer._model_variables_moving_average
+            averages = averages_of(optimizer)
             for variable, average in zip(trained, averages, strict=True):
                 if id(variable) not in known:
                     average.assign(variable)

@@ -6,6 +6,7 @@ import keras
 
 from zoo.backbone.freezing import frozen_layers, layer_groups, layer_tree
 from zoo.checks.ranges import Count, Size, check_value
+from zoo.keras_internals import all_layers, trainable_by_default
 from zoo.training.trainable import follow_model
 
 ORDERS = ("gradual", "chain_thaw", "last_layer")
@@ -125,13 +126,13 @@ class _Layers:
         groups = find_groups(backbone)
         self.model, self.allowed = model, own_flags(model, backbone)
         owned = {id(one) for g in groups for layer in g for one in inner_layers(layer)}
-        every = [one for one in model._flatten_layers() if not is_model(one)]
+        every = [one for one in all_layers(model) if not is_model(one)]
         self.head = [layer for layer in every if id(layer) not in owned]
         # Variables of trainable layers that are fixed, such as kernels with LoRA.
         self.fixed = [
             variable
             for layer in every
-            for variable in layer._trainable_variables
+            for variable in trainable_by_default(layer)
             if layer.trainable and not variable.trainable
         ]
         self.groups = groups
@@ -178,7 +179,7 @@ class _Layers:
 def own_flags(model, backbone):
     """Dict of `id` of a layer to whether the user lets it be trained."""
     # A training that was interrupted has frozen other layers as well.
-    layers = [*backbone._flatten_layers(), *model._flatten_layers()]
+    layers = [*all_layers(backbone), *all_layers(model)]
     flags = {id(layer): layer.trainable for layer in layers}
     frozen = getattr(model, "frozen_before", None)
     if frozen is not None:

@@ -2,6 +2,7 @@
 
 import keras
 
+from zoo.keras_internals import batches_of, learning_rate_of
 from zoo.training.schedules import PlannedSchedule
 
 
@@ -35,11 +36,11 @@ class PlanUpdates(keras.callbacks.Callback):
     def on_epoch_begin(self, epoch, logs=None):
         """Makes the plan before the first update, or once the steps are counted."""
         optimizer = unwrapped(self.model.optimizer)
-        schedule = optimizer._learning_rate
+        schedule = learning_rate_of(optimizer)
         if self.planned or not awaits_plan(optimizer):
             return
         every = optimizer.gradient_accumulation_steps or 1
-        batches = int(keras.ops.convert_to_numpy(optimizer._iterations))
+        batches = int(keras.ops.convert_to_numpy(batches_of(optimizer)))
         before = schedule.planned()
         steps = self.params.get("steps") or self.steps
         first = self.first or (epoch, batches)
@@ -65,7 +66,7 @@ class PlanUpdates(keras.callbacks.Callback):
 
 def awaits_plan(optimizer):
     """Whether an optimizer has a schedule that needs the number of updates."""
-    schedule = unwrapped(optimizer)._learning_rate
+    schedule = learning_rate_of(unwrapped(optimizer))
     return isinstance(schedule, PlannedSchedule) and schedule.awaits_plan
 
 
@@ -74,8 +75,8 @@ def batches_before(optimizer, epoch, steps, epochs):
     # The number is the same for a run that continues as for one that was not
     # interrupted.
     optimizer = unwrapped(optimizer)
-    batches = int(keras.ops.convert_to_numpy(optimizer._iterations))
-    schedule = optimizer._learning_rate
+    batches = int(keras.ops.convert_to_numpy(batches_of(optimizer)))
+    schedule = learning_rate_of(optimizer)
     if not epoch or not isinstance(schedule, PlannedSchedule):
         return max(batches - epoch * (steps or 0), 0)
     # Updates that float16 skips are not counted, but the plan knows where it began.

@@ -20,7 +20,14 @@ RATES = {
 }
 OPTIMIZERS = {
     "sgd": lambda: keras.optimizers.SGD(0.5),
-    "adam": lambda: AdamW(0.01, 0.0, 0.7, 0.99, 1e-5, None),
+    "adam": lambda: AdamW(
+        0.01,
+        weight_decay=0.0,
+        beta_1=0.7,
+        beta_2=0.99,
+        epsilon=1e-5,
+        global_clipnorm=None,
+    ),
 }
 # The names of fastai's masks, by the layer that draws ours.
 MASKS = {

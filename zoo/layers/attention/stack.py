@@ -24,9 +24,9 @@ def make_blocks(kind, config, names, **options):
             config.num_heads,
             config.intermediate_dim,
             config.activation,
-            config.dropout,
-            config.attention_dropout,
-            config.layer_norm_epsilon,
+            dropout=config.dropout,
+            attention_dropout=config.attention_dropout,
+            layer_norm_epsilon=config.layer_norm_epsilon,
             name=name,
             **options,
         )

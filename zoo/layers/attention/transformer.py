@@ -1,15 +1,37 @@
 """The block of the Transformer."""
 
+import dataclasses
 import inspect
 
 import keras
 from keras import ops
 
-from zoo.checks.ranges import NotNegative, Positive, Probability, Size, check_values
+from zoo.checks.ranges import CheckedFields, NotNegative, Positive, Probability, Size
 from zoo.layers.activations import get_activation
 from zoo.layers.attention.attention import MultiHeadAttention, make_initializer, sizes
 from zoo.layers.normalization import LayerNorm
 from zoo.layers.quantization import CompositeLayer
+
+
+@dataclasses.dataclass(frozen=True)
+class BlockOptions(CheckedFields):
+    """The arguments of `TransformerBlock`, checked."""
+
+    num_heads: Size
+    intermediate_dim: Size
+    activation: object = "gelu"  # `get_activation` checks it
+    dropout: Probability = 0.0
+    attention_dropout: Probability = 0.0
+    layer_norm_epsilon: Positive = 1e-12
+    stddev: NotNegative | None = 0.02
+    causal: bool = False
+    cross: bool = False
+    norm_first: bool = False
+    attention_bias: bool = True
+    activation_dropout: Probability = 0.0
+
+
+OPTIONAL = {field.name for field in dataclasses.fields(BlockOptions)[3:]}
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -42,6 +64,7 @@ class TransformerBlock(CompositeLayer):
         norm_first: bool, whether a norm stands before each sub-layer.
         attention_bias: bool, whether the projections of the attentions have biases.
         activation_dropout: float in [0, 1), probability after the activation.
+        **kwargs: of `keras.layers.Layer`, such as `dtype`.
 
     Inputs:
         x (B, L, D); optional padding_mask (B, L), bool or int, 1 = token, or (B, L, L),
@@ -63,63 +86,51 @@ class TransformerBlock(CompositeLayer):
         (1, 3, 4)
     """
 
-    def __init__(
-        self,
-        num_heads,
-        intermediate_dim,
-        activation="gelu",
-        dropout=0.0,
-        attention_dropout=0.0,
-        layer_norm_epsilon=1e-12,
-        stddev=0.02,
-        causal=False,
-        cross=False,
-        norm_first=False,
-        attention_bias=True,
-        activation_dropout=0.0,
-        **kwargs,
-    ):
+    def __init__(self, num_heads, intermediate_dim, activation="gelu", **kwargs):
+        given = {name: kwargs.pop(name) for name in OPTIONAL & kwargs.keys()}
         super().__init__(**kwargs)
-        check_values(Size, num_heads=num_heads, intermediate_dim=intermediate_dim)
-        check_values(
-            Probability,
-            dropout=dropout,
-            attention_dropout=attention_dropout,
-            activation_dropout=activation_dropout,
-        )
-        check_values(Positive, layer_norm_epsilon=layer_norm_epsilon)
-        check_values(NotNegative | None, stddev=stddev)
-        check_values(bool, causal=causal, cross=cross, norm_first=norm_first)
-        check_values(bool, attention_bias=attention_bias)
-        self.causal = causal
-        self.norm_first = norm_first
-        self.intermediate_dim = intermediate_dim
+        options = BlockOptions(num_heads, intermediate_dim, activation, **given)
+        self.options = options
+        self.causal = options.causal
+        self.norm_first = options.norm_first
+        self.intermediate_dim = options.intermediate_dim
         self.activation = get_activation(activation)
-        self.stddev = stddev
+        self.stddev = options.stddev
         policy = self.dtype_policy
 
         def attention(name):
-            options = attention_dropout, stddev, attention_bias
-            return MultiHeadAttention(num_heads, *options, dtype=policy, name=name)
+            return MultiHeadAttention(
+                options.num_heads,
+                options.attention_dropout,
+                options.stddev,
+                options.attention_bias,
+                dtype=policy,
+                name=name,
+            )
 
         def norm(name):
-            return LayerNorm(epsilon=layer_norm_epsilon, dtype=policy, name=name)
+            epsilon = options.layer_norm_epsilon
+            return LayerNorm(epsilon=epsilon, dtype=policy, name=name)
 
         def dropping(rate, name):
             return keras.layers.Dropout(rate, dtype=policy, name=name)
 
         self.attention = attention("attention")
         self.attention_layer_norm = norm("attention_layer_norm")
-        self.cross_attention = attention("cross_attention") if cross else None
+        self.cross_attention = attention("cross_attention") if options.cross else None
         self.cross_attention_layer_norm = (
-            norm("cross_attention_layer_norm") if cross else None
+            norm("cross_attention_layer_norm") if options.cross else None
         )
         self.output_layer_norm = norm("output_layer_norm")
-        self.dropout = dropping(dropout, "dropout")
+        self.dropout = dropping(options.dropout, "dropout")
         # Earlier files number the layers of BERT, whose blocks do not have this one.
-        self.activation_dropout = activation_dropout and dropping(
-            activation_dropout, "activation_dropout"
+        self.activation_dropout = options.activation_dropout and dropping(
+            options.activation_dropout, "activation_dropout"
         )
+
+    def get_config(self):
+        """Constructor arguments."""
+        return {**super().get_config(), **dataclasses.asdict(self.options)}
 
     def build(self, input_shape, *args, **kwargs):
         """Creates all weights. `input_shape` is (B, L, D)."""

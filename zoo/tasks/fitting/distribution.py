@@ -9,6 +9,13 @@ import keras
 import tensorflow as tf
 
 from zoo.checks.user_warnings import warn_user
+from zoo.keras_internals import (
+    ModelHooks,
+    learning_rate_of,
+    loss_metrics,
+    model_strategy,
+    set_collective_keys,
+)
 from zoo.tasks.losses.logit_losses import fit_losses, fit_metrics
 from zoo.tasks.losses.weighted_means import (
     MeanOfParts,
@@ -22,7 +29,7 @@ KEYS = itertools.count(1000, 1000)
 SEPARATED = weakref.WeakSet()  # strategies with collective keys of their own
 
 
-class TensorFlowSteps:
+class TensorFlowSteps(ModelHooks):
     """Overrides the steps of `keras.Model` with global means, and several workers.
 
     With n replicas, Keras computes the gradient of sum(w l) / sum(w) / n on each of
@@ -72,8 +79,7 @@ class TensorFlowSteps:
         if not self.compiled:
             return metrics
         # Keras' means of each loss weigh rows, not tokens.
-        hidden = [self._loss_tracker, *getattr(self._compile_loss, "metrics", [])]
-        hidden = {id(metric) for metric in hidden}
+        hidden = {id(metric) for metric in loss_metrics(self)}
         shown = [metric for metric in metrics if id(metric) not in hidden]
         return [self._traced.loss, *shown]
 
@@ -113,7 +119,7 @@ class TensorFlowSteps:
 
     def make_train_function(self, force=False):
         """Keras' function of a step, traced anew if other variables are trainable."""
-        own, present = self._distribute_strategy, tf.distribute.get_strategy()
+        own, present = model_strategy(self), tf.distribute.get_strategy()
         if tf.distribute.has_strategy() and present is not own:
             raise ValueError(scope_error("The model", own, present))
         separate_collectives(self.distribute_strategy)
@@ -128,7 +134,7 @@ class TensorFlowSteps:
     def _traced_state(self):
         """What a compiled step has as constants: variables, rate or schedule."""
         inner = getattr(self.optimizer, "inner_optimizer", self.optimizer)
-        return [*self.trainable_variables, inner._learning_rate]
+        return [*self.trainable_variables, learning_rate_of(inner)]
 
     def make_test_function(self, force=False):
         """Keras' function of an evaluation step."""
@@ -199,22 +205,18 @@ class TensorFlowSteps:
             return {key: tf.reshape(value, (1,)) for key, value in logs.items()}
         return logs
 
-    def _maybe_symbolic_build(self, iterator=None, data_batch=None):
-        # Keras 3.15 builds metrics from the mean of the replicas' batches. That fails
-        # if the batches differ in shape or are on several workers. Here it is one.
-        if iterator is not None and self._distribute_strategy is not None:
-            data_batch = next(next(iter(iterator))[2])
-            data_batch = keras.tree.map_structure(
-                lambda value: self.distribute_strategy.experimental_local_results(
-                    value
-                )[0],
-                data_batch,
-                none_is_leaf=False,
-            )
-        super()._maybe_symbolic_build(data_batch=data_batch)
+    def first_batch(self, iterator):
+        """The batch of one replica, to build metrics from; see `ModelHooks`."""
+        # Keras 3.15 takes the mean of the replicas' batches. That fails if they differ
+        # in shape or are on several workers.
+        batch = next(next(iter(iterator))[2])
+        results = self.distribute_strategy.experimental_local_results
+        return keras.tree.map_structure(
+            lambda value: results(value)[0], batch, none_is_leaf=False
+        )
 
 
-class StepsOfOtherBackends:
+class StepsOfOtherBackends(ModelHooks):
     """The steps of other backends, which have the rows of all devices.
 
     Their loss in the logs is Keras': the mean over batches, weighted by their rows.
@@ -286,12 +288,7 @@ def separate_collectives(strategy):
     if not mirrored or strategy in SEPARATED:
         return
     SEPARATED.add(strategy)
-    extended = strategy.extended
-    shared = extended._collective_ops
-    extended._collective_key_base = next(KEYS)
-    extended._collective_ops = extended._make_collective_ops_with_fallbacks()
-    if extended._cross_device_ops is shared:
-        extended._cross_device_ops = extended._collective_ops
+    set_collective_keys(strategy, next(KEYS))
 
 
 def replica_share(weight):

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from zoo.checks.ranges import check_values
 from zoo.checks.user_warnings import warn_user
+from zoo.keras_internals import called_by_fit
 from zoo.tasks.fitting.epochs import Run
 from zoo.tasks.inputs.reading import (
     Columns,
@@ -139,7 +140,7 @@ class TextTraining:
         """
         arguments = {"x": x, "y": y, "sample_weight": sample_weight}
         arguments |= {"batch_size": batch_size, "steps": steps, **kwargs}
-        if "_use_cached_eval_dataset" not in kwargs:  # else `fit` has checked the data
+        if not called_by_fit(kwargs):  # else `fit` has checked the data
             batch_size = optional_count(batch_size, "batch_size")
             steps = optional_count(steps, "steps")
             data = read_data(self, (x, y, sample_weight), "evaluate")

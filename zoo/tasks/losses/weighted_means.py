@@ -5,6 +5,8 @@ import copy
 import keras
 from keras import ops
 
+from zoo.keras_internals import mask_of
+
 
 @keras.saving.register_keras_serializable(package="zoo")
 class FunctionLoss(keras.losses.Loss):
@@ -262,10 +264,10 @@ def weighted_values(loss, y, y_pred, weight):
     Returns:
         values and weights of one shape, float32.
     """
-    mask = getattr(y_pred, "_keras_mask", None)
+    mask = mask_of(y_pred)
     y_pred = ops.convert_to_tensor(y_pred, dtype=loss.dtype)
     values = loss.call(ops.convert_to_tensor(y, dtype=loss.dtype), y_pred)
-    masks = [mask, getattr(values, "_keras_mask", None), weight]
+    masks = [mask, mask_of(values), weight]
     values = ops.cast(values, "float32")
     weights = ops.ones_like(values)
     for factor in masks:

@@ -8,8 +8,12 @@ import pathlib
 
 import tensorflow as tf
 import tensorflow_text as tf_text
-from tensorflow_text.python.ops import sentencepiece_tokenizer
 
+from zoo.keras_internals import (
+    ResourceHooks,
+    sentencepiece_resource,
+    set_resource,
+)
 from zoo.ragged_rows import before, keep
 from zoo.text.subwords.sentencepiece_model import correct_rules
 from zoo.text.tokenizer import Framing, Tokenizer, checked_id
@@ -113,7 +117,7 @@ def read_model(model):
         ) from error
 
 
-class _Model(tf.saved_model.experimental.TrackableResource):
+class _Model(ResourceHooks, tf.saved_model.experimental.TrackableResource):
     """A model in memory, shared by all tokenizers with the same content."""
 
     # TensorFlow Text gives the model to the kernel of one operation. Eager execution
@@ -124,10 +128,10 @@ class _Model(tf.saved_model.experimental.TrackableResource):
         self.model = model
         _ = self.resource_handle  # creates it
 
-    def _create_resource(self):
+    def create(self):
+        """The handle of the model in memory."""
         name = f"sentencepiece_{hashlib.sha256(self.model).hexdigest()}"
-        create = sentencepiece_tokenizer.gen_sentencepiece_tokenizer.sentencepiece_op
-        return create(model=self.model, shared_name=name)
+        return sentencepiece_resource(self.model, name)
 
 
 def load_model(model, kind=tf.int32):
@@ -137,7 +141,7 @@ def load_model(model, kind=tf.int32):
         try:
             resource = _Model(model)
             pieces = tf_text.SentencepieceTokenizer(model, out_type=kind)
-            pieces._model_resource = resource
+            set_resource(pieces, resource)
             return pieces
         except (tf.errors.OpError, ValueError) as error:
             raise ValueError(
