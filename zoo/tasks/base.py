@@ -42,6 +42,8 @@ class Task(
         task_name: str.
         columns, optional_columns: tuples of str, the columns of text, and those of the
             last ones that may be left out.
+        keyword_options: tuple of str, the arguments that `__init__` takes as
+            `**kwargs`, except `pair` and the options of heads.
         pretrains: bool, whether the task makes its own targets from texts, and other
             pretraining heads are saved with it.
         learning_rate: float, instead of the family's, or None.
@@ -80,6 +82,7 @@ class Task(
     """
 
     task_name = None
+    keyword_options = ("sequence_length", "name")
     pretrains = False
     learning_rate = None
     labels = None

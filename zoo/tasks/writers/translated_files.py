@@ -10,7 +10,7 @@ from zoo.tasks.labelled_files import LabelledFiles
 class TranslatedFiles(LabelledFiles):
     """What a translator reads from files, trains on, scores and reports with.
 
-    A subclass has `write_texts` and `answer_name`.
+    A subclass has `writer` and `answer_name`.
     """
 
     baselines = {
@@ -90,7 +90,7 @@ class TranslatedFiles(LabelledFiles):
 
     def predict_labels(self, x):
         """What the model writes, list of str, without probabilities."""
-        return self.write_texts(x), None
+        return self.writer.write_texts(x), None
 
     def assess(self, labels, predicted, confidence=None):
         """Assesses written texts, see `zoo.evaluation.assess_texts`."""
